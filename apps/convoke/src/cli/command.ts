@@ -1,0 +1,42 @@
+/** What a command may touch of the outside world; tests give their own. */
+export interface CommandIo {
+  readonly stdout: (text: string) => void;
+  readonly stderr: (text: string) => void;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly isTTY: { readonly stdout: boolean; readonly stderr: boolean };
+  /** Fires when the person wants the command to stop. */
+  readonly signal: AbortSignal;
+}
+
+/** One flag: what `parseArgs` of `node:util` needs, and a line of help. */
+export interface CommandOption {
+  readonly type: "string" | "boolean";
+  readonly short?: string;
+  /** What stands for the value in the help, for example `<id>`. */
+  readonly value?: string;
+  readonly help: string;
+}
+
+/** What was typed, already checked against the command's options. */
+export interface CommandContext {
+  readonly io: CommandIo;
+  readonly positionals: readonly string[];
+  /** The value of a string option, if it was given. */
+  readonly text: (option: string) => string | undefined;
+  /** Whether a boolean option was given. */
+  readonly flag: (option: string) => boolean;
+}
+
+/** One thing that `convoke` can do. */
+export interface Command {
+  readonly name: string;
+  /** One line for the overview, without a full stop. */
+  readonly summary: string;
+  /** What follows the command's name: `<url> "text" [options]`. */
+  readonly usage: string;
+  /** Whole command lines that work as they stand. */
+  readonly examples: readonly string[];
+  readonly options: Readonly<Record<string, CommandOption>>;
+  /** Resolves to the exit code. */
+  run(context: CommandContext): Promise<number>;
+}

@@ -1,0 +1,127 @@
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import type { Command } from "./command.ts";
+import { runCli } from "./testing/run-cli.suite.ts";
+
+test.each([[[]], [["help"]], [["--help"]], [["-h"]]])("%j shows the overview", async (args) => {
+  const { code, stdout, stderr } = await runCli(args);
+
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout).toContain("Usage: convoke <command>");
+  expect(stdout).toMatch(/^ {2}send +Say something/m);
+  expect(stdout).toMatch(/^ {2}4 +the agent waits for you/m);
+});
+
+test.each([[["help", "tasks"]], [["tasks", "--help"]], [["tasks", "http://x", "-h", "--jsn"]]])(
+  "%j shows the help of the command",
+  async (args) => {
+    const { code, stdout } = await runCli(args);
+
+    expect(code).toBe(0);
+    expect(stdout).toContain("Usage: convoke tasks <url> [options]");
+    expect(stdout).toMatch(/^ {2}--limit <n> +At most so many/m);
+    expect(stdout).toMatch(/^ {2}-h, --help +Show this help/m);
+    expect(stdout).toContain("  convoke tasks http://127.0.0.1:3000 --state input-required\n");
+  },
+);
+
+test("--version is the version of the package", async () => {
+  const file = new URL("../../package.json", import.meta.url);
+  const { version } = JSON.parse(await readFile(file, "utf8")) as { version: string };
+
+  expect(await runCli(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+});
+
+test.each([
+  [["sned"], 'There is no command "sned". Did you mean send? See: convoke help\n'],
+  [["xyzzy"], 'There is no command "xyzzy". See: convoke help\n'],
+  [["help", "steam"], 'There is no command "steam". Did you mean stream? See: convoke help\n'],
+  [["--verbose"], "There is no option --verbose. See: convoke help\n"],
+  [
+    ["send", "http://x", "hi", "--jsno"],
+    "Unknown option '--jsno'. Did you mean --json? See: convoke send --help\n",
+  ],
+  [
+    ["send", "http://x", "hi", "--token"],
+    "Option '--token <value>' argument missing. See: convoke send --help\n",
+  ],
+  [
+    ["send", "http://x", "hi", "--json=yes"],
+    "Option '--json' does not take an argument. See: convoke send --help\n",
+  ],
+  [["card"], "The address of the agent is missing. See: convoke card --help\n"],
+  [
+    ["card", "localhost:3000"],
+    '"localhost:3000" is not an http or https address. Try http://localhost:3000 See: convoke card --help\n',
+  ],
+  [["card", "http://x", "y"], '"y" is one argument too many. See: convoke card --help\n'],
+  [["send", "http://x"], "The text for the agent is missing. See: convoke send --help\n"],
+  [
+    ["send", "http://x", "good", "day"],
+    'Put quotes around the text: "good day". See: convoke send --help\n',
+  ],
+  [
+    ["send", "http://x", "hi", "--protocol", "2"],
+    '--protocol must be 0.3 or 1.0, not "2". See: convoke send --help\n',
+  ],
+  [
+    ["stream", "http://x", "hi", "--after", "3"],
+    "--after needs --resume <task>. See: convoke stream --help\n",
+  ],
+  [
+    ["stream", "http://x", "hi", "--resume", "t1"],
+    '"hi" is one argument too many. See: convoke stream --help\n',
+  ],
+  [
+    ["stream", "http://x", "--resume", "t1", "--task", "t1"],
+    "--resume says nothing, so it takes neither --task nor --context. See: convoke stream --help\n",
+  ],
+  [
+    ["card", "http://x", "--token", "two\nlines"],
+    "The token holds characters that no token can have. See: convoke card --help\n",
+  ],
+  [
+    ["tasks", "http://x", "--limit", "0"],
+    '--limit must be a number from 1 to 100, not "0". See: convoke tasks --help\n',
+  ],
+  [
+    ["tasks", "http://x", "--state", "workin"],
+    expect.stringMatching(/^--state must be one of submitted, .*Did you mean working\?/),
+  ],
+])("%j is refused in one sentence with exit code 2", async (args, stderr) => {
+  expect(await runCli(args)).toEqual({ code: 2, stdout: "", stderr });
+});
+
+test("after -- everything is text", async () => {
+  const seen: string[] = [];
+  const echo: Command = {
+    name: "echo",
+    summary: "Says it again",
+    usage: '"text"',
+    examples: [],
+    options: {},
+    run: async ({ positionals }) => {
+      seen.push(...positionals);
+      return 0;
+    },
+  };
+
+  await runCli(["echo", "--", "--help"], { commands: [echo] });
+
+  expect(seen).toEqual(["--help"]);
+});
+
+test("a mistake of ours is not explained away", async () => {
+  const broken: Command = {
+    name: "broken",
+    summary: "Fails",
+    usage: "",
+    examples: [],
+    options: {},
+    run: async () => {
+      throw new RangeError("a bug");
+    },
+  };
+
+  await expect(runCli(["broken"], { commands: [broken] })).rejects.toThrow("a bug");
+});

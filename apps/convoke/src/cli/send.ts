@@ -1,0 +1,60 @@
+import { type Task, textOf, textOfParts } from "@convoke/protocol";
+import type { Answer } from "@convoke/client";
+import { AGENT_OPTIONS, MESSAGE_OPTIONS, openAgent, textArgument, urlOf } from "./agent-options.ts";
+import type { Command, CommandContext } from "./command.ts";
+import { coloursFor } from "./colours.ts";
+import { EXIT, exitCodeOf } from "./exit-code.ts";
+import { outcomeOf, reportOutcome } from "./outcome.ts";
+import { printable } from "./printable.ts";
+import { summarizeParts } from "./summarize-part.ts";
+
+export const sendCommand: Command = {
+  name: "send",
+  summary: "Say something to an agent and wait for its answer",
+  usage: '<url> "text" [options]',
+  examples: [
+    'convoke send http://127.0.0.1:3000 "Hello"',
+    'convoke send http://127.0.0.1:3000 --task 0198f3c2 "yes"',
+    'convoke send http://127.0.0.1:3000 "Hello" --json | jq .text',
+  ],
+  options: { ...MESSAGE_OPTIONS, ...AGENT_OPTIONS },
+  run: send,
+};
+
+async function send(context: CommandContext): Promise<number> {
+  const { io } = context;
+  urlOf(context);
+  const input = textArgument(context);
+  const agent = await openAgent(context);
+  const answer = await agent.send(input, {
+    contextId: context.text("context"),
+    taskId: context.text("task"),
+    signal: io.signal,
+  });
+  if (context.flag("json")) {
+    io.stdout(`${JSON.stringify(answer)}\n`);
+    return answer.task === undefined ? EXIT.done.code : exitCodeOf(answer.task.status.state);
+  }
+  return show(answer, context);
+}
+
+/** The answer goes to stdout and everything about it to stderr, so that a pipe gets the answer alone. */
+function show({ text, task }: Answer, context: CommandContext): number {
+  const { io } = context;
+  const { dim } = coloursFor(io, "stderr");
+  const said = task === undefined ? text : answerOf(task);
+  if (said !== "") io.stdout(`${io.isTTY.stdout ? printable(said) : said}\n`);
+  if (task === undefined) {
+    io.stderr(`${dim("a message, without a task")}\n`);
+    return EXIT.done.code;
+  }
+  for (const line of (task.artifacts ?? []).flatMap(summarizeParts)) io.stderr(`${dim(line)}\n`);
+  return reportOutcome(outcomeOf(task), context);
+}
+
+/** A question or the reason of a failure is no answer: only a completed task speaks by its status. */
+function answerOf(task: Task): string {
+  if (task.status.state === "completed") return textOf(task);
+  const texts = (task.artifacts ?? []).map(({ parts }) => textOfParts(parts));
+  return texts.filter((part) => part !== "").join("\n");
+}

@@ -1,0 +1,80 @@
+import { randomBytes } from "node:crypto";
+import type { LogLevel } from "@convoke/server";
+import { StartError } from "./start-error.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** How `convoke serve` is told to serve: flags first, then the environment, then what is good on a laptop. */
+export interface ServeSettings {
+  readonly port: number;
+  readonly host: string;
+  readonly data: string;
+  readonly logLevel: LogLevel;
+  readonly allowedHosts: readonly string[];
+  readonly token?: string;
+  readonly publicUrl?: string;
+}
+
+export interface ServeFlags {
+  readonly port?: string | undefined;
+  readonly data?: string | undefined;
+}
+
+export function readSettings(flags: ServeFlags, env: Environment): ServeSettings {
+  const token = env["CONVOKE_TOKEN"] || undefined;
+  const publicUrl = readUrl(env["PUBLIC_URL"] || undefined);
+  const host = env["BIND_HOST"] || "127.0.0.1";
+  const settings = {
+    port:
+      flags.port === undefined
+        ? readPort("PORT", env["PORT"] || "3000")
+        : readPort("--port", flags.port),
+    host,
+    data: flags.data ?? (env["CONVOKE_DATA"] || ".convoke"),
+    logLevel: readLevel(env["CONVOKE_LOG"] || "warn"),
+    allowedHosts: (env["CONVOKE_ALLOWED_HOSTS"] ?? "")
+      .split(",")
+      .map((name) => name.trim())
+      .filter((name) => name !== ""),
+    ...(token !== undefined && { token }),
+    ...(publicUrl !== undefined && { publicUrl }),
+  };
+  if (token === undefined && !isLoopback(host)) throw openToTheWorld(host);
+  return settings;
+}
+
+function readPort(name: string, value: string): number {
+  const port = Number(value);
+  if (/^\d+$/.test(value) && port <= 65_535) return port;
+  throw new StartError(`${name} must be a number from 0 to 65535, not ${JSON.stringify(value)}.`);
+}
+
+function readUrl(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  if (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)) return new URL(value).href;
+  throw new StartError(
+    `PUBLIC_URL must be an http or https address, not ${JSON.stringify(value)}.`,
+  );
+}
+
+const LEVELS = ["debug", "info", "warn", "error", "silent"] as const satisfies readonly LogLevel[];
+
+function readLevel(value: string): LogLevel {
+  const level = LEVELS.find((name) => name === value);
+  if (level !== undefined) return level;
+  throw new StartError(
+    `CONVOKE_LOG must be one of ${LEVELS.join(", ")}, not ${JSON.stringify(value)}.`,
+  );
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
+
+/** A server that others can reach knows who they are. The line can be copied as it is. */
+function openToTheWorld(host: string): StartError {
+  const token = randomBytes(24).toString("base64url");
+  return new StartError(
+    `Others could reach this server on ${host}, so it needs a token. Try: CONVOKE_TOKEN=${token} BIND_HOST=${host} npm start`,
+  );
+}

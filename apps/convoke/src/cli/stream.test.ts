@@ -1,0 +1,261 @@
+import { expect, test } from "vitest";
+import {
+  type Call,
+  events,
+  failure,
+  pagesV03,
+  pagesV1,
+  result,
+  runCli,
+  startFakeAgent,
+} from "./testing/run-cli.suite.ts";
+
+const ids = { taskId: "t1", contextId: "c1" };
+const task = (state: string, more: object = {}) => ({
+  task: { id: "t1", contextId: "c1", status: { state: `TASK_STATE_${state}` }, ...more },
+});
+const status = (state: string, text?: string) => ({
+  statusUpdate: {
+    ...ids,
+    status: {
+      state: `TASK_STATE_${state}`,
+      ...(text !== undefined && {
+        message: { messageId: `m-${text}`, role: "ROLE_AGENT", parts: [{ text }] },
+      }),
+    },
+  },
+});
+const chunk = (text: string, more: object = { append: true }, artifactId = "a1") => ({
+  artifactUpdate: { ...ids, artifact: { artifactId, parts: [{ text }] }, ...more },
+});
+const agentThat = (frames: readonly object[], end?: "properly" | "never" | "broken") =>
+  startFakeAgent({ pages: pagesV1(), answer: (call: Call) => events(call, frames, end) });
+
+test("text goes to stdout as it comes, statuses to stderr", async () => {
+  const agent = await agentThat([
+    task("SUBMITTED"),
+    status("WORKING", "looking"),
+    chunk("Hel", {}),
+    chunk("lo"),
+    status("COMPLETED"),
+  ]);
+  const pieces: string[] = [];
+
+  const finished = await runCli(["stream", agent.url, "Ann"], {
+    onStdout: (text) => pieces.push(text),
+  });
+
+  expect(finished).toEqual({
+    code: 0,
+    stdout: "Hello\n",
+    stderr: "task t1 submitted\nworking: looking\ntask t1 completed\n",
+  });
+  expect(pieces).toEqual(["Hel", "lo", "\n"]);
+});
+
+test("artifacts stand on lines of their own, files and data in a summary", async () => {
+  const file = { artifactId: "a3", name: "list", parts: [{ data: [1] }] };
+  const agent = await agentThat([
+    task("SUBMITTED"),
+    chunk("one", {}),
+    chunk("two", {}, "a2"),
+    { artifactUpdate: { ...ids, artifact: file, lastChunk: true } },
+    status("COMPLETED"),
+  ]);
+
+  const { stdout, stderr } = await runCli(["stream", agent.url, "Ann"]);
+
+  expect(stdout).toBe("one\ntwo\n");
+  expect(stderr).toContain("artifact list: data [1]\n");
+});
+
+test("an artifact that begins again is said to do so", async () => {
+  const agent = await agentThat([
+    task("SUBMITTED"),
+    chunk("wro", {}),
+    chunk("right", {}),
+    status("COMPLETED"),
+  ]);
+
+  const { stdout, stderr } = await runCli(["stream", agent.url, "Ann"]);
+
+  expect(stdout).toBe("wro\nright\n");
+  expect(stderr).toContain("begins this part of its answer again\n");
+});
+
+test("an agent without artifacts answers by its last words", async () => {
+  const agent = await agentThat([task("SUBMITTED"), status("COMPLETED", "all done")]);
+
+  expect((await runCli(["stream", agent.url, "Ann"])).stdout).toBe("all done\n");
+});
+
+test("a message is the whole answer", async () => {
+  const agent = await agentThat([
+    { message: { messageId: "m2", role: "ROLE_AGENT", parts: [{ text: "Hi" }] } },
+  ]);
+
+  expect(await runCli(["stream", agent.url, "Ann"])).toEqual({
+    code: 0,
+    stdout: "Hi\n",
+    stderr: "",
+  });
+});
+
+test("a question ends the command, also when the agent keeps the stream open", async () => {
+  const agent = await agentThat(
+    [task("SUBMITTED"), chunk("So", {}), status("INPUT_REQUIRED", "Yes or no?")],
+    "never",
+  );
+
+  expect(await runCli(["stream", agent.url, "ask"])).toEqual({
+    code: 4,
+    stdout: "So\n",
+    stderr:
+      "task t1 submitted\ntask t1 input-required\nYes or no?\n" +
+      `Answer with: convoke send ${agent.url} --task t1 'your answer'\n`,
+  });
+});
+
+test("an answer is streamed from where the question was, without what was seen before", async () => {
+  const artifacts = [{ artifactId: "a1", parts: [{ text: "So " }] }];
+  const agent = await agentThat([
+    task("INPUT_REQUIRED", { artifacts }),
+    status("WORKING"),
+    chunk("be it."),
+    status("COMPLETED"),
+  ]);
+
+  const { code, stdout } = await runCli(["stream", agent.url, "yes", "--task", "t1"]);
+
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "be it.\n" });
+});
+
+test("a task that failed is exit code 1", async () => {
+  const agent = await agentThat([
+    task("SUBMITTED"),
+    chunk("Hel", {}),
+    status("FAILED", "it broke"),
+  ]);
+
+  expect(await runCli(["stream", agent.url, "fail"])).toEqual({
+    code: 1,
+    stdout: "Hel\n",
+    stderr: "task t1 submitted\ntask t1 failed: it broke\n",
+  });
+});
+
+test.each(["properly", "broken"] as const)(
+  "a stream that ends %s before its task is exit code 3, with the way back",
+  async (end) => {
+    const agent = await agentThat([task("SUBMITTED"), status("WORKING"), chunk("Hel", {})], end);
+
+    const { code, stdout, stderr } = await runCli(["stream", agent.url, "slow 20"]);
+
+    expect({ code, stdout }).toEqual({ code: 3, stdout: "Hel" });
+    expect(stderr).toContain(`Go on with: convoke stream ${agent.url} --resume t1 --after 3\n`);
+    expect(stderr.includes("was lost")).toBe(end === "broken");
+  },
+);
+
+test("Ctrl+C is exit code 130, with the way back", async () => {
+  const agent = await agentThat([task("SUBMITTED"), chunk("Hel", {})], "never");
+  const controller = new AbortController();
+
+  const { code, stderr } = await runCli(["stream", agent.url, "slow 20"], {
+    signal: controller.signal,
+    onStdout: () => setImmediate(() => controller.abort()),
+  });
+
+  expect(code).toBe(130);
+  expect(stderr).toContain("--resume t1 --after 2\n");
+});
+
+test("--resume goes on after an event, and --json names the id of each", async () => {
+  const agent = await agentThat([chunk("lo"), status("COMPLETED")]);
+  const args = ["stream", agent.url, "--resume", "t1", "--after", "3"];
+
+  const { code, stdout, stderr } = await runCli([...args, "--json"]);
+
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(
+    stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as unknown),
+  ).toMatchObject([
+    { id: "1", event: { kind: "artifact-update", taskId: "t1" } },
+    { id: "2", event: { kind: "status-update", status: { state: "completed" }, final: true } },
+  ]);
+  expect(agent.last.headers["last-event-id"]).toBe("3");
+  expect(agent.last.call).toMatchObject({ method: "SubscribeToTask", params: { id: "t1" } });
+  expect((await runCli(args)).stdout).toBe("lo\n");
+});
+
+test("--resume of a task that ended shows the task", async () => {
+  const artifacts = [{ artifactId: "a1", parts: [{ text: "Hello" }] }];
+  const agent = await startFakeAgent({
+    pages: pagesV1(),
+    answer: (call) =>
+      call.method === "GetTask"
+        ? result(call, task("COMPLETED", { artifacts }).task)
+        : failure(call, { code: -32004, message: "the task has ended" }),
+  });
+
+  expect(await runCli(["stream", agent.url, "--resume", "t1"])).toEqual({
+    code: 0,
+    stdout: "Hello\n",
+    stderr: "task t1 completed\n",
+  });
+});
+
+test("a 0.3 stream reads the same", async () => {
+  const agent = await startFakeAgent({
+    pages: pagesV03(),
+    answer: (call) =>
+      events(call, [
+        { kind: "task", id: "t1", contextId: "c1", status: { state: "submitted" } },
+        {
+          kind: "artifact-update",
+          ...ids,
+          artifact: { artifactId: "a1", parts: [{ kind: "text", text: "Hello" }] },
+        },
+        { kind: "status-update", ...ids, status: { state: "completed" }, final: true },
+      ]),
+  });
+
+  expect(await runCli(["stream", agent.url, "Ann"])).toEqual({
+    code: 0,
+    stdout: "Hello\n",
+    stderr: "task t1 submitted\ntask t1 completed\n",
+  });
+});
+
+test("on a terminal, text of an agent cannot steer it, and statuses get lines of their own", async () => {
+  const agent = await agentThat([
+    task("SUBMITTED"),
+    chunk("Hel\u001B[2J", {}),
+    status("WORKING", "still"),
+    chunk("lo"),
+    status("COMPLETED"),
+  ]);
+
+  const { stdout, stderr } = await runCli(["stream", agent.url, "Ann"], {
+    isTerminal: true,
+    env: { NO_COLOR: "1" },
+  });
+
+  expect(stdout).toBe("Hel[2Jlo\n");
+  expect(stderr).toBe("task t1 submitted\n\nworking: still\ntask t1 completed\n");
+});
+
+test("a refused stream is exit code 3 in the agent's words", async () => {
+  const agent = await startFakeAgent({
+    pages: pagesV1(),
+    answer: (call) => failure(call, { code: -32004, message: "no streaming here" }),
+  });
+
+  const { code, stderr } = await runCli(["stream", agent.url, "Ann"]);
+
+  expect(code).toBe(3);
+  expect(stderr).toBe("The agent answered with an error: no streaming here (code -32004)\n");
+});

@@ -1,0 +1,78 @@
+import { TASK_STATES, type TaskState } from "@convoke/protocol";
+import { AGENT_OPTIONS, openAgent, refuseText, urlOf } from "./agent-options.ts";
+import { coloursFor } from "./colours.ts";
+import type { Command, CommandContext } from "./command.ts";
+import { EXIT } from "./exit-code.ts";
+import { didYouMean } from "./nearest.ts";
+import { taskTable } from "./task-table.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** `unknown` is what we call a state that we do not know; nobody can ask for it. */
+const STATES = TASK_STATES.filter((state) => state !== "unknown");
+
+export const tasksCommand: Command = {
+  name: "tasks",
+  summary: "List your tasks at an agent, newest first",
+  usage: "<url> [options]",
+  examples: [
+    "convoke tasks http://127.0.0.1:3000",
+    "convoke tasks http://127.0.0.1:3000 --state input-required",
+    "convoke tasks http://127.0.0.1:3000 --limit 100 --json | jq '.tasks[].id'",
+  ],
+  options: {
+    context: { type: "string", value: "<id>", help: "Only tasks of this conversation" },
+    state: {
+      type: "string",
+      value: "<state>",
+      help: `Only tasks in this state: ${STATES.join(", ")}`,
+    },
+    limit: { type: "string", value: "<n>", help: "At most so many, 1 to 100 (default: 20)" },
+    ...AGENT_OPTIONS,
+  },
+  run: tasks,
+};
+
+async function tasks(context: CommandContext): Promise<number> {
+  const { io } = context;
+  urlOf(context);
+  refuseText(context);
+  const contextId = context.text("context");
+  const state = readState(context.text("state"));
+  const pageSize = readLimit(context.text("limit"));
+  const agent = await openAgent(context);
+  const page = await agent.list({
+    pageSize,
+    ...(contextId !== undefined && { contextId }),
+    ...(state !== undefined && { state }),
+    signal: io.signal,
+  });
+  if (context.flag("json")) {
+    io.stdout(`${JSON.stringify(page)}\n`);
+    return EXIT.done.code;
+  }
+  const { dim } = coloursFor(io, "stderr");
+  if (page.tasks.length > 0) {
+    io.stdout(taskTable(page.tasks, Date.now(), coloursFor(io, "stdout")));
+  }
+  if (page.tasks.length === 0) io.stderr(`${dim("No tasks.")}\n`);
+  if (page.nextPageToken !== "") {
+    io.stderr(
+      `${dim(`The newest ${page.tasks.length} of ${page.totalSize}. More with --limit.`)}\n`,
+    );
+  }
+  return EXIT.done.code;
+}
+
+function readState(value: string | undefined): TaskState | undefined {
+  const state = STATES.find((name) => name === value);
+  if (value === undefined || state !== undefined) return state;
+  throw new UsageError(
+    `--state must be one of ${STATES.join(", ")}, not "${value}".${didYouMean(value, STATES)}`,
+  );
+}
+
+function readLimit(value: string | undefined): number {
+  const limit = Number(value ?? "20");
+  if (Number.isInteger(limit) && limit >= 1 && limit <= 100) return limit;
+  throw new UsageError(`--limit must be a number from 1 to 100, not "${value}".`);
+}

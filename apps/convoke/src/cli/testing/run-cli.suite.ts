@@ -1,0 +1,59 @@
+import type { Command } from "../command.ts";
+import { cardCommand } from "../card.ts";
+import { main } from "../main.ts";
+import { sendCommand } from "../send.ts";
+import { streamCommand } from "../stream.ts";
+import { tasksCommand } from "../tasks.ts";
+
+// The agents that these tests talk to are those of the client's own tests.
+export {
+  type Call,
+  events,
+  failure,
+  json,
+  pagesV03,
+  pagesV1,
+  result,
+  startFakeAgent,
+} from "../../../../../packages/client/src/testing/fake-agent.suite.ts";
+
+const COMMANDS: readonly Command[] = [cardCommand, sendCommand, streamCommand, tasksCommand];
+
+export interface RunOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** As on a terminal, with colours. */
+  readonly isTerminal?: boolean;
+  readonly signal?: AbortSignal;
+  readonly onStdout?: (text: string) => void;
+  readonly commands?: readonly Command[];
+}
+
+export interface Finished {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs `convoke` in this process and keeps what it writes. */
+export async function runCli(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+  const { env = {}, isTerminal = false, signal = new AbortController().signal } = options;
+  let stdout = "";
+  let stderr = "";
+  const code = await main(
+    args,
+    {
+      stdout: (text) => {
+        stdout += text;
+        options.onStdout?.(text);
+      },
+      stderr: (text) => {
+        stderr += text;
+      },
+      env,
+      isTTY: { stdout: isTerminal, stderr: isTerminal },
+      signal,
+    },
+    options.commands ?? COMMANDS,
+  );
+  return { code, stdout, stderr };
+}

@@ -1,0 +1,20 @@
+// The package that users install. A name added here is a promise; keep it short.
+
+// Write an agent
+export {
+  type AgentDefinition,
+  type FunctionTurn,
+  artifact,
+  defineAgent,
+  fail,
+  reject,
+  reply,
+  status,
+} from "@convoke/runtime";
+export type { Agent, AgentEvent, Message, Task, TaskState } from "@convoke/protocol";
+
+// Serve it
+export { type ServeAgentOptions, serve } from "./serve-agent.ts";
+
+// Call one
+export { type RemoteAgent, connect } from "@convoke/client";

@@ -1,0 +1,2 @@
+// What people test their agents with.
+export { type Answer, type SayOptions, say } from "./say.ts";

@@ -1,0 +1,3 @@
+// A name added here is a promise; keep it short.
+
+export { createMemoryBackend } from "./memory-backend.ts";

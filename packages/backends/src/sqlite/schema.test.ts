@@ -1,0 +1,105 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { MIGRATIONS, migrate, schemaVersion } from "./schema.ts";
+import { openSqliteBackend } from "./sqlite-backend.ts";
+import { temporaryFolder } from "./temporary-folder.suite.ts";
+
+/** Version 1 as it was released, with one task. Never edit it: it stands for the files that users have. */
+const VERSION_1 = `
+  CREATE TABLE tasks (n INTEGER PRIMARY KEY, task_id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, context TEXT NOT NULL,
+    agent TEXT NOT NULL, epoch INTEGER NOT NULL, state TEXT NOT NULL, status_at INTEGER NOT NULL,
+    created_at INTEGER NOT NULL, listed INTEGER NOT NULL, ended INTEGER NOT NULL);
+  CREATE INDEX tasks_by_state ON tasks (owner, state, status_at, task_id) WHERE listed = 1;
+  CREATE INDEX tasks_of_context ON tasks (owner, context, task_id) WHERE listed = 1;
+  CREATE INDEX tasks_unfinished ON tasks (task_id) WHERE ended = 0;
+  CREATE TABLE segments (task INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, body TEXT NOT NULL);
+  CREATE UNIQUE INDEX segments_of_task ON segments (task, last);
+  CREATE TABLE snapshots (task INTEGER PRIMARY KEY, seq INTEGER NOT NULL, json TEXT NOT NULL);
+  CREATE TABLE messages (hash INTEGER NOT NULL, owner TEXT NOT NULL, message_id TEXT NOT NULL, task_id TEXT NOT NULL,
+    digest TEXT NOT NULL);
+  CREATE INDEX messages_by_hash ON messages (hash);
+
+  INSERT INTO tasks VALUES (7, 't1', 'ann', 'c1', 'greeter', 2, 'input-required', 2000, 1000, 1, 0);
+  INSERT INTO segments VALUES (7, 1, 2, '{"e":1}' || char(10) || '{"e":2}'), (7, 3, 3, '{"e":3}');
+  INSERT INTO snapshots VALUES (7, 2, '{"fold":2}');
+  -- The first 48 bits of sha256("ann" line break "m1")
+  INSERT INTO messages VALUES (84825191316279, 'ann', 'm1', 't1', 'd1');
+  PRAGMA user_version = 1;
+`;
+
+test("a database of version 1 is brought up to date with everything in it", async () => {
+  const folder = temporaryFolder();
+  const old = new DatabaseSync(join(folder, "tasks.db"));
+  old.exec(VERSION_1);
+  old.close();
+
+  const backend = await openSqliteBackend({ folder });
+
+  const record = {
+    taskId: "t1",
+    owner: "ann",
+    contextId: "c1",
+    agent: "greeter",
+    epoch: 2,
+    head: 3,
+    state: "input-required",
+    statusAt: 2000,
+    createdAt: 1000,
+    listed: true,
+    snapshot: { seq: 2, json: '{"fold":2}' },
+  };
+  expect(await backend.tasks.get("t1")).toEqual(record);
+  expect(await backend.tasks.list({ owner: "ann", limit: 9 })).toEqual({
+    records: [record],
+    total: 1,
+  });
+  expect(await backend.tasks.unfinished("", 9)).toEqual([record]);
+  expect(await backend.read("t1", 0, 9)).toEqual(
+    [1, 2, 3].map((seq) => ({ seq, json: `{"e":${seq}}` })),
+  );
+  const step = {
+    taskId: "t1",
+    epoch: 2,
+    events: ['{"e":4}'],
+    state: "working",
+    statusAt: 3000,
+    listed: true,
+  } as const;
+  expect(await backend.commit({ ...step, message: { messageId: "m1", digest: "d2" } })).toEqual({
+    kind: "duplicate",
+    taskId: "t1",
+    digest: "d1",
+  });
+  expect(await backend.commit(step)).toEqual({ kind: "committed", head: 4 });
+  await backend.close();
+  const db = new DatabaseSync(join(folder, "tasks.db"));
+  expect(schemaVersion(db)).toBe(MIGRATIONS.length);
+  db.close();
+});
+
+test("a database of a newer version is refused in one sentence that names both", async () => {
+  const folder = temporaryFolder();
+  const newer = new DatabaseSync(join(folder, "tasks.db"));
+  newer.exec(`PRAGMA user_version = ${MIGRATIONS.length + 1}`);
+  newer.close();
+
+  await expect(openSqliteBackend({ folder })).rejects.toThrow(
+    `The data folder ${folder} cannot be used (its schema has version ${MIGRATIONS.length + 1} and this software knows only up to version ${MIGRATIONS.length})`,
+  );
+});
+
+test("steps run once, in order, and a step that fails leaves the version before it", () => {
+  const db = new DatabaseSync(":memory:");
+  migrate(db, ["CREATE TABLE a (x)"]);
+
+  migrate(db, ["CREATE TABLE a (x)", "INSERT INTO a VALUES (1)"]);
+  expect(() =>
+    migrate(db, ["", "", "INSERT INTO a VALUES (2); INSERT INTO missing VALUES (3)"]),
+  ).toThrow("missing");
+
+  expect(db.isTransaction).toBe(false);
+  expect(schemaVersion(db)).toBe(2);
+  expect(db.prepare("SELECT x FROM a").all()).toEqual([{ x: 1 }]);
+  db.close();
+});

@@ -1,0 +1,66 @@
+import { describeBackend } from "@convoke/server/testing";
+import { describe, expect, test } from "vitest";
+import { openSqliteBackend } from "./sqlite-backend.ts";
+import { temporaryFolder } from "./temporary-folder.suite.ts";
+
+describeBackend("the SQLite backend", () => openSqliteBackend({ folder: temporaryFolder() }));
+describeBackend("the SQLite backend that survives the process only", () =>
+  openSqliteBackend({ folder: temporaryFolder(), durability: "process" }),
+);
+
+const creation = {
+  taskId: "t1",
+  create: { owner: "ann", contextId: "c1", agent: "greeter", createdAt: 1 },
+  epoch: 3,
+  events: ['{"e":1}', '{"e":2}'],
+  state: "working",
+  statusAt: 1,
+  listed: true,
+  message: { messageId: "m1", digest: "d1" },
+  snapshot: { seq: 1, json: "{}" },
+} as const;
+
+describe("reopening", () => {
+  test("everything is still there, and every promise still holds", async () => {
+    const folder = temporaryFolder();
+    const before = await openSqliteBackend({ folder });
+    await before.commit(creation);
+    await before.commit({
+      ...creation,
+      taskId: "t2",
+      message: { messageId: "m2", digest: "d2" },
+      state: "completed",
+    });
+    const records = await before.tasks.list({ owner: "ann", limit: 9 });
+    await before.close();
+
+    const backend = await openSqliteBackend({ folder });
+
+    expect(await backend.tasks.list({ owner: "ann", limit: 9 })).toEqual(records);
+    expect(records.records).toHaveLength(2);
+    expect(await backend.read("t1", 0, 9)).toEqual([
+      { seq: 1, json: '{"e":1}' },
+      { seq: 2, json: '{"e":2}' },
+    ]);
+    const { create: _, message: __, snapshot: ___, ...step } = creation;
+    expect(await backend.commit({ ...creation, taskId: "t3" })).toEqual({
+      kind: "duplicate",
+      taskId: "t1",
+      digest: "d1",
+    });
+    expect(await backend.commit({ ...step, epoch: 2 })).toEqual({ kind: "stale", epoch: 3 });
+    expect(await backend.commit({ ...step, taskId: "t2" })).toEqual({
+      kind: "terminal",
+      state: "completed",
+    });
+    expect(await backend.commit({ ...step, snapshot: { seq: 1, json: "older" } })).toEqual({
+      kind: "committed",
+      head: 4,
+    });
+    expect((await backend.tasks.get("t1"))?.snapshot).toEqual({ seq: 1, json: "{}" });
+    await expect(backend.commit({ ...step, state: "submitted" })).rejects.toThrow(
+      "cannot become submitted",
+    );
+    await backend.close();
+  });
+});

@@ -1,0 +1,137 @@
+import { once } from "node:events";
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { TASK_STATES, isTerminal, mayFollow } from "@convoke/protocol";
+import type { Backend, Committed, Seq, Step, Stored, TaskIndex } from "@convoke/server/backend";
+import { Watchers } from "../watchers.ts";
+import { DataFolderError } from "./data-folder-error.ts";
+import { type HeldFolder, holdFolder } from "./data-folder.ts";
+import type { SqliteBackendOptions } from "./options.ts";
+import { ReadSide } from "./read-side.ts";
+import type { FromWriter, WriterSettings } from "./thread-messages.ts";
+import { WriterThread } from "./writer-thread.ts";
+
+/**
+ * Opens the tasks of a data folder. The folder is this backend's alone until it
+ * is closed: one process serves it (G4), and the next one is told which.
+ */
+export function openSqliteBackend(options: SqliteBackendOptions): Promise<Backend> {
+  return openWithWorker(options, startWorker);
+}
+
+/** The seam for tests that look at the writer thread, or end it. */
+export async function openWithWorker(
+  options: SqliteBackendOptions,
+  start: (settings: WriterSettings) => Worker,
+): Promise<Backend> {
+  const { durability = "power", busyTimeoutMs = 5_000, maxBytes, onFatal } = options;
+  const folder = holdFolder(options.folder, options.holder);
+  let worker: Worker | undefined;
+  try {
+    const file = join(folder.path, "tasks.db");
+    worker = start({ file, durability, busyTimeoutMs, maxBytes, ...stateRules() });
+    await opened(worker);
+    return new SqliteBackend({
+      folder,
+      worker,
+      reader: new ReadSide(file, busyTimeoutMs),
+      onFatal,
+    });
+  } catch (error) {
+    await worker?.terminate();
+    folder.release();
+    throw DataFolderError.unusable(folder.path, error);
+  }
+}
+
+interface Parts {
+  readonly folder: HeldFolder;
+  readonly worker: Worker;
+  readonly reader: ReadSide;
+  readonly onFatal: ((error: Error) => void) | undefined;
+}
+
+class SqliteBackend implements Backend {
+  readonly tasks: TaskIndex;
+  readonly #folder: HeldFolder;
+  readonly #reader: ReadSide;
+  readonly #writer: WriterThread;
+  readonly #watchers = new Watchers();
+  #closed: Promise<void> | undefined;
+
+  constructor({ folder, worker, reader, onFatal = () => {} }: Parts) {
+    this.#folder = folder;
+    this.#reader = reader;
+    this.tasks = reader.tasks;
+    this.#writer = new WriterThread({
+      worker,
+      onFatal,
+      onCommitted: (taskId, head) => this.#watchers.wake(taskId, head),
+    });
+  }
+
+  commit(step: Step): Promise<Committed> {
+    if (this.#closed !== undefined) return Promise.reject(new Error("the backend is closed"));
+    return this.#writer.commit(step);
+  }
+
+  read(taskId: string, after: Seq, limit: number): Promise<readonly Stored[]> {
+    return this.#reader.read(taskId, after, limit);
+  }
+
+  watch(taskId: string, wake: (head: Seq) => void): () => void {
+    return this.#watchers.watch(taskId, wake);
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  /**
+   * The reader leaves before the writer, because the last connection to leave
+   * folds the write-ahead log into the database, and only the writer may.
+   */
+  async #close(): Promise<void> {
+    await this.#writer.drained();
+    this.#watchers.clear();
+    this.#reader.close();
+    try {
+      await this.#writer.close();
+    } finally {
+      this.#folder.release();
+    }
+  }
+}
+
+/** The extension is that of this file: sources run as they are, in development, and as JavaScript when built. */
+function startWorker(settings: WriterSettings): Worker {
+  const file = import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js";
+  return new Worker(new URL(file, import.meta.url), {
+    workerData: settings,
+    // Node 22 calls its SQLite experimental; nobody who runs a server needs to hear it twice.
+    execArgv: ["--disable-warning=ExperimentalWarning"],
+    name: "storage",
+  });
+}
+
+/** The rules of the protocol as data, because the writer thread loads no other package. */
+function stateRules(): Pick<WriterSettings, "terminal" | "followers"> {
+  return {
+    terminal: new Set(TASK_STATES.filter(isTerminal)),
+    followers: new Map(
+      TASK_STATES.map((from) => [from, new Set(TASK_STATES.filter((to) => mayFollow(from, to)))]),
+    ),
+  };
+}
+
+/** Waits for the writer's first word, or for its end when it has none. */
+async function opened(worker: Worker): Promise<void> {
+  const spoken = once(worker, "message").then(([message]) => message as FromWriter);
+  const ended = once(worker, "exit").then(
+    ([code]) => new Error(`the storage thread exited with code ${code}`),
+  );
+  const first = await Promise.race([spoken, ended]);
+  if (first instanceof Error) throw first;
+  if (first.kind === "unusable") throw new Error(first.reason);
+}

@@ -1,0 +1,43 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+
+/** A child process with a data folder of its own, and what it printed so far. */
+export interface Child {
+  readonly pid: number;
+  readonly lines: () => readonly string[];
+  /** Ends it as `kill -9` does, and waits until it is gone and all it printed has arrived. */
+  kill(): Promise<void>;
+}
+
+export async function startChild(folder: string, ...parameters: readonly string[]): Promise<Child> {
+  const script = fileURLToPath(new URL("./child.suite.ts", import.meta.url));
+  const child = spawn(
+    process.execPath,
+    ["--conditions=@convoke/source", script, folder, ...parameters],
+    {
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let printed = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (printed += text));
+  let complaints = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (complaints += text));
+  const ended = once(child, "close").then(() =>
+    Promise.reject(new Error(`the child process ended: ${complaints}`)),
+  );
+  await Promise.race([once(child.stdout, "data"), ended]);
+  return {
+    pid: child.pid!,
+    lines: () => printed.split("\n").slice(1, -1),
+    kill: () => kill(child),
+  };
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const closed = once(child, "close");
+  child.kill("SIGKILL");
+  await closed;
+}

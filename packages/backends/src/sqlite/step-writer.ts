@@ -1,0 +1,183 @@
+import { hash } from "node:crypto";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { type StateRules, type TakenMessage, judge, notOneLine } from "../judge.ts";
+import { type KnownTask, TaskCache } from "./task-cache.ts";
+import type { SentStep, StepAnswer, WriterSettings } from "./thread-messages.ts";
+
+/** Checks a step against what is stored and writes it. Lives in the writer thread, inside a transaction. */
+export class StepWriter {
+  readonly #cache = new TaskCache();
+  #appended: KnownTask[] = [];
+  readonly #rules: StateRules;
+  readonly #findTask: StatementSync;
+  readonly #findMessage: StatementSync;
+  readonly #insertTask: StatementSync;
+  readonly #insertMessage: StatementSync;
+  readonly #insertSegment: StatementSync;
+  readonly #putSnapshot: StatementSync;
+  readonly #setEpoch: StatementSync;
+  readonly #setStatus: StatementSync;
+  readonly #setEnd: StatementSync;
+  readonly #setListed: StatementSync;
+
+  constructor(
+    db: DatabaseSync,
+    { terminal, followers }: Pick<WriterSettings, "terminal" | "followers">,
+  ) {
+    this.#rules = {
+      isTerminal: (state) => terminal.has(state),
+      mayFollow: (from, to) => followers.get(from)?.has(to) ?? false,
+    };
+    this.#findTask = db.prepare(`
+      SELECT n, owner, epoch, state, status_at AS statusAt, listed,
+        ifnull((SELECT max(last) FROM segments WHERE task = n), 0) AS head,
+        ifnull((SELECT seq FROM snapshots WHERE task = n), 0) AS snapshotSeq
+      FROM tasks WHERE task_id = ?`);
+    this.#findMessage = db.prepare(
+      "SELECT task_id AS taskId, digest FROM messages WHERE hash = ? AND owner = ? AND message_id = ?",
+    );
+    this.#insertTask = db.prepare(`
+      INSERT INTO tasks (task_id, owner, context, agent, epoch, state, status_at, created_at, listed, ended)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    this.#insertMessage = db.prepare(
+      "INSERT INTO messages (hash, owner, message_id, task_id, digest) VALUES (?, ?, ?, ?, ?)",
+    );
+    this.#insertSegment = db.prepare(
+      "INSERT INTO segments (task, first, last, body) VALUES (?, ?, ?, ?)",
+    );
+    this.#putSnapshot = db.prepare(
+      "INSERT OR REPLACE INTO snapshots (task, seq, json) VALUES (?, ?, ?)",
+    );
+    // Several updates instead of one: SQLite rewrites the indexes of every column that a statement names.
+    this.#setEpoch = db.prepare("UPDATE tasks SET epoch = ? WHERE n = ?");
+    this.#setStatus = db.prepare("UPDATE tasks SET state = ?, status_at = ? WHERE n = ?");
+    this.#setEnd = db.prepare("UPDATE tasks SET state = ?, status_at = ?, ended = 1 WHERE n = ?");
+    this.#setListed = db.prepare("UPDATE tasks SET listed = ? WHERE n = ?");
+  }
+
+  /**
+   * Every check comes before the first write, so a refused step leaves nothing
+   * behind. Its events are on disk after `flush`.
+   */
+  write(step: SentStep): StepAnswer {
+    if (!hasLines(step.body, step.count)) throw notOneLine(step.taskId);
+    const stored = this.#find(step.taskId);
+    const taken = this.#taken(step, stored);
+    const refusal = judge({ step, count: step.count, stored, taken }, this.#rules);
+    if (refusal !== undefined) return refusal;
+
+    const task = stored === undefined ? this.#create(step) : this.#update(stored, step);
+    if (step.message !== undefined) {
+      const { messageId, digest } = step.message;
+      this.#insertMessage.run(
+        hashOf(task.owner, messageId),
+        task.owner,
+        messageId,
+        step.taskId,
+        digest,
+      );
+    }
+    if (step.count > 0) this.#append(task, step);
+    if (step.snapshot !== undefined && step.snapshot.seq > task.snapshotSeq) {
+      this.#putSnapshot.run(task.n, step.snapshot.seq, step.snapshot.json);
+      task.snapshotSeq = step.snapshot.seq;
+    }
+    return task.head;
+  }
+
+  /** Writes the events of all steps since the last time: one row for each task, however many steps it took. */
+  flush(): void {
+    for (const task of this.#appended) {
+      this.#insertSegment.run(task.n, task.written + 1, task.head, task.unwritten!);
+      task.written = task.head;
+      task.unwritten = undefined;
+    }
+    this.#appended = [];
+  }
+
+  /** Drops what was learnt from a transaction that did not happen. */
+  forget(): void {
+    this.#cache.clear();
+    this.#appended = [];
+  }
+
+  #append(task: KnownTask, { count, body }: SentStep): void {
+    if (task.unwritten === undefined) this.#appended.push(task);
+    task.unwritten = task.unwritten === undefined ? body : `${task.unwritten}\n${body}`;
+    task.head += count;
+  }
+
+  #find(taskId: string): KnownTask | undefined {
+    const known = this.#cache.get(taskId);
+    if (known !== undefined) return known;
+    const row = this.#findTask.get(taskId) as TaskRow | undefined;
+    if (row === undefined) return undefined;
+    return this.#cache.keep(taskId, { ...row, listed: row.listed === 1, written: row.head });
+  }
+
+  #taken({ message, create }: SentStep, stored: KnownTask | undefined): TakenMessage | undefined {
+    const owner = create?.owner ?? stored?.owner;
+    if (message === undefined || owner === undefined) return undefined;
+    return this.#findMessage.get(hashOf(owner, message.messageId), owner, message.messageId) as
+      | TakenMessage
+      | undefined;
+  }
+
+  #create({ taskId, create, epoch, state, statusAt, listed }: SentStep): KnownTask {
+    const { owner, contextId, agent, createdAt } = create!;
+    const flags = [Number(listed), Number(this.#rules.isTerminal(state))];
+    const { lastInsertRowid } = this.#insertTask.run(
+      taskId,
+      owner,
+      contextId,
+      agent,
+      epoch,
+      state,
+      statusAt,
+      createdAt,
+      ...flags,
+    );
+    return this.#cache.keep(taskId, {
+      n: Number(lastInsertRowid),
+      owner,
+      epoch,
+      state,
+      statusAt,
+      listed,
+      head: 0,
+      written: 0,
+      snapshotSeq: 0,
+    });
+  }
+
+  /** Writes only what changed: a plain append touches no row of `tasks`. */
+  #update(task: KnownTask, { epoch, state, statusAt, listed }: SentStep): KnownTask {
+    if (epoch !== task.epoch) this.#setEpoch.run(epoch, task.n);
+    if (state !== task.state || statusAt !== task.statusAt) {
+      (this.#rules.isTerminal(state) ? this.#setEnd : this.#setStatus).run(state, statusAt, task.n);
+    }
+    if (listed !== task.listed) this.#setListed.run(Number(listed), task.n);
+    task.epoch = epoch;
+    task.state = state;
+    task.statusAt = statusAt;
+    task.listed = listed;
+    return task;
+  }
+}
+
+type TaskRow = Omit<KnownTask, "listed" | "written" | "unwritten"> & { readonly listed: number };
+
+/**
+ * 48 bits, so that SQLite and JavaScript agree on the number. Of a cryptographic
+ * hash, so that nobody can choose ids that all fall in one place.
+ */
+function hashOf(owner: string, messageId: string): number {
+  return Number.parseInt(hash("sha256", `${owner}\n${messageId}`, "hex").slice(0, 12), 16);
+}
+
+/** Whether the text has exactly `count` lines. */
+function hasLines(text: string, count: number): boolean {
+  let breaks = 0;
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) breaks += 1;
+  return breaks === Math.max(0, count - 1);
+}

@@ -1,0 +1,50 @@
+import { DatabaseSync } from "node:sqlite";
+import type { TaskQuery } from "@convoke/server/backend";
+import { expect, test } from "vitest";
+import { migrate } from "./schema.ts";
+import { GET, OF_CONTEXT, UNFINISHED, countSql, pageSql } from "./task-sql.ts";
+
+const query = { owner: "ann", limit: 10 };
+const after = { statusAt: 5, taskId: "t" };
+
+const POINTS = { GET, OF_CONTEXT, UNFINISHED };
+const LISTS: Readonly<Record<string, TaskQuery>> = {
+  everything: query,
+  "a later page": { ...query, after },
+  "one state": { ...query, state: "input-required" },
+  "one state, a later page, since a time": { ...query, state: "working", since: 3, after },
+  "one context": { ...query, contextId: "c" },
+  "one context and state": { ...query, contextId: "c", state: "working", since: 3, after },
+};
+
+test.each(Object.entries(POINTS))("%s is answered from an index, without sorting", (_, sql) => {
+  const plan = explain(sql);
+
+  expect(plan).not.toMatch(/SCAN tasks/);
+  expect(plan).not.toMatch(/TEMP B-TREE/);
+});
+
+test.each(Object.entries(LISTS))("the list of %s never scans the tasks", (_, list) => {
+  expect(explain(pageSql(list))).not.toMatch(/SCAN tasks/);
+  expect(explain(countSql(list))).toMatch(/^SEARCH tasks USING (COVERING )?INDEX/);
+});
+
+test("the list of one state reads only its page from the index", () => {
+  const { state = "working" } = LISTS["one state"]!;
+
+  expect(explain(pageSql({ ...query, state, after }))).toMatch(
+    /SEARCH tasks USING COVERING INDEX tasks_by_state \(owner=\? AND state=\? AND \(?status_at/,
+  );
+});
+
+function explain(sql: string): string {
+  const db = new DatabaseSync(":memory:");
+  migrate(db);
+  const plan = db
+    .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+    .all()
+    .map((row) => String(row["detail"]))
+    .join("\n");
+  db.close();
+  return plan;
+}

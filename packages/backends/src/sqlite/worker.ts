@@ -1,0 +1,72 @@
+import { closeSync, existsSync, openSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { parentPort, workerData } from "node:worker_threads";
+import { applyBatch } from "./apply-batch.ts";
+import { migrate } from "./schema.ts";
+import { StepWriter } from "./step-writer.ts";
+import { toFailure } from "./storage-error.ts";
+import type { FromWriter, ToWriter, WriterSettings } from "./thread-messages.ts";
+
+// The writer thread: the only writer of the database, so that waiting for the
+// disk never holds up the event loop. It imports builtins and files of this
+// folder only: packages resolve differently here than in the main thread.
+
+if (parentPort === null) throw new Error("this file is the writer thread of the SQLite backend");
+const port = parentPort;
+const settings = workerData as WriterSettings;
+
+const db = openDatabase(settings);
+if (db !== undefined) serve(db);
+
+function serve(database: DatabaseSync): void {
+  const writer = new StepWriter(database, settings);
+  port.on("message", (message: ToWriter) => {
+    if (message !== "close") return answer(applyBatch(database, writer, message));
+    database.close();
+    port.close();
+  });
+  answer({ kind: "open" });
+}
+
+function openDatabase({
+  file,
+  durability,
+  busyTimeoutMs,
+  maxBytes,
+}: WriterSettings): DatabaseSync | undefined {
+  let database: DatabaseSync | undefined;
+  try {
+    createPrivately(file);
+    database = new DatabaseSync(file, { timeout: busyTimeoutMs });
+    const mode = database.prepare("PRAGMA journal_mode = WAL").get()?.["journal_mode"];
+    if (mode !== "wal")
+      throw new Error("its file system has no shared memory for a write-ahead log");
+    database.exec(`PRAGMA synchronous = ${durability === "power" ? "FULL" : "NORMAL"}`);
+    migrate(database);
+    if (maxBytes !== undefined) limitSize(database, maxBytes);
+    return database;
+  } catch (error) {
+    database?.close();
+    answer({ kind: "unusable", reason: describe(error) });
+    return undefined;
+  }
+}
+
+/** SQLite would let others read the file, as far as the folder lets them; its companions take after it. */
+function createPrivately(file: string): void {
+  if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
+}
+
+function limitSize(database: DatabaseSync, maxBytes: number): void {
+  const pageSize = Number(database.prepare("PRAGMA page_size").get()?.["page_size"]);
+  database.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(maxBytes / pageSize))}`);
+}
+
+function describe(error: unknown): string {
+  const { code, message } = toFailure(error);
+  return code === "UNKNOWN" ? message : `${code}: ${message}`;
+}
+
+function answer(message: FromWriter): void {
+  port.postMessage(message);
+}

@@ -1,0 +1,210 @@
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { Worker } from "node:worker_threads";
+import type { Backend, Step } from "@convoke/server/backend";
+import { describe, expect, test } from "vitest";
+import type { SqliteBackendOptions } from "./options.ts";
+import { openSqliteBackend, openWithWorker } from "./sqlite-backend.ts";
+import { temporaryFolder } from "./temporary-folder.suite.ts";
+
+describe("group commit", () => {
+  test("the steps of one tick are one batch, those that come meanwhile the next", async () => {
+    const { backend, batches } = await openObserved();
+    const settled: number[] = [];
+
+    const first = Array.from({ length: 50 }, (_, index) => commitNth(backend, index, settled));
+    await Promise.resolve();
+    first.push(
+      ...Array.from({ length: 50 }, (_, index) => commitNth(backend, 50 + index, settled)),
+    );
+    await new Promise((resolve) => setImmediate(resolve));
+    const second = Array.from({ length: 50 }, (_, index) =>
+      commitNth(backend, 100 + index, settled),
+    );
+    await Promise.all([...first, ...second]);
+
+    expect(batches[0]).toBe(100);
+    expect(batches.reduce((sum, size) => sum + size)).toBe(150);
+    expect(batches.length).toBeLessThanOrEqual(3);
+    expect(settled).toEqual(Array.from({ length: 150 }, (_, index) => index));
+    await backend.close();
+  });
+
+  test("the steps of one task in one batch are one row, and read back one by one", async () => {
+    const { backend, folder } = await openObserved();
+    await Promise.all([
+      backend.commit(aCreation("t1")),
+      ...["2", "3", "4"].map((event) => backend.commit(aStep("t1", [event]))),
+    ]);
+
+    expect(await backend.read("t1", 1, 2)).toEqual([
+      { seq: 2, json: "2" },
+      { seq: 3, json: "3" },
+    ]);
+
+    await backend.close();
+    const db = new DatabaseSync(join(folder, "tasks.db"));
+    expect(db.prepare("SELECT first, last FROM segments").all()).toEqual([{ first: 1, last: 4 }]);
+    db.close();
+  });
+
+  test("closing leaves the database alone, its log folded in", async () => {
+    const { backend, folder } = await openObserved();
+    await backend.commit(aCreation("t1"));
+
+    await backend.close();
+
+    expect(readdirSync(folder).toSorted()).toEqual(["lock.db", "tasks.db"]);
+  });
+});
+
+describe("a failing disk", () => {
+  test("a full database rejects the whole batch, then serves reads and smaller steps", async () => {
+    const backend = await openSqliteBackend({ folder: temporaryFolder(), maxBytes: 1_000_000 });
+    await backend.commit(aCreation("t1"));
+    const tooLarge = JSON.stringify("x".repeat(2_000_000));
+
+    const [small, large] = await Promise.allSettled([
+      backend.commit(aStep("t1", ["2"])),
+      backend.commit(aStep("t1", [tooLarge])),
+    ]);
+
+    const full = {
+      status: "rejected",
+      reason: expect.objectContaining({ name: "StorageError", code: "SQLITE_FULL" }),
+    };
+    expect([small, large]).toEqual([full, full]);
+    expect(await backend.read("t1", 0, 9)).toEqual([{ seq: 1, json: "1" }]);
+    expect(await backend.commit(aStep("t1", ["again"]))).toEqual({ kind: "committed", head: 2 });
+    expect(await backend.read("t1", 0, 9)).toHaveLength(2);
+    await backend.close();
+  });
+
+  test("the database grows to its limit and not beyond", async () => {
+    const folder = temporaryFolder();
+    const backend = await openSqliteBackend({ folder, maxBytes: 400_000 });
+    await backend.commit(aCreation("t1"));
+    let committed = 1;
+
+    const fill = async () => {
+      for (; committed < 1_000; committed += 1)
+        await backend.commit(aStep("t1", [JSON.stringify("x".repeat(5_000))]));
+    };
+
+    await expect(fill()).rejects.toThrow("full");
+    expect(committed).toBeGreaterThan(20);
+    expect((await backend.tasks.get("t1"))?.head).toBe(committed);
+    await backend.close();
+    expect(statSync(join(folder, "tasks.db")).size).toBeLessThanOrEqual(400_000);
+  });
+
+  test("a database locked for too long rejects the commit, and the next one works", async () => {
+    const folder = temporaryFolder();
+    const backend = await openSqliteBackend({ folder, busyTimeoutMs: 50 });
+    await backend.commit(aCreation("t1"));
+    const other = new DatabaseSync(join(folder, "tasks.db"));
+    other.exec("BEGIN IMMEDIATE");
+
+    await expect(backend.commit(aStep("t1", ["lost"]))).rejects.toMatchObject({
+      name: "StorageError",
+      code: "SQLITE_BUSY",
+    });
+
+    expect(await backend.read("t1", 0, 9)).toHaveLength(1);
+    other.exec("ROLLBACK");
+    other.close();
+    expect(await backend.commit(aStep("t1", ["kept"]))).toEqual({ kind: "committed", head: 2 });
+    await backend.close();
+  });
+
+  test("values that cannot be stored reject their step alone", async () => {
+    const { backend } = await openObserved();
+    const wrong = { ...aCreation("wrong"), statusAt: {} as number };
+
+    const answers = await Promise.allSettled([
+      backend.commit(aCreation("t1")),
+      backend.commit(wrong),
+      backend.commit(aStep("t1", ["2"])),
+    ]);
+
+    expect(answers.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(await backend.read("t1", 0, 9)).toHaveLength(2);
+    expect(await backend.tasks.get("wrong")).toBeUndefined();
+    await backend.close();
+  });
+});
+
+describe("the end of the writer thread", () => {
+  test("it is fatal: pending and later commits reject, and it is told once", async () => {
+    const fatal: Error[] = [];
+    const { backend, worker, folder } = await openObserved({
+      onFatal: (error) => fatal.push(error),
+    });
+    await backend.commit(aCreation("t1"));
+
+    const pending = [backend.commit(aStep("t1", ["2"])), backend.commit(aStep("t1", ["3"]))];
+    await worker.terminate();
+
+    const stopped = "The storage thread stopped: it exited with code 1.";
+    for (const commit of pending) await expect(commit).rejects.toThrow(stopped);
+    await expect(backend.commit(aStep("t1", ["4"]))).rejects.toThrow(stopped);
+    expect(fatal.map(({ message }) => message)).toEqual([stopped]);
+    await backend.close();
+    await (await openSqliteBackend({ folder })).close();
+  });
+
+  test("an error inside it is told with its cause", async () => {
+    const fatal: Error[] = [];
+    const { backend, worker } = await openObserved({ onFatal: (error) => fatal.push(error) });
+
+    worker.postMessage(null);
+
+    await expect.poll(() => fatal).toHaveLength(1);
+    expect(fatal[0]?.message).toMatch(/^The storage thread stopped: .*null/);
+    await backend.close();
+  });
+
+  test("a thread that ends before it could open the database fails the opening and frees the folder", async () => {
+    const folder = temporaryFolder();
+    const start = () => new Worker("process.exit(3)", { eval: true });
+
+    await expect(openWithWorker({ folder }, start)).rejects.toThrow("exited with code 3");
+
+    await (await openSqliteBackend({ folder })).close();
+  });
+});
+
+/** A backend whose batches are counted, and whose thread can be ended. */
+async function openObserved(options: Partial<SqliteBackendOptions> = {}) {
+  const folder = temporaryFolder();
+  const batches: number[] = [];
+  const workers: Worker[] = [];
+  const backend = await openWithWorker({ folder, ...options }, (settings) => {
+    const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: settings });
+    const post = worker.postMessage.bind(worker);
+    worker.postMessage = (message: unknown) => {
+      if (Array.isArray(message)) batches.push(message.length);
+      post(message);
+    };
+    workers.push(worker);
+    return worker;
+  });
+  return { backend, batches, folder, worker: workers[0]! };
+}
+
+async function commitNth(backend: Backend, index: number, settled: number[]): Promise<void> {
+  await backend.commit(aCreation(`t${index}`));
+  settled.push(index);
+}
+
+function aCreation(taskId: string): Step {
+  return {
+    ...aStep(taskId, ["1"]),
+    create: { owner: "ann", contextId: "c1", agent: "greeter", createdAt: 1 },
+  };
+}
+
+function aStep(taskId: string, events: readonly string[]): Step {
+  return { taskId, epoch: 1, events, state: "working", statusAt: 1, listed: true };
+}

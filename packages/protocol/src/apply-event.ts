@@ -1,0 +1,92 @@
+import type { A2AArtifact } from "./artifact.ts";
+import {
+  type AgentEvent,
+  type ArtifactUpdateEvent,
+  isMessageReceived,
+  isPublic,
+} from "./events.ts";
+import type { Message } from "./message.ts";
+import type { A2APart, TextPart } from "./part.ts";
+import type { Task, TaskStatus } from "./task.ts";
+
+/**
+ * The task after one event. The server's stored task and the task a client
+ * rebuilds from its stream both come from this function, so they cannot disagree.
+ * The first event of a log is the task itself.
+ */
+export function applyEvent(task: Task | undefined, event: AgentEvent): Task {
+  if (isPublic(event) && event.kind === "task") return event;
+  if (task === undefined) throw new TypeError(`a log begins with a task, not with ${event.kind}`);
+  if (isMessageReceived(event)) return withMessage(withLastWords(task), event.message);
+  if (!isPublic(event)) return task;
+  switch (event.kind) {
+    case "status-update":
+      return withStatus(task, event.status);
+    case "artifact-update":
+      return withArtifact(task, event);
+    case "message":
+      // One message was the whole answer.
+      return withStatus(task, { ...task.status, state: "completed", message: event });
+    default:
+      return event satisfies never;
+  }
+}
+
+function withStatus(task: Task, status: TaskStatus): Task {
+  return { ...withLastWords(task), status };
+}
+
+/**
+ * A status message that is superseded or answered is part of the conversation,
+ * so it moves to the history: a question stands before its answer.
+ */
+function withLastWords(task: Task): Task {
+  const { message } = task.status;
+  return message === undefined ? task : withMessage(task, message);
+}
+
+/** Once per messageId: a message may be seen again when a stream is resumed from a snapshot. */
+function withMessage(task: Task, message: Message): Task {
+  const history = task.history ?? [];
+  if (history.some((earlier) => earlier.messageId === message.messageId)) return task;
+  return { ...task, history: [...history, message] };
+}
+
+function withArtifact(task: Task, event: ArtifactUpdateEvent): Task {
+  const artifacts = task.artifacts ?? [];
+  const place = artifacts.findIndex(({ artifactId }) => artifactId === event.artifact.artifactId);
+  const earlier = artifacts[place];
+  if (earlier === undefined) return { ...task, artifacts: [...artifacts, event.artifact] };
+  const changed = event.append === true ? appended(earlier, event.artifact) : event.artifact;
+  return { ...task, artifacts: artifacts.with(place, changed) };
+}
+
+function appended(artifact: A2AArtifact, more: A2AArtifact): A2AArtifact {
+  const { parts: _, ...described } = more;
+  return { ...artifact, ...described, parts: joinParts(artifact.parts, more.parts) };
+}
+
+/**
+ * Chunks of plain text become one part. This keeps a streamed answer readable
+ * as a snapshot, and the fold of n chunks linear.
+ */
+function joinParts(parts: readonly A2APart[], more: readonly A2APart[]): readonly A2APart[] {
+  const last = parts.at(-1);
+  const [first, ...rest] = more;
+  if (last === undefined || first === undefined || !isPlainText(last) || !isPlainText(first)) {
+    return [...parts, ...more];
+  }
+  const joined: TextPart = { kind: "text", text: last.text + first.text };
+  return rest.length === 0 && parts.length === 1
+    ? [joined]
+    : [...parts.slice(0, -1), joined, ...rest];
+}
+
+function isPlainText(part: A2APart): part is TextPart {
+  return (
+    part.kind === "text" &&
+    part.metadata === undefined &&
+    part.mediaType === undefined &&
+    part.filename === undefined
+  );
+}

@@ -1,0 +1,175 @@
+import { describe, expect, test } from "vitest";
+import { verifies } from "../../../../test/verifies.ts";
+import { overTheWire, someFacts } from "../testing/arbitraries.suite.ts";
+import { buildCard } from "./build-card.ts";
+
+/** What each version demands of a card: 0.3 §5.5, 1.0 §4.4.1. */
+const REQUIRED = {
+  "0.3": [
+    "protocolVersion",
+    "name",
+    "description",
+    "url",
+    "version",
+    "capabilities",
+    "defaultInputModes",
+    "defaultOutputModes",
+    "skills",
+  ],
+  "1.0": [
+    "name",
+    "description",
+    "supportedInterfaces",
+    "version",
+    "capabilities",
+    "defaultInputModes",
+    "defaultOutputModes",
+    "skills",
+  ],
+} as const;
+
+/** Fields that only one of the versions knows. */
+const ONLY = {
+  "0.3": [
+    "protocolVersion",
+    "url",
+    "preferredTransport",
+    "additionalInterfaces",
+    "security",
+    "supportsAuthenticatedExtendedCard",
+  ],
+  "1.0": ["supportedInterfaces", "securityRequirements"],
+} as const;
+
+const guarded = someFacts({ bearer: true });
+
+describe.each(["0.3", "1.0", undefined] as const)("a card for a caller of %s", (version) => {
+  const card = written(buildCard(someFacts(), version));
+
+  verifies(["R80"], "it states what the agent is and can do", () => {
+    expect(card).toMatchObject({
+      name: "Greeter",
+      description: "Greets people by name.",
+      version: "1.2.3",
+      capabilities: { streaming: true, pushNotifications: false },
+      defaultInputModes: ["text/plain"],
+      defaultOutputModes: ["text/plain", "application/json"],
+      skills: [{ id: "greet", name: "Greet", description: "Says hello.", tags: ["hello"] }],
+    });
+  });
+
+  test("every required field is there, and nothing of the version it is not for", () => {
+    const other = ({ "0.3": "1.0", "1.0": "0.3" } as const)[version ?? "0.3"];
+    const required = version === undefined ? Object.values(REQUIRED).flat() : REQUIRED[version];
+
+    expect(Object.keys(card)).toEqual(expect.arrayContaining([...required]));
+    if (version !== undefined) {
+      const full = written(buildCard(guarded, version));
+      expect(Object.keys(full).filter((name) => ONLY[other].some((only) => only === name))).toEqual(
+        [],
+      );
+    }
+  });
+
+  test("what is not known is not said", () => {
+    for (const name of ["provider", "documentationUrl", "iconUrl", "securitySchemes"]) {
+      expect(card).not.toHaveProperty(name);
+    }
+  });
+
+  test("what is known is said", () => {
+    const known = {
+      provider: { organization: "Convoke", url: "https://convoke.test" },
+      documentationUrl: "https://convoke.test/docs",
+      iconUrl: "https://convoke.test/icon.png",
+    };
+    const { info } = someFacts();
+
+    expect(buildCard(someFacts({ info: { ...info, ...known } }), version)).toMatchObject(known);
+  });
+});
+
+describe("where the agent is reached", () => {
+  const interfaces = [
+    { url: "https://agent.test/new", binding: "JSONRPC", version: "1.0" },
+    { url: "https://agent.test/rest", binding: "HTTP+JSON", version: "1.0" },
+    { url: "https://agent.test/old", binding: "JSONRPC", version: "0.3" },
+    { url: "https://agent.test/old/rest", binding: "HTTP+JSON", version: "0.3" },
+  ] as const;
+  const facts = someFacts({ interfaces });
+
+  test("a 0.3 card lists 0.3 interfaces only, the first as its own", () => {
+    expect(buildCard(facts, "0.3")).toMatchObject({
+      protocolVersion: "0.3.0",
+      url: "https://agent.test/old",
+      preferredTransport: "JSONRPC",
+      additionalInterfaces: [
+        { url: "https://agent.test/old", transport: "JSONRPC" },
+        { url: "https://agent.test/old/rest", transport: "HTTP+JSON" },
+      ],
+    });
+    expect(JSON.stringify(buildCard(facts, "0.3"))).not.toContain("agent.test/new");
+  });
+
+  test.each(["1.0", undefined] as const)("a card for %s lists all, in order", (version) => {
+    expect(buildCard(facts, version)).toMatchObject({
+      supportedInterfaces: interfaces.map(({ url, binding, version: protocolVersion }) => ({
+        url,
+        protocolBinding: binding,
+        protocolVersion,
+      })),
+    });
+  });
+});
+
+describe("what a caller has to prove", () => {
+  verifies(["R115"], "a 0.3 card declares the bearer token in the words of 0.3", () => {
+    expect(buildCard(guarded, "0.3")).toMatchObject({
+      securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
+      security: [{ bearer: [] }],
+    });
+  });
+
+  verifies(["R115"], "a 1.0 card declares it in the words of 1.0", () => {
+    expect(written(buildCard(guarded, "1.0"))).toMatchObject({
+      securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: "bearer" } } },
+      securityRequirements: [{ schemes: { bearer: { list: [] } } }],
+    });
+    expect(buildCard(guarded, "1.0")).not.toHaveProperty("securitySchemes.bearer.type");
+  });
+
+  verifies(["R115"], "a card for both declares it in both", () => {
+    expect(buildCard(guarded, undefined)).toMatchObject({
+      securitySchemes: {
+        bearer: {
+          type: "http",
+          scheme: "bearer",
+          httpAuthSecurityScheme: { scheme: "bearer" },
+        },
+      },
+      security: [{ bearer: [] }],
+      securityRequirements: [{ schemes: { bearer: { list: [] } } }],
+    });
+  });
+
+  test.each(["0.3", "1.0", undefined] as const)(
+    "an open agent demands nothing of %s",
+    (version) => {
+      const names = Object.keys(buildCard(someFacts(), version));
+
+      expect(names.filter((name) => name.startsWith("security"))).toEqual([]);
+    },
+  );
+});
+
+test("a hybrid card is the union of both", () => {
+  const { securitySchemes: _, ...old } = written(buildCard(guarded, "0.3"));
+  const { securitySchemes: __, ...current } = written(buildCard(guarded, "1.0"));
+
+  expect(written(buildCard(guarded, undefined))).toMatchObject({ ...old, ...current });
+});
+
+/** The card as its reader gets it. */
+function written(card: object): Record<string, unknown> {
+  return overTheWire(card) as Record<string, unknown>;
+}

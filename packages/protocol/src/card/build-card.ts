@@ -1,0 +1,26 @@
+import { CODECS } from "../wire/codecs.ts";
+import type { ProtocolVersion } from "../version.ts";
+import type { AgentCardFacts } from "./facts.ts";
+
+/**
+ * The card as one version writes it, or, when the caller names none, a hybrid
+ * that both read: the top-level fields do not collide except for
+ * `securitySchemes`, whose entries carry both forms.
+ */
+export function buildCard(facts: AgentCardFacts, version: ProtocolVersion | undefined): object {
+  if (version !== undefined) return CODECS[version].encodeCard(facts);
+  const old = CODECS["0.3"].encodeCard(facts) as CardWithSchemes;
+  const current = CODECS["1.0"].encodeCard(facts) as CardWithSchemes;
+  const securitySchemes = bothForms(old.securitySchemes, current.securitySchemes);
+  return { ...old, ...current, ...(securitySchemes && { securitySchemes }) };
+}
+
+type Schemes = Readonly<Record<string, object>>;
+type CardWithSchemes = { readonly securitySchemes?: Schemes };
+
+function bothForms(old: Schemes | undefined, current: Schemes | undefined): Schemes | undefined {
+  if (old === undefined || current === undefined) return old ?? current;
+  return Object.fromEntries(
+    Object.keys(current).map((name) => [name, { ...old[name], ...current[name] }]),
+  );
+}

@@ -1,0 +1,24 @@
+import type { AgentInfo } from "../agent.ts";
+import type { ProtocolVersion } from "../version.ts";
+
+/** What is true of a served agent; each version's card says it in its own words. */
+export interface AgentCardFacts {
+  readonly info: AgentInfo;
+  /** In order of preference. */
+  readonly interfaces: readonly AgentInterface[];
+  readonly capabilities: AgentCapabilities;
+  /** Whether callers must send a bearer token. */
+  readonly bearer: boolean;
+}
+
+/** One address at which the agent is spoken to. */
+export interface AgentInterface {
+  readonly url: string;
+  readonly binding: "JSONRPC" | "HTTP+JSON" | "GRPC";
+  readonly version: ProtocolVersion;
+}
+
+export interface AgentCapabilities {
+  readonly streaming: boolean;
+  readonly pushNotifications: boolean;
+}

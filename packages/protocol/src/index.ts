@@ -1,0 +1,70 @@
+// Everything below is a promise to the other packages and to users; keep it short.
+
+// The model
+export {
+  type A2APart,
+  type DataPart,
+  type FileContent,
+  type FilePart,
+  type Metadata,
+  type TextPart,
+  textPart,
+} from "./part.ts";
+export { type Message, type Role, agentMessage, userMessage } from "./message.ts";
+export type { A2AArtifact } from "./artifact.ts";
+export {
+  TASK_STATES,
+  type Task,
+  type TaskState,
+  type TaskStatus,
+  isInterrupted,
+  isTerminal,
+  mayFollow,
+  withHistoryLength,
+} from "./task.ts";
+export {
+  type AgentEvent,
+  type ArtifactUpdateEvent,
+  type InternalEvent,
+  type MessageReceivedEvent,
+  type PublicEvent,
+  type StatusUpdateEvent,
+  type TaskEvent,
+  isFinal,
+  isMessageReceived,
+  isPublic,
+} from "./events.ts";
+export { applyEvent } from "./apply-event.ts";
+export { textOf, textOfParts } from "./text-of.ts";
+
+// The operations and their errors
+export { OPERATIONS, type Operation, type OperationName } from "./operations.ts";
+export type {
+  CancelTaskRequest,
+  GetTaskRequest,
+  ListTasksRequest,
+  SendMessageRequest,
+  SubscribeRequest,
+  TaskPage,
+} from "./requests.ts";
+export {
+  A2AError,
+  type A2AErrorOptions,
+  ERRORS,
+  type ErrorReason,
+  invalidParams,
+} from "./errors.ts";
+export { type Method, type ProtocolVersion, findMethod, parseVersion } from "./version.ts";
+
+// The seam between servers and whatever thinks
+export type { Agent, AgentInfo, AgentSkill, Caller, TraceContext, Turn } from "./agent.ts";
+
+// The wire
+export type { Codec, JsonRpcError } from "./wire/codec.ts";
+export { CODECS } from "./wire/codecs.ts";
+export { type JsonRpcId, type JsonRpcRequest, idOf, openRequest } from "./jsonrpc/request.ts";
+export { errorText, resultPrefix, resultText } from "./jsonrpc/response.ts";
+export { SSE_KEEP_ALIVE, sseFrame, sseNamedFrame } from "./sse/encode.ts";
+export { SseDecoder, type SseEvent } from "./sse/decode.ts";
+export { buildCard } from "./card/build-card.ts";
+export type { AgentCapabilities, AgentCardFacts, AgentInterface } from "./card/facts.ts";

@@ -1,0 +1,322 @@
+import fc, { type Arbitrary } from "fast-check";
+import type { AgentInfo } from "../agent.ts";
+import type { A2AArtifact } from "../artifact.ts";
+import type { AgentCardFacts } from "../card/facts.ts";
+import {
+  type ArtifactUpdateEvent,
+  type InternalEvent,
+  type MessageReceivedEvent,
+  type PublicEvent,
+  type StatusUpdateEvent,
+  isFinal,
+} from "../events.ts";
+import { type Message, agentMessage, userMessage } from "../message.ts";
+import {
+  type A2APart,
+  type DataPart,
+  type FilePart,
+  type Metadata,
+  type TextPart,
+  textPart,
+} from "../part.ts";
+import type {
+  CancelTaskRequest,
+  GetTaskRequest,
+  ListTasksRequest,
+  SendMessageRequest,
+  SubscribeRequest,
+  TaskPage,
+} from "../requests.ts";
+import { TASK_STATES, type Task, type TaskState, type TaskStatus } from "../task.ts";
+import type { ProtocolVersion } from "../version.ts";
+
+// Builders: one ordinary thing of each kind; a test overrides only what matters to it.
+
+export function aMessage(overrides: Partial<Message> = {}): Message {
+  return { ...userMessage("m1", "hello"), ...overrides };
+}
+
+export function aTask(overrides: Partial<Task> = {}): Task {
+  return {
+    kind: "task",
+    id: "t1",
+    contextId: "c1",
+    status: { state: "submitted", timestamp: "2026-01-31T12:00:00.000Z" },
+    ...overrides,
+  };
+}
+
+export function aStatusUpdate(state: TaskState, message?: Message): StatusUpdateEvent {
+  return {
+    kind: "status-update",
+    taskId: "t1",
+    contextId: "c1",
+    status: { state, ...(message && { message }) },
+    final: isFinal(state),
+  };
+}
+
+export function anArtifactUpdate(
+  parts: readonly A2APart[],
+  overrides: Partial<ArtifactUpdateEvent> = {},
+): ArtifactUpdateEvent {
+  const artifact = { artifactId: "a1", parts };
+  return { kind: "artifact-update", taskId: "t1", contextId: "c1", artifact, ...overrides };
+}
+
+/** A chunk of the text of artifact a1. */
+export function aChunk(text: string): ArtifactUpdateEvent {
+  return anArtifactUpdate([textPart(text)], { append: true });
+}
+
+export function someFacts(overrides: Partial<AgentCardFacts> = {}): AgentCardFacts {
+  const info: AgentInfo = {
+    name: "Greeter",
+    description: "Greets people by name.",
+    version: "1.2.3",
+    skills: [{ id: "greet", name: "Greet", description: "Says hello.", tags: ["hello"] }],
+    inputModes: ["text/plain"],
+    outputModes: ["text/plain", "application/json"],
+    replies: false,
+    keepStreamOnInterrupt: false,
+  };
+  return {
+    info,
+    interfaces: [
+      { url: "https://agent.test/", binding: "JSONRPC", version: "1.0" },
+      { url: "https://agent.test/", binding: "JSONRPC", version: "0.3" },
+    ],
+    capabilities: { streaming: true, pushNotifications: false },
+    bearer: false,
+    ...overrides,
+  };
+}
+
+/** A value after its trip: what a peer reads of what we wrote. */
+export function overTheWire(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
+
+// Arbitraries: the whole model, as far as a wire version can carry it.
+
+const words = fc.string({ unit: "grapheme", maxLength: 12 });
+const ids = fc.string({ minLength: 1, maxLength: 12 });
+const lists = fc.array(words, { maxLength: 3 });
+
+/** JSON as bytes give it: with keys such as `__proto__`, without a negative zero. */
+export const jsonValues: Arbitrary<unknown> = fc
+  .json({ maxDepth: 2 })
+  .map((text) => JSON.parse(text) as unknown);
+
+export const jsonObjects: Arbitrary<Metadata> = fc
+  .dictionary(fc.string({ maxLength: 12 }), jsonValues, { maxKeys: 3 })
+  .map((object) => overTheWire(object) as Metadata);
+
+const times = fc
+  .date({ min: new Date(0), max: new Date("2999-12-31"), noInvalidDate: true })
+  .map((date) => date.toISOString());
+
+export const taskStates: Arbitrary<TaskState> = fc.constantFrom(...TASK_STATES);
+
+/** A plain object with the required fields, and any of the others. */
+function shape<T, K extends keyof T>(
+  model: { [P in keyof T]: Arbitrary<T[P]> },
+  requiredKeys: K[],
+): Arbitrary<Partial<T> & Pick<T, K>> {
+  return fc.record(model, { requiredKeys, noNullPrototype: true }) as Arbitrary<
+    Partial<T> & Pick<T, K>
+  >;
+}
+
+/**
+ * Everything that one version carries without loss. What it has no place for is
+ * left out, and nothing else: in 0.3 the `mediaType` and `filename` of text and
+ * data parts, empty metadata beside data that is no object, and the tenant of a
+ * request; in 1.0 a `final` that does not follow from the state, and a list of
+ * the tasks in the state `unknown`, which there means any state.
+ */
+export function modelOf(version: ProtocolVersion) {
+  const isNew = version === "1.0";
+  const added = isNew ? { mediaType: words, filename: words } : {};
+
+  const textParts = shape(
+    { kind: fc.constant("text"), text: words, ...added, metadata: jsonObjects },
+    ["kind", "text"],
+  ) as Arbitrary<TextPart>;
+  const dataParts = shape(
+    { kind: fc.constant("data"), data: jsonValues, ...added, metadata: jsonObjects },
+    ["kind", "data"],
+  ).map((part) => (isNew ? part : withoutEmptyMetadata(part as DataPart))) as Arbitrary<DataPart>;
+  const named = { name: words, mimeType: words };
+  const files = fc.oneof(
+    shape({ ...named, bytes: fc.base64String({ maxLength: 12 }) }, ["bytes"]),
+    shape({ ...named, uri: fc.webUrl() }, ["uri"]),
+  );
+  const fileParts = shape({ kind: fc.constant("file"), file: files, metadata: jsonObjects }, [
+    "kind",
+    "file",
+  ]) as Arbitrary<FilePart>;
+  const part: Arbitrary<A2APart> = fc.oneof(textParts, dataParts, fileParts);
+  const parts = fc.array(part, { minLength: 1, maxLength: 4 });
+
+  const message: Arbitrary<Message> = shape(
+    {
+      kind: fc.constant("message" as const),
+      messageId: ids,
+      role: fc.constantFrom("user" as const, "agent" as const),
+      parts,
+      taskId: ids,
+      contextId: ids,
+      referenceTaskIds: lists,
+      extensions: lists,
+      metadata: jsonObjects,
+    },
+    ["kind", "messageId", "role", "parts"],
+  );
+  const artifact: Arbitrary<A2AArtifact> = shape(
+    {
+      artifactId: ids,
+      name: words,
+      description: words,
+      parts,
+      extensions: lists,
+      metadata: jsonObjects,
+    },
+    ["artifactId", "parts"],
+  );
+  const status: Arbitrary<TaskStatus> = shape({ state: taskStates, message, timestamp: times }, [
+    "state",
+  ]);
+  const task: Arbitrary<Task> = shape(
+    {
+      kind: fc.constant("task" as const),
+      id: ids,
+      contextId: ids,
+      status,
+      history: fc.array(message, { maxLength: 3 }),
+      artifacts: fc.array(artifact, { maxLength: 3 }),
+      metadata: jsonObjects,
+    },
+    ["kind", "id", "contextId", "status"],
+  );
+  const statusUpdate: Arbitrary<StatusUpdateEvent> = shape(
+    {
+      kind: fc.constant("status-update" as const),
+      taskId: ids,
+      contextId: ids,
+      status,
+      final: fc.boolean(),
+      metadata: jsonObjects,
+    },
+    ["kind", "taskId", "contextId", "status", "final"],
+  ).map((event) => (isNew ? { ...event, final: isFinal(event.status.state) } : event));
+  const artifactUpdate: Arbitrary<ArtifactUpdateEvent> = shape(
+    {
+      kind: fc.constant("artifact-update" as const),
+      taskId: ids,
+      contextId: ids,
+      artifact,
+      append: fc.boolean(),
+      lastChunk: fc.boolean(),
+      metadata: jsonObjects,
+    },
+    ["kind", "taskId", "contextId", "artifact"],
+  );
+  const event: Arbitrary<PublicEvent> = fc.oneof(task, message, statusUpdate, artifactUpdate);
+
+  const historyLength = fc.nat();
+  const sendMessage: Arbitrary<SendMessageRequest> = shape(
+    {
+      message,
+      blocking: fc.boolean(),
+      historyLength,
+      acceptedOutputModes: lists,
+      pushConfig: jsonObjects as Arbitrary<unknown>,
+      metadata: jsonObjects,
+      ...(isNew && { tenant: ids }),
+    },
+    ["message", "blocking"],
+  );
+  const getTask: Arbitrary<GetTaskRequest> = shape({ taskId: ids, historyLength }, ["taskId"]);
+  const cancelTask: Arbitrary<CancelTaskRequest> = shape({ taskId: ids, metadata: jsonObjects }, [
+    "taskId",
+  ]);
+  const subscribe: Arbitrary<SubscribeRequest> = shape({ taskId: ids }, ["taskId"]);
+  const listTasks: Arbitrary<ListTasksRequest> = shape(
+    {
+      contextId: ids,
+      state: fc.constantFrom(...TASK_STATES.filter((state) => state !== "unknown")),
+      statusTimestampAfter: times,
+      pageSize: fc.integer({ min: 1, max: 100 }),
+      pageToken: ids,
+      historyLength,
+      includeArtifacts: fc.boolean(),
+    },
+    ["pageSize", "includeArtifacts"],
+  );
+  const taskPage: Arbitrary<TaskPage> = shape(
+    {
+      tasks: fc.array(task, { maxLength: 3 }),
+      nextPageToken: words,
+      pageSize: fc.nat(),
+      totalSize: fc.nat(),
+    },
+    ["tasks", "nextPageToken", "pageSize", "totalSize"],
+  );
+  return {
+    part,
+    message,
+    task,
+    event,
+    sendMessage,
+    getTask,
+    cancelTask,
+    subscribe,
+    listTasks,
+    taskPage,
+  };
+}
+
+/** 0.3 wraps data that is no object and says so in the metadata; empty metadata comes back as none. */
+function withoutEmptyMetadata(part: DataPart): DataPart {
+  const { metadata, ...rest } = part;
+  const isObject = typeof part.data === "object" && part.data !== null && !Array.isArray(part.data);
+  return isObject || Object.keys(metadata ?? {}).length > 0 ? part : rest;
+}
+
+/** An event an agent notes for itself. */
+export const internalEvents: Arbitrary<InternalEvent> = fc
+  .tuple(fc.constantFrom("tool-start", "llm-call", "checkpoint"), jsonObjects)
+  .map(([name, fields]) => ({ ...fields, kind: `internal:${name}`, taskId: "t1" }));
+
+/** Messages of which some have the same id, as when a stream is resumed. */
+export const repeatedMessages: Arbitrary<Message> = fc
+  .tuple(fc.integer({ min: 1, max: 4 }), words)
+  .map(([number, text]) => agentMessage(`m${number}`, text));
+
+const received: Arbitrary<MessageReceivedEvent> = repeatedMessages.map((message) => ({
+  kind: "internal:message",
+  taskId: "t1",
+  message: { ...message, role: "user" },
+  timestamp: "2026-01-31T12:00:00.000Z",
+}));
+
+const statusUpdates = fc
+  .tuple(taskStates, fc.option(repeatedMessages, { nil: undefined }))
+  .map(([state, message]) => aStatusUpdate(state, message));
+
+const artifactUpdates = fc
+  .tuple(
+    fc.constantFrom("a1", "a2", "a3"),
+    fc.array(fc.oneof(words.map(textPart), modelOf("1.0").part), { minLength: 1, maxLength: 3 }),
+    fc.boolean(),
+  )
+  .map(([artifactId, parts, append]) =>
+    anArtifactUpdate(parts, { artifact: { artifactId, parts }, append }),
+  );
+
+/** What can happen to task t1 once it exists. Few ids, so that they meet. */
+export const eventsOfATask = fc.array(
+  fc.oneof(artifactUpdates, statusUpdates, received, internalEvents, repeatedMessages),
+  { maxLength: 20 },
+);

@@ -1,0 +1,33 @@
+import { A2AError } from "../../errors.ts";
+import type { Codec } from "../codec.ts";
+import { encodeCard } from "./agent-card.ts";
+import { encodeError } from "./error.ts";
+import { decodeEvent, eventText } from "./event.ts";
+import { decodeMessage, encodeMessage } from "./message.ts";
+import * as requests from "./requests.ts";
+import { decodeTask, encodeTask } from "./task.ts";
+
+/** A2A 0.3 in its JSON-RPC dialect. */
+export const codecV03: Codec = {
+  version: "0.3",
+  ...requests,
+  encodeTask,
+  decodeTask,
+  encodeListTasks: noList,
+  encodeTaskPage: noList,
+  decodeTaskPage: noList,
+  encodeSendResult: (result) =>
+    result.kind === "task" ? encodeTask(result) : encodeMessage(result),
+  decodeSendResult: (value) =>
+    (value as { kind?: unknown })?.kind === "message"
+      ? decodeMessage(value, "result")
+      : decodeTask(value),
+  decodeEvent,
+  eventText,
+  encodeError,
+  encodeCard,
+};
+
+function noList(): never {
+  throw new A2AError("UnsupportedOperation", "A2A 0.3 has no method that lists tasks");
+}

@@ -1,0 +1,71 @@
+import { A2AError } from "../../errors.ts";
+import type { PublicEvent } from "../../events.ts";
+import type { A2APart } from "../../part.ts";
+import { withKind } from "../with-kind.ts";
+import { decodeMessage, encodeMessage } from "./message.ts";
+import { isOldForm } from "./part.ts";
+import {
+  decodeArtifact,
+  decodeStatus,
+  decodeTask,
+  encodeArtifact,
+  encodeStatus,
+  encodeTask,
+} from "./task.ts";
+
+/** An event as JSON text. The model is the 0.3 form: most events are sent as they are stored. */
+export function eventText(event: PublicEvent, json: string): string {
+  return partsOf(event).every(isOldForm) ? json : JSON.stringify(encodeEvent(event));
+}
+
+/** Every part the event carries, or nothing where looking costs more than encoding. */
+function partsOf(event: PublicEvent): readonly A2APart[] {
+  switch (event.kind) {
+    case "artifact-update":
+      return event.artifact.parts;
+    case "status-update":
+      return event.status.message?.parts ?? [];
+    case "message":
+      return event.parts;
+    case "task":
+      return [
+        ...(event.history ?? []).flatMap(({ parts }) => parts),
+        ...(event.artifacts ?? []).flatMap(({ parts }) => parts),
+        ...(event.status.message?.parts ?? []),
+      ];
+    default:
+      return event satisfies never;
+  }
+}
+
+function encodeEvent(event: PublicEvent): PublicEvent {
+  switch (event.kind) {
+    case "artifact-update":
+      return { ...event, artifact: encodeArtifact(event.artifact) };
+    case "status-update":
+      return { ...event, status: encodeStatus(event.status) };
+    case "message":
+      return encodeMessage(event);
+    case "task":
+      return encodeTask(event);
+    default:
+      return event satisfies never;
+  }
+}
+
+/** Reads an event that a server sent. */
+export function decodeEvent(value: unknown): PublicEvent {
+  const event = value as PublicEvent;
+  switch (event?.kind) {
+    case "artifact-update":
+      return withKind(event.kind, { ...event, artifact: decodeArtifact(event.artifact) });
+    case "status-update":
+      return withKind(event.kind, { ...event, status: decodeStatus(event.status) });
+    case "message":
+      return decodeMessage(event, "message");
+    case "task":
+      return decodeTask(event);
+    default:
+      throw new A2AError("InvalidAgentResponse", "the event has no known kind");
+  }
+}

@@ -1,0 +1,109 @@
+import { A2AError } from "../../errors.ts";
+import type { Message } from "../../message.ts";
+import type { Metadata } from "../../part.ts";
+import type {
+  CancelTaskRequest,
+  GetTaskRequest,
+  SendMessageRequest,
+  SubscribeRequest,
+} from "../../requests.ts";
+import { checkOf } from "../check.ts";
+import { decodeMessage, encodeMessage } from "./message.ts";
+import { SEND, TASK_ID, TASK_QUERY } from "./schemas.ts";
+
+const checkSend = checkOf(SEND);
+const checkTaskQuery = checkOf(TASK_QUERY);
+const checkTaskId = checkOf(TASK_ID);
+
+interface SendParams {
+  readonly message: unknown;
+  readonly configuration?: {
+    readonly blocking?: boolean;
+    readonly historyLength?: number;
+    readonly acceptedOutputModes?: readonly string[];
+    readonly pushNotificationConfig?: unknown;
+  };
+  readonly metadata?: Metadata;
+}
+
+export function decodeSendMessage(value: unknown): SendMessageRequest {
+  checkSend(value, "params");
+  const { message, configuration = {}, metadata } = value as SendParams;
+  const { blocking, historyLength, acceptedOutputModes, pushNotificationConfig } = configuration;
+  return {
+    message: decodeMessage(message, "message"),
+    blocking: blocking !== false,
+    ...(historyLength !== undefined && { historyLength }),
+    ...(acceptedOutputModes && { acceptedOutputModes }),
+    ...(pushNotificationConfig !== undefined && { pushConfig: pushNotificationConfig }),
+    ...(metadata && { metadata }),
+  };
+}
+
+export function encodeSendMessage(request: SendMessageRequest): {
+  readonly message: Message;
+  readonly configuration: object;
+  readonly metadata?: Metadata;
+} {
+  const { blocking, historyLength, acceptedOutputModes, pushConfig, metadata } = request;
+  return {
+    message: encodeMessage(request.message),
+    configuration: {
+      blocking,
+      ...(historyLength !== undefined && { historyLength }),
+      ...(acceptedOutputModes && { acceptedOutputModes }),
+      ...(pushConfig !== undefined && { pushNotificationConfig: pushConfig }),
+    },
+    ...(metadata && { metadata }),
+  };
+}
+
+export function decodeGetTask(value: unknown): GetTaskRequest {
+  const { id, historyLength } = decodeTaskQuery(value);
+  return { taskId: id, ...(historyLength !== undefined && { historyLength }) };
+}
+
+export function encodeGetTask({ taskId, historyLength }: GetTaskRequest): object {
+  return { id: taskId, ...(historyLength !== undefined && { historyLength }) };
+}
+
+export function decodeCancelTask(value: unknown): CancelTaskRequest {
+  const { id, metadata } = decodeTaskQuery(value);
+  return { taskId: id, ...(metadata && { metadata }) };
+}
+
+export function encodeCancelTask({ taskId, metadata }: CancelTaskRequest): object {
+  return { id: taskId, ...(metadata && { metadata }) };
+}
+
+export function decodeSubscribe(value: unknown): SubscribeRequest {
+  return { taskId: decodeTaskQuery(value).id };
+}
+
+export function encodeSubscribe({ taskId }: SubscribeRequest): object {
+  return { id: taskId };
+}
+
+/** 0.3 has no list on JSON-RPC (§7), so there is nothing to decode. */
+export function decodeListTasks(): never {
+  throw new A2AError("UnsupportedOperation", "A2A 0.3 has no method that lists tasks");
+}
+
+interface TaskQuery {
+  readonly id: string;
+  readonly historyLength?: number;
+  readonly metadata?: Metadata;
+}
+
+/** `taskId` is a common spelling of `id`; it counts only where `id` is absent. */
+function decodeTaskQuery(value: unknown): TaskQuery {
+  const params = value as { id?: unknown; taskId?: unknown } | undefined;
+  if (params?.id !== undefined || params?.taskId === undefined) {
+    checkTaskQuery(params, "params");
+    return params as unknown as TaskQuery;
+  }
+  checkTaskId(params.taskId, "taskId");
+  const named = { ...params, id: params.taskId };
+  checkTaskQuery(named, "params");
+  return named as unknown as TaskQuery;
+}

@@ -1,0 +1,25 @@
+import type { Codec } from "../codec.ts";
+import { encodeCard } from "./agent-card.ts";
+import { encodeError } from "./error.ts";
+import { decodeEvent, encodeEvent, eventText } from "./event.ts";
+import * as requests from "./requests.ts";
+import { decodeTask, decodeTaskPage, encodeTask, encodeTaskPage } from "./task.ts";
+
+/** A2A 1.0 in ProtoJSON. */
+export const codecV1: Codec = {
+  version: "1.0",
+  ...requests,
+  encodeTask,
+  decodeTask,
+  encodeTaskPage,
+  decodeTaskPage,
+  encodeSendResult: encodeEvent,
+  decodeSendResult: (value) => {
+    const result = decodeEvent(value);
+    return result.kind === "message" ? result : decodeTask({ ...(value as { task: object }).task });
+  },
+  decodeEvent,
+  eventText,
+  encodeError,
+  encodeCard,
+};

@@ -1,0 +1,76 @@
+const text = { type: "string" } as const;
+const id = { type: "string", minLength: 1 } as const;
+const texts = { type: "array", items: text } as const;
+const object = { type: "object" } as const;
+const count = { type: "integer", minimum: 0 } as const;
+
+/** 1.0 §4.1.4. Empty optional strings mean "unset" in ProtoJSON. */
+export const MESSAGE = {
+  type: "object",
+  required: ["messageId", "role", "parts"],
+  properties: {
+    messageId: id,
+    role: { enum: ["ROLE_USER", "ROLE_AGENT", 1, 2] },
+    parts: { type: "array", minItems: 1, items: object },
+    taskId: text,
+    contextId: text,
+    referenceTaskIds: texts,
+    extensions: texts,
+    metadata: object,
+  },
+} as const;
+
+/** 1.0 §3.2.1. */
+export const SEND = {
+  type: "object",
+  required: ["message"],
+  properties: {
+    tenant: text,
+    message: object,
+    configuration: {
+      type: "object",
+      properties: {
+        returnImmediately: { type: "boolean" },
+        historyLength: count,
+        acceptedOutputModes: texts,
+        taskPushNotificationConfig: object,
+      },
+    },
+    metadata: object,
+  },
+} as const;
+
+/** 1.0 §3.1.3; cancel and subscribe take the same without the length. */
+export const TASK_QUERY = {
+  type: "object",
+  required: ["id"],
+  properties: { tenant: text, id, historyLength: count, metadata: object },
+} as const;
+
+/** 1.0 §3.1.4. A page size of 0 is unset in ProtoJSON, so it is refused only on JSON, where it was written. */
+export const LIST = {
+  type: "object",
+  properties: {
+    tenant: text,
+    contextId: text,
+    status: text,
+    pageSize: { type: "integer", minimum: 1, maximum: 100 },
+    pageToken: text,
+    historyLength: count,
+    statusTimestampAfter: text,
+    includeArtifacts: { type: "boolean" },
+  },
+} as const;
+
+/** 1.0 §4.1.6: exactly one of text, raw, url, data; that rule is in `part.ts`. */
+export const PART = {
+  type: "object",
+  properties: {
+    text,
+    raw: text,
+    url: id,
+    filename: text,
+    mediaType: text,
+    metadata: object,
+  },
+} as const;

@@ -1,0 +1,56 @@
+import type { Agent, AgentSkill } from "@convoke/protocol";
+import { FunctionRun, type RunResult } from "./function-run.ts";
+import type { FunctionTurn } from "./function-turn.ts";
+
+/** An agent as its author writes it. */
+export interface AgentDefinition {
+  readonly name: string;
+  readonly description: string;
+  /** By default "1.0.0". */
+  readonly version?: string;
+  /** By default one skill with the agent's own name and description. */
+  readonly skills?: readonly AgentSkill[];
+  /** Media types it reads; by default text and JSON. */
+  readonly inputModes?: readonly string[];
+  /** Media types it writes; by default text and JSON. */
+  readonly outputModes?: readonly string[];
+  /** Whether it may answer with one message and no task. */
+  readonly replies?: boolean;
+  /** Keeps a stream open while the agent waits for input, instead of ending it. */
+  readonly keepStreamOnInterrupt?: boolean;
+  /** Works on a message: yields chunks of the answer, or returns it whole. */
+  run(turn: FunctionTurn): RunResult;
+}
+
+const DEFAULT_MODES = ["text/plain", "application/json"];
+
+/** Makes an agent of a function. */
+export function defineAgent(definition: AgentDefinition): Agent {
+  const { name, description, version = "1.0.0" } = definition;
+  if (typeof name !== "string" || name.trim() === "") throw missing("a name");
+  if (typeof description !== "string" || description.trim() === "") throw missing("a description");
+  if (typeof definition.run !== "function") throw missing("a run function");
+  return {
+    info: {
+      name,
+      description,
+      version,
+      skills: definition.skills ?? [ownSkill(name, description)],
+      inputModes: definition.inputModes ?? DEFAULT_MODES,
+      outputModes: definition.outputModes ?? DEFAULT_MODES,
+      replies: definition.replies ?? false,
+      keepStreamOnInterrupt: definition.keepStreamOnInterrupt ?? false,
+    },
+    run: (turn) => new FunctionRun(turn, (functionTurn) => definition.run(functionTurn)),
+  };
+}
+
+/** Cards must list skills; an agent that says nothing has one. */
+function ownSkill(name: string, description: string): AgentSkill {
+  const id = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+  return { id, name, description, tags: [id] };
+}
+
+function missing(what: string): TypeError {
+  return new TypeError(`defineAgent needs ${what}: defineAgent({ name, description, run })`);
+}

@@ -1,0 +1,130 @@
+import type { AgentEvent, StatusUpdateEvent, Turn } from "@convoke/protocol";
+import { AnswerEvents } from "./answer-events.ts";
+import { type FunctionTurn, createFunctionTurn } from "./function-turn.ts";
+import type { Said } from "./said.ts";
+
+/** What a function agent may yield: a chunk of its answer, a said thing, or an event of its own making. */
+export type Yielded = string | Said | AgentEvent;
+
+/** What its `run` may return: a stream, or just the answer. */
+export type RunResult =
+  | AsyncGenerator<Yielded, Yielded | void, unknown>
+  | Promise<Yielded | void>
+  | Yielded
+  | void;
+
+type Batch = readonly AgentEvent[];
+
+/**
+ * One run of a function as an iterator of events. A function speaks in two
+ * ways, by yielding and by calling `ask`; both end up here in the order in
+ * which they happened. Nothing is pulled from it before the last thing was taken.
+ */
+export class FunctionRun implements AsyncIterableIterator<Batch> {
+  readonly #events: AnswerEvents;
+  readonly #source: AsyncGenerator<Yielded, Yielded | void, unknown>;
+  #emitted: AgentEvent[] = [];
+  #isPulling = false;
+  #isDone = false;
+  #failure: { readonly error: unknown } | undefined;
+  #taker: PromiseWithResolvers<IteratorResult<Batch, undefined>> | undefined;
+
+  constructor(turn: Turn, run: (turn: FunctionTurn) => RunResult) {
+    this.#events = new AnswerEvents(turn);
+    this.#source = asGenerator(() => run(createFunctionTurn(turn, (event) => this.#emit(event))));
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<Batch, undefined>> {
+    const taker = Promise.withResolvers<IteratorResult<Batch, undefined>>();
+    this.#taker = taker;
+    this.#hand();
+    if (this.#taker !== undefined && !this.#isPulling) {
+      this.#isPulling = true;
+      this.#source.next().then(this.#onYield, this.#onThrow);
+    }
+    return taker.promise;
+  }
+
+  /** The engine needs no more. A function that still waits for something is told by its signal. */
+  return(): Promise<IteratorResult<Batch, undefined>> {
+    void this.#source.return(undefined).catch(() => undefined);
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  #emit(event: StatusUpdateEvent): void {
+    this.#emitted.push(event);
+    this.#hand();
+  }
+
+  readonly #onYield = ({ done, value }: IteratorResult<Yielded, Yielded | void>): void => {
+    this.#isPulling = false;
+    this.#isDone = done === true;
+    if (done === true) this.#emitted.push(...this.#last(value));
+    else this.#emitted.push(this.#event(value));
+    this.#hand();
+  };
+
+  readonly #onThrow = (error: unknown): void => {
+    this.#isPulling = false;
+    this.#failure = { error };
+    this.#hand();
+  };
+
+  /** Gives whoever waits what there is, if there is anything. */
+  #hand(): void {
+    const taker = this.#taker;
+    if (taker === undefined) return;
+    if (this.#emitted.length > 0) {
+      const value = this.#emitted;
+      this.#emitted = [];
+      taker.resolve({ done: false, value });
+    } else if (this.#failure !== undefined) {
+      taker.reject(this.#failure.error);
+    } else if (this.#isDone) {
+      taker.resolve({ done: true, value: undefined });
+    } else {
+      return;
+    }
+    this.#taker = undefined;
+  }
+
+  /** What was returned is the last thing said; text closes the answer. */
+  #last(value: Yielded | void): Batch {
+    const said = value === undefined || typeof value === "string" ? [] : [this.#event(value)];
+    return [...this.#events.end(typeof value === "string" ? value : ""), ...said];
+  }
+
+  #event(yielded: Yielded): AgentEvent {
+    if (typeof yielded === "string") return this.#events.chunk(yielded);
+    return isSaid(yielded) ? this.#events.said(yielded) : yielded;
+  }
+}
+
+function isSaid(value: Said | AgentEvent): value is Said {
+  return value.kind.startsWith("said:");
+}
+
+/** A plain function is a stream with nothing but an end; what it throws at once is thrown by the stream. */
+function asGenerator(run: () => RunResult): AsyncGenerator<Yielded, Yielded | void, unknown> {
+  let result: RunResult;
+  try {
+    result = run();
+  } catch (error) {
+    result = Promise.reject(error);
+  }
+  const isStream = typeof result === "object" && result !== null && Symbol.asyncIterator in result;
+  return isStream
+    ? (result as AsyncGenerator<Yielded, Yielded | void, unknown>)
+    : onlyEnd(result as Exclude<RunResult, AsyncGenerator>);
+}
+
+// oxlint-disable-next-line require-yield -- the stream has nothing but its end
+async function* onlyEnd(
+  result: Exclude<RunResult, AsyncGenerator>,
+): AsyncGenerator<Yielded, Yielded | void, unknown> {
+  return await result;
+}

@@ -1,0 +1,81 @@
+import type { A2APart } from "@convoke/protocol";
+
+/** A word about where the task stands; it goes on. */
+export interface SaidStatus {
+  readonly kind: "said:status";
+  readonly text: string;
+}
+
+/** Something the agent made besides its answer. */
+export interface SaidArtifact {
+  readonly kind: "said:artifact";
+  readonly name: string;
+  readonly part: A2APart;
+  readonly description?: string;
+}
+
+/** The whole answer as one message, without a task where the caller allows it. */
+export interface SaidReply {
+  readonly kind: "said:reply";
+  readonly text: string;
+}
+
+/** The task ends here, in the agent's own words. */
+export interface SaidEnd {
+  readonly kind: "said:end";
+  readonly state: "rejected" | "failed";
+  readonly text: string;
+}
+
+/** What a function agent may yield or return besides text. */
+export type Said = SaidStatus | SaidArtifact | SaidReply | SaidEnd;
+
+/** Tells the caller what the agent is doing. */
+export function status(text: string): SaidStatus {
+  return { kind: "said:status", text };
+}
+
+/**
+ * Hands over a result: a string is text, bytes are a file, anything else is
+ * data. The same name again replaces the earlier one.
+ */
+export function artifact(
+  name: string,
+  content: unknown,
+  options: { readonly description?: string; readonly mediaType?: string } = {},
+): SaidArtifact {
+  const { description, mediaType } = options;
+  const part = partOf(name, content, mediaType);
+  return { kind: "said:artifact", name, part, ...(description && { description }) };
+}
+
+/** Answers with one message. The agent declares `replies: true`; otherwise it is a task's last word. */
+export function reply(text: string): SaidReply {
+  return { kind: "said:reply", text };
+}
+
+/** Refuses the task, and says why. */
+export function reject(text: string): SaidEnd {
+  return { kind: "said:end", state: "rejected", text };
+}
+
+/** Ends the task as failed, in words that the caller may read. */
+export function fail(text: string): SaidEnd {
+  return { kind: "said:end", state: "failed", text };
+}
+
+function partOf(name: string, content: unknown, mediaType: string | undefined): A2APart {
+  if (typeof content === "string") {
+    return { kind: "text", text: content, ...(mediaType && { mediaType }) };
+  }
+  if (content instanceof Uint8Array) {
+    const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
+    const file = {
+      name,
+      ...(mediaType && { mimeType: mediaType }),
+      bytes: bytes.toString("base64"),
+    };
+    return { kind: "file", file };
+  }
+  return { kind: "data", data: content };
+}

@@ -1,0 +1,32 @@
+import { A2AError } from "@convoke/protocol";
+import type { CardBinding } from "./bindings/card.ts";
+import type { KeepAlive } from "./bindings/keep-alive.ts";
+import { newErrorId } from "./error-id.ts";
+import type { Guard } from "./guard/guard.ts";
+import type { Logger } from "./logger.ts";
+import type { Engine } from "./tasks/engine.ts";
+
+/** The parts of a running server that requests meet. */
+export class App {
+  readonly engine: Engine;
+  readonly guard: Guard;
+  readonly card: CardBinding;
+  readonly keepAlive: KeepAlive;
+  readonly logger: Logger;
+
+  constructor(parts: Pick<App, "engine" | "guard" | "card" | "keepAlive" | "logger">) {
+    this.engine = parts.engine;
+    this.guard = parts.guard;
+    this.card = parts.card;
+    this.keepAlive = parts.keepAlive;
+    this.logger = parts.logger;
+  }
+
+  /** Makes what was thrown safe to send. An unknown error is logged under the id that its caller gets. */
+  explain(thrown: unknown): A2AError {
+    if (A2AError.is(thrown)) return thrown;
+    const errorId = newErrorId();
+    this.logger.error("a request failed", { errorId, error: thrown });
+    return A2AError.from(thrown, errorId);
+  }
+}

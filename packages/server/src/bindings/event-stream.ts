@@ -1,0 +1,158 @@
+import { type ProtocolVersion, SSE_KEEP_ALIVE, sseFrame } from "@convoke/protocol";
+import type { ByteSink, ByteStream, ByteStreamControl } from "../http/exchange.ts";
+import type { EventSource } from "../operations/event-source.ts";
+import type { Seq } from "../tasks/backend.ts";
+import { LogEntry, placed, readEntry } from "../tasks/log-entry.ts";
+import type { KeepAlive, Silence } from "./keep-alive.ts";
+
+/** How many events are joined into one write. A slow reader waits between pages, a fast one does not. */
+const PAGE = 256;
+
+export interface EventStreamOptions {
+  readonly source: EventSource;
+  readonly version: ProtocolVersion;
+  /** What a binding puts around each event. */
+  readonly prefix: string;
+  readonly suffix: string;
+  readonly keepAlive: KeepAlive;
+  /** The log could not be read: what to tell the reader before the stream ends. */
+  readonly onError: (error: unknown) => string;
+}
+
+/**
+ * A reader of one log as server-sent events. It is a cursor and a pump: woken
+ * after each commit, it writes everything between its cursor and the head in
+ * one go, and stops while the client is behind. Memory does not grow with lag,
+ * because what was not written is still in the log (G8).
+ */
+export class EventStream implements ByteStream {
+  #options: EventStreamOptions;
+  #cursor: Seq;
+  #opened = false;
+  #pumping = false;
+  #blocked = false;
+  #ended = false;
+  #wakeScheduled = false;
+  #sink: ByteSink | undefined;
+  #stopWatching: () => void = () => undefined;
+  #silence: Silence | undefined;
+
+  constructor(options: EventStreamOptions) {
+    this.#options = options;
+    this.#cursor = options.source.after;
+  }
+
+  open(sink: ByteSink): ByteStreamControl {
+    const { source, keepAlive } = this.#options;
+    this.#sink = sink;
+    // Watching begins before the first read, so a commit in between wakes us.
+    this.#stopWatching = source.engine.backend.watch(source.taskId, () => this.#wake());
+    this.#silence = keepAlive.watch(() => this.#write(SSE_KEEP_ALIVE));
+    void this.#pump();
+    return {
+      drained: () => {
+        this.#blocked = false;
+        void this.#pump();
+      },
+      closed: () => this.#end(),
+    };
+  }
+
+  /** Commits of one turn of the event loop are written together. */
+  #wake(): void {
+    if (this.#wakeScheduled) return;
+    this.#wakeScheduled = true;
+    setImmediate(() => {
+      this.#wakeScheduled = false;
+      void this.#pump();
+    });
+  }
+
+  async #pump(): Promise<void> {
+    if (this.#pumping) return;
+    this.#pumping = true;
+    try {
+      this.#writeOpening();
+      while (!this.#ended && !this.#blocked) {
+        const entries = this.#fromMemory() ?? (await this.#fromStore());
+        if (this.#ended || !this.#writeEntries(entries)) break;
+      }
+    } catch (error) {
+      this.#write(this.#options.onError(error));
+      this.#finish();
+    } finally {
+      this.#pumping = false;
+    }
+  }
+
+  #writeOpening(): void {
+    const { opening } = this.#options.source;
+    if (this.#opened) return;
+    this.#opened = true;
+    if (opening === undefined) return;
+    const { task, seq } = opening;
+    this.#write(this.#frame(placed(new LogEntry(task, JSON.stringify(task)), seq)));
+  }
+
+  /** What the task's writer still has. One that has let go of the task knows only what came before. */
+  #fromMemory(): readonly LogEntry[] | undefined {
+    const { engine, taskId, live } = this.#options.source;
+    const current = engine.live(taskId);
+    const entries = (current ?? live)?.writer.tail.after(this.#cursor, PAGE);
+    return entries?.length === 0 && current === undefined ? undefined : entries;
+  }
+
+  async #fromStore(): Promise<readonly LogEntry[]> {
+    const { engine, taskId } = this.#options.source;
+    return (await engine.backend.read(taskId, this.#cursor, PAGE)).map(readEntry);
+  }
+
+  /** False when there is nothing to write for now. */
+  #writeEntries(page: readonly LogEntry[]): boolean {
+    const { source } = this.#options;
+    if (this.#isHeldBack(page)) return false;
+    const closing = page.findIndex(({ event }) => source.closesAfter(event));
+    const entries = closing === -1 ? page : page.slice(0, closing + 1);
+    const isReply = entries.at(-1)?.event.kind === "message";
+    this.#cursor = entries.at(-1)?.seq ?? this.#cursor;
+    // A message is the whole answer: it comes without the task (0.3 §7.2, 1.0 §3.1.2).
+    const shown = isReply ? entries.slice(-1) : entries;
+    this.#write(shown.map((entry) => this.#frame(entry)).join(""));
+    if (closing !== -1 || (source.end !== undefined && this.#cursor >= source.end)) {
+      this.#finish();
+      return false;
+    }
+    return entries.length > 0;
+  }
+
+  /** An agent that may reply without a task shows nothing before its first event. */
+  #isHeldBack(page: readonly LogEntry[]): boolean {
+    return (
+      this.#cursor === 0 && page.length === 1 && this.#options.source.engine.agent.info.replies
+    );
+  }
+
+  #frame(entry: LogEntry): string {
+    const { version, prefix, suffix } = this.#options;
+    const text = entry.text(version);
+    return text === undefined ? "" : sseFrame(entry.seq, prefix, text, suffix);
+  }
+
+  #write(text: string): void {
+    if (text === "" || this.#ended || this.#sink === undefined) return;
+    this.#silence?.broken();
+    this.#blocked = !this.#sink.write(text);
+  }
+
+  #finish(): void {
+    if (this.#ended) return;
+    this.#end();
+    this.#sink?.end();
+  }
+
+  #end(): void {
+    this.#ended = true;
+    this.#stopWatching();
+    this.#silence?.stop();
+  }
+}

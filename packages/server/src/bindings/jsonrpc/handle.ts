@@ -1,0 +1,96 @@
+import {
+  A2AError,
+  CODECS,
+  type Caller,
+  type Codec,
+  type JsonRpcId,
+  errorText,
+  idOf,
+  openRequest,
+  resultPrefix,
+  resultText,
+  sseNamedFrame,
+} from "@convoke/protocol";
+import { type HttpRequest, type HttpResponse, header } from "../../http/exchange.ts";
+import { jsonResponse } from "../../http/json-response.ts";
+import { parseJson } from "../../http/parse-json.ts";
+import { requestedVersion } from "../../http/requested-version.ts";
+import { traceOf } from "../../http/trace-context.ts";
+import type { EventSource } from "../../operations/event-source.ts";
+import { PERFORM } from "../../operations/operation-table.ts";
+import type { App } from "../../app.ts";
+import { EventStream } from "../event-stream.ts";
+import { openMethod } from "./open.ts";
+
+const SSE_HEADERS = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-cache",
+  connection: "keep-alive",
+  // Reverse proxies hold small writes back unless told not to.
+  "x-accel-buffering": "no",
+};
+
+/** What is known of a request so far; an error is answered in its words. */
+interface Known {
+  id: JsonRpcId;
+  codec: Codec;
+}
+
+/** JSON-RPC 2.0 over HTTP, for both wire versions (0.3 §3.2.1, 1.0 §9). */
+export async function handleJsonRpc(
+  app: App,
+  request: HttpRequest,
+  caller: Caller,
+): Promise<HttpResponse> {
+  const known: Known = { id: null, codec: CODECS["0.3"] };
+  try {
+    const asked = requestedVersion(request);
+    known.codec = CODECS[asked ?? "0.3"];
+    checkContentType(header(request, "content-type"));
+    const body = parseJson(await request.body());
+    known.id = idOf(body);
+    const opened = openRequest(body);
+    const { operation, codec } = openMethod(opened, asked);
+    known.codec = codec;
+    const outcome = await PERFORM[operation](opened.params, codec, {
+      engine: app.engine,
+      caller,
+      version: codec.version,
+      trace: traceOf(header(request, "traceparent")),
+      lastEventId: header(request, "last-event-id"),
+    });
+    return outcome.kind === "value"
+      ? jsonResponse(200, resultText(known.id, JSON.stringify(outcome.value)))
+      : streamResponse(app, outcome.source, known);
+  } catch (thrown) {
+    return errorResponse(app.explain(thrown), known);
+  }
+}
+
+function streamResponse(app: App, source: EventSource, { id, codec }: Known): HttpResponse {
+  const body = new EventStream({
+    source,
+    version: codec.version,
+    prefix: resultPrefix(id),
+    suffix: "}",
+    keepAlive: app.keepAlive,
+    onError: (thrown) =>
+      sseNamedFrame("error", errorText(id, codec.encodeError(app.explain(thrown)))),
+  });
+  return { status: 200, headers: SSE_HEADERS, body };
+}
+
+/** JSON-RPC errors travel as 200; what the transport refuses keeps its status. */
+function errorResponse(error: A2AError, { id, codec }: Known): HttpResponse {
+  const { transport, http } = error.row;
+  return jsonResponse(transport === true ? http : 200, errorText(id, codec.encodeError(error)));
+}
+
+function checkContentType(contentType: string | undefined): void {
+  const type = contentType?.split(";")[0]?.trim().toLowerCase();
+  if (type === "application/json") return;
+  const given = type === undefined ? "the request has no Content-Type" : `Content-Type is ${type}`;
+  throw new A2AError("UnsupportedMediaType", `${given}; it must be application/json`, {
+    field: "Content-Type",
+  });
+}

@@ -1,0 +1,55 @@
+/** How often the timer looks, as a share of the interval. */
+const TICKS = 3;
+
+/** One stream's place at the timer. */
+export class Silence {
+  #ticks = 0;
+  #speak: () => void;
+  readonly stop: () => void;
+
+  constructor(speak: () => void, stop: (silence: Silence) => void) {
+    this.#speak = speak;
+    this.stop = () => stop(this);
+  }
+
+  /** Something was written: the silence begins anew. */
+  broken(): void {
+    this.#ticks = 0;
+  }
+
+  tick(): void {
+    if (++this.#ticks < TICKS) return;
+    this.#ticks = 0;
+    this.#speak();
+  }
+}
+
+/** One timer for the silence of all streams. It runs only while there are any. */
+export class KeepAlive {
+  #intervalMs: number;
+  #silences = new Set<Silence>();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param intervalMs the longest silence; by default 15 s, because proxies cut at 30 s and more */
+  constructor(intervalMs = 15_000) {
+    this.#intervalMs = intervalMs;
+  }
+
+  /** Calls `speak` whenever nothing was written for about the interval. */
+  watch(speak: () => void): Silence {
+    const silence = new Silence(speak, (stopped) => {
+      this.#silences.delete(stopped);
+      if (this.#silences.size === 0) this.close();
+    });
+    this.#silences.add(silence);
+    this.#timer ??= setInterval(() => {
+      for (const each of this.#silences) each.tick();
+    }, this.#intervalMs / TICKS).unref();
+    return silence;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}

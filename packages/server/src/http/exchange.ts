@@ -1,0 +1,44 @@
+/** A request as every transport brings it. */
+export interface HttpRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** Reads the body. Rejects when it is larger than allowed. */
+  body(): Promise<Uint8Array>;
+}
+
+export type HttpHeaders = Readonly<Record<string, string>>;
+
+/** An answer: either whole, or a stream that the transport opens. */
+export interface HttpResponse {
+  readonly status: number;
+  readonly headers: HttpHeaders;
+  readonly body: string | ByteStream;
+}
+
+/** A body that is written while it happens. */
+export interface ByteStream {
+  /** Begins to write. The transport tells what becomes of the reader. */
+  open(sink: ByteSink): ByteStreamControl;
+}
+
+export interface ByteSink {
+  /** False when the reader is behind: nothing more until `drained`. */
+  write(text: string): boolean;
+  end(): void;
+}
+
+export interface ByteStreamControl {
+  /** The reader has taken what was written. */
+  drained(): void;
+  /** The reader is gone. */
+  closed(): void;
+}
+
+/** The one value of a header, the first of several. */
+export function header(request: HttpRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === "string" ? value : value?.[0];
+}

@@ -1,0 +1,49 @@
+import { type A2AError, CODECS, errorText } from "@convoke/protocol";
+import type { App } from "../app.ts";
+import { CARD_PATHS } from "../bindings/card.ts";
+import { handleJsonRpc } from "../bindings/jsonrpc/handle.ts";
+import type { HttpHeaders, HttpRequest, HttpResponse } from "./exchange.ts";
+import { jsonResponse } from "./json-response.ts";
+
+/** Where JSON-RPC is spoken. */
+const RPC_PATHS: ReadonlySet<string> = new Set(["/", "/api/a2a"]);
+
+/** Every request enters here: guard, then the binding that its path names. */
+export async function handle(app: App, request: HttpRequest): Promise<HttpResponse> {
+  try {
+    if (CARD_PATHS.has(request.path)) {
+      app.guard.admit(request);
+      return allow(request, ["GET", "HEAD"]) ?? app.card.handle(request);
+    }
+    const caller = app.guard.identify(request);
+    if (RPC_PATHS.has(request.path)) {
+      return allow(request, ["POST"]) ?? (await handleJsonRpc(app, request, caller));
+    }
+    return plainError(
+      404,
+      `there is nothing at ${request.path}; the card is at /.well-known/agent-card.json`,
+    );
+  } catch (thrown) {
+    return refusal(app.explain(thrown));
+  }
+}
+
+/** An answer when the path does not take the method. */
+function allow(request: HttpRequest, methods: readonly string[]): HttpResponse | undefined {
+  if (methods.includes(request.method)) return undefined;
+  const list = methods.join(", ");
+  return plainError(405, `${request.path} takes ${list}`, { allow: list });
+}
+
+/** For paths that no binding owns, so there is no dialect to answer in. */
+function plainError(status: number, message: string, headers?: HttpHeaders): HttpResponse {
+  return jsonResponse(status, JSON.stringify({ error: { code: status, message } }), headers);
+}
+
+/** What the guard refuses is answered as JSON-RPC, because that is what its caller expects. */
+function refusal(error: A2AError): HttpResponse {
+  const headers: HttpHeaders =
+    error.reason === "Unauthenticated" ? { "www-authenticate": 'Bearer realm="convoke"' } : {};
+  const text = errorText(null, CODECS["0.3"].encodeError(error));
+  return jsonResponse(error.row.http, text, headers);
+}

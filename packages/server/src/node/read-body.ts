@@ -1,0 +1,30 @@
+import type { IncomingMessage } from "node:http";
+import { A2AError } from "@convoke/protocol";
+
+/** Collects a body, and stops at the limit without keeping what lies beyond. */
+export function readBody(request: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
+  const announced = Number(request.headers["content-length"] ?? 0);
+  if (announced > maxBytes) return Promise.reject(tooLarge(maxBytes));
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    request.on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= maxBytes) {
+        chunks.push(chunk);
+      } else {
+        chunks.length = 0;
+        reject(tooLarge(maxBytes));
+      }
+    });
+    request.on("end", () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+    request.on("error", reject);
+    request.on("close", () => reject(new A2AError("InvalidRequest", "the body was cut off")));
+  });
+}
+
+function tooLarge(maxBytes: number): A2AError {
+  return new A2AError("PayloadTooLarge", `the body is larger than ${maxBytes} bytes`, {
+    details: { limit: "body", maximum: String(maxBytes) },
+  });
+}

@@ -1,0 +1,39 @@
+import type { AgentEvent, StatusUpdateEvent, Task } from "@convoke/protocol";
+import { isTerminal } from "@convoke/protocol";
+import type { Seq } from "../tasks/backend.ts";
+import type { Engine } from "../tasks/engine.ts";
+import type { LiveTask } from "../tasks/live-task.ts";
+
+/** Which events a streaming operation answers with. Every binding writes it in its own frames. */
+export interface EventSource {
+  readonly engine: Engine;
+  readonly taskId: string;
+  /** The task as it was held when the stream began; its memory outlives its run. */
+  readonly live?: LiveTask | undefined;
+  /** The snapshot that comes first, with the last sequence in it. */
+  readonly opening?: { readonly task: Task; readonly seq: Seq };
+  /** The log follows after this sequence. */
+  readonly after: Seq;
+  /** The log ends here: the task was terminal already. */
+  readonly end?: Seq;
+  /** Whether the stream closes after the event. */
+  closesAfter(event: AgentEvent): boolean;
+}
+
+/** After `final: true` a stream ends, because the caller's next word is a new request. */
+export function closesAtFinal(event: AgentEvent): boolean {
+  return event.kind === "message" || (event as Partial<StatusUpdateEvent>).final === true;
+}
+
+/** A subscription in 1.0 outlives questions to the caller (1.0 §3.1.6). */
+export function closesAtTerminal(event: AgentEvent): boolean {
+  if (event.kind !== "status-update") return event.kind === "message";
+  return isTerminal((event as StatusUpdateEvent).status.state);
+}
+
+/** The sequence a cursor means, or nothing when it cannot be one of this log. */
+export function cursorOf(lastEventId: string | undefined, head: Seq): Seq | undefined {
+  if (lastEventId === undefined || !/^\d{1,15}$/.test(lastEventId)) return undefined;
+  const seq = Number(lastEventId);
+  return seq <= head ? seq : undefined;
+}

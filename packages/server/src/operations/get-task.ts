@@ -1,0 +1,8 @@
+import { type GetTaskRequest, type Task, withHistoryLength } from "@convoke/protocol";
+import type { Call } from "./call.ts";
+
+/** The task as it stands. */
+export async function getTask(request: GetTaskRequest, { engine, caller }: Call): Promise<Task> {
+  const { task } = await engine.find(request.taskId, caller);
+  return withHistoryLength(task, request.historyLength);
+}

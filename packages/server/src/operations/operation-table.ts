@@ -1,0 +1,64 @@
+import { A2AError, type Codec, type OperationName } from "@convoke/protocol";
+import type { Call } from "./call.ts";
+import { cancelTask } from "./cancel-task.ts";
+import type { EventSource } from "./event-source.ts";
+import { getTask } from "./get-task.ts";
+import { listTasks } from "./list-tasks.ts";
+import { sendMessage } from "./send-message.ts";
+import { sendStreamingMessage } from "./send-streaming-message.ts";
+import { subscribeToTask } from "./subscribe-to-task.ts";
+
+/** What an operation answers with: a value in the words of the wire version, or events. */
+type Outcome =
+  | { readonly kind: "value"; readonly value: unknown }
+  | { readonly kind: "events"; readonly source: EventSource };
+
+type Perform = (params: unknown, codec: Codec, call: Call) => Promise<Outcome>;
+
+/**
+ * Every operation between its codec and its rule. Bindings look operations up
+ * here and have no logic of their own.
+ */
+export const PERFORM: Readonly<Record<OperationName, Perform>> = {
+  sendMessage: async (params, codec, call) =>
+    value(codec.encodeSendResult(await sendMessage(codec.decodeSendMessage(params), call))),
+  sendStreamingMessage: async (params, codec, call) =>
+    events(await sendStreamingMessage(codec.decodeSendMessage(params), call)),
+  getTask: async (params, codec, call) =>
+    value(codec.encodeTask(await getTask(codec.decodeGetTask(params), call))),
+  listTasks: async (params, codec, call) => {
+    const request = codec.decodeListTasks(params);
+    return value(codec.encodeTaskPage(await listTasks(request, call), request.includeArtifacts));
+  },
+  cancelTask: async (params, codec, call) =>
+    value(codec.encodeTask(await cancelTask(codec.decodeCancelTask(params), call))),
+  subscribeToTask: async (params, codec, call) =>
+    events(await subscribeToTask(codec.decodeSubscribe(params), call)),
+  createPushConfig: noPush,
+  getPushConfig: noPush,
+  listPushConfigs: noPush,
+  deletePushConfig: noPush,
+  getExtendedCard: noExtendedCard,
+};
+
+function value(result: unknown): Outcome {
+  return { kind: "value", value: result };
+}
+
+function events(source: EventSource): Outcome {
+  return { kind: "events", source };
+}
+
+/** The card says so too: capabilities.pushNotifications is false (1.0 §3.3.4). */
+function noPush(): Promise<never> {
+  return Promise.reject(
+    new A2AError("PushNotificationNotSupported", "this agent sends no push notifications"),
+  );
+}
+
+/** 1.0 §3.3.4 has one code for an absent capability; 0.3 §7.10 has its own. */
+function noExtendedCard(_params: unknown, codec: Codec): Promise<never> {
+  const reason =
+    codec.version === "1.0" ? "UnsupportedOperation" : "ExtendedAgentCardNotConfigured";
+  return Promise.reject(new A2AError(reason, "this agent has no extended card"));
+}

@@ -1,0 +1,42 @@
+import { type SendMessageRequest, isTerminal, withHistoryLength } from "@convoke/protocol";
+import type { LiveTask } from "../tasks/live-task.ts";
+import type { Call } from "./call.ts";
+import { type EventSource, closesAtFinal, cursorOf } from "./event-source.ts";
+import { acceptRequest } from "./send-message.ts";
+
+/**
+ * Sends a message and answers with the events of its turn. Sent again with the
+ * same messageId and a cursor, it goes on after the cursor.
+ */
+export async function sendStreamingMessage(
+  request: SendMessageRequest,
+  call: Call,
+): Promise<EventSource> {
+  const { engine, lastEventId } = call;
+  const { live, after } = await acceptRequest(request, call);
+  const { task, writer } = live;
+  const { taskId, head } = writer;
+  const cursor = cursorOf(lastEventId, head);
+  const source = { engine, taskId, live, closesAfter: closesAtFinal };
+  if (after === 0 || cursor !== undefined) {
+    return {
+      ...source,
+      after: Math.max(after, cursor ?? 0),
+      ...(isTerminal(task.status.state) && { end: head }),
+    };
+  }
+  // The log begins with the task, but this turn does not: it comes first all the same (1.0 §3.1.2).
+  return {
+    ...source,
+    opening: { task: withHistoryLength(task, request.historyLength), seq: head },
+    after: head,
+    ...(hasFinalStatus(live, call) && { end: head }),
+  };
+}
+
+/** Whether the stream would have closed after the status that the task has now. */
+function hasFinalStatus({ task }: LiveTask, { engine }: Call): boolean {
+  const { state } = task.status;
+  const waits = state === "input-required" && !engine.agent.info.keepStreamOnInterrupt;
+  return waits || isTerminal(state);
+}

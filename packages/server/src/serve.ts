@@ -1,0 +1,120 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { randomBytes } from "node:crypto";
+import type { Agent } from "@convoke/protocol";
+import { App } from "./app.ts";
+import { CardBinding } from "./bindings/card.ts";
+import { KeepAlive } from "./bindings/keep-alive.ts";
+import { cardFacts } from "./card-facts.ts";
+import { Guard } from "./guard/guard.ts";
+import { handle } from "./http/handle.ts";
+import type { Logger } from "./logger.ts";
+import { type ServerAddress, urlOf } from "./node/address.ts";
+import { createNodeListener } from "./node/node-listener.ts";
+import type { Backend } from "./tasks/backend.ts";
+import { Engine } from "./tasks/engine.ts";
+import { recover } from "./tasks/recover.ts";
+
+/** 10 MB: a few photographs in base64, and far from a danger. */
+const DEFAULT_MAX_BODY_BYTES = 10 * 1024 * 1024;
+
+export interface ServeOptions {
+  /** 0 picks a free one. */
+  readonly port: number;
+  /** The address to listen on. */
+  readonly host: string;
+  /** Opens the storage; called once the port is ours. */
+  readonly openBackend: (address: ServerAddress) => Promise<Backend>;
+  readonly logger: Logger;
+  /** Callers must send it as a bearer token. */
+  readonly token?: string;
+  /** Names besides the local ones under which the server is reached. */
+  readonly allowedHosts?: readonly string[];
+  /** The address that the card names, when callers reach the server by another one. */
+  readonly publicUrl?: string;
+  readonly maxBodyBytes?: number;
+  /** The longest silence of a stream; by default 15 s. */
+  readonly keepAliveMs?: number;
+}
+
+/** A running server. */
+export interface Server extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  /** How many tasks an earlier process had left unfinished. */
+  readonly recovered: number;
+  close(): Promise<void>;
+}
+
+/**
+ * Serves an agent. The port is bound before the storage is opened, so that a
+ * second server fails on the port and never touches the data of the first;
+ * requests that come in between wait.
+ */
+export async function serve(agent: Agent, options: ServeOptions): Promise<Server> {
+  const ready = Promise.withResolvers<App>();
+  ready.promise.catch(() => undefined);
+  const { logger } = options;
+  const requestPrefix = randomBytes(4).toString("hex");
+  let requests = 0;
+  const listener = createNodeListener({
+    handle: async (request) => handle(await ready.promise, request),
+    maxBodyBytes: options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES,
+    newRequestId: () => `${requestPrefix}-${++requests}`,
+    onAnswer: (facts) => logger.debug("answered", { ...facts }),
+  });
+  const http = createServer(listener);
+  const address = await listen(http, options);
+  try {
+    const backend = await options.openBackend(address);
+    const engine = new Engine({ agent, backend, logger });
+    const recovered = await recover(engine);
+    const keepAlive = new KeepAlive(options.keepAliveMs);
+    const facts = cardFacts(agent.info, { ...options, address });
+    ready.resolve(
+      new App({
+        engine,
+        keepAlive,
+        logger,
+        guard: new Guard({ ...options, allowedHosts: hostNames(options, address) }),
+        card: new CardBinding(facts),
+      }),
+    );
+    const close = async (): Promise<void> => {
+      http.close();
+      engine.close();
+      http.closeAllConnections();
+      keepAlive.close();
+      await backend.close();
+    };
+    const url = options.publicUrl ?? urlOf(address);
+    return { url, port: address.port, recovered, close, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    ready.reject(error);
+    http.close();
+    http.closeAllConnections();
+    throw error;
+  }
+}
+
+function listen(
+  http: ReturnType<typeof createServer>,
+  { port, host }: ServeOptions,
+): Promise<ServerAddress> {
+  return new Promise((resolve, reject) => {
+    http.once("error", reject);
+    http.listen({ port, host }, () => {
+      http.off("error", reject);
+      resolve({ host, port: (http.address() as AddressInfo).port });
+    });
+  });
+}
+
+/** The server's own names, beside those that the operator lists. */
+function hostNames(
+  { allowedHosts = [], publicUrl }: ServeOptions,
+  { host }: ServerAddress,
+): readonly string[] {
+  const publicHost = publicUrl === undefined ? [] : [new URL(publicUrl).host];
+  return [...allowedHosts, ...publicHost, host.includes(":") ? `[${host}]` : host];
+}

@@ -1,0 +1,27 @@
+import { type Message, type Task, agentMessage } from "@convoke/protocol";
+import type { Backend } from "./backend.ts";
+import { loadTask } from "./load-task.ts";
+
+/** How many earlier tasks of a context a conversation remembers. */
+const MAX_TASKS = 50;
+
+/**
+ * What was said in a context before a task began, oldest first. The results of
+ * a task are its artifacts, so they are told as what the agent said.
+ */
+export async function conversationBefore(
+  backend: Backend,
+  context: { readonly owner: string; readonly contextId: string; readonly before: string },
+): Promise<readonly Message[]> {
+  const records = await backend.tasks.ofContext({ ...context, limit: MAX_TASKS });
+  const tasks = await Promise.all(records.map((record) => loadTask(backend, record)));
+  return tasks.toReversed().flatMap(({ task }) => told(task));
+}
+
+/** A task as a conversation tells it. */
+function told(task: Task): readonly Message[] {
+  const parts = (task.artifacts ?? []).flatMap((artifact) => artifact.parts);
+  const answer = parts.length === 0 ? [] : [agentMessage(`${task.id}-answer`, parts)];
+  const last = task.status.message === undefined ? [] : [task.status.message];
+  return [...(task.history ?? []), ...answer, ...last];
+}

@@ -1,0 +1,153 @@
+import { describe, expect, test } from "vitest";
+import {
+  type OpenBackend,
+  aCreation,
+  aStep,
+  anEvent,
+  someEvents,
+  using,
+  wholeLog,
+} from "./fixtures.ts";
+
+/** Events come back as they were committed, in order, by any page. */
+export function describeLog(open: OpenBackend): void {
+  describe("the log", () => {
+    test(
+      "a task begins with the events of its creation, numbered from 1",
+      using(open, async (backend) => {
+        const events = someEvents("first", 3);
+
+        const committed = await backend.commit(aCreation("t1", { events }));
+
+        expect(committed).toEqual({ kind: "committed", head: 3 });
+        expect(await backend.read("t1", 0, 10)).toEqual([
+          { seq: 1, json: events[0] },
+          { seq: 2, json: events[1] },
+          { seq: 3, json: events[2] },
+        ]);
+      }),
+    );
+
+    test(
+      "every page of every size is the right part of the log",
+      using(open, async (backend) => {
+        const batches = [someEvents("a", 3), someEvents("b", 1), someEvents("c", 4)];
+        const all = batches.flat();
+        await backend.commit(aCreation("t1", { events: batches[0]! }));
+        expect(await backend.commit(aStep("t1", { events: batches[1]! }))).toEqual({
+          kind: "committed",
+          head: 4,
+        });
+        expect(await backend.commit(aStep("t1", { events: batches[2]! }))).toEqual({
+          kind: "committed",
+          head: 8,
+        });
+
+        for (let after = 0; after <= all.length; after += 1) {
+          for (let limit = 0; limit <= all.length + 1; limit += 1) {
+            const page = await backend.read("t1", after, limit);
+
+            const wanted = all
+              .slice(after, after + limit)
+              .map((json, index) => ({ seq: after + 1 + index, json }));
+            expect(page, `after ${after}, limit ${limit}`).toEqual(wanted);
+          }
+        }
+      }),
+    );
+
+    test(
+      "nothing follows the head, and an unknown task has no events",
+      using(open, async (backend) => {
+        await backend.commit(aCreation("t1"));
+
+        expect(await backend.read("t1", 1, 10)).toEqual([]);
+        expect(await backend.read("t1", 99, 10)).toEqual([]);
+        expect(await backend.read("t2", 0, 10)).toEqual([]);
+      }),
+    );
+
+    test(
+      "a step without events leaves the log as it is",
+      using(open, async (backend) => {
+        await backend.commit(aCreation("t1", { events: [] }));
+        expect(await wholeLog(backend, "t1")).toEqual([]);
+        await backend.commit(aStep("t1", { events: [anEvent("only")] }));
+
+        const committed = await backend.commit(aStep("t1", { epoch: 2 }));
+
+        expect(committed).toEqual({ kind: "committed", head: 1 });
+        expect(await wholeLog(backend, "t1")).toEqual([anEvent("only")]);
+      }),
+    );
+
+    test(
+      "steps submitted together keep their order, and tasks do not mix",
+      using(open, async (backend) => {
+        await Promise.all([
+          backend.commit(aCreation("t1", { events: [] })),
+          backend.commit(aCreation("t2", { events: [] })),
+        ]);
+
+        const heads = await Promise.all(
+          Array.from({ length: 40 }, (_, index) =>
+            backend.commit(
+              aStep(index % 2 === 0 ? "t1" : "t2", { events: someEvents(`step ${index}`, 2) }),
+            ),
+          ),
+        );
+
+        expect(heads).toEqual(
+          Array.from({ length: 40 }, (_, index) => ({
+            kind: "committed",
+            head: 2 * (Math.floor(index / 2) + 1),
+          })),
+        );
+        const even = Array.from({ length: 20 }, (_, index) =>
+          someEvents(`step ${2 * index}`, 2),
+        ).flat();
+        const odd = Array.from({ length: 20 }, (_, index) =>
+          someEvents(`step ${2 * index + 1}`, 2),
+        ).flat();
+        expect(await wholeLog(backend, "t1")).toEqual(even);
+        expect(await wholeLog(backend, "t2")).toEqual(odd);
+      }),
+    );
+
+    test(
+      "events come back byte for byte",
+      using(open, async (backend) => {
+        const events = [
+          "ß",
+          "漢字",
+          "👩‍👩‍👧 and 🏴‍☠️",
+          "\u2028 and \u2029",
+          "\u0000\u0001\u007f",
+          "\ud800 alone",
+          "\ufeff",
+          "a\r\nb\tc",
+          "\\n \\\\",
+          "",
+          "x".repeat(100_000),
+        ].map(anEvent);
+
+        await backend.commit(aCreation("t1", { events }));
+
+        expect(await wholeLog(backend, "t1")).toEqual(events);
+      }),
+    );
+
+    test(
+      "an event that is not on one line is refused as misuse",
+      using(open, async (backend) => {
+        await backend.commit(aCreation("t1"));
+
+        await expect(
+          backend.commit(aStep("t1", { events: ['{\n"kind":"task"}'] })),
+        ).rejects.toThrow("line");
+
+        expect(await wholeLog(backend, "t1")).toEqual([anEvent("t1 begins")]);
+      }),
+    );
+  });
+}

@@ -1,0 +1,114 @@
+import { describe, expect, test } from "vitest";
+import { type OpenBackend, aCreation, aStep, anEvent, someEvents, using } from "./fixtures.ts";
+
+/** What is known of one task without reading its log. */
+export function describeRecords(open: OpenBackend): void {
+  describe("records", () => {
+    test(
+      "a record holds what the creation said and what the last step changed",
+      using(open, async (backend) => {
+        await backend.commit(
+          aCreation(
+            "t1",
+            { listed: false },
+            { owner: "bob", contextId: "c9", agent: "poet", createdAt: 123 },
+          ),
+        );
+        const created = {
+          taskId: "t1",
+          owner: "bob",
+          contextId: "c9",
+          agent: "poet",
+          createdAt: 123,
+        };
+        expect(await backend.tasks.get("t1")).toEqual({
+          ...created,
+          epoch: 1,
+          head: 1,
+          state: "submitted",
+          statusAt: 1_000,
+          listed: false,
+        });
+
+        await backend.commit(
+          aStep("t1", {
+            epoch: 2,
+            events: someEvents("more", 4),
+            state: "input-required",
+            statusAt: 2_000,
+          }),
+        );
+
+        expect(await backend.tasks.get("t1")).toEqual({
+          ...created,
+          epoch: 2,
+          head: 5,
+          state: "input-required",
+          statusAt: 2_000,
+          listed: true,
+        });
+      }),
+    );
+
+    test(
+      "an unknown task has no record",
+      using(open, async (backend) => {
+        expect(await backend.tasks.get("t1")).toBeUndefined();
+      }),
+    );
+
+    test(
+      "the newest snapshot is kept, and an older one never replaces it",
+      using(open, async (backend) => {
+        await backend.commit(aCreation("t1", { events: someEvents("first", 5) }));
+        expect(await backend.tasks.get("t1")).not.toHaveProperty("snapshot");
+
+        for (const [seq, kept] of [
+          [2, 2],
+          [4, 4],
+          [3, 4],
+          [5, 5],
+          [1, 5],
+        ] as const) {
+          await backend.commit(
+            aStep("t1", { snapshot: { seq, json: `{"text":"fold ${seq} 😀\u2028"}` } }),
+          );
+
+          expect((await backend.tasks.get("t1"))?.snapshot).toEqual({
+            seq: kept,
+            json: `{"text":"fold ${kept} 😀\u2028"}`,
+          });
+        }
+      }),
+    );
+
+    test(
+      "a snapshot may come with the events it folds, or with the creation",
+      using(open, async (backend) => {
+        await backend.commit(aCreation("t1", { snapshot: { seq: 1, json: "{}" } }));
+        expect((await backend.tasks.get("t1"))?.snapshot).toEqual({ seq: 1, json: "{}" });
+
+        await backend.commit(
+          aStep("t1", { events: [anEvent("more")], snapshot: { seq: 2, json: "[]" } }),
+        );
+
+        expect((await backend.tasks.get("t1"))?.snapshot).toEqual({ seq: 2, json: "[]" });
+      }),
+    );
+
+    test(
+      "a snapshot of events that do not exist is misuse",
+      using(open, async (backend) => {
+        await backend.commit(aCreation("t1"));
+
+        await expect(
+          backend.commit(
+            aStep("t1", { events: [anEvent("more")], snapshot: { seq: 3, json: "{}" } }),
+          ),
+        ).rejects.toThrow("snapshot");
+
+        expect(await backend.tasks.get("t1")).toMatchObject({ head: 1 });
+      }),
+    );
+  });
+}

@@ -1,0 +1,27 @@
+import { describe } from "vitest";
+import { describeClosing } from "./backend-contract/closing.ts";
+import { describeFencing } from "./backend-contract/fencing.ts";
+import type { OpenBackend } from "./backend-contract/fixtures.ts";
+import { describeLists } from "./backend-contract/lists.ts";
+import { describeLog } from "./backend-contract/log.ts";
+import { describeMessages } from "./backend-contract/messages.ts";
+import { describeNeighbours } from "./backend-contract/neighbours.ts";
+import { describeRecords } from "./backend-contract/records.ts";
+import { describeWatching } from "./backend-contract/watching.ts";
+
+/**
+ * What every backend promises. Each implementation runs the same tests; `open`
+ * must give an empty backend each time, and the suite closes it.
+ */
+export function describeBackend(name: string, open: OpenBackend): void {
+  describe(name, () => {
+    describeLog(open);
+    describeWatching(open);
+    describeFencing(open);
+    describeMessages(open);
+    describeNeighbours(open);
+    describeRecords(open);
+    describeLists(open);
+    describeClosing(open);
+  });
+}

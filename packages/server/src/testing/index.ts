@@ -1,0 +1,3 @@
+// Contract suites for the ports of this package. They need vitest, so only tests import them.
+
+export { describeBackend } from "./describe-backend.ts";

@@ -1,0 +1,34 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { serve } from "convoke";
+import { afterAll, beforeAll } from "vitest";
+import { demoAgent } from "../../apps/convoke/src/demo-agent.ts";
+
+type Server = Awaited<ReturnType<typeof serve>>;
+
+/**
+ * The demo agent behind a real port, with its tasks in SQLite, for the tests of a file or of a
+ * `describe`. Port and data folder are its own and gone at the end. The address is there once the
+ * tests run.
+ */
+export function useDemoServer(options: { readonly token?: string } = {}): { readonly url: string } {
+  let data: string;
+  let server: Server;
+
+  beforeAll(async () => {
+    data = await mkdtemp(join(tmpdir(), "convoke-interop-"));
+    server = await serve(demoAgent, { port: 0, data, ...options });
+  });
+
+  afterAll(async () => {
+    await server.close();
+    await rm(data, { recursive: true, force: true });
+  });
+
+  return {
+    get url() {
+      return server.url;
+    },
+  };
+}

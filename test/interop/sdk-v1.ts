@@ -1,0 +1,148 @@
+import { randomUUID } from "node:crypto";
+import {
+  type Artifact,
+  type Message,
+  type Part,
+  SendMessageRequest,
+  type StreamResponse,
+  type Task,
+  type TaskState as TaskStateV1,
+  taskStateToJSON,
+} from "a2a-sdk-v1";
+import {
+  type Client,
+  ClientFactory,
+  ClientFactoryOptions,
+  DefaultAgentCardResolver,
+  JsonRpcTransportFactory,
+  createAuthenticatingFetchWithRetry,
+} from "a2a-sdk-v1/client";
+import { TaskNotFoundError } from "a2a-sdk-v1/errors";
+import type { TaskState } from "convoke";
+import {
+  type Sdk,
+  type SdkClient,
+  type Seen,
+  type SeenArtifact,
+  type SeenMessage,
+  type SeenPart,
+  type SeenTask,
+  type SendOptions,
+  textOf,
+} from "./sdk-client.ts";
+
+/** The official client that speaks 1.0, without its compatibility with 0.3. */
+export const SDK_V1: Sdk = {
+  name: "@a2a-js/sdk 1.3.0",
+  version: "1.0",
+  TaskNotFoundError,
+  authenticate: createAuthenticatingFetchWithRetry,
+  async discover(url, fetchImpl) {
+    const client = await discoverV1(url, fetchImpl);
+    const card = await client.getAgentCard();
+    return adapt(client, card.name);
+  },
+};
+
+/** The SDK's own client, for what only 1.0 has. */
+export function discoverV1(url: string, fetchImpl: typeof fetch = fetch): Promise<Client> {
+  const factory = new ClientFactory(
+    ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
+      transports: [new JsonRpcTransportFactory({ fetchImpl })],
+      cardResolver: new DefaultAgentCardResolver({ fetchImpl }),
+    }),
+  );
+  return factory.createFromUrl(url);
+}
+
+function adapt(client: Client, agentName: string): SdkClient {
+  const tenant = "";
+  return {
+    agentName,
+    send: async (text, options) => seen(await client.sendMessage(request(text, options))),
+    stream: (text, { signal, ...options } = {}) =>
+      watch(client.sendMessageStream(request(text, options), { ...(signal && { signal }) })),
+    subscribe: (id, signal) =>
+      watch(client.resubscribeTask({ tenant, id }, { ...(signal && { signal }) })),
+    get: async (id) => seenTask(await client.getTask({ tenant, id })),
+    cancel: async (id) => seenTask(await client.cancelTask({ tenant, id, metadata: undefined })),
+  };
+}
+
+function request(text: string, options: SendOptions = {}): SendMessageRequest {
+  const { blocking = true, ...continues } = options;
+  return SendMessageRequest.fromJSON({
+    message: { messageId: randomUUID(), role: "ROLE_USER", parts: [{ text }], ...continues },
+    configuration: { returnImmediately: !blocking },
+  });
+}
+
+async function* watch(events: AsyncIterable<StreamResponse>): AsyncIterable<Seen> {
+  for await (const { payload } of events) {
+    switch (payload?.$case) {
+      case "task":
+      case "message":
+        yield seen(payload.value);
+        break;
+      case "statusUpdate": {
+        const { taskId, status } = payload.value;
+        yield { kind: "status", taskId, state: stateOf(status?.state), text: words(status) };
+        break;
+      }
+      case "artifactUpdate": {
+        const { taskId, artifact, append, lastChunk } = payload.value;
+        if (artifact === undefined) throw new Error("The update has no artifact.");
+        yield { kind: "artifact", taskId, artifact: seenArtifact(artifact), append, lastChunk };
+        break;
+      }
+      case undefined:
+        throw new Error("The event is empty.");
+    }
+  }
+}
+
+function seen(answer: Task | Message): SeenTask | SeenMessage {
+  if ("messageId" in answer) return { kind: "message", text: textOf(answer.parts.map(seenPart)) };
+  return seenTask(answer);
+}
+
+function seenTask({ id, contextId, status, artifacts, history }: Task): SeenTask {
+  return {
+    kind: "task",
+    taskId: id,
+    contextId,
+    state: stateOf(status?.state),
+    text: words(status),
+    artifacts: artifacts.map(seenArtifact),
+    history: history.map(({ parts }) => textOf(parts.map(seenPart))),
+  };
+}
+
+/** `TASK_STATE_INPUT_REQUIRED` is `input-required`. */
+function stateOf(state: TaskStateV1 | undefined): TaskState {
+  if (state === undefined) throw new Error("The status has no state.");
+  const name = taskStateToJSON(state).replace("TASK_STATE_", "");
+  return name.toLowerCase().replaceAll("_", "-") as TaskState;
+}
+
+function words(status: Task["status"]): string {
+  return textOf(status?.message?.parts.map(seenPart) ?? []);
+}
+
+function seenArtifact({ artifactId, name, parts }: Artifact): SeenArtifact {
+  return { artifactId, name, parts: parts.map(seenPart) };
+}
+
+function seenPart({ content, filename, mediaType }: Part): SeenPart {
+  switch (content?.$case) {
+    case "text":
+      return { kind: "text", text: content.value };
+    case "data":
+      return { kind: "data", data: content.value };
+    case "raw":
+    case "url":
+      return { kind: "file", name: filename, mediaType, content: content.value.toString() };
+    case undefined:
+      throw new Error("The part is empty.");
+  }
+}

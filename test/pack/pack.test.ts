@@ -1,0 +1,212 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { textOf } from "@convoke/protocol";
+import { connect } from "convoke";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { verifies } from "../verifies.ts";
+import { OLDER_SUPPORTED, getNode, getTooOldNode, hasPackagedNode } from "./node-versions.ts";
+import { installInto } from "./npm.ts";
+import { TSC, packWorkspaces } from "./packages.ts";
+import { type Program, run, start, succeed } from "./program.ts";
+import { foldOf, framesOf } from "./stream-frames.ts";
+
+/** Building, installing and starting programs takes long on a busy machine; none of it is timed. */
+const PATIENCE_MS = 120_000;
+
+const AGENT = `
+import { setTimeout as sleep } from "node:timers/promises";
+import { defineAgent } from "convoke";
+
+export default defineAgent({
+  name: "Counter",
+  description: "Counts to the number that you say.",
+  async *run({ text, signal }) {
+    for (let n = 1; n <= Number(text); n++) {
+      yield \`\${n} \`;
+      await sleep(20, undefined, { signal });
+    }
+  },
+});
+`;
+
+let folder: string;
+/** Where a user has installed Convoke and written an agent. */
+let app: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "convoke-pack-"));
+  app = join(folder, "app");
+  await installInto(app, await packWorkspaces(folder));
+  await writeFile(join(app, "agent.ts"), AGENT);
+}, PATIENCE_MS);
+
+afterAll(() => rm(folder, { recursive: true, force: true }), PATIENCE_MS);
+
+describe.each(nodes())("installed, on Node $version", ({ version, get }) => {
+  let node: string;
+
+  beforeAll(async () => {
+    node = await get();
+  }, PATIENCE_MS);
+
+  verifies(
+    ["G2", "G3", "R42"],
+    "a stream that kill -9 cut is gone on with after a restart",
+    async () => {
+      const data = join(folder, `data-${version}`);
+      const first = await serve(node, data);
+      const cut = start(convoke(), ["stream", first.url, "500", "--json"], { cwd: app, node });
+      await cut.until((stdout) => (framesOf(stdout).length >= 8 ? true : undefined));
+
+      await first.program.kill("SIGKILL");
+
+      const { code, stdout, stderr } = await cut.ended;
+      const before = framesOf(stdout);
+      const taskId = foldOf(before).id;
+      const after = before.at(-1)?.id ?? "";
+      expect(code).toBe(3);
+      expect(stderr).toContain(`--resume ${taskId} --after ${after}`);
+
+      const second = await serve(node, data);
+      const resume = (id: string) =>
+        run(convoke(), ["stream", second.url, "--resume", taskId, "--after", id, "--json"], {
+          cwd: app,
+          node,
+        });
+      const rest = await resume(after);
+
+      const frames = [...before, ...framesOf(rest.stdout)];
+      const folded = foldOf(frames);
+      const stored = await (await connect(second.url)).get(taskId);
+      expect(second.program.stdout).toContain("1 unfinished task(s)");
+      expect(rest.code).toBe(1);
+      expect(frames).toEqual(framesOf((await resume("0")).stdout));
+      expect(frames.at(-1)?.event).toMatchObject({
+        kind: "status-update",
+        status: { state: "failed" },
+        metadata: { reason: "interrupted" },
+      });
+      expect(stored).toEqual(folded);
+      expect(textOf(folded)).toMatch(/^1 2 3 /);
+      expect((await second.program.kill("SIGTERM")).code).toBe(0);
+    },
+    PATIENCE_MS,
+  );
+
+  test(
+    "an agent is imported and spoken to in process",
+    async () => {
+      await writeFile(
+        join(app, "say.js"),
+        `import { connect, serve } from "convoke";
+         import { say } from "convoke/testing";
+         import agent from "./agent.ts";
+         const { text, task } = await say(agent, "3");
+         const server = await serve(agent, { port: 0, data: "memory" });
+         const answer = await (await connect(server.url)).send("2");
+         await server.close();
+         console.log(JSON.stringify([process.versions.node, text, task.status.state, answer.text]));`,
+      );
+
+      const stdout = await succeed("node", ["say.js"], { cwd: app, node });
+
+      expect(JSON.parse(stdout)).toEqual([version, "1 2 3 ", "completed", "1 2 "]);
+    },
+    PATIENCE_MS,
+  );
+});
+
+if (!hasPackagedNode) {
+  test.skip("Node 22 is not tried here: npm has it for Linux on x64 and arm64 only", () => {});
+}
+
+test("the packages hold what runs, and neither sources nor tests nor a test runner", async () => {
+  const modules = join(app, "node_modules");
+  const own = [join(modules, "convoke"), join(modules, "@convoke")];
+
+  const files = (await Promise.all(own.map((path) => readdir(path, { recursive: true })))).flat();
+
+  expect(files.filter((file) => /\.(test|suite)\.|(^|\/)src(\/|$)|tsbuildinfo/.test(file))).toEqual(
+    [],
+  );
+  expect(files).toContain("bin/convoke.js");
+  expect(existsSync(join(modules, "vitest"))).toBe(false);
+});
+
+test(
+  "the types are found from the installed packages",
+  async () => {
+    await writeFile(
+      join(app, "types.ts"),
+      `import { type AgentEvent, connect, defineAgent, serve } from "convoke";
+       import { say } from "convoke/testing";
+       import counter from "./agent.ts";
+       const shout = defineAgent({
+         name: "Shout",
+         description: "Shouts.",
+         async *run({ text }) { yield text.toUpperCase(); },
+       });
+       // @ts-expect-error types that were not found would take anything
+       defineAgent({ name: 1, description: "A name is text.", async *run() {} });
+       const answer: string = (await say(counter, "3")).text;
+       const server = await serve(shout, { port: 0 });
+       const remote = await connect(server.url);
+       const events: AgentEvent[] = [];
+       for await (const event of remote.stream(answer)) events.push(event);
+       await server.close();`,
+    );
+    const flags = "--noEmit --strict --target es2024 --module nodenext --moduleResolution nodenext";
+    const files = ["types.ts", "agent.ts", "--allowImportingTsExtensions", "--types", "node"];
+    // The types of Node itself are the user's to install.
+    const typeRoots = ["--typeRoots", join(TSC, "..", "..", "..", "@types")];
+
+    const { stdout } = await run(
+      process.execPath,
+      [TSC, ...flags.split(" "), ...files, ...typeRoots],
+      { cwd: app },
+    );
+
+    expect(stdout).toBe("");
+  },
+  PATIENCE_MS,
+);
+
+test(
+  "a Node that is too old is told so in one line",
+  async ({ skip }) => {
+    const node = await getTooOldNode(folder);
+    if (node === undefined) return skip("there is no Node below 22 for this platform");
+
+    const { code, stdout, stderr } = await run(convoke(), ["--version"], { cwd: app, node });
+
+    expect(code).toBe(1);
+    expect(stdout).toBe("");
+    expect(stderr).toMatch(/^Convoke needs Node 22\.19 or newer, but this is Node \d+\.\d+\.\d+\./);
+    expect(stderr.trimEnd()).not.toContain("\n");
+  },
+  PATIENCE_MS,
+);
+
+/** The Nodes to try: the one that runs, and the older line that is supported too. */
+function nodes(): readonly { readonly version: string; readonly get: () => Promise<string> }[] {
+  const running = { version: process.versions.node, get: async () => process.execPath };
+  const older = { version: OLDER_SUPPORTED, get: () => getNode(OLDER_SUPPORTED, folder) };
+  return hasPackagedNode ? [running, older] : [running];
+}
+
+function convoke(): string {
+  return join(app, "node_modules", ".bin", "convoke");
+}
+
+/** Starts the user's agent with the installed command, as a user does. */
+async function serve(node: string, data: string): Promise<{ program: Program; url: string }> {
+  const program = start(convoke(), ["serve", "agent.ts"], {
+    cwd: app,
+    node,
+    env: { PORT: "0", CONVOKE_DATA: data },
+  });
+  const url = await program.until((stdout) => /http:\/\/[\d.]+:\d+/.exec(stdout)?.[0]);
+  return { program, url };
+}

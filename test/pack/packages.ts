@@ -1,0 +1,79 @@
+import { existsSync } from "node:fs";
+import { cp, mkdir, readFile, readdir, symlink } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { npm } from "./npm.ts";
+import { succeed } from "./program.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** The folders that hold the workspaces, as the root's package.json says. */
+const GROUPS = ["packages", "apps"];
+
+/** The compiler of this repository. */
+export const TSC = join(ROOT, "node_modules", "typescript", "bin", "tsc");
+
+/**
+ * Builds and packs everything that is published, and resolves to the tarballs. It works on a copy:
+ * what an earlier build left in `dist` is not packed, and the working tree stays as it is.
+ */
+export async function packWorkspaces(folder: string): Promise<readonly string[]> {
+  const copy = join(folder, "copy");
+  const tarballs = join(folder, "tarballs");
+  await mkdir(tarballs, { recursive: true });
+  await copySources(copy);
+  await linkDependencies(copy);
+  await succeed(process.execPath, [TSC, "-b"], { cwd: copy });
+  const published = (await workspaces(copy)).filter(({ isPrivate }) => !isPrivate);
+  const folders = published.map((workspace) => workspace.folder);
+  await npm(["pack", ...folders, "--pack-destination", tarballs], copy);
+  return (await readdir(tarballs)).map((name) => join(tarballs, name));
+}
+
+/** Only what a fresh clone has. */
+async function copySources(copy: string): Promise<void> {
+  const skipped = new Set(["node_modules", "dist", ".convoke"]);
+  for (const name of [...GROUPS, "package.json", "tsconfig.json", "tsconfig.base.json"]) {
+    await cp(join(ROOT, name), join(copy, name), {
+      recursive: true,
+      filter: (path) => !skipped.has(basename(path)),
+    });
+  }
+}
+
+/** Others' packages come from the repository's `node_modules`; the workspaces are those of the copy. */
+async function linkDependencies(copy: string): Promise<void> {
+  const own = await workspaces(copy);
+  const ownNames = new Set(own.map(({ name }) => name.split("/")[0] ?? name));
+  const modules = join(copy, "node_modules");
+  await mkdir(modules);
+  for (const name of await readdir(join(ROOT, "node_modules"))) {
+    if (!ownNames.has(name)) await symlink(join(ROOT, "node_modules", name), join(modules, name));
+  }
+  for (const { name, folder } of own) {
+    await mkdir(join(modules, name, ".."), { recursive: true });
+    await symlink(folder, join(modules, name));
+  }
+}
+
+interface Workspace {
+  readonly folder: string;
+  readonly name: string;
+  readonly isPrivate: boolean;
+}
+
+async function workspaces(root: string): Promise<readonly Workspace[]> {
+  const listed = await Promise.all(
+    GROUPS.map(async (group) =>
+      (await readdir(join(root, group))).map((name) => join(root, group, name)),
+    ),
+  );
+  const folders = listed.flat().filter((folder) => existsSync(join(folder, "package.json")));
+  return Promise.all(
+    folders.map(async (folder) => {
+      const file = await readFile(join(folder, "package.json"), "utf8");
+      const facts = JSON.parse(file) as { readonly name: string; readonly private?: boolean };
+      return { folder, name: facts.name, isPrivate: facts.private === true };
+    }),
+  );
+}

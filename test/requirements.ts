@@ -1,0 +1,46 @@
+import { AGENT_LOOP } from "./requirements/agent-loop.ts";
+import { CODING_AGENT } from "./requirements/coding-agent.ts";
+import { CONFIGURATION } from "./requirements/configuration.ts";
+import { DISCOVERY } from "./requirements/discovery.ts";
+import { GUARANTEES } from "./requirements/guarantees.ts";
+import { INBOUND_SESSIONS } from "./requirements/inbound-sessions.ts";
+import { INPUT } from "./requirements/input.ts";
+import { OBSERVABILITY } from "./requirements/observability.ts";
+import { PROTOCOL_SURFACE } from "./requirements/protocol-surface.ts";
+import { REMOTE_INVOCATION } from "./requirements/remote-invocation.ts";
+import type { Requirement, RequirementGroup } from "./requirements/requirement.ts";
+import { RESUME } from "./requirements/resume.ts";
+import { SECURITY } from "./requirements/security.ts";
+import { STORE_AND_TIMEOUTS } from "./requirements/store-and-timeouts.ts";
+import { STREAMING } from "./requirements/streaming.ts";
+import { SUB_AGENTS } from "./requirements/sub-agents.ts";
+import { TOOLS } from "./requirements/tools.ts";
+
+/** Everything the product has to do, so that nothing is forgotten and nothing claimed too early. */
+export const REQUIREMENTS: readonly RequirementGroup[] = [
+  GUARANTEES,
+  PROTOCOL_SURFACE,
+  STREAMING,
+  AGENT_LOOP,
+  TOOLS,
+  INPUT,
+  SUB_AGENTS,
+  CODING_AGENT,
+  DISCOVERY,
+  REMOTE_INVOCATION,
+  INBOUND_SESSIONS,
+  STORE_AND_TIMEOUTS,
+  RESUME,
+  SECURITY,
+  OBSERVABILITY,
+  CONFIGURATION,
+];
+
+const byId: ReadonlyMap<string, Requirement> = new Map(
+  REQUIREMENTS.flatMap((group) => group.requirements).map((entry) => [entry.id, entry]),
+);
+
+/** The requirement with this id, or `undefined`, so that a mistyped citation can be told apart. */
+export function findRequirement(id: string): Requirement | undefined {
+  return byId.get(id);
+}

@@ -1,0 +1,79 @@
+import type { RequirementGroup } from "./requirement.ts";
+
+/** What the agent loop emits, and how it is driven. */
+export const AGENT_LOOP: RequirementGroup = {
+  title: "Agent loop and events",
+  requirements: [
+    {
+      id: "R45",
+      text: "The agent loop takes a message and emits A2A events through an RxJS Observable.",
+      source: "user document 001",
+      milestone: "runtime",
+      status: "planned",
+    },
+    {
+      id: "R46",
+      text:
+        "What the loop emits are A2A events as they stand (task, status-update, " +
+        "artifact-update) and internal ones; the server only leaves out the internal events " +
+        "and adds the envelope.",
+      source: "user document 002",
+      milestone: "runtime",
+      status: "planned",
+    },
+    {
+      id: "R47",
+      text:
+        "Without its internal events the loop's output starts with the task, ends with a " +
+        "final status update and contains nothing but task, status and artifact events.",
+      source: "user document 002",
+      milestone: "runtime",
+      status: "planned",
+    },
+    {
+      id: "R48",
+      text:
+        "Internal events tell of each model call, tool start, tool completion and checkpoint " +
+        "with their ids, for metrics and tracing. They never reach an A2A client.",
+      source: "user document 002",
+      milestone: "runtime",
+      status: "planned",
+    },
+    {
+      id: "R49",
+      text:
+        "Model output becomes artifact updates, an ordinary end a completed status with a " +
+        "message, a sub-agent call a status update. Any error becomes a final failed status " +
+        "whose metadata holds a safe text and an errorId.",
+      source: "user document 002",
+      milestone: "runtime",
+      status: "planned",
+    },
+    {
+      id: "R50",
+      text:
+        "Events come in one order: task submitted, working, then in each iteration the model " +
+        "call, its chunks and its tool starts and completions, and at the end the final " +
+        "status.",
+      source: "user document 002",
+      milestone: "runtime",
+      status: "planned",
+    },
+    {
+      id: "R51",
+      text:
+        "The loop offers execute, invoke, invokeSync, resume and cancel, takes contextId and " +
+        "taskId, and goes on until the model asks for no more tools.",
+      source: "user documents 001 and 002",
+      milestone: "runtime",
+      status: "planned",
+    },
+    {
+      id: "R52",
+      text: "Users can add their own event handlers and transformers to the loop.",
+      source: "user document 001",
+      milestone: "runtime",
+      status: "planned",
+    },
+  ],
+};

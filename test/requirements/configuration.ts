@@ -1,0 +1,36 @@
+import type { RequirementGroup } from "./requirement.ts";
+
+/** Which settings exist and what they are when nobody sets them. */
+export const CONFIGURATION: RequirementGroup = {
+  title: "Configuration",
+  requirements: [
+    {
+      id: "R125",
+      text:
+        "The server listens on PORT (3000) and BIND_HOST (127.0.0.1), and the card's URL says " +
+        "so.",
+      source: "user document 004",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R126",
+      text:
+        "The coding agent listens on port 41242 unless CODER_AGENT_PORT says otherwise, and " +
+        "works in CODER_AGENT_WORKSPACE_PATH.",
+      source: "user document 000 and its later practice",
+      milestone: "coder",
+      status: "planned",
+    },
+    {
+      id: "R127",
+      text:
+        "Provider, documentation URL and the four limits on remote invocation and inbound " +
+        "sessions come from environment variables; an invalid value falls back to the " +
+        "default.",
+      source: "later practice of user document 004",
+      milestone: "host",
+      status: "planned",
+    },
+  ],
+};

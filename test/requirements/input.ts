@@ -1,0 +1,54 @@
+import type { RequirementGroup } from "./requirement.ts";
+
+/** How an agent asks its caller for something, and what happens with the answer. */
+export const INPUT: RequirementGroup = {
+  title: "Input and client-side tools",
+  requirements: [
+    {
+      id: "R57",
+      text:
+        "A question puts the task into input-required with an agent message and a data part " +
+        "that holds prompt, requestId and whether the answer is sensitive; that status is " +
+        "final and ends the stream. The 0.3 JSON-RPC dialect also carries the inputRequest " +
+        "field unless it runs strict.",
+      source: "user document 001; A2A 0.3 §7.2",
+      milestone: "bindings",
+      status: "planned",
+    },
+    {
+      id: "R58",
+      text:
+        "An open question is answered by a new message with a data part or a tool-result " +
+        "part, sent to its taskId. Without a taskId, a single referenced task that waits for " +
+        "that very request is continued.",
+      source: "user document 001",
+      milestone: "bindings",
+      status: "planned",
+    },
+    {
+      id: "R59",
+      text: "An answered task goes back to working and can finish.",
+      source: "user document 001; A2A 0.3 §7.1",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R60",
+      text: "The value of a sensitive answer appears in no log, history, trace or error.",
+      source: "user document 001",
+      milestone: "runtime",
+      status: "planned",
+    },
+    {
+      id: "R61",
+      text:
+        "When no answer comes in time the task either goes on, with the status text " +
+        '"Continuing without client input...", or ends with a final failed status for "Input ' +
+        'timeout" whose metadata has the reason, the taskId and timeoutSeconds (300 by ' +
+        "default).",
+      source: "user document 001",
+      milestone: "engine",
+      status: "planned",
+    },
+  ],
+};

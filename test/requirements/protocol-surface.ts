@@ -1,0 +1,283 @@
+import type { RequirementGroup } from "./requirement.ts";
+
+/** Which requests are understood and what each of them is answered. */
+export const PROTOCOL_SURFACE: RequirementGroup = {
+  title: "Protocol surface",
+  requirements: [
+    {
+      id: "R1",
+      text:
+        "JSON-RPC 2.0 requests are taken by POST with an application/json body, at the URL " +
+        "that the card names and at /api/a2a.",
+      source: "user documents 001 and 003; A2A 0.3 §3.2.1",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R2",
+      text:
+        'An envelope without "2.0", a method or an id, and every batch, is answered -32600 ' +
+        '"Invalid Request" with a reason in its data and the request\'s id or null. Like all ' +
+        "JSON-RPC errors it travels with HTTP 200; only 401, 403, 413, 415, 429 and 503 keep " +
+        "their status.",
+      source: "user document 001; A2A 0.3 §8.1",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R3",
+      text: "A body that is not JSON is answered -32700 with HTTP 200 and a null id.",
+      source: "user document 001; A2A 0.3 §8.1",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R4",
+      text:
+        "A method that does not exist is answered -32601 with HTTP 200, and the data repeats " +
+        "the method's name.",
+      source: "user document 001; A2A 0.3 §8.1",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R5",
+      text:
+        'A request without a message, or with a message of another kind than "message", is ' +
+        "answered -32602 with the reason. A message that leaves out its kind is accepted.",
+      source: "user document 001; A2A 0.3 §8.1",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R6",
+      text:
+        "A failure inside the server is answered -32603 with a harmless text and an errorId " +
+        "in its data that the server's log repeats. Only errors that an agent raised on " +
+        "purpose keep their own words.",
+      source: "user documents 001 and 003; A2A 0.3 §8.1",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R7",
+      text:
+        "Errors have a code, a message and optional data, and every response repeats the id " +
+        "of its request, including 0 and the empty string.",
+      source: "user document 001; A2A 0.3 §6.11",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R8",
+      text: "message/send answers with a task, or with a message when the agent replied directly.",
+      source: "user document 003; A2A 0.3 §7.1",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R9",
+      text:
+        "A send waits until the task has finished or needs the caller. Only an explicit " +
+        "blocking false returns at once, with a task that is still open.",
+      source: "user document 003; A2A 0.3 §7.1; A2A 1.0 §3.2.2",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R10",
+      text:
+        "A contextId continues a conversation of the same owner and a taskId continues that " +
+        "task. A contextId nobody used yet opens a conversation; a malformed or expired one " +
+        "is -32602.",
+      source: "user document 003; A2A 1.0 §3.4",
+      milestone: "push",
+      status: "planned",
+    },
+    {
+      id: "R11",
+      text: "When a message has no contextId the server makes one and returns it.",
+      source: "user document 001; A2A 1.0 §3.4.1",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R12",
+      text:
+        "The client chooses each messageId, and it is unique among the messages of that " +
+        "caller.",
+      source: "user document 003; A2A 0.3 §6.4",
+      milestone: "engine",
+      status: "planned",
+    },
+    {
+      id: "R13",
+      text: "Every method accepts optional metadata in its parameters.",
+      source: "user document 003; A2A 0.3 §7",
+      milestone: "bindings",
+      status: "planned",
+    },
+    {
+      id: "R14",
+      text:
+        "A send honours the output modes that the caller accepts, turning data into text " +
+        "where needed, and returns no more history than it asked for.",
+      source: "user document 001; A2A 0.3 §7.1; A2A 1.0 §3.2.4",
+      milestone: "bindings",
+      status: "planned",
+    },
+    {
+      id: "R15",
+      text:
+        "tasks/get returns the task with its status, artifacts, metadata and at most the last " +
+        "n messages of its history.",
+      source: "user document 003; A2A 0.3 §7.3",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R16",
+      text:
+        "tasks/cancel returns the task in the canceled state. Cancelling it again returns the " +
+        "same task in 1.0 and is -32002 in 0.3.",
+      source: "user document 003; A2A 0.3 §7.4; A2A 1.0 §3.1.5",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R17",
+      text:
+        "A push configuration with a URL, a token and extra headers can be set on a task when " +
+        "the card declares push, and the stored configuration is returned. Headers that " +
+        "belong to the transport or contain line breaks are refused.",
+      source: "user document 003; A2A 0.3 §7.5",
+      milestone: "push",
+      status: "planned",
+    },
+    {
+      id: "R18",
+      text:
+        "A push configuration can also come inside the configuration of a send and then " +
+        "applies from the task's start.",
+      source: "user document 003; A2A 0.3 §7.1",
+      milestone: "push",
+      status: "planned",
+    },
+    {
+      id: "R19",
+      text:
+        "Authenticated callers get the extended card under each of its three method names " +
+        "when the agent declares one; an agent that has none configured answers -32007.",
+      source: "user document 003; A2A 0.3 §7.10; A2A 1.0 §3.1.11",
+      milestone: "cards",
+      status: "planned",
+    },
+    {
+      id: "R20",
+      text:
+        "Each operation is reachable by its JSON-RPC method, its gRPC name and its REST path " +
+        "under /v1, with the same outcome on all three.",
+      source: "user document 003; A2A 0.3 §3.5.6",
+      milestone: "bindings",
+      status: "planned",
+    },
+    {
+      id: "R21",
+      text:
+        "REST streams send bare objects over SSE and a REST send returns the task with its " +
+        "artifacts. A POST body with kind fields is answered in that dialect; any other " +
+        "request gets ProtoJSON.",
+      source: "user document 001; A2A 0.3 §3.2.3",
+      milestone: "bindings",
+      status: "planned",
+    },
+    {
+      id: "R22",
+      text: "In the 0.3 JSON-RPC dialect every part is discriminated by kind and never by type.",
+      source: "user document 003; A2A 0.3 §6.5",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R23",
+      text:
+        "In the 0.3 JSON-RPC dialect every task, message and event that is returned carries " +
+        "its kind.",
+      source: "user document 003; A2A 0.3 §6",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R24",
+      text: "Where an object carries a kind, it is the first property in its JSON text.",
+      source: "user document 001",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R25",
+      text:
+        "The nine task states are submitted, working, input-required, completed, canceled, " +
+        "failed, rejected, auth-required and unknown, and no other is ever written.",
+      source: "user documents 001 and 002; A2A 0.3 §6.3",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R26",
+      text:
+        'JSON-RPC answers spell the state "canceled" with one l; the spelling with two is ' +
+        "still understood on input.",
+      source: "user document 003; A2A 0.3 §6.3",
+      milestone: "bindings",
+      status: "planned",
+    },
+    {
+      id: "R27",
+      text:
+        "A message carries a role of user or agent, parts, a messageId and, where given, " +
+        "taskId, contextId, referenceTaskIds, extensions and metadata; none of them is lost " +
+        "on the way.",
+      source: "user document 001; A2A 0.3 §6.4",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R28",
+      text:
+        "Parts are text, files (as base64 bytes or a URI, with name and media type) or data, " +
+        "each with metadata. Artifacts have an id, parts and optional name, description, " +
+        "metadata and extensions.",
+      source: "user documents 001 and 002; A2A 0.3 §6.5 and §6.7",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R29",
+      text:
+        "Errors use the codes of A2A with their official meaning, and no code of our own is " +
+        "ever sent.",
+      source: "user document 003; A2A 0.3 §8.2",
+      milestone: "bindings",
+      status: "planned",
+    },
+    {
+      id: "R30",
+      text: "Every status has an ISO 8601 timestamp.",
+      source: "user document 001; A2A 1.0 §5.6.1",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R31",
+      text:
+        "POST /tasks creates a task (201 with its id), POST /message/stream answers a message " +
+        "with SSE, and /tasks/{id}/metadata describes a task or is 404. /tasks/metadata lists " +
+        "the caller's newest tasks, up to 1000, from whichever store is in use; with none it " +
+        "is 204.",
+      source: "user document 000",
+      milestone: "coder",
+      status: "planned",
+    },
+  ],
+};

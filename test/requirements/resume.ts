@@ -1,0 +1,33 @@
+import type { RequirementGroup } from "./requirement.ts";
+
+/** What survives a disconnect or a crash, and what is not done twice. */
+export const RESUME: RequirementGroup = {
+  title: "Resume and checkpoints",
+  requirements: [
+    {
+      id: "R111",
+      text: "When a client disconnects its task keeps its state and goes on.",
+      source: "user document 001; A2A 1.0 §3.5.2",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R112",
+      text:
+        "Resuming a finished task emits completed and resuming another one continues it; each " +
+        "iteration leaves a checkpoint event.",
+      source: "user document 002",
+      milestone: "runtime",
+      status: "planned",
+    },
+    {
+      id: "R113",
+      text:
+        "A resumed run goes on from the model call, tool or sub-agent it had reached without " +
+        "repeating finished work, and its first event already holds the artifacts so far.",
+      source: "user document 001",
+      milestone: "tools",
+      status: "planned",
+    },
+  ],
+};

@@ -1,0 +1,72 @@
+import type { RequirementGroup } from "./requirement.ts";
+
+/** Who may do what, and what never leaves or enters. */
+export const SECURITY: RequirementGroup = {
+  title: "Security",
+  requirements: [
+    {
+      id: "R114",
+      text:
+        "Requests carry a bearer token, and the JWT or API key is checked before anything is " +
+        "accepted. Without a valid one the answer is HTTP 401 with a JSON-RPC error -32603 " +
+        'and the reason "unauthenticated".',
+      source: "user document 001; A2A 0.3 §4.4",
+      milestone: "guard",
+      status: "planned",
+    },
+    {
+      id: "R115",
+      text:
+        "The card declares the authentication that the server demands as securitySchemes and " +
+        "security.",
+      source: "user document 001; A2A 0.3 §5.5",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R116",
+      text:
+        "Identity comes from the HTTP layer alone; nothing in a payload can authenticate a " +
+        "caller.",
+      source: "user document 003; A2A 0.3 §4.3",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R117",
+      text:
+        "Access depends on identity, requested skill and OAuth scope. A denial is HTTP 403 " +
+        'with a JSON-RPC error -32603, the reason "forbidden" and the text "Forbidden: ' +
+        "Insufficient permissions for skill\" with the skill's name.",
+      source: "user document 001",
+      milestone: "guard",
+      status: "planned",
+    },
+    {
+      id: "R118",
+      text:
+        "Answers tell the rate limit, what remains of it and when it resets in X-RateLimit " +
+        "headers.",
+      source: "user document 001",
+      milestone: "guard",
+      status: "planned",
+    },
+    {
+      id: "R119",
+      text: "Webhook requests authenticate themselves by the configured headers and token.",
+      source: "user document 003; A2A 0.3 §9.5; A2A 1.0 §4.3.3",
+      milestone: "push",
+      status: "planned",
+    },
+    {
+      id: "R120",
+      text:
+        "No outbound URL from the network reaches a private or special address in any " +
+        "spelling. Cards are public with CORS, and inbound sessions are limited to five a " +
+        "minute per authenticated source, beyond which the answer is 429 with Retry-After.",
+      source: "later practice of user document 004",
+      milestone: "host",
+      status: "planned",
+    },
+  ],
+};

@@ -1,0 +1,123 @@
+import type { RequirementGroup } from "./requirement.ts";
+
+/** What a stream looks like on the wire, from its headers to its end. */
+export const STREAMING: RequirementGroup = {
+  title: "Streaming",
+  requirements: [
+    {
+      id: "R32",
+      text:
+        "message/stream takes the same parameters as message/send and is offered only where " +
+        "the card declares streaming.",
+      source: "user document 003; A2A 0.3 §7.2",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R33",
+      text: "A stream is answered 200 with text/event-stream, no-cache and keep-alive headers.",
+      source: "user documents 001 and 003; A2A 0.3 §3.3.1",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R34",
+      text:
+        "Each data field of a JSON-RPC stream is one complete response with the id of the " +
+        "request.",
+      source: "user documents 001 and 003; A2A 0.3 §3.3.1",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R35",
+      text:
+        "The SSE id of an event is its decimal sequence number in the task's log: it always " +
+        'grows and may skip numbers. No "event: message" line is sent.',
+      source: "user document 003",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R36",
+      text:
+        'When the log itself cannot be read the stream sends "event: error" with a JSON-RPC ' +
+        "error and ends. An agent's failure is an ordinary failed status instead.",
+      source: "user documents 001 and 003",
+      milestone: "bindings",
+      status: "planned",
+    },
+    {
+      id: "R37",
+      text:
+        "The first event of a stream is the whole task in the submitted state, with the " +
+        "user's message in its history.",
+      source: "user documents 001, 002 and 003; A2A 1.0 §3.1.2",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R38",
+      text:
+        "A status update names its task and context, holds the status and says whether it is " +
+        "final; the status may include a message of the agent.",
+      source: "user documents 001, 002 and 003; A2A 0.3 §7.2",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R39",
+      text:
+        "The first chunk of an artifact has append false, the following ones append true and " +
+        "the same artifactId, and the last one lastChunk true.",
+      source: "user documents 001, 002 and 003; A2A 0.3 §7.2",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R40",
+      text:
+        "A 0.3 stream ends with a final status update, after which the server closes it and " +
+        "the client stops reading.",
+      source: "user documents 001 and 002; A2A 0.3 §7.2",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R41",
+      text:
+        "After 15 seconds of silence, or another configured time, an open stream carries a " +
+        "comment so that it is not taken for dead.",
+      source: "user document 001",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R42",
+      text:
+        "A dropped stream leaves the task untouched, and resubscribing gives the same format: " +
+        "with a valid cursor exactly the rest, without one the task and then what follows. A " +
+        "finished task without a cursor is a snapshot and close in 0.3 and -32004 in 1.0.",
+      source: "user documents 001 and 003; A2A 0.3 §7.9; A2A 1.0 §3.1.6",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R43",
+      text: "A single message event can be the entire answer, with no task to it.",
+      source: "user document 003; A2A 1.0 §3.1.2",
+      milestone: "skeleton",
+      status: "planned",
+    },
+    {
+      id: "R44",
+      text:
+        "The client reads streams cut at any byte, skips comments, and throws the server's " +
+        "own message for an error payload or a non-2xx answer. Broken JSON makes it warn and " +
+        "resume by cursor; the second time it ends with one clear error.",
+      source: "user document 001",
+      milestone: "client",
+      status: "planned",
+    },
+  ],
+};

@@ -1,0 +1,42 @@
+import type { RequirementGroup } from "./requirement.ts";
+
+/** What tools of any origin have in common, and where they can be seen. */
+export const TOOLS: RequirementGroup = {
+  title: "Tools and MCP",
+  requirements: [
+    {
+      id: "R53",
+      text:
+        "Local, MCP and client-side tools are offered, called and answered in the same way, " +
+        "and their results appear as A2A messages.",
+      source: "user document 001",
+      milestone: "tools",
+      status: "planned",
+    },
+    {
+      id: "R54",
+      text:
+        "A task's metadata shows its id, context, state and model, each MCP server with " +
+        "status and tools, and all available tools with description and parameter schema.",
+      source: "user document 000",
+      milestone: "tools",
+      status: "planned",
+    },
+    {
+      id: "R55",
+      text:
+        "A failing tool is reported as an error of that tool call, to the model and in the " +
+        "events, and does not end the task by itself.",
+      source: "user document 001",
+      milestone: "runtime",
+      status: "planned",
+    },
+    {
+      id: "R56",
+      text: "Registered MCP tools show up as skills on the agent's card.",
+      source: "user document 004",
+      milestone: "tools",
+      status: "planned",
+    },
+  ],
+};

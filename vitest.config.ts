@@ -1,0 +1,21 @@
+import { defineConfig } from "vitest/config";
+import { defaultServerConditions } from "vite";
+
+/** Tests run on the live sources: no build comes before them. */
+const conditions = ["@convoke/source", ...defaultServerConditions];
+
+export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions } },
+  test: {
+    include: [
+      "packages/*/src/**/*.test.ts",
+      "apps/*/src/**/*.test.ts",
+      "test/**/*.test.ts",
+      "examples/**/*.test.ts",
+    ],
+    // A liveness bound on a slow machine, not a performance claim.
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+  },
+});
