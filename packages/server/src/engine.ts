@@ -1,5 +1,15 @@
 // The task engine without a transport: for siblings that run agents in process.
 export { Engine, type EngineOptions } from "./tasks/engine.ts";
-export { acceptMessage } from "./tasks/accept-message.ts";
+export { type Accepted, acceptMessage } from "./tasks/accept-message.ts";
+export { cancelTask } from "./tasks/cancel-task.ts";
+export { recover } from "./tasks/recover.ts";
 export { isSettled } from "./tasks/live-task.ts";
 export { createJsonLogger } from "./logger.ts";
+
+// Its readers
+export { EventStream } from "./bindings/event-stream.ts";
+export { KeepAlive } from "./bindings/keep-alive.ts";
+export type { EventSource } from "./operations/event-source.ts";
+export { getTask } from "./operations/get-task.ts";
+export { listTasks } from "./operations/list-tasks.ts";
+export { subscribeToTask } from "./operations/subscribe-to-task.ts";

@@ -1,0 +1,70 @@
+import { type AgentEvent, type Task, applyEvent, SseDecoder } from "@convoke/protocol";
+import { EventStream, KeepAlive, type EventSource } from "@convoke/server/engine";
+
+/** One frame, as a client of 0.3 decodes it. */
+export interface Frame {
+  readonly id: number;
+  readonly event: AgentEvent;
+}
+
+/** A client of a stream, in process. It can refuse to read. */
+export class Reader {
+  readonly frames: Frame[] = [];
+  readonly ended: Promise<void>;
+  /** How many writes came while the reader had said that it was full. */
+  writesWhileFull = 0;
+  #decoder = new SseDecoder();
+  #isFull = false;
+  #control: { drained(): void; closed(): void };
+
+  constructor(source: EventSource, options: { readonly isFull?: boolean } = {}) {
+    this.#isFull = options.isFull ?? false;
+    const ended = Promise.withResolvers<void>();
+    this.ended = ended.promise;
+    const stream = new EventStream({
+      source,
+      version: "0.3",
+      prefix: "",
+      suffix: "",
+      keepAlive: new KeepAlive(),
+      onError: (error) => `event: error\ndata: ${JSON.stringify(String(error))}\n\n`,
+    });
+    let mayWrite = true;
+    this.#control = stream.open({
+      write: (text) => {
+        if (!mayWrite) this.writesWhileFull++;
+        for (const { id, data } of this.#decoder.push(text)) {
+          this.frames.push({ id: Number(id), event: JSON.parse(data) as AgentEvent });
+        }
+        mayWrite = !this.#isFull;
+        return mayWrite;
+      },
+      end: () => ended.resolve(),
+    });
+    this.#drain = () => {
+      mayWrite = true;
+      this.#control.drained();
+    };
+  }
+
+  readonly #drain: () => void;
+
+  /** Takes what was written, and so asks for the next page. */
+  drain(): void {
+    this.#drain();
+  }
+
+  leave(): void {
+    this.#control.closed();
+  }
+
+  /** The task as this reader knows it. */
+  fold(): Task {
+    const task = this.frames.reduce<Task | undefined>(
+      (folded, { event }) => applyEvent(folded, event),
+      undefined,
+    );
+    if (task === undefined) throw new Error("the reader has seen nothing");
+    return task;
+  }
+}

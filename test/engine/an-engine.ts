@@ -1,0 +1,26 @@
+import { randomUUID } from "node:crypto";
+import { createMemoryBackend } from "@convoke/backends/memory";
+import { type Agent, type Message, userMessage } from "@convoke/protocol";
+import { type Accepted, Engine, acceptMessage } from "@convoke/server/engine";
+import type { Backend } from "@convoke/server/backend";
+import type { Logger } from "@convoke/server";
+
+export const CALLER = { owner: "ann" };
+
+/** A log that tests can read. */
+export function memoryLogger(): Logger & { readonly lines: string[] } {
+  const lines: string[] = [];
+  const log = (message: string, fields?: object): void =>
+    void lines.push(`${message} ${JSON.stringify(fields)}`);
+  return { lines, debug: log, info: log, warn: log, error: log };
+}
+
+export function anEngine(agent: Agent, backend: Backend = createMemoryBackend()): Engine {
+  return new Engine({ agent, backend, logger: memoryLogger() });
+}
+
+/** Sends text to an engine, to a new task or to one that waits. */
+export function tell(engine: Engine, text: string, more: Partial<Message> = {}): Promise<Accepted> {
+  const message = { ...userMessage(randomUUID(), text), ...more };
+  return acceptMessage(engine, { message, caller: CALLER });
+}

@@ -1,0 +1,168 @@
+import { createMemoryBackend } from "@convoke/backends/memory";
+import { textOf } from "@convoke/protocol";
+import { defineAgent } from "convoke";
+import {
+  type Engine,
+  getTask,
+  isSettled,
+  listTasks,
+  subscribeToTask,
+} from "@convoke/server/engine";
+import { describe, expect, test } from "vitest";
+import { verifies } from "../verifies.ts";
+import { CALLER, anEngine, tell } from "./an-engine.ts";
+import { Reader } from "./a-reader.ts";
+import { wrapBackend } from "./wrapped-backend.ts";
+
+const CALL = { caller: CALLER, version: "1.0", trace: undefined, lastEventId: undefined } as const;
+
+/** An agent that says one thing whenever it is let. */
+function aStepwiseAgent() {
+  const steps: PromiseWithResolvers<string>[] = [];
+  const step = (place: number) => (steps[place] ??= Promise.withResolvers<string>());
+  const agent = defineAgent({
+    name: "Stepwise",
+    description: "Says what it is told to say, when it is told.",
+    async *run() {
+      for (let place = 0; ; place++) {
+        const text = await step(place).promise;
+        if (text === "") return;
+        yield text;
+      }
+    },
+  });
+  let said = 0;
+  return { agent, say: (text: string) => step(said++).resolve(text) };
+}
+
+/** Lets everything that is ready happen. */
+const settle = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+const textNow = async (engine: Engine, taskId: string) =>
+  textOf(await getTask({ taskId }, { engine, ...CALL }));
+
+describe("a commit that is held", () => {
+  verifies(
+    "G1",
+    "shows nothing of itself to snapshot, list, stream or new subscriber",
+    async () => {
+      const { agent, say } = aStepwiseAgent();
+      const backend = wrapBackend(createMemoryBackend());
+      const engine = anEngine(agent, backend);
+      const { live } = await tell(engine, "go");
+      const taskId = live.task.id;
+      say("first");
+      await live.until(({ task }) => textOf(task) === "first");
+      const watching = new Reader(await subscribeToTask({ taskId }, { engine, ...CALL }));
+
+      backend.hold();
+      say(" second");
+      await settle();
+      const late = new Reader(await subscribeToTask({ taskId }, { engine, ...CALL }));
+      await settle();
+      const listed = await listTasks({ pageSize: 10, includeArtifacts: true }, { engine, ...CALL });
+
+      expect(backend.steps.at(-1)?.events.join("")).toContain(" second");
+      expect(await textNow(engine, taskId)).toBe("first");
+      expect(listed.tasks.map(textOf)).toEqual(["first"]);
+      expect(textOf(watching.fold())).toBe("first");
+      expect(textOf(late.fold())).toBe("first");
+
+      backend.release();
+      await settle();
+
+      expect(await textNow(engine, taskId)).toBe("first second");
+      expect(textOf(watching.fold())).toBe("first second");
+      expect(textOf(late.fold())).toBe("first second");
+      engine.close();
+    },
+  );
+
+  test("stops the agent after 256 events", async () => {
+    let pulled = 0;
+    const agent = defineAgent({
+      name: "Endless",
+      description: "Never stops talking.",
+      async *run({ signal }) {
+        for (; !signal.aborted; pulled++) yield "word ";
+      },
+    });
+    const backend = wrapBackend(createMemoryBackend());
+    const engine = anEngine(agent, backend);
+    const { live } = await tell(engine, "go");
+    await live.until(({ task }) => textOf(task) !== "");
+
+    backend.hold();
+    await settle();
+    const before = pulled;
+    await settle();
+
+    expect(pulled).toBe(before);
+    expect(backend.steps.at(-1)?.events.length).toBeLessThanOrEqual(257);
+    engine.close();
+    backend.release();
+  });
+});
+
+describe("a storage that fails", () => {
+  test("refuses the message, and the retry creates the task", async () => {
+    const { agent } = aStepwiseAgent();
+    const backend = wrapBackend(createMemoryBackend());
+    const engine = anEngine(agent, backend);
+    backend.failNext(1);
+
+    await expect(tell(engine, "go", { messageId: "m1" })).rejects.toThrow("disk I/O error");
+    const { live } = await tell(engine, "go", { messageId: "m1" });
+
+    expect(live.task.status.state).toBe("working");
+    const { totalSize } = await listTasks(
+      { pageSize: 10, includeArtifacts: false },
+      { engine, ...CALL },
+    );
+    expect(totalSize).toBe(1);
+    engine.close();
+  });
+
+  verifies("G1", "does not lose what an agent says meanwhile", async () => {
+    const { agent, say } = aStepwiseAgent();
+    const backend = wrapBackend(createMemoryBackend());
+    const engine = anEngine(agent, backend);
+    const { live } = await tell(engine, "go");
+
+    backend.failNext(2);
+    say("kept");
+    say("");
+    await live.until(isSettled);
+
+    expect(live.task.status.state).toBe("completed");
+    expect(textOf(live.task)).toBe("kept");
+    engine.close();
+  });
+
+  test("that failed after it had written is not written twice", async () => {
+    const { agent, say } = aStepwiseAgent();
+    const memory = createMemoryBackend();
+    let failOnce = false;
+    const backend = {
+      ...wrapBackend(memory),
+      commit: async (step: Parameters<typeof memory.commit>[0]) => {
+        const committed = await memory.commit(step);
+        if (!failOnce) return committed;
+        failOnce = false;
+        throw new Error("the answer was lost");
+      },
+    };
+    const engine = anEngine(agent, backend);
+    const { live } = await tell(engine, "go");
+
+    failOnce = true;
+    say("once");
+    say("");
+    await live.until(isSettled);
+
+    const stored = await memory.read(live.task.id, 0, 100);
+    expect(stored.filter(({ json }) => json.includes("once"))).toHaveLength(1);
+    expect(textOf(live.task)).toBe("once");
+    engine.close();
+  });
+});

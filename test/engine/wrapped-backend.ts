@@ -1,0 +1,41 @@
+import type { Backend, Committed, Step } from "@convoke/server/backend";
+
+/** A backend whose commits a test can hold back or let fail. */
+export interface WrappedBackend extends Backend {
+  /** Commits wait until `release`. */
+  hold(): void;
+  release(): void;
+  /** The next `count` commits fail as a broken disk would. */
+  failNext(count: number): void;
+  /** Every step that was handed over so far, committed or not. */
+  readonly steps: readonly Step[];
+}
+
+export function wrapBackend(backend: Backend): WrappedBackend {
+  const steps: Step[] = [];
+  let gate = Promise.resolve();
+  let open = (): void => undefined;
+  let failures = 0;
+  return {
+    steps,
+    tasks: backend.tasks,
+    read: (taskId, after, limit) => backend.read(taskId, after, limit),
+    watch: (taskId, wake) => backend.watch(taskId, wake),
+    close: () => backend.close(),
+    commit: async (step): Promise<Committed> => {
+      steps.push(step);
+      await gate;
+      if (failures-- > 0) throw new Error("disk I/O error");
+      return backend.commit(step);
+    },
+    hold: () => {
+      gate = new Promise((resolve) => {
+        open = resolve;
+      });
+    },
+    release: () => open(),
+    failNext: (count) => {
+      failures = count;
+    },
+  };
+}
