@@ -22,7 +22,8 @@ type Batch = readonly AgentEvent[];
  */
 export class FunctionRun implements AsyncIterableIterator<Batch> {
   readonly #events: AnswerEvents;
-  readonly #source: AsyncGenerator<Yielded, Yielded | void, unknown>;
+  readonly #start: () => AsyncGenerator<Yielded, Yielded | void, unknown>;
+  #source: AsyncGenerator<Yielded, Yielded | void, unknown> | undefined;
   #emitted: AgentEvent[] = [];
   #isPulling = false;
   #isDone = false;
@@ -31,7 +32,8 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
 
   constructor(turn: Turn, run: (turn: FunctionTurn) => RunResult) {
     this.#events = new AnswerEvents(turn);
-    this.#source = asGenerator(() => run(createFunctionTurn(turn, (event) => this.#emit(event))));
+    this.#start = () =>
+      asGenerator(() => run(createFunctionTurn(turn, (event) => this.#emit(event))));
   }
 
   [Symbol.asyncIterator](): this {
@@ -44,6 +46,8 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
     this.#hand();
     if (this.#taker !== undefined && !this.#isPulling) {
       this.#isPulling = true;
+      // A run that nobody reads does not begin.
+      this.#source ??= this.#start();
       this.#source.next().then(this.#onYield, this.#onThrow);
     }
     return taker.promise;
@@ -51,8 +55,15 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
 
   /** The engine needs no more. A function that still waits for something is told by its signal. */
   return(): Promise<IteratorResult<Batch, undefined>> {
-    void this.#source.return(undefined).catch(() => undefined);
+    this.#isDone = true;
+    this.#emitted = [];
+    this.#hand();
+    this.#stop();
     return Promise.resolve({ done: true, value: undefined });
+  }
+
+  #stop(): void {
+    void this.#source?.return(undefined).catch(() => undefined);
   }
 
   #emit(event: StatusUpdateEvent): void {
@@ -62,14 +73,22 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
 
   readonly #onYield = ({ done, value }: IteratorResult<Yielded, Yielded | void>): void => {
     this.#isPulling = false;
+    if (this.#isDone) return;
     this.#isDone = done === true;
-    if (done === true) this.#emitted.push(...this.#last(value));
-    else this.#emitted.push(this.#event(value));
+    try {
+      if (done === true) this.#emitted.push(...this.#last(value));
+      else this.#emitted.push(this.#event(value));
+    } catch (error) {
+      // What was said makes no sense: the failure is the function's, as if it had thrown.
+      this.#failure = { error };
+      this.#stop();
+    }
     this.#hand();
   };
 
   readonly #onThrow = (error: unknown): void => {
     this.#isPulling = false;
+    if (this.#isDone) return;
     this.#failure = { error };
     this.#hand();
   };
@@ -105,6 +124,9 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
 }
 
 function isSaid(value: Said | AgentEvent): value is Said {
+  if (typeof value?.kind !== "string") {
+    throw new TypeError("a function agent says text, an event, or what status, artifact, … make");
+  }
   return value.kind.startsWith("said:");
 }
 

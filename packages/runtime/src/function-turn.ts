@@ -2,6 +2,7 @@ import {
   type TaskState,
   type Turn,
   agentMessage,
+  isFinal,
   textOfParts,
   type StatusUpdateEvent,
 } from "@convoke/protocol";
@@ -15,9 +16,9 @@ export interface FunctionTurn extends Turn {
    * Asks the caller and waits for the answer. With choices, it asks again until
    * the answer is one of them, and returns that one.
    */
-  ask(question: string, choices?: readonly string[]): Promise<string>;
+  readonly ask: (question: string, choices?: readonly string[]) => Promise<string>;
   /** Says that the caller must authorize something first, and waits for its next message. */
-  authRequired(text: string): Promise<string>;
+  readonly authRequired: (text: string) => Promise<string>;
   readonly status: typeof status;
   readonly artifact: typeof artifact;
   readonly reply: typeof reply;
@@ -62,5 +63,11 @@ export function createFunctionTurn(
 function waitingStatus(turn: Turn, state: TaskState, text: string): StatusUpdateEvent {
   const { id: taskId, contextId } = turn.task;
   const message = agentMessage(turn.id(), text);
-  return { kind: "status-update", taskId, contextId, status: { state, message }, final: true };
+  return {
+    kind: "status-update",
+    taskId,
+    contextId,
+    status: { state, message },
+    final: isFinal(state),
+  };
 }

@@ -77,5 +77,5 @@ function partOf(name: string, content: unknown, mediaType: string | undefined): 
     };
     return { kind: "file", file };
   }
-  return { kind: "data", data: content };
+  return { kind: "data", data: content, ...(mediaType && { mediaType }) };
 }

@@ -1,0 +1,84 @@
+import { describe, expect, test } from "vitest";
+import { type AgentDefinition, defineAgent } from "./define-agent.ts";
+import { aChunk, aTurn, eventsOf } from "./testing/a-turn.suite.ts";
+
+function aDefinition(overrides: object = {}): AgentDefinition {
+  return {
+    name: "Greeter",
+    description: "Greets people by name.",
+    run: ({ text }) => `Hello, ${text}!`,
+    ...overrides,
+  };
+}
+
+test("an agent that says nothing about itself has one skill, text and JSON, and a version", () => {
+  const agent = defineAgent(aDefinition());
+
+  expect(agent.info).toEqual({
+    name: "Greeter",
+    description: "Greets people by name.",
+    version: "1.0.0",
+    skills: [
+      {
+        id: "greeter",
+        name: "Greeter",
+        description: "Greets people by name.",
+        tags: ["greeter"],
+      },
+    ],
+    inputModes: ["text/plain", "application/json"],
+    outputModes: ["text/plain", "application/json"],
+    replies: false,
+    keepStreamOnInterrupt: false,
+  });
+});
+
+test("what an agent says about itself counts", () => {
+  const told = {
+    version: "2.1.0",
+    skills: [{ id: "hi", name: "Hi", description: "Says hi.", tags: [] }],
+    inputModes: ["text/markdown"],
+    outputModes: ["image/png"],
+    replies: true,
+    keepStreamOnInterrupt: true,
+  };
+
+  expect(defineAgent(aDefinition(told)).info).toMatchObject(told);
+});
+
+test("a name with blanks makes a skill id without", () => {
+  const [skill] = defineAgent(aDefinition({ name: "Sales Report 2" })).info.skills;
+
+  expect(skill).toMatchObject({ id: "sales-report-2", name: "Sales Report 2" });
+});
+
+describe("a definition that cannot work is refused at once, with what is missing", () => {
+  test.each([
+    ["a name", { name: undefined }],
+    ["a name", { name: "" }],
+    ["a name", { name: "  " }],
+    ["a name", { name: 5 }],
+    ["a description", { description: undefined }],
+    ["a description", { description: " " }],
+    ["a run function", { run: undefined }],
+    ["a run function", { run: "hello" }],
+  ])("%s: %j", (what, overrides) => {
+    expect(() => defineAgent(aDefinition(overrides))).toThrow(
+      new TypeError(`defineAgent needs ${what}: defineAgent({ name, description, run })`),
+    );
+  });
+});
+
+test("each turn is a run of its own, and run may use this", async () => {
+  const agent = defineAgent({
+    ...aDefinition(),
+    run() {
+      return `${this.name}!`;
+    },
+  });
+
+  const runs = await Promise.all([1, 2].map(() => eventsOf(agent.run(aTurn().turn))));
+
+  const greeting = aChunk("Greeter!", { append: false, lastChunk: true });
+  expect(runs).toEqual([[greeting], [greeting]]);
+});

@@ -1,0 +1,124 @@
+import {
+  type AgentEvent,
+  type ArtifactUpdateEvent,
+  type Message,
+  type StatusUpdateEvent,
+  type Task,
+  type TaskState,
+  type Turn,
+  agentMessage,
+  isFinal,
+  textPart,
+  userMessage,
+} from "@convoke/protocol";
+
+/** A turn, and the caller's end of it. */
+export interface ATurn {
+  readonly turn: Turn;
+  /** The caller says something; whoever waits for it gets it. */
+  say(text: string): void;
+  /** The caller cancels: the signal fires, and nobody will answer any more. */
+  cancel(reason: Error): void;
+  /** Nobody will answer any more. */
+  hangUp(): void;
+}
+
+interface ATurnOptions {
+  readonly text?: string;
+  /** What the caller says whenever it is asked, in this order. */
+  readonly answers?: readonly string[];
+  readonly artifacts?: Task["artifacts"];
+}
+
+/** Task t1 of context c1, at one fixed time; new ids are id-1, id-2, … */
+export function aTurn(options: ATurnOptions = {}): ATurn {
+  const { text = "hello", answers = [], artifacts } = options;
+  const abort = new AbortController();
+  const inbox = new FakeInbox(answers);
+  let ids = 0;
+  const turn: Turn = {
+    task: {
+      kind: "task",
+      id: "t1",
+      contextId: "c1",
+      status: { state: "working" },
+      ...(artifacts && { artifacts }),
+    },
+    message: userMessage("m1", text),
+    conversation: [],
+    caller: { owner: "ann" },
+    signal: abort.signal,
+    inbox,
+    now: () => new Date("2026-01-31T12:00:00Z"),
+    id: () => `id-${(ids += 1)}`,
+  };
+  return {
+    turn,
+    say: (answer) => inbox.put(answer),
+    cancel: (reason) => {
+      abort.abort(reason);
+      inbox.close();
+    },
+    hangUp: () => inbox.close(),
+  };
+}
+
+class FakeInbox implements AsyncIterator<Message, undefined> {
+  readonly #answers: string[];
+  #taker: ((result: IteratorResult<Message, undefined>) => void) | undefined;
+  #isClosed = false;
+
+  constructor(answers: readonly string[]) {
+    this.#answers = [...answers];
+  }
+
+  put(answer: string): void {
+    this.#answers.push(answer);
+    this.#hand();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#hand();
+  }
+
+  next(): Promise<IteratorResult<Message, undefined>> {
+    return new Promise((resolve) => {
+      this.#taker = resolve;
+      this.#hand();
+    });
+  }
+
+  #hand(): void {
+    if (this.#taker === undefined) return;
+    const answer = this.#answers.shift();
+    if (answer !== undefined) this.#taker({ done: false, value: userMessage("answer", answer) });
+    else if (this.#isClosed) this.#taker({ done: true, value: undefined });
+    else return;
+    this.#taker = undefined;
+  }
+}
+
+/** Everything a run says, to its end. */
+export async function eventsOf(
+  run: AsyncIterable<AgentEvent | readonly AgentEvent[]>,
+): Promise<readonly AgentEvent[]> {
+  const events: AgentEvent[] = [];
+  for await (const batch of run) events.push(...[batch].flat());
+  return events;
+}
+
+// The events that the agent of such a turn says.
+
+export function aChunk(
+  text: string,
+  flags: Pick<ArtifactUpdateEvent, "append" | "lastChunk">,
+): ArtifactUpdateEvent {
+  const artifact = { artifactId: "answer-1", parts: [textPart(text)] };
+  return { kind: "artifact-update", taskId: "t1", contextId: "c1", artifact, ...flags };
+}
+
+export function aStatus(state: TaskState, messageId: string, text: string): StatusUpdateEvent {
+  const status = { state, message: agentMessage(messageId, text) };
+  return { kind: "status-update", taskId: "t1", contextId: "c1", status, final: isFinal(state) };
+}
