@@ -1,9 +1,6 @@
 import type { AgentCardFacts, AgentInfo } from "@convoke/protocol";
 import { type HttpRequest, header } from "./http/exchange.ts";
-import { type ServerAddress, urlOf } from "./node/address.ts";
-
-/** Addresses that mean "every interface" and so lead nowhere. */
-const WILDCARDS: ReadonlySet<string> = new Set(["0.0.0.0", "::", ""]);
+import { type ServerAddress, isWildcard, urlOf } from "./node/address.ts";
 
 /**
  * What is true of the served agent. The address is the public one if there is
@@ -19,9 +16,11 @@ export function cardFacts(
   },
 ): (request: HttpRequest) => AgentCardFacts {
   const { address, publicUrl, token } = options;
-  const fixed = publicUrl ?? (WILDCARDS.has(address.host) ? undefined : urlOf(address));
+  const fixed = publicUrl ?? (isWildcard(address.host) ? undefined : urlOf(address));
   return (request) => {
-    const url = fixed ?? `http://${header(request, "host")}/`;
+    const asked = header(request, "host") ?? "";
+    const isNowhere = isWildcard(asked.replace(/:\d+$/, ""));
+    const url = fixed ?? (isNowhere ? urlOf(address) : `http://${asked}/`);
     return {
       info,
       interfaces: [

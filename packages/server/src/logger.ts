@@ -36,6 +36,16 @@ export function createJsonLogger(level: LogLevel, write: (line: string) => void)
 
 /** The stack stays in the log: it is the only place where the text of an unknown error may go. */
 function told(error: unknown): LogFields {
-  if (error === undefined) return {};
-  return { error: error instanceof Error ? (error.stack ?? error.message) : inspect(error) };
+  return error === undefined ? {} : { error: stackOf(error, MAX_CAUSES) };
+}
+
+/** How far back causes are told; they may go round in a circle. */
+const MAX_CAUSES = 5;
+
+/** Of an error nothing but stacks: its other properties may hold requests with their headers. */
+function stackOf(error: unknown, causes: number): string {
+  if (!(error instanceof Error)) return inspect(error);
+  const stack = error.stack ?? error.message;
+  if (error.cause === undefined || causes === 0) return stack;
+  return `${stack}\ncaused by ${stackOf(error.cause, causes - 1)}`;
 }

@@ -9,7 +9,7 @@ import { cardFacts } from "./card-facts.ts";
 import { Guard } from "./guard/guard.ts";
 import { handle } from "./http/handle.ts";
 import type { Logger } from "./logger.ts";
-import { type ServerAddress, urlOf } from "./node/address.ts";
+import { type ServerAddress, isWildcard, urlOf } from "./node/address.ts";
 import { createNodeListener } from "./node/node-listener.ts";
 import type { Backend } from "./tasks/backend.ts";
 import { Engine } from "./tasks/engine.ts";
@@ -65,8 +65,9 @@ export async function serve(agent: Agent, options: ServeOptions): Promise<Server
   });
   const http = createServer(listener);
   const address = await listen(http, options);
+  const opening = options.openBackend(address);
   try {
-    const backend = await options.openBackend(address);
+    const backend = await opening;
     const engine = new Engine({ agent, backend, logger });
     const recovered = await recover(engine);
     const keepAlive = new KeepAlive(options.keepAliveMs);
@@ -93,6 +94,8 @@ export async function serve(agent: Agent, options: ServeOptions): Promise<Server
     ready.reject(error);
     http.close();
     http.closeAllConnections();
+    // What could be opened would keep the process alive.
+    await opening.then((backend) => backend.close()).catch(() => undefined);
     throw error;
   }
 }
@@ -105,7 +108,9 @@ function listen(
     http.once("error", reject);
     http.listen({ port, host }, () => {
       http.off("error", reject);
-      resolve({ host, port: (http.address() as AddressInfo).port });
+      const bound = http.address() as AddressInfo;
+      // "Every interface" has many spellings, and one address.
+      resolve({ host: isWildcard(bound.address) ? bound.address : host, port: bound.port });
     });
   });
 }

@@ -1,6 +1,7 @@
 import { isTerminal, mayFollow } from "@convoke/protocol";
 import type { Backend, Committed, Seq, Step, Stored } from "@convoke/server/backend";
 import { type TakenMessage, judge, notOneLine } from "../judge.ts";
+import { wakeAfter } from "../wake-after.ts";
 import { Watchers } from "../watchers.ts";
 import { MemoryTaskIndex } from "./memory-task-index.ts";
 import { type MemoryTask, createTask } from "./memory-task.ts";
@@ -80,6 +81,7 @@ class MemoryBackend implements Backend {
     task.state = step.state;
     task.statusAt = step.statusAt;
     task.listed = step.listed;
+    task.wakeAt = wakeAfter(step, task.wakeAt, rules);
     if (step.snapshot && step.snapshot.seq > (task.snapshot?.seq ?? 0))
       task.snapshot = step.snapshot;
     this.#watchers.wake(step.taskId, task.events.length);

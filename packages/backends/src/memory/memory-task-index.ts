@@ -67,6 +67,13 @@ export class MemoryTaskIndex implements TaskIndex {
       .map(toRecord);
   }
 
+  async waking(limit: number): Promise<readonly TaskRecord[]> {
+    return this.#all(({ wakeAt }) => wakeAt !== null)
+      .toSorted(earliestFirst)
+      .slice(0, limit)
+      .map(toRecord);
+  }
+
   #all(matches: (task: MemoryTask) => boolean): MemoryTask[] {
     this.#assertOpen();
     return [...this.#tasks.values()].filter(matches);
@@ -75,6 +82,11 @@ export class MemoryTaskIndex implements TaskIndex {
 
 function newestFirst(left: ListPosition, right: ListPosition): number {
   return right.statusAt - left.statusAt || byId(right, left);
+}
+
+/** Only for tasks that want to be woken. */
+function earliestFirst(left: MemoryTask, right: MemoryTask): number {
+  return left.wakeAt! - right.wakeAt! || byId(left, right);
 }
 
 function byId(left: { readonly taskId: string }, right: { readonly taskId: string }): number {

@@ -15,6 +15,8 @@ export interface MemoryTask {
   statusAt: number;
   listed: boolean;
   snapshot: Snapshot | undefined;
+  /** `null` when it does not want to be woken. */
+  wakeAt: number | null;
 }
 
 export function createTask({ taskId, create, epoch, state, statusAt, listed }: Step): MemoryTask {
@@ -32,10 +34,16 @@ export function createTask({ taskId, create, epoch, state, statusAt, listed }: S
     statusAt,
     listed,
     snapshot: undefined,
+    wakeAt: null,
   };
 }
 
 /** A copy, so that what a caller holds does not change under it. */
-export function toRecord({ events, snapshot, ...task }: MemoryTask): TaskRecord {
-  return { ...task, head: events.length, ...(snapshot && { snapshot }) };
+export function toRecord({ events, snapshot, wakeAt, ...task }: MemoryTask): TaskRecord {
+  return {
+    ...task,
+    head: events.length,
+    ...(snapshot && { snapshot }),
+    ...(wakeAt !== null && { wakeAt }),
+  };
 }

@@ -55,6 +55,7 @@ test("a database of version 1 is brought up to date with everything in it", asyn
     total: 1,
   });
   expect(await backend.tasks.unfinished("", 9)).toEqual([record]);
+  expect(await backend.tasks.waking(9)).toEqual([]);
   expect(await backend.read("t1", 0, 9)).toEqual(
     [1, 2, 3].map((seq) => ({ seq, json: `{"e":${seq}}` })),
   );
@@ -71,11 +72,28 @@ test("a database of version 1 is brought up to date with everything in it", asyn
     taskId: "t1",
     digest: "d1",
   });
-  expect(await backend.commit(step)).toEqual({ kind: "committed", head: 4 });
+  expect(await backend.commit({ ...step, wakeAt: 4000 })).toEqual({ kind: "committed", head: 4 });
+  expect(await backend.tasks.waking(9)).toEqual([
+    { ...record, head: 4, state: "working", statusAt: 3000, wakeAt: 4000 },
+  ]);
   await backend.close();
   const db = new DatabaseSync(join(folder, "tasks.db"));
   expect(schemaVersion(db)).toBe(MIGRATIONS.length);
   db.close();
+});
+
+test("a database that was brought up to date is made like a new one", () => {
+  const old = new DatabaseSync(":memory:");
+  old.exec(VERSION_1);
+  const fresh = new DatabaseSync(":memory:");
+
+  migrate(old);
+  migrate(fresh);
+
+  expect(schemaVersion(old)).toBe(schemaVersion(fresh));
+  expect(parts(old)).toEqual(parts(fresh));
+  old.close();
+  fresh.close();
 });
 
 test("a database of a newer version is refused in one sentence that names both", async () => {
@@ -103,3 +121,11 @@ test("steps run once, in order, and a step that fails leaves the version before 
   expect(db.prepare("SELECT x FROM a").all()).toEqual([{ x: 1 }]);
   db.close();
 });
+
+/** Every table and index as it was made, whatever its text was wrapped like. */
+function parts(db: DatabaseSync): readonly string[] {
+  return db
+    .prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name")
+    .all()
+    .map((row) => String(row["sql"]).replaceAll(/\s+/g, ""));
+}

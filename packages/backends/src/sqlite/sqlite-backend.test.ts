@@ -63,4 +63,26 @@ describe("reopening", () => {
     );
     await backend.close();
   });
+
+  test("who wanted to be woken still does, until it changes its mind or ends", async () => {
+    const folder = temporaryFolder();
+    const { message: _, snapshot: __, ...unwoken } = creation;
+    const { create: ___, ...step } = unwoken;
+    const before = await openSqliteBackend({ folder });
+    for (const [index, taskId] of ["t1", "t2", "t3", "t4"].entries())
+      await before.commit({ ...unwoken, taskId, wakeAt: 500 - index });
+    await before.commit({ ...step, taskId: "t4", wakeAt: null });
+    const records = await before.tasks.waking(9);
+    await before.close();
+
+    const backend = await openSqliteBackend({ folder });
+
+    expect(await backend.tasks.waking(9)).toEqual(records);
+    expect(records.map(({ taskId }) => taskId)).toEqual(["t3", "t2", "t1"]);
+    await backend.commit({ ...step, taskId: "t1" });
+    await backend.commit({ ...step, taskId: "t2", wakeAt: null });
+    await backend.commit({ ...step, taskId: "t3", state: "completed" });
+    expect(await backend.tasks.waking(9)).toMatchObject([{ taskId: "t1", wakeAt: 500 }]);
+    await backend.close();
+  });
 });

@@ -11,6 +11,7 @@ import {
   OF_CONTEXT,
   type TaskRow,
   UNFINISHED,
+  WAKING,
   countSql,
   filterValues,
   pageSql,
@@ -55,6 +56,10 @@ export class SqliteTaskIndex implements TaskIndex {
     return toRecords(this.#statement(UNFINISHED).all(after, limit));
   }
 
+  async waking(limit: number): Promise<readonly TaskRecord[]> {
+    return toRecords(this.#statement(WAKING).all(limit));
+  }
+
   #statement(sql: string): StatementSync {
     if (!this.#db.isOpen) throw new Error("the backend is closed");
     const known = this.#statements.get(sql);
@@ -84,8 +89,9 @@ function toRecord(row: TaskRow): TaskRecord {
     listed,
     seq,
     json,
+    wakeAt,
   ] = row;
-  const record = {
+  return {
     taskId,
     owner,
     contextId,
@@ -96,6 +102,7 @@ function toRecord(row: TaskRow): TaskRecord {
     statusAt,
     createdAt,
     listed: listed === 1,
+    ...(seq !== null && json !== null && { snapshot: { seq, json } }),
+    ...(wakeAt !== null && { wakeAt }),
   };
-  return seq === null || json === null ? record : { ...record, snapshot: { seq, json } };
 }

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { type StateRules, type TakenMessage, judge, notOneLine } from "../judge.ts";
+import { wakeAfter } from "../wake-after.ts";
 import { type KnownTask, TaskCache } from "./task-cache.ts";
 import type { SentStep, StepAnswer, WriterSettings } from "./thread-messages.ts";
 
@@ -19,6 +20,7 @@ export class StepWriter {
   readonly #setStatus: StatementSync;
   readonly #setEnd: StatementSync;
   readonly #setListed: StatementSync;
+  readonly #setWake: StatementSync;
 
   constructor(
     db: DatabaseSync,
@@ -29,7 +31,7 @@ export class StepWriter {
       mayFollow: (from, to) => followers.get(from)?.has(to) ?? false,
     };
     this.#findTask = db.prepare(`
-      SELECT n, owner, epoch, state, status_at AS statusAt, listed,
+      SELECT n, owner, epoch, state, status_at AS statusAt, listed, wake_at AS wakeAt,
         ifnull((SELECT max(last) FROM segments WHERE task = n), 0) AS head,
         ifnull((SELECT seq FROM snapshots WHERE task = n), 0) AS snapshotSeq
       FROM tasks WHERE task_id = ?`);
@@ -37,8 +39,8 @@ export class StepWriter {
       "SELECT task_id AS taskId, digest FROM messages WHERE hash = ? AND owner = ? AND message_id = ?",
     );
     this.#insertTask = db.prepare(`
-      INSERT INTO tasks (task_id, owner, context, agent, epoch, state, status_at, created_at, listed, ended)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+      INSERT INTO tasks (task_id, owner, context, agent, epoch, state, status_at, created_at, listed, ended, wake_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
     this.#insertMessage = db.prepare(
       "INSERT INTO messages (hash, owner, message_id, task_id, digest) VALUES (?, ?, ?, ?, ?)",
     );
@@ -53,6 +55,7 @@ export class StepWriter {
     this.#setStatus = db.prepare("UPDATE tasks SET state = ?, status_at = ? WHERE n = ?");
     this.#setEnd = db.prepare("UPDATE tasks SET state = ?, status_at = ?, ended = 1 WHERE n = ?");
     this.#setListed = db.prepare("UPDATE tasks SET listed = ? WHERE n = ?");
+    this.#setWake = db.prepare("UPDATE tasks SET wake_at = ? WHERE n = ?");
   }
 
   /**
@@ -123,9 +126,11 @@ export class StepWriter {
       | undefined;
   }
 
-  #create({ taskId, create, epoch, state, statusAt, listed }: SentStep): KnownTask {
+  #create(step: SentStep): KnownTask {
+    const { taskId, create, epoch, state, statusAt, listed } = step;
     const { owner, contextId, agent, createdAt } = create!;
     const flags = [Number(listed), Number(this.#rules.isTerminal(state))];
+    const wakeAt = wakeAfter(step, null, this.#rules);
     const { lastInsertRowid } = this.#insertTask.run(
       taskId,
       owner,
@@ -136,6 +141,7 @@ export class StepWriter {
       statusAt,
       createdAt,
       ...flags,
+      wakeAt,
     );
     return this.#cache.keep(taskId, {
       n: Number(lastInsertRowid),
@@ -147,20 +153,25 @@ export class StepWriter {
       head: 0,
       written: 0,
       snapshotSeq: 0,
+      wakeAt,
     });
   }
 
   /** Writes only what changed: a plain append touches no row of `tasks`. */
-  #update(task: KnownTask, { epoch, state, statusAt, listed }: SentStep): KnownTask {
+  #update(task: KnownTask, step: SentStep): KnownTask {
+    const { epoch, state, statusAt, listed } = step;
+    const wakeAt = wakeAfter(step, task.wakeAt, this.#rules);
     if (epoch !== task.epoch) this.#setEpoch.run(epoch, task.n);
     if (state !== task.state || statusAt !== task.statusAt) {
       (this.#rules.isTerminal(state) ? this.#setEnd : this.#setStatus).run(state, statusAt, task.n);
     }
     if (listed !== task.listed) this.#setListed.run(Number(listed), task.n);
+    if (wakeAt !== task.wakeAt) this.#setWake.run(wakeAt, task.n);
     task.epoch = epoch;
     task.state = state;
     task.statusAt = statusAt;
     task.listed = listed;
+    task.wakeAt = wakeAt;
     return task;
   }
 }

@@ -29,5 +29,6 @@ function aTask(n: number): KnownTask {
     head: 0,
     written: 0,
     snapshotSeq: 0,
+    wakeAt: null,
   };
 }

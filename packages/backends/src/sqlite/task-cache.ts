@@ -11,6 +11,8 @@ export interface KnownTask {
   listed: boolean;
   head: Seq;
   snapshotSeq: Seq;
+  /** `null` when it does not want to be woken. */
+  wakeAt: number | null;
   /** The events of the open transaction after `written`, joined; they become one segment. */
   unwritten?: string | undefined;
   written: Seq;

@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { TaskQuery } from "@convoke/server/backend";
 import { expect, test } from "vitest";
 import { migrate } from "./schema.ts";
-import { GET, OF_CONTEXT, UNFINISHED, countSql, pageSql } from "./task-sql.ts";
+import { GET, OF_CONTEXT, UNFINISHED, WAKING, countSql, pageSql } from "./task-sql.ts";
 
 const query = { owner: "ann", limit: 10 };
 const after = { statusAt: 5, taskId: "t" };
@@ -21,6 +21,13 @@ test.each(Object.entries(POINTS))("%s is answered from an index, without sorting
   const plan = explain(sql);
 
   expect(plan).not.toMatch(/SCAN tasks/);
+  expect(plan).not.toMatch(/TEMP B-TREE/);
+});
+
+test("who wants to be woken is read from an index of those alone, without sorting", () => {
+  const plan = explain(WAKING);
+
+  expect(plan).toMatch(/^(SCAN|SEARCH) tasks USING INDEX tasks_waking/);
   expect(plan).not.toMatch(/TEMP B-TREE/);
 });
 

@@ -5,7 +5,7 @@ import type { Seq, TaskQuery } from "@convoke/server/backend";
 const SELECT_RECORD = `
   SELECT task_id, owner, context, agent, epoch,
     ifnull((SELECT max(last) FROM segments WHERE segments.task = n), 0),
-    state, status_at, created_at, listed, seq, json
+    state, status_at, created_at, listed, seq, json, wake_at
   FROM tasks LEFT JOIN snapshots ON snapshots.task = n`;
 
 /** A record as SQLite gives it: an array, which is cheaper to make than an object. */
@@ -22,6 +22,7 @@ export type TaskRow = readonly [
   listed: number,
   snapshotSeq: Seq | null,
   snapshot: string | null,
+  wakeAt: number | null,
 ];
 
 const NEWEST_FIRST = "ORDER BY status_at DESC, task_id DESC";
@@ -33,6 +34,9 @@ export const OF_CONTEXT = `${SELECT_RECORD}
 
 export const UNFINISHED = `${SELECT_RECORD}
   WHERE ended = 0 AND task_id > ? ORDER BY task_id LIMIT ?`;
+
+export const WAKING = `${SELECT_RECORD}
+  WHERE wake_at IS NOT NULL ORDER BY wake_at, task_id LIMIT ?`;
 
 /**
  * One page of a list. Only ids are sorted and cut; the records of that page are

@@ -26,6 +26,7 @@ export interface SentStep {
   readonly listed: boolean;
   readonly message?: AcceptedMessage;
   readonly snapshot?: Snapshot;
+  readonly wakeAt?: number | null;
 }
 
 /** To the writer: the steps of one transaction, or the wish that it ends. */

@@ -153,6 +153,7 @@ function toSent({
   listed,
   message,
   snapshot,
+  wakeAt,
 }: Step): SentStep {
   const sent = {
     taskId,
@@ -163,7 +164,8 @@ function toSent({
     statusAt,
     listed,
   };
-  if (create === undefined && message === undefined && snapshot === undefined) return sent;
+  const isPlain = create === undefined && message === undefined && snapshot === undefined;
+  if (isPlain && wakeAt === undefined) return sent;
   return {
     ...sent,
     ...(create && {
@@ -176,5 +178,6 @@ function toSent({
     }),
     ...(message && { message: { messageId: message.messageId, digest: message.digest } }),
     ...(snapshot && { snapshot: { seq: snapshot.seq, json: snapshot.json } }),
+    ...(wakeAt !== undefined && { wakeAt }),
   };
 }

@@ -10,6 +10,9 @@ export const CARD_PATHS: ReadonlySet<string> = new Set([
   "/.well-known/agent.json",
 ]);
 
+/** Callers may name any port in their Host, so the number of addresses has no end. */
+const MAX_BUILT = 64;
+
 interface Built {
   readonly text: string;
   readonly etag: string;
@@ -36,7 +39,7 @@ export class CardBinding {
       "cache-control": "public, max-age=300",
       "access-control-allow-origin": "*",
     };
-    if (header(request, "if-none-match") === etag) return { status: 304, headers, body: "" };
+    if (hasTag(header(request, "if-none-match"), etag)) return { status: 304, headers, body: "" };
     return jsonResponse(200, text, headers);
   }
 
@@ -45,8 +48,14 @@ export class CardBinding {
     const known = this.#built.get(key);
     if (known !== undefined) return known;
     const text = JSON.stringify(buildCard(facts, version));
+    if (this.#built.size >= MAX_BUILT) this.#built.clear();
     const built = { text, etag: `"${createHash("sha256").update(text).digest("base64url")}"` };
     this.#built.set(key, built);
     return built;
   }
+}
+
+/** A proxy may have made the tag weak or put it into a list (RFC 9110 §13.1.2). */
+function hasTag(ifNoneMatch: string | undefined, etag: string): boolean {
+  return ifNoneMatch?.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag) === true;
 }

@@ -30,6 +30,7 @@ export class EventStream implements ByteStream {
   #cursor: Seq;
   #opened = false;
   #pumping = false;
+  #woken = false;
   #blocked = false;
   #ended = false;
   #wakeScheduled = false;
@@ -69,13 +70,16 @@ export class EventStream implements ByteStream {
   }
 
   async #pump(): Promise<void> {
+    // A page that is on its way may be older than what woke us.
+    this.#woken = true;
     if (this.#pumping) return;
     this.#pumping = true;
     try {
       this.#writeOpening();
       while (!this.#ended && !this.#blocked) {
+        this.#woken = false;
         const entries = this.#fromMemory() ?? (await this.#fromStore());
-        if (this.#ended || !this.#writeEntries(entries)) break;
+        if (this.#ended || !(this.#writeEntries(entries) || this.#woken)) break;
       }
     } catch (error) {
       this.#write(this.#options.onError(error));
@@ -111,7 +115,7 @@ export class EventStream implements ByteStream {
   #writeEntries(page: readonly LogEntry[]): boolean {
     const { source } = this.#options;
     if (this.#isHeldBack(page)) return false;
-    const closing = page.findIndex(({ event }) => source.closesAfter(event));
+    const closing = page.findIndex(({ event, seq }) => source.closesAfter(event, seq));
     const entries = closing === -1 ? page : page.slice(0, closing + 1);
     const isReply = entries.at(-1)?.event.kind === "message";
     this.#cursor = entries.at(-1)?.seq ?? this.#cursor;

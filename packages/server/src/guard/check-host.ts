@@ -9,6 +9,8 @@ const LOCAL = ["localhost", "127.0.0.1", "[::1]"];
  */
 export function createHostCheck(allowed: readonly string[]): (host: string | undefined) => void {
   const names = new Set([...LOCAL, ...allowed.map((name) => name.toLowerCase())]);
+  // A server that listens everywhere has no name of its own.
+  names.delete("");
   return (host) => {
     const given = host?.toLowerCase() ?? "";
     if (names.has(given) || names.has(given.replace(/:\d+$/, ""))) return;

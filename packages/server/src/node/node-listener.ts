@@ -29,11 +29,15 @@ export function createNodeListener(
   return (incoming, outgoing) => {
     const requestId = newRequestId();
     const request = requestOf(incoming, maxBodyBytes);
-    void handle(request).then((response) => {
-      const { method, path } = request;
-      onAnswer({ requestId, method, path, status: response.status });
-      answer(incoming, outgoing, response, requestId);
-    });
+    void handle(request).then(
+      (response) => {
+        const { method, path } = request;
+        onAnswer({ requestId, method, path, status: response.status });
+        answer(incoming, outgoing, response, requestId);
+      },
+      // A server that could not start has no answer; whoever started it is told why.
+      () => outgoing.destroy(),
+    );
   };
 }
 
@@ -66,15 +70,23 @@ function answer(
   }
   const length = status === 304 ? {} : { "content-length": Buffer.byteLength(body) };
   outgoing.writeHead(status, { ...all, ...length });
-  outgoing.end(incoming.method === "HEAD" ? undefined : body);
-  if (unread) linger(incoming);
+  if (unread) linger(incoming, outgoing, body);
+  else outgoing.end(incoming.method === "HEAD" ? undefined : body);
 }
 
-/** Lets a refused client finish its sentence for a moment, then hangs up. */
-function linger(incoming: IncomingMessage): void {
-  incoming.resume();
+/**
+ * Lets a refused client finish its sentence for a moment, then hangs up. The
+ * answer is all there but ends later, because ending it closes the connection,
+ * and a client that is still sending would lose what it has not read.
+ */
+function linger(incoming: IncomingMessage, outgoing: ServerResponse, body: string): void {
+  outgoing.write(body);
   const timer = setTimeout(() => incoming.destroy(), LINGER_MS).unref();
-  incoming.once("close", () => clearTimeout(timer));
+  incoming.once("close", () => {
+    clearTimeout(timer);
+    outgoing.end();
+  });
+  incoming.resume();
 }
 
 function stream(outgoing: ServerResponse, body: ByteStream): void {

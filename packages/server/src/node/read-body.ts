@@ -18,8 +18,10 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Ui
       }
     });
     request.on("end", () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
-    request.on("error", reject);
-    request.on("close", () => reject(new A2AError("InvalidRequest", "the body was cut off")));
+    // The caller has left: nothing of ours is wrong, and nobody reads the answer.
+    const cutOff = (): void => reject(new A2AError("InvalidRequest", "the body was cut off"));
+    request.on("error", cutOff);
+    request.on("close", cutOff);
   });
 }
 

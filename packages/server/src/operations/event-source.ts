@@ -16,13 +16,14 @@ export interface EventSource {
   readonly after: Seq;
   /** The log ends here: the task was terminal already. */
   readonly end?: Seq;
-  /** Whether the stream closes after the event. */
-  closesAfter(event: AgentEvent): boolean;
+  /** Whether the stream closes after the event at that place. */
+  closesAfter(event: AgentEvent, seq: Seq): boolean;
 }
 
 /** After `final: true` a stream ends, because the caller's next word is a new request. */
 export function closesAtFinal(event: AgentEvent): boolean {
-  return event.kind === "message" || (event as Partial<StatusUpdateEvent>).final === true;
+  if (event.kind !== "status-update") return event.kind === "message";
+  return (event as StatusUpdateEvent).final;
 }
 
 /** A subscription in 1.0 outlives questions to the caller (1.0 §3.1.6). */

@@ -1,4 +1,11 @@
-import { A2AError, type SubscribeRequest, type Task, isTerminal } from "@convoke/protocol";
+import {
+  A2AError,
+  type AgentEvent,
+  type SubscribeRequest,
+  type Task,
+  isTerminal,
+} from "@convoke/protocol";
+import type { Seq } from "../tasks/backend.ts";
 import type { Call } from "./call.ts";
 import { type EventSource, closesAtFinal, closesAtTerminal, cursorOf } from "./event-source.ts";
 
@@ -12,12 +19,14 @@ export async function subscribeToTask(request: SubscribeRequest, call: Call): Pr
   const { taskId } = request;
   const { task, head } = await engine.find(taskId, caller);
   const ended = isTerminal(task.status.state);
+  const closes = version === "1.0" ? closesAtTerminal : closesAtFinal;
   const source = {
     engine,
     taskId,
     live: engine.live(taskId),
     ...(ended && { end: head }),
-    closesAfter: version === "1.0" ? closesAtTerminal : closesAtFinal,
+    // A question that the log has gone on from was answered: a reader from before it goes on, too.
+    closesAfter: (event: AgentEvent, seq: Seq) => seq >= head && closes(event),
   };
   const cursor = cursorOf(lastEventId, head);
   if (cursor !== undefined) return { ...source, after: cursor };

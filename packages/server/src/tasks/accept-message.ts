@@ -83,25 +83,35 @@ async function continueTask(engine: Engine, incoming: Incoming, taskId: string):
     throw invalidParams("message.contextId", `is not the context of task ${taskId}`);
   }
   const live = await engine.open(record);
-  const { writer } = live;
+  const { writer, accepting } = live;
+  const { messageId } = message;
+  const received = { ...message, taskId, contextId };
+  // The same message may be on its way at this moment: then its commit decides.
+  await accepting.get(messageId)?.catch(() => undefined);
+  const known = live.task.history?.find((said) => said.messageId === messageId);
+  if (known !== undefined) {
+    // A retry changes nothing, wherever the task stands by now; least of all who may write to it.
+    const duplicate = { kind: "duplicate", taskId, digest: digestOf(known) } as const;
+    return joinTask(engine, { ...incoming, message: received }, duplicate);
+  }
   const { nextState } = writer;
-  const retried = live.task.history?.some(({ messageId }) => messageId === message.messageId);
-  if (!isInterrupted(nextState) && retried !== true) throw takesNoMessage(taskId, nextState);
+  if (!isInterrupted(nextState)) throw takesNoMessage(taskId, nextState);
   const earlier = live.task;
   const after = writer.head;
-  const received = { ...message, taskId, contextId };
   // A run that asked is still there and waits; otherwise the answer begins a new one.
   const waiting = live.run?.inbox.isAwaited === true ? live.run : undefined;
   const epoch = waiting?.epoch ?? writer.fence();
   const timestamp = writer.statusTime(engine.now());
   try {
-    const committed = await writer.append(
+    const accepted = writer.append(
       [
         { kind: "internal:message", taskId, message: received, timestamp },
         engine.status(live, "working", { trace }),
       ],
-      { epoch, message: { messageId: message.messageId, digest: digestOf(message) } },
+      { epoch, message: { messageId, digest: digestOf(message) } },
     );
+    accepting.set(messageId, accepted);
+    const committed = await accepted;
     if (committed.kind === "duplicate") return await joinTask(engine, incoming, committed);
     if (committed.kind !== "committed") throw takesNoMessage(taskId, writer.nextState);
     if (waiting === undefined) {
@@ -121,6 +131,7 @@ async function continueTask(engine: Engine, incoming: Incoming, taskId: string):
     }
     return { live, after };
   } finally {
+    accepting.delete(messageId);
     engine.release(live);
   }
 }

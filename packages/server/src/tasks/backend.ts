@@ -48,6 +48,11 @@ export interface Step {
   readonly message?: AcceptedMessage;
   /** A newer fold of the log than the stored one. */
   readonly snapshot?: Snapshot;
+  /**
+   * When the task wants to be woken, in milliseconds; `null` takes the wish back,
+   * and so does the end of the task. Absent leaves it as it is.
+   */
+  readonly wakeAt?: number | null;
 }
 
 export interface NewTask {
@@ -101,6 +106,7 @@ export interface TaskRecord {
   readonly createdAt: number;
   readonly listed: boolean;
   readonly snapshot?: Snapshot;
+  readonly wakeAt?: number;
 }
 
 /** Point reads and lists. A read sees everything that a resolved `commit` wrote. */
@@ -111,6 +117,8 @@ export interface TaskIndex {
   ofContext(query: ContextQuery): Promise<readonly TaskRecord[]>;
   /** Tasks that have not ended, whoever owns them, ordered by id; pass the last id to go on. */
   unfinished(after: string, limit: number): Promise<readonly TaskRecord[]>;
+  /** Tasks that want to be woken, whoever owns them, the earliest first, at most `limit`. */
+  waking(limit: number): Promise<readonly TaskRecord[]>;
 }
 
 /** A page of an owner's listed tasks, newest status first. */

@@ -15,7 +15,8 @@ export async function cancelTask(engine: Engine, taskId: string, caller: Caller)
   }
   if (!isTerminal(writer.nextState)) {
     const epoch = writer.fence();
-    await writer.append([engine.status(live, "canceled")], { epoch, listed: true });
+    // Its run may write no more, so this has to arrive, however long the storage takes.
+    await writer.append([engine.status(live, "canceled")], { epoch, listed: true, insist: true });
   }
   await live.until(({ task }) => isTerminal(task.status.state));
   engine.release(live);

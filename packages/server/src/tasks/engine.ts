@@ -136,7 +136,7 @@ export class Engine {
   /** Stops every run. What they leave unfinished is for the next process to end. */
   close(): void {
     for (const { writer, run } of this.#live.values()) {
-      writer.fence();
+      writer.close();
       run?.abort(new Error("the server is stopping"));
     }
     this.#live.clear();

@@ -7,6 +7,8 @@ export class LiveTask {
   readonly owner: string;
   readonly contextId: string;
   readonly writer: TaskWriter;
+  /** Messages to the task that are being committed, by their id. */
+  readonly accepting = new Map<string, Promise<unknown>>();
   run: Run | undefined;
 
   constructor(options: {

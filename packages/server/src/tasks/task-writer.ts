@@ -69,6 +69,7 @@ export class TaskWriter {
   #onStorageError: (error: unknown) => void;
   #queue: Pending[] = [];
   #committing = false;
+  #isClosed = false;
   #uncommitted = { events: 0, bytes: 0 };
   #roomWanted: (() => void)[] = [];
   #listeners = new Set<() => void>();
@@ -120,6 +121,12 @@ export class TaskWriter {
   /** Ends the right of every earlier run to write, and gives the next one its epoch. */
   fence(): number {
     return ++this.#epoch;
+  }
+
+  /** Ends every right to write: what is not committed yet is given up, for there is no storage any more. */
+  close(): void {
+    this.fence();
+    this.#isClosed = true;
   }
 
   /** Calls back after each commit. Returns how to stop. */
@@ -203,7 +210,9 @@ export class TaskWriter {
     let seq = this.head;
     for (const entry of entries) placed(entry, ++seq);
     const folded = foldMore(this.#folded, entries);
-    const snapshot = this.#snapshots.due(folded.head, bytes, folded.task);
+    // A reply is read from the log itself: a snapshot would tell of a task that never was.
+    const snapshot =
+      folded.reply === undefined ? this.#snapshots.due(folded.head, bytes, folded.task) : undefined;
     const step: Step = {
       taskId: this.taskId,
       epoch: options.epoch,
@@ -230,6 +239,7 @@ export class TaskWriter {
       try {
         return await this.#backend.commit(step);
       } catch (error) {
+        if (this.#isClosed) return { kind: "stale", epoch: this.#epoch };
         this.#onStorageError(error);
         await sleep(wait);
         const head = await this.#storedHead();

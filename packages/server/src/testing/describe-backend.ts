@@ -7,6 +7,7 @@ import { describeLog } from "./backend-contract/log.ts";
 import { describeMessages } from "./backend-contract/messages.ts";
 import { describeNeighbours } from "./backend-contract/neighbours.ts";
 import { describeRecords } from "./backend-contract/records.ts";
+import { describeWaking } from "./backend-contract/waking.ts";
 import { describeWatching } from "./backend-contract/watching.ts";
 
 /**
@@ -22,6 +23,7 @@ export function describeBackend(name: string, open: OpenBackend): void {
     describeNeighbours(open);
     describeRecords(open);
     describeLists(open);
+    describeWaking(open);
     describeClosing(open);
   });
 }

@@ -42,15 +42,13 @@ export async function handleJsonRpc(
   request: HttpRequest,
   caller: Caller,
 ): Promise<HttpResponse> {
-  const known: Known = { id: null, codec: CODECS["0.3"] };
+  const known: Known = { id: null, codec: codecFor(request) };
   try {
-    const asked = requestedVersion(request);
-    known.codec = CODECS[asked ?? "0.3"];
     checkContentType(header(request, "content-type"));
     const body = parseJson(await request.body());
     known.id = idOf(body);
     const opened = openRequest(body);
-    const { operation, codec } = openMethod(opened, asked);
+    const { operation, codec } = openMethod(opened, requestedVersion(request));
     known.codec = codec;
     const outcome = await PERFORM[operation](opened.params, codec, {
       engine: app.engine,
@@ -64,6 +62,18 @@ export async function handleJsonRpc(
       : streamResponse(app, outcome.source, known);
   } catch (thrown) {
     return errorResponse(app.explain(thrown), known);
+  }
+}
+
+/**
+ * In whose words an error is told before the method is known. A version we do
+ * not speak is refused once the request's id is known, in the words of the newest.
+ */
+function codecFor(request: HttpRequest): Codec {
+  try {
+    return CODECS[requestedVersion(request) ?? "0.3"];
+  } catch {
+    return CODECS["1.0"];
   }
 }
 

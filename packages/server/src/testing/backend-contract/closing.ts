@@ -36,6 +36,7 @@ export function describeClosing(open: OpenBackend): void {
         backend.tasks.ofContext({ owner: "ann", contextId: "context", before: "t9", limit: 1 }),
       ).rejects.toThrow("closed");
       await expect(backend.tasks.unfinished("", 1)).rejects.toThrow("closed");
+      await expect(backend.tasks.waking(1)).rejects.toThrow("closed");
       backend.watch("t1", () => {})();
     });
   });

@@ -1,0 +1,16 @@
+import type { AgentInfo } from "@convoke/protocol";
+
+/** An ordinary agent as its card tells it; a test overrides only what matters to it. */
+export function anAgentInfo(overrides: Partial<AgentInfo> = {}): AgentInfo {
+  return {
+    name: "Greeter",
+    description: "Greets people by name.",
+    version: "1.0.0",
+    skills: [{ id: "greet", name: "Greet", description: "Greets.", tags: ["demo"] }],
+    inputModes: ["text/plain"],
+    outputModes: ["text/plain"],
+    replies: false,
+    keepStreamOnInterrupt: false,
+    ...overrides,
+  };
+}

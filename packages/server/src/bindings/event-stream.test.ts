@@ -1,0 +1,218 @@
+import { SseDecoder } from "@convoke/protocol";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { verifies } from "../../../../test/verifies.ts";
+import { anAgentInfo } from "../an-agent-info.suite.ts";
+import { closesAtFinal } from "../operations/event-source.ts";
+import type { Seq, Stored } from "../tasks/backend.ts";
+import type { Engine } from "../tasks/engine.ts";
+import { EventStream } from "./event-stream.ts";
+import { KeepAlive } from "./keep-alive.ts";
+
+/** A log that grows when the test says so, and is read as slowly as the test likes. */
+class ALog {
+  readonly reads: { readonly after: Seq; readonly answer: PromiseWithResolvers<void> }[] = [];
+  isHeld = false;
+  readers = 0;
+  readonly #events: string[] = [];
+  #wake: () => void = () => undefined;
+
+  /** As the parts of the engine that a reader of a stored log meets. */
+  readonly engine = {
+    agent: { info: anAgentInfo() },
+    live: () => undefined,
+    backend: {
+      read: (_taskId: string, after: Seq, limit: number) => this.#read(after, limit),
+      watch: (_taskId: string, wake: () => void) => {
+        this.readers++;
+        this.#wake = wake;
+        return () => {
+          this.readers--;
+        };
+      },
+    },
+  } as unknown as Engine;
+
+  append(...events: readonly object[]): void {
+    this.#events.push(...events.map((event) => JSON.stringify(event)));
+    this.#wake();
+  }
+
+  /** What is there now, handed over when the test lets it. */
+  async #read(after: Seq, limit: number): Promise<readonly Stored[]> {
+    const page = this.#events
+      .slice(after, after + limit)
+      .map((json, place) => ({ seq: after + place + 1, json }));
+    const answer = Promise.withResolvers<void>();
+    this.reads.push({ after, answer });
+    if (!this.isHeld) answer.resolve();
+    await answer.promise;
+    return page;
+  }
+}
+
+/** A client that takes what it gets, as long as the test says so. */
+class AReader {
+  text = "";
+  ends = 0;
+  isBehind = false;
+  readonly control: ReturnType<EventStream["open"]>;
+
+  constructor(log: ALog) {
+    const keepAlive = new KeepAlive();
+    onTestFinished(() => keepAlive.close());
+    const stream = new EventStream({
+      source: { engine: log.engine, taskId: "t", after: 0, closesAfter: closesAtFinal },
+      version: "0.3",
+      prefix: "",
+      suffix: "",
+      keepAlive,
+      onError: (error) => `event: error\ndata: ${(error as Error).message}\n\n`,
+    });
+    this.control = stream.open({
+      write: (text) => {
+        this.text += text;
+        return !this.isBehind;
+      },
+      end: () => {
+        this.ends++;
+      },
+    });
+  }
+
+  get ids(): readonly number[] {
+    return new SseDecoder().push(this.text).map(({ id }) => Number(id));
+  }
+}
+
+function aStatus(state: string, final = false): object {
+  return { kind: "status-update", taskId: "t", contextId: "c", status: { state }, final };
+}
+
+function eventually<T>(value: () => T) {
+  return expect.poll(value, { timeout: 10_000 });
+}
+
+const TASK = { kind: "task", id: "t", contextId: "c", status: { state: "submitted" } };
+const DONE = aStatus("completed", true);
+
+test("what is there comes first, what follows comes when it is committed", async () => {
+  const log = new ALog();
+  log.append(TASK, aStatus("working"));
+  const reader = new AReader(log);
+
+  await eventually(() => reader.ids).toEqual([1, 2]);
+  log.append({ kind: "internal:note", taskId: "t" });
+  log.append(DONE);
+
+  await eventually(() => reader.ends).toBe(1);
+  expect(reader.ids).toEqual([1, 2, 4]);
+  expect(log.readers).toBe(0);
+});
+
+test("a commit while an older page is on its way is not missed", async () => {
+  const log = new ALog();
+  log.append(TASK);
+  const reader = new AReader(log);
+  await eventually(() => log.reads.length).toBe(2);
+  log.isHeld = true;
+  log.append(aStatus("working"));
+  await eventually(() => log.reads.length).toBe(3);
+
+  // The third read is under way and has seen nothing of this.
+  log.append(DONE);
+  await new Promise((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => setImmediate(resolve));
+  log.isHeld = false;
+  for (const { answer } of log.reads) answer.resolve();
+
+  await eventually(() => reader.ends).toBe(1);
+  expect(reader.ids).toEqual([1, 2, 3]);
+});
+
+test("a commit while a page of nothing is on its way is not missed", async () => {
+  const log = new ALog();
+  log.isHeld = true;
+  const reader = new AReader(log);
+  await eventually(() => log.reads.length).toBe(1);
+
+  log.append(TASK, DONE);
+  await new Promise((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => setImmediate(resolve));
+  log.isHeld = false;
+  log.reads[0]?.answer.resolve();
+
+  await eventually(() => reader.ends).toBe(1);
+  expect(reader.ids).toEqual([1, 2]);
+});
+
+describe("a reader that is behind", () => {
+  test("is given nothing until it has caught up, and then everything", async () => {
+    const log = new ALog();
+    log.append(TASK);
+    const reader = new AReader(log);
+    await eventually(() => reader.ids).toEqual([1]);
+    reader.isBehind = true;
+    log.append(aStatus("working"));
+    await eventually(() => reader.ids).toEqual([1, 2]);
+
+    for (let count = 0; count < 1000; count++) log.append(aStatus("working"));
+    const reads = log.reads.length;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(reader.ids).toEqual([1, 2]);
+    expect(log.reads.length).toBe(reads);
+
+    reader.isBehind = false;
+    log.append(DONE);
+    reader.control.drained();
+    await eventually(() => reader.ends).toBe(1);
+    expect(reader.ids).toEqual(Array.from({ length: 1003 }, (_, place) => place + 1));
+  });
+
+  test("is given no page after the one it could not take", async () => {
+    const log = new ALog();
+    log.append(TASK, ...Array.from({ length: 1000 }, () => aStatus("working")));
+    const reader = new AReader(log);
+    reader.isBehind = true;
+
+    await eventually(() => reader.ids.length).toBe(256);
+    for (let page = 2; page <= 3; page++) {
+      reader.control.drained();
+      await eventually(() => reader.ids.length).toBe(page * 256);
+    }
+    reader.control.closed();
+  });
+});
+
+test("a reader that leaves is forgotten, and nothing more is read for it", async () => {
+  const log = new ALog();
+  log.append(TASK);
+  const reader = new AReader(log);
+  await eventually(() => reader.ids).toEqual([1]);
+
+  reader.control.closed();
+  const reads = log.reads.length;
+  log.append(aStatus("working"), DONE);
+  await new Promise((resolve) => setImmediate(resolve));
+
+  expect(reader.ids).toEqual([1]);
+  expect(log.reads.length).toBe(reads);
+  expect(log.readers).toBe(0);
+  expect(reader.ends).toBe(0);
+});
+
+verifies("R36", "a log that cannot be read is told once, and ends the stream", async () => {
+  const log = new ALog();
+  log.append(TASK);
+  const reader = new AReader(log);
+  await eventually(() => reader.ids).toEqual([1]);
+  await eventually(() => log.reads.length).toBe(2);
+  log.isHeld = true;
+  log.append(aStatus("working"));
+  await eventually(() => log.reads.length).toBe(3);
+
+  log.reads[2]?.answer.reject(new Error("bad sector"));
+
+  await eventually(() => reader.ends).toBe(1);
+  expect(reader.text.endsWith("event: error\ndata: bad sector\n\n")).toBe(true);
+  expect(log.readers).toBe(0);
+});

@@ -1,0 +1,127 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { verifies } from "../../../../test/verifies.ts";
+import { KeepAlive } from "./keep-alive.ts";
+
+const INTERVAL_MS = 3000;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+verifies("R41", "a silent stream speaks once per interval", () => {
+  const speak = vi.fn();
+  const silence = new KeepAlive(INTERVAL_MS).watch(speak);
+
+  vi.advanceTimersByTime(INTERVAL_MS - 1);
+  expect(speak).not.toHaveBeenCalled();
+
+  vi.advanceTimersByTime(1);
+  expect(speak).toHaveBeenCalledTimes(1);
+
+  vi.advanceTimersByTime(3 * INTERVAL_MS);
+  expect(speak).toHaveBeenCalledTimes(4);
+  silence.stop();
+});
+
+verifies("R41", "the interval is 15 seconds unless somebody says otherwise", () => {
+  const speak = vi.fn();
+  const silence = new KeepAlive().watch(speak);
+
+  vi.advanceTimersByTime(14_999);
+  expect(speak).not.toHaveBeenCalled();
+
+  vi.advanceTimersByTime(1);
+  expect(speak).toHaveBeenCalledTimes(1);
+  silence.stop();
+});
+
+test("a stream that is written to stays silent", () => {
+  const speak = vi.fn();
+  const silence = new KeepAlive(INTERVAL_MS).watch(speak);
+
+  for (let write = 0; write < 20; write++) {
+    vi.advanceTimersByTime(INTERVAL_MS / 2);
+    silence.broken();
+  }
+  expect(speak).not.toHaveBeenCalled();
+
+  vi.advanceTimersByTime(INTERVAL_MS);
+  expect(speak).toHaveBeenCalledTimes(1);
+  silence.stop();
+});
+
+test("a write in one stream does not break the silence of another", () => {
+  const keepAlive = new KeepAlive(INTERVAL_MS);
+  const busy = vi.fn();
+  const quiet = vi.fn();
+  const silence = keepAlive.watch(busy);
+  keepAlive.watch(quiet);
+
+  for (let write = 0; write < 4; write++) {
+    vi.advanceTimersByTime(INTERVAL_MS / 2);
+    silence.broken();
+  }
+
+  expect(busy).not.toHaveBeenCalled();
+  expect(quiet).toHaveBeenCalledTimes(2);
+  keepAlive.close();
+});
+
+describe("the timer", () => {
+  test("is one for all streams", () => {
+    const keepAlive = new KeepAlive(INTERVAL_MS);
+    expect(vi.getTimerCount()).toBe(0);
+
+    for (let stream = 0; stream < 100; stream++) keepAlive.watch(() => undefined);
+
+    expect(vi.getTimerCount()).toBe(1);
+    keepAlive.close();
+  });
+
+  test("goes with the last stream, and comes back with the next", () => {
+    const keepAlive = new KeepAlive(INTERVAL_MS);
+    const first = keepAlive.watch(() => undefined);
+    const second = keepAlive.watch(() => undefined);
+
+    first.stop();
+    expect(vi.getTimerCount()).toBe(1);
+
+    second.stop();
+    second.stop();
+    expect(vi.getTimerCount()).toBe(0);
+
+    const speak = vi.fn();
+    keepAlive.watch(speak);
+    vi.advanceTimersByTime(INTERVAL_MS);
+    expect(speak).toHaveBeenCalledTimes(1);
+    keepAlive.close();
+  });
+
+  test("calls nobody who has left, not even in the tick in which it leaves", () => {
+    const keepAlive = new KeepAlive(INTERVAL_MS);
+    const speak = vi.fn();
+    keepAlive.watch(() => second.stop());
+    const second = keepAlive.watch(speak);
+
+    vi.advanceTimersByTime(10 * INTERVAL_MS);
+
+    expect(speak).not.toHaveBeenCalled();
+    keepAlive.close();
+  });
+
+  test("ends when it is closed", () => {
+    const keepAlive = new KeepAlive(INTERVAL_MS);
+    const speak = vi.fn();
+    keepAlive.watch(speak);
+
+    keepAlive.close();
+    vi.advanceTimersByTime(10 * INTERVAL_MS);
+
+    expect(speak).not.toHaveBeenCalled();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});

@@ -1,0 +1,13 @@
+import type { HttpRequest } from "./exchange.ts";
+
+/** An ordinary request for the card; a test overrides only what matters to it. */
+export function aRequest(overrides: Partial<HttpRequest> = {}): HttpRequest {
+  return {
+    method: "GET",
+    path: "/.well-known/agent-card.json",
+    query: new URLSearchParams(),
+    headers: { host: "localhost:3000" },
+    body: () => Promise.resolve(new Uint8Array()),
+    ...overrides,
+  };
+}

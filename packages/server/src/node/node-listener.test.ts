@@ -1,0 +1,171 @@
+import { request as open } from "node:http";
+import { expect, test } from "vitest";
+import type { ByteSink, HttpRequest, HttpResponse } from "../http/exchange.ts";
+import { jsonResponse } from "../http/json-response.ts";
+import { listening } from "./listening.suite.ts";
+import { type NodeListenerOptions, createNodeListener } from "./node-listener.ts";
+
+/** A handler behind a real port, with everything else as it usually is. */
+function serving(
+  handle: (request: HttpRequest) => Promise<HttpResponse>,
+  options: Partial<NodeListenerOptions> = {},
+): Promise<string> {
+  let requests = 0;
+  return listening(
+    createNodeListener({
+      handle,
+      maxBodyBytes: 1000,
+      newRequestId: () => `r-${++requests}`,
+      onAnswer: () => undefined,
+      ...options,
+    }),
+  );
+}
+
+test("a request reaches the handler with its path, query, headers and body", async () => {
+  const seen = Promise.withResolvers<HttpRequest>();
+  const url = await serving(async (request) => {
+    seen.resolve(request);
+    return jsonResponse(200, Buffer.from(await request.body()).toString());
+  });
+
+  const answer = await fetch(`${url}/some%20where?a=1&b=2%203`, {
+    method: "POST",
+    headers: { "X-Name": "Ann" },
+    body: "hello",
+  });
+
+  const { method, path, query, headers } = await seen.promise;
+  expect({ method, path }).toEqual({ method: "POST", path: "/some%20where" });
+  expect(Object.fromEntries(query)).toEqual({ a: "1", b: "2 3" });
+  expect(headers["x-name"]).toBe("Ann");
+  expect(await answer.text()).toBe("hello");
+});
+
+test("an answer carries the id of its request, and the log gets nothing of its content", async () => {
+  const facts: unknown[] = [];
+  const url = await serving(() => Promise.resolve(jsonResponse(201, "{}")), {
+    onAnswer: (fact) => facts.push(fact),
+  });
+
+  const first = await fetch(`${url}/path?secret=1`, { headers: { authorization: "Bearer x" } });
+  const second = await fetch(url);
+
+  expect(first.headers.get("x-request-id")).toBe("r-1");
+  expect(second.headers.get("x-request-id")).toBe("r-2");
+  expect(facts[0]).toEqual({ requestId: "r-1", method: "GET", path: "/path", status: 201 });
+});
+
+test("an answer to HEAD has the length of the body and no body", async () => {
+  const url = await serving(() => Promise.resolve(jsonResponse(200, '{"a":"ä"}')));
+
+  const answer = await fetch(url, { method: "HEAD" });
+
+  expect(answer.headers.get("content-length")).toBe("10");
+  expect(await answer.text()).toBe("");
+});
+
+test("a 304 says nothing about a body", async () => {
+  const url = await serving(() => Promise.resolve({ status: 304, headers: {}, body: "" }));
+
+  const answer = await fetch(url);
+
+  expect(answer.status).toBe(304);
+  expect(answer.headers.get("content-length")).toBeNull();
+});
+
+test("a body that nobody wanted to read ends the connection, after the answer", async () => {
+  const url = await serving(() => Promise.resolve(jsonResponse(401, '{"no":1}')));
+
+  const answer = await fetch(url, { method: "POST", body: "x".repeat(1_000_000) });
+
+  expect(answer.status).toBe(401);
+  expect(await answer.json()).toEqual({ no: 1 });
+  expect(answer.headers.get("connection")).toBe("close");
+});
+
+test("a client that is refused while it sends can always read why", async () => {
+  const url = await serving(() => Promise.resolve(jsonResponse(413, '{"too":"large"}')));
+  const body = new Uint8Array(16 * 1024 * 1024);
+
+  for (let round = 0; round < 20; round++) {
+    const answer = await fetch(url, { method: "POST", body });
+
+    expect(answer.status).toBe(413);
+    expect(await answer.json()).toEqual({ too: "large" });
+  }
+});
+
+test("a client that is refused and never stops sending is hung up on", async () => {
+  const url = await serving(() => Promise.resolve(jsonResponse(413, "{}")));
+  const endless = open(url, { method: "POST" });
+  const hungUp = new Promise((resolve) => endless.on("close", resolve));
+  endless.on("error", () => undefined);
+  endless.on("response", (answer) => answer.pause());
+  const sending = setInterval(() => endless.write("more"), 10);
+
+  await hungUp;
+
+  clearInterval(sending);
+});
+
+test("a request that can no longer be handled is hung up on", async () => {
+  const url = await serving(() => Promise.reject(new Error("the storage could not be opened")));
+
+  await expect(fetch(url)).rejects.toThrow("fetch failed");
+});
+
+test("a stream shows its headers before it says anything", async () => {
+  const sink = Promise.withResolvers<ByteSink>();
+  const url = await serving(() =>
+    Promise.resolve({
+      status: 200,
+      headers: { "content-type": "text/event-stream" },
+      body: {
+        open: (given) => {
+          sink.resolve(given);
+          return { drained: () => undefined, closed: () => undefined };
+        },
+      },
+    }),
+  );
+
+  const answer = await fetch(url);
+  const { write, end } = await sink.promise;
+  write("one ");
+  write("two");
+  end();
+
+  expect(answer.headers.get("content-type")).toBe("text/event-stream");
+  expect(await answer.text()).toBe("one two");
+});
+
+test("a stream hears that its reader is behind, has caught up, and has left", async () => {
+  const drained = Promise.withResolvers<void>();
+  const closed = Promise.withResolvers<void>();
+  const full = Promise.withResolvers<void>();
+  const url = await serving(() =>
+    Promise.resolve({
+      status: 200,
+      headers: {},
+      body: {
+        open: (sink) => {
+          const page = "x".repeat(1_000_000);
+          let left = 1000;
+          while (left > 0 && sink.write(page)) left--;
+          if (left > 0) full.resolve();
+          return { drained: drained.resolve, closed: closed.resolve };
+        },
+      },
+    }),
+  );
+  const reader = open(url).end();
+  reader.on("error", () => undefined);
+
+  await full.promise;
+  reader.on("response", (incoming) => incoming.resume());
+  await drained.promise;
+  reader.destroy();
+
+  await closed.promise;
+});

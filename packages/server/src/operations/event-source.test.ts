@@ -1,0 +1,83 @@
+import { TASK_STATES, type TaskState, agentMessage, isTerminal } from "@convoke/protocol";
+import { describe, expect, test } from "vitest";
+import { verifies } from "../../../../test/verifies.ts";
+import { closesAtFinal, closesAtTerminal, cursorOf } from "./event-source.ts";
+
+describe("a cursor", () => {
+  for (const [given, seq] of [
+    ["0", 0],
+    ["1", 1],
+    ["7", 7],
+    ["007", 7],
+  ] as const) {
+    test(`${given} is a place in the log`, () => {
+      expect(cursorOf(given, 7)).toBe(seq);
+    });
+  }
+
+  for (const given of [
+    "8",
+    "999999999999999",
+    "99999999999999999999999",
+    "-1",
+    "+1",
+    "1.0",
+    "1e0",
+    "0x1",
+    " 1",
+    "1 ",
+    "1,2",
+    "abc",
+    "",
+    "١",
+  ]) {
+    test(`${JSON.stringify(given)} is none of a log of seven`, () => {
+      expect(cursorOf(given, 7)).toBeUndefined();
+    });
+  }
+
+  test("that nobody sent is none", () => {
+    expect(cursorOf(undefined, 7)).toBeUndefined();
+  });
+});
+
+function aStatus(state: TaskState, final: boolean) {
+  return { kind: "status-update", taskId: "t", contextId: "c", status: { state }, final } as const;
+}
+
+describe("a stream closes", () => {
+  verifies("R40", "after a final status, whatever its state", () => {
+    expect(closesAtFinal(aStatus("completed", true))).toBe(true);
+    expect(closesAtFinal(aStatus("input-required", true))).toBe(true);
+    expect(closesAtFinal(aStatus("input-required", false))).toBe(false);
+    expect(closesAtFinal(aStatus("working", false))).toBe(false);
+  });
+
+  test("after a terminal state where it outlives questions", () => {
+    for (const state of TASK_STATES) {
+      expect(closesAtTerminal(aStatus(state, true))).toBe(isTerminal(state));
+    }
+  });
+
+  verifies("R43", "after a message, because that is the whole answer", () => {
+    expect(closesAtFinal(agentMessage("m", "hello"))).toBe(true);
+    expect(closesAtTerminal(agentMessage("m", "hello"))).toBe(true);
+  });
+
+  test("after nothing else", () => {
+    const chunk = {
+      kind: "artifact-update",
+      taskId: "t",
+      contextId: "c",
+      artifact: { artifactId: "a", parts: [] },
+      lastChunk: true,
+    } as const;
+    const task = { kind: "task", id: "t", contextId: "c", status: { state: "completed" } } as const;
+
+    for (const closes of [closesAtFinal, closesAtTerminal]) {
+      expect(closes(chunk)).toBe(false);
+      expect(closes(task)).toBe(false);
+      expect(closes({ kind: "internal:note", taskId: "t", final: true })).toBe(false);
+    }
+  });
+});

@@ -1,0 +1,119 @@
+import { createServer, get } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Agent } from "@convoke/protocol";
+import { expect, test } from "vitest";
+import { anAgentInfo } from "./an-agent-info.suite.ts";
+import { createJsonLogger } from "./logger.ts";
+import { type ServeOptions, serve } from "./serve.ts";
+import type { Backend } from "./tasks/backend.ts";
+
+const AGENT: Agent = {
+  info: anAgentInfo(),
+  run: async function* () {
+    yield* [];
+  },
+};
+
+function options(openBackend: ServeOptions["openBackend"]): ServeOptions {
+  const logger = createJsonLogger("silent", () => undefined);
+  return { port: 0, host: "127.0.0.1", logger, openBackend };
+}
+
+/** A store that is empty and stays so. */
+function anEmptyBackend(): Backend {
+  return {
+    commit: () => Promise.reject(new Error("nothing is ever written")),
+    read: () => Promise.resolve([]),
+    watch: () => () => undefined,
+    tasks: {
+      get: () => Promise.resolve(undefined),
+      list: () => Promise.resolve({ records: [], total: 0 }),
+      ofContext: () => Promise.resolve([]),
+      unfinished: () => Promise.resolve([]),
+      waking: () => Promise.resolve([]),
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+test("the port is bound before the storage is opened", async () => {
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+  const { port } = other.address() as AddressInfo;
+  let isOpened = false;
+
+  const started = serve(AGENT, {
+    ...options(async () => {
+      isOpened = true;
+      return anEmptyBackend();
+    }),
+    port,
+  });
+
+  await expect(started).rejects.toMatchObject({ code: "EADDRINUSE" });
+  expect(isOpened).toBe(false);
+  await new Promise((resolve) => other.close(resolve));
+});
+
+test("a request that comes before the storage is open waits for it", async () => {
+  const address = Promise.withResolvers<string>();
+  const opened = Promise.withResolvers<Backend>();
+  const started = serve(
+    AGENT,
+    options(({ port }) => {
+      address.resolve(`http://127.0.0.1:${port}/.well-known/agent-card.json`);
+      return opened.promise;
+    }),
+  );
+
+  const early = fetch(await address.promise);
+  opened.resolve(anEmptyBackend());
+
+  expect((await early).status).toBe(200);
+  await (await started).close();
+});
+
+test("when the storage cannot be opened, who waits is hung up on and the port is free", async () => {
+  const address = Promise.withResolvers<string>();
+  const opened = Promise.withResolvers<Backend>();
+  const started = serve(
+    AGENT,
+    options(({ port }) => {
+      address.resolve(`http://127.0.0.1:${port}/`);
+      return opened.promise;
+    }),
+  );
+  const url = await address.promise;
+  const early = fetch(url).catch((error: unknown) => error);
+  await sleep(100);
+
+  opened.reject(new Error("the folder is read-only"));
+
+  await expect(started).rejects.toThrow("the folder is read-only");
+  expect(await early).toBeInstanceOf(TypeError);
+  await expect(fetch(url)).rejects.toThrow("fetch failed");
+});
+
+test("the host of the public address is served", async () => {
+  const server = await serve(AGENT, {
+    ...options(() => Promise.resolve(anEmptyBackend())),
+    publicUrl: "https://agents.example.com/",
+  });
+
+  expect(server.url).toBe("https://agents.example.com/");
+  expect(await statusBy(server.port, "agents.example.com")).toBe(200);
+  expect(await statusBy(server.port, "evil.example")).toBe(403);
+  await server.close();
+});
+
+/** The status of the card for a request that names the host; `fetch` would name its own. */
+function statusBy(port: number, host: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const path = "/.well-known/agent-card.json";
+    get({ port, host: "127.0.0.1", path, headers: { host } }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode);
+    }).on("error", reject);
+  });
+}

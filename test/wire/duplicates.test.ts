@@ -1,0 +1,215 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { textOf } from "@convoke/protocol";
+import { defineAgent } from "convoke";
+import { beforeEach, describe, expect } from "vitest";
+import { verifies } from "../verifies.ts";
+import { DIALECTS, type Dialect } from "./dialect.ts";
+import { faultOf } from "./rpc.ts";
+import { WireClient } from "./wire-client.ts";
+import { useServer } from "./wire-server.ts";
+
+let runs = 0;
+
+/** Says how often it was asked at all. */
+const counting = defineAgent({
+  name: "Counting",
+  description: "Counts its runs.",
+  replies: true,
+  async run({ text, reply }) {
+    runs++;
+    await sleep(50);
+    if (text === "reply") return reply(`run ${runs}`);
+    if (text === "long reply") return reply(`run ${runs} `.repeat(20_000));
+    return `run ${runs}`;
+  },
+});
+
+const server = useServer(counting);
+
+beforeEach(() => {
+  runs = 0;
+});
+
+for (const dialect of DIALECTS) {
+  const client = new WireClient(server, dialect);
+  let messages = 0;
+  const aMessageId = () => `m-${dialect.version}-${++messages}`;
+
+  describe(`the same message again (${dialect.version})`, () => {
+    verifies(["R12", "G6"], "gets the same task, and runs once", async () => {
+      const message = { messageId: aMessageId() };
+
+      const first = await client.sendTask("hello", { message });
+      const second = await client.sendTask("hello", { message });
+
+      expect(second).toEqual(first);
+      expect(textOf(second)).toBe("run 1");
+      expect(runs).toBe(1);
+    });
+
+    verifies(["R12", "G6"], "gets the same task when all come at once", async () => {
+      const message = { messageId: aMessageId() };
+
+      const tasks = await Promise.all(
+        Array.from({ length: 10 }, () => client.sendTask("hello", { message })),
+      );
+
+      expect(new Set(tasks.map(({ id }) => id)).size).toBe(1);
+      for (const task of tasks) expect(task).toEqual(tasks[0]);
+      expect(runs).toBe(1);
+    });
+
+    for (const command of ["reply", "long reply"]) {
+      verifies(["R12", "G6"], `gets the same direct message (${command})`, async () => {
+        const message = { messageId: aMessageId() };
+
+        const first = client.resultOf(await client.send(command, { message }));
+        const second = client.resultOf(await client.send(command, { message }));
+        const streamed = await (await client.stream(command, { message })).events();
+
+        expect(first.kind).toBe("message");
+        expect(second).toEqual(first);
+        expect(streamed).toEqual([first]);
+        expect(runs).toBe(1);
+      });
+    }
+
+    verifies(["R12", "G6"], "joins the stream of the first", async () => {
+      const message = { messageId: aMessageId() };
+      const first = await client.stream("hello", { message });
+      await first.take(1);
+
+      const second = await client.stream("hello", { message });
+
+      expect(await second.all).toEqual(await first.all);
+      expect(runs).toBe(1);
+    });
+
+    verifies(["R12", "G6"], "may be written in another order, or another version", async () => {
+      const messageId = aMessageId();
+      const other = new WireClient(server, otherThan(dialect));
+      const fields = { metadata: { a: 1, b: { c: 2, d: 3 } }, referenceTaskIds: ["t"] };
+      const shuffled = { referenceTaskIds: ["t"], metadata: { b: { d: 3, c: 2 }, a: 1 } };
+
+      const first = await client.sendTask("hello", { message: { messageId, ...fields } });
+      const second = await client.sendTask("hello", { message: { messageId, ...shuffled } });
+      const third = await other.sendTask("hello", { message: { messageId, ...fields } });
+
+      expect([second.id, third.id]).toEqual([first.id, first.id]);
+      expect(runs).toBe(1);
+    });
+  });
+
+  describe(`another message under the same id (${dialect.version})`, () => {
+    for (const [what, text, fields] of [
+      ["with other words", "goodbye", {}],
+      ["with other metadata", "hello", { metadata: { a: 1 } }],
+      ["in another context", "hello", { contextId: "elsewhere" }],
+    ] as const) {
+      verifies(["R12", "G6"], `${what} is refused, and told of the task that has it`, async () => {
+        const messageId = aMessageId();
+        const task = await client.sendTask("hello", { message: { messageId } });
+
+        for (const verb of ["send", "stream"] as const) {
+          const parts = [dialect.text(text)];
+          const message = { messageId, role: dialect.user, parts, ...fields };
+          const fault = faultOf(await client.call(verb, { message }));
+
+          expect(fault).toMatchObject({ code: -32602, field: "message.messageId" });
+          expect(fault.message).toContain(task.id);
+          expect(fault.message).toContain("use a new messageId");
+        }
+        expect(runs).toBe(1);
+        expect(await client.get(task.id)).toEqual(task);
+      });
+    }
+  });
+}
+
+/** Asks, and then takes its time with the answer. */
+const asking = defineAgent({
+  name: "Asking",
+  description: "Asks for a name.",
+  async *run(turn) {
+    const name = await turn.ask("What is your name?");
+    runs++;
+    for (const letter of name) {
+      yield letter;
+      await sleep(5);
+    }
+  },
+});
+
+describe("the same answer again", () => {
+  const asker = useServer(asking);
+
+  for (const dialect of DIALECTS) {
+    const client = new WireClient(asker, dialect);
+    const name = "Ann Example the Second";
+
+    /** A task that waits, and what answers it. */
+    const aQuestion = async () => {
+      const { id: taskId } = await client.sendTask("hi");
+      return { message: { taskId, messageId: `answer-${taskId}` } };
+    };
+
+    verifies(["R12", "G6"], `finds the task when it is done (${dialect.version})`, async () => {
+      const answer = await aQuestion();
+
+      const first = await client.sendTask(name, answer);
+      const second = await client.sendTask(name, answer);
+
+      expect(first.status.state).toBe("completed");
+      expect(textOf(first)).toBe(name);
+      expect(second).toEqual(first);
+      expect(runs).toBe(1);
+    });
+
+    verifies(["R12", "G6"], `joins it while it is worked on (${dialect.version})`, async () => {
+      const answer = await aQuestion();
+      const first = await client.stream(name, answer);
+      await first.take(4);
+
+      const second = await client.stream(name, answer);
+      const third = await client.sendTask(name, answer);
+
+      expect(third.status.state).toBe("completed");
+      expect(textOf(third)).toBe(name);
+      expect((await second.all).at(-1)).toEqual((await first.all).at(-1));
+      expect(runs).toBe(1);
+    });
+
+    verifies(
+      ["R12", "G6"],
+      `is one answer when all come at once (${dialect.version})`,
+      async () => {
+        const answer = await aQuestion();
+
+        const tasks = await Promise.all(
+          Array.from({ length: 10 }, () => client.sendTask(name, answer)),
+        );
+
+        for (const task of tasks) {
+          expect(task.status.state).toBe("completed");
+          expect(task).toEqual(tasks[0]);
+        }
+        expect(runs).toBe(1);
+      },
+    );
+
+    verifies(["R12", "G6"], `is refused with other words (${dialect.version})`, async () => {
+      const answer = await aQuestion();
+      const task = await client.sendTask(name, answer);
+
+      const fault = faultOf(await client.send("Bob", answer));
+
+      expect(fault).toMatchObject({ code: -32602, field: "message.messageId" });
+      expect(fault.message).toContain(task.id);
+      expect(await client.get(task.id)).toEqual(task);
+    });
+  }
+});
+
+function otherThan({ version }: Dialect): Dialect {
+  return DIALECTS.find((dialect) => dialect.version !== version) as Dialect;
+}

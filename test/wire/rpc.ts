@@ -1,0 +1,75 @@
+/** An answer of the server as it came. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** The body of a JSON-RPC answer. */
+export interface RpcBody {
+  readonly jsonrpc: "2.0";
+  readonly id: unknown;
+  readonly result?: unknown;
+  readonly error?: RpcError;
+}
+
+interface RpcError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+export type RequestHeaders = Readonly<Record<string, string>>;
+
+/** Sends a body, whatever it is, as JSON-RPC is sent. */
+export async function post(
+  url: string,
+  body: string | Uint8Array<ArrayBuffer>,
+  headers: RequestHeaders = {},
+): Promise<Answer> {
+  const answer = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body,
+  });
+  return { status: answer.status, headers: answer.headers, text: await answer.text() };
+}
+
+/** The text of a request with the id 1. */
+export function rpcText(method: string, params: unknown): string {
+  return JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+}
+
+/** The JSON-RPC body of an answer. */
+export function bodyOf({ text }: Answer): RpcBody {
+  return JSON.parse(text) as RpcBody;
+}
+
+/** What an error says, whichever version tells it. */
+interface Fault {
+  readonly code: number;
+  readonly message: string;
+  /** The field at fault. */
+  readonly field: string | undefined;
+  /** Facts for programs. */
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+interface ErrorDetail {
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly fieldViolations?: readonly { readonly field: string }[];
+}
+
+/** The error of an answer. 0.3 tells its facts in one object, 1.0 in a list of typed ones. */
+export function faultOf(answer: Answer): Fault {
+  const { error } = bodyOf(answer);
+  if (error === undefined) throw new Error(`This is no error: ${answer.text}`);
+  const { code, message, data } = error;
+  if (Array.isArray(data)) {
+    const [info, badRequest] = data as readonly ErrorDetail[];
+    const field = badRequest?.fieldViolations?.[0]?.field;
+    return { code, message, field, details: info?.metadata ?? {} };
+  }
+  const details = (data ?? {}) as Readonly<Record<string, unknown>>;
+  return { code, message, field: details["field"] as string | undefined, details };
+}

@@ -1,0 +1,221 @@
+import { type PublicEvent, isTerminal } from "@convoke/protocol";
+import { defineAgent } from "convoke";
+import { describe, expect } from "vitest";
+import { verifies } from "../verifies.ts";
+import { DIALECTS } from "./dialect.ts";
+import { Gate } from "./gate.ts";
+import { chunksOf, countTo, outline } from "./story.ts";
+import { WireClient } from "./wire-client.ts";
+import { useServer } from "./wire-server.ts";
+
+for (const dialect of DIALECTS) {
+  const { version } = dialect;
+
+  describe(`a stream of ${version}`, () => {
+    const server = useServer();
+    const client = new WireClient(server, dialect);
+
+    verifies(["R33"], "is answered as server-sent events that no proxy holds back", async () => {
+      const stream = await client.stream("slow 2");
+
+      expect(stream.status).toBe(200);
+      expect(stream.headers.get("content-type")).toBe("text/event-stream");
+      expect(stream.headers.get("cache-control")).toBe("no-cache");
+      expect(stream.headers.get("connection")).toBe("keep-alive");
+      expect(stream.headers.get("x-accel-buffering")).toBe("no");
+      await stream.all;
+    });
+
+    verifies(
+      ["R37", "R38", "R39", "R40"],
+      "tells the task, then its work, then chunks, then the end",
+      async () => {
+        const stream = await client.stream("slow 4");
+        const events = await stream.events();
+
+        expect(outline(events)).toEqual([
+          "task submitted",
+          "status working",
+          "artifact 1 ",
+          "artifact 2 ",
+          "artifact 3 ",
+          "artifact 4",
+          "status completed",
+        ]);
+        const { id: taskId, contextId, history } = await stream.task();
+        expect(history).toMatchObject([{ role: "user", parts: [{ text: "slow 4" }] }]);
+        for (const event of events.slice(1)) expect(event).toMatchObject({ taskId, contextId });
+        const chunks = chunksOf(events);
+        expect(chunks.map(({ append }) => append)).toEqual([false, true, true, true]);
+        expect(chunks.map(({ lastChunk }) => lastChunk === true)).toEqual([
+          false,
+          false,
+          false,
+          true,
+        ]);
+        expect(new Set(chunks.map(({ artifact }) => artifact.artifactId)).size).toBe(1);
+      },
+    );
+
+    verifies("R30", "gives every status its time, and time never goes back", async () => {
+      const events = await (await client.stream("slow 4")).events();
+
+      const times = events.flatMap((event) => ("status" in event ? [event.status.timestamp] : []));
+      expect(times.length).toBeGreaterThan(2);
+      for (const time of times) expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+      expect(times.map(String).toSorted()).toEqual(times);
+    });
+
+    verifies(["R34", "R35"], "is one whole response per frame, with a growing id", async () => {
+      const stream = await client.stream("slow 4");
+      const frames = await stream.all;
+
+      for (const { body, event } of frames) {
+        expect(Object.keys(body)).toEqual(["jsonrpc", "id", "result"]);
+        expect(body).toMatchObject({ jsonrpc: "2.0", id: 1 });
+        expect(event).toBe("message");
+      }
+      const ids = frames.map(({ id }) => id);
+      for (const id of ids) expect(id).toMatch(/^[1-9]\d*$/);
+      expect(new Set(ids).size).toBe(ids.length);
+      expect(ids.map(Number).toSorted((a, b) => a - b)).toEqual(ids.map(Number));
+      expect(stream.raw).not.toContain("event:");
+    });
+
+    verifies("R35", "skips the numbers of what is not for clients", async () => {
+      const { id: taskId } = await client.sendTask("ask");
+      await client.sendTask("Ann", { message: { taskId } });
+
+      const frames = await (await client.subscribe(taskId, "0")).all;
+
+      const ids = frames.map(({ id }) => Number(id));
+      expect(ids[0]).toBe(1);
+      expect(ids.at(-1)).toBeGreaterThan(ids.length);
+    });
+
+    verifies(["R37", "R59"], "of an answer begins with the task as it is then", async () => {
+      const { id: taskId } = await client.sendTask("ask");
+
+      const events = await (await client.stream("Ann", { message: { taskId } })).events();
+
+      expect(outline(events)).toEqual(["task working", "artifact Hello, Ann!", "status completed"]);
+    });
+
+    verifies("R43", "may be one message, and nothing else", async () => {
+      const stream = await client.stream("message");
+      const events = await stream.events();
+
+      expect(outline(events)).toEqual([
+        "message This is one message, and there is no task behind it.",
+      ]);
+      expect(events[0]).toMatchObject({ kind: "message", role: "agent" });
+      expect(events[0]).not.toHaveProperty("taskId");
+    });
+
+    for (const [command, state] of [
+      ["fail", "failed"],
+      ["reject", "rejected"],
+      ["ask", "input-required"],
+    ] as const) {
+      verifies(["R25", "R40"], `ends at ${state}`, async () => {
+        const events = await (await client.stream(command)).events();
+
+        expect(outline(events).at(-1)).toBe(`status ${state}`);
+        expect(events.at(-1)).toMatchObject({ final: true });
+        expect(events.filter(isFinalStatus)).toHaveLength(1);
+      });
+    }
+
+    verifies("R25", "stays open while authorization is given", async () => {
+      const stream = await client.stream("auth");
+      const { id: taskId } = await stream.task(3);
+
+      await client.send("I did", { message: { taskId } });
+
+      expect(outline(await stream.events())).toEqual([
+        "task submitted",
+        "status working",
+        "status auth-required",
+        "status working",
+        "artifact Thank you, you are in.",
+        "status completed",
+      ]);
+    });
+
+    verifies("R32", "takes the parameters of a send", async () => {
+      const stream = await client.stream("hello", {
+        configuration: { ...dialect.atOnce, historyLength: 1, acceptedOutputModes: ["text/plain"] },
+        metadata: { from: "a test" },
+        message: { metadata: { note: 1 }, referenceTaskIds: ["t0"], extensions: [] },
+      });
+
+      expect(outline(await stream.events()).at(-1)).toBe("status completed");
+    });
+
+    verifies(["G7"], "shows every reader the same frames in the same order", async () => {
+      const first = await client.stream("slow 30");
+      const { id: taskId } = await first.task(4);
+      const leaving = await client.subscribe(taskId, "0");
+      const second = await client.subscribe(taskId, "0");
+      const third = await client.subscribe(taskId);
+      await leaving.take(5);
+
+      leaving.leave();
+
+      const frames = await first.all;
+      expect(await second.all).toEqual(frames);
+      const [snapshot, ...rest] = await third.all;
+      expect(rest).toEqual(frames.filter(({ id }) => Number(id) > Number(snapshot?.id)));
+    });
+
+    verifies(["R42", "R111", "G10"], "that is dropped cancels nothing", async () => {
+      const stream = await client.stream("slow 20");
+      const { id: taskId } = await stream.task(4);
+
+      stream.leave();
+
+      await expect(stream.all).rejects.toThrow("abort");
+      await expect
+        .poll(async () => (await client.get(taskId)).status.state, { timeout: 20_000 })
+        .toBe("completed");
+      const { artifacts } = await client.get(taskId);
+      expect(artifacts).toMatchObject([{ parts: [{ text: countTo(20) }] }]);
+    });
+  });
+
+  describe(`a silent stream of ${version}`, () => {
+    const gates = new Map<string, Gate>();
+    const silent = defineAgent({
+      name: "Silent",
+      description: "Says nothing until it may.",
+      async *run({ text }) {
+        await gates.get(text)?.opened;
+        yield "At last.";
+      },
+    });
+    const server = useServer(silent, { keepAliveMs: 60 });
+    const client = new WireClient(server, dialect);
+
+    verifies("R41", "carries comments, and then goes on", async () => {
+      const gate = new Gate();
+      gates.set("wait", gate);
+      const stream = await client.stream("wait");
+
+      await stream.until(({ comments }) => comments >= 3);
+      gate.open();
+
+      expect(outline(await stream.events())).toEqual([
+        "task submitted",
+        "status working",
+        "artifact At last.",
+        "artifact ",
+        "status completed",
+      ]);
+      expect(stream.raw).toContain("\n\n: keep-alive\n\n");
+    });
+  });
+}
+
+function isFinalStatus(event: PublicEvent): boolean {
+  return event.kind === "status-update" && (event.final || isTerminal(event.status.state));
+}
