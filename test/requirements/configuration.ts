@@ -11,7 +11,7 @@ export const CONFIGURATION: RequirementGroup = {
         "so.",
       source: "user document 004",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R126",

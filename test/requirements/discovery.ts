@@ -9,7 +9,7 @@ export const DISCOVERY: RequirementGroup = {
       text: "The agent card is served at /.well-known/agent-card.json.",
       source: "user documents 000 and 004; A2A 0.3 §5.3; A2A 1.0 §14.3",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R80",
@@ -19,7 +19,7 @@ export const DISCOVERY: RequirementGroup = {
         "the history is really kept.",
       source: "user document 000; A2A 0.3 §5.5",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R81",

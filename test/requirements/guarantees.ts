@@ -12,7 +12,7 @@ export const GUARANTEES: RequirementGroup = {
         '"process" durability option survives a killed process only.',
       source: "Convoke guarantee",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "G2",
@@ -54,7 +54,7 @@ export const GUARANTEES: RequirementGroup = {
         "commit, and nothing is appended once a terminal state is stored.",
       source: "Convoke guarantee; A2A 1.0 §3.1.1",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "G6",

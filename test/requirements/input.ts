@@ -30,7 +30,7 @@ export const INPUT: RequirementGroup = {
       text: "An answered task goes back to working and can finish.",
       source: "user document 001; A2A 0.3 §7.1",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R60",

@@ -16,7 +16,7 @@ export const OBSERVABILITY: RequirementGroup = {
       text: "Events carry traceId and spanId in their metadata.",
       source: "user document 001",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R123",

@@ -11,7 +11,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
         "that the card names and at /api/a2a.",
       source: "user documents 001 and 003; A2A 0.3 §3.2.1",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R2",
@@ -22,14 +22,14 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
         "their status.",
       source: "user document 001; A2A 0.3 §8.1",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R3",
       text: "A body that is not JSON is answered -32700 with HTTP 200 and a null id.",
       source: "user document 001; A2A 0.3 §8.1",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R4",
@@ -38,7 +38,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
         "the method's name.",
       source: "user document 001; A2A 0.3 §8.1",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R5",
@@ -47,7 +47,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
         "answered -32602 with the reason. A message that leaves out its kind is accepted.",
       source: "user document 001; A2A 0.3 §8.1",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R6",
@@ -57,7 +57,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
         "purpose keep their own words.",
       source: "user documents 001 and 003; A2A 0.3 §8.1",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R7",
@@ -66,14 +66,14 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
         "of its request, including 0 and the empty string.",
       source: "user document 001; A2A 0.3 §6.11",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R8",
       text: "message/send answers with a task, or with a message when the agent replied directly.",
       source: "user document 003; A2A 0.3 §7.1",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R9",
@@ -82,7 +82,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
         "blocking false returns at once, with a task that is still open.",
       source: "user document 003; A2A 0.3 §7.1; A2A 1.0 §3.2.2",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R10",
@@ -99,7 +99,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
       text: "When a message has no contextId the server makes one and returns it.",
       source: "user document 001; A2A 1.0 §3.4.1",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R12",
@@ -133,7 +133,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
         "n messages of its history.",
       source: "user document 003; A2A 0.3 §7.3",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R16",
@@ -142,7 +142,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
         "same task in 1.0 and is -32002 in 0.3.",
       source: "user document 003; A2A 0.3 §7.4; A2A 1.0 §3.1.5",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R17",
@@ -196,7 +196,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
       text: "In the 0.3 JSON-RPC dialect every part is discriminated by kind and never by type.",
       source: "user document 003; A2A 0.3 §6.5",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R23",
@@ -205,14 +205,14 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
         "its kind.",
       source: "user document 003; A2A 0.3 §6",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R24",
       text: "Where an object carries a kind, it is the first property in its JSON text.",
       source: "user document 001",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R25",
@@ -221,7 +221,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
         "failed, rejected, auth-required and unknown, and no other is ever written.",
       source: "user documents 001 and 002; A2A 0.3 §6.3",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R26",
@@ -240,7 +240,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
         "on the way.",
       source: "user document 001; A2A 0.3 §6.4",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R28",
@@ -250,7 +250,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
         "metadata and extensions.",
       source: "user documents 001 and 002; A2A 0.3 §6.5 and §6.7",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R29",
@@ -266,7 +266,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
       text: "Every status has an ISO 8601 timestamp.",
       source: "user document 001; A2A 1.0 §5.6.1",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R31",

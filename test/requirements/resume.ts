@@ -9,7 +9,7 @@ export const RESUME: RequirementGroup = {
       text: "When a client disconnects its task keeps its state and goes on.",
       source: "user document 001; A2A 1.0 §3.5.2",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R112",

@@ -21,7 +21,7 @@ export const SECURITY: RequirementGroup = {
         "security.",
       source: "user document 001; A2A 0.3 §5.5",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R116",
@@ -30,7 +30,7 @@ export const SECURITY: RequirementGroup = {
         "caller.",
       source: "user document 003; A2A 0.3 §4.3",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R117",

@@ -27,7 +27,7 @@ export const STORE_AND_TIMEOUTS: RequirementGroup = {
         "between working and waiting for the caller is not a return.",
       source: "user document 004",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R106",

@@ -11,14 +11,14 @@ export const STREAMING: RequirementGroup = {
         "the card declares streaming.",
       source: "user document 003; A2A 0.3 §7.2",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R33",
       text: "A stream is answered 200 with text/event-stream, no-cache and keep-alive headers.",
       source: "user documents 001 and 003; A2A 0.3 §3.3.1",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R34",
@@ -27,7 +27,7 @@ export const STREAMING: RequirementGroup = {
         "request.",
       source: "user documents 001 and 003; A2A 0.3 §3.3.1",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R35",
@@ -36,7 +36,7 @@ export const STREAMING: RequirementGroup = {
         'grows and may skip numbers. No "event: message" line is sent.',
       source: "user document 003",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R36",
@@ -54,7 +54,7 @@ export const STREAMING: RequirementGroup = {
         "user's message in its history.",
       source: "user documents 001, 002 and 003; A2A 1.0 §3.1.2",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R38",
@@ -63,7 +63,7 @@ export const STREAMING: RequirementGroup = {
         "final; the status may include a message of the agent.",
       source: "user documents 001, 002 and 003; A2A 0.3 §7.2",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R39",
@@ -72,7 +72,7 @@ export const STREAMING: RequirementGroup = {
         "the same artifactId, and the last one lastChunk true.",
       source: "user documents 001, 002 and 003; A2A 0.3 §7.2",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R40",
@@ -81,7 +81,7 @@ export const STREAMING: RequirementGroup = {
         "the client stops reading.",
       source: "user documents 001 and 002; A2A 0.3 §7.2",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R41",
@@ -90,7 +90,7 @@ export const STREAMING: RequirementGroup = {
         "comment so that it is not taken for dead.",
       source: "user document 001",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R42",
@@ -100,14 +100,14 @@ export const STREAMING: RequirementGroup = {
         "finished task without a cursor is a snapshot and close in 0.3 and -32004 in 1.0.",
       source: "user documents 001 and 003; A2A 0.3 §7.9; A2A 1.0 §3.1.6",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R43",
       text: "A single message event can be the entire answer, with no task to it.",
       source: "user document 003; A2A 1.0 §3.1.2",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R44",

@@ -58,6 +58,12 @@ describe.each(["0.3", "1.0", undefined] as const)("a card for a caller of %s", (
     });
   });
 
+  verifies(["R80"], "that states are kept is said in the words of 0.3 only", () => {
+    const { capabilities } = card as { capabilities: { stateTransitionHistory?: boolean } };
+
+    expect(capabilities.stateTransitionHistory).toBe(version === "1.0" ? undefined : true);
+  });
+
   test("every required field is there, and nothing of the version it is not for", () => {
     const other = ({ "0.3": "1.0", "1.0": "0.3" } as const)[version ?? "0.3"];
     const required = version === undefined ? Object.values(REQUIRED).flat() : REQUIRED[version];

@@ -4,19 +4,20 @@ import type { AgentCardFacts } from "./facts.ts";
 
 /**
  * The card as one version writes it, or, when the caller names none, a hybrid
- * that both read: the top-level fields do not collide except for
- * `securitySchemes`, whose entries carry both forms.
+ * that both read: the top-level fields do not collide except for `capabilities`,
+ * which are joined, and `securitySchemes`, whose entries carry both forms.
  */
 export function buildCard(facts: AgentCardFacts, version: ProtocolVersion | undefined): object {
   if (version !== undefined) return CODECS[version].encodeCard(facts);
   const old = CODECS["0.3"].encodeCard(facts) as CardWithSchemes;
   const current = CODECS["1.0"].encodeCard(facts) as CardWithSchemes;
   const securitySchemes = bothForms(old.securitySchemes, current.securitySchemes);
-  return { ...old, ...current, ...(securitySchemes && { securitySchemes }) };
+  const capabilities = { ...old.capabilities, ...current.capabilities };
+  return { ...old, ...current, capabilities, ...(securitySchemes && { securitySchemes }) };
 }
 
 type Schemes = Readonly<Record<string, object>>;
-type CardWithSchemes = { readonly securitySchemes?: Schemes };
+type CardWithSchemes = { readonly securitySchemes?: Schemes; readonly capabilities?: object };
 
 function bothForms(old: Schemes | undefined, current: Schemes | undefined): Schemes | undefined {
   if (old === undefined || current === undefined) return old ?? current;

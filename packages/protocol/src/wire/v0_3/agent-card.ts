@@ -15,7 +15,8 @@ export function encodeCard(facts: AgentCardFacts): object {
     ...(info.provider && { provider: info.provider }),
     version: info.version,
     ...(info.documentationUrl && { documentationUrl: info.documentationUrl }),
-    capabilities,
+    // The log keeps every transition; 1.0 has no word for it.
+    capabilities: { ...capabilities, stateTransitionHistory: true },
     ...(bearer && {
       securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
       security: [{ bearer: [] }],
