@@ -15,13 +15,17 @@ if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1])) {
 
 // Node 22 calls its SQLite and its type stripping experimental, and remarks on
 // agents in folders whose package.json names no module type. This program stands
-// on the first two and tests them, and the third is no mistake.
-const QUIET = ["ExperimentalWarning", "MODULE_TYPELESS_PACKAGE_JSON"];
-const emitWarning = process.emitWarning.bind(process);
-process.emitWarning = (warning, ...rest) => {
-  const facts = typeof rest[0] === "object" ? Object.values(rest[0] ?? {}) : rest;
-  if (!facts.some((fact) => QUIET.includes(fact))) emitWarning(warning, ...rest);
-};
+// on the first two and tests them, the third is no mistake, and of an agent that
+// its package.json calls CommonJS it tells itself.
+const isQuiet = ({ name, code, message }) =>
+  name === "ExperimentalWarning" ||
+  code === "MODULE_TYPELESS_PACKAGE_JSON" ||
+  message.startsWith("Failed to load the ES module");
+const printers = process.listeners("warning");
+process.removeAllListeners("warning");
+process.on("warning", (warning) => {
+  if (!isQuiet(warning)) for (const print of printers) print.call(process, warning);
+});
 
 const { existsSync } = process.getBuiltinModule("node:fs");
 const { enableCompileCache, registerHooks } = process.getBuiltinModule("node:module");

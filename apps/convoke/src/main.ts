@@ -14,3 +14,5 @@ const io: CommandIo = {
 };
 
 process.exitCode = await main(process.argv.slice(2), io, COMMANDS);
+// Whoever said stop does not wait for an agent that went on all the same.
+if (stop.signal.aborted) process.exit();

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Agent } from "@convoke/protocol";
@@ -9,7 +9,8 @@ import { StartError } from "./start-error.ts";
 export async function loadAgent(file: string | undefined): Promise<Agent> {
   if (file === undefined) return demoAgent;
   const path = resolve(file);
-  if (!existsSync(path)) throw new StartError(`There is no file ${file}.`);
+  const isFile = existsSync(path) && statSync(path).isFile();
+  if (!isFile) throw new StartError(`There is no file ${file}.`);
   const agent = await defaultExport(path).catch((error: unknown) => {
     throw new StartError(`${file} could not be loaded. ${adviceFor(error)}`, { cause: error });
   });

@@ -44,8 +44,9 @@ async function start(
       ...options,
       logger: createJsonLogger(logLevel, io.stderr),
       onFatal: (error) => {
+        const cause = error.message.replace(/\.$/, "");
         io.stderr(
-          `The storage stopped (${error.message}), so this server stops too; what it answered is kept. Start it again.\n`,
+          `${cause}, so this server stops too; what it answered is kept. Start it again.\n`,
         );
         process.exit(1);
       },

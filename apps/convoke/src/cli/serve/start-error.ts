@@ -18,6 +18,9 @@ export function explainStart(error: unknown, { port, host }: ServeSettings): Sta
     case "EACCES":
       return new StartError(`Port ${port} is not open to this user. Try: PORT=3000 npm start`);
     case "EADDRNOTAVAIL":
+    case "EAFNOSUPPORT":
+    case "EAI_AGAIN":
+    case "EINVAL":
     case "ENOTFOUND":
       return new StartError(
         `BIND_HOST ${host} is not an address of this machine. Try: BIND_HOST=127.0.0.1 npm start`,

@@ -53,6 +53,13 @@ export class Program {
     });
   }
 
+  /** The id of the very process that was started. */
+  get pid(): number {
+    const { pid } = this.#child;
+    if (pid === undefined) throw new Error("It did not start.");
+    return pid;
+  }
+
   get stdout(): string {
     return this.#stdout;
   }

@@ -1,0 +1,57 @@
+import type { PublicEvent, Task } from "@convoke/protocol";
+import { expect } from "vitest";
+import type { ServedProcess } from "../start/convoke-process.ts";
+import { DIALECTS, type Dialect } from "../wire/dialect.ts";
+import { WireClient } from "../wire/wire-client.ts";
+import type { Frame, WireStream } from "../wire/wire-stream.ts";
+
+export const [V03, V1] = DIALECTS as [Dialect, Dialect];
+
+/** How the log of a task ends when the server died under it. */
+export const INTERRUPTED = {
+  kind: "status-update",
+  status: { state: "failed" },
+  metadata: { reason: "interrupted" },
+};
+
+/** Kills the server as nothing else can, and gives what each stream had brought until then. */
+export async function killUnder(
+  { program }: ServedProcess,
+  streams: readonly WireStream[] = [],
+): Promise<readonly (readonly Frame[])[]> {
+  const { code } = await program.kill("SIGKILL");
+  expect(code).toBeNull();
+  return Promise.all(
+    streams.map(async (stream) => {
+      await expect(stream.all).rejects.toThrow();
+      return stream.until(() => true);
+    }),
+  );
+}
+
+/** The whole log of a task, as a reader gets it who has seen nothing yet. */
+export async function readLog(
+  server: { readonly url: string },
+  taskId: string,
+  dialect: Dialect = V03,
+): Promise<readonly Frame[]> {
+  const stream = await new WireClient(server, dialect).subscribe(taskId, "0");
+  return stream.all;
+}
+
+/** The last event of a log without a gap. */
+export function lastOf(log: readonly Frame[], dialect: Dialect = V03): PublicEvent {
+  expect(idsOf(log)).toEqual(log.map((_, index) => index + 1));
+  return dialect.codec.decodeEvent(log.at(-1)?.body.result);
+}
+
+export function idsOf(frames: readonly Frame[]): readonly number[] {
+  return frames.map(({ id }) => Number(id));
+}
+
+/** The task that a stream begins with. */
+export function taskOf(frames: readonly Frame[], dialect: Dialect): Task {
+  const first = dialect.codec.decodeEvent(frames[0]?.body.result);
+  if (first.kind !== "task") throw new Error(`The stream begins with ${first.kind}.`);
+  return first;
+}

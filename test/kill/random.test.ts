@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Message, type Task, isTerminal } from "@convoke/protocol";
+import { expect } from "vitest";
+import { type ServedProcess, serveConvoke } from "../start/convoke-process.ts";
+import { temporaryFolder } from "../start/temporary-folder.ts";
+import { verifies } from "../verifies.ts";
+import { DIALECTS } from "../wire/dialect.ts";
+import { WireClient } from "../wire/wire-client.ts";
+import { killUnder, lastOf, readLog } from "./logs.ts";
+import { listAll } from "./task-list.ts";
+
+const ROUNDS = 5;
+const SENDS = 40;
+const WORDS = ["hello", "slow 1", "slow 3", "slow 6", "artifact", "ask", "fail", "message"];
+
+/** One message and, once it was answered, with what. */
+interface Sent {
+  readonly messageId: string;
+  readonly word: string;
+  answer?: Task | Message;
+}
+
+/** Sends a message, in either version, waiting for its end or not. */
+async function send(server: ServedProcess, sent: Sent, index: number): Promise<Task | Message> {
+  const dialect = DIALECTS[index % 2]!;
+  const client = new WireClient(server, dialect);
+  const configuration = index % 3 === 0 ? dialect.atOnce : {};
+  const message = { messageId: sent.messageId };
+  return client.resultOf(await client.send(sent.word, { message, configuration }));
+}
+
+/** Everything that was answered is there, everything has ended, and no log has a gap. */
+async function check(server: ServedProcess, answered: readonly Sent[]): Promise<void> {
+  const client = new WireClient(server, DIALECTS[0]!);
+  const listed = await listAll(server);
+  for (const [id, state] of listed) {
+    expect(isTerminal(state), `${id} is ${state}`).toBe(true);
+    expect(lastOf(await readLog(server, id))).toMatchObject({ status: { state }, final: true });
+  }
+  for (const { word, answer } of answered) {
+    if (answer?.kind !== "task") continue;
+    const stored = await client.get(answer.id);
+    expect(listed.get(answer.id), `${word} was answered`).toBe(stored.status.state);
+    if (isTerminal(answer.status.state)) expect(stored).toEqual(answer);
+  }
+}
+
+verifies(
+  ["G1", "G3", "G6"],
+  `${ROUNDS} kills at random moments of ${SENDS} sends lose nothing that was answered`,
+  async () => {
+    const cwd = temporaryFolder();
+    const all: Sent[] = [];
+    let cut = 0;
+    for (let round = 0; round < ROUNDS; round++) {
+      const server = await serveConvoke({ cwd });
+      await check(server, all);
+      // Who got no answer asks again; who got one gets the same task, and none runs twice.
+      const retried = await Promise.all(all.map((sent, index) => send(server, sent, index)));
+      for (const [index, answer] of retried.entries()) {
+        const earlier = all[index]!.answer;
+        if (earlier?.kind === "task") expect(answer).toMatchObject({ id: earlier.id });
+        if (earlier?.kind === "message") expect(answer).toEqual(earlier);
+        all[index]!.answer = answer;
+      }
+      const fresh = Array.from({ length: SENDS }, (_, index): Sent => {
+        return { messageId: `${round}-${index}`, word: WORDS[index % WORDS.length]! };
+      });
+      const enough = Promise.withResolvers<void>();
+      const killAfter = Math.floor(Math.random() * SENDS);
+      let answers = 0;
+      const sending = Promise.allSettled(
+        fresh.map(async (sent, index) => {
+          sent.answer = await send(server, sent, index);
+          if (++answers >= killAfter) enough.resolve();
+        }),
+      );
+      if (killAfter > 0) await enough.promise;
+      await sleep(Math.random() * 20);
+
+      await killUnder(server);
+
+      cut += (await sending).filter(({ status }) => status === "rejected").length;
+      all.push(...fresh);
+    }
+
+    const last = await serveConvoke({ cwd });
+    await check(last, all);
+    const finals = await Promise.all(all.map((sent, index) => send(last, sent, index)));
+    const tasks = new Set(finals.flatMap((final) => (final.kind === "task" ? [final.id] : [])));
+    expect(new Set((await listAll(last)).keys())).toEqual(tasks);
+    expect(finals).toHaveLength(ROUNDS * SENDS);
+    expect(cut).toBeLessThan(ROUNDS * SENDS);
+  },
+  120_000,
+);

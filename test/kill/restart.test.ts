@@ -1,0 +1,66 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { serveConvoke } from "../start/convoke-process.ts";
+import { holderOf } from "../start/holder-of.ts";
+import { temporaryFolder } from "../start/temporary-folder.ts";
+import { verifies } from "../verifies.ts";
+import { WireClient } from "../wire/wire-client.ts";
+import type { Frame } from "../wire/wire-stream.ts";
+import { INTERRUPTED, V03, V1, killUnder, lastOf, readLog, taskOf } from "./logs.ts";
+import { listAll } from "./task-list.ts";
+
+/** Starting many processes takes long on a busy machine; none of it is timed. */
+const PATIENCE_MS = 120_000;
+
+const KILLS = 5;
+
+verifies(
+  ["G3", "G4"],
+  `a start works at once after each of ${KILLS} kills, whoever the folder says holds it`,
+  async () => {
+    const cwd = temporaryFolder();
+    const data = join(cwd, ".convoke");
+    const logs = new Map<string, readonly Frame[]>();
+    let cut: { readonly id: string; readonly seen: number } | undefined;
+
+    for (let kills = 0; kills <= KILLS; kills++) {
+      const server = await serveConvoke({ cwd });
+      expect(holderOf(data)).toEqual({ pid: server.program.pid, port: server.port });
+      for (const [id, log] of logs) expect(await readLog(server, id)).toEqual(log);
+      if (cut !== undefined) {
+        const log = await readLog(server, cut.id);
+        expect(log.length).toBeGreaterThan(cut.seen);
+        expect(lastOf(log)).toMatchObject(INTERRUPTED);
+        logs.set(cut.id, log);
+      }
+      const dialect = kills % 2 === 0 ? V03 : V1;
+      const stream = await new WireClient(server, dialect).stream("slow 200");
+      const { id } = taskOf(await stream.take(5), dialect);
+
+      const [seen = []] = await killUnder(server, [stream]);
+
+      cut = { id, seen: seen.length };
+      // Where process ids repeat, the dead one's may be that of a living process.
+      if (dialect === V1) writeFileSync(join(data, "holder.json"), `{"pid":${process.pid}}`);
+    }
+
+    expect(logs.size).toBe(KILLS);
+  },
+  PATIENCE_MS,
+);
+
+verifies("G3", "more unfinished tasks than fit a page end before the first answer", async () => {
+  const cwd = temporaryFolder();
+  const first = await serveConvoke({ cwd });
+  const client = new WireClient(first, V03);
+  const asked = Array.from({ length: 300 }, () => client.sendTask("ask"));
+  const ids = (await Promise.all(asked)).map(({ id }) => id);
+
+  await killUnder(first);
+
+  const second = await serveConvoke({ cwd });
+  expect(second.program.stdout).toContain("Ended    300 unfinished task(s)");
+  const failed = new Map(ids.map((id) => [id, "failed"]));
+  expect(await listAll(second)).toEqual(failed);
+});

@@ -1,0 +1,120 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Task, type TaskState, isTerminal, textOfParts } from "@convoke/protocol";
+import { expect } from "vitest";
+import { writeAgent } from "../start/agent-file.ts";
+import { serveConvoke } from "../start/convoke-process.ts";
+import { temporaryFolder } from "../start/temporary-folder.ts";
+import { verifies } from "../verifies.ts";
+import { DIALECTS } from "../wire/dialect.ts";
+import { WireClient } from "../wire/wire-client.ts";
+import type { Frame } from "../wire/wire-stream.ts";
+import { INTERRUPTED, V03, V1, killUnder, lastOf, readLog } from "./logs.ts";
+import { listAll } from "./task-list.ts";
+
+/** What to say to the demo agent to get a task into a state and leave it there. */
+const WORDS: Readonly<Record<string, TaskState>> = {
+  "slow 10000": "working",
+  ask: "input-required",
+  auth: "auth-required",
+  hello: "completed",
+  artifact: "completed",
+  fail: "failed",
+  reject: "rejected",
+};
+
+/** The text of a task's artifacts. */
+function writtenIn({ artifacts = [] }: Task): string {
+  return textOfParts(artifacts.flatMap(({ parts }) => parts));
+}
+
+verifies(
+  ["G3", "G5"],
+  "whatever finished stays as it was, whatever did not ends as interrupted",
+  async () => {
+    const cwd = temporaryFolder();
+    const first = await serveConvoke({ cwd });
+    const client = new WireClient(first, V03);
+    const said = Object.entries(WORDS).map(async ([word, state]) => {
+      const configuration = { blocking: state !== "working" };
+      const { id } = await client.sendTask(word, { configuration });
+      return id;
+    });
+    const ids = await Promise.all(said);
+    const canceled = await client.sendTask("slow 10000", { configuration: V03.atOnce });
+    await client.cancel(canceled.id);
+    const before = await Promise.all([...ids, canceled.id].map((id) => client.get(id)));
+    expect(before.map(({ status }) => status.state)).toEqual([...Object.values(WORDS), "canceled"]);
+    const message = { messageId: "direct" };
+    const direct = client.resultOf(await client.send("message", { message }));
+    const finished = before.filter(({ status }) => isTerminal(status.state));
+    const logs = new Map<string, readonly Frame[]>();
+    for (const { id } of finished) logs.set(id, await readLog(first, id));
+
+    await killUnder(first);
+
+    const second = await serveConvoke({ cwd });
+    const listed = await listAll(second);
+    const again = new WireClient(second, V03);
+    expect(second.program.stdout).toContain("Ended    3 unfinished task(s)");
+    for (const task of before) {
+      const now = await again.get(task.id);
+      const log = await readLog(second, task.id);
+      expect(listed.get(task.id)).toBe(now.status.state);
+      if (isTerminal(task.status.state)) {
+        expect(now).toEqual(task);
+        expect(log).toEqual(logs.get(task.id));
+      } else {
+        expect(lastOf(log)).toMatchObject(INTERRUPTED);
+        expect(now.status.state).toBe("failed");
+        // One that was working may have said more before the end.
+        expect(writtenIn(now).startsWith(writtenIn(task))).toBe(true);
+      }
+    }
+    expect([...listed.keys()].toSorted()).toEqual(before.map(({ id }) => id).toSorted());
+    expect(direct.kind).toBe("message");
+    expect(again.resultOf(await again.send("message", { message }))).toEqual(direct);
+  },
+);
+
+verifies(
+  ["G3", "G6"],
+  "a task that nobody had seen yet ends too, and its message does not run a second time",
+  async () => {
+    const cwd = temporaryFolder();
+    const agent = writeAgent(
+      cwd,
+      `import { appendFileSync } from "node:fs";
+       import { setTimeout as sleep } from "node:timers/promises";
+       export default defineAgent({
+         name: "Ponderer",
+         description: "Thinks for long before it shows whether there will be a task.",
+         replies: true,
+         async *run({ signal }) {
+           appendFileSync("runs", "run ");
+           await sleep(600_000, undefined, { signal });
+         },
+       });`,
+    );
+    const args = ["serve", agent];
+    const first = await serveConvoke({ cwd, args });
+    const client = new WireClient(first, V1);
+    const message = { messageId: "m1" };
+    const stream = await client.stream("think", { message });
+    expect(await listAll(first)).toEqual(new Map());
+
+    const [shown] = await killUnder(first, [stream]);
+
+    const second = await serveConvoke({ cwd, args });
+    const [[id, state] = []] = await listAll(second);
+    expect(shown).toEqual([]);
+    expect(state).toBe("failed");
+    for (const dialect of DIALECTS) {
+      const retried = await new WireClient(second, dialect).sendTask("think", { message });
+      expect(retried).toMatchObject({ id, status: { state: "failed" } });
+    }
+    expect(lastOf(await readLog(second, id ?? ""))).toMatchObject(INTERRUPTED);
+    expect((await listAll(second)).size).toBe(1);
+    expect(readFileSync(join(cwd, "runs"), "utf8")).toBe("run ");
+  },
+);

@@ -1,0 +1,182 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { textOf } from "@convoke/protocol";
+import { defineAgent } from "convoke";
+import { describe, expect, test } from "vitest";
+import { writeAgent } from "../start/agent-file.ts";
+import { serveConvoke } from "../start/convoke-process.ts";
+import { foldOf } from "../start/fold-of.ts";
+import { temporaryFolder } from "../start/temporary-folder.ts";
+import { verifies } from "../verifies.ts";
+import { DIALECTS } from "../wire/dialect.ts";
+import { type Answer, faultOf } from "../wire/rpc.ts";
+import { WireClient } from "../wire/wire-client.ts";
+import { type LockableServer, serveLockable } from "./lockable-server.ts";
+import { INTERRUPTED, V03, lastOf, readLog, taskOf } from "./logs.ts";
+import { listAll } from "./task-list.ts";
+
+/** The storage failed: the caller gets an id, and only the log says under it what happened. */
+function expectStorageFailure(answer: Answer, code: string, { log }: LockableServer): void {
+  const fault = faultOf(answer);
+  const errorId = String(fault.details["errorId"]);
+  expect(fault.code).toBe(-32603);
+  expect(errorId).toMatch(/^[0-9a-f]{12}$/);
+  expect(answer.text).not.toMatch(/sqlite|database|commit/i);
+  expect(log.filter((line) => line.includes(errorId))).toHaveLength(1);
+  expect(log.find((line) => line.includes(errorId))).toContain(code);
+}
+
+/** "1 2 3 … count", as the demo agent counts. */
+function counted(count: number): string {
+  return Array.from({ length: count }, (_, index) => index + 1).join(" ");
+}
+
+describe.each(DIALECTS)("a database that is locked ($version)", (dialect) => {
+  verifies(
+    ["G1", "G5"],
+    "a send fails and leaves nothing, others are read, and a stream goes on after",
+    async () => {
+      const server = await serveLockable();
+      const client = new WireClient(server, dialect);
+      const done = await client.sendTask("hello");
+      const asking = await client.sendTask("ask");
+      const stream = await client.stream("slow 40");
+      const { id } = taskOf(await stream.take(5), dialect);
+      const message = { messageId: "locked-out" };
+      const answering = { message: { taskId: asking.id, messageId: "my-name" } };
+
+      server.lock();
+      const refused = await client.send("hello again", { message });
+      const during = await client.get(id);
+      const unheard = await client.send("Ann", answering);
+      const streamRefused = await client
+        .open("stream", { message: { ...message, role: dialect.user, parts: [dialect.text("x")] } })
+        .catch((error: unknown) => String(error));
+
+      expectStorageFailure(refused, "SQLITE_BUSY", server);
+      expectStorageFailure(unheard, "SQLITE_BUSY", server);
+      expect(streamRefused).toContain("-32603");
+      expect(await client.get(done.id)).toEqual(done);
+      expect(await client.get(asking.id)).toEqual(asking);
+      // The agent goes on, but nobody sees what is not stored.
+      expect(await client.get(id)).toEqual(during);
+      expect([...(await listAll(server)).keys()].toSorted()).toEqual(
+        [done.id, asking.id, id].toSorted(),
+      );
+
+      server.release();
+      const frames = await stream.all;
+      const answered = await client.sendTask("Ann", answering);
+      const sent = await client.sendTask("hello again", { message });
+
+      expect(textOf(foldOf(frames, dialect))).toBe(counted(40));
+      expect(lastOf(frames, dialect)).toMatchObject({ status: { state: "completed" } });
+      expect(frames).toEqual(await readLog(server, id, dialect));
+      expect(textOf(answered)).toBe("Hello, Ann!");
+      expect(sent.status.state).toBe("completed");
+      expect((await listAll(server)).size).toBe(4);
+    },
+  );
+
+  verifies(
+    "G1",
+    "a task is canceled once that can be stored, also when its agent is deaf",
+    async () => {
+      const goOn = Promise.withResolvers<void>();
+      const agent = defineAgent({
+        name: "Deaf",
+        description: "Does not hear that it should stop.",
+        async *run() {
+          yield "before ";
+          await goOn.promise;
+          yield "after";
+        },
+      });
+      const server = await serveLockable({ agent });
+      const client = new WireClient(server, dialect);
+      const stream = await client.stream("work");
+      const { id } = taskOf(await stream.take(3), dialect);
+
+      server.lock();
+      const canceling = client.cancel(id);
+      // Longer than a deaf agent is waited for.
+      await sleep(800);
+      const during = await client.get(id);
+      server.release();
+      const canceled = await canceling;
+      goOn.resolve();
+
+      expect(during.status.state).toBe("working");
+      expect(canceled.status.state).toBe("canceled");
+      const frames = await stream.all;
+      expect(frames).toEqual(await readLog(server, id, dialect));
+      expect(textOf(foldOf(frames, dialect))).toBe("before ");
+      expect(await client.get(id)).toEqual(canceled);
+    },
+  );
+});
+
+test("a server that is closed while its database is locked does not go on trying", async () => {
+  const server = await serveLockable();
+  const stream = await new WireClient(server, V03).stream("slow 1000");
+  await stream.take(3);
+
+  server.lock();
+  await expect.poll(() => server.log.join("")).toContain("trying again");
+  await server.close();
+  await sleep(1000);
+
+  await expect(stream.all).rejects.toThrow();
+  expect(server.log.join("")).not.toContain("closed");
+});
+
+test.each(DIALECTS)("a database that is full ($version)", async (dialect) => {
+  const server = await serveLockable({ maxBytes: 400_000 });
+  const client = new WireClient(server, dialect);
+  const done = await client.sendTask("hello");
+
+  const tooLarge = await client.send("x".repeat(1_000_000));
+
+  expectStorageFailure(tooLarge, "SQLITE_FULL", server);
+  expect(await client.get(done.id)).toEqual(done);
+  expect([...(await listAll(server)).keys()]).toEqual([done.id]);
+  expect((await client.sendTask("hello")).status.state).toBe("completed");
+});
+
+verifies(
+  "G3",
+  "the end of the storage thread is the end of the process, in one sentence",
+  async () => {
+    const cwd = temporaryFolder();
+    // Node tells the main thread of every thread that is started, and the storage's is the only one.
+    const agent = writeAgent(
+      cwd,
+      `let storage;
+       process.on("worker", (worker) => { storage = worker; });
+       export default defineAgent({
+         name: "Saboteur",
+         description: "Ends the thread of the storage when it is asked to.",
+         async *run({ text }) {
+           yield "I heard " + text;
+           if (text === "end it") await storage.terminate();
+         },
+       });`,
+    );
+    const args = ["serve", agent];
+    const first = await serveConvoke({ cwd, args });
+    const client = new WireClient(first, V03);
+    const done = await client.sendTask("hello");
+    const stream = await client.stream("end it");
+
+    const { code, stderr } = await first.program.ended;
+
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      "The storage thread stopped: it exited with code 1, so this server stops too; what it answered is kept. Start it again.\n",
+    );
+    await expect(stream.all).rejects.toThrow();
+    const { id } = taskOf(await stream.until(() => true), V03);
+    const second = await serveConvoke({ cwd, args });
+    expect(await new WireClient(second, V03).get(done.id)).toEqual(done);
+    expect(lastOf(await readLog(second, id))).toMatchObject(INTERRUPTED);
+  },
+);

@@ -1,0 +1,35 @@
+import { fileURLToPath } from "node:url";
+import { type Program, start } from "../program.ts";
+
+const BIN = fileURLToPath(new URL("../../apps/convoke/bin/convoke.js", import.meta.url));
+
+export interface ConvokeOptions {
+  /** Where it is started; nothing of the repository is in it. */
+  readonly cwd: string;
+  /** What follows `convoke`; by default the demo agent is served. */
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A server that says it is ready. */
+export interface ServedProcess {
+  readonly program: Program;
+  /** Its address, with a slash at the end. */
+  readonly url: string;
+  readonly port: number;
+}
+
+/** Starts the real command in a process of its own, on a free port unless the test says which. */
+export function startConvoke({ cwd, args = ["serve"], env }: ConvokeOptions): Program {
+  return start(process.execPath, [BIN, ...args], { cwd, env: { PORT: "0", ...env } });
+}
+
+/** Starts it and waits until it is ready. */
+export async function serveConvoke(options: ConvokeOptions): Promise<ServedProcess> {
+  const program = startConvoke(options);
+  const card = await program.until((stdout) => /^ {2}Card +(\S+)/m.exec(stdout)?.[1]);
+  // The banner is one write, but what is printed last says that all of it is there.
+  await program.until((stdout) => (stdout.includes("Ctrl+C stops it.") ? true : undefined));
+  const url = new URL("/", card);
+  return { program, url: url.href, port: Number(url.port) };
+}

@@ -1,0 +1,167 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { textOf } from "@convoke/protocol";
+import { describe, expect, test } from "vitest";
+import { verifies } from "../verifies.ts";
+import { DIALECTS } from "../wire/dialect.ts";
+import { exchange } from "../wire/exchange.ts";
+import { WireClient } from "../wire/wire-client.ts";
+import { serveConvoke, startConvoke } from "./convoke-process.ts";
+import { foldOf } from "./fold-of.ts";
+import { holderOf } from "./holder-of.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+const CARD = ".well-known/agent-card.json";
+const GREETER = fileURLToPath(new URL("../../examples/greeter/agent.ts", import.meta.url));
+
+/** The addresses in a card, in the spelling of either version. */
+interface CardAddresses {
+  readonly url: string;
+  readonly supportedInterfaces: readonly { readonly url: string }[];
+}
+
+async function addressesIn(cardUrl: string): Promise<ReadonlySet<string>> {
+  const card = (await (await fetch(cardUrl)).json()) as CardAddresses;
+  return new Set([card.url, ...card.supportedInterfaces.map(({ url }) => url)]);
+}
+
+describe("a server that is ready", () => {
+  verifies("R125", "says where its card is, at the port that it really has", async () => {
+    const cwd = temporaryFolder();
+
+    const { program, url, port } = await serveConvoke({ cwd });
+
+    const base = `http://127.0.0.1:${port}`;
+    expect(port).toBeGreaterThan(0);
+    expect(program.stdout).toBe(`Convoke Demo is ready.
+
+  Card     ${base}/${CARD}
+  Tasks    .convoke (SQLite)
+
+Try in another terminal:
+
+  npx convoke stream ${base} "slow 20"
+  npx convoke send ${base} ask
+  npx convoke tasks ${base}
+
+Ctrl+C stops it.
+`);
+    expect(await addressesIn(`${url}${CARD}`)).toEqual(new Set([`${base}/`]));
+    expect(existsSync(join(cwd, ".convoke", "tasks.db"))).toBe(true);
+  });
+
+  test("says what to try, and each line of it works", async () => {
+    const cwd = temporaryFolder();
+    const { program } = await serveConvoke({ cwd });
+    const lines = [...program.stdout.matchAll(/npx convoke (.*)/g)].map(([, line]) => line ?? "");
+
+    const outcomes = [];
+    for (const line of lines) {
+      const args = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare);
+      const { code, stdout, stderr } = await startConvoke({ cwd, args: args.map(String) }).ended;
+      outcomes.push({ command: args[0], code, told: stdout + stderr });
+    }
+
+    const [stream, send, tasks] = outcomes;
+    expect(outcomes).toHaveLength(3);
+    expect(stream).toMatchObject({ command: "stream", code: 0 });
+    expect(stream?.told).toContain("18 19 20");
+    expect(send).toMatchObject({ command: "send", code: 4 });
+    expect(send?.told).toContain("What is your name?");
+    expect(tasks).toMatchObject({ command: "tasks", code: 0 });
+    expect(tasks?.told).toContain("input-required");
+    expect(tasks?.told).toContain("completed");
+  });
+
+  verifies("R125", "listens on port 3000 of this machine unless told otherwise", async () => {
+    const program = startConvoke({ cwd: temporaryFolder(), env: { PORT: "" } });
+
+    const card = await program
+      .until((stdout) => /^ {2}Card .*\n/m.exec(stdout)?.[0])
+      .catch(() => undefined);
+
+    // Somebody else may have the port, and then the sentence names it.
+    expect([
+      `  Card     http://127.0.0.1:3000/${CARD}\n`,
+      "Port 3000 is in use. Try: PORT=3001 npm start\n",
+    ]).toContain(card ?? (await program.ended).stderr);
+  });
+
+  verifies("R125", "listens on another name of this machine when it is told to", async () => {
+    const env = { BIND_HOST: "localhost" };
+
+    const { url, port } = await serveConvoke({ cwd: temporaryFolder(), env });
+
+    expect(url).toBe(`http://localhost:${port}/`);
+    expect(await addressesIn(`${url}${CARD}`)).toEqual(new Set([url]));
+  });
+
+  test("takes the port and the folder from flags before the environment", async () => {
+    const cwd = temporaryFolder();
+    const env = { PORT: "1", CONVOKE_DATA: join(cwd, "from-env") };
+    const args = ["serve", "--port", "0", "--data", "from-flag"];
+
+    const { program } = await serveConvoke({ cwd, args, env });
+
+    expect(program.stdout).toContain("from-flag (SQLite)");
+    expect(existsSync(join(cwd, "from-flag", "tasks.db"))).toBe(true);
+    expect(existsSync(join(cwd, "from-env"))).toBe(false);
+  });
+
+  test("names its public address in the card and in what to try", async () => {
+    const cwd = temporaryFolder();
+    const env = { PUBLIC_URL: "https://agents.example.com/demo/" };
+
+    const { program } = await serveConvoke({ cwd, env });
+
+    const { port } = holderOf(join(cwd, ".convoke"));
+    expect(program.stdout).toContain(`  Card     https://agents.example.com/demo/${CARD}\n`);
+    expect(program.stdout).toContain("  npx convoke tasks https://agents.example.com/demo\n");
+    expect(await addressesIn(`http://127.0.0.1:${port}/${CARD}`)).toEqual(
+      new Set(["https://agents.example.com/demo/"]),
+    );
+  });
+
+  test("that listens everywhere never calls that an address", async () => {
+    const cwd = temporaryFolder();
+    const env = { BIND_HOST: "0.0.0.0", CONVOKE_TOKEN: "secret" };
+
+    const { program, url, port } = await serveConvoke({ cwd, env });
+
+    const asked = [];
+    for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `0.0.0.0:${port}`]) {
+      const { text } = await exchange({ url: `${url}${CARD}`, headers: { host } });
+      asked.push(text);
+    }
+    const [byAddress, byName, byNothing] = asked;
+    expect(url).toBe(`http://127.0.0.1:${port}/`);
+    expect(byAddress).toContain(`"http://127.0.0.1:${port}/"`);
+    expect(byName).toContain(`"http://localhost:${port}/"`);
+    expect(byNothing).toContain(`"http://127.0.0.1:${port}/"`);
+    expect(asked.join("")).not.toContain("0.0.0.0");
+    expect(program.stdout).not.toContain("0.0.0.0");
+    expect(program.stdout).toContain("  CONVOKE_TOKEN=… npx convoke tasks ");
+    expect(program.stdout).not.toContain("secret");
+  });
+});
+
+describe("an agent of one's own", () => {
+  for (const dialect of DIALECTS) {
+    test(`the greeter is served and streams (${dialect.version})`, async () => {
+      const cwd = temporaryFolder();
+      const server = await serveConvoke({ cwd, args: ["serve", GREETER] });
+
+      const stream = await new WireClient(server, dialect).stream("Ann");
+
+      const frames = await stream.all;
+      const { status } = foldOf(frames, dialect);
+      expect(server.program.stdout).toMatch(/^Greeter is ready\.\n/);
+      expect(server.program.stdout).toContain(
+        `npx convoke stream http://127.0.0.1:${server.port} `,
+      );
+      expect(textOf(foldOf(frames, dialect))).toBe("Hello, Ann!");
+      expect(status.state).toBe("completed");
+    });
+  }
+});

@@ -1,0 +1,198 @@
+import { once } from "node:events";
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { verifies } from "../verifies.ts";
+import { DIALECTS } from "../wire/dialect.ts";
+import { WireClient } from "../wire/wire-client.ts";
+import { writeAgent } from "./agent-file.ts";
+import { type ConvokeOptions, serveConvoke, startConvoke } from "./convoke-process.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+/** What a server that could not start leaves a script to look at. */
+const NOT_STARTED = 5;
+
+/** The one line that a server says which cannot start. */
+async function refusal(options: ConvokeOptions): Promise<string> {
+  const { code, stdout, stderr } = await startConvoke(options).ended;
+  expect({ code, stdout }).toEqual({ code: NOT_STARTED, stdout: "" });
+  expect(stderr).toMatch(/^[^\n]+\n$/);
+  return stderr.trimEnd();
+}
+
+/** A port that is somebody else's for as long as the test runs. */
+async function takenPort(): Promise<number> {
+  const other = createServer().listen(0, "127.0.0.1");
+  await once(other, "listening");
+  onTestFinished(() => void other.close());
+  return (other.address() as AddressInfo).port;
+}
+
+describe("the port", () => {
+  test("one that is in use is named, with the next one to try", async () => {
+    const port = await takenPort();
+
+    const sentence = await refusal({ cwd: temporaryFolder(), env: { PORT: `${port}` } });
+
+    expect(sentence).toBe(`Port ${port} is in use. Try: PORT=${port + 1} npm start`);
+  });
+
+  test("it is bound before the data folder is touched", async () => {
+    const cwd = temporaryFolder();
+    const port = await takenPort();
+
+    await refusal({ cwd, env: { PORT: `${port}`, CONVOKE_DATA: join(cwd, "data") } });
+
+    expect(readdirSync(cwd)).toEqual([]);
+  });
+});
+
+describe("the data folder", () => {
+  test("one below a file is named, with the reason", async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, "file"), "");
+
+    const sentence = await refusal({ cwd, env: { CONVOKE_DATA: "file/data" } });
+
+    expect(sentence).toBe(
+      `The data folder ${join(cwd, "file", "data")} cannot be used (ENOTDIR: not a directory); choose another one, for example with CONVOKE_DATA.`,
+    );
+  });
+
+  test("one that may not be written is named, with the reason", async () => {
+    const cwd = temporaryFolder();
+    const data = join(cwd, "data");
+    mkdirSync(data);
+    chmodSync(data, 0o555);
+    chmodSync(cwd, 0o755);
+    // Root may write everywhere, so the process puts that right aside before the folder is opened.
+    const agent = writeAgent(
+      cwd,
+      `if (process.getuid() === 0) process.seteuid(65_534);
+       export default defineAgent({ name: "Nobody", description: "Has no rights.", async *run() {} });`,
+    );
+
+    const sentence = await refusal({ cwd, args: ["serve", agent, "--data", data] });
+
+    expect(sentence).toBe(
+      `The data folder ${data} cannot be used (EACCES: permission denied); choose another one, for example with CONVOKE_DATA.`,
+    );
+  });
+
+  verifies("G4", "one that is served already is named, with the process that does", async () => {
+    const cwd = temporaryFolder();
+    const first = await serveConvoke({ cwd });
+
+    const sentence = await refusal({ cwd });
+
+    expect(sentence).toBe(
+      `The data folder ${join(cwd, ".convoke")} is in use by process ${first.program.pid} (port ${first.port}).`,
+    );
+    const [dialect] = DIALECTS;
+    const task = await new WireClient(first, dialect!).sendTask("hello");
+    expect(task.status.state).toBe("completed");
+  });
+});
+
+describe("an address that others can reach", () => {
+  test("it needs a token, and the line that has one works as it is printed", async () => {
+    const cwd = temporaryFolder();
+
+    const sentence = await refusal({ cwd, env: { BIND_HOST: "0.0.0.0" } });
+
+    expect(existsSync(join(cwd, ".convoke"))).toBe(false);
+    const line =
+      /^Others could reach .* Try: (CONVOKE_TOKEN=\S{32,} BIND_HOST=0\.0\.0\.0) npm start$/;
+    expect(sentence).toMatch(line);
+    const settings = (line.exec(sentence)?.[1] ?? "").split(" ").map((text) => text.split("="));
+    const env = Object.fromEntries(settings) as Record<string, string>;
+    const server = await serveConvoke({ cwd, env });
+    for (const dialect of DIALECTS) {
+      const refused = await new WireClient(server, dialect).send("hello");
+      expect(refused.status).toBe(401);
+      const headers = { authorization: `Bearer ${env["CONVOKE_TOKEN"]}` };
+      const task = await new WireClient(server, dialect, headers).sendTask("hello");
+      expect(task.status.state).toBe("completed");
+    }
+  });
+
+  test.each(["192.0.2.1", "2001:db8::1", "fe80::1"])(
+    "%s is not one of this machine",
+    async (host) => {
+      const env = { CONVOKE_TOKEN: "secret", BIND_HOST: host };
+
+      const sentence = await refusal({ cwd: temporaryFolder(), env });
+
+      expect(sentence).toBe(
+        `BIND_HOST ${host} is not an address of this machine. Try: BIND_HOST=127.0.0.1 npm start`,
+      );
+    },
+  );
+});
+
+describe("a setting that cannot be meant", () => {
+  const notAPort = "PORT must be a number from 0 to 65535, not";
+  const notAnAddress = "PUBLIC_URL must be an http or https address, not";
+
+  test.each([
+    { env: { PORT: "http" }, sentence: `${notAPort} "http".` },
+    { env: { PORT: "65536" }, sentence: `${notAPort} "65536".` },
+    { env: { PUBLIC_URL: "ftp://agents" }, sentence: `${notAnAddress} "ftp://agents".` },
+    {
+      env: { CONVOKE_LOG: "loud" },
+      sentence: 'CONVOKE_LOG must be one of debug, info, warn, error, silent, not "loud".',
+    },
+  ])("$sentence", async ({ env, sentence }) => {
+    const cwd = temporaryFolder();
+
+    expect(await refusal({ cwd, env })).toBe(sentence);
+    expect(readdirSync(cwd)).toEqual([]);
+  });
+});
+
+describe("the agent", () => {
+  test("a file that is not there", async () => {
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, "folder"));
+
+    expect(await refusal({ cwd, args: ["serve", "agent.ts"] })).toBe("There is no file agent.ts.");
+    expect(await refusal({ cwd, args: ["serve", "folder"] })).toBe("There is no file folder.");
+  });
+
+  test.each([
+    ["nothing by default", `export const agent = 1;`],
+    ["a default that is no agent", `export default { name: "Greeter", run() {} };`],
+  ])("a file that exports %s", async (_, body) => {
+    const cwd = temporaryFolder();
+    writeAgent(cwd, body);
+
+    expect(await refusal({ cwd, args: ["serve", "agent.mts"] })).toBe(
+      "agent.mts must export an agent: export default defineAgent({ name, description, run })",
+    );
+  });
+
+  test("a file in a package that is CommonJS", async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, "package.json"), '{ "type": "commonjs" }');
+    writeAgent(cwd, `export default 1;`, "agent.ts");
+
+    expect(await refusal({ cwd, args: ["serve", "agent.ts"] })).toBe(
+      'agent.ts could not be loaded. Its package.json says "type": "commonjs": name the file .mts, or say "type": "module".',
+    );
+  });
+
+  test("a file that throws: the sentence is followed by the place, which its author needs", async () => {
+    const cwd = temporaryFolder();
+    writeAgent(cwd, `\nthrow new Error("there is no key");`);
+
+    const { code, stdout, stderr } = await startConvoke({ cwd, args: ["serve", "agent.mts"] })
+      .ended;
+
+    const [sentence, place] = stderr.split("\n");
+    expect({ code, stdout }).toEqual({ code: NOT_STARTED, stdout: "" });
+    expect(sentence).toBe("agent.mts could not be loaded. It says: Error: there is no key");
+    expect(place).toMatch(/agent\.mts:3:7/);
+    expect(existsSync(join(cwd, ".convoke"))).toBe(false);
+  });
+});
