@@ -20,11 +20,12 @@ export function exchange({ url, method = "GET", headers, body }: RawRequest): Pr
   return new Promise((resolve, reject) => {
     let isAnswered = false;
     const request = open(url, { method, agent: false, ...(headers && { headers }) });
-    request.on("response", async (answer) => {
+    request.on("response", (answer) => {
       isAnswered = true;
-      const text = await readText(answer);
-      resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text });
-      request.destroy();
+      readText(answer).then((text) => {
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text });
+        request.destroy();
+      }, reject);
     });
     // Once the answer is coming, being cut off while sending is what a refused sender expects.
     request.on("error", (error) => {
