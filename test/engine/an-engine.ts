@@ -8,7 +8,7 @@ import type { Logger } from "@convoke/server";
 export const CALLER = { owner: "ann" };
 
 /** A log that tests can read. */
-function memoryLogger(): Logger & { readonly lines: string[] } {
+export function memoryLogger(): Logger & { readonly lines: string[] } {
   const lines: string[] = [];
   const log = (message: string, fields?: object): void =>
     void lines.push(`${message} ${JSON.stringify(fields)}`);

@@ -79,7 +79,7 @@ describe("states", () => {
     const events = (await engine.backend.read(live.task.id, 0, 10)).map(
       ({ json }) => JSON.parse(json) as { final?: boolean },
     );
-    expect(events.map(({ final }) => final)).toEqual([undefined, false, false, true]);
+    expect(events.map(({ final }) => final)).toEqual([undefined, false, false, true, undefined]);
   });
 });
 

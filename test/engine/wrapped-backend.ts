@@ -7,6 +7,8 @@ export interface WrappedBackend extends Backend {
   release(): void;
   /** The next `count` commits fail as a broken disk would. */
   failNext(count: number): void;
+  /** The next commit is stored, and then fails: whoever made it does not learn of it. */
+  loseNextAnswer(): void;
   /** Every step that was handed over so far, committed or not. */
   readonly steps: readonly Step[];
 }
@@ -16,6 +18,7 @@ export function wrapBackend(backend: Backend): WrappedBackend {
   let gate = Promise.resolve();
   let open = (): void => undefined;
   let failures = 0;
+  let losesAnswer = false;
   return {
     steps,
     tasks: backend.tasks,
@@ -26,7 +29,10 @@ export function wrapBackend(backend: Backend): WrappedBackend {
       steps.push(step);
       await gate;
       if (failures-- > 0) throw new Error("disk I/O error");
-      return backend.commit(step);
+      const committed = await backend.commit(step);
+      if (!losesAnswer) return committed;
+      losesAnswer = false;
+      throw new Error("the answer was lost");
     },
     hold: () => {
       gate = new Promise((resolve) => {
@@ -36,6 +42,9 @@ export function wrapBackend(backend: Backend): WrappedBackend {
     release: () => open(),
     failNext: (count) => {
       failures = count;
+    },
+    loseNextAnswer: () => {
+      losesAnswer = true;
     },
   };
 }

@@ -41,7 +41,10 @@ export async function readLog(
 
 /** The last event of a log without a gap. */
 export function lastOf(log: readonly Frame[], dialect: Dialect = V03): PublicEvent {
-  expect(idsOf(log)).toEqual(log.map((_, index) => index + 1));
+  // Numbers may be missing where the engine noted something for itself.
+  const ids = idsOf(log);
+  expect(ids[0]).toBe(1);
+  expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => a - b));
   return dialect.codec.decodeEvent(log.at(-1)?.body.result);
 }
 

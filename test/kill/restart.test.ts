@@ -54,13 +54,15 @@ verifies("G3", "more unfinished tasks than fit a page end before the first answe
   const cwd = temporaryFolder();
   const first = await serveConvoke({ cwd });
   const client = new WireClient(first, V03);
-  const asked = Array.from({ length: 300 }, () => client.sendTask("ask"));
+  const asked = Array.from({ length: 300 }, () =>
+    client.sendTask("slow 100000", { configuration: V03.atOnce }),
+  );
   const ids = (await Promise.all(asked)).map(({ id }) => id);
 
   await killUnder(first);
 
   const second = await serveConvoke({ cwd });
-  expect(second.program.stdout).toContain("Ended    300 unfinished task(s)");
+  expect(second.program.stdout).toContain("300 ended");
   const failed = new Map(ids.map((id) => [id, "failed"]));
   expect(await listAll(second)).toEqual(failed);
 });

@@ -10,9 +10,9 @@ import { WireClient } from "../wire/wire-client.ts";
 import { INTERRUPTED, V03, idsOf, killUnder, lastOf, readLog, taskOf } from "./logs.ts";
 import { listAll } from "./task-list.ts";
 
-/** Whoever needs this agent for an answer gets none. */
+/** Whoever needs this agent for an answer gets none; by its name it is the one that was cut. */
 const GONE = `export default defineAgent({
-  name: "Gone",
+  name: "Convoke Demo",
   description: "Ends the process when it is run.",
   async *run() { process.exit(99); },
 });`;
@@ -33,7 +33,7 @@ verifies(
     const args = ["serve", writeAgent(cwd, GONE)];
     const second = await serveConvoke({ cwd, args });
     const states = new Map<string, string>();
-    expect(second.program.stdout).toContain("Ended    2 unfinished task(s)");
+    expect(second.program.stdout).toContain("2 ended");
     for (const [index, dialect] of DIALECTS.entries()) {
       const client = new WireClient(second, dialect);
       const before = seen[index] ?? [];

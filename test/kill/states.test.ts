@@ -1,6 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Task, type TaskState, isTerminal, textOfParts } from "@convoke/protocol";
+import {
+  type Task,
+  type TaskState,
+  isInterrupted,
+  isTerminal,
+  textOfParts,
+} from "@convoke/protocol";
 import { expect } from "vitest";
 import { writeAgent } from "../start/agent-file.ts";
 import { serveConvoke } from "../start/convoke-process.ts";
@@ -30,7 +36,7 @@ function writtenIn({ artifacts = [] }: Task): string {
 
 verifies(
   ["G3", "G5"],
-  "whatever finished stays as it was, whatever did not ends as interrupted",
+  "whatever finished or waits stays as it was, whatever worked ends as interrupted",
   async () => {
     const cwd = temporaryFolder();
     const first = await serveConvoke({ cwd });
@@ -56,16 +62,20 @@ verifies(
     const second = await serveConvoke({ cwd });
     const listed = await listAll(second);
     const again = new WireClient(second, V03);
-    expect(second.program.stdout).toContain("Ended    3 unfinished task(s)");
+    expect(second.program.stdout).toContain("1 ended, 2 waiting");
     for (const task of before) {
       const now = await again.get(task.id);
-      const log = await readLog(second, task.id);
       expect(listed.get(task.id)).toBe(now.status.state);
       if (isTerminal(task.status.state)) {
         expect(now).toEqual(task);
-        expect(log).toEqual(logs.get(task.id));
+        expect(await readLog(second, task.id)).toEqual(logs.get(task.id));
+      } else if (isInterrupted(task.status.state)) {
+        // A question waits for its answer, whichever process asked it.
+        expect(now).toEqual(task);
+        const answered = await again.sendTask("Ann", { message: { taskId: task.id } });
+        expect(answered.status.state).toBe("completed");
       } else {
-        expect(lastOf(log)).toMatchObject(INTERRUPTED);
+        expect(lastOf(await readLog(second, task.id))).toMatchObject(INTERRUPTED);
         expect(now.status.state).toBe("failed");
         // One that was working may have said more before the end.
         expect(writtenIn(now).startsWith(writtenIn(task))).toBe(true);

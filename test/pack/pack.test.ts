@@ -80,7 +80,7 @@ describe.each(nodes())("installed, on Node $version", ({ version, get }) => {
       const frames = [...before, ...framesOf(rest.stdout)];
       const folded = foldOf(frames);
       const stored = await (await connect(second.url)).get(taskId);
-      expect(second.program.stdout).toContain("1 unfinished task(s)");
+      expect(second.program.stdout).toContain("1 ended");
       expect(rest.code).toBe(1);
       expect(frames).toEqual(framesOf((await resume("0")).stdout));
       expect(frames.at(-1)?.event).toMatchObject({

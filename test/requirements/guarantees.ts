@@ -33,7 +33,7 @@ export const GUARANTEES: RequirementGroup = {
         "ever.",
       source: "Convoke guarantee",
       milestone: "engine",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "G4",
@@ -44,7 +44,7 @@ export const GUARANTEES: RequirementGroup = {
         "dies.",
       source: "Convoke guarantee",
       milestone: "engine",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "G5",
@@ -73,7 +73,7 @@ export const GUARANTEES: RequirementGroup = {
         "that leaves changes nothing for the others.",
       source: "Convoke guarantee; A2A 1.0 §3.5.2",
       milestone: "engine",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "G8",
@@ -82,7 +82,7 @@ export const GUARANTEES: RequirementGroup = {
         "costs stays bounded and no other reader or agent waits for it.",
       source: "Convoke guarantee",
       milestone: "engine",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "G9",

@@ -56,7 +56,7 @@ export const STORE_AND_TIMEOUTS: RequirementGroup = {
         "can come from it.",
       source: "user document 004",
       milestone: "engine",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R109",

@@ -48,7 +48,8 @@ test.each([
        });`,
     );
     const args = ["serve", agent];
-    const first = await serveConvoke({ cwd, args });
+    const env = { CONVOKE_DRAIN_MS: "100" };
+    const first = await serveConvoke({ cwd, args, env });
     const stream = await new WireClient(first, V03).stream("work");
     const begun = await stream.take(3);
 
@@ -58,6 +59,6 @@ test.each([
     const second = await serveConvoke({ cwd, args });
     const { status } = await new WireClient(second, V03).get(taskOf(begun, V03).id);
     expect(status.state).toBe("failed");
-    expect(second.program.stdout).toContain("Ended    1 unfinished task(s)");
+    expect(second.program.stdout).toContain("1 ended");
   },
 );

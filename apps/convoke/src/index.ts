@@ -4,6 +4,9 @@
 export {
   type AgentDefinition,
   type FunctionTurn,
+  StepError,
+  type StepOptions,
+  StepUnknownError,
   artifact,
   defineAgent,
   fail,

@@ -1,4 +1,4 @@
-import type { AgentEvent } from "./events.ts";
+import type { AgentEvent, InternalEvent } from "./events.ts";
 import type { Message } from "./message.ts";
 import type { Task } from "./task.ts";
 
@@ -28,6 +28,20 @@ export interface AgentInfo {
   readonly replies: boolean;
   /** Writes `final: false` at input-required and keeps that stream open. */
   readonly keepStreamOnInterrupt: boolean;
+  /** Takes messages while it works; they come through `Turn.inbox`. */
+  readonly takesMessages: boolean;
+  /** A run that a crash cut is begun anew, instead of failing as interrupted. */
+  readonly restart: boolean;
+  /** How long a task may take in all, in milliseconds. */
+  readonly timeoutMs?: number;
+  /** How long the agent waits for an answer, and what happens then. */
+  readonly inputTimeout?: InputTimeout;
+}
+
+/** What an unanswered question leads to: the agent goes on without an answer, or the task fails. */
+export interface InputTimeout {
+  readonly ms: number;
+  readonly afterwards: "continue" | "fail";
 }
 
 /**
@@ -48,16 +62,28 @@ export interface Turn {
   readonly message: Message;
   /** Earlier messages and answers of this context and owner, oldest first; fixed when the task is created. */
   readonly conversation: readonly Message[];
+  /** What earlier attempts of this turn noted and were told, in order; empty on the first. */
+  readonly journal: readonly InternalEvent[];
+  /** 1, and one more each time the turn was begun anew. */
+  readonly attempt: number;
   readonly caller: Caller;
   /** The caller's trace, when it sent one. */
   readonly trace?: TraceContext;
   /** Fires when the task is canceled or the server stops. */
   readonly signal: AbortSignal;
-  /** Messages that arrive while this run waits for its caller. */
+  /** Messages that arrive while the agent works, for agents that take them. */
   readonly inbox: AsyncIterator<Message, undefined>;
-  /** Instead of `Date.now()` and `randomUUID()`, so that a replay can be exact. */
-  now(): Date;
-  id(): string;
+  /**
+   * Waits for the caller's next message (after a status that asks for one) or
+   * until a time. Resolves to the message, or to nothing when the time came.
+   * Meanwhile the run may be dropped, and the turn begun anew with its journal.
+   */
+  readonly park: (until?: Date) => Promise<Message | undefined>;
+  /** Resolves when everything that was yielded so far is committed. */
+  readonly durable: () => Promise<void>;
+  readonly now: () => Date;
+  /** An id that a later attempt of the same turn gets again, so that a replay can be exact. */
+  readonly id: () => string;
 }
 
 /** Who asked. */

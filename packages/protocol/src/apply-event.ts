@@ -70,7 +70,7 @@ function appended(artifact: A2AArtifact, more: A2AArtifact): A2AArtifact {
  * Chunks of plain text become one part. This keeps a streamed answer readable
  * as a snapshot, and the fold of n chunks linear.
  */
-function joinParts(parts: readonly A2APart[], more: readonly A2APart[]): readonly A2APart[] {
+export function joinParts(parts: readonly A2APart[], more: readonly A2APart[]): readonly A2APart[] {
   const last = parts.at(-1);
   const [first, ...rest] = more;
   if (last === undefined || first === undefined || !isPlainText(last) || !isPlainText(first)) {

@@ -30,9 +30,8 @@ export interface ArtifactUpdateEvent {
 }
 
 /** A message to the task. It folds into the history and is not streamed. */
-export interface MessageReceivedEvent {
+export interface MessageReceivedEvent extends InternalEvent {
   readonly kind: "internal:message";
-  readonly taskId: string;
   readonly message: Message;
   readonly timestamp: string;
 }

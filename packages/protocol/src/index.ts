@@ -34,7 +34,8 @@ export {
   isMessageReceived,
   isPublic,
 } from "./events.ts";
-export { applyEvent } from "./apply-event.ts";
+export { NOTES, type SleepEvent, isSleep } from "./journal.ts";
+export { applyEvent, joinParts } from "./apply-event.ts";
 export { textOf, textOfParts } from "./text-of.ts";
 
 // The operations and their errors
@@ -57,14 +58,22 @@ export {
 export { type Method, type ProtocolVersion, findMethod, parseVersion } from "./version.ts";
 
 // The seam between servers and whatever thinks
-export type { Agent, AgentInfo, AgentSkill, Caller, TraceContext, Turn } from "./agent.ts";
+export type {
+  Agent,
+  AgentInfo,
+  AgentSkill,
+  Caller,
+  InputTimeout,
+  TraceContext,
+  Turn,
+} from "./agent.ts";
 
 // The wire
 export type { Codec, JsonRpcError } from "./wire/codec.ts";
 export { CODECS } from "./wire/codecs.ts";
 export { type JsonRpcId, type JsonRpcRequest, idOf, openRequest } from "./jsonrpc/request.ts";
 export { errorText, resultPrefix, resultText } from "./jsonrpc/response.ts";
-export { SSE_KEEP_ALIVE, sseFrame, sseNamedFrame } from "./sse/encode.ts";
+export { SSE_KEEP_ALIVE, SSE_RECONNECT, sseFrame, sseNamedFrame } from "./sse/encode.ts";
 export { SseDecoder, type SseEvent } from "./sse/decode.ts";
 export { buildCard } from "./card/build-card.ts";
 export type { AgentCapabilities, AgentCardFacts, AgentInterface } from "./card/facts.ts";

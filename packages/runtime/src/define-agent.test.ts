@@ -30,6 +30,8 @@ test("an agent that says nothing about itself has one skill, text and JSON, and 
     outputModes: ["text/plain", "application/json"],
     replies: false,
     keepStreamOnInterrupt: false,
+    takesMessages: false,
+    restart: false,
   });
 });
 

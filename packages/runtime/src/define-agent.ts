@@ -1,4 +1,4 @@
-import type { Agent, AgentSkill } from "@convoke/protocol";
+import type { Agent, AgentSkill, InputTimeout } from "@convoke/protocol";
 import { FunctionRun, type RunResult } from "./function-run.ts";
 import type { FunctionTurn } from "./function-turn.ts";
 
@@ -18,6 +18,18 @@ export interface AgentDefinition {
   readonly replies?: boolean;
   /** Keeps a stream open while the agent waits for input, instead of ending it. */
   readonly keepStreamOnInterrupt?: boolean;
+  /** Takes messages while it works: they come through `inbox`. */
+  readonly takesMessages?: boolean;
+  /**
+   * A run that a crash cut is begun anew from the top, instead of failing as
+   * interrupted. A function that uses `step`, `ask` or `sleep` needs it not: it
+   * goes on by its journal.
+   */
+  readonly restart?: boolean;
+  /** How long a task may take in all, in milliseconds. By default it may take for ever. */
+  readonly timeoutMs?: number;
+  /** How long an unanswered question waits, and whether the agent then goes on or the task fails. */
+  readonly inputTimeout?: InputTimeout;
   /** Works on a message: yields chunks of the answer, or returns it whole. */
   run(turn: FunctionTurn): RunResult;
 }
@@ -40,6 +52,10 @@ export function defineAgent(definition: AgentDefinition): Agent {
       outputModes: definition.outputModes ?? DEFAULT_MODES,
       replies: definition.replies ?? false,
       keepStreamOnInterrupt: definition.keepStreamOnInterrupt ?? false,
+      takesMessages: definition.takesMessages ?? false,
+      restart: definition.restart ?? false,
+      ...(definition.timeoutMs !== undefined && { timeoutMs: definition.timeoutMs }),
+      ...(definition.inputTimeout && { inputTimeout: definition.inputTimeout }),
     },
     run: (turn) => new FunctionRun(turn, (functionTurn) => definition.run(functionTurn)),
   };

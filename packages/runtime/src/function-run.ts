@@ -1,4 +1,4 @@
-import type { AgentEvent, StatusUpdateEvent, Turn } from "@convoke/protocol";
+import type { AgentEvent, Turn } from "@convoke/protocol";
 import { AnswerEvents } from "./answer-events.ts";
 import { type FunctionTurn, createFunctionTurn } from "./function-turn.ts";
 import type { Said } from "./said.ts";
@@ -15,6 +15,9 @@ export type RunResult =
 
 type Batch = readonly AgentEvent[];
 
+/** How far a function may run ahead of whoever takes what it says. */
+const MAX_BATCH = 64;
+
 /**
  * One run of a function as an iterator of events. A function speaks in two
  * ways, by yielding and by calling `ask`; both end up here in the order in
@@ -25,7 +28,9 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
   readonly #start: () => AsyncGenerator<Yielded, Yielded | void, unknown>;
   #source: AsyncGenerator<Yielded, Yielded | void, unknown> | undefined;
   #emitted: AgentEvent[] = [];
+  #untold: (() => void)[] = [];
   #isPulling = false;
+  #isHandScheduled = false;
   #isDone = false;
   #failure: { readonly error: unknown } | undefined;
   #taker: PromiseWithResolvers<IteratorResult<Batch, undefined>> | undefined;
@@ -33,7 +38,7 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
   constructor(turn: Turn, run: (turn: FunctionTurn) => RunResult) {
     this.#events = new AnswerEvents(turn);
     this.#start = () =>
-      asGenerator(() => run(createFunctionTurn(turn, (event) => this.#emit(event))));
+      asGenerator(() => run(createFunctionTurn(turn, (events) => this.#say(turn, events))));
   }
 
   [Symbol.asyncIterator](): this {
@@ -43,6 +48,8 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
   next(): Promise<IteratorResult<Batch, undefined>> {
     const taker = Promise.withResolvers<IteratorResult<Batch, undefined>>();
     this.#taker = taker;
+    // Whoever asks for more has taken what there was.
+    if (this.#emitted.length === 0) for (const tell of this.#untold.splice(0)) tell();
     this.#hand();
     if (this.#taker !== undefined && !this.#isPulling) {
       this.#isPulling = true;
@@ -66,9 +73,14 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
     void this.#source?.return(undefined).catch(() => undefined);
   }
 
-  #emit(event: StatusUpdateEvent): void {
-    this.#emitted.push(event);
+  /** Speaks beside the generator. Resolves when what was said is durable. */
+  async #say(turn: Turn, events: readonly AgentEvent[]): Promise<void> {
+    if (this.#isDone) throw new Error("the run is over");
+    this.#emitted.push(...events);
+    const taken = new Promise<void>((resolve) => this.#untold.push(resolve));
     this.#hand();
+    await taken;
+    await turn.durable();
   }
 
   readonly #onYield = ({ done, value }: IteratorResult<Yielded, Yielded | void>): void => {
@@ -83,6 +95,27 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
       this.#failure = { error };
       this.#stop();
     }
+    this.#goOn();
+  };
+
+  /**
+   * What comes at once is handed over together, up to a bound: a burst costs the
+   * engine one step for many chunks, and a chunk that comes alone waits for nothing.
+   */
+  #goOn(): void {
+    if (this.#isDone || this.#failure !== undefined || this.#emitted.length >= MAX_BATCH) {
+      return this.#hand();
+    }
+    if (!this.#isHandScheduled) {
+      this.#isHandScheduled = true;
+      process.nextTick(this.#handLater);
+    }
+    this.#isPulling = true;
+    this.#source?.next().then(this.#onYield, this.#onThrow);
+  }
+
+  readonly #handLater = (): void => {
+    this.#isHandScheduled = false;
     this.#hand();
   };
 

@@ -46,6 +46,7 @@ describe("asking", () => {
       const question = await run.next();
 
       expect(question.value).toEqual([
+        { kind: "internal:ask", taskId: "t1", question: "Who?" },
         { ...aStatus("input-required", "id-1", "Who?"), final: true },
       ]);
     },

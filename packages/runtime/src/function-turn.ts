@@ -1,24 +1,33 @@
-import {
-  type TaskState,
-  type Turn,
-  agentMessage,
-  isFinal,
-  textOfParts,
-  type StatusUpdateEvent,
-} from "@convoke/protocol";
+import { type AgentEvent, type TaskState, type Turn, textOfParts } from "@convoke/protocol";
+import { Journal } from "./journal.ts";
 import { artifact, fail, reject, reply, status } from "./said.ts";
+import { type StepContext, type StepOptions, Steps } from "./steps.ts";
+import { Waits } from "./waits.ts";
 
 /** What a function agent's `run` gets. */
 export interface FunctionTurn extends Turn {
   /** The text of the message. */
   readonly text: string;
   /**
-   * Asks the caller and waits for the answer. With choices, it asks again until
-   * the answer is one of them, and returns that one.
+   * Does something once. A finished step is never run again: after a crash the
+   * function runs from the top, and finished steps return what they returned.
+   */
+  readonly step: <T>(
+    name: string,
+    body: (context: StepContext) => T | Promise<T>,
+    options?: StepOptions,
+  ) => Promise<T>;
+  /**
+   * Asks the caller and waits for the answer, for as long as it takes: a question
+   * survives restarts. With choices, it asks again until the answer is one of
+   * them, and returns that one. Where the agent has an input timeout that
+   * continues, no answer in time is "".
    */
   readonly ask: (question: string, choices?: readonly string[]) => Promise<string>;
   /** Says that the caller must authorize something first, and waits for its next message. */
   readonly authRequired: (text: string) => Promise<string>;
+  /** Waits; a restart does not make it longer. */
+  readonly sleep: (ms: number) => Promise<void>;
   readonly status: typeof status;
   readonly artifact: typeof artifact;
   readonly reply: typeof reply;
@@ -26,48 +35,39 @@ export interface FunctionTurn extends Turn {
   readonly fail: typeof fail;
 }
 
-/** Dresses a turn with what functions like to have. `emit` appends an event now. */
+/** Dresses a turn with what functions like to have. `say` appends events and resolves when they are durable. */
 export function createFunctionTurn(
   turn: Turn,
-  emit: (event: StatusUpdateEvent) => void,
+  say: (events: readonly AgentEvent[]) => Promise<void>,
 ): FunctionTurn {
-  const wait = async (state: TaskState, text: string): Promise<string> => {
-    emit(waitingStatus(turn, state, text));
-    const answer = await turn.inbox.next();
-    if (answer.done === true) throw turn.signal.reason ?? new Error("nobody will answer any more");
-    return textOfParts(answer.value.parts);
+  const journal = new Journal(turn.journal);
+  const steps = new Steps(turn, journal, (event) => say([event]));
+  const waits = new Waits(turn, journal, say);
+  const wait = async (state: TaskState, text: string): Promise<string | undefined> => {
+    const answer = await waits.forCaller(state, text);
+    return answer && textOfParts(answer.parts);
   };
   return {
     ...turn,
     text: textOfParts(turn.message.parts),
-    ask: async (question, choices) => {
-      const first = choices === undefined ? question : `${question} (${choices.join(" / ")})`;
-      let answer = await wait("input-required", first);
-      if (choices === undefined) return answer;
-      for (;;) {
+    step: (name, body, options) => steps.run(name, body, options),
+    ask: async (question, choices = []) => {
+      if (choices.length === 0) return (await wait("input-required", question)) ?? "";
+      const again = `Please answer with one of: ${choices.join(", ")}.`;
+      for (let text = `${question} (${choices.join(" / ")})`; ; text = again) {
+        const answer = await wait("input-required", text);
+        if (answer === undefined) return "";
         const given = answer.trim().toLowerCase();
         const chosen = choices.find((choice) => choice.toLowerCase() === given);
         if (chosen !== undefined) return chosen;
-        answer = await wait("input-required", `Please answer with one of: ${choices.join(", ")}.`);
       }
     },
-    authRequired: (text) => wait("auth-required", text),
+    authRequired: async (text) => (await wait("auth-required", text)) ?? "",
+    sleep: (ms) => waits.forTime(ms),
     status,
     artifact,
     reply,
     reject,
     fail,
-  };
-}
-
-function waitingStatus(turn: Turn, state: TaskState, text: string): StatusUpdateEvent {
-  const { id: taskId, contextId } = turn.task;
-  const message = agentMessage(turn.id(), text);
-  return {
-    kind: "status-update",
-    taskId,
-    contextId,
-    status: { state, message },
-    final: isFinal(state),
   };
 }

@@ -11,6 +11,8 @@ export function anAgentInfo(overrides: Partial<AgentInfo> = {}): AgentInfo {
     outputModes: ["text/plain"],
     replies: false,
     keepStreamOnInterrupt: false,
+    takesMessages: false,
+    restart: false,
     ...overrides,
   };
 }

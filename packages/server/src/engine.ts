@@ -2,14 +2,16 @@
 export { Engine, type EngineOptions } from "./tasks/engine.ts";
 export { type Accepted, acceptMessage } from "./tasks/accept-message.ts";
 export { cancelTask } from "./tasks/cancel-task.ts";
-export { recover } from "./tasks/recover.ts";
+export { type Recovered, recover } from "./tasks/recover.ts";
 export { isSettled } from "./tasks/live-task.ts";
 export { createJsonLogger } from "./logger.ts";
 
-// Its readers
+// Its operations and readers
 export { EventStream } from "./bindings/event-stream.ts";
 export { KeepAlive } from "./bindings/keep-alive.ts";
 export type { EventSource } from "./operations/event-source.ts";
 export { getTask } from "./operations/get-task.ts";
 export { listTasks } from "./operations/list-tasks.ts";
+export { sendMessage } from "./operations/send-message.ts";
+export { sendStreamingMessage } from "./operations/send-streaming-message.ts";
 export { subscribeToTask } from "./operations/subscribe-to-task.ts";

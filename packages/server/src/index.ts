@@ -1,5 +1,5 @@
 // A name added here is a promise; keep it short.
-export { type ServeOptions, type Server, serve } from "./serve.ts";
+export { type CloseOptions, type ServeOptions, type Server, serve } from "./serve.ts";
 export type { ServerAddress } from "./node/address.ts";
 export { type LogFields, type LogLevel, type Logger, createJsonLogger } from "./logger.ts";
 export type { Backend } from "./tasks/backend.ts";

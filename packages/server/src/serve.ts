@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Agent } from "@convoke/protocol";
 import { App } from "./app.ts";
 import { CardBinding } from "./bindings/card.ts";
@@ -13,10 +14,13 @@ import { type ServerAddress, isWildcard, urlOf } from "./node/address.ts";
 import { createNodeListener } from "./node/node-listener.ts";
 import type { Backend } from "./tasks/backend.ts";
 import { Engine } from "./tasks/engine.ts";
-import { recover } from "./tasks/recover.ts";
+import { type Recovered, recover } from "./tasks/recover.ts";
 
 /** 10 MB: a few photographs in base64, and far from a danger. */
 const DEFAULT_MAX_BODY_BYTES = 10 * 1024 * 1024;
+
+/** How long a reader may take for the last bytes of an answer. */
+const FLUSH_MS = 250;
 
 export interface ServeOptions {
   /** 0 picks a free one. */
@@ -41,9 +45,17 @@ export interface ServeOptions {
 export interface Server extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** How many tasks an earlier process had left unfinished. */
-  readonly recovered: number;
-  close(): Promise<void>;
+  /** What became of the tasks that an earlier process had left unfinished. */
+  readonly recovered: Recovered;
+  close(options?: CloseOptions): Promise<void>;
+}
+
+export interface CloseOptions {
+  /**
+   * How long what is under way may take, in milliseconds; meanwhile new work is
+   * refused with 503. By default nothing is waited for: every task is kept anyway.
+   */
+  readonly drainMs?: number;
 }
 
 /**
@@ -81,15 +93,15 @@ export async function serve(agent: Agent, options: ServeOptions): Promise<Server
         card: new CardBinding(facts),
       }),
     );
-    const close = async (): Promise<void> => {
-      http.close();
+    const close = async ({ drainMs = 0 }: CloseOptions = {}): Promise<void> => {
+      await engine.drain(drainMs);
       engine.close();
-      http.closeAllConnections();
       keepAlive.close();
+      await closeHttp(http);
       await backend.close();
     };
     const url = options.publicUrl ?? urlOf(address);
-    return { url, port: address.port, recovered, close, [Symbol.asyncDispose]: close };
+    return { url, port: address.port, recovered, close, [Symbol.asyncDispose]: () => close() };
   } catch (error) {
     ready.reject(error);
     http.close();
@@ -98,6 +110,14 @@ export async function serve(agent: Agent, options: ServeOptions): Promise<Server
     await opening.then((backend) => backend.close()).catch(() => undefined);
     throw error;
   }
+}
+
+/** Lets answers that are written reach their readers, then hangs up. */
+async function closeHttp(http: ReturnType<typeof createServer>): Promise<void> {
+  const closed = new Promise((resolve) => http.close(resolve));
+  http.closeIdleConnections();
+  await Promise.race([closed, sleep(FLUSH_MS, undefined, { ref: false })]);
+  http.closeAllConnections();
 }
 
 function listen(

@@ -35,10 +35,12 @@ export class SqliteTaskIndex implements TaskIndex {
   async list(query: TaskQuery): Promise<TaskRecordPage> {
     const filter = filterValues(query);
     const [total] = this.#statement(countSql(query)).get(filter) as unknown as [number];
+    const { after, limit } = query;
     const rows = this.#statement(pageSql(query)).all({
       ...filter,
-      ...query.after,
-      limit: query.limit,
+      // Named, because SQLite refuses values that the query does not mention.
+      ...(after && { statusAt: after.statusAt, taskId: after.taskId }),
+      limit,
     });
     return { records: toRecords(rows), total };
   }

@@ -11,5 +11,8 @@ export function sseNamedFrame(event: string, data: string): string {
   return `event: ${event}\ndata: ${data}\n\n`;
 }
 
+/** Tells a reader that the stream ends although its task does not, and when to come back. */
+export const SSE_RECONNECT = "retry: 1000\n: the server is stopping, reconnect\n\n";
+
 /** Keeps proxies and clients sure that the stream is alive. */
 export const SSE_KEEP_ALIVE = ": keep-alive\n\n";

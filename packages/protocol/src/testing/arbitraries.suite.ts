@@ -79,6 +79,8 @@ export function someFacts(overrides: Partial<AgentCardFacts> = {}): AgentCardFac
     outputModes: ["text/plain", "application/json"],
     replies: false,
     keepStreamOnInterrupt: false,
+    takesMessages: false,
+    restart: false,
   };
   return {
     info,

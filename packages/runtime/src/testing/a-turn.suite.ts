@@ -1,6 +1,7 @@
 import {
   type AgentEvent,
   type ArtifactUpdateEvent,
+  type InternalEvent,
   type Message,
   type StatusUpdateEvent,
   type Task,
@@ -28,11 +29,13 @@ interface ATurnOptions {
   /** What the caller says whenever it is asked, in this order. */
   readonly answers?: readonly string[];
   readonly artifacts?: Task["artifacts"];
+  /** What an earlier attempt noted. */
+  readonly journal?: readonly InternalEvent[];
 }
 
 /** Task t1 of context c1, at one fixed time; new ids are id-1, id-2, … */
 export function aTurn(options: ATurnOptions = {}): ATurn {
-  const { text = "hello", answers = [], artifacts } = options;
+  const { text = "hello", answers = [], artifacts, journal = [] } = options;
   const abort = new AbortController();
   const inbox = new FakeInbox(answers);
   let ids = 0;
@@ -46,9 +49,18 @@ export function aTurn(options: ATurnOptions = {}): ATurn {
     },
     message: userMessage("m1", text),
     conversation: [],
+    journal,
+    attempt: 1,
     caller: { owner: "ann" },
     signal: abort.signal,
     inbox,
+    park: async () => {
+      const { value } = await inbox.next();
+      if (value === undefined)
+        throw abort.signal.reason ?? new Error("nobody will answer any more");
+      return value;
+    },
+    durable: async () => undefined,
     now: () => new Date("2026-01-31T12:00:00Z"),
     id: () => `id-${(ids += 1)}`,
   };
@@ -99,13 +111,13 @@ class FakeInbox implements AsyncIterator<Message, undefined> {
   }
 }
 
-/** Everything a run says, to its end. */
+/** Everything a run says, to its end, but for what it notes when it asks. */
 export async function eventsOf(
   run: AsyncIterable<AgentEvent | readonly AgentEvent[]>,
 ): Promise<readonly AgentEvent[]> {
   const events: AgentEvent[] = [];
   for await (const batch of run) events.push(...[batch].flat());
-  return events;
+  return events.filter(({ kind }) => kind !== "internal:ask");
 }
 
 // The events that the agent of such a turn says.

@@ -18,6 +18,7 @@ class ALog {
 
   /** As the parts of the engine that a reader of a stored log meets. */
   readonly engine = {
+    closing: new AbortController().signal,
     agent: { info: anAgentInfo() },
     live: () => undefined,
     backend: {

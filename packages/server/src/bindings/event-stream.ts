@@ -1,4 +1,4 @@
-import { type ProtocolVersion, SSE_KEEP_ALIVE, sseFrame } from "@convoke/protocol";
+import { type ProtocolVersion, SSE_KEEP_ALIVE, SSE_RECONNECT, sseFrame } from "@convoke/protocol";
 import type { ByteSink, ByteStream, ByteStreamControl } from "../http/exchange.ts";
 import type { EventSource } from "../operations/event-source.ts";
 import type { Seq } from "../tasks/backend.ts";
@@ -30,7 +30,8 @@ export class EventStream implements ByteStream {
   #cursor: Seq;
   #opened = false;
   #pumping = false;
-  #woken = false;
+  /** There may be something to write. */
+  #hasMore = false;
   #blocked = false;
   #ended = false;
   #wakeScheduled = false;
@@ -49,6 +50,7 @@ export class EventStream implements ByteStream {
     // Watching begins before the first read, so a commit in between wakes us.
     this.#stopWatching = source.engine.backend.watch(source.taskId, () => this.#wake());
     this.#silence = keepAlive.watch(() => this.#write(SSE_KEEP_ALIVE));
+    source.engine.closing.addEventListener("abort", this.#onClosing, { once: true });
     void this.#pump();
     return {
       drained: () => {
@@ -70,16 +72,16 @@ export class EventStream implements ByteStream {
   }
 
   async #pump(): Promise<void> {
-    // A page that is on its way may be older than what woke us.
-    this.#woken = true;
+    this.#hasMore = true;
     if (this.#pumping) return;
     this.#pumping = true;
     try {
       this.#writeOpening();
-      while (!this.#ended && !this.#blocked) {
-        this.#woken = false;
+      // Who is woken while it reads looks again: what it reads may be older than what woke it.
+      while (this.#hasMore && !this.#ended && !this.#blocked) {
+        this.#hasMore = false;
         const entries = this.#fromMemory() ?? (await this.#fromStore());
-        if (this.#ended || !(this.#writeEntries(entries) || this.#woken)) break;
+        if (!this.#ended && this.#writeEntries(entries)) this.#hasMore = true;
       }
     } catch (error) {
       this.#write(this.#options.onError(error));
@@ -154,8 +156,15 @@ export class EventStream implements ByteStream {
     this.#sink?.end();
   }
 
+  /** The server stops: the reader comes back after a moment and goes on after its cursor. */
+  readonly #onClosing = (): void => {
+    this.#write(SSE_RECONNECT);
+    this.#finish();
+  };
+
   #end(): void {
     this.#ended = true;
+    this.#options.source.engine.closing.removeEventListener("abort", this.#onClosing);
     this.#stopWatching();
     this.#silence?.stop();
   }

@@ -17,7 +17,7 @@ export interface EventSource {
   /** The log ends here: the task was terminal already. */
   readonly end?: Seq;
   /** Whether the stream closes after the event at that place. */
-  closesAfter(event: AgentEvent, seq: Seq): boolean;
+  readonly closesAfter: (event: AgentEvent, seq: Seq) => boolean;
 }
 
 /** After `final: true` a stream ends, because the caller's next word is a new request. */

@@ -14,9 +14,16 @@ export async function sendMessage(
   request: SendMessageRequest,
   call: Call,
 ): Promise<Task | Message> {
-  const { live } = await acceptRequest(request, call);
-  await live.until(request.blocking ? isSettled : isDecided);
-  return live.writer.reply ?? withHistoryLength(live.task, request.historyLength);
+  const { engine } = call;
+  const accepted = await acceptRequest(request, call);
+  // Held, because a run that is dropped while it waits goes on in whatever has its task then.
+  const live = await engine.holdAgain(accepted.live);
+  try {
+    await settledOrStopping(live.until(request.blocking ? isSettled : isDecided), call);
+    return live.writer.reply ?? withHistoryLength(live.task, request.historyLength);
+  } finally {
+    engine.release(live);
+  }
 }
 
 /** What sending and streaming have in common. */
@@ -25,5 +32,23 @@ export function acceptRequest(request: SendMessageRequest, call: Call): Promise<
     throw new A2AError("PushNotificationNotSupported", "this agent sends no push notifications");
   }
   const { engine, caller, trace } = call;
+  if (engine.isDraining) throw stopping("no new work is taken");
   return acceptMessage(engine, { message: request.message, caller, trace });
+}
+
+/** A caller that waits while the server stops is told so; its task is kept, and the same message finds it again. */
+function settledOrStopping(settled: Promise<void>, { engine }: Call): Promise<void> {
+  const { closing } = engine;
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(stopping("the task is kept, send the same message again"));
+    closing.addEventListener("abort", stop, { once: true });
+    void settled.then(() => {
+      closing.removeEventListener("abort", stop);
+      resolve();
+    });
+  });
+}
+
+function stopping(detail: string): A2AError {
+  return new A2AError("Unavailable", `the server is stopping: ${detail}`);
 }

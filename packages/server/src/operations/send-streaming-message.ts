@@ -6,31 +6,33 @@ import { acceptRequest } from "./send-message.ts";
 
 /**
  * Sends a message and answers with the events of its turn. Sent again with the
- * same messageId and a cursor, it goes on after the cursor.
+ * same messageId it tells that turn again, or goes on after the cursor.
  */
 export async function sendStreamingMessage(
   request: SendMessageRequest,
   call: Call,
 ): Promise<EventSource> {
   const { engine, lastEventId } = call;
-  const { live, after } = await acceptRequest(request, call);
+  const { live, after, joined } = await acceptRequest(request, call);
   const { task, writer } = live;
   const { taskId, head } = writer;
   const cursor = cursorOf(lastEventId, head);
   const source = { engine, taskId, live, closesAfter: closesAtFinal };
+  const end = isTerminal(task.status.state) && { end: head };
   if (after === 0 || cursor !== undefined) {
-    return {
-      ...source,
-      after: Math.max(after, cursor ?? 0),
-      ...(isTerminal(task.status.state) && { end: head }),
-    };
+    return { ...source, after: Math.max(after, cursor ?? 0), ...end };
   }
   // The log begins with the task, but this turn does not: it comes first all the same (1.0 §3.1.2).
+  const opening = joined ?? { task, head };
   return {
     ...source,
-    opening: { task: withHistoryLength(task, request.historyLength), seq: head },
-    after: head,
-    ...(hasFinalStatus(live, call) && { end: head }),
+    opening: {
+      task: withHistoryLength(opening.task, request.historyLength),
+      seq: opening.head,
+    },
+    after: opening.head,
+    // A retry is told the turn again, up to where it ended; a new turn begins where the task is now.
+    ...(joined === undefined ? hasFinalStatus(live, call) && { end: head } : end),
   };
 }
 

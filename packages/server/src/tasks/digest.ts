@@ -6,7 +6,16 @@ import type { Message } from "@convoke/protocol";
  * that a retry counts as the same whichever binding or version carries it.
  */
 export function digestOf(message: Message): string {
-  return createHash("sha256").update(canonical(message)).digest("base64url");
+  const said = Object.entries(message).filter(([, value]) => !isEmpty(value));
+  return createHash("sha256")
+    .update(canonical(Object.fromEntries(said)))
+    .digest("base64url");
+}
+
+/** In 1.0 an empty field and an absent one are the same, and clients write either. */
+function isEmpty(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return value === "" || value === null;
+  return Object.keys(value).length === 0;
 }
 
 /** JSON with sorted keys: the order in which a client writes fields says nothing. */

@@ -4,19 +4,30 @@ import {
   type AgentEvent,
   type Caller,
   type Message,
+  type Metadata,
   type TaskState,
   type TraceContext,
+  isInterrupted,
   isTerminal,
 } from "@convoke/protocol";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../logger.ts";
+import { Alarm } from "./alarm.ts";
 import type { Backend, TaskRecord } from "./backend.ts";
+import { taskDeadline } from "./deadlines.ts";
 import { explainFailure } from "./explain-failure.ts";
 import { LiveTask } from "./live-task.ts";
 import { type Folded, loadTask } from "./load-task.ts";
+import { ParkedRuns } from "./parked-runs.ts";
 import { Run } from "./run.ts";
 import { statusEvent } from "./status-event.ts";
 import { TaskWriter, type TaskWriterOptions } from "./task-writer.ts";
-import { type TurnFacts, createTurn } from "./turn.ts";
+import type { TurnFacts } from "./turn.ts";
+import { WaitingTasks } from "./waiting-tasks.ts";
+import { wakeTask } from "./wake-task.ts";
+
+/** How often a draining engine looks whether it is done. */
+const DRAIN_LOOK_MS = 20;
 
 export interface EngineOptions {
   readonly agent: Agent;
@@ -24,26 +35,48 @@ export interface EngineOptions {
   readonly logger: Logger;
   /** The clock, in milliseconds. */
   readonly now?: () => number;
+  /** How many runs that wait for someone are kept in memory; the others begin anew when they go on. */
+  readonly maxParkedRuns?: number;
 }
 
 /**
  * Holds the tasks this process works on, each with its one writer, and runs
  * the agent on them. What happens to a task is in the files beside it:
- * `accept-message`, `cancel-task`, `recover`. Everything read here is what the
- * log says.
+ * `accept-message`, `resume-task`, `cancel-task`, `wake-task`, `recover`.
+ * Everything read here is what the log says.
  */
 export class Engine {
   readonly agent: Agent;
   readonly backend: Backend;
   readonly now: () => number;
-  #logger: Logger;
+  readonly logger: Logger;
+  readonly alarm: Alarm;
   #live = new Map<string, LiveTask>();
+  #reading = new Map<string, Promise<{ record: TaskRecord; folded: Folded }>>();
+  #parked: ParkedRuns;
+  #waiting = new WaitingTasks((live) => this.#forget(live));
+  #isDraining = false;
+  readonly #closing = new AbortController();
 
   constructor(options: EngineOptions) {
     this.agent = options.agent;
     this.backend = options.backend;
-    this.#logger = options.logger;
+    this.logger = options.logger;
     this.now = options.now ?? Date.now;
+    this.#parked = new ParkedRuns(options.maxParkedRuns, (live) => this.#drop(live));
+    this.alarm = new Alarm({
+      tasks: options.backend.tasks,
+      now: this.now,
+      wake: (record, at) => wakeTask(this, record, at),
+      onError: (error) => this.logger.error("a timer failed, trying again", { error }),
+    });
+  }
+
+  /** How many tasks have an agent at work. */
+  get running(): number {
+    let count = 0;
+    for (const { run } of this.#live.values()) if (run?.isParked === false) count++;
+    return count;
   }
 
   /** The task and its place in the log, if the caller may see it. */
@@ -72,69 +105,129 @@ export class Engine {
     const { taskId, owner, contextId, now } = facts;
     const standing = { state: "submitted", statusAt: now } as const;
     const writer = this.#writer({ taskId, epoch: 1, standing, listed: false });
-    const live = new LiveTask({ owner, contextId, writer });
-    this.#live.set(taskId, live);
-    return live;
+    return this.#admit(writer, { owner, contextId, createdAt: now });
   }
 
-  /** The task as this process holds it, opened from the store when it does not yet. */
-  async open(record: TaskRecord): Promise<LiveTask> {
-    const held = this.#live.get(record.taskId);
-    if (held !== undefined) return held;
-    const folded = await loadTask(this.backend, record);
+  /** The task as this process holds it, opened from the store when it does not yet. Comes with a `release`. */
+  async open({ taskId }: TaskRecord): Promise<LiveTask> {
+    const held = this.#live.get(taskId);
+    if (held !== undefined) return this.hold(held);
+    // One reads for all who come meanwhile, so that nobody opens what another has changed since.
+    const reading = this.#reading.get(taskId) ?? this.#read(taskId);
+    this.#reading.set(taskId, reading);
+    try {
+      const { record, folded } = await reading;
+      return this.openFolded(record, folded);
+    } finally {
+      if (this.#reading.get(taskId) === reading) this.#reading.delete(taskId);
+    }
+  }
+
+  /** The task as the store has it now: a record that was read earlier may be out of date. */
+  async #read(taskId: string): Promise<{ record: TaskRecord; folded: Folded }> {
+    const record = await this.backend.tasks.get(taskId);
+    if (record === undefined) throw new Error(`task ${taskId} is not in the store any more`);
+    return { record, folded: await loadTask(this.backend, record) };
+  }
+
+  /** The same, for whoever has read the log already. */
+  openFolded(record: TaskRecord, folded: Folded): LiveTask {
     const opened = this.#live.get(record.taskId);
     // Someone else may have opened it meanwhile, and a task has one writer.
-    if (opened !== undefined) return opened;
-    const { taskId, owner, contextId, epoch, listed, statusAt } = record;
+    if (opened !== undefined) return this.hold(opened);
+    const { taskId, epoch, listed, statusAt, wakeAt } = record;
     const standing = { state: folded.task.status.state, statusAt };
-    const writer = this.#writer({ taskId, epoch, standing, listed, folded });
-    const live = new LiveTask({ owner, contextId, writer });
-    if (!isTerminal(standing.state)) this.#live.set(taskId, live);
+    return this.#admit(this.#writer({ taskId, epoch, standing, listed, wakeAt, folded }), record);
+  }
+
+  /** Keeps the task open until `release`: two that open it must find the same writer (G4). */
+  hold(live: LiveTask): LiveTask {
+    live.holders++;
     return live;
   }
 
-  /** Lets go of a task that nobody works on; the store has all of it. */
-  release(live: LiveTask): void {
-    if (live.run === undefined) this.#live.delete(live.writer.taskId);
+  /** Holds a task that was open a moment ago, and opens it again when it is not any more. */
+  async holdAgain(live: LiveTask): Promise<LiveTask> {
+    const { taskId, nextState } = live.writer;
+    if (this.#live.get(taskId) === live || isTerminal(nextState)) return this.hold(live);
+    return this.open(await this.record(taskId, live));
   }
 
-  /** Starts the agent on a turn. */
-  start(live: LiveTask, facts: TurnFacts): void {
-    const { turn, inbox, abort } = createTurn(live, facts, this.now);
+  release(live: LiveTask): void {
+    live.holders--;
+    this.#letGo(live);
+  }
+
+  /** Forgets a task that nobody works on; the store has all of it. */
+  #letGo(live: LiveTask): void {
+    const { run, holders, writer } = live;
+    if (run !== undefined || holders > 0) return;
+    if (isInterrupted(writer.nextState)) this.#waiting.keep(live);
+    else this.#forget(live);
+  }
+
+  #forget(live: LiveTask): void {
+    const { run, holders, writer } = live;
+    if (run !== undefined || holders > 0) return;
+    if (this.#live.get(writer.taskId) === live) this.#live.delete(writer.taskId);
+  }
+
+  /** Starts the agent on a turn, unless someone was quicker: canceled it, or ended it. */
+  start(live: LiveTask, facts: TurnFacts): Run | undefined {
+    const { writer } = live;
+    if (writer.epoch !== facts.epoch || isTerminal(writer.nextState)) return undefined;
     const run = new Run({
       agent: this.agent,
-      writer: live.writer,
-      contextId: live.contextId,
-      turn,
-      inbox,
-      abort,
-      epoch: facts.epoch,
-      announced: facts.announced,
-      explain: (error) => explainFailure(error, live.writer.taskId, this.#logger),
+      live,
+      facts,
+      now: this.now,
+      onPark: () => this.#parked.add(live),
+      explain: (error) => explainFailure(error, live.writer.taskId, this.logger),
     });
     live.run = run;
     void run.ended.then(() => {
       if (live.run === run) live.run = undefined;
-      this.release(live);
+      this.#letGo(live);
     });
+    return run;
   }
 
   /** A status in the engine's own name. */
   status(live: LiveTask, state: TaskState, extra: StatusExtra = {}): AgentEvent {
-    const { message, trace, reason } = extra;
-    const metadata = { ...(reason && { reason }), ...trace };
+    const { message, trace, metadata } = extra;
+    const all = { ...metadata, ...trace };
     return statusEvent({
       taskId: live.writer.taskId,
       contextId: live.contextId,
       state,
       timestamp: live.writer.statusTime(this.now()),
       ...(message && { message }),
-      ...(Object.keys(metadata).length > 0 && { metadata }),
+      ...(Object.keys(all).length > 0 && { metadata: all }),
     });
   }
 
-  /** Stops every run. What they leave unfinished is for the next process to end. */
+  /** Whether new work is refused. */
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
+  /** Fires when the process gives up what it has not finished. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /** Takes no new work, and resolves when what is under way is done, or after the given time. */
+  async drain(withinMs: number): Promise<void> {
+    this.#isDraining = true;
+    const deadline = performance.now() + withinMs;
+    while (this.running > 0 && performance.now() < deadline) await sleep(DRAIN_LOOK_MS);
+  }
+
+  /** Stops every run. What they leave unfinished is for the next process to go on with. */
   close(): void {
+    this.#isDraining = true;
+    this.#closing.abort();
+    this.alarm.close();
     for (const { writer, run } of this.#live.values()) {
       writer.close();
       run?.abort(new Error("the server is stopping"));
@@ -142,9 +235,32 @@ export class Engine {
     this.#live.clear();
   }
 
+  #admit(
+    writer: TaskWriter,
+    facts: { readonly owner: string; readonly contextId: string; readonly createdAt: number },
+  ): LiveTask {
+    const { owner, contextId, createdAt } = facts;
+    const live = new LiveTask({
+      owner,
+      contextId,
+      writer,
+      deadline: taskDeadline(this.agent.info, createdAt),
+      onWakeWanted: (at) => this.alarm.want(at),
+    });
+    if (!isTerminal(writer.nextState)) this.#live.set(writer.taskId, live);
+    return this.hold(live);
+  }
+
+  /** Forgets a run that waits. Its generator is left where it stands: no code of the user runs. */
+  #drop(live: LiveTask): void {
+    live.run = undefined;
+    live.writer.fence();
+    this.#forget(live);
+  }
+
   #writer(options: Omit<TaskWriterOptions, "backend" | "onStorageError">): TaskWriter {
     const onStorageError = (error: unknown): void =>
-      this.#logger.error("the storage failed, trying again", { taskId: options.taskId, error });
+      this.logger.error("the storage failed, trying again", { taskId: options.taskId, error });
     return new TaskWriter({ ...options, backend: this.backend, onStorageError });
   }
 }
@@ -152,5 +268,5 @@ export class Engine {
 interface StatusExtra {
   readonly message?: Message;
   readonly trace?: TraceContext | undefined;
-  readonly reason?: string;
+  readonly metadata?: Metadata;
 }

@@ -1,8 +1,9 @@
 import { type Message, type Task, invalidParams } from "@convoke/protocol";
 import type { Accepted, Incoming } from "./accept-message.ts";
-import type { Backend, Committed, Seq } from "./backend.ts";
+import type { Backend, Committed } from "./backend.ts";
 import { digestOf } from "./digest.ts";
 import type { Engine } from "./engine.ts";
+import { type Folded, foldMore } from "./load-task.ts";
 import { type LogEntry, readEntry } from "./log-entry.ts";
 
 type Duplicate = Extract<Committed, { kind: "duplicate" }>;
@@ -18,18 +19,26 @@ export async function joinTask(
     throw invalidParams("message.messageId", problem);
   }
   const live = await engine.open(await engine.record(taskId, caller));
-  return { live, after: await placeBefore(engine.backend, taskId, message.messageId) };
+  try {
+    const joined = await foldUpTo(engine.backend, taskId, message.messageId);
+    // The store knows the first before the one who sent it does.
+    await live.until(({ writer }) => writer.head > 0);
+    return { live, after: joined.head - 1, joined };
+  } finally {
+    engine.release(live);
+  }
 }
 
 const PAGE = 256;
 
-/** The sequence before the event that brought the message. */
-async function placeBefore(backend: Backend, taskId: string, messageId: string): Promise<Seq> {
-  for (let after = 0; ; after += PAGE) {
-    const page = await backend.read(taskId, after, PAGE);
-    const found = page.map(readEntry).find(({ event }) => brings(event, messageId));
-    if (found !== undefined) return found.seq - 1;
-    if (page.length < PAGE) return 0;
+/** The task as it stood when the message had just come. */
+async function foldUpTo(backend: Backend, taskId: string, messageId: string): Promise<Folded> {
+  let folded: Folded | undefined;
+  for (;;) {
+    const page = (await backend.read(taskId, folded?.head ?? 0, PAGE)).map(readEntry);
+    const place = page.findIndex(({ event }) => brings(event, messageId));
+    folded = foldMore(folded, place === -1 ? page : page.slice(0, place + 1));
+    if (place !== -1 || page.length < PAGE) return folded;
   }
 }
 

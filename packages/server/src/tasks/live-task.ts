@@ -1,24 +1,41 @@
 import { type Task, isInterrupted, isTerminal } from "@convoke/protocol";
+import { Inbox } from "./inbox.ts";
 import type { Run } from "./run.ts";
 import type { TaskWriter } from "./task-writer.ts";
+
+export interface LiveTaskOptions {
+  readonly owner: string;
+  readonly contextId: string;
+  readonly writer: TaskWriter;
+  /** When the task must be over, in milliseconds. */
+  readonly deadline: number | undefined;
+  /** Called with each time at which the task wants to be woken. */
+  readonly onWakeWanted: (at: number) => void;
+}
 
 /** A task that this process works on: its writer and, while an agent works, its run. */
 export class LiveTask {
   readonly owner: string;
   readonly contextId: string;
   readonly writer: TaskWriter;
-  /** Messages to the task that are being committed, by their id. */
-  readonly accepting = new Map<string, Promise<unknown>>();
+  readonly deadline: number | undefined;
+  readonly onWakeWanted: (at: number) => void;
+  /** Messages to the agent while it works. */
+  inbox = new Inbox();
+  /** Messages that are being written, by their ids. */
+  readonly arriving = new Map<string, Promise<void>>();
   run: Run | undefined;
+  /** A cancel is being recorded: from its place in the log on there is no other end. */
+  isCanceled = false;
+  /** How many are about to do something with it. While there is one, nobody else opens the task again. */
+  holders = 0;
 
-  constructor(options: {
-    readonly owner: string;
-    readonly contextId: string;
-    readonly writer: TaskWriter;
-  }) {
+  constructor(options: LiveTaskOptions) {
     this.owner = options.owner;
     this.contextId = options.contextId;
     this.writer = options.writer;
+    this.deadline = options.deadline;
+    this.onWakeWanted = options.onWakeWanted;
   }
 
   get task(): Task {

@@ -1,30 +1,93 @@
-import { agentMessage } from "@convoke/protocol";
+import { isInterrupted } from "@convoke/protocol";
 import type { TaskRecord } from "./backend.ts";
+import { endTask } from "./end-task.ts";
 import type { Engine } from "./engine.ts";
-import { newId } from "./new-id.ts";
+import type { LiveTask } from "./live-task.ts";
+import { beginAnew } from "./resume-task.ts";
+import { RunSlots } from "./run-slots.ts";
+import { type TurnLog, readTurnLog } from "./turn-log.ts";
 
 const PAGE = 256;
 
+/** How many runs are begun anew at a time, so that a start with many of them does not drown the process. */
+const MAX_RUNS = 64;
+
+/** What became of the tasks that an earlier process had left unfinished. */
+export interface Recovered {
+  /** Begun anew, or about to be. */
+  resumed: number;
+  /** Ended: `interrupted`, `agent-missing` or canceled. */
+  ended: number;
+  /** Waiting for an answer or a time, as before. */
+  waiting: number;
+}
+
 /**
- * Ends what an earlier process left unfinished: that process is gone, and its
- * runs with it. Resolves to how many tasks there were (G3).
+ * Takes over what an earlier process left unfinished (G3): that process is
+ * gone, and its runs with it. Resolves when every such task is ended, waits, or
+ * has its place in the queue of runs.
  */
-export async function recover(engine: Engine): Promise<number> {
-  let count = 0;
+export async function recover(engine: Engine): Promise<Recovered> {
+  const recovered: Recovered = { resumed: 0, ended: 0, waiting: 0 };
+  const slots = new RunSlots(MAX_RUNS);
   for (let after = ""; ;) {
     const records = await engine.backend.tasks.unfinished(after, PAGE);
-    await Promise.all(records.map((record) => interrupt(engine, record)));
-    count += records.length;
-    if (records.length < PAGE) return count;
+    const fates = await Promise.all(records.map((record) => takeOver(engine, record, slots)));
+    for (const fate of fates) recovered[fate]++;
+    if (records.length < PAGE) break;
     after = records.at(-1)?.taskId ?? after;
+  }
+  await engine.alarm.start();
+  return recovered;
+}
+
+async function takeOver(
+  engine: Engine,
+  record: TaskRecord,
+  slots: RunSlots,
+): Promise<keyof Recovered> {
+  const { log, folded } = await readTurnLog(engine.backend, record.taskId);
+  const live = engine.openFolded(record, folded);
+  try {
+    return await decide(engine, live, { record, log, slots });
+  } finally {
+    engine.release(live);
   }
 }
 
-async function interrupt(engine: Engine, record: TaskRecord): Promise<void> {
-  const live = await engine.open(record);
-  const text = "The server stopped while the agent was working on this task.";
-  const message = agentMessage(newId(engine.now()), text);
-  const failed = engine.status(live, "failed", { message, reason: "interrupted" });
-  await live.writer.append([failed], { epoch: live.writer.fence(), listed: true });
-  engine.release(live);
+async function decide(
+  engine: Engine,
+  live: LiveTask,
+  facts: { readonly record: TaskRecord; readonly log: TurnLog; readonly slots: RunSlots },
+): Promise<keyof Recovered> {
+  const { record, log, slots } = facts;
+  if (record.agent !== engine.agent.info.name) {
+    const text = `The agent ${record.agent} is no longer here.`;
+    await endTask(engine, live, "failed", { text, metadata: { reason: "agent-missing" } });
+    return "ended";
+  }
+  if (log.isCanceled) {
+    await endTask(engine, live, "canceled");
+    return "ended";
+  }
+  const mayGoOn = log.isDurable || engine.agent.info.restart;
+  const waits = isInterrupted(record.state) ? log.isOver || log.isAsking : log.sleep !== undefined;
+  if (waits) return "waiting";
+  if (!mayGoOn) {
+    const text = "The server stopped while the agent was working on this task.";
+    await endTask(engine, live, "failed", { text, metadata: { reason: "interrupted" } });
+    return "ended";
+  }
+  const epoch = live.writer.fence();
+  engine.hold(live);
+  slots.run(async () => {
+    try {
+      if (engine.closing.aborted || live.writer.epoch !== epoch) return;
+      const run = await beginAnew(engine, live, { epoch, log });
+      await run?.yielded;
+    } finally {
+      engine.release(live);
+    }
+  });
+  return "resumed";
 }

@@ -3,6 +3,7 @@ import {
   type AgentEvent,
   type Message,
   type Metadata,
+  NOTES,
   type StatusUpdateEvent,
   type TaskState,
   type Turn,
@@ -10,21 +11,20 @@ import {
   isInterrupted,
   isTerminal,
 } from "@convoke/protocol";
-import type { Inbox } from "./inbox.ts";
+import { wakeAfter } from "./deadlines.ts";
+import type { LiveTask } from "./live-task.ts";
+import type { Replay } from "./replay.ts";
 import { statusEvent } from "./status-event.ts";
-import type { TaskWriter } from "./task-writer.ts";
+import { type TurnFacts, createTurn } from "./turn.ts";
 
 /** What a run needs besides its turn. */
 export interface RunOptions {
   readonly agent: Agent;
-  readonly writer: TaskWriter;
-  readonly turn: Turn;
-  readonly inbox: Inbox;
-  readonly epoch: number;
-  readonly contextId: string;
-  readonly abort: AbortController;
-  /** Whether the task is shown already; an agent that replies decides with its first event. */
-  readonly announced: boolean;
+  readonly live: LiveTask;
+  readonly facts: TurnFacts;
+  readonly now: () => number;
+  /** The run waits for its caller or for a time, and may be dropped. */
+  readonly onPark: () => void;
   /** Turns what the agent threw into words that are safe to store, and logs the rest. */
   readonly explain: (error: unknown) => Failure;
 }
@@ -41,26 +41,86 @@ export interface Failure {
  */
 export class Run {
   readonly epoch: number;
-  readonly inbox: Inbox;
   /** Resolves when the agent's iterator has ended and its last event is committed or refused. */
   readonly ended: Promise<void>;
-  #options: RunOptions;
+  readonly #options: RunOptions;
+  readonly #turn: Turn;
+  readonly #abort = new AbortController();
+  readonly #replay: Replay | undefined;
   #announced: boolean;
   #refused = false;
   #last: Promise<unknown> = Promise.resolve();
+  #parked: PromiseWithResolvers<Message | undefined> | undefined;
+  readonly #firstParked = Promise.withResolvers<void>();
+  readonly #onPark: (() => void)[] = [];
 
   constructor(options: RunOptions) {
+    const { live, facts, now } = options;
     this.#options = options;
-    this.epoch = options.epoch;
-    this.inbox = options.inbox;
-    this.#announced = options.announced;
+    this.epoch = facts.epoch;
+    this.#announced = facts.announced;
+    this.#replay = facts.replay;
+    this.#turn = createTurn(live, facts, {
+      now,
+      signal: this.#abort.signal,
+      park: () => this.#park(),
+      durable: () => this.#durable(),
+    });
     this.ended = this.#drive();
+  }
+
+  /** Resolves when what it said so far is committed or refused. */
+  get settled(): Promise<unknown> {
+    return this.#last;
+  }
+
+  /** Resolves when the run gives up its place: it has ended, or waits for someone. */
+  get yielded(): Promise<unknown> {
+    return Promise.race([this.ended, this.#firstParked.promise]);
+  }
+
+  /** Resolves when it waits for someone, or has ended. */
+  idle(): Promise<unknown> {
+    if (this.isParked) return Promise.resolve();
+    const parked = new Promise<void>((resolve) => this.#onPark.push(resolve));
+    return Promise.race([this.ended, parked]);
+  }
+
+  /** Whether the run waits for `resume`. */
+  get isParked(): boolean {
+    return this.#parked !== undefined;
+  }
+
+  /** Goes on with the answer, or with nothing when the time came. */
+  resume(answer: Message | undefined): void {
+    const parked = this.#parked;
+    this.#parked = undefined;
+    parked?.resolve(answer);
   }
 
   /** Tells the agent to stop. */
   abort(reason: Error): void {
-    this.#options.abort.abort(reason);
-    this.inbox.close();
+    this.#abort.abort(reason);
+    this.#options.live.inbox.close();
+    this.#parked?.reject(reason);
+    this.#parked = undefined;
+  }
+
+  #park(): Promise<Message | undefined> {
+    if (this.#abort.signal.aborted) return Promise.reject(this.#abort.signal.reason as Error);
+    this.#parked = Promise.withResolvers();
+    // A run that is dropped while it waits is never told; nobody else is waiting for this promise.
+    this.#parked.promise.catch(() => undefined);
+    const { promise } = this.#parked;
+    this.#firstParked.resolve();
+    for (const resolve of this.#onPark.splice(0)) resolve();
+    this.#options.onPark();
+    return promise;
+  }
+
+  async #durable(): Promise<void> {
+    await this.#last;
+    if (this.#refused) throw new Error("the task has moved on without this run");
   }
 
   async #drive(): Promise<void> {
@@ -70,19 +130,32 @@ export class Run {
     } catch (error) {
       this.#fail(error);
     }
-    this.inbox.close();
     await this.#last;
   }
 
   async #pull(): Promise<void> {
-    const { agent, turn, writer } = this.#options;
-    for await (const yielded of agent.run(turn)) {
-      if (Array.isArray(yielded)) for (const event of yielded) this.#accept(event as AgentEvent);
-      else this.#accept(yielded as AgentEvent);
+    const { agent, live } = this.#options;
+    for await (const yielded of agent.run(this.#turn)) {
+      this.#acceptAll(Array.isArray(yielded) ? yielded : [yielded as AgentEvent]);
       if (this.#isOver()) return;
-      const room = writer.room();
+      const room = live.writer.room();
       if (room !== undefined) await room;
     }
+  }
+
+  /** Neighbours that need no thought, such as the chunks of a burst, are written together. */
+  #acceptAll(events: readonly AgentEvent[]): void {
+    let plain: AgentEvent[] = [];
+    for (const event of events) {
+      if (event.kind === "artifact-update" && this.#announced) {
+        plain.push(this.#complete(event));
+        continue;
+      }
+      if (plain.length > 0 && !this.#isOver()) this.#write(plain);
+      plain = [];
+      this.#accept(event);
+    }
+    if (plain.length > 0 && !this.#isOver()) this.#write(plain);
   }
 
   #accept(event: AgentEvent): void {
@@ -103,16 +176,20 @@ export class Run {
 
   /** The whole answer is one message, if nothing else was said before it. */
   #reply(message: Message): void {
-    const { agent, contextId } = this.#options;
+    // A reply is an end, and whoever was told to stop cannot choose it any more (G10).
+    if (this.#isStopped()) return;
+    const { agent, live } = this.#options;
     const alone = agent.info.replies && !this.#announced;
+    const { contextId } = live;
     this.#write([alone ? { ...message, contextId } : this.#statusOf("completed", message)]);
   }
 
   #status({ status, metadata }: StatusUpdateEvent): void {
-    if (this.#options.turn.signal.aborted && isTerminal(status.state)) return;
+    if (this.#isStopped() && isTerminal(status.state)) return;
     const update = this.#statusOf(status.state, status.message, metadata);
     if (status.state !== "working") return this.#write([...this.#opening(), update]);
-    const repeats = status.message === undefined && this.#options.writer.nextState === "working";
+    const { writer } = this.#options.live;
+    const repeats = status.message === undefined && writer.nextState === "working";
     this.#announced = true;
     if (!repeats) this.#write([update]);
   }
@@ -124,35 +201,52 @@ export class Run {
     return [this.#statusOf("working")];
   }
 
-  /** An agent that stopped without a last word has completed, or was canceled. */
+  /** An agent that stopped without a last word has completed, or was canceled, or waits for a new turn. */
   #finish(): void {
-    const { writer, turn } = this.#options;
-    if (turn.signal.aborted) return this.#end("canceled");
-    if (!isInterrupted(writer.nextState)) this.#end("completed");
+    const { writer } = this.#options.live;
+    if (this.#isStopped()) return this.#end("canceled");
+    if (this.#isOver()) return;
+    if (isInterrupted(writer.nextState)) return this.#writeTurnEnd();
+    this.#end("completed");
   }
 
   #fail(error: unknown): void {
-    if (this.#options.turn.signal.aborted) return this.#end("canceled");
+    if (this.#isStopped()) return this.#end("canceled");
+    if (this.#refused) return;
     const { text, metadata } = this.#options.explain(error);
-    this.#end("failed", agentMessage(this.#options.turn.id(), text), metadata);
+    this.#end("failed", agentMessage(this.#turn.id(), text), metadata);
   }
 
   #end(state: TaskState, message?: Message, metadata?: Metadata): void {
     if (this.#isOver()) return;
-    this.#write([...this.#opening(), this.#statusOf(state, message, metadata)]);
+    if (this.#replay !== undefined && state === "completed") this.#append(this.#replay.finish());
+    this.#append([...this.#opening(), this.#statusOf(state, message, metadata)]);
+  }
+
+  /** Whether it can end in no other way than by being stopped: it was told, or soon will be. */
+  #isStopped(): boolean {
+    return this.#turn.signal.aborted || this.#options.live.isCanceled;
   }
 
   #isOver(): boolean {
-    return this.#refused || isTerminal(this.#options.writer.nextState);
+    return this.#refused || isTerminal(this.#options.live.writer.nextState);
+  }
+
+  /** The next message finds it at the end of the log, and need not read the rest. */
+  #writeTurnEnd(): void {
+    const { live, facts } = this.#options;
+    const { taskId } = live.writer;
+    this.#write([{ kind: NOTES.turnEnd, taskId, turn: facts.turn }]);
   }
 
   #statusOf(state: TaskState, message?: Message, metadata?: Metadata): StatusUpdateEvent {
-    const { writer, turn, contextId, agent } = this.#options;
+    const { agent, live } = this.#options;
+    const { writer, contextId } = live;
     const event = statusEvent({
       taskId: writer.taskId,
       contextId,
       state,
-      timestamp: writer.statusTime(turn.now().getTime()),
+      timestamp: writer.statusTime(this.#options.now()),
       ...(message && { message: { ...message, taskId: writer.taskId, contextId } }),
       ...(metadata && { metadata }),
       keepOpen: agent.info.keepStreamOnInterrupt,
@@ -162,21 +256,42 @@ export class Run {
 
   /** Every event names its task and, when the caller sent one, its trace. */
   #complete(event: AgentEvent): AgentEvent {
-    const { writer, turn, contextId } = this.#options;
-    const { taskId } = writer;
+    const { live } = this.#options;
+    const { trace } = this.#turn;
+    const { contextId } = live;
+    const { taskId } = live.writer;
     const given = event as Partial<StatusUpdateEvent>;
-    if (turn.trace !== undefined) {
-      const metadata = { ...given.metadata, ...turn.trace };
-      return { ...event, taskId, contextId, metadata } as AgentEvent;
+    if (trace !== undefined) {
+      return {
+        ...event,
+        taskId,
+        contextId,
+        metadata: { ...given.metadata, ...trace },
+      } as AgentEvent;
     }
     const isNamed = given.taskId === taskId && given.contextId === contextId;
     return isNamed ? event : ({ ...event, taskId, contextId } as AgentEvent);
   }
 
+  /** Writes what an earlier attempt has not written already. */
   #write(events: readonly AgentEvent[]): void {
-    const { writer, epoch } = this.#options;
-    const options = { epoch, insist: true, listed: this.#announced };
-    const committed = writer.append(events, options);
+    if (this.#replay === undefined) return this.#append(events);
+    const fresh = events.flatMap((event) => this.#replay?.next(event) ?? []);
+    if (fresh.length > 0) this.#append(fresh);
+  }
+
+  #append(events: readonly AgentEvent[]): void {
+    if (events.length === 0) return;
+    const { live, agent, now } = this.#options;
+    const wakeAt = wakeAfter(events.at(-1)!, { info: agent.info, deadline: live.deadline, now });
+    const committed = live.writer.append(events, {
+      epoch: this.epoch,
+      insist: true,
+      listed: this.#announced,
+      ...(wakeAt !== undefined && { wakeAt }),
+    });
+    // Not before it is stored: an alarm that rings earlier finds nothing.
+    if (typeof wakeAt === "number") void committed.then(() => live.onWakeWanted(wakeAt));
     // Events of one commit share its answer.
     if (committed === this.#last) return;
     this.#last = committed;

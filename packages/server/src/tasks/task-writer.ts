@@ -28,6 +28,8 @@ export interface AppendOptions {
    * tried until it succeeds. A request is answered with the failure instead.
    */
   readonly insist?: boolean;
+  /** When the task wants to be woken from here on; `null` takes the wish back. */
+  readonly wakeAt?: number | null;
 }
 
 /** Events that wait for one commit. What a run writes meanwhile is added to its last. */
@@ -37,6 +39,7 @@ interface Pending {
   readonly answer: PromiseWithResolvers<Committed>;
   standing: Standing;
   bytes: number;
+  wakeAt: number | null | undefined;
 }
 
 export interface TaskWriterOptions {
@@ -45,6 +48,8 @@ export interface TaskWriterOptions {
   readonly epoch: number;
   readonly standing: Standing;
   readonly listed: boolean;
+  /** When the task wants to be woken. */
+  readonly wakeAt?: number | undefined;
   /** Absent for a task that is about to be created. */
   readonly folded?: Folded;
   readonly onStorageError: (error: unknown) => void;
@@ -64,6 +69,8 @@ export class TaskWriter {
   #epoch: number;
   #standing: Standing;
   #listed: boolean;
+  #wakeAt: number | undefined;
+  #nextWake: number | undefined;
   #events = new EventWriter();
   #snapshots = new SnapshotPolicy();
   #onStorageError: (error: unknown) => void;
@@ -81,6 +88,8 @@ export class TaskWriter {
     this.#folded = options.folded;
     this.#standing = options.standing;
     this.#listed = options.listed;
+    this.#wakeAt = options.wakeAt;
+    this.#nextWake = options.wakeAt;
     this.#onStorageError = options.onStorageError;
   }
 
@@ -106,6 +115,11 @@ export class TaskWriter {
   /** The state after everything appended so far, committed or not. */
   get nextState(): TaskState {
     return this.#standing.state;
+  }
+
+  /** When the task wants to be woken, after everything appended so far. */
+  get nextWake(): number | undefined {
+    return this.#nextWake;
   }
 
   /** Whether lists show the task. */
@@ -148,6 +162,10 @@ export class TaskWriter {
     const pending =
       last !== undefined && joins(last.options, options) ? last : this.#enqueue(options);
     pending.standing = this.#standing;
+    if (options.wakeAt !== undefined) {
+      pending.wakeAt = options.wakeAt;
+      this.#nextWake = options.wakeAt ?? undefined;
+    }
     for (const event of events) {
       const entry = this.#events.entry(event);
       pending.entries.push(entry);
@@ -161,7 +179,8 @@ export class TaskWriter {
 
   #enqueue(options: AppendOptions): Pending {
     const answer = Promise.withResolvers<Committed>();
-    const pending = { entries: [], options, answer, standing: this.#standing, bytes: 0 };
+    const standing = this.#standing;
+    const pending = { entries: [], options, answer, standing, bytes: 0, wakeAt: undefined };
     this.#queue.push(pending);
     return pending;
   }
@@ -206,7 +225,7 @@ export class TaskWriter {
     for (const resolve of this.#roomWanted.splice(0)) resolve();
   }
 
-  async #commit({ entries, bytes, options, standing }: Pending): Promise<Committed> {
+  async #commit({ entries, bytes, options, standing, wakeAt }: Pending): Promise<Committed> {
     let seq = this.head;
     for (const entry of entries) placed(entry, ++seq);
     const folded = foldMore(this.#folded, entries);
@@ -222,15 +241,29 @@ export class TaskWriter {
       ...(options.create && { create: options.create }),
       ...(options.message && { message: options.message }),
       ...(snapshot && { snapshot }),
+      ...(wakeAt !== undefined && { wakeAt }),
     };
     const committed = await (options.insist === true
       ? this.#commitInsisting(step)
-      : this.#backend.commit(step));
+      : this.#commitOnce(step));
     if (committed.kind === "committed") {
       this.#listed = step.listed;
+      if (wakeAt !== undefined) this.#wakeAt = wakeAt ?? undefined;
       this.#publish(folded, entries);
     }
     return committed;
+  }
+
+  /** Fails with the storage, unless the step arrived after all: then its caller must not be told otherwise. */
+  async #commitOnce(step: Step): Promise<Committed> {
+    try {
+      return await this.#backend.commit(step);
+    } catch (error) {
+      const head = await this.#storedHead();
+      const hasArrived = step.events.length > 0 && head === this.head + step.events.length;
+      if (hasArrived) return { kind: "committed", head };
+      throw error;
+    }
   }
 
   /** Tries until the storage works again; first it looks whether the step arrived after all. */
@@ -265,6 +298,8 @@ export class TaskWriter {
 
   /** What was refused did not happen: the state is the committed one, and what still waits. */
   #forgetSpeculation(): void {
+    const wish = this.#queue.findLast(({ wakeAt }) => wakeAt !== undefined);
+    this.#nextWake = wish === undefined ? this.#wakeAt : (wish.wakeAt ?? undefined);
     if (this.#folded === undefined) return;
     const { state, timestamp } = this.#folded.task.status;
     const statusAt = timestamp === undefined ? this.#standing.statusAt : Date.parse(timestamp);

@@ -1,40 +1,51 @@
-import type { Caller, Message, TraceContext, Turn } from "@convoke/protocol";
-import { Inbox } from "./inbox.ts";
+import type { Caller, InternalEvent, Message, Task, TraceContext, Turn } from "@convoke/protocol";
 import type { LiveTask } from "./live-task.ts";
-import { newId } from "./new-id.ts";
+import type { Replay } from "./replay.ts";
 
-/** What begins a turn. */
+/** What begins a turn, or begins it anew. */
 export interface TurnFacts {
+  /** The run that writes. */
   readonly epoch: number;
+  /** Which turn of the task, from 1. */
+  readonly turn: number;
+  readonly attempt: number;
+  /** The task as it stood when the turn began. */
+  readonly task: Task;
   readonly message: Message;
   readonly conversation: readonly Message[];
+  readonly journal: readonly InternalEvent[];
   readonly caller: Caller;
   readonly trace?: TraceContext | undefined;
   /** Whether the task is shown to its caller already. */
   readonly announced: boolean;
+  /** What an earlier attempt said, when this one goes on from its journal. */
+  readonly replay?: Replay;
 }
 
-/** A turn, and the ends of it that the engine keeps in its hand. */
-export interface OpenTurn {
-  readonly turn: Turn;
-  readonly inbox: Inbox;
-  readonly abort: AbortController;
+/** The ends of a turn that its run holds. */
+interface TurnEnds {
+  readonly now: () => number;
+  readonly signal: AbortSignal;
+  readonly park: Turn["park"];
+  readonly durable: Turn["durable"];
 }
 
-export function createTurn(live: LiveTask, facts: TurnFacts, now: () => number): OpenTurn {
-  const { message, conversation, caller, trace } = facts;
-  const abort = new AbortController();
-  const inbox = new Inbox();
-  const turn: Turn = {
-    task: live.task,
+export function createTurn(live: LiveTask, facts: TurnFacts, ends: TurnEnds): Turn {
+  const { turn, attempt, task, message, conversation, journal, caller, trace } = facts;
+  let ids = 0;
+  return {
+    task,
     message,
     conversation,
+    journal,
+    attempt,
     caller,
     ...(trace && { trace }),
-    signal: abort.signal,
-    inbox,
-    now: () => new Date(now()),
-    id: () => newId(now()),
+    signal: ends.signal,
+    inbox: live.inbox,
+    park: ends.park,
+    durable: ends.durable,
+    now: () => new Date(ends.now()),
+    id: () => `${live.writer.taskId}-${turn}-${++ids}`,
   };
-  return { turn, inbox, abort };
 }

@@ -5,7 +5,8 @@ export function banner(facts: {
   readonly name: string;
   readonly url: string;
   readonly data: string;
-  readonly recovered: number;
+  /** What became of tasks that an earlier run had left unfinished. */
+  readonly recovered: Readonly<Record<"resumed" | "ended" | "waiting", number>>;
   readonly isDemo: boolean;
   readonly needsToken: boolean;
 }): string {
@@ -17,15 +18,14 @@ export function banner(facts: {
   const tries = isDemo
     ? ['stream URL "slow 20"', "send URL ask", "tasks URL"]
     : ['stream URL "Hello"', "tasks URL"];
-  const ended =
-    recovered === 0
-      ? ""
-      : `  Ended    ${recovered} unfinished task(s) of an earlier run, as interrupted\n`;
+  const earlier = Object.entries(recovered).filter(([, count]) => count > 0);
+  const told = earlier.map(([fate, count]) => `${count} ${fate}`).join(", ");
+  const left = told === "" ? "" : `  Earlier  unfinished tasks: ${told}\n`;
   return `${name} is ready.
 
   Card     ${base}/.well-known/agent-card.json
   Tasks    ${where}
-${ended}
+${left}
 Try in another terminal:
 
 ${tries.map((line) => `  ${token}npx convoke ${line.replace("URL", base)}`).join("\n")}

@@ -30,7 +30,7 @@ export async function runServer({ file, port, data, io }: ServeRequest): Promise
     }),
   );
   if (!io.signal.aborted) await once(io.signal, "abort");
-  await server.close();
+  await server.close({ drainMs: settings.drainMs });
 }
 
 async function start(
@@ -38,7 +38,7 @@ async function start(
   settings: ServeSettings,
   io: CommandIo,
 ) {
-  const { logLevel, ...options } = settings;
+  const { logLevel, drainMs: _, ...options } = settings;
   try {
     return await serve(agent, {
       ...options,

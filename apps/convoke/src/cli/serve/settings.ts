@@ -10,6 +10,8 @@ export interface ServeSettings {
   readonly host: string;
   readonly data: string;
   readonly logLevel: LogLevel;
+  /** How long work under way may take to finish after a signal, in milliseconds. */
+  readonly drainMs: number;
   readonly allowedHosts: readonly string[];
   readonly token?: string;
   readonly publicUrl?: string;
@@ -31,6 +33,7 @@ export function readSettings(flags: ServeFlags, env: Environment): ServeSettings
         : readPort("--port", flags.port),
     host,
     data: flags.data ?? (env["CONVOKE_DATA"] || ".convoke"),
+    drainMs: readDuration(env["CONVOKE_DRAIN_MS"] || "10000"),
     logLevel: readLevel(env["CONVOKE_LOG"] || "warn"),
     allowedHosts: (env["CONVOKE_ALLOWED_HOSTS"] ?? "")
       .split(",")
@@ -47,6 +50,13 @@ function readPort(name: string, value: string): number {
   const port = Number(value);
   if (/^\d+$/.test(value) && port <= 65_535) return port;
   throw new StartError(`${name} must be a number from 0 to 65535, not ${JSON.stringify(value)}.`);
+}
+
+function readDuration(value: string): number {
+  if (/^\d{1,9}$/.test(value)) return Number(value);
+  throw new StartError(
+    `CONVOKE_DRAIN_MS must be a number of milliseconds, not ${JSON.stringify(value)}.`,
+  );
 }
 
 function readUrl(value: string | undefined): string | undefined {

@@ -11,7 +11,12 @@ import {
   resultText,
   sseNamedFrame,
 } from "@convoke/protocol";
-import { type HttpRequest, type HttpResponse, header } from "../../http/exchange.ts";
+import {
+  type HttpHeaders,
+  type HttpRequest,
+  type HttpResponse,
+  header,
+} from "../../http/exchange.ts";
 import { jsonResponse } from "../../http/json-response.ts";
 import { parseJson } from "../../http/parse-json.ts";
 import { requestedVersion } from "../../http/requested-version.ts";
@@ -93,7 +98,9 @@ function streamResponse(app: App, source: EventSource, { id, codec }: Known): Ht
 /** JSON-RPC errors travel as 200; what the transport refuses keeps its status. */
 function errorResponse(error: A2AError, { id, codec }: Known): HttpResponse {
   const { transport, http } = error.row;
-  return jsonResponse(transport === true ? http : 200, errorText(id, codec.encodeError(error)));
+  const headers: HttpHeaders = error.reason === "Unavailable" ? { "retry-after": "1" } : {};
+  const text = errorText(id, codec.encodeError(error));
+  return jsonResponse(transport === true ? http : 200, text, headers);
 }
 
 function checkContentType(contentType: string | undefined): void {

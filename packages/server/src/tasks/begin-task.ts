@@ -1,0 +1,49 @@
+import type { Task } from "@convoke/protocol";
+import type { Accepted, Incoming } from "./accept-message.ts";
+import { conversationBefore } from "./conversation.ts";
+import { digestOf } from "./digest.ts";
+import type { Engine } from "./engine.ts";
+import { joinTask } from "./join-task.ts";
+import { newId } from "./new-id.ts";
+
+/** Makes a task for a message, in one transaction with the message's id, and starts the agent on it. */
+export async function beginTask(engine: Engine, incoming: Incoming): Promise<Accepted> {
+  const { message, caller, trace } = incoming;
+  const { owner } = caller;
+  const now = engine.now();
+  const taskId = newId(now);
+  const contextId = message.contextId ?? newId(now);
+  const conversation =
+    message.contextId === undefined
+      ? []
+      : await conversationBefore(engine.backend, { owner, contextId, before: taskId });
+  const live = engine.create({ taskId, owner, contextId, now });
+  const received = { ...message, taskId, contextId };
+  const task: Task = {
+    kind: "task",
+    id: taskId,
+    contextId,
+    status: { state: "submitted", timestamp: live.writer.statusTime(now) },
+    history: [received],
+    ...(trace && { metadata: { ...trace } }),
+  };
+  // An agent that may reply without a task shows it only once its first event tells.
+  const announced = !engine.agent.info.replies;
+  try {
+    const working = announced ? [engine.status(live, "working", { trace })] : [];
+    const committed = await live.writer.append([task, ...working], {
+      epoch: 1,
+      create: { owner, contextId, agent: engine.agent.info.name, createdAt: now },
+      message: { messageId: message.messageId, digest: digestOf(message) },
+      listed: announced,
+      ...(live.deadline !== undefined && { wakeAt: live.deadline }),
+    });
+    if (committed.kind === "duplicate") return await joinTask(engine, incoming, committed);
+    if (live.deadline !== undefined) engine.alarm.want(live.deadline);
+    const begun = { epoch: 1, turn: 1, attempt: 1, journal: [], task: live.task };
+    engine.start(live, { ...begun, message: received, conversation, caller, trace, announced });
+    return { live, after: 0 };
+  } finally {
+    engine.release(live);
+  }
+}

@@ -1,0 +1,184 @@
+import {
+  A2AError,
+  type AgentEvent,
+  type InternalEvent,
+  type Message,
+  NOTES,
+  invalidParams,
+  isInterrupted,
+} from "@convoke/protocol";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Accepted, Incoming } from "./accept-message.ts";
+import type { Committed, Seq } from "./backend.ts";
+import { conversationBefore } from "./conversation.ts";
+import { digestOf } from "./digest.ts";
+import type { Engine } from "./engine.ts";
+import { joinTask } from "./join-task.ts";
+import type { LiveTask } from "./live-task.ts";
+import { readEntry } from "./log-entry.ts";
+import { beginAnew } from "./resume-task.ts";
+import { readTurnLog } from "./turn-log.ts";
+
+/** How long an agent that has asked may take to wait for the answer. */
+const ASKING_MS = 500;
+
+/** Gives a message to a task that waits for one, or to an agent that takes them while it works. */
+export async function continueTask(
+  engine: Engine,
+  incoming: Incoming,
+  taskId: string,
+): Promise<Accepted> {
+  const { message, caller } = incoming;
+  const record = await engine.record(taskId, caller);
+  if (message.contextId !== undefined && message.contextId !== record.contextId) {
+    throw invalidParams("message.contextId", `is not the context of task ${taskId}`);
+  }
+  const live = await engine.open(record);
+  try {
+    await hasAsked(live);
+    // The same message may be on its way already: then this one is its retry.
+    while (live.arriving.has(message.messageId)) await live.arriving.get(message.messageId);
+    return await receive(engine, live, incoming);
+  } finally {
+    engine.release(live);
+  }
+}
+
+/**
+ * An agent that has just asked is about to wait, or to end its turn: the answer
+ * is for what comes then. One that does neither is not waited for any longer.
+ */
+async function hasAsked({ run, writer }: LiveTask): Promise<void> {
+  if (run === undefined || run.isParked || !isInterrupted(writer.nextState)) return;
+  await Promise.race([run.idle(), sleep(ASKING_MS, undefined, { ref: false })]);
+}
+
+function receive(engine: Engine, live: LiveTask, incoming: Incoming): Promise<Accepted> {
+  const { taskId, nextState } = live.writer;
+  const { message } = incoming;
+  if (hasReceived(live, message)) return joinRetried(engine, live, incoming);
+  if (isInterrupted(nextState)) return arriving(live, message, answer(engine, live, incoming));
+  const isWelcome = nextState === "working" && engine.agent.info.takesMessages;
+  if (!isWelcome) throw takesNoMessage(taskId, nextState);
+  return arriving(live, message, tellWorking(engine, live, incoming));
+}
+
+/** Lets a retry that comes meanwhile wait for what becomes of the first. */
+function arriving(
+  live: LiveTask,
+  { messageId }: Message,
+  accepted: Promise<Accepted>,
+): Promise<Accepted> {
+  const forget = (): void => void live.arriving.delete(messageId);
+  live.arriving.set(messageId, accepted.then(forget, forget));
+  return accepted;
+}
+
+/** Takes the caller's answer, and lets the agent go on: the run that asked, or a new one. */
+async function answer(engine: Engine, live: LiveTask, incoming: Incoming): Promise<Accepted> {
+  const { writer, run, deadline } = live;
+  const after = writer.head;
+  const parked = run?.isParked === true ? run : undefined;
+  const epoch = parked?.epoch ?? writer.fence();
+  const received = asReceived(live, incoming.message);
+  const working = engine.status(live, "working", { trace: incoming.trace });
+  const committed = await writer.append([arrival(engine, live, received), working], {
+    epoch,
+    message: { messageId: received.messageId, digest: digestOf(incoming.message) },
+    wakeAt: deadline ?? null,
+  });
+  if (committed.kind !== "committed") return joinOrRefuse(engine, live, { incoming, committed });
+  if (parked === undefined) await goOn(engine, live, { epoch, incoming, after });
+  else parked.resume(received);
+  return { live, after };
+}
+
+/** A message to an agent that takes them while it works. */
+async function tellWorking(engine: Engine, live: LiveTask, incoming: Incoming): Promise<Accepted> {
+  const { writer, inbox } = live;
+  const after = writer.head;
+  const received = asReceived(live, incoming.message);
+  const committed = await writer.append([arrival(engine, live, received)], {
+    epoch: writer.epoch,
+    message: { messageId: received.messageId, digest: digestOf(incoming.message) },
+  });
+  if (committed.kind !== "committed") return joinOrRefuse(engine, live, { incoming, committed });
+  inbox.put(received, committed.head);
+  return { live, after };
+}
+
+/** A message that the task has already, whatever became of it since: nothing is appended (G6). */
+async function joinRetried(engine: Engine, live: LiveTask, incoming: Incoming): Promise<Accepted> {
+  const { writer } = live;
+  const { message } = incoming;
+  const committed = await writer.append([], {
+    epoch: writer.epoch,
+    message: { messageId: message.messageId, digest: digestOf(message) },
+  });
+  return joinOrRefuse(engine, live, { incoming, committed });
+}
+
+function hasReceived({ task }: LiveTask, { messageId }: Message): boolean {
+  return (task.history ?? []).some(
+    (received) => received.role === "user" && received.messageId === messageId,
+  );
+}
+
+/** The message began a turn of its own, or it answers a run that is not in memory any more. */
+async function goOn(
+  engine: Engine,
+  live: LiveTask,
+  arrived: { readonly epoch: number; readonly incoming: Incoming; readonly after: Seq },
+): Promise<void> {
+  const { epoch, incoming, after } = arrived;
+  const { owner, contextId, writer, task } = live;
+  const { head } = writer;
+  const endedTurn = await turnEndedAt(engine, writer.taskId, after);
+  if (endedTurn === undefined) {
+    const { log } = await readTurnLog(engine.backend, writer.taskId);
+    await beginAnew(engine, live, { epoch, log });
+    return;
+  }
+  const message = asReceived(live, incoming.message);
+  const context = { owner, contextId, before: writer.taskId };
+  const said = (task.history ?? []).filter(({ messageId }) => messageId !== message.messageId);
+  const conversation = [...(await conversationBefore(engine.backend, context)), ...said];
+  const { caller, trace } = incoming;
+  const begun = { epoch, turn: endedTurn + 1, attempt: 1, journal: [], task, announced: true };
+  live.inbox.begin([], head);
+  engine.start(live, { ...begun, message, conversation, caller, trace });
+}
+
+/** The turn that the event at that place ended, if it ended one. */
+async function turnEndedAt(engine: Engine, taskId: string, seq: Seq): Promise<number | undefined> {
+  const [stored] = await engine.backend.read(taskId, seq - 1, 1);
+  const event = stored && readEntry(stored).event;
+  return event?.kind === NOTES.turnEnd ? Number((event as InternalEvent)["turn"]) : undefined;
+}
+
+function joinOrRefuse(
+  engine: Engine,
+  { writer }: LiveTask,
+  { incoming, committed }: { readonly incoming: Incoming; readonly committed: Committed },
+): Promise<Accepted> {
+  if (committed.kind === "duplicate") return joinTask(engine, incoming, committed);
+  throw takesNoMessage(writer.taskId, writer.nextState);
+}
+
+/** The message with the ids it has from here on. */
+function asReceived({ writer, contextId }: LiveTask, message: Message): Message {
+  return { ...message, taskId: writer.taskId, contextId };
+}
+
+function arrival(engine: Engine, { writer }: LiveTask, message: Message): AgentEvent {
+  const timestamp = writer.statusTime(engine.now());
+  return { kind: "internal:message", taskId: writer.taskId, message, timestamp };
+}
+
+function takesNoMessage(taskId: string, state: string): A2AError {
+  const works = state === "working" || state === "submitted";
+  const why = works ? "takes no message while the agent works" : "takes no more messages";
+  return new A2AError("UnsupportedOperation", `task ${taskId} is ${state} and ${why}`, {
+    details: { taskId, state },
+  });
+}

@@ -1,0 +1,27 @@
+import { type Metadata, type TaskState, agentMessage, isTerminal } from "@convoke/protocol";
+import type { Engine } from "./engine.ts";
+import type { LiveTask } from "./live-task.ts";
+import { newId } from "./new-id.ts";
+
+/** Ends a task from outside its run: the run may write no more, and is told to stop. */
+export async function endTask(
+  engine: Engine,
+  live: LiveTask,
+  state: TaskState,
+  why?: { readonly text: string; readonly metadata: Metadata },
+): Promise<void> {
+  const { writer, run } = live;
+  if (!isTerminal(writer.nextState)) {
+    const epoch = writer.fence();
+    const message = why && agentMessage(newId(engine.now()), why.text);
+    const ended = engine.status(live, state, {
+      ...(message && { message }),
+      ...(why && { metadata: why.metadata }),
+    });
+    const committed = writer.append([ended], { epoch, insist: true, listed: true });
+    run?.abort(new Error(`the task is ${state}`));
+    await committed;
+  }
+  await live.until(({ task }) => isTerminal(task.status.state));
+  live.run = undefined;
+}

@@ -1,0 +1,58 @@
+import { type AgentEvent, NOTES } from "@convoke/protocol";
+import { conversationBefore } from "./conversation.ts";
+import type { Engine } from "./engine.ts";
+import type { LiveTask } from "./live-task.ts";
+import { Replay } from "./replay.ts";
+import type { Run } from "./run.ts";
+import { type TurnLog, readTurnLog } from "./turn-log.ts";
+
+/**
+ * Begins the last turn of a task anew, from what its log says: by its journal
+ * if it has one, so that nothing finished is done again, or from the top for an
+ * agent that may be restarted.
+ */
+export async function resumeTask(
+  engine: Engine,
+  live: LiveTask,
+  epoch: number,
+): Promise<Run | undefined> {
+  const { log } = await readTurnLog(engine.backend, live.writer.taskId);
+  return beginAnew(engine, live, { epoch, log });
+}
+
+export async function beginAnew(
+  engine: Engine,
+  live: LiveTask,
+  { epoch, log }: { readonly epoch: number; readonly log: TurnLog },
+): Promise<Run | undefined> {
+  const { owner, contextId, writer } = live;
+  const { taskId } = writer;
+  const attempt = log.attempts + 1;
+  const byJournal = log.isDurable;
+  await writer.append(openingOf(engine, live, { attempt, byJournal }), { epoch, insist: true });
+  const context = { owner, contextId, before: taskId };
+  const conversation = await conversationBefore(engine.backend, context);
+  live.inbox.begin(log.inbox, log.head);
+  return engine.start(live, {
+    epoch,
+    turn: log.turn,
+    attempt,
+    task: log.task,
+    message: log.message,
+    conversation,
+    journal: byJournal ? log.journal : [],
+    caller: { owner },
+    announced: writer.listed,
+    ...(byJournal && { replay: new Replay(log, live.task) }),
+  });
+}
+
+/** A restart is shown to whoever watches, because what it says again replaces what it said. */
+function openingOf(
+  engine: Engine,
+  live: LiveTask,
+  { attempt, byJournal }: { readonly attempt: number; readonly byJournal: boolean },
+): readonly AgentEvent[] {
+  const note: AgentEvent = { kind: NOTES.attempt, taskId: live.writer.taskId, attempt };
+  return byJournal ? [note] : [note, engine.status(live, "working", { metadata: { attempt } })];
+}

@@ -1,0 +1,76 @@
+import { type AgentEvent, NOTES, agentMessage, isInterrupted, isTerminal } from "@convoke/protocol";
+import type { TaskRecord } from "./backend.ts";
+import type { Engine } from "./engine.ts";
+import { endTask } from "./end-task.ts";
+import type { LiveTask } from "./live-task.ts";
+import { resumeTask } from "./resume-task.ts";
+
+/**
+ * A task's time has come: its deadline, the end of its wait for an answer, or
+ * the end of its sleep. Whoever changes its state first decides; an answer in
+ * the same millisecond either came before, or comes too late.
+ */
+export async function wakeTask(engine: Engine, record: TaskRecord, at: number): Promise<void> {
+  const live = await engine.open(record);
+  try {
+    await wake(engine, live, at);
+  } finally {
+    engine.release(live);
+  }
+}
+
+async function wake(engine: Engine, live: LiveTask, at: number): Promise<void> {
+  const { writer, deadline } = live;
+  if (live.isCanceled) return;
+  // Whoever was quicker, an answer perhaps, took the wish back.
+  if (isTerminal(writer.nextState) || (writer.nextWake ?? at + 1) > at) return;
+  if (deadline !== undefined && at >= deadline) return timeOut(engine, live);
+  const { inputTimeout } = engine.agent.info;
+  if (isInterrupted(writer.nextState)) {
+    if (inputTimeout === undefined) return forget(engine, live);
+    return inputTimeout.afterwards === "fail"
+      ? failUnanswered(engine, live, inputTimeout.ms)
+      : goOn(engine, live, [
+          { kind: NOTES.expired, taskId: writer.taskId },
+          engine.status(live, "working", {
+            message: agentMessage(
+              `${writer.taskId}-expired-${writer.head}`,
+              "Continuing without client input...",
+            ),
+          }),
+        ]);
+  }
+  return goOn(engine, live, [{ kind: NOTES.woken, taskId: writer.taskId }]);
+}
+
+function timeOut(engine: Engine, live: LiveTask): Promise<void> {
+  return endTask(engine, live, "failed", {
+    text: "Task timed out",
+    metadata: { reason: "timeout" },
+  });
+}
+
+function failUnanswered(engine: Engine, live: LiveTask, ms: number): Promise<void> {
+  const { taskId } = live.writer;
+  const metadata = { reason: "input-timeout", taskId, timeoutSeconds: ms / 1000 };
+  return endTask(engine, live, "failed", { text: "Input timeout", metadata });
+}
+
+/** Notes that the wait is over, and lets the agent go on. */
+async function goOn(engine: Engine, live: LiveTask, events: readonly AgentEvent[]): Promise<void> {
+  const { writer, deadline, run } = live;
+  const parked = run?.isParked === true ? run : undefined;
+  const epoch = parked?.epoch ?? writer.fence();
+  const committed = await writer.append(events, { epoch, insist: true, wakeAt: deadline ?? null });
+  if (deadline !== undefined) engine.alarm.want(deadline);
+  if (committed.kind !== "committed") return;
+  if (parked === undefined) await resumeTask(engine, live, epoch);
+  else parked.resume(undefined);
+}
+
+/** Nothing is due: the wish was for something that has happened already. */
+async function forget(engine: Engine, live: LiveTask): Promise<void> {
+  const { writer, deadline } = live;
+  const epoch = live.run?.epoch ?? writer.epoch;
+  await writer.append([], { epoch, insist: true, wakeAt: deadline ?? null });
+}

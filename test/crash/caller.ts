@@ -1,0 +1,176 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type AgentEvent,
+  type Message,
+  type StatusUpdateEvent,
+  SseDecoder,
+  type Task,
+  type TaskState,
+  userMessage,
+} from "@convoke/protocol";
+import type { LoggedEvent } from "./stored-logs.ts";
+
+/** Finds the server: the one that is up, or the next one. */
+export interface Directory {
+  url(): Promise<string>;
+}
+
+/** The server understood, and refused. */
+class RefusedError extends Error {
+  override readonly name = "RefusedError";
+  readonly code: number;
+
+  constructor({ code, message }: { readonly code: number; readonly message: string }) {
+    super(`${code}: ${message}`);
+    this.code = code;
+  }
+}
+
+/** -32002: the task has ended already. */
+const NOT_CANCELABLE = -32002;
+
+/** How long a caller that lost the server waits before it tries again. */
+const RETRY_MS = 20;
+
+/**
+ * A client of one task that does what clients should: it sends a message again under the same id
+ * when it heard nothing, and goes on reading after the last event that it has.
+ */
+export class Caller {
+  readonly messageId: string;
+  /** Every frame of every connection, in the order of arrival. */
+  readonly frames: LoggedEvent[] = [];
+  /** How many connections were lost under way. */
+  losses = 0;
+  readonly #directory: Directory;
+  readonly #text: string;
+  #requests = 0;
+
+  constructor(directory: Directory, messageId: string, text: string) {
+    this.#directory = directory;
+    this.messageId = messageId;
+    this.#text = text;
+  }
+
+  /** The task's id, as soon as a frame told it. */
+  get taskId(): string | undefined {
+    const event = this.frames[0]?.event;
+    return event?.kind === "task" ? (event as Task).id : undefined;
+  }
+
+  /** Sends the message and waits for the task to end or to ask. */
+  send(): Promise<Task> {
+    return this.#call<Task>("message/send", { message: this.#message() });
+  }
+
+  /** Sends the message, or comes back to its task; reads until the stream's last event, and resolves to its state. */
+  async follow(): Promise<TaskState> {
+    return this.#insist(async (url) => {
+      const response = await this.#post(url, ...this.#streamRequest());
+      for await (const event of this.#frames(response)) {
+        if (isLast(event)) return event.status.state;
+      }
+      throw new Error(`the stream of ${this.messageId} ended without a last event`);
+    });
+  }
+
+  /** Resolves when a frame fits. The frames come from a `follow` that is under way. */
+  async until(fits: (event: AgentEvent) => boolean): Promise<void> {
+    while (!this.frames.some(({ event }) => fits(event))) await sleep(5);
+  }
+
+  /** Answers the task's question, and waits for it to end or to ask again. */
+  answer(taskId: string, text: string): Promise<Task> {
+    const message = { ...userMessage(`${this.messageId}-answer`, text), taskId };
+    return this.#call<Task>("message/send", { message });
+  }
+
+  /** Cancels the task. That it was canceled already is what a client that asks twice is told. */
+  async cancel(taskId: string): Promise<void> {
+    await this.#call<Task>("tasks/cancel", { id: taskId }).catch((error: unknown) => {
+      if (error instanceof RefusedError && error.code === NOT_CANCELABLE) return;
+      throw error;
+    });
+  }
+
+  /** What an earlier stream has is not asked for again; by which method is all the same. */
+  #streamRequest(): readonly [method: string, params: object, lastEventId?: string] {
+    const last = this.frames.at(-1);
+    const send = ["message/stream", { message: this.#message() }] as const;
+    if (last === undefined || this.taskId === undefined) return send;
+    const lastEventId = String(last.id);
+    return this.#requests % 2 === 0
+      ? ["tasks/resubscribe", { id: this.taskId }, lastEventId]
+      : [...send, lastEventId];
+  }
+
+  #message(): Message {
+    return userMessage(this.messageId, this.#text);
+  }
+
+  #call<T>(method: string, params: object): Promise<T> {
+    return this.#insist(async (url) => {
+      const response = await this.#post(url, method, params);
+      return resultOf<T>(await response.text());
+    });
+  }
+
+  /** Tries until there was an answer, whatever happens to the server meanwhile. */
+  async #insist<T>(attempt: (url: string) => Promise<T>): Promise<T> {
+    for (;;) {
+      const url = await this.#directory.url();
+      try {
+        return await attempt(url);
+      } catch (error) {
+        if (!isConnectionLoss(error)) throw error;
+        this.losses++;
+        await sleep(RETRY_MS);
+      }
+    }
+  }
+
+  #post(url: string, method: string, params: object, lastEventId?: string): Promise<Response> {
+    const id = ++this.#requests;
+    return fetch(url, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        ...(lastEventId !== undefined && { "last-event-id": lastEventId }),
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", id, method, params }),
+    });
+  }
+
+  async *#frames(response: Response): AsyncGenerator<AgentEvent> {
+    if (response.headers.get("content-type") !== "text/event-stream" || response.body === null) {
+      resultOf(await response.text());
+      throw new Error("there is no stream");
+    }
+    const decoder = new SseDecoder();
+    for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
+      for (const { id, data } of decoder.push(piece)) {
+        const event = resultOf<AgentEvent>(data);
+        this.frames.push({ id: Number(id), event });
+        yield event;
+      }
+    }
+  }
+}
+
+function resultOf<T>(body: string): T {
+  const answer = JSON.parse(body) as {
+    readonly result?: T;
+    readonly error?: { readonly code: number; readonly message: string };
+  };
+  if (answer.error !== undefined) throw new RefusedError(answer.error);
+  return answer.result as T;
+}
+
+/** What `fetch` and its bodies throw when there is nobody, or nobody any more. */
+function isConnectionLoss(error: unknown): boolean {
+  return error instanceof TypeError && /^(fetch failed|terminated)$/.test(error.message);
+}
+
+function isLast(event: AgentEvent): event is StatusUpdateEvent {
+  return event.kind === "status-update" && (event as StatusUpdateEvent).final;
+}

@@ -1,0 +1,37 @@
+/** Where the server kills itself. */
+const CRASH_POINTS = [
+  /** A step is about to be handed to the storage. */
+  "before-commit",
+  /** A step is durable, and nobody has heard of it. */
+  "after-commit",
+  /** What was committed is about to be told to the caller. */
+  "before-ack",
+  /** The body of a step has just done its work. */
+  "after-effect",
+  /** The result of a step is about to be handed to the storage. */
+  "before-result",
+] as const;
+
+export type CrashPoint = (typeof CRASH_POINTS)[number];
+
+/** When a server of these tests kills itself. */
+export interface CrashPlan {
+  readonly at: CrashPoint;
+  /** What an event of the step, or the answer, must match to be the one; or the name of the effect. */
+  readonly on: string;
+}
+
+/** The plan as environment, and back. The product knows nothing of it. */
+export function crashEnvironment({ at, on }: CrashPlan): Readonly<Record<string, string>> {
+  return { CONVOKE_CRASH_AT: at, CONVOKE_CRASH_ON: on };
+}
+
+export function readCrashPlan(env: NodeJS.ProcessEnv): CrashPlan | undefined {
+  const at = CRASH_POINTS.find((point) => point === env["CONVOKE_CRASH_AT"]);
+  return at && { at, on: env["CONVOKE_CRASH_ON"] ?? "" };
+}
+
+/** Ends this process as `kill -9` does: nothing after the call runs. */
+export function crash(): void {
+  process.kill(process.pid, "SIGKILL");
+}

@@ -1,0 +1,33 @@
+import type { Effect } from "./effect.ts";
+import { ScriptProcess } from "./script-process.ts";
+
+/** The process that counts effects, as its test sees it. */
+export class Receiver {
+  readonly url: string;
+  readonly #process: ScriptProcess;
+
+  private constructor(receiver: ScriptProcess, url: string) {
+    this.#process = receiver;
+    this.url = url;
+  }
+
+  static async start(): Promise<Receiver> {
+    const receiver = new ScriptProcess(new URL("./receiver-process.ts", import.meta.url), {});
+    return new Receiver(receiver, await receiver.greeting);
+  }
+
+  /** Every effect that reached it so far, repetitions too. */
+  async effects(): Promise<readonly Effect[]> {
+    const response = await fetch(new URL("/effects", this.url));
+    return (await response.json()) as readonly Effect[];
+  }
+
+  /** From here on it answers with this phase. */
+  async enter(phase: number): Promise<void> {
+    await fetch(new URL("/phase", this.url), { method: "POST", body: String(phase) });
+  }
+
+  stop(): Promise<void> {
+    return this.#process.kill();
+  }
+}

@@ -1,0 +1,41 @@
+import { openSqliteBackend } from "@convoke/backends/sqlite";
+import type { AgentEvent } from "@convoke/protocol";
+import type { Seq, TaskRecord } from "@convoke/server/backend";
+
+/** One task as the store has it, with its whole log. */
+export interface StoredTask {
+  readonly record: TaskRecord;
+  readonly log: readonly LoggedEvent[];
+}
+
+export interface LoggedEvent {
+  readonly id: Seq;
+  readonly event: AgentEvent;
+}
+
+const PAGE = 1000;
+
+/** Everything in a data folder that no server holds. */
+export async function readStoredTasks(folder: string): Promise<readonly StoredTask[]> {
+  const backend = await openSqliteBackend({ folder });
+  try {
+    const query = { owner: "anonymous", limit: 1_000_000 };
+    const { records } = await backend.tasks.list(query);
+    const tasks: StoredTask[] = [];
+    for (const record of records) {
+      const log: LoggedEvent[] = [];
+      for (let after = 0; ;) {
+        const page = await backend.read(record.taskId, after, PAGE);
+        for (const { seq, json } of page) {
+          log.push({ id: seq, event: JSON.parse(json) as AgentEvent });
+        }
+        if (page.length < PAGE) break;
+        after = page.at(-1)?.seq ?? after;
+      }
+      tasks.push({ record, log });
+    }
+    return tasks;
+  } finally {
+    await backend.close();
+  }
+}

@@ -1,0 +1,99 @@
+import { createMemoryBackend } from "@convoke/backends/memory";
+import { type AgentEvent, type Task, isTerminal } from "@convoke/protocol";
+import { type AgentDefinition, defineAgent } from "convoke";
+import type { Backend } from "@convoke/server/backend";
+import { Engine, type Recovered, recover } from "@convoke/server/engine";
+import { expect } from "vitest";
+import { CALLER, memoryLogger } from "./an-engine.ts";
+
+export interface WorldOptions extends Partial<AgentDefinition> {
+  readonly maxParkedRuns?: number;
+  readonly now?: () => number;
+  /** By default one in memory. */
+  readonly backend?: Backend;
+}
+
+/** A world in which the process may die: the log stays, and the next engine is another. */
+export class World {
+  readonly backend: Backend;
+  engine: Engine;
+  readonly #options: WorldOptions;
+  #life: { isOver: boolean };
+
+  constructor(run: AgentDefinition["run"], options: WorldOptions = {}) {
+    this.backend = options.backend ?? createMemoryBackend();
+    this.#options = { ...options, run };
+    this.#life = { isOver: false };
+    this.engine = this.#start();
+  }
+
+  /** Drops the process without a word to anyone, and starts another, perhaps with another agent. */
+  async restart(changes: Partial<AgentDefinition> = {}): Promise<Recovered> {
+    this.#life.isOver = true;
+    this.#life = { isOver: false };
+    this.engine = this.#start(changes);
+    return recover(this.engine);
+  }
+
+  async task(taskId: string): Promise<Task> {
+    return (await this.engine.find(taskId, CALLER)).task;
+  }
+
+  async events(taskId: string): Promise<readonly AgentEvent[]> {
+    const stored = await this.backend.read(taskId, 0, 10_000);
+    return stored.map(({ json }) => JSON.parse(json) as AgentEvent);
+  }
+
+  /** Resolves when the log holds an event of the kind. */
+  async hasEvent(taskId: string, kind: string): Promise<void> {
+    await expect
+      .poll(async () => (await this.events(taskId)).map((event) => event.kind), { timeout: 5000 })
+      .toContain(kind);
+  }
+
+  /** Resolves to the task when it has ended or waits for its caller. */
+  async settled(taskId: string): Promise<Task> {
+    await expect
+      .poll(async () => isSettledState((await this.backend.tasks.get(taskId))?.state), {
+        timeout: 5000,
+      })
+      .toBe(true);
+    return this.task(taskId);
+  }
+
+  #start(changes: Partial<AgentDefinition> = {}): Engine {
+    const { maxParkedRuns, now, backend: _, ...definition } = this.#options;
+    const agent = defineAgent({
+      name: "Durable",
+      description: "Goes on where it was.",
+      run: () => undefined,
+      ...definition,
+      ...changes,
+    });
+    return new Engine({
+      agent,
+      backend: mortal(this.backend, this.#life),
+      logger: memoryLogger(),
+      ...(maxParkedRuns !== undefined && { maxParkedRuns }),
+      ...(now && { now }),
+    });
+  }
+}
+
+/** What a dead process still wants to write never happens. */
+function mortal(backend: Backend, life: { readonly isOver: boolean }): Backend {
+  return {
+    tasks: backend.tasks,
+    commit: (step) => (life.isOver ? new Promise(() => undefined) : backend.commit(step)),
+    read: (taskId, after, limit) => backend.read(taskId, after, limit),
+    watch: (taskId, wake) => backend.watch(taskId, wake),
+    close: () => backend.close(),
+  };
+}
+
+function isSettledState(state: Task["status"]["state"] | undefined): boolean {
+  return (
+    state !== undefined &&
+    (isTerminal(state) || state === "input-required" || state === "auth-required")
+  );
+}

@@ -1,0 +1,355 @@
+import {
+  type ArtifactUpdateEvent,
+  type StatusUpdateEvent,
+  textOf,
+  textOfParts,
+} from "@convoke/protocol";
+import { StepUnknownError } from "convoke";
+import { cancelTask, isSettled } from "@convoke/server/engine";
+import { describe, expect, test } from "vitest";
+import { verifies } from "../verifies.ts";
+import { World } from "./a-world.ts";
+import { CALLER, tell } from "./an-engine.ts";
+
+/** A promise that nobody keeps: the process dies while it waits. */
+const never = (): Promise<never> => new Promise(() => undefined);
+
+describe("a step", () => {
+  verifies("G3", "that has finished is not run again after a crash", async () => {
+    const effects: string[] = [];
+    const world = new World(async function* ({ step, attempt }) {
+      const first = await step("first", () => {
+        effects.push(`first in attempt ${attempt}`);
+        return { n: effects.length };
+      });
+      if (attempt === 1) await never();
+      yield `first was ${first.n}, `;
+      yield await step("second", () => {
+        effects.push(`second in attempt ${attempt}`);
+        return "second is done";
+      });
+    });
+    const { live } = await tell(world.engine, "go");
+    await world.hasEvent(live.task.id, "internal:step-end");
+
+    expect(await world.restart()).toEqual({ resumed: 1, ended: 0, waiting: 0 });
+
+    expect(textOf(await world.settled(live.task.id))).toBe("first was 1, second is done");
+    expect(effects).toEqual(["first in attempt 1", "second in attempt 2"]);
+  });
+
+  test("that a crash cut is unknown, and the function is told, once and for all", async () => {
+    const told: string[] = [];
+    const world = new World(async function* ({ step, attempt }) {
+      try {
+        await step("charge", () => (attempt === 1 ? never() : "charged twice"));
+      } catch (error) {
+        told.push(`${attempt}: ${(error as Error).name}`);
+        if (attempt === 2) await never();
+        yield error instanceof StepUnknownError ? "unknown" : "known";
+      }
+    });
+    const { live } = await tell(world.engine, "go");
+    await world.hasEvent(live.task.id, "internal:step-start");
+
+    await world.restart();
+    await world.hasEvent(live.task.id, "internal:step-end");
+    await world.restart();
+
+    expect(textOf(await world.settled(live.task.id))).toBe("unknown");
+    expect(told).toEqual(["2: StepUnknownError", "3: StepUnknownError"]);
+  });
+
+  test("that takes a key runs again with the same key", async () => {
+    const keys: string[] = [];
+    const world = new World(async function* ({ step, attempt }) {
+      yield await step("charge", ({ key }) => {
+        keys.push(key);
+        return attempt === 1 ? never() : "charged";
+      });
+    });
+    const { live } = await tell(world.engine, "go");
+    await world.hasEvent(live.task.id, "internal:step-start");
+
+    await world.restart();
+
+    expect(textOf(await world.settled(live.task.id))).toBe("charged");
+    expect(keys).toHaveLength(2);
+    expect(new Set(keys).size).toBe(1);
+  });
+
+  test("that failed and was caught fails in the same words again", async () => {
+    let runs = 0;
+    const world = new World(
+      async function* ({ step, ask }) {
+        const outcome = await step("try", () => {
+          runs++;
+          throw new RangeError("too much");
+        }).catch((error: Error) => `${error.name}: ${error.message}`);
+        yield `${outcome}, ${await ask("and now?")}`;
+      },
+      { maxParkedRuns: 0 },
+    );
+    const { live } = await tell(world.engine, "go");
+    await world.settled(live.task.id);
+    await world.restart();
+
+    await tell(world.engine, "go on", { taskId: live.task.id });
+
+    await world.hasEvent(live.task.id, "artifact-update");
+    expect(textOf(await world.settled(live.task.id))).toBe("RangeError: too much, go on");
+    expect(runs).toBe(1);
+  });
+
+  test("may run beside others, and they may end in any order", async () => {
+    const runs: string[] = [];
+    const gates = new Map<string, PromiseWithResolvers<void>>(
+      ["a", "b", "c"].map((name) => [name, Promise.withResolvers()]),
+    );
+    const world = new World(
+      async function* ({ step, ask }) {
+        const results = await Promise.all(
+          ["a", "b", "c", "a"].map((name) =>
+            step(name, async () => {
+              runs.push(name);
+              await gates.get(name)!.promise;
+              return name.toUpperCase();
+            }),
+          ),
+        );
+        yield results.join("") + (await ask("go on?"));
+      },
+      { maxParkedRuns: 0 },
+    );
+    const { live } = await tell(world.engine, "go");
+
+    for (const name of ["c", "b", "a"]) {
+      gates.get(name)!.resolve();
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await world.settled(live.task.id);
+    await world.restart();
+    await tell(world.engine, "!", { taskId: live.task.id });
+    await world.hasEvent(live.task.id, "artifact-update");
+
+    expect(textOf(await world.settled(live.task.id))).toBe("ABCA!");
+    expect(runs.toSorted()).toEqual(["a", "a", "b", "c"]);
+  });
+
+  test("whose result cannot be stored says so", async () => {
+    const world = new World(async ({ step }) => step("odd", () => 10n as unknown as string));
+    const { live } = await tell(world.engine, "go");
+
+    await live.until(isSettled);
+
+    const [end] = (await world.events(live.task.id)).filter(
+      ({ kind }) => kind === "internal:step-end",
+    );
+    expect(JSON.stringify(end)).toContain('the result of step \\"odd\\" cannot be stored as JSON');
+  });
+});
+
+describe("a question", () => {
+  verifies(
+    ["G3", "R111"],
+    "survives the process, and its answer goes on where it was asked",
+    async () => {
+      const effects: string[] = [];
+      const world = new World(async function* ({ step, ask }) {
+        yield "before ";
+        await step("once", () => effects.push("once"));
+        const name = await ask("Who?");
+        yield `hello ${name}`;
+      });
+      const { live } = await tell(world.engine, "go");
+      await world.settled(live.task.id);
+
+      expect(await world.restart()).toEqual({ resumed: 0, ended: 0, waiting: 1 });
+      expect((await world.task(live.task.id)).status.state).toBe("input-required");
+      await tell(world.engine, "Ann", { taskId: live.task.id });
+      await expect
+        .poll(async () => textOf(await world.task(live.task.id)))
+        .toBe("before hello Ann");
+
+      const questions = (await world.events(live.task.id)).filter(
+        ({ kind }) => kind === "internal:ask",
+      );
+      expect(questions).toHaveLength(1);
+      expect(effects).toEqual(["once"]);
+      const { history = [] } = await world.task(live.task.id);
+      expect(history.map(({ parts }) => textOfParts(parts))).toEqual(["go", "Who?", "Ann"]);
+    },
+  );
+
+  test("that makes its run leave memory runs no code of the function, not even `finally`", async () => {
+    const ran: string[] = [];
+    const world = new World(
+      async function* ({ ask, attempt }) {
+        try {
+          yield `hello ${await ask("Who?")}`;
+        } finally {
+          ran.push(`finally in attempt ${attempt}`);
+        }
+      },
+      { maxParkedRuns: 0 },
+    );
+    const { live } = await tell(world.engine, "go");
+    await world.settled(live.task.id);
+    await expect.poll(() => world.engine.live(live.task.id)).toBe(undefined);
+
+    expect(ran).toEqual([]);
+    await tell(world.engine, "Ann", { taskId: live.task.id });
+    await expect.poll(async () => textOf(await world.task(live.task.id))).toBe("hello Ann");
+
+    expect(ran).toEqual(["finally in attempt 2"]);
+  });
+});
+
+describe("what is said again", () => {
+  test("is not written twice where it is the same", async () => {
+    const world = new World(async function* ({ step, status, artifact, attempt }) {
+      yield status("looking");
+      yield "one ";
+      yield artifact("a.json", { a: 1 });
+      await step("s", () => "s");
+      yield "two ";
+      if (attempt === 1) await never();
+      yield "three";
+    });
+    const { live } = await tell(world.engine, "go");
+    await expect
+      .poll(async () => JSON.stringify(await world.events(live.task.id)))
+      .toContain("two ");
+
+    await world.restart();
+
+    expect(textOf(await world.settled(live.task.id))).toBe("one two three");
+    const events = await world.events(live.task.id);
+    expect(events.filter((event) => JSON.stringify(event).includes("looking"))).toHaveLength(1);
+    expect(events.filter((event) => JSON.stringify(event).includes("a.json"))).toHaveLength(1);
+    const updates = events.filter(
+      ({ kind }) => kind === "artifact-update",
+    ) as ArtifactUpdateEvent[];
+    expect(updates.filter(({ append }) => append === false)).toHaveLength(2);
+  });
+
+  test.each([
+    ["differs", ["red ", "green ", "blue"]],
+    ["is shorter", ["one "]],
+    ["is longer", ["one ", "two ", "three ", "four"]],
+    ["comes in other pieces", ["on", "e two thr", "ee!"]],
+  ])("replaces what was said where it %s", async (_, second) => {
+    const world = new World(async function* ({ step, attempt }) {
+      await step("s", () => "s");
+      for (const chunk of attempt === 1 ? ["one ", "two ", "three "] : second) yield chunk;
+      if (attempt === 1) await never();
+    });
+    const { live } = await tell(world.engine, "go");
+    await expect
+      .poll(async () => JSON.stringify(await world.events(live.task.id)))
+      .toContain("three");
+
+    await world.restart();
+
+    expect(textOf(await world.settled(live.task.id))).toBe(second.join(""));
+  });
+});
+
+describe("a crash", () => {
+  verifies("G3", "ends a task without a journal as interrupted", async () => {
+    const world = new World(async function* () {
+      yield "half";
+      await never();
+    });
+    const { live } = await tell(world.engine, "go");
+    await world.hasEvent(live.task.id, "artifact-update");
+
+    expect(await world.restart()).toEqual({ resumed: 0, ended: 1, waiting: 0 });
+
+    const events = await world.events(live.task.id);
+    expect(events.at(-1)).toMatchObject({
+      status: { state: "failed" },
+      final: true,
+      metadata: { reason: "interrupted" },
+    });
+  });
+
+  verifies(
+    "G3",
+    "restarts an agent that may be restarted, and what it says again replaces the first",
+    async () => {
+      const world = new World(
+        async function* ({ attempt }) {
+          yield attempt === 1 ? "half" : "whole";
+          if (attempt === 1) await never();
+        },
+        { restart: true },
+      );
+      const { live } = await tell(world.engine, "go");
+      await world.hasEvent(live.task.id, "artifact-update");
+
+      expect(await world.restart()).toEqual({ resumed: 1, ended: 0, waiting: 0 });
+
+      expect(textOf(await world.settled(live.task.id))).toBe("whole");
+      const working = (await world.events(live.task.id)).filter(
+        ({ kind }) => kind === "status-update",
+      ) as StatusUpdateEvent[];
+      expect(working.map(({ metadata }) => metadata?.["attempt"])).toEqual([
+        undefined,
+        2,
+        undefined,
+      ]);
+    },
+  );
+
+  verifies("G3", "ends the task of an agent that is gone as agent-missing", async () => {
+    const world = new World(async ({ ask }) => ask("Who?"));
+    const { live } = await tell(world.engine, "go");
+    await world.settled(live.task.id);
+
+    await world.restart({ name: "Another" });
+
+    expect((await world.events(live.task.id)).at(-1)).toMatchObject({
+      status: { state: "failed" },
+      metadata: { reason: "agent-missing" },
+    });
+  });
+
+  verifies("G10", "does not bring back a task whose cancel was recorded", async () => {
+    let attempts = 0;
+    const world = new World(async ({ step }) => {
+      attempts++;
+      await step("s", () => "s");
+      await never();
+    });
+    const { live } = await tell(world.engine, "go");
+    await world.hasEvent(live.task.id, "internal:step-end");
+    void cancelTask(world.engine, live.task.id, CALLER);
+    await world.hasEvent(live.task.id, "internal:cancel");
+
+    await world.restart();
+
+    expect((await world.task(live.task.id)).status.state).toBe("canceled");
+    expect(attempts).toBe(1);
+  });
+
+  test("with a hundred cut runs begins at most 64 of them anew at a time", async () => {
+    let running = 0;
+    let most = 0;
+    const world = new World(async ({ step, attempt }) => {
+      await step("s", () => "s");
+      if (attempt === 1) await never();
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      running--;
+    });
+    const tasks = await Promise.all(Array.from({ length: 100 }, () => tell(world.engine, "go")));
+    await Promise.all(tasks.map(({ live }) => world.hasEvent(live.task.id, "internal:step-end")));
+
+    expect(await world.restart()).toEqual({ resumed: 100, ended: 0, waiting: 0 });
+
+    await Promise.all(tasks.map(({ live }) => world.settled(live.task.id)));
+    expect(most).toBeGreaterThan(1);
+    expect(most).toBeLessThanOrEqual(64);
+  });
+});

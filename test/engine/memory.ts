@@ -1,0 +1,17 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+/** What this process holds on to, in bytes: its objects and its buffers, without what is garbage. */
+export async function bytesHeld(): Promise<number> {
+  // Twice, with a turn in between: what is finalised late is gone by then.
+  collectGarbage();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  collectGarbage();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+export const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;

@@ -1,0 +1,21 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Backend } from "@convoke/server/backend";
+
+/** A backend that takes its time for every commit and every read. */
+export function slowBackend(backend: Backend, ms: number): Backend {
+  return {
+    tasks: backend.tasks,
+    commit: async (step) => {
+      await sleep(ms);
+      return backend.commit(step);
+    },
+    // What is read is as old as the moment it was asked for.
+    read: async (taskId, after, limit) => {
+      const page = await backend.read(taskId, after, limit);
+      await sleep(ms);
+      return page;
+    },
+    watch: (taskId, wake) => backend.watch(taskId, wake),
+    close: () => backend.close(),
+  };
+}

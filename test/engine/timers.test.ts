@@ -1,0 +1,175 @@
+import { textOf, textOfParts } from "@convoke/protocol";
+import { isSettled } from "@convoke/server/engine";
+import { describe, expect, test } from "vitest";
+import { verifies } from "../verifies.ts";
+import { World } from "./a-world.ts";
+import { tell } from "./an-engine.ts";
+
+const never = (): Promise<never> => new Promise(() => undefined);
+
+describe("a sleep", () => {
+  test("ends, and the function goes on", async () => {
+    const world = new World(async ({ sleep }) => {
+      await sleep(20);
+      return "awake";
+    });
+    const { live } = await tell(world.engine, "go");
+
+    expect(textOf(await world.settled(live.task.id))).toBe("awake");
+  });
+
+  verifies("G3", "ends once, also when the process died meanwhile", async () => {
+    const world = new World(async ({ sleep, attempt }) => {
+      await sleep(30);
+      await sleep(30);
+      return `awake in attempt ${attempt}`;
+    });
+    const { live } = await tell(world.engine, "go");
+    await world.hasEvent(live.task.id, "internal:sleep");
+
+    expect(await world.restart()).toEqual({ resumed: 0, ended: 0, waiting: 1 });
+
+    expect(textOf(await world.settled(live.task.id))).toBe("awake in attempt 2");
+    const woken = (await world.events(live.task.id)).filter(
+      ({ kind }) => kind === "internal:woken",
+    );
+    expect(woken).toHaveLength(2);
+  });
+
+  test("ends although the clock was set back", async () => {
+    let offset = 0;
+    const world = new World(
+      async ({ sleep }) => {
+        await sleep(50);
+        return "awake";
+      },
+      { now: () => Date.now() + offset },
+    );
+    const { live } = await tell(world.engine, "go");
+    await world.hasEvent(live.task.id, "internal:sleep");
+
+    offset = -3_600_000;
+
+    expect(textOf(await world.settled(live.task.id))).toBe("awake");
+  });
+});
+
+describe("a task timeout", () => {
+  verifies("R107", "fails the task, tells the agent, and nothing is appended after", async () => {
+    let wasTold = false;
+    const world = new World(
+      async function* ({ signal }) {
+        signal.addEventListener("abort", () => {
+          wasTold = true;
+        });
+        yield "half";
+        await never();
+      },
+      { timeoutMs: 30 },
+    );
+    const { live } = await tell(world.engine, "go");
+
+    const task = await world.settled(live.task.id);
+
+    expect(task.status.state).toBe("failed");
+    expect(textOfParts(task.status.message!.parts)).toBe("Task timed out");
+    expect(wasTold).toBe(true);
+  });
+
+  verifies("R108", "that comes after the end changes nothing", async () => {
+    const world = new World(async () => "done", { timeoutMs: 30 });
+    const { live } = await tell(world.engine, "go");
+    await live.until(isSettled);
+    const { head } = live.writer;
+
+    await new Promise((resolve) => setTimeout(resolve, 60));
+
+    expect(await world.events(live.task.id)).toHaveLength(head);
+    expect((await world.task(live.task.id)).status.state).toBe("completed");
+  });
+
+  test("holds across restarts", async () => {
+    const world = new World(
+      async ({ step, sleep }) => {
+        await step("s", () => "s");
+        await sleep(3_600_000);
+      },
+      { timeoutMs: 80 },
+    );
+    const { live } = await tell(world.engine, "go");
+    await world.hasEvent(live.task.id, "internal:sleep");
+
+    await world.restart();
+
+    expect((await world.settled(live.task.id)).status.state).toBe("failed");
+  });
+});
+
+describe("an unanswered question", () => {
+  verifies(
+    ["R61", "R109"],
+    "fails the task with the facts, where the agent wants that",
+    async () => {
+      const world = new World(async ({ ask }) => ask("Who?"), {
+        inputTimeout: { ms: 30, afterwards: "fail" },
+      });
+      const { live } = await tell(world.engine, "go");
+      await world.hasEvent(live.task.id, "internal:ask");
+
+      await expect.poll(async () => (await world.task(live.task.id)).status.state).toBe("failed");
+
+      expect((await world.events(live.task.id)).at(-1)).toMatchObject({
+        status: { message: { parts: [{ text: "Input timeout" }] } },
+        metadata: { reason: "input-timeout", taskId: live.task.id, timeoutSeconds: 0.03 },
+      });
+    },
+  );
+
+  verifies(
+    "R61",
+    "lets the agent go on without, where it wants that, also after a restart",
+    async () => {
+      const world = new World(async ({ ask }) => `name: "${await ask("Who?")}"`, {
+        inputTimeout: { ms: 50, afterwards: "continue" },
+      });
+      const { live } = await tell(world.engine, "go");
+      await world.hasEvent(live.task.id, "internal:ask");
+
+      await world.restart();
+
+      await expect.poll(async () => textOf(await world.task(live.task.id))).toBe('name: ""');
+      expect(JSON.stringify(await world.events(live.task.id))).toContain(
+        "Continuing without client input...",
+      );
+    },
+  );
+
+  test("that is answered in the same millisecond has one outcome, a thousand times", async () => {
+    const outcomes = { answered: 0, expired: 0 };
+    const world = new World(async ({ ask }) => ask("Who?"), {
+      inputTimeout: { ms: 5, afterwards: "fail" },
+    });
+    for (let round = 0; round < 100; round++) {
+      const tasks = await Promise.all(Array.from({ length: 10 }, () => tell(world.engine, "go")));
+      await Promise.all(
+        tasks.map(async ({ live }) => {
+          await live.until(isSettled);
+          await new Promise((resolve) => setTimeout(resolve, 3 + Math.random() * 4));
+          const answered = await tell(world.engine, "Ann", { taskId: live.task.id }).catch(
+            () => undefined,
+          );
+          const task = await world.settled(live.task.id);
+          const isAnswered = task.status.state === "completed";
+
+          expect(isAnswered).toBe(answered !== undefined);
+          const terminal = (await world.events(live.task.id)).filter(
+            (event) => (event as { final?: boolean }).final === true,
+          );
+          expect(terminal).toHaveLength(2);
+          outcomes[isAnswered ? "answered" : "expired"]++;
+        }),
+      );
+    }
+    expect(outcomes.answered + outcomes.expired).toBe(1000);
+  }, 60_000);
+});

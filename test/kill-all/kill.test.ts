@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "vitest";
+import { Receiver } from "../crash/receiver.ts";
+import { verifies } from "../verifies.ts";
+import { Client } from "./client.ts";
+import { type Job, KINDS } from "./jobs.ts";
+import { NineLives } from "./nine-lives.ts";
+import { Phases } from "./phases.ts";
+import { randomFrom } from "./random.ts";
+import { summaryOf } from "./summary.ts";
+import { problemsOf } from "./verdict.ts";
+
+// The short form; `npm run test:kill` has the full size.
+const TASKS = Number(process.env["CONVOKE_KILL_TASKS"] ?? 60);
+const KILLS = Number(process.env["CONVOKE_KILL_COUNT"] ?? 8);
+const SEED = Number(process.env["CONVOKE_KILL_SEED"] ?? Date.now() % 1_000_000);
+
+/** About twenty rounds for a task that lasts to the end. */
+const REST_MS = 50 * KILLS;
+
+/** One task in so many is there until the last kill, so that every kill hits someone. */
+const LASTING = 8;
+
+/** One kill in so many does not wait for a commit: it hits whatever there is, also a start. */
+const BLIND = 10;
+
+/** How long the last tasks may take when nobody disturbs them any more. */
+const MOST_PATIENCE_MS = 30_000 + 20 * TASKS;
+
+verifies(
+  ["G1", "G2", "G3", "G4", "G5", "G6", "G10"],
+  `${TASKS} tasks survive ${KILLS} kills`,
+  async () => {
+    const random = randomFrom(SEED);
+    const receiver = await Receiver.start();
+    const server = new NineLives(receiver.url);
+    const phases = new Phases(receiver);
+    try {
+      const clients = Array.from(
+        { length: TASKS },
+        (_, n) => new Client(server, `job-${n}`, aJob(n, random)),
+      );
+      const began = performance.now();
+      const ran = Promise.all(
+        clients.map((client) => client.run((wanted) => phases.reach(wanted))),
+      );
+      ran.catch(() => undefined);
+      for (let kill = 1; kill <= KILLS; kill++) {
+        await server.kill(aMoment(kill, random));
+        await phases.enter(kill);
+      }
+      // Whoever is not through by then is told by name.
+      await Promise.race([ran, sleep(MOST_PATIENCE_MS)]);
+      const seconds = (performance.now() - began) / 1000;
+
+      const stored = new Map((await server.stored()).map((task) => [task.record.taskId, task]));
+      const effects = Map.groupBy(await receiver.effects(), ({ by }) => by);
+      const problems = clients.flatMap((client) => {
+        const { taskId = "", messageId } = client.caller;
+        const found = problemsOf(client, stored.get(taskId), effects.get(messageId) ?? []);
+        return found.map((problem) => `${messageId} (${client.job.kind}): ${problem}`);
+      });
+
+      process.stdout.write(
+        summaryOf({ seed: SEED, clients, server, stored: [...stored.values()], effects, seconds }),
+      );
+      expect(problems).toEqual([]);
+      expect(stored.size).toBe(TASKS);
+      expect(server.kills).toBe(KILLS);
+      expect(server.hits / server.kills).toBeGreaterThanOrEqual(0.8);
+      expect(server.complaints).toBe("");
+    } finally {
+      await server.close();
+      await receiver.stop();
+    }
+  },
+  2 * MOST_PATIENCE_MS + 10_000 * KILLS,
+);
+
+function aJob(n: number, random: () => number): Job {
+  const kind = KINDS[n % KINDS.length]!;
+  const until = n % LASTING === 0 ? KILLS : Math.floor(random() * (KILLS + 1));
+  return { kind, until, restMs: Math.round(REST_MS * (0.5 + random())) };
+}
+
+function aMoment(kill: number, random: () => number): Parameters<NineLives["kill"]>[0] {
+  const isBlind = kill % BLIND === 0;
+  return isBlind
+    ? { since: "start", afterMs: 1000 * random(), atCommit: false }
+    : { since: "ready", afterMs: 300 * random(), atCommit: true };
+}

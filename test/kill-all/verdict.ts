@@ -1,0 +1,137 @@
+import { isDeepStrictEqual } from "node:util";
+import {
+  type AgentEvent,
+  type StatusUpdateEvent,
+  type Task,
+  applyEvent,
+  isPublic,
+  isTerminal,
+  textOf,
+} from "@convoke/protocol";
+import { chunksOf } from "../crash/chunks.ts";
+import type { Effect } from "../crash/effect.ts";
+import type { StoredTask } from "../crash/stored-logs.ts";
+import type { Client } from "./client.ts";
+import { CHUNKS, chunkOf } from "./jobs.ts";
+
+/** The notes by which a function goes on after a crash. */
+const JOURNAL: ReadonlySet<string> = new Set([
+  "internal:step-start",
+  "internal:ask",
+  "internal:sleep",
+]);
+
+/** What is wrong with a task in the end, in words; nothing when it kept every promise. */
+export function problemsOf(
+  client: Client,
+  stored: StoredTask | undefined,
+  effects: readonly Effect[],
+): readonly string[] {
+  if (stored === undefined) return ["the task is lost"];
+  return [
+    ...problemsOfLog(stored),
+    ...problemsOfEnd(client, stored),
+    ...problemsOfChunks(client, stored),
+    ...problemsOfFrames(client, stored),
+    ...problemsOfEffects(effects),
+    ...problemsOfWords(client, stored, effects),
+  ];
+}
+
+function problemsOfLog({ record, log }: StoredTask): readonly string[] {
+  const problems: string[] = [];
+  if (!log.every(({ id }, index) => id === index + 1)) problems.push("the log has a gap");
+  if (record.head !== log.length) problems.push("the index has another head than the log");
+  if (!isTerminal(record.state)) problems.push(`the task is still ${record.state}`);
+  const ends = log.filter(({ event }) => isTerminal(stateOf(event) ?? "working"));
+  if (ends.length !== 1) problems.push(`the log has ${ends.length} ends`);
+  if (ends[0] !== log.at(-1)) problems.push("something follows the end");
+  return problems;
+}
+
+/** Every job ends in its own way, unless a crash came before it had a journal. */
+function problemsOfEnd({ job, answers }: Client, { record, log }: StoredTask): readonly string[] {
+  const kinds = log.map(({ event }) => event.kind);
+  if (isInterrupted(log.at(-1)?.event)) {
+    return kinds.some((kind) => JOURNAL.has(kind)) ? ["it had a journal, and was given up"] : [];
+  }
+  const problems: string[] = [];
+  const wanted = job.kind === "cancel" ? "canceled" : "completed";
+  if (record.state !== wanted) problems.push(`it is ${record.state} instead of ${wanted}`);
+  const asked = kinds.filter((kind) => kind === "internal:ask").length;
+  const answered = kinds.filter((kind) => kind === "internal:message").length;
+  if (asked !== answers || answered !== answers) {
+    problems.push(`${asked} questions in the log, and ${answered} of ${answers} answers`);
+  }
+  return problems;
+}
+
+/** What is said again after a crash is not written again, unless the task was begun from the top. */
+function problemsOfChunks({ job }: Client, { log }: StoredTask): readonly string[] {
+  const chunks = chunksOf(log.map(({ event }) => event));
+  const repeated = chunks.length - new Set(chunks).size;
+  return job.kind === "plain" || repeated === 0 ? [] : [`${repeated} chunks were written twice`];
+}
+
+/** What all connections brought, one after the other, is what the log shows. */
+function problemsOfFrames({ caller }: Client, { log }: StoredTask): readonly string[] {
+  const shown = log.filter(({ event }) => isPublic(event));
+  if (isDeepStrictEqual(caller.frames, shown)) return [];
+  return [`the client has ${caller.frames.length} frames and the log ${shown.length}`];
+}
+
+/** What can be told from its repetition has one key, however often it was tried; the rest happened once. */
+function problemsOfEffects(effects: readonly Effect[]): readonly string[] {
+  return [...Map.groupBy(effects, ({ name }) => name)].flatMap(([name, same]) => {
+    const keys = new Set(same.map(({ key }) => key));
+    if (keys.size > 1) return [`${name} has ${keys.size} keys`];
+    const isKeyed = !keys.has(undefined);
+    return isKeyed || same.length === 1 ? [] : [`${name} was done ${same.length} times`];
+  });
+}
+
+/** The agent's words are those of one run without a crash, and say what was done. */
+function problemsOfWords(
+  { job }: Client,
+  { record, log }: StoredTask,
+  effects: readonly Effect[],
+): readonly string[] {
+  const task = log.reduce<Task | undefined>(
+    (folded, { event }) => applyEvent(folded, event),
+    undefined,
+  );
+  const text = task?.artifacts === undefined ? "" : textOf(task);
+  const done = new Set(effects.map(({ name }) => name));
+  const isWhole = record.state === "completed";
+  const rounds = job.kind === "plain" ? 1 : [...done].filter((name) => PAY.test(name)).length;
+  if (job.kind === "plain" || job.kind === "stream") {
+    const whole = Array.from({ length: rounds }, (_, index) => roundOf(index + 1)).join("");
+    const isRight = isWhole ? text === whole : whole.startsWith(text);
+    return isRight ? [] : [`after ${rounds} rounds it has said ${text}`];
+  }
+  const told = [...text.matchAll(/(\d+) (\w+); /g)];
+  const lies = told.filter(
+    ([, round, became]) => became === "shipped" && !done.has(`ship ${round}`),
+  );
+  const isInOrder = told.every(([, round], index) => Number(round) === index + 1);
+  const isRight = isInOrder && (isWhole ? told.length === rounds : told.length <= rounds);
+  return [
+    ...lies.map(([, round]) => `ship ${round} was told and not done`),
+    ...(isRight ? [] : [`after ${rounds} rounds it has said ${text}`]),
+    ...(isWhole && text.endsWith("yes!") !== (job.kind === "ask") ? ["the answer is missing"] : []),
+  ];
+}
+
+const PAY = /^pay /;
+
+function roundOf(round: number): string {
+  return Array.from({ length: CHUNKS }, (_, place) => chunkOf(round, place)).join("");
+}
+
+function stateOf(event: AgentEvent): StatusUpdateEvent["status"]["state"] | undefined {
+  return event.kind === "status-update" ? (event as StatusUpdateEvent).status.state : undefined;
+}
+
+function isInterrupted(event: AgentEvent | undefined): boolean {
+  return (event as StatusUpdateEvent | undefined)?.metadata?.["reason"] === "interrupted";
+}

@@ -1,0 +1,114 @@
+import type { TaskState } from "@convoke/protocol";
+import type { Committed, Seq, Snapshot, Step, Stored, TaskRecord } from "@convoke/server/backend";
+
+interface ModelTask {
+  readonly owner: string;
+  readonly contextId: string;
+  readonly createdAt: number;
+  readonly log: string[];
+  epoch: number;
+  state: TaskState;
+  statusAt: number;
+  listed: boolean;
+  snapshot: Snapshot | undefined;
+  wakeAt: number | undefined;
+}
+
+const ENDS: readonly TaskState[] = ["completed", "canceled", "failed", "rejected"];
+const BEGINNINGS: readonly TaskState[] = ["submitted", "unknown"];
+
+/** What a backend must do, as plainly as it can be said: a list of events for each task. */
+export class BackendModel {
+  readonly tasks = new Map<string, ModelTask>();
+  readonly #messages = new Map<string, { readonly taskId: string; readonly digest: string }>();
+  readonly #followers: { readonly taskId: string; readonly heads: Seq[] }[] = [];
+
+  /** "misuse" where the backend rejects. */
+  commit(step: Step): Committed | "misuse" {
+    const task = this.tasks.get(step.taskId);
+    const owner = step.create?.owner ?? task?.owner;
+    const taken = step.message && this.#messages.get(`${owner} ${step.message.messageId}`);
+    if (owner !== undefined && taken !== undefined) return { kind: "duplicate", ...taken };
+    if (step.create !== undefined && task !== undefined) return "misuse";
+    if (step.create === undefined) {
+      if (task === undefined) return { kind: "unknown" };
+      if (ENDS.includes(task.state)) return { kind: "terminal", state: task.state };
+      if (step.epoch < task.epoch) return { kind: "stale", epoch: task.epoch };
+      if (BEGINNINGS.includes(step.state) && !BEGINNINGS.includes(task.state)) return "misuse";
+    }
+    const head = (task?.log.length ?? 0) + step.events.length;
+    if (step.snapshot !== undefined && step.snapshot.seq > head) return "misuse";
+    this.#apply(step, owner!);
+    return { kind: "committed", head };
+  }
+
+  read(taskId: string, after: Seq, limit: number): readonly Stored[] {
+    const log = this.tasks.get(taskId)?.log ?? [];
+    return log.map((json, place) => ({ seq: place + 1, json })).slice(after, after + limit);
+  }
+
+  /** The heads a follower from now on must hear of. */
+  follow(taskId: string): readonly Seq[] {
+    const heads: Seq[] = [];
+    this.#followers.push({ taskId, heads });
+    return heads;
+  }
+
+  reopen(): void {
+    this.#followers.length = 0;
+  }
+
+  record(taskId: string): TaskRecord | undefined {
+    const task = this.tasks.get(taskId);
+    if (task === undefined) return undefined;
+    const { log, snapshot, wakeAt, ...facts } = task;
+    return {
+      taskId,
+      agent: "model",
+      head: log.length,
+      ...facts,
+      ...(snapshot && { snapshot }),
+      ...(wakeAt !== undefined && { wakeAt }),
+    };
+  }
+
+  records(matches: (record: TaskRecord) => boolean): readonly TaskRecord[] {
+    return [...this.tasks.keys()].map((taskId) => this.record(taskId)!).filter(matches);
+  }
+
+  #apply(step: Step, owner: string): void {
+    const { taskId, create, epoch, state, statusAt, listed, message, snapshot, wakeAt } = step;
+    const log: string[] = [];
+    const task = this.tasks.get(taskId) ?? {
+      owner,
+      contextId: create!.contextId,
+      createdAt: create!.createdAt,
+      log,
+      snapshot: undefined,
+      wakeAt: undefined,
+    };
+    task.log.push(...step.events);
+    const isNewer = snapshot !== undefined && snapshot.seq > (task.snapshot?.seq ?? 0);
+    const wish = wakeAt === undefined ? task.wakeAt : (wakeAt ?? undefined);
+    this.tasks.set(taskId, {
+      ...task,
+      epoch,
+      state,
+      statusAt,
+      listed,
+      snapshot: isNewer ? snapshot : task.snapshot,
+      wakeAt: ENDS.includes(state) ? undefined : wish,
+    });
+    if (message) {
+      const { messageId, digest } = message;
+      this.#messages.set(`${owner} ${messageId}`, { taskId, digest });
+    }
+    for (const follower of this.#followers) {
+      if (follower.taskId === taskId) follower.heads.push(task.log.length);
+    }
+  }
+}
+
+export function isEnded({ state }: TaskRecord): boolean {
+  return ENDS.includes(state);
+}
