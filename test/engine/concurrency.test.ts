@@ -614,7 +614,6 @@ describe("a time that has come", () => {
   verifies("R61", "after its question was answered changes nothing", async () => {
     const backend = wrapBackend(createMemoryBackend());
     const world = new World(async ({ ask }) => `${await ask("Who?")}, ${await ask("Where?")}`, {
-      // oxlint-disable-next-line unicorn/no-thenable -- what happens then is not a promise
       inputTimeout: { ms: 300, afterwards: "continue" },
       backend,
     });

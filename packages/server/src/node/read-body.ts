@@ -17,11 +17,15 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Ui
         reject(tooLarge(maxBytes));
       }
     });
-    request.on("end", () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
     // The caller has left: nothing of ours is wrong, and nobody reads the answer.
     const cutOff = (): void => reject(new A2AError("InvalidRequest", "the body was cut off"));
     request.on("error", cutOff);
     request.on("close", cutOff);
+    request.on("end", () => {
+      // Every request closes; an error that nobody needs would cost more than reading the body.
+      request.off("close", cutOff);
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+    });
   });
 }
 

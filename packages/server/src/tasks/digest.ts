@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Message } from "@convoke/protocol";
 
 /**
@@ -7,9 +7,7 @@ import type { Message } from "@convoke/protocol";
  */
 export function digestOf(message: Message): string {
   const said = Object.entries(message).filter(([, value]) => !isEmpty(value));
-  return createHash("sha256")
-    .update(canonical(Object.fromEntries(said)))
-    .digest("base64url");
+  return hash("sha256", canonical(Object.fromEntries(said)), "base64url");
 }
 
 /** In 1.0 an empty field and an absent one are the same, and clients write either. */

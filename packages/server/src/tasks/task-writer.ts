@@ -5,6 +5,7 @@ import { type Folded, foldMore } from "./load-task.ts";
 import { EventWriter } from "./event-writer.ts";
 import { type LogEntry, placed } from "./log-entry.ts";
 import { LogTail } from "./log-tail.ts";
+import { isoTime } from "./iso-time.ts";
 import { SnapshotPolicy } from "./snapshot-policy.ts";
 import { type Standing, standingAfter } from "./speculative-state.ts";
 
@@ -129,7 +130,7 @@ export class TaskWriter {
 
   /** The time for a status written now. Status times never go back, whatever the clock does. */
   statusTime(now: number): string {
-    return new Date(Math.max(now, this.#standing.statusAt)).toISOString();
+    return isoTime(Math.max(now, this.#standing.statusAt));
   }
 
   /** Ends the right of every earlier run to write, and gives the next one its epoch. */
