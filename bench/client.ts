@@ -1,73 +1,125 @@
-import { Agent, request } from "node:http";
-import { SseDecoder } from "@convoke/protocol";
-import { chunkText } from "./targets/chunk.ts";
+import { Agent, type IncomingMessage, request } from "node:http";
+import type { Contender } from "./contenders.ts";
+import { type Order, orderText } from "./targets/order.ts";
+
+export type WireVersion = "0.3" | "1.0";
 
 const agent = new Agent({ keepAlive: true });
 let messages = 0;
 
-/** How each wire version asks for a stream. */
-const BODIES = {
-  "0.3": (text: string) => ({
-    method: "message/stream",
-    params: {
-      message: {
-        kind: "message",
-        messageId: `m${++messages}-${process.pid}`,
-        role: "user",
-        parts: [{ kind: "text", text }],
-      },
-    },
-  }),
-  "1.0": (text: string) => ({
-    method: "SendStreamingMessage",
-    params: {
-      message: { messageId: `m${++messages}-${process.pid}`, role: "ROLE_USER", parts: [{ text }] },
-    },
-  }),
-};
+/** The task that a message continues. */
+export interface TaskIds {
+  readonly taskId: string;
+  readonly contextId: string;
+}
 
-export type WireVersion = keyof typeof BODIES;
-
-export interface Streamed {
+export interface Answer {
+  /** From the request to the first byte of the body. */
   readonly firstByteMs: number;
-  /** Everything that came, for `verify`. */
   readonly body: string;
 }
 
-/** Streams one answer of `count` chunks. Nothing is decoded while the server is measured. */
-export function streamAnswer(url: string, version: WireVersion, count: number): Promise<Streamed> {
-  const text = JSON.stringify({ jsonrpc: "2.0", id: 1, ...BODIES[version](String(count)) });
+/** Sends an order and waits for the task, without its history. */
+export function send(
+  { target, version }: Contender,
+  order: Order,
+  task?: TaskIds,
+): Promise<Answer> {
+  const message = messageOf(version, order, task);
+  return version === "0.3"
+    ? call(target.url, version, "message/send", {
+        message,
+        configuration: { blocking: true, ...(task && { historyLength: 0 }) },
+      })
+    : call(target.url, version, "SendMessage", {
+        message,
+        configuration: { ...(task && { historyLength: 0 }) },
+      });
+}
+
+/** Sends an order and reads its stream to the end. Nothing is decoded while the server is measured. */
+export function stream(contender: Contender, order: Order): Promise<Answer> {
+  return openStream(contender, order).then(whole);
+}
+
+/** Subscribes to a task and reads to the end. */
+export function subscribe({ target, version }: Contender, taskId: string): Promise<Opened> {
+  const method = version === "0.3" ? "tasks/resubscribe" : "SubscribeToTask";
+  return open(target.url, version, method, { id: taskId });
+}
+
+/** A response whose body is still to come. */
+export interface Opened {
+  readonly response: IncomingMessage;
+  readonly started: number;
+}
+
+/** Sends an order, and leaves the stream to the caller once its headers are there. */
+export function openStream({ target, version }: Contender, order: Order): Promise<Opened> {
+  const method = version === "0.3" ? "message/stream" : "SendStreamingMessage";
+  return open(target.url, version, method, { message: messageOf(version, order) });
+}
+
+/** Reads a body to its end. */
+export function whole({ response, started }: Opened): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    let firstByteMs = 0;
+    response.on("data", (piece: Buffer) => {
+      firstByteMs ||= performance.now() - started;
+      pieces.push(piece);
+    });
+    response.on("error", reject);
+    response.on("end", () => resolve({ firstByteMs, body: Buffer.concat(pieces).toString() }));
+  });
+}
+
+/** Does something `total` times, `atOnce` of them at any time. */
+export async function inFlight<T>(
+  atOnce: number,
+  total: number,
+  work: () => Promise<T>,
+): Promise<T[]> {
+  const results: T[] = [];
+  let begun = 0;
+  const one = async (): Promise<void> => {
+    while (begun++ < total) results.push(await work());
+  };
+  await Promise.all(Array.from({ length: atOnce }, one));
+  return results;
+}
+
+function call(url: string, version: WireVersion, method: string, params: object): Promise<Answer> {
+  return open(url, version, method, params).then(whole);
+}
+
+function open(url: string, version: WireVersion, method: string, params: object): Promise<Opened> {
+  const text = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
   const started = performance.now();
   return new Promise((resolve, reject) => {
     const outgoing = request(url, {
       method: "POST",
       agent,
-      headers: { "content-type": "application/json", "content-length": Buffer.byteLength(text) },
+      headers: {
+        "content-type": "application/json",
+        "content-length": Buffer.byteLength(text),
+        "a2a-version": version,
+      },
     });
-    outgoing.on("error", reject);
-    outgoing.on("response", (response) => {
-      const pieces: Buffer[] = [];
-      let firstByteMs = 0;
-      response.on("data", (piece: Buffer) => {
-        firstByteMs ||= performance.now() - started;
-        pieces.push(piece);
-      });
-      response.on("error", reject);
-      response.on("end", () => resolve({ firstByteMs, body: Buffer.concat(pieces).toString() }));
+    outgoing.on("error", (error) => {
+      // A server hangs up on connections that were idle; who was just about to use one tries again.
+      if (outgoing.reusedSocket) resolve(open(url, version, method, params));
+      else reject(error);
     });
+    outgoing.on("response", (response) => resolve({ response, started }));
     outgoing.end(text);
   });
 }
 
-/** A figure of a wrong answer is no figure: every chunk is there, once, in order, and the stream ended. */
-export function verify({ body }: Streamed, count: number): void {
-  const events = new SseDecoder().push(body).map(({ data }) => data);
-  const texts = events
-    .map((data) => /"text":"(chunk \d+ [^"]*)"/.exec(data)?.[1])
-    .filter((text) => text !== undefined);
-  const expected = Array.from({ length: count }, (_, place) => chunkText(place));
-  if (texts.join("") !== expected.join(""))
-    throw new Error(`expected ${count} chunks, got ${texts.length}`);
-  if (!/completed|COMPLETED/.test(events.at(-1) ?? ""))
-    throw new Error("the stream did not end with its task");
+function messageOf(version: WireVersion, order: Order, task?: TaskIds): object {
+  const text = orderText(order);
+  const messageId = `m${++messages}-${process.pid}`;
+  return version === "0.3"
+    ? { kind: "message", messageId, role: "user", parts: [{ kind: "text", text }], ...task }
+    : { messageId, role: "ROLE_USER", parts: [{ text }], ...task };
 }

@@ -1,79 +1,106 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { streamAnswer } from "./client.ts";
-import { type Contender, cpuPerStream, median, ratioOf } from "./measures/cpu-per-stream.ts";
-import { startToCard } from "./measures/start.ts";
-import { startTarget } from "./target.ts";
+import { parseArgs } from "node:util";
+import { checkField } from "./check.ts";
+import { closeField, startField } from "./contenders.ts";
+import { answerLength } from "./measures/answer-length.ts";
+import { blockingSend } from "./measures/blocking-send.ts";
+import { fanOut } from "./measures/fan-out.ts";
+import { firstByte } from "./measures/first-byte.ts";
+import { followUpTurns } from "./measures/follow-up-turns.ts";
+import { idleStreams } from "./measures/idle-streams.ts";
+import { restart } from "./measures/restart.ts";
+import { start } from "./measures/start.ts";
+import { streams } from "./measures/streams.ts";
+import { tokenStreams } from "./measures/token-streams.ts";
+import { type Row, printHead, printRow, short } from "./table.ts";
+import type { Counts } from "./targets/control.ts";
 
-/** Runs every measure once, ours beside bare `node:http`, and prints the table with its budget. */
+/**
+ * Prints the performance budget, line by line, with what was measured. `--quick`
+ * only shows that everything works; `--only burst,restart` measures those lines.
+ */
+const { values: flags } = parseArgs({
+  options: { quick: { type: "boolean", default: false }, only: { type: "string" } },
+});
+const size = (full: number, quick: number): number => (flags.quick ? quick : full);
+
+// On a real disk: a folder in memory would make the syncs free.
 const data = mkdtempSync(join(process.cwd(), ".convoke-bench-"));
-const bare = await startTarget("bare node:http", "bare.ts");
-const convoke = await startTarget("convoke", "convoke.ts", { BENCH_DATA: data });
-const ours: readonly Contender[] = [
-  { label: "convoke 0.3", target: convoke, version: "0.3" },
-  { label: "convoke 1.0", target: convoke, version: "1.0" },
-];
-const all: readonly Contender[] = [{ label: bare.name, target: bare, version: "0.3" }, ...ours];
+const field = await startField(join(data, "served"), size(8000, 1000));
+
+const TABLE: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
+  "blocking-send": () =>
+    blockingSend(field, {
+      atOnce: 32,
+      calls: size(1000, 200),
+      rounds: size(9, 1),
+      limits: { all: 3.5, main: 1.8, memory: 1.5 },
+    }),
+  burst: () =>
+    streams(field, {
+      work: "stream of 1000 chunks, burst",
+      order: { manner: "burst", count: 1000 },
+      atOnce: 1,
+      streams: size(8, 2),
+      rounds: size(21, 1),
+      limit: 1.5,
+    }),
+  "per-turn": () =>
+    streams(field, {
+      work: "stream of 1000 chunks, one per turn of the event loop, 16 streams",
+      order: { manner: "turns", count: 1000 },
+      atOnce: 16,
+      streams: 16,
+      rounds: size(9, 1),
+      limit: 1.0,
+    }),
+  tokens: () =>
+    tokenStreams(field, {
+      atOnce: 100,
+      windowMs: size(1500, 300),
+      rounds: size(2, 1),
+      data,
+      limits: { cpu: 2, p50: 3 },
+    }),
+  length: () =>
+    answerLength(field, { rounds: size(11, 1), limits: { growth: 1.15, seconds: 0.15 } }),
+  "follow-up": () =>
+    followUpTurns(field, {
+      turns: size(1000, 100),
+      share: size(100, 50),
+      rounds: size(3, 1),
+      limit: 1.2,
+    }),
+  "first-byte": () => firstByte(field, { count: 10_000, rounds: size(9, 1), limit: 5 }),
+  "fan-out": () =>
+    fanOut(field, {
+      subscribers: 100,
+      rounds: size(5, 1),
+      flushes: { count: size(2000, 500), limit: 0.5 },
+      alone: { count: size(300, 50), limit: 5 },
+    }),
+  idle: () => idleStreams({ streams: size(5000, 300), data, limit: 10 }),
+  start: () => start({ starts: size(7, 1), data, limit: 0.4 }),
+  restart: () =>
+    restart({ tasks: size(10_000, 1000), events: 50, rounds: size(3, 1), data, limit: 2 }),
+};
 
 try {
-  console.log(
-    `Node ${process.versions.node}, tasks in SQLite with synchronous=FULL, CPU of all threads\n`,
-  );
-  await cpuPerStream(all, { count: 1000, rounds: 4, streams: 10 });
-
-  const burst = await cpuPerStream(all, { count: 1000, rounds: 24, streams: 8 });
-  for (const [label, cpus] of burst) {
-    const ratio = ratioOf(burst, label, bare.name);
-    const figure = `${(median(cpus) / 1000).toFixed(2)} ms CPU`;
-    line(
-      `burst of 1000 chunks, ${label}`,
-      figure,
-      `${ratio.toFixed(2)}×`,
-      label === bare.name ? "" : "≤ 2×",
-    );
+  console.log(`Node ${process.versions.node}; CPU of all threads; SQLite with synchronous=FULL\n`);
+  if (flags.quick) console.log("A quick look: it shows that the bench works, and no figure.\n");
+  await checkField(field, { sends: size(6000, 200), streams: size(60, 5) });
+  printHead();
+  const perCommit: string[] = [];
+  for (const name of flags.only?.split(",") ?? Object.keys(TABLE)) {
+    const before = await field.ours["0.3"].target.ask<Counts>("counts");
+    for (const row of (await TABLE[name]?.()) ?? []) printRow(row);
+    const after = await field.ours["0.3"].target.ask<Counts>("counts");
+    const commits = after.commits - before.commits;
+    if (commits > 0) perCommit.push(`${name} ${short((after.steps - before.steps) / commits)}`);
   }
-
-  const small = await cpuPerStream(ours, { count: 100, rounds: 12, streams: 40 });
-  const middle = await cpuPerStream(ours, { count: 1000, rounds: 12, streams: 10 });
-  const large = await cpuPerStream(ours, { count: 10_000, rounds: 8, streams: 3 });
-  for (const { label } of ours) {
-    const [s = 0, m = 0, l = 0] = [small, middle, large].map((samples) =>
-      median(samples.get(label) ?? []),
-    );
-    const ratio = (l - m) / 9000 / ((m - s) / 900);
-    line(
-      `marginal cost of a chunk, ${label}`,
-      `${((l - m) / 9000).toFixed(2)} µs`,
-      ratio.toFixed(2),
-      "≤ 1.15",
-    );
-    line(`answer of 10 000 chunks, ${label}`, `${(l / 1e6).toFixed(3)} s CPU`, "", "≤ 0.15 s");
-  }
-
-  for (const { label, target, version } of all) {
-    const firsts = [];
-    for (let round = 0; round < 9; round++)
-      firsts.push((await streamAnswer(target.url, version, 10_000)).firstByteMs);
-    line(
-      `first byte of a 10 000-chunk burst, ${label}`,
-      `${median(firsts).toFixed(1)} ms`,
-      "",
-      label === bare.name ? "" : "≤ 10 ms",
-    );
-  }
-
-  line(
-    "start of the convoke process to its card",
-    `${(await startToCard(7)).toFixed(0)} ms`,
-    "",
-    "≤ 500 ms",
-  );
+  console.log(`\nSteps per commit: ${perCommit.join(", ")}.`);
 } finally {
-  bare.close();
-  convoke.close();
+  await closeField(field);
   rmSync(data, { recursive: true, force: true });
-}
-
-function line(work: string, figure: string, ratio: string, budget: string): void {
-  console.log(`${work.padEnd(48)} ${figure.padStart(16)} ${ratio.padStart(8)}  ${budget}`);
 }

@@ -1,40 +1,111 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync, readdirSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Question, Ready } from "./targets/control.ts";
 
-/** A server under measurement, in a process of its own. */
-export interface Target {
-  readonly name: string;
-  readonly url: string;
-  /** CPU of all its threads since it started, in microseconds. */
-  cpu(): Promise<number>;
-  close(): void;
+/** How long a target may take to end by itself. */
+const PATIENCE_MS = 2000;
+
+/** CPU since a process started, in microseconds. */
+export interface Cpu {
+  /** Of all its threads. */
+  readonly total: number;
+  /** Of the thread that runs the event loop; unknown where there is no /proc. */
+  readonly main: number;
 }
 
-/** Starts `targets/<file>`; it reports its address, and its CPU whenever asked. */
-export async function startTarget(
-  name: string,
-  file: string,
-  env: NodeJS.ProcessEnv = {},
-): Promise<Target> {
-  const child = fork(new URL(`./targets/${file}`, import.meta.url), {
-    execArgv: ["--conditions=@convoke/source"],
+/** A server under measurement, in a process of its own. */
+export class Target {
+  readonly #file: string;
+  readonly #env: NodeJS.ProcessEnv;
+  #child: ChildProcess;
+  #url: string;
+
+  private constructor(file: string, env: NodeJS.ProcessEnv, child: ChildProcess, url: string) {
+    this.#file = file;
+    this.#env = env;
+    this.#child = child;
+    this.#url = url;
+  }
+
+  /** Starts `targets/<file>`, and waits until it listens. */
+  static async start(file: string, env: NodeJS.ProcessEnv = {}): Promise<Target> {
+    const child = launch(file, env);
+    return new Target(file, env, child, await addressOf(child));
+  }
+
+  get url(): string {
+    return this.#url;
+  }
+
+  async ask<T>(question: Question): Promise<T> {
+    const answer = once(this.#child, "message") as Promise<[T]>;
+    this.#child.send(question);
+    return (await answer)[0];
+  }
+
+  /** The CPU it has used, once its event loop has come to rest. */
+  async cpu(): Promise<Cpu> {
+    await this.ask("ping");
+    const cpu = this.busyCpu();
+    if (cpu !== undefined) return cpu;
+    const { user, system } = await this.ask<NodeJS.CpuUsage>("cpu");
+    return { total: user + system, main: Number.NaN };
+  }
+
+  /** The same from outside, for a target whose event loop is blocked. */
+  busyCpu(): Cpu | undefined {
+    const { pid } = this.#child;
+    const threads = `/proc/${pid}/task`;
+    try {
+      const used = readdirSync(threads).map((id) => ({ id: Number(id), us: usedBy(threads, id) }));
+      const main = used.find(({ id }) => id === pid)?.us ?? Number.NaN;
+      return { total: used.reduce((sum, { us }) => sum + us, 0), main };
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Ends it in the middle of what it does, and begins anew. */
+  async restart(): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await once(this.#child, "exit");
+    this.#child = launch(this.#file, this.#env);
+    this.#url = await addressOf(this.#child);
+  }
+
+  async close(): Promise<void> {
+    const exited = once(this.#child, "exit");
+    this.#child.disconnect();
+    await Promise.race([exited, sleep(PATIENCE_MS, undefined, { ref: false })]);
+    if (this.#child.exitCode === null) this.#child.kill("SIGKILL");
+  }
+}
+
+/** With `BENCH_PROFILES` set to a folder, each target leaves CPU profiles of its threads there. */
+function launch(file: string, env: NodeJS.ProcessEnv): ChildProcess {
+  const profiles = process.env["BENCH_PROFILES"];
+  return fork(new URL(`./targets/${file}`, import.meta.url), {
+    execArgv: [
+      "--conditions=@convoke/source",
+      "--expose-gc",
+      ...(profiles ? ["--cpu-prof", `--cpu-prof-dir=${profiles}/${file}`] : []),
+    ],
     env: { ...process.env, ...env },
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
-  const { url } = (await nextMessage(child)) as { url: string };
-  return {
-    name,
-    url,
-    cpu: async () => {
-      child.send("cpu");
-      const { user, system } = (await nextMessage(child)) as NodeJS.CpuUsage;
-      return user + system;
-    },
-    close: () => child.kill("SIGKILL"),
-  };
 }
 
-async function nextMessage(child: ChildProcess): Promise<unknown> {
-  const [message] = (await once(child, "message")) as [unknown];
-  return message;
+async function addressOf(child: ChildProcess): Promise<string> {
+  const gone = once(child, "exit").then(() => Promise.reject(new Error("a target did not start")));
+  const [ready] = (await Promise.race([once(child, "message"), gone])) as [Ready];
+  gone.catch(() => undefined);
+  return ready.url;
+}
+
+/** Microseconds on a CPU, of one thread. */
+function usedBy(threads: string, id: string): number {
+  const [nanoseconds] = readFileSync(`${threads}/${id}/schedstat`, "utf8").split(" ");
+  return Number(nanoseconds) / 1000;
 }

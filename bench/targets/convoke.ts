@@ -1,19 +1,64 @@
-import { mkdtempSync } from "node:fs";
-import { join } from "node:path";
-import { defineAgent, serve } from "convoke";
-import { chunkText } from "./chunk.ts";
-import { report } from "./report.ts";
+import { createMemoryBackend } from "@convoke/backends/memory";
+import { openSqliteBackend } from "@convoke/backends/sqlite";
+import { type Backend, createJsonLogger, serve } from "@convoke/server";
+import { defineAgent } from "convoke";
+import { gateOpened, report } from "./control.ts";
+import { QUESTION, chunkText, parseOrder, pauseAfterChunk } from "./order.ts";
 
-/** The whole server: validation, log on disk, state machine, streams. The message says how many chunks. */
+/** The whole server: validation, log, state machine, streams. Tasks are in the folder BENCH_DATA, or in memory. */
 const agent = defineAgent({
-  name: "Burst",
-  description: "Streams as many chunks as the message says.",
-  async *run({ text }) {
-    for (let place = 0; place < Number(text); place++) yield chunkText(place);
+  name: "Bench",
+  description: "Does what the message says.",
+  async *run({ text, task, ask, durable }) {
+    const order = parseOrder(text);
+    if (order.manner === "ask") for (;;) await ask(QUESTION);
+    if (order.manner === "end-turn") {
+      const { id: taskId, contextId } = task;
+      const status = { state: "input-required" } as const;
+      yield { kind: "status-update", taskId, contextId, status, final: true };
+      return;
+    }
+    if (order.gated === true) await gateOpened();
+    for (let place = 0; place < order.count; place++) {
+      yield chunkText(place);
+      const pause = pauseAfterChunk(order);
+      if (pause !== undefined) await pause;
+      if (order.manner === "alone") await durable();
+    }
   },
 });
 
-// On a real disk: a folder in memory would make the syncs free.
-const data = process.env["BENCH_DATA"] ?? mkdtempSync(join(process.cwd(), ".convoke-bench-"));
-const server = await serve(agent, { port: 0, data });
-report(server.url);
+const counts = { steps: 0, commits: 0 };
+
+/** Counts steps and the commits they share: the steps of one commit are answered in one turn of the event loop. */
+function counted(backend: Backend): Backend {
+  let isSettling = false;
+  const settled = (): void => {
+    counts.steps++;
+    if (isSettling) return;
+    isSettling = true;
+    counts.commits++;
+    setImmediate(() => (isSettling = false));
+  };
+  return {
+    commit: (step) => {
+      const committed = backend.commit(step);
+      void committed.then(settled, settled);
+      return committed;
+    },
+    read: (...args) => backend.read(...args),
+    watch: (...args) => backend.watch(...args),
+    tasks: backend.tasks,
+    close: () => backend.close(),
+  };
+}
+
+const folder = process.env["BENCH_DATA"];
+const server = await serve(agent, {
+  port: 0,
+  host: "127.0.0.1",
+  logger: createJsonLogger("warn", (line) => process.stderr.write(line)),
+  openBackend: async () =>
+    folder === undefined ? createMemoryBackend() : counted(await openSqliteBackend({ folder })),
+});
+report(server.url, counts);

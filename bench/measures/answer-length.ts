@@ -1,0 +1,70 @@
+import { type Field, both } from "../contenders.ts";
+import { type Figure, interleave, mapSamples, medianOf } from "../rounds.ts";
+import { type Row, figureRow } from "../table.ts";
+import { cpuOfStream } from "./streams.ts";
+
+interface Options {
+  readonly rounds: number;
+  readonly limits: { readonly growth: number; readonly seconds: number };
+}
+
+/** Chunks of an answer, and how many such answers make a sample. */
+type Length = readonly [count: number, streams: number];
+
+const LENGTHS: readonly Length[] = [
+  [100, 40],
+  [1000, 8],
+  [10_000, 3],
+];
+
+/** For who cannot get to the end of the longest: the growth is seen before. */
+const LENGTHS_OF_SLOW: readonly Length[] = [
+  [10, 1],
+  [100, 1],
+  [1000, 1],
+  [10_000, 1],
+];
+
+/** Whether a chunk of a long answer costs more than one of a short answer, and what a long answer costs. */
+export async function answerLength(field: Field, options: Options): Promise<readonly Row[]> {
+  const { rounds, limits } = options;
+  const contenders = [...both(field.ours), field.sdkV1, field.sdkV03];
+  const samples = await interleave(contenders, rounds, async (contender) => {
+    const costs: Cost[] = [];
+    for (const [count, streams] of contender.maxRounds === 1 ? LENGTHS_OF_SLOW : LENGTHS) {
+      const order = { manner: "burst", count } as const;
+      costs.push({ count, cpu: await cpuOfStream(contender, order, { atOnce: 1, streams }) });
+    }
+    return costs;
+  });
+  const growth = mapSamples(samples, growthOf);
+  const longest = mapSamples(samples, (costs) => {
+    const { value, cutOff } = costs.at(-1)!.cpu;
+    return { value: value / 1000, cutOff };
+  });
+  const row = figureRow(field, (contender) => medianOf(growth, contender), {
+    work: "marginal cost of a chunk, 10 000 over 1 000",
+    unit: "",
+    limit: limits.growth,
+  });
+  return [
+    { ...row, sdkV1: `${row.sdkV1} (1 000 over 100)` },
+    figureRow(field, (contender) => medianOf(longest, contender), {
+      work: "10 000-chunk answer, whole CPU",
+      unit: " s",
+      limit: limits.seconds,
+    }),
+  ];
+}
+
+interface Cost {
+  readonly count: number;
+  readonly cpu: Figure;
+}
+
+/** What a chunk between the second and the third length costs, over one between the first and the second. */
+function growthOf([first, second, third]: readonly Cost[]): Figure {
+  const perChunk = (longer: Cost, shorter: Cost): number =>
+    (longer.cpu.value - shorter.cpu.value) / (longer.count - shorter.count);
+  return { value: perChunk(third!, second!) / perChunk(second!, first!), cutOff: false };
+}

@@ -1,0 +1,55 @@
+import { checkTask } from "../check.ts";
+import { inFlight, send } from "../client.ts";
+import { type Field, both } from "../contenders.ts";
+import { type Figure, costOf, interleave, mapSamples } from "../rounds.ts";
+import { type Row, ratioRow } from "../table.ts";
+
+interface Options {
+  readonly atOnce: number;
+  readonly calls: number;
+  readonly rounds: number;
+  readonly limits: { readonly all: number; readonly main: number; readonly memory: number };
+}
+
+/** CPU of a message that is answered with its completed task: all threads, the event loop's alone, and in memory. */
+export async function blockingSend(field: Field, options: Options): Promise<readonly Row[]> {
+  const { bare, ours, memory, sdkV1, sdkV03 } = field;
+  const { atOnce, calls, rounds, limits } = options;
+  const everyone = [...both(bare), ...both(ours), ...both(memory), sdkV1, sdkV03];
+  const costs = await interleave(everyone, rounds, async (contender) => {
+    let answers: Awaited<ReturnType<typeof send>>[] = [];
+    const cost = await costOf(contender, async () => {
+      answers = await inFlight(atOnce, calls, () => send(contender, { manner: "burst", count: 1 }));
+    });
+    for (const answer of answers) checkTask(answer, 1);
+    return cost;
+  });
+  const each = ({ value, cutOff }: Figure): Figure => ({ value: value / calls, cutOff });
+  const all = mapSamples(costs, ({ total }) => each(total));
+  const main = new Map(all);
+  for (const contender of both(ours)) {
+    main.set(
+      contender,
+      (costs.get(contender) ?? []).map((cost) => each(cost.main)),
+    );
+  }
+  const work = `blocking send, ${atOnce} in flight`;
+  return [
+    ratioRow(field, all, { work, unit: " µs", limit: limits.all }),
+    {
+      ...ratioRow(field, main, { work: `… main thread alone`, unit: " µs", limit: limits.main }),
+      sdkV1: "",
+      sdkV03: "",
+    },
+    {
+      ...ratioRow(field, all, {
+        work: "… memory backend",
+        unit: " µs",
+        limit: limits.memory,
+        ours: "memory",
+      }),
+      sdkV1: "",
+      sdkV03: "",
+    },
+  ];
+}

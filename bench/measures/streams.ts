@@ -1,0 +1,41 @@
+import { checkStream } from "../check.ts";
+import { type Answer, inFlight, stream } from "../client.ts";
+import { type Contender, type Field, both } from "../contenders.ts";
+import { type Figure, costOf, interleave } from "../rounds.ts";
+import { type Row, ratioRow } from "../table.ts";
+import type { Order } from "../targets/order.ts";
+
+interface Options {
+  readonly work: string;
+  readonly order: Order;
+  /** How many streams run at a time, and how many make a sample. */
+  readonly atOnce: number;
+  readonly streams: number;
+  readonly rounds: number;
+  readonly limit: number;
+}
+
+/** CPU of streamed answers, beside bare `node:http`. */
+export async function streams(field: Field, options: Options): Promise<readonly Row[]> {
+  const { order, rounds, work, limit } = options;
+  const everyone = [...both(field.bare), ...both(field.ours), field.sdkV1, field.sdkV03];
+  const samples = await interleave(everyone, rounds, (contender) =>
+    cpuOfStream(contender, order, options),
+  );
+  return [ratioRow(field, samples, { work, unit: " ms", limit })];
+}
+
+/** Milliseconds of CPU for one answer, of several. Who is sampled once streams no more than must be at a time. */
+export async function cpuOfStream(
+  contender: Contender,
+  order: Order,
+  { atOnce, streams: wanted }: Pick<Options, "atOnce" | "streams">,
+): Promise<Figure> {
+  const total = contender.maxRounds === 1 ? atOnce : wanted;
+  let answers: Answer[] = [];
+  const { total: cost } = await costOf(contender, async () => {
+    answers = await inFlight(atOnce, total, () => stream(contender, order));
+  });
+  for (const answer of answers) checkStream(answer, order);
+  return { value: cost.value / 1000 / total, cutOff: cost.cutOff };
+}

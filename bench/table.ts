@@ -1,0 +1,98 @@
+import type { Field } from "./contenders.ts";
+import { type Figure, type Samples, medianOf, ratioOf } from "./rounds.ts";
+
+/** One line of the table, as it is printed. */
+export interface Row {
+  readonly work: string;
+  /** By wire version, 0.3 first. */
+  readonly ours: string;
+  readonly ratio?: string;
+  readonly budget: string;
+  readonly isMet: boolean;
+  readonly sdkV1?: string;
+  readonly sdkV03?: string;
+}
+
+const COLUMNS = [
+  ["work", 67],
+  ["ours (0.3 / 1.0)", 20],
+  ["ratio to bare", 24],
+  ["budget", 16],
+  ["", 6],
+  ["SDK 1.3.0", 21],
+  ["SDK 0.3.14", 15],
+] as const;
+
+export function printHead(): void {
+  printCells(COLUMNS.map(([title]) => title));
+  printCells(COLUMNS.map(([, width]) => "-".repeat(width)));
+}
+
+export function printRow({ work, ours, ratio, budget, isMet, sdkV1, sdkV03 }: Row): void {
+  const verdict = isMet ? "ok" : "MISSED";
+  printCells([work, ours, ratio ?? "", `≤ ${budget}`, verdict, sdkV1 ?? "", sdkV03 ?? ""]);
+}
+
+function printCells(cells: readonly string[]): void {
+  const padded = cells.map((cell, place) => cell.padEnd(COLUMNS[place]?.[1] ?? 0));
+  console.log(`| ${padded.join(" | ")} |`);
+}
+
+export interface RowOptions {
+  readonly work: string;
+  readonly unit: string;
+  readonly limit: number;
+  /** Whom the budget is for. */
+  readonly ours?: "ours" | "memory";
+}
+
+/** A line whose budget is a multiple of what bare `node:http` costs. */
+export function ratioRow(field: Field, samples: Samples<Figure>, options: RowOptions): Row {
+  const { work, unit, limit, ours = "ours" } = options;
+  const toBare = (contender: Field["sdkV1"]): Figure =>
+    ratioOf(samples, contender, field.bare[contender.version]);
+  const { "0.3": old, "1.0": current } = field[ours];
+  const ratios = [toBare(old), toBare(current)];
+  return {
+    work,
+    ours: pair([medianOf(samples, old), medianOf(samples, current)], unit),
+    ratio: pair(ratios, "×"),
+    budget: `${limit}×`,
+    isMet: ratios.every(({ value }) => value <= limit),
+    sdkV1: show(toBare(field.sdkV1), "×"),
+    sdkV03: show(toBare(field.sdkV03), "×"),
+  };
+}
+
+/** A line whose budget is a figure of its own. */
+export function figureRow(
+  field: Field,
+  figure: (contender: Field["sdkV1"]) => Figure,
+  { work, unit, limit }: RowOptions,
+): Row {
+  const figures = [figure(field.ours["0.3"]), figure(field.ours["1.0"])];
+  return {
+    work,
+    ours: pair(figures, unit),
+    budget: `${limit}${unit}`,
+    isMet: figures.every(({ value }) => value <= limit),
+    sdkV1: show(figure(field.sdkV1), unit),
+    sdkV03: show(figure(field.sdkV03), unit),
+  };
+}
+
+/** Two figures with their unit once. */
+export function pair(figures: readonly Figure[], unit: string): string {
+  return `${figures.map((figure) => show(figure, "")).join(" / ")}${unit}`;
+}
+
+function show({ value, cutOff }: Figure, unit: string): string {
+  if (Number.isNaN(value)) return "–";
+  return cutOff ? `> ${short(value)}${unit} (cut off)` : `${short(value)}${unit}`;
+}
+
+/** Three digits, as much as such figures are worth. */
+export function short(value: number): string {
+  const size = Math.abs(value);
+  return value.toFixed(size >= 100 ? 0 : size >= 10 ? 1 : 2);
+}
