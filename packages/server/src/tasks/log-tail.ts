@@ -1,7 +1,7 @@
 import type { Seq } from "./backend.ts";
 import type { LogEntry } from "./log-entry.ts";
 
-const MAX_ENTRIES = 256;
+const MAX_ENTRIES = 1024;
 
 /**
  * The newest entries of a log in memory, so that readers who keep up never
