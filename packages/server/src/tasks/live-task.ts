@@ -25,6 +25,8 @@ export class LiveTask {
   /** Messages that are being written, by their ids. */
   readonly arriving = new Map<string, Promise<void>>();
   run: Run | undefined;
+  /** It stands in line to be begun anew. */
+  isInLine = false;
   /** A cancel is being recorded: from its place in the log on there is no other end. */
   isCanceled = false;
   /** How many are about to do something with it. While there is one, nobody else opens the task again. */

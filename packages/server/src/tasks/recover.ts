@@ -80,7 +80,9 @@ async function decide(
   }
   const epoch = live.writer.fence();
   engine.hold(live);
+  live.isInLine = true;
   slots.run(async () => {
+    live.isInLine = false;
     try {
       if (engine.closing.aborted || live.writer.epoch !== epoch) return;
       const run = await beginAnew(engine, live, { epoch, log });

@@ -25,11 +25,14 @@ export async function beginAnew(
   live: LiveTask,
   { epoch, log }: { readonly epoch: number; readonly log: TurnLog },
 ): Promise<Run | undefined> {
-  const { owner, contextId, writer } = live;
+  const { owner, contextId, writer, deadline } = live;
   const { taskId } = writer;
   const attempt = log.attempts + 1;
   const byJournal = log.isDurable;
-  await writer.append(openingOf(engine, live, { attempt, byJournal }), { epoch, insist: true });
+  const opening = openingOf(engine, live, { attempt, byJournal });
+  // Whatever the earlier attempt wanted to be woken for, this one has not come to it yet.
+  await writer.append(opening, { epoch, insist: true, wakeAt: deadline ?? null });
+  if (deadline !== undefined) engine.alarm.want(deadline);
   const context = { owner, contextId, before: taskId };
   const conversation = await conversationBefore(engine.backend, context);
   live.inbox.begin(log.inbox, log.head);

@@ -25,6 +25,8 @@ async function wake(engine: Engine, live: LiveTask, at: number): Promise<void> {
   // Whoever was quicker, an answer perhaps, took the wish back.
   if (isTerminal(writer.nextState) || (writer.nextWake ?? at + 1) > at) return;
   if (deadline !== undefined && at >= deadline) return timeOut(engine, live);
+  // What the earlier process wanted to be woken for is of no concern to the attempt to come.
+  if (live.isInLine) return;
   const { inputTimeout } = engine.agent.info;
   if (isInterrupted(writer.nextState)) {
     if (inputTimeout === undefined) return forget(engine, live);
