@@ -1,3 +1,4 @@
+import { openSqliteBackend } from "@convoke/backends/sqlite";
 import type { Agent } from "@convoke/protocol";
 import {
   type ServeOptions,
@@ -27,7 +28,6 @@ export function serve(agent: Agent, options: ServeAgentOptions = {}): Promise<Se
         const { createMemoryBackend } = await import("@convoke/backends/memory");
         return createMemoryBackend();
       }
-      const { openSqliteBackend } = await import("@convoke/backends/sqlite");
       return openSqliteBackend({ folder: data, holder: { port }, ...(onFatal && { onFatal }) });
     },
   });
