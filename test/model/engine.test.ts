@@ -15,6 +15,9 @@ function unhandledRejections(): unknown[] {
   return unhandled;
 }
 
+/** A liveness bound for one run: nothing in it waits for long. */
+const RUN_TIMEOUT_MS = 20_000;
+
 async function tryOut(take: () => Promise<Disk>, numRuns: number): Promise<Tally> {
   const unhandled = unhandledRejections();
   const tally = { runs: 0, commands: 0 };
@@ -31,7 +34,7 @@ async function tryOut(take: () => Promise<Disk>, numRuns: number): Promise<Tally
     tally.runs++;
     tally.commands += plan.flat().length;
   });
-  await fc.assert(property, { numRuns });
+  await fc.assert(property, { numRuns, timeout: RUN_TIMEOUT_MS });
   return tally;
 }
 

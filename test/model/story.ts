@@ -7,38 +7,18 @@ import {
   type Task,
   isInterrupted,
   isTerminal,
-  userMessage,
 } from "@convoke/protocol";
-import { acceptMessage, cancelTask, sendMessage } from "@convoke/server/engine";
+import { cancelTask, sendMessage } from "@convoke/server/engine";
 import type { Disk } from "./a-disk.ts";
 import { Follower } from "./a-follower.ts";
 import { type Death, Process } from "./a-process.ts";
 import { checkTask } from "./check-task.ts";
 import type { Batch, Command, Setting } from "./commands.ts";
 import { foldOf } from "./fold.ts";
+import { ModelTask } from "./model-task.ts";
+import { outcomeOf } from "./outcome.ts";
 import { HOUR_MS, type Program } from "./program.ts";
-import { type Account, accountOf } from "./reference.ts";
-
-/** A task as the model knows it: its events, and what was asked of it. */
-interface ModelTask {
-  readonly taskId: string;
-  log: readonly string[];
-  account: Account;
-  isCancelAsked: boolean;
-  isCanceled: boolean;
-  hasSeenCrash: boolean;
-}
-
-/** A message that was sent, and what is known of its fate. */
-interface SentMessage {
-  readonly message: Message;
-  /** The task that has it, once anyone was told. */
-  taskId?: string;
-  /** Someone was told that it is not taken. */
-  isRefused: boolean;
-  /** How many were never told anything, because the server died. */
-  untold: number;
-}
+import { type SentMessage, SentMessages } from "./sent-messages.ts";
 
 /** Something that someone waits for. */
 interface Pending {
@@ -68,9 +48,8 @@ export class Story {
   readonly #disk: Disk;
   readonly #setting: Setting;
   readonly #caller: Caller;
-  readonly #name: string;
   readonly #tasks: ModelTask[] = [];
-  readonly #messages: SentMessage[] = [];
+  readonly #messages: SentMessages;
   readonly #effects: string[] = [];
   readonly #followers: Follower[] = [];
   #waiters: Waiter[] = [];
@@ -81,8 +60,8 @@ export class Story {
   constructor(disk: Disk, setting: Setting, name: string) {
     this.#disk = disk;
     this.#setting = setting;
-    this.#name = name;
     this.#caller = { owner: name };
+    this.#messages = new SentMessages(this.#caller, () => this.#process.engine);
     this.#process = this.#start();
   }
 
@@ -94,13 +73,15 @@ export class Story {
     void this.#process.engine.alarm.start();
     await this.#process.quiet();
     for (const { error } of pending) if (error !== undefined) throw error;
-    if (this.#process.isDoomed) {
+    const hasCrashed = this.#process.isDoomed;
+    if (hasCrashed) {
       const crash = batch.find(({ command }) => command.kind === "crash")?.command;
       await this.#restart(crash?.kind === "crash" ? crash.again : undefined);
     } else {
       const hanging = pending.filter(({ isDone }) => !isDone).map(({ command }) => command);
       assert.deepEqual(hanging, [], "nobody waits in vain");
     }
+    await this.#readAll(hasCrashed);
     await this.#check();
   }
 
@@ -167,8 +148,8 @@ export class Story {
 
   #begin(command: Command, delay: number, batch: Batch): Pending {
     const pending: Pending = { command, isDone: false };
-    const isAlone = !batch.some(
-      ({ command: other }) => other !== command && disturbs(other, command),
+    const isAlone = batch.every(
+      ({ command: other }) => other === command || !this.#mayDisturb(other, command),
     );
     const server = this.#process;
     void (async () => {
@@ -190,26 +171,26 @@ export class Story {
     const { engine } = this.#process;
     switch (command.kind) {
       case "send": {
-        const sent = this.#write(command.program);
-        const all = Array.from({ length: command.copies }, () => this.#accept(sent));
-        return assert.ok((await Promise.all(all)).every(Boolean), "a message that is not taken");
+        const taken = await this.#messages.send(this.#write(command.program), command.copies);
+        return assert.ok(taken.every(Boolean), "a message that is not taken");
       }
       case "send and wait": {
-        const sent = this.#write(command.program);
-        for (let copy = 0; copy < command.copies; copy++) this.#wait(sent);
+        const { message } = this.#write(command.program);
+        for (let copy = 0; copy < command.copies; copy++) this.#wait(message);
         return;
       }
-      case "retry":
-        return this.#retry(command);
+      case "retry": {
+        const sent = pick(this.#messages.all, command.message);
+        if (sent === undefined) return;
+        return command.changed ? this.#messages.sendChanged(sent) : this.#messages.sendAgain(sent);
+      }
       case "answer": {
         const task = pick(this.#tasks, command.task);
         if (task === undefined) return;
-        const asks = isAlone && isInterrupted(task.account.state);
+        const isAsked = isAlone && isInterrupted(task.account.state);
         const sent = this.#write(command.program, task.taskId);
-        const all = Array.from({ length: command.copies }, () => this.#accept(sent));
-        const taken = await Promise.all(all);
-        if (asks) assert.ok(taken.every(Boolean), "an answer that is not taken");
-        return;
+        const taken = await this.#messages.send(sent, command.copies);
+        return assert.ok(!isAsked || taken.every(Boolean), "an answer that is not taken");
       }
       case "cancel": {
         const task = pick(this.#tasks, command.task);
@@ -239,7 +220,7 @@ export class Story {
           taskId: task.taskId,
           caller: this.#caller,
           version,
-          after: after === undefined ? undefined : after % (task.log.length + 1),
+          after: after === undefined ? undefined : after % (task.head + 1),
         });
         this.#followers.push(follower);
         return follower.attach(engine);
@@ -256,34 +237,12 @@ export class Story {
   }
 
   #write(program: Program, taskId?: string): SentMessage {
-    const id = `${this.#name}-m${this.#messages.length}`;
     // A turn that ended with its question has nothing to go on with when nobody answers.
     const text = this.#setting.inputTimeout === "continue" ? program.replaceAll("q", "") : program;
-    const message = { ...userMessage(id, text), ...(taskId !== undefined && { taskId }) };
-    const sent: SentMessage = { message, isRefused: false, untold: 0 };
-    this.#messages.push(sent);
-    return sent;
+    return this.#messages.write(text, taskId);
   }
 
-  /** Whether the server took it. One messageId is one task, whoever asks and how often. */
-  async #accept(sent: SentMessage): Promise<boolean> {
-    const { engine } = this.#process;
-    const { message } = sent;
-    sent.untold++;
-    const outcome = await outcomeOf(acceptMessage(engine, { message, caller: this.#caller }));
-    sent.untold--;
-    if (A2AError.is(outcome)) {
-      assert.equal(outcome.reason, "UnsupportedOperation", outcome.message);
-      sent.isRefused = true;
-      return false;
-    }
-    const { taskId } = outcome.live.writer;
-    assert.equal(taskId, sent.taskId ?? message.taskId ?? taskId);
-    sent.taskId = taskId;
-    return true;
-  }
-
-  #wait({ message }: SentMessage): void {
+  #wait(message: Message): void {
     const { engine } = this.#process;
     const waiter: Waiter = { messageId: message.messageId };
     this.#waiters.push(waiter);
@@ -296,40 +255,37 @@ export class Story {
       });
   }
 
-  async #retry({ message: number, changed }: Extract<Command, { kind: "retry" }>): Promise<void> {
-    const sent = pick(this.#messages, number);
-    if (sent === undefined) return;
-    const { taskId } = sent;
-    if (!changed) {
-      const isTaken = await this.#accept(sent);
-      if (taskId !== undefined) assert.ok(isTaken, "a retry that is not taken");
-      return;
+  /** Whether one command may change what an answer finds. */
+  #mayDisturb(other: Command, command: Command): boolean {
+    if (["crash", "advance", "retry"].includes(other.kind)) return true;
+    if (other.kind !== "answer" && other.kind !== "cancel") return false;
+    return (
+      command.kind !== "answer" || pick(this.#tasks, other.task) === pick(this.#tasks, command.task)
+    );
+  }
+
+  /** Reads all logs; who was not known yet was made by what happened last. */
+  async #readAll(hasSeenCrash: boolean): Promise<void> {
+    const { backend } = this.#disk;
+    const { records } = await backend.tasks.list({ owner: this.#caller.owner, limit: 1000 });
+    for (const { taskId } of records.toReversed()) {
+      if (this.#tasks.some((task) => task.taskId === taskId)) continue;
+      this.#tasks.push(new ModelTask(taskId, { hasSeenCrash }));
     }
-    if (taskId === undefined) return;
-    const message = { ...sent.message, metadata: { changed: true } };
-    const { engine } = this.#process;
-    const outcome = await outcomeOf(acceptMessage(engine, { message, caller: this.#caller }));
-    assert.ok(A2AError.is(outcome), "other words with the same id were taken");
-    assert.equal(outcome.reason, "InvalidParams");
-    assert.ok(outcome.message.includes(taskId) && outcome.message.includes("use a new messageId"));
+    assert.equal(records.length, this.#tasks.length);
+    for (const task of this.#tasks) await task.read(backend);
   }
 
   async #check(): Promise<void> {
-    const { backend } = this.#disk;
-    const { records } = await backend.tasks.list({ owner: this.#caller.owner, limit: 1000 });
-    for (const { taskId } of records.toReversed()) await this.#read(taskId);
-    assert.equal(records.length, this.#tasks.length);
     const { engine, working } = this.#process;
-    for (const task of this.#tasks) {
-      const { taskId, account, isCancelAsked, isCanceled, hasSeenCrash } = task;
-      const log = this.#eventsOf(taskId);
-      const found = await engine.find(taskId, this.#caller);
-      assert.equal(found.head, log.length);
-      assert.deepEqual(found.task, foldOf(log), "GetTask is the fold of the log");
-      const record = (await backend.tasks.get(taskId))!;
+    for (const model of this.#tasks) {
+      const { taskId, account, isCancelAsked, isCanceled, hasSeenCrash } = model;
+      const { task, head } = await engine.find(taskId, this.#caller);
+      assert.equal(head, model.head);
+      assert.deepEqual(task, foldOf(model.events), "GetTask is the fold of the log");
       checkTask({
-        task: found.task,
-        record,
+        task,
+        record: (await this.#disk.backend.tasks.get(taskId))!,
         account,
         setting: this.#setting,
         now: this.#now,
@@ -339,7 +295,7 @@ export class Story {
         runs: working.filter((id) => id === taskId).length,
       });
     }
-    this.#checkMessages();
+    this.#messages.check(this.#tasks);
     this.#checkEffects();
     this.#checkWaiters();
     for (const { taskId, head, task } of this.#sightings.splice(0)) {
@@ -348,43 +304,8 @@ export class Story {
     for (const follower of this.#followers) follower.check(this.#eventsOf(follower.taskId));
   }
 
-  /** A log only grows, its numbers run from 1, and what it tells may have happened. */
-  async #read(taskId: string): Promise<void> {
-    const stored = await this.#disk.backend.read(taskId, 0, 100_000);
-    assert.deepEqual(
-      stored.map(({ seq }) => seq),
-      stored.map((_, place) => place + 1),
-    );
-    const log = stored.map(({ json }) => json);
-    const account = accountOf(log.map((json) => JSON.parse(json) as AgentEvent));
-    const known = this.#tasks.find((task) => task.taskId === taskId);
-    if (known === undefined) {
-      const facts = { isCancelAsked: false, isCanceled: false, hasSeenCrash: true };
-      this.#tasks.push({ taskId, log, account, ...facts });
-      return;
-    }
-    assert.deepEqual(log.slice(0, known.log.length), known.log);
-    known.log = log;
-    known.account = account;
-  }
-
   #eventsOf(taskId: string): readonly AgentEvent[] {
-    const task = this.#tasks.find((each) => each.taskId === taskId);
-    return (task?.log ?? []).map((json) => JSON.parse(json) as AgentEvent);
-  }
-
-  /** Each message is in one log at most, and in its own if anyone was told so. */
-  #checkMessages(): void {
-    const logged = this.#tasks.flatMap(({ account }) => account.messageIds);
-    assert.equal(new Set(logged).size, logged.length, "a message in two tasks");
-    for (const { message, taskId, isRefused, untold } of this.#messages) {
-      const task = this.#tasks.find(({ account }) =>
-        account.messageIds.includes(message.messageId),
-      );
-      if (taskId !== undefined) assert.equal(task?.taskId, taskId, "an accepted message is lost");
-      else if (isRefused && untold === 0)
-        assert.equal(task, undefined, "a refused message was taken");
-    }
+    return this.#tasks.find((task) => task.taskId === taskId)?.events ?? [];
   }
 
   /** The body of a step ran once at most, and once if its result is known. */
@@ -396,34 +317,18 @@ export class Story {
     }
   }
 
+  /** Whoever waits is answered as soon as the task has ended, or asks. */
   #checkWaiters(): void {
     for (const { messageId, answer } of this.#waiters) {
-      const task = this.#tasks.find(({ account }) => account.messageIds.includes(messageId));
+      const task = this.#tasks.find((each) => each.has(messageId));
       assert.ok(task !== undefined);
       const { state } = task.account;
-      if (isTerminal(state)) assert.notEqual(answer, undefined, "a caller waits in vain");
       if (answer !== undefined) assert.equal((answer as Partial<Task>).id, task.taskId);
+      else assert.ok(!isTerminal(state) && !isInterrupted(state), "a caller waits in vain");
     }
   }
 }
 
-/** Whether one command may change what another one finds. */
-function disturbs(other: Command, { ...command }: Command): boolean {
-  if (other.kind === "crash" || other.kind === "advance") return true;
-  const isHarmless = ["get", "follow", "leave", "send", "send and wait"].includes(other.kind);
-  return !isHarmless || command.kind === "crash";
-}
-
 function pick<T>(from: readonly T[], number: number): T | undefined {
   return from[number % Math.max(1, from.length)];
-}
-
-/** What came of it, if it is a refusal that callers may get. */
-async function outcomeOf<T>(work: Promise<T>): Promise<T | A2AError> {
-  try {
-    return await work;
-  } catch (error) {
-    if (A2AError.is(error)) return error;
-    throw error;
-  }
 }

@@ -1,0 +1,11 @@
+import { A2AError } from "@convoke/protocol";
+
+/** What came of it: the result, or a refusal that callers may get. */
+export async function outcomeOf<T>(work: Promise<T>): Promise<T | A2AError> {
+  try {
+    return await work;
+  } catch (error) {
+    if (A2AError.is(error)) return error;
+    throw error;
+  }
+}
