@@ -94,7 +94,10 @@ try {
   const perCommit: string[] = [];
   for (const name of flags.only?.split(",") ?? Object.keys(TABLE)) {
     const before = await field.ours["0.3"].target.ask<Counts>("counts");
-    for (const row of (await TABLE[name]?.()) ?? []) printRow(row);
+    const measure = TABLE[name];
+    if (measure === undefined)
+      throw new Error(`there is no line "${name}": ${Object.keys(TABLE).join(", ")}`);
+    for (const row of await measure()) printRow(row);
     const after = await field.ours["0.3"].target.ask<Counts>("counts");
     const commits = after.commits - before.commits;
     if (commits > 0) perCommit.push(`${name} ${short((after.steps - before.steps) / commits)}`);

@@ -76,6 +76,7 @@ export class Target {
   }
 
   async close(): Promise<void> {
+    if (!this.#child.connected) return;
     const exited = once(this.#child, "exit");
     this.#child.disconnect();
     await Promise.race([exited, sleep(PATIENCE_MS, undefined, { ref: false })]);
@@ -85,14 +86,12 @@ export class Target {
 
 /** With `BENCH_PROFILES` set to a folder, each target leaves CPU profiles of its threads there. */
 function launch(file: string, env: NodeJS.ProcessEnv): ChildProcess {
-  const profiles = process.env["BENCH_PROFILES"];
+  const folder = process.env["BENCH_PROFILES"];
+  // By the environment, because the storage thread takes no flags from its parent.
+  const profile = folder && { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder}/${file}` };
   return fork(new URL(`./targets/${file}`, import.meta.url), {
-    execArgv: [
-      "--conditions=@convoke/source",
-      "--expose-gc",
-      ...(profiles ? ["--cpu-prof", `--cpu-prof-dir=${profiles}/${file}`] : []),
-    ],
-    env: { ...process.env, ...env },
+    execArgv: ["--conditions=@convoke/source", "--expose-gc"],
+    env: { ...process.env, ...env, ...profile },
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
 }

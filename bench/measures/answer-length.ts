@@ -12,9 +12,9 @@ interface Options {
 type Length = readonly [count: number, streams: number];
 
 const LENGTHS: readonly Length[] = [
-  [100, 40],
-  [1000, 8],
-  [10_000, 3],
+  [100, 80],
+  [1000, 24],
+  [10_000, 4],
 ];
 
 /** For who cannot get to the end of the longest: the growth is seen before. */

@@ -78,7 +78,7 @@ describe("a commit that is held", () => {
     },
   );
 
-  test("stops the agent after 256 events", async () => {
+  test("stops the agent after 1024 events", async () => {
     let pulled = 0;
     const agent = defineAgent({
       name: "Endless",
@@ -98,7 +98,7 @@ describe("a commit that is held", () => {
     await settle();
 
     expect(pulled).toBe(before);
-    expect(backend.steps.at(-1)?.events.length).toBeLessThanOrEqual(257);
+    expect(backend.steps.at(-1)?.events.length).toBeLessThanOrEqual(1025);
     engine.close();
     backend.release();
   });

@@ -4,12 +4,14 @@ import {
   textOf,
   textOfParts,
 } from "@convoke/protocol";
+import { createMemoryBackend } from "@convoke/backends/memory";
 import { StepUnknownError } from "convoke";
 import { cancelTask, isSettled } from "@convoke/server/engine";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";
 import { World } from "./a-world.ts";
 import { CALLER, tell } from "./an-engine.ts";
+import { wrapBackend } from "./wrapped-backend.ts";
 
 /** A promise that nobody keeps: the process dies while it waits. */
 const never = (): Promise<never> => new Promise(() => undefined);
@@ -351,5 +353,41 @@ describe("a crash", () => {
     await Promise.all(tasks.map(({ live }) => world.settled(live.task.id)));
     expect(most).toBeGreaterThan(1);
     expect(most).toBeLessThanOrEqual(64);
+  });
+});
+
+describe("a storage whose reads fail for a moment", () => {
+  verifies("G3", "does not keep an answered task from going on", async () => {
+    const backend = wrapBackend(createMemoryBackend());
+    const world = new World(async ({ ask }) => `hello ${await ask("Who are you?")}`, { backend });
+    const { live } = await tell(world.engine, "go");
+    const { id: taskId } = await world.settled(live.task.id);
+    await world.restart();
+    // Opened before, so that what fails is the reading that comes after the answer is stored.
+    await world.engine.openFor(CALLER, taskId);
+
+    backend.failNextReads(3);
+    await tell(world.engine, "Ann", { taskId });
+
+    expect(textOf(await world.settled(taskId))).toBe("hello Ann");
+  });
+
+  verifies("G3", "does not keep an interrupted one from being begun anew", async () => {
+    const backend = wrapBackend(createMemoryBackend());
+    const world = new World(
+      async ({ step, attempt }) => {
+        await step("first", () => 1);
+        if (attempt === 1) await never();
+        return "done";
+      },
+      { backend },
+    );
+    const { live } = await tell(world.engine, "go");
+    await world.hasEvent(live.task.id, "internal:step-end");
+
+    backend.failNextConversations(3);
+    await world.restart();
+
+    expect(textOf(await world.settled(live.task.id))).toBe("done");
   });
 });

@@ -337,6 +337,7 @@ describe("a message whose task was interrupted", () => {
 
     expect([waited.id, unwaited.id]).toEqual([live.task.id, live.task.id]);
     expect(waited.status.state).toBe("failed");
+    expect(waited.status.message?.metadata).toEqual({ reason: "interrupted" });
     expect(questionOf(waited)).toBe("The server stopped while the agent was working on this task.");
     expect(streamed.frames.at(-1)?.event).toMatchObject({
       status: { state: "failed" },

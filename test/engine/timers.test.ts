@@ -173,3 +173,27 @@ describe("an unanswered question", () => {
     expect(outcomes.answered + outcomes.expired).toBe(1000);
   }, 60_000);
 });
+
+describe("a turn that ended with its question", () => {
+  test("cannot go on without an answer, so its task fails when the time is over", async () => {
+    let runs = 0;
+    const world = new World(
+      async function* ({ task }) {
+        runs++;
+        const status = { state: "input-required" } as const;
+        const { id: taskId, contextId } = task;
+        yield { kind: "status-update", taskId, contextId, status, final: true };
+      },
+      { inputTimeout: { ms: 30, afterwards: "continue" } },
+    );
+    const { live } = await tell(world.engine, "go");
+
+    await expect
+      .poll(async () => (await world.task(live.task.id)).status.state, { timeout: 5000 })
+      .toBe("failed");
+
+    const { message } = (await world.task(live.task.id)).status;
+    expect(message?.metadata).toMatchObject({ reason: "input-timeout" });
+    expect(runs).toBe(1);
+  });
+});

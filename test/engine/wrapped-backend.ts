@@ -7,6 +7,10 @@ export interface WrappedBackend extends Backend {
   release(): void;
   /** The next `count` commits fail as a broken disk would. */
   failNext(count: number): void;
+  /** The next `count` reads of a log fail. */
+  failNextReads(count: number): void;
+  /** The next `count` reads of a conversation fail. */
+  failNextConversations(count: number): void;
   /** The next commit is stored, and then fails: whoever made it does not learn of it. */
   loseNextAnswer(): void;
   /** Every step that was handed over so far, committed or not. */
@@ -18,11 +22,26 @@ export function wrapBackend(backend: Backend): WrappedBackend {
   let gate = Promise.resolve();
   let open = (): void => undefined;
   let failures = 0;
+  let failingReads = 0;
+  let failingConversations = 0;
   let losesAnswer = false;
+  const { tasks } = backend;
   return {
     steps,
-    tasks: backend.tasks,
-    read: (taskId, after, limit) => backend.read(taskId, after, limit),
+    tasks: {
+      get: (taskId) => tasks.get(taskId),
+      list: (query) => tasks.list(query),
+      unfinished: (after, limit) => tasks.unfinished(after, limit),
+      waking: (limit) => tasks.waking(limit),
+      ofContext: async (query) => {
+        if (failingConversations-- > 0) throw new Error("disk I/O error");
+        return tasks.ofContext(query);
+      },
+    },
+    read: async (taskId, after, limit) => {
+      if (failingReads-- > 0) throw new Error("disk I/O error");
+      return backend.read(taskId, after, limit);
+    },
     watch: (taskId, wake) => backend.watch(taskId, wake),
     close: () => backend.close(),
     commit: async (step): Promise<Committed> => {
@@ -42,6 +61,12 @@ export function wrapBackend(backend: Backend): WrappedBackend {
     release: () => open(),
     failNext: (count) => {
       failures = count;
+    },
+    failNextReads: (count) => {
+      failingReads = count;
+    },
+    failNextConversations: (count) => {
+      failingConversations = count;
     },
     loseNextAnswer: () => {
       losesAnswer = true;

@@ -12,20 +12,24 @@ const LEAST = 32;
 
 /** Joins JSON lines into one text. */
 export function packLines(lines: readonly string[]): string {
-  if (lines.length < 2) return lines[0] ?? "";
-  const packed: string[] = [];
-  let whole = "";
-  let prefix = "";
-  for (const [place, line] of lines.entries()) {
-    if (prefix !== "" && line.startsWith(prefix)) {
-      packed.push(`${prefix.length}\t${line.slice(prefix.length)}`);
-      continue;
-    }
-    whole = line;
-    prefix = commonBeginning(whole, lines[place + 1] ?? "");
-    packed.push(line);
+  let packed = "";
+  for (let place = 0; place < lines.length;) {
+    const whole = lines[place]!;
+    packed += place === 0 ? whole : `\n${whole}`;
+    place += 1;
+    const prefix = commonBeginning(whole, lines[place] ?? "");
+    if (prefix === "") continue;
+    const first = place;
+    while (place < lines.length && lines[place]!.startsWith(prefix)) place += 1;
+    packed += followers(lines.slice(first, place), prefix.length);
   }
-  return packed.join("\n");
+  return packed;
+}
+
+/** Lines that share their beginning share its mark too, so it is the separator of their rests. */
+function followers(lines: readonly string[], length: number): string {
+  const mark = `\n${length}\t`;
+  return mark + lines.map((line) => line.slice(length)).join(mark);
 }
 
 /** The lines of a packed text. */

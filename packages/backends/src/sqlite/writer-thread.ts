@@ -5,6 +5,12 @@ import { packLines } from "./front-coding.ts";
 import { StorageError } from "./storage-error.ts";
 import type { FromWriter, SentStep, StepAnswer, ToWriter } from "./thread-messages.ts";
 
+/** So many steps in one batch mean that many tasks write, each a little. */
+const MANY_STEPS = 4;
+
+/** How long the next batch then gathers: waking the other thread costs more than most steps do. */
+const GATHER_MS = 1;
+
 interface Pending {
   readonly taskId: string;
   readonly resolve: (committed: Committed) => void;
@@ -34,6 +40,7 @@ export class WriterThread {
   #waitingPending: Pending[] = [];
   #out: readonly Pending[] = [];
   #isScheduled = false;
+  #isBusy = false;
   #failure: Error | undefined;
   #last: Promise<Committed> | undefined;
   #isClosing = false;
@@ -71,23 +78,26 @@ export class WriterThread {
 
   /**
    * Sends when everything that is ready to run has run: a microtask alone would
-   * come before the steps of code that resumes in this same turn.
+   * come before the steps of code that resumes in this same turn. While many
+   * tasks write, it gathers a little longer; one that is alone never waits.
    */
   #schedule(): void {
     if (this.#isScheduled || this.#out.length > 0) return;
     this.#isScheduled = true;
-    queueMicrotask(() => process.nextTick(() => this.#send()));
+    if (this.#isBusy) setTimeout(this.#send, GATHER_MS);
+    else queueMicrotask(() => process.nextTick(this.#send));
   }
 
-  #send(): void {
+  readonly #send = (): void => {
     this.#isScheduled = false;
     if (this.#waiting.length === 0) return;
     const batch = this.#waiting;
+    this.#isBusy = batch.length >= MANY_STEPS;
     this.#out = this.#waitingPending;
     this.#waiting = [];
     this.#waitingPending = [];
     this.#post(batch);
-  }
+  };
 
   #post(message: ToWriter): void {
     this.#worker.postMessage(message);

@@ -123,7 +123,9 @@ export class EventStream implements ByteStream {
     this.#cursor = entries.at(-1)?.seq ?? this.#cursor;
     // A message is the whole answer: it comes without the task (0.3 §7.2, 1.0 §3.1.2).
     const shown = isReply ? entries.slice(-1) : entries;
-    this.#write(shown.map((entry) => this.#frame(entry)).join(""));
+    let frames = "";
+    for (const entry of shown) frames += this.#frame(entry);
+    this.#write(frames);
     if (closing !== -1 || (source.end !== undefined && this.#cursor >= source.end)) {
       this.#finish();
       return false;

@@ -13,7 +13,7 @@ const GRACE_MS = 500;
  * the agent does.
  */
 export async function cancelTask(engine: Engine, taskId: string, caller: Caller): Promise<Task> {
-  const live = await engine.open(await engine.record(taskId, caller));
+  const live = await engine.openFor(caller, taskId);
   try {
     await stop(engine, live);
   } finally {

@@ -1,9 +1,7 @@
 import {
   A2AError,
   type AgentEvent,
-  type InternalEvent,
   type Message,
-  NOTES,
   invalidParams,
   isInterrupted,
 } from "@convoke/protocol";
@@ -15,8 +13,8 @@ import { digestOf } from "./digest.ts";
 import type { Engine } from "./engine.ts";
 import { joinTask } from "./join-task.ts";
 import type { LiveTask } from "./live-task.ts";
-import { readEntry } from "./log-entry.ts";
 import { beginAnew } from "./resume-task.ts";
+import { turnEndedAt } from "./turn-end.ts";
 import { readTurnLog } from "./turn-log.ts";
 
 /** How long an agent that has asked may take to wait for the answer. */
@@ -29,12 +27,11 @@ export async function continueTask(
   taskId: string,
 ): Promise<Accepted> {
   const { message, caller } = incoming;
-  const record = await engine.record(taskId, caller);
-  if (message.contextId !== undefined && message.contextId !== record.contextId) {
-    throw invalidParams("message.contextId", `is not the context of task ${taskId}`);
-  }
-  const live = await engine.open(record);
+  const live = await engine.openFor(caller, taskId);
   try {
+    if (message.contextId !== undefined && message.contextId !== live.contextId) {
+      throw invalidParams("message.contextId", `is not the context of task ${taskId}`);
+    }
     await hasAsked(live);
     // The same message may be on its way already: then this one is its retry.
     while (live.arriving.has(message.messageId)) await live.arriving.get(message.messageId);
@@ -56,7 +53,7 @@ async function hasAsked({ run, writer }: LiveTask): Promise<void> {
 function receive(engine: Engine, live: LiveTask, incoming: Incoming): Promise<Accepted> {
   const { taskId, nextState } = live.writer;
   const { message } = incoming;
-  if (hasReceived(live, message)) return joinRetried(engine, live, incoming);
+  if (live.hasReceived(message)) return joinRetried(engine, live, incoming);
   if (isInterrupted(nextState)) return arriving(live, message, answer(engine, live, incoming));
   const isWelcome = nextState === "working" && engine.agent.info.takesMessages;
   if (!isWelcome) throw takesNoMessage(taskId, nextState);
@@ -88,8 +85,10 @@ async function answer(engine: Engine, live: LiveTask, incoming: Incoming): Promi
     wakeAt: deadline ?? null,
   });
   if (committed.kind !== "committed") return joinOrRefuse(engine, live, { incoming, committed });
-  if (parked === undefined) await goOn(engine, live, { epoch, incoming, after });
-  else parked.resume(received);
+  if (parked === undefined) {
+    // The message is stored: its task must not stay without a run because a read failed.
+    await engine.keepTrying(live, () => goOn(engine, live, { epoch, incoming, after }));
+  } else parked.resume(received);
   return { live, after };
 }
 
@@ -118,12 +117,6 @@ async function joinRetried(engine: Engine, live: LiveTask, incoming: Incoming): 
   return joinOrRefuse(engine, live, { incoming, committed });
 }
 
-function hasReceived({ task }: LiveTask, { messageId }: Message): boolean {
-  return (task.history ?? []).some(
-    (received) => received.role === "user" && received.messageId === messageId,
-  );
-}
-
 /** The message began a turn of its own, or it answers a run that is not in memory any more. */
 async function goOn(
   engine: Engine,
@@ -133,7 +126,7 @@ async function goOn(
   const { epoch, incoming, after } = arrived;
   const { owner, contextId, writer, task } = live;
   const { head } = writer;
-  const endedTurn = await turnEndedAt(engine, writer.taskId, after);
+  const endedTurn = await turnEndedAt(engine.backend, writer.taskId, after);
   if (endedTurn === undefined) {
     const { log } = await readTurnLog(engine.backend, writer.taskId);
     await beginAnew(engine, live, { epoch, log });
@@ -147,13 +140,6 @@ async function goOn(
   const begun = { epoch, turn: endedTurn + 1, attempt: 1, journal: [], task, announced: true };
   live.inbox.begin([], head);
   engine.start(live, { ...begun, message, conversation, caller, trace });
-}
-
-/** The turn that the event at that place ended, if it ended one. */
-async function turnEndedAt(engine: Engine, taskId: string, seq: Seq): Promise<number | undefined> {
-  const [stored] = await engine.backend.read(taskId, seq - 1, 1);
-  const event = stored && readEntry(stored).event;
-  return event?.kind === NOTES.turnEnd ? Number((event as InternalEvent)["turn"]) : undefined;
 }
 
 function joinOrRefuse(

@@ -13,7 +13,11 @@ export async function endTask(
   const { writer, run } = live;
   if (!isTerminal(writer.nextState)) {
     const epoch = writer.fence();
-    const message = why && agentMessage(newId(engine.now()), why.text);
+    // A snapshot has no place for a status's own metadata, and a retry gets the snapshot.
+    const message = why && {
+      ...agentMessage(newId(engine.now()), why.text),
+      metadata: why.metadata,
+    };
     const ended = engine.status(live, state, {
       ...(message && { message }),
       ...(why && { metadata: why.metadata }),

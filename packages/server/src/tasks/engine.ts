@@ -16,6 +16,7 @@ import { Alarm } from "./alarm.ts";
 import type { Backend, TaskRecord } from "./backend.ts";
 import { taskDeadline } from "./deadlines.ts";
 import { explainFailure } from "./explain-failure.ts";
+import { keepTrying } from "./keep-trying.ts";
 import { LiveTask } from "./live-task.ts";
 import { type Folded, loadTask } from "./load-task.ts";
 import { ParkedRuns } from "./parked-runs.ts";
@@ -106,6 +107,13 @@ export class Engine {
     const standing = { state: "submitted", statusAt: now } as const;
     const writer = this.#writer({ taskId, epoch: 1, standing, listed: false });
     return this.#admit(writer, { owner, contextId, createdAt: now });
+  }
+
+  /** Opens a task for someone who may see it. One that is at hand is not looked up in the store. */
+  async openFor(caller: Caller, taskId: string): Promise<LiveTask> {
+    const held = this.#live.get(taskId);
+    if (held?.owner === caller.owner && held.writer.head > 0) return this.hold(held);
+    return this.open(await this.record(taskId, caller));
   }
 
   /** The task as this process holds it, opened from the store when it does not yet. Comes with a `release`. */
@@ -206,6 +214,15 @@ export class Engine {
     });
   }
 
+  /** Does for a task what must not be lost because the storage fails for a moment. */
+  keepTrying<T>({ writer }: LiveTask, work: () => Promise<T>): Promise<T | undefined> {
+    const { taskId } = writer;
+    return keepTrying(work, {
+      isOver: () => this.#closing.signal.aborted,
+      onError: (error) => this.#storageFailed(taskId, error),
+    });
+  }
+
   /** Whether new work is refused. */
   get isDraining(): boolean {
     return this.#isDraining;
@@ -259,9 +276,12 @@ export class Engine {
   }
 
   #writer(options: Omit<TaskWriterOptions, "backend" | "onStorageError">): TaskWriter {
-    const onStorageError = (error: unknown): void =>
-      this.logger.error("the storage failed, trying again", { taskId: options.taskId, error });
+    const onStorageError = (error: unknown): void => this.#storageFailed(options.taskId, error);
     return new TaskWriter({ ...options, backend: this.backend, onStorageError });
+  }
+
+  #storageFailed(taskId: string, error: unknown): void {
+    this.logger.error("the storage failed, trying again", { taskId, error });
   }
 }
 

@@ -27,8 +27,8 @@ export function* joinChunks(entries: readonly LogEntry[]): Generator<AgentEvent,
 function chunkTextOf(event: AgentEvent): string | undefined {
   if (event.kind !== "artifact-update") return undefined;
   const { artifact, append } = event as ArtifactUpdateEvent;
-  const [part, ...others] = artifact.parts;
-  if (append !== true || part?.kind !== "text" || others.length > 0) return undefined;
+  const part = artifact.parts[0];
+  if (append !== true || part?.kind !== "text" || artifact.parts.length > 1) return undefined;
   const isPlain =
     part.metadata === undefined && part.mediaType === undefined && part.filename === undefined;
   const isBare =

@@ -18,7 +18,7 @@ export async function joinTask(
     const problem = `was used for another message, of task ${taskId}; use a new messageId`;
     throw invalidParams("message.messageId", problem);
   }
-  const live = await engine.open(await engine.record(taskId, caller));
+  const live = await engine.openFor(caller, taskId);
   try {
     const joined = await foldUpTo(engine.backend, taskId, message.messageId);
     // The store knows the first before the one who sent it does.

@@ -1,4 +1,4 @@
-import { type Task, isInterrupted, isTerminal } from "@convoke/protocol";
+import { type Message, type Task, isInterrupted, isTerminal } from "@convoke/protocol";
 import { Inbox } from "./inbox.ts";
 import type { Run } from "./run.ts";
 import type { TaskWriter } from "./task-writer.ts";
@@ -31,6 +31,8 @@ export class LiveTask {
   isCanceled = false;
   /** How many are about to do something with it. While there is one, nobody else opens the task again. */
   holders = 0;
+  readonly #received = new Set<string>();
+  #lookedAt = 0;
 
   constructor(options: LiveTaskOptions) {
     this.owner = options.owner;
@@ -38,6 +40,17 @@ export class LiveTask {
     this.writer = options.writer;
     this.deadline = options.deadline;
     this.onWakeWanted = options.onWakeWanted;
+  }
+
+  /** Whether a caller's message is in the task already. */
+  hasReceived({ messageId }: Message): boolean {
+    const history = this.task.history ?? [];
+    // History only grows, so each message is looked at once, however many turns there are (G9).
+    for (; this.#lookedAt < history.length; this.#lookedAt++) {
+      const { role, messageId: earlier } = history[this.#lookedAt]!;
+      if (role === "user") this.#received.add(earlier);
+    }
+    return this.#received.has(messageId);
   }
 
   get task(): Task {

@@ -1,4 +1,5 @@
 import { type AgentEvent, CODECS, type ProtocolVersion, isPublic } from "@convoke/protocol";
+import type { ChunkFrames } from "./chunk-frames.ts";
 import type { Seq, Stored } from "./backend.ts";
 
 /**
@@ -10,21 +11,27 @@ export class LogEntry {
   seq: Seq = 0;
   readonly event: AgentEvent;
   readonly json: string;
+  #frames: ChunkFrames | undefined;
   #text03: string | undefined;
   #text10: string | undefined;
 
-  constructor(event: AgentEvent, json: string, text10?: string) {
+  constructor(event: AgentEvent, json: string, frames?: ChunkFrames) {
     this.event = event;
     this.json = json;
-    this.#text10 = text10;
+    this.#frames = frames;
   }
 
   /** What a client of that version sees, or nothing when the event is internal. */
   text(version: ProtocolVersion): string | undefined {
     if (!isPublic(this.event)) return undefined;
     return version === "0.3"
-      ? (this.#text03 ??= CODECS["0.3"].eventText(this.event, this.json))
-      : (this.#text10 ??= CODECS["1.0"].eventText(this.event, this.json));
+      ? (this.#text03 ??=
+          this.#frames === undefined
+            ? CODECS["0.3"].eventText(this.event, this.json)
+            : // A plain chunk is the same in 0.3 and in the model.
+              this.json)
+      : (this.#text10 ??=
+          this.#frames?.v1(this.json) ?? CODECS["1.0"].eventText(this.event, this.json));
   }
 }
 

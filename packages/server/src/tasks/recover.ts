@@ -85,7 +85,7 @@ async function decide(
     live.isInLine = false;
     try {
       if (engine.closing.aborted || live.writer.epoch !== epoch) return;
-      const run = await beginAnew(engine, live, { epoch, log });
+      const run = await engine.keepTrying(live, () => beginAnew(engine, live, { epoch, log }));
       await run?.yielded;
     } finally {
       engine.release(live);

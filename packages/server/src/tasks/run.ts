@@ -214,7 +214,7 @@ export class Run {
     if (this.#isStopped()) return this.#end("canceled");
     if (this.#refused) return;
     const { text, metadata } = this.#options.explain(error);
-    this.#end("failed", agentMessage(this.#turn.id(), text), metadata);
+    this.#end("failed", { ...agentMessage(this.#turn.id(), text), metadata }, metadata);
   }
 
   #end(state: TaskState, message?: Message, metadata?: Metadata): void {

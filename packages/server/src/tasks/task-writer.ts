@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type AgentEvent, type Message, type Task, type TaskState } from "@convoke/protocol";
 import type { AcceptedMessage, Backend, Committed, NewTask, Seq, Step } from "./backend.ts";
 import { type Folded, foldMore } from "./load-task.ts";
@@ -6,15 +5,13 @@ import { EventWriter } from "./event-writer.ts";
 import { type LogEntry, placed } from "./log-entry.ts";
 import { LogTail } from "./log-tail.ts";
 import { isoTime } from "./iso-time.ts";
+import { keepTrying } from "./keep-trying.ts";
 import { SnapshotPolicy } from "./snapshot-policy.ts";
 import { type Standing, standingAfter } from "./speculative-state.ts";
 
 /** How far an agent may run ahead of its last commit. */
-const MAX_UNCOMMITTED_EVENTS = 256;
-const MAX_UNCOMMITTED_BYTES = 256 * 1024;
-
-/** How long a run's step waits after the storage failed, before it is tried again. */
-const RETRY_MS = { first: 50, longest: 2000 };
+const MAX_UNCOMMITTED_EVENTS = 1024;
+const MAX_UNCOMMITTED_BYTES = 1024 * 1024;
 
 /** What an append may carry besides its events. */
 export interface AppendOptions {
@@ -269,17 +266,15 @@ export class TaskWriter {
 
   /** Tries until the storage works again; first it looks whether the step arrived after all. */
   async #commitInsisting(step: Step): Promise<Committed> {
-    for (let wait = RETRY_MS.first; ; wait = Math.min(2 * wait, RETRY_MS.longest)) {
-      try {
-        return await this.#backend.commit(step);
-      } catch (error) {
-        if (this.#isClosed) return { kind: "stale", epoch: this.#epoch };
-        this.#onStorageError(error);
-        await sleep(wait);
-        const head = await this.#storedHead();
-        if (head === this.head + step.events.length) return { kind: "committed", head };
-      }
-    }
+    const committed = await keepTrying(
+      async (isRetry) => {
+        const head = isRetry ? await this.#storedHead() : undefined;
+        const hasArrived = head === this.head + step.events.length;
+        return hasArrived ? { kind: "committed" as const, head } : this.#backend.commit(step);
+      },
+      { isOver: () => this.#isClosed, onError: this.#onStorageError },
+    );
+    return committed ?? { kind: "stale", epoch: this.#epoch };
   }
 
   async #storedHead(): Promise<Seq | undefined> {

@@ -4,6 +4,7 @@ import type { Engine } from "./engine.ts";
 import { endTask } from "./end-task.ts";
 import type { LiveTask } from "./live-task.ts";
 import { resumeTask } from "./resume-task.ts";
+import { turnEndedAt } from "./turn-end.ts";
 
 /**
  * A task's time has come: its deadline, the end of its wait for an answer, or
@@ -21,6 +22,8 @@ export async function wakeTask(engine: Engine, record: TaskRecord, at: number): 
 
 async function wake(engine: Engine, live: LiveTask, at: number): Promise<void> {
   const { writer, deadline } = live;
+  // Read first: from here on nobody may come in between.
+  const isWaiting = live.run !== undefined || !(await hasEndedTurn(engine, live));
   if (live.isCanceled) return;
   // Whoever was quicker, an answer perhaps, took the wish back.
   if (isTerminal(writer.nextState) || (writer.nextWake ?? at + 1) > at) return;
@@ -30,7 +33,7 @@ async function wake(engine: Engine, live: LiveTask, at: number): Promise<void> {
   const { inputTimeout } = engine.agent.info;
   if (isInterrupted(writer.nextState)) {
     if (inputTimeout === undefined) return forget(engine, live);
-    return inputTimeout.afterwards === "fail"
+    return inputTimeout.afterwards === "fail" || !isWaiting
       ? failUnanswered(engine, live, inputTimeout.ms)
       : goOn(engine, live, [
           { kind: NOTES.expired, taskId: writer.taskId },
@@ -58,6 +61,11 @@ function failUnanswered(engine: Engine, live: LiveTask, ms: number): Promise<voi
   return endTask(engine, live, "failed", { text: "Input timeout", metadata });
 }
 
+/** Whether the turn ended with its question: then there is no code that could go on without an answer. */
+async function hasEndedTurn(engine: Engine, { writer }: LiveTask): Promise<boolean> {
+  return (await turnEndedAt(engine.backend, writer.taskId, writer.head)) !== undefined;
+}
+
 /** Notes that the wait is over, and lets the agent go on. */
 async function goOn(engine: Engine, live: LiveTask, events: readonly AgentEvent[]): Promise<void> {
   const { writer, deadline, run } = live;
@@ -66,7 +74,7 @@ async function goOn(engine: Engine, live: LiveTask, events: readonly AgentEvent[
   const committed = await writer.append(events, { epoch, insist: true, wakeAt: deadline ?? null });
   if (deadline !== undefined) engine.alarm.want(deadline);
   if (committed.kind !== "committed") return;
-  if (parked === undefined) await resumeTask(engine, live, epoch);
+  if (parked === undefined) await engine.keepTrying(live, () => resumeTask(engine, live, epoch));
   else parked.resume(undefined);
 }
 
