@@ -1,0 +1,43 @@
+import { EgressError } from "./egress-error.ts";
+
+export interface DeadlineOptions {
+  /** Whom the work waits for, as the error names it. */
+  readonly host: string;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The longest time a timer can measure; beyond it, timers fire at once. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+
+/**
+ * Gives up on the work when its time is over or the caller aborts, even where
+ * the work cannot be stopped (looking up a name); the rest sees the signal.
+ */
+export async function withDeadline<T>(
+  { host, timeoutMs, signal }: DeadlineOptions,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  if (!(timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)) {
+    throw new TypeError(`timeoutMs is ${timeoutMs}; give milliseconds from 1 to ${MAX_TIMEOUT_MS}`);
+  }
+  signal?.throwIfAborted();
+
+  const controller = new AbortController();
+  const aborted = new Promise<never>((_, reject) => {
+    controller.signal.addEventListener("abort", () => reject(controller.signal.reason as Error));
+  });
+  const expire = () =>
+    controller.abort(
+      new EgressError("timeout", `"${host}" did not answer within ${timeoutMs} milliseconds`),
+    );
+  const leave = () => controller.abort(signal?.reason);
+  const timer = setTimeout(expire, timeoutMs);
+  signal?.addEventListener("abort", leave);
+  try {
+    return await Promise.race([work(controller.signal), aborted]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", leave);
+  }
+}
