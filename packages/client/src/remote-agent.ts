@@ -5,6 +5,8 @@ import {
   type Message,
   type ProtocolVersion,
   type PublicEvent,
+  type PushConfig,
+  type PushTarget,
   type Task,
   type TaskPage,
   isTerminal,
@@ -28,7 +30,10 @@ interface Abortable {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface SendOptions extends MessageOptions, Abortable {}
+export interface SendOptions extends MessageOptions, Abortable {
+  /** Where the agent pushes the updates of the task to, besides the answer. */
+  readonly pushConfig?: PushTarget | undefined;
+}
 
 export interface GetOptions extends Abortable {
   /** At most so many of the newest messages; 0 leaves them out. */
@@ -126,9 +131,59 @@ export class RemoteAgent {
     return this.#read(() => this.#codec.decodeTask(result));
   }
 
+  /** Has the updates of a task pushed from now on. A config of the same id is replaced; without an id the agent chooses one. */
+  async setPushConfig(
+    taskId: string,
+    target: PushTarget,
+    { signal }: Abortable = {},
+  ): Promise<PushConfig> {
+    const params = this.#codec.encodeCreatePushConfig({ taskId, target });
+    const result = await this.#transport.call("createPushConfig", params, { signal });
+    return this.#read(() => this.#codec.decodePushConfig(result));
+  }
+
+  /** A push config of a task; without an id the one that was set without an id. */
+  async getPushConfig(
+    taskId: string,
+    id?: string,
+    { signal }: Abortable = {},
+  ): Promise<PushConfig> {
+    const params = this.#codec.encodeGetPushConfig({ taskId, ...(id !== undefined && { id }) });
+    const result = await this.#transport.call("getPushConfig", params, { signal });
+    return this.#read(() => this.#codec.decodePushConfig(result));
+  }
+
+  /** All push configs of a task, on however many pages the agent has them. */
+  async listPushConfigs(
+    taskId: string,
+    { signal }: Abortable = {},
+  ): Promise<readonly PushConfig[]> {
+    const all: PushConfig[] = [];
+    for (let pageToken = ""; ;) {
+      const params = this.#codec.encodeListPushConfigs({ taskId, ...(pageToken && { pageToken }) });
+      const result = await this.#transport.call("listPushConfigs", params, { signal });
+      const page = this.#read(() => this.#codec.decodePushConfigPage(result));
+      all.push(...page.configs);
+      pageToken = page.nextPageToken;
+      // An empty page ends it too: an agent that always promises more must not keep its caller forever.
+      if (pageToken === "" || page.configs.length === 0) return all;
+    }
+  }
+
+  /** Ends the pushing of one config. It may be gone already. */
+  async deletePushConfig(taskId: string, id: string, { signal }: Abortable = {}): Promise<void> {
+    const params = this.#codec.encodeDeletePushConfig({ taskId, id });
+    await this.#transport.call("deletePushConfig", params, { signal });
+  }
+
   #sendParams(input: Input, options: SendOptions): unknown {
     const message = messageOf(input, options);
-    return this.#codec.encodeSendMessage({ message, blocking: true });
+    const { pushConfig } = options;
+    return this.#codec.encodeSendMessage({
+      message,
+      blocking: true,
+      ...(pushConfig && { pushConfig }),
+    });
   }
 
   #events(frames: ReturnType<JsonRpcTransport["stream"]>, lastEventId?: string): EventStream {

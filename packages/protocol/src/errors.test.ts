@@ -26,6 +26,7 @@ const TRANSPORT = {
   Forbidden: { code: -32603, http: 403, grpc: "PERMISSION_DENIED", transport: true },
   PayloadTooLarge: { code: -32600, http: 413, grpc: "RESOURCE_EXHAUSTED", transport: true },
   UnsupportedMediaType: { code: -32005, http: 415, grpc: "INVALID_ARGUMENT", transport: true },
+  TooManyRequests: { code: -32603, http: 429, grpc: "RESOURCE_EXHAUSTED", transport: true },
   Unavailable: { code: -32603, http: 503, grpc: "UNAVAILABLE", transport: true },
 } as const;
 
@@ -66,7 +67,7 @@ describe("the table of errors", () => {
   verifies(["R2"], "only what the transport refuses keeps its HTTP status", () => {
     const kept = REASONS.filter((reason) => "transport" in ERRORS[reason]);
 
-    expect(kept.map((reason) => ERRORS[reason].http)).toEqual([401, 403, 413, 415, 503]);
+    expect(kept.map((reason) => ERRORS[reason].http)).toEqual([401, 403, 413, 415, 429, 503]);
   });
 });
 

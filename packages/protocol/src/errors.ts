@@ -96,6 +96,13 @@ export const ERRORS = {
     title: "Incompatible content types",
     transport: true,
   },
+  TooManyRequests: {
+    code: -32603,
+    http: 429,
+    grpc: "RESOURCE_EXHAUSTED",
+    title: "Too many requests",
+    transport: true,
+  },
   Unavailable: {
     code: -32603,
     http: 503,

@@ -34,6 +34,7 @@ export {
   isMessageReceived,
   isPublic,
 } from "./events.ts";
+export type { PushAuthentication, PushConfig, PushTarget } from "./push-config.ts";
 export { NOTES, type SleepEvent, isSleep } from "./journal.ts";
 export { applyEvent, joinParts } from "./apply-event.ts";
 export { textOf, textOfParts } from "./text-of.ts";
@@ -42,8 +43,13 @@ export { textOf, textOfParts } from "./text-of.ts";
 export { OPERATIONS, type Operation, type OperationName } from "./operations.ts";
 export type {
   CancelTaskRequest,
+  CreatePushConfigRequest,
+  DeletePushConfigRequest,
+  GetPushConfigRequest,
   GetTaskRequest,
+  ListPushConfigsRequest,
   ListTasksRequest,
+  PushConfigPage,
   SendMessageRequest,
   SubscribeRequest,
   TaskPage,

@@ -1,5 +1,6 @@
 import type { Message } from "./message.ts";
 import type { Metadata } from "./part.ts";
+import type { PushConfig, PushTarget } from "./push-config.ts";
 import type { Task, TaskState } from "./task.ts";
 
 /** What a caller asks of `sendMessage` and `sendStreamingMessage`. */
@@ -9,8 +10,8 @@ export interface SendMessageRequest {
   readonly blocking: boolean;
   readonly historyLength?: number;
   readonly acceptedOutputModes?: readonly string[];
-  /** Where to push updates, in the form of the wire version it came by. */
-  readonly pushConfig?: unknown;
+  /** Where to push the updates of the task, from its start or from here on. */
+  readonly pushConfig?: PushTarget;
   readonly metadata?: Metadata;
   readonly tenant?: string;
 }
@@ -48,4 +49,33 @@ export interface CancelTaskRequest {
 
 export interface SubscribeRequest {
   readonly taskId: string;
+}
+
+export interface CreatePushConfigRequest {
+  readonly taskId: string;
+  readonly target: PushTarget;
+}
+
+export interface GetPushConfigRequest {
+  readonly taskId: string;
+  /** 1.0 always names one; 0.3 may leave it to the server. */
+  readonly id?: string;
+}
+
+/** 0.3 has no pages: there the answer is the whole list. */
+export interface ListPushConfigsRequest {
+  readonly taskId: string;
+  readonly pageSize?: number;
+  readonly pageToken?: string;
+}
+
+export interface PushConfigPage {
+  readonly configs: readonly PushConfig[];
+  /** Empty on the last page. */
+  readonly nextPageToken: string;
+}
+
+export interface DeletePushConfigRequest {
+  readonly taskId: string;
+  readonly id: string;
 }

@@ -19,10 +19,16 @@ import {
   type TextPart,
   textPart,
 } from "../part.ts";
+import type { PushAuthentication, PushConfig, PushTarget } from "../push-config.ts";
 import type {
   CancelTaskRequest,
+  CreatePushConfigRequest,
+  DeletePushConfigRequest,
+  GetPushConfigRequest,
   GetTaskRequest,
+  ListPushConfigsRequest,
   ListTasksRequest,
+  PushConfigPage,
   SendMessageRequest,
   SubscribeRequest,
   TaskPage,
@@ -120,6 +126,26 @@ const times = fc
 
 export const taskStates: Arbitrary<TaskState> = fc.constantFrom(...TASK_STATES);
 
+const tokenLetters = fc.constantFrom(...Array.from("!#$%&'*+.^_`|~-09AZaz"));
+const httpTokens = fc.string({ unit: tokenLetters, minLength: 1, maxLength: 8 });
+
+/** What a header can carry, without being empty: empty is the same as absent. */
+const headerTexts = fc.string({
+  unit: fc.oneof(
+    fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
+    fc.integer({ min: 0xa0, max: 0xff }).map((code) => String.fromCharCode(code)),
+  ),
+  minLength: 1,
+  maxLength: 12,
+});
+
+const headers = fc
+  .uniqueArray(fc.tuple(httpTokens, headerTexts), {
+    selector: ([name]) => name.toLowerCase(),
+    maxLength: 3,
+  })
+  .map((entries) => Object.fromEntries(entries.map(([name, text]) => [`x-${name}`, text])));
+
 /** A plain object with the required fields, and any of the others. */
 function shape<T, K extends keyof T>(
   model: { [P in keyof T]: Arbitrary<T[P]> },
@@ -134,8 +160,10 @@ function shape<T, K extends keyof T>(
  * Everything that one version carries without loss. What it has no place for is
  * left out, and nothing else: in 0.3 the `mediaType` and `filename` of text and
  * data parts, empty metadata beside data that is no object, and the tenant of a
- * request; in 1.0 a `final` that does not follow from the state, and a list of
- * the tasks in the state `unknown`, which there means any state.
+ * request, and the pages of push configs; in 1.0 a `final` that does not follow
+ * from the state, a list of the tasks in the state `unknown`, which there means
+ * any state, a second scheme of a push target, and a question for a push config
+ * that does not say which.
  */
 export function modelOf(version: ProtocolVersion) {
   const isNew = version === "1.0";
@@ -226,6 +254,53 @@ export function modelOf(version: ProtocolVersion) {
   );
   const event: Arbitrary<PublicEvent> = fc.oneof(task, message, statusUpdate, artifactUpdate);
 
+  const pushAuthentication: Arbitrary<PushAuthentication> = shape(
+    {
+      schemes: fc.array(httpTokens, { minLength: 1, maxLength: isNew ? 1 : 3 }),
+      credentials: headerTexts,
+    },
+    ["schemes"],
+  );
+  const target = {
+    id: ids,
+    url: fc.webUrl(),
+    token: headerTexts,
+    authentication: pushAuthentication,
+    headers,
+  };
+  const pushTarget: Arbitrary<PushTarget> = shape(target, ["url"]);
+  const pushConfig: Arbitrary<PushConfig> = shape({ ...target, taskId: ids }, [
+    "taskId",
+    "id",
+    "url",
+  ]);
+  const pushConfigPage: Arbitrary<PushConfigPage> = shape(
+    {
+      configs: fc.array(pushConfig, { maxLength: 3 }),
+      nextPageToken: isNew ? words : fc.constant(""),
+    },
+    ["configs", "nextPageToken"],
+  );
+  const createPushConfig: Arbitrary<CreatePushConfigRequest> = shape(
+    { taskId: ids, target: pushTarget },
+    ["taskId", "target"],
+  );
+  const getPushConfig: Arbitrary<GetPushConfigRequest> = shape(
+    { taskId: ids, id: ids },
+    isNew ? ["taskId", "id"] : ["taskId"],
+  );
+  const listPushConfigs: Arbitrary<ListPushConfigsRequest> = shape(
+    {
+      taskId: ids,
+      ...(isNew && { pageSize: fc.integer({ min: 1, max: 100 }), pageToken: ids }),
+    },
+    ["taskId"],
+  );
+  const deletePushConfig: Arbitrary<DeletePushConfigRequest> = shape({ taskId: ids, id: ids }, [
+    "taskId",
+    "id",
+  ]);
+
   const historyLength = fc.nat();
   const sendMessage: Arbitrary<SendMessageRequest> = shape(
     {
@@ -233,7 +308,7 @@ export function modelOf(version: ProtocolVersion) {
       blocking: fc.boolean(),
       historyLength,
       acceptedOutputModes: lists,
-      pushConfig: jsonObjects as Arbitrary<unknown>,
+      pushConfig: pushTarget,
       metadata: jsonObjects,
       ...(isNew && { tenant: ids }),
     },
@@ -276,6 +351,12 @@ export function modelOf(version: ProtocolVersion) {
     subscribe,
     listTasks,
     taskPage,
+    pushConfig,
+    pushConfigPage,
+    createPushConfig,
+    getPushConfig,
+    listPushConfigs,
+    deletePushConfig,
   };
 }
 

@@ -33,7 +33,7 @@ function explain(problem: Problem | undefined, root: string) {
   switch (problem.keyword) {
     case "required":
       return invalidParams(
-        join(field, (params["requiredProperties"] as string[])[0]),
+        fieldIn(field, (params["requiredProperties"] as string[])[0]),
         "is required",
       );
     case "type":
@@ -62,11 +62,12 @@ function article(type: unknown): string {
 function fieldName(root: string, pointer: string): string {
   let name = root;
   for (const step of pointer.split("/").slice(1)) {
-    name = /^\d+$/.test(step) ? `${name}[${step}]` : join(name, step);
+    name = /^\d+$/.test(step) ? `${name}[${step}]` : fieldIn(name, step);
   }
   return name === "" ? "params" : name;
 }
 
-function join(path: string, step: string | undefined): string {
+/** The name of a field inside another. `params` is where a caller's own fields begin, so it is not named. */
+export function fieldIn(path: string, step: string | undefined): string {
   return path === "" || path === "params" ? (step ?? "params") : `${path}.${step}`;
 }

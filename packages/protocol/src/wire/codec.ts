@@ -2,10 +2,16 @@ import type { AgentCardFacts } from "../card/facts.ts";
 import type { A2AError } from "../errors.ts";
 import type { PublicEvent } from "../events.ts";
 import type { Message } from "../message.ts";
+import type { PushConfig } from "../push-config.ts";
 import type {
   CancelTaskRequest,
+  CreatePushConfigRequest,
+  DeletePushConfigRequest,
+  GetPushConfigRequest,
   GetTaskRequest,
+  ListPushConfigsRequest,
   ListTasksRequest,
+  PushConfigPage,
   SendMessageRequest,
   SubscribeRequest,
   TaskPage,
@@ -26,12 +32,20 @@ export interface Codec {
   decodeListTasks(params: unknown): ListTasksRequest;
   decodeCancelTask(params: unknown): CancelTaskRequest;
   decodeSubscribe(params: unknown): SubscribeRequest;
+  decodeCreatePushConfig(params: unknown): CreatePushConfigRequest;
+  decodeGetPushConfig(params: unknown): GetPushConfigRequest;
+  decodeListPushConfigs(params: unknown): ListPushConfigsRequest;
+  decodeDeletePushConfig(params: unknown): DeletePushConfigRequest;
 
   encodeSendMessage(request: SendMessageRequest): unknown;
   encodeGetTask(request: GetTaskRequest): unknown;
   encodeListTasks(request: ListTasksRequest): unknown;
   encodeCancelTask(request: CancelTaskRequest): unknown;
   encodeSubscribe(request: SubscribeRequest): unknown;
+  encodeCreatePushConfig(request: CreatePushConfigRequest): unknown;
+  encodeGetPushConfig(request: GetPushConfigRequest): unknown;
+  encodeListPushConfigs(request: ListPushConfigsRequest): unknown;
+  encodeDeletePushConfig(request: DeletePushConfigRequest): unknown;
 
   encodeTask(task: Task): unknown;
   decodeTask(value: unknown): Task;
@@ -40,6 +54,12 @@ export interface Codec {
   encodeSendResult(result: Task | Message): unknown;
   decodeSendResult(value: unknown): Task | Message;
   decodeEvent(value: unknown): PublicEvent;
+  encodePushConfig(config: PushConfig): unknown;
+  decodePushConfig(value: unknown): PushConfig;
+  encodePushConfigPage(page: PushConfigPage): unknown;
+  decodePushConfigPage(value: unknown): PushConfigPage;
+  /** What a delete is answered with: nothing, in the words of the version. */
+  encodeDeleted(): unknown;
 
   /**
    * An event as JSON text. `json` is the model's own text of it, which is

@@ -87,6 +87,44 @@ describe.each(VERSIONS)("over A2A %s", (version) => {
     );
   });
 
+  verifies(["R17"], "a request about push configs is understood as it was meant", () => {
+    fc.assert(
+      fc.property(
+        fc.record({
+          create: model.createPushConfig,
+          get: model.getPushConfig,
+          list: model.listPushConfigs,
+          remove: model.deletePushConfig,
+        }),
+        ({ create, get, list, remove }) => {
+          const wire = {
+            create: overTheWire(codec.encodeCreatePushConfig(create)),
+            get: overTheWire(codec.encodeGetPushConfig(get)),
+            list: overTheWire(codec.encodeListPushConfigs(list)),
+            remove: overTheWire(codec.encodeDeletePushConfig(remove)),
+          };
+
+          expect(codec.decodeCreatePushConfig(wire.create)).toStrictEqual(create);
+          expect(codec.decodeGetPushConfig(wire.get)).toStrictEqual(get);
+          expect(codec.decodeListPushConfigs(wire.list)).toStrictEqual(list);
+          expect(codec.decodeDeletePushConfig(wire.remove)).toStrictEqual(remove);
+        },
+      ),
+    );
+  });
+
+  test("a push config arrives as it was sent, alone and in a page", () => {
+    fc.assert(
+      fc.property(model.pushConfig, model.pushConfigPage, (config, page) => {
+        const one = overTheWire(codec.encodePushConfig(config));
+        const many = overTheWire(codec.encodePushConfigPage(page));
+
+        expect(codec.decodePushConfig(one)).toStrictEqual(config);
+        expect(codec.decodePushConfigPage(many)).toStrictEqual(page);
+      }),
+    );
+  });
+
   test("encoding leaves the model as it was", () => {
     fc.assert(
       fc.property(model.event, (event) => {
@@ -168,6 +206,7 @@ test.each(VERSIONS)("an answer of %s that is nothing we know is the agent's mist
     expect(() => codec.decodeEvent(nothing)).toThrow(mistake);
     expect(() => codec.decodeTask(nothing)).toThrow(mistake);
     expect(() => codec.decodeSendResult(nothing)).toThrow(mistake);
+    expect(() => codec.decodePushConfig(nothing)).toThrow(mistake);
   }
 });
 

@@ -4,6 +4,7 @@ import { encodeCard } from "./agent-card.ts";
 import { encodeError } from "./error.ts";
 import { decodeEvent, eventText } from "./event.ts";
 import { decodeMessage, encodeMessage } from "./message.ts";
+import * as pushConfigs from "./push-config.ts";
 import * as requests from "./requests.ts";
 import { decodeTask, encodeTask } from "./task.ts";
 
@@ -11,6 +12,7 @@ import { decodeTask, encodeTask } from "./task.ts";
 export const codecV03: Codec = {
   version: "0.3",
   ...requests,
+  ...pushConfigs,
   encodeTask,
   decodeTask,
   encodeListTasks: noList,

@@ -9,11 +9,11 @@ import type {
 } from "../../requests.ts";
 import { checkOf } from "../check.ts";
 import { decodeMessage, encodeMessage } from "./message.ts";
-import { SEND, TASK_ID, TASK_QUERY } from "./schemas.ts";
+import { decodePushTarget, encodePushTarget } from "./push-target.ts";
+import { SEND } from "./schemas.ts";
+import { decodeTaskQuery } from "./task-query.ts";
 
 const checkSend = checkOf(SEND);
-const checkTaskQuery = checkOf(TASK_QUERY);
-const checkTaskId = checkOf(TASK_ID);
 
 interface SendParams {
   readonly message: unknown;
@@ -35,7 +35,9 @@ export function decodeSendMessage(value: unknown): SendMessageRequest {
     blocking: blocking !== false,
     ...(historyLength !== undefined && { historyLength }),
     ...(acceptedOutputModes && { acceptedOutputModes }),
-    ...(pushNotificationConfig !== undefined && { pushConfig: pushNotificationConfig }),
+    ...(pushNotificationConfig !== undefined && {
+      pushConfig: decodePushTarget(pushNotificationConfig, "configuration.pushNotificationConfig"),
+    }),
     ...(metadata && { metadata }),
   };
 }
@@ -52,7 +54,7 @@ export function encodeSendMessage(request: SendMessageRequest): {
       blocking,
       ...(historyLength !== undefined && { historyLength }),
       ...(acceptedOutputModes && { acceptedOutputModes }),
-      ...(pushConfig !== undefined && { pushNotificationConfig: pushConfig }),
+      ...(pushConfig && { pushNotificationConfig: encodePushTarget(pushConfig) }),
     },
     ...(metadata && { metadata }),
   };
@@ -87,23 +89,4 @@ export function encodeSubscribe({ taskId }: SubscribeRequest): object {
 /** 0.3 has no list on JSON-RPC (§7), so there is nothing to decode. */
 export function decodeListTasks(): never {
   throw new A2AError("UnsupportedOperation", "A2A 0.3 has no method that lists tasks");
-}
-
-interface TaskQuery {
-  readonly id: string;
-  readonly historyLength?: number;
-  readonly metadata?: Metadata;
-}
-
-/** `taskId` is a common spelling of `id`; it counts only where `id` is absent. */
-function decodeTaskQuery(value: unknown): TaskQuery {
-  const params = value as { id?: unknown; taskId?: unknown } | undefined;
-  if (params?.id !== undefined || params?.taskId === undefined) {
-    checkTaskQuery(params, "params");
-    return params as unknown as TaskQuery;
-  }
-  checkTaskId(params.taskId, "taskId");
-  const named = { ...params, id: params.taskId };
-  checkTaskQuery(named, "params");
-  return named as unknown as TaskQuery;
 }

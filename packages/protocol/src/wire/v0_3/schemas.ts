@@ -49,6 +49,52 @@ export const TASK_QUERY = {
 
 export const TASK_ID = id;
 
+const configId = { type: "string", minLength: 1, maxLength: 256 } as const;
+
+/** 0.3 §6.8, with the further headers. What they all may hold is in `check-push-target.ts`. */
+export const PUSH_TARGET = {
+  type: "object",
+  required: ["url"],
+  properties: {
+    id: configId,
+    url: { type: "string", minLength: 1, maxLength: 2048 },
+    token: { type: "string", maxLength: 4096 },
+    authentication: {
+      type: "object",
+      required: ["schemes"],
+      properties: {
+        schemes: {
+          type: "array",
+          minItems: 1,
+          maxItems: 20,
+          items: { type: "string", minLength: 1, maxLength: 256 },
+        },
+        credentials: { type: "string", maxLength: 16_384 },
+      },
+    },
+    headers: object,
+  },
+} as const;
+
+/** 0.3 §6.10. */
+export const CREATE_PUSH_CONFIG = {
+  type: "object",
+  required: ["taskId", "pushNotificationConfig"],
+  properties: { taskId: id, pushNotificationConfig: object },
+} as const;
+
+/** 0.3 §7.6.1, which may leave the id of the config out. */
+export const GET_PUSH_CONFIG = {
+  type: "object",
+  properties: { pushNotificationConfigId: configId },
+} as const;
+
+/** 0.3 §7.8.1, which may not. */
+export const DELETE_PUSH_CONFIG = {
+  ...GET_PUSH_CONFIG,
+  required: ["pushNotificationConfigId"],
+} as const;
+
 /** 0.3 §6.5. */
 export const TEXT_PART = {
   type: "object",

@@ -2,6 +2,7 @@ import type { Codec } from "../codec.ts";
 import { encodeCard } from "./agent-card.ts";
 import { encodeError } from "./error.ts";
 import { decodeEvent, encodeEvent, eventText } from "./event.ts";
+import * as pushConfigs from "./push-config.ts";
 import * as requests from "./requests.ts";
 import { decodeTask, decodeTaskPage, encodeTask, encodeTaskPage } from "./task.ts";
 
@@ -9,6 +10,7 @@ import { decodeTask, decodeTaskPage, encodeTask, encodeTaskPage } from "./task.t
 export const codecV1: Codec = {
   version: "1.0",
   ...requests,
+  ...pushConfigs,
   encodeTask,
   decodeTask,
   encodeTaskPage,

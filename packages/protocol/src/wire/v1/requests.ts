@@ -10,6 +10,7 @@ import type {
 import type { TaskState } from "../../task.ts";
 import { checkOf } from "../check.ts";
 import { decodeMessage, encodeMessage } from "./message.ts";
+import { decodePushTarget, encodePushTarget } from "./push-target.ts";
 import { LIST, SEND, TASK_QUERY } from "./schemas.ts";
 import { decodeTaskState, encodeTaskState } from "./task-state.ts";
 
@@ -33,13 +34,17 @@ export function decodeSendMessage(value: unknown): SendMessageRequest {
   checkSend(value, "params");
   const { tenant, message, configuration = {}, metadata } = value as SendParams;
   const { returnImmediately, historyLength, acceptedOutputModes } = configuration;
+  const { taskPushNotificationConfig } = configuration;
   return {
     message: decodeMessage(message, "message"),
     blocking: returnImmediately !== true,
     ...(historyLength !== undefined && { historyLength }),
     ...(acceptedOutputModes && { acceptedOutputModes }),
-    ...(configuration.taskPushNotificationConfig !== undefined && {
-      pushConfig: configuration.taskPushNotificationConfig,
+    ...(taskPushNotificationConfig !== undefined && {
+      pushConfig: decodePushTarget(
+        taskPushNotificationConfig,
+        "configuration.taskPushNotificationConfig",
+      ),
     }),
     ...(metadata && { metadata }),
     ...(tenant && { tenant }),
@@ -55,7 +60,7 @@ export function encodeSendMessage(request: SendMessageRequest): object {
       ...(!blocking && { returnImmediately: true }),
       ...(historyLength !== undefined && { historyLength }),
       ...(acceptedOutputModes && { acceptedOutputModes }),
-      ...(pushConfig !== undefined && { taskPushNotificationConfig: pushConfig }),
+      ...(pushConfig && { taskPushNotificationConfig: encodePushTarget(pushConfig) }),
     },
     ...(metadata && { metadata }),
   };

@@ -62,6 +62,58 @@ export const LIST = {
   },
 } as const;
 
+const configId = { type: "string", minLength: 1, maxLength: 256 } as const;
+
+/**
+ * 1.0 §4.3.1, with the further headers. It is also the request that creates one,
+ * and then the task is required. What they all may hold is in `check-push-target.ts`.
+ */
+export const PUSH_TARGET = {
+  type: "object",
+  required: ["url"],
+  properties: {
+    tenant: text,
+    id: { type: "string", maxLength: 256 },
+    taskId: text,
+    url: { type: "string", minLength: 1, maxLength: 2048 },
+    token: { type: "string", maxLength: 4096 },
+    authentication: {
+      type: "object",
+      required: ["scheme"],
+      properties: {
+        scheme: { type: "string", minLength: 1, maxLength: 256 },
+        credentials: { type: "string", maxLength: 16_384 },
+      },
+    },
+    headers: object,
+  },
+} as const;
+
+export const CREATE_PUSH_CONFIG = {
+  type: "object",
+  required: ["taskId"],
+  properties: { taskId: id },
+} as const;
+
+/** 1.0 §3.1.8 and §3.1.10. */
+export const PUSH_CONFIG_QUERY = {
+  type: "object",
+  required: ["taskId", "id"],
+  properties: { tenant: text, taskId: id, id: configId },
+} as const;
+
+/** 1.0 §3.1.9. */
+export const LIST_PUSH_CONFIGS = {
+  type: "object",
+  required: ["taskId"],
+  properties: {
+    tenant: text,
+    taskId: id,
+    pageSize: { type: "integer", minimum: 1, maximum: 100 },
+    pageToken: text,
+  },
+} as const;
+
 /** 1.0 §4.1.6: exactly one of text, raw, url, data; that rule is in `part.ts`. */
 export const PART = {
   type: "object",

@@ -1,0 +1,98 @@
+import { A2AError } from "../../errors.ts";
+import type { PushConfig } from "../../push-config.ts";
+import type {
+  CreatePushConfigRequest,
+  DeletePushConfigRequest,
+  GetPushConfigRequest,
+  ListPushConfigsRequest,
+  PushConfigPage,
+} from "../../requests.ts";
+import { checkOf } from "../check.ts";
+import { type WireTarget, decodePushTarget, encodePushTarget, targetOf } from "./push-target.ts";
+import { CREATE_PUSH_CONFIG, LIST_PUSH_CONFIGS, PUSH_CONFIG_QUERY } from "./schemas.ts";
+
+const checkCreate = checkOf(CREATE_PUSH_CONFIG);
+const checkQuery = checkOf(PUSH_CONFIG_QUERY);
+const checkList = checkOf(LIST_PUSH_CONFIGS);
+
+/** A TaskPushNotificationConfig: the task among the fields of the target. */
+interface WireConfig extends WireTarget {
+  readonly taskId: string;
+}
+
+export function decodeCreatePushConfig(value: unknown): CreatePushConfigRequest {
+  checkCreate(value, "params");
+  const { taskId } = value as WireConfig;
+  return { taskId, target: decodePushTarget(value, "params") };
+}
+
+export function encodeCreatePushConfig({ taskId, target }: CreatePushConfigRequest): WireConfig {
+  return { taskId, ...encodePushTarget(target) };
+}
+
+export function decodeGetPushConfig(value: unknown): DeletePushConfigRequest {
+  return decodeQuery(value);
+}
+
+/** 1.0 always names a config; one that was set without an id has that of its task. */
+export function encodeGetPushConfig({ taskId, id }: GetPushConfigRequest): object {
+  return { taskId, id: id ?? taskId };
+}
+
+export function decodeListPushConfigs(value: unknown): ListPushConfigsRequest {
+  checkList(value, "params");
+  const { taskId, pageSize, pageToken } = value as ListPushConfigsRequest;
+  return {
+    taskId,
+    ...(pageSize !== undefined && { pageSize }),
+    ...(pageToken && { pageToken }),
+  };
+}
+
+export function encodeListPushConfigs(request: ListPushConfigsRequest): object {
+  return request;
+}
+
+export function decodeDeletePushConfig(value: unknown): DeletePushConfigRequest {
+  return decodeQuery(value);
+}
+
+export function encodeDeletePushConfig({ taskId, id }: DeletePushConfigRequest): object {
+  return { taskId, id };
+}
+
+function decodeQuery(value: unknown): DeletePushConfigRequest {
+  checkQuery(value, "params");
+  const { taskId, id } = value as DeletePushConfigRequest;
+  return { taskId, id };
+}
+
+export function encodePushConfig({ taskId, ...target }: PushConfig): WireConfig {
+  return { taskId, ...encodePushTarget(target) };
+}
+
+/** Reads a config that a server sent. One that has no id was set without one, and has that of its task. */
+export function decodePushConfig(value: unknown): PushConfig {
+  const config = (value ?? {}) as WireConfig;
+  const { taskId, url } = config;
+  if (typeof taskId !== "string" || typeof url !== "string") {
+    throw new A2AError("InvalidAgentResponse", "the push config has no taskId or no url");
+  }
+  const target = targetOf(config);
+  return { ...target, taskId, id: target.id ?? taskId };
+}
+
+export function encodePushConfigPage({ configs, nextPageToken }: PushConfigPage): object {
+  return { configs: configs.map(encodePushConfig), nextPageToken };
+}
+
+/** ProtoJSON leaves out what is empty. */
+export function decodePushConfigPage(value: unknown): PushConfigPage {
+  const { configs = [], nextPageToken = "" } = (value ?? {}) as Partial<PushConfigPage>;
+  return { configs: configs.map(decodePushConfig), nextPageToken };
+}
+
+/** google.protobuf.Empty. */
+export function encodeDeleted(): object {
+  return {};
+}
