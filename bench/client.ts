@@ -37,6 +37,15 @@ export function send(
       });
 }
 
+export function getTask({ target, version }: Contender, id: string): Promise<Answer> {
+  return call(target.url, version, version === "0.3" ? "tasks/get" : "GetTask", { id });
+}
+
+/** The first page of the newest tasks; 0.3 has no such method. */
+export function listTasks({ target }: Contender, pageSize: number): Promise<Answer> {
+  return call(target.url, "1.0", "ListTasks", { pageSize });
+}
+
 /** Sends an order and reads its stream to the end. Nothing is decoded while the server is measured. */
 export function stream(contender: Contender, order: Order): Promise<Answer> {
   return openStream(contender, order).then(whole);

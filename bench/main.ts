@@ -12,6 +12,7 @@ import { idleStreams } from "./measures/idle-streams.ts";
 import { restart } from "./measures/restart.ts";
 import { start } from "./measures/start.ts";
 import { streams } from "./measures/streams.ts";
+import { storedTasks } from "./measures/stored-tasks.ts";
 import { tokenStreams } from "./measures/token-streams.ts";
 import { type Row, printHead, printRow, short } from "./table.ts";
 import type { Counts } from "./targets/control.ts";
@@ -84,6 +85,15 @@ const TABLE: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   start: () => start({ starts: size(7, 1), data, limit: 0.4 }),
   restart: () =>
     restart({ tasks: size(10_000, 1000), events: 50, rounds: size(3, 1), data, limit: 2 }),
+  stored: () =>
+    storedTasks({
+      few: 1000,
+      many: size(1_000_000, 5000),
+      calls: size(400, 50),
+      rounds: size(7, 1),
+      data,
+      limit: 1.3,
+    }),
 };
 
 try {

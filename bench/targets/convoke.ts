@@ -49,6 +49,8 @@ function counted(backend: Backend): Backend {
     read: (...args) => backend.read(...args),
     watch: (...args) => backend.watch(...args),
     tasks: backend.tasks,
+    pushes: backend.pushes,
+    retention: backend.retention,
     close: () => backend.close(),
   };
 }
@@ -58,6 +60,8 @@ const server = await serve(agent, {
   port: 0,
   host: "127.0.0.1",
   logger: createJsonLogger("warn", (line) => process.stderr.write(line)),
+  // Nothing is forgotten here: how much is stored is what some lines measure.
+  retention: { maxTasks: Number.MAX_SAFE_INTEGER },
   openBackend: async () =>
     folder === undefined ? createMemoryBackend() : counted(await openSqliteBackend({ folder })),
 });

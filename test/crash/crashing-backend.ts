@@ -5,6 +5,8 @@ import { type CrashPlan, crash } from "./crash-point.ts";
 export function crashingBackend(backend: Backend, plan: CrashPlan): Backend {
   return {
     tasks: backend.tasks,
+    pushes: backend.pushes,
+    retention: backend.retention,
     read: (taskId, after, limit) => backend.read(taskId, after, limit),
     watch: (taskId, wake) => backend.watch(taskId, wake),
     close: () => backend.close(),

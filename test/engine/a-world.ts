@@ -84,6 +84,8 @@ export class World {
 function mortal(backend: Backend, life: { readonly isOver: boolean }): Backend {
   return {
     tasks: backend.tasks,
+    pushes: backend.pushes,
+    retention: backend.retention,
     commit: (step) => (life.isOver ? new Promise(() => undefined) : backend.commit(step)),
     read: (taskId, after, limit) => backend.read(taskId, after, limit),
     watch: (taskId, wake) => backend.watch(taskId, wake),

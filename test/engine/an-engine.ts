@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { createMemoryBackend } from "@convoke/backends/memory";
 import { type Agent, type Message, userMessage } from "@convoke/protocol";
-import { type Accepted, Engine, acceptMessage } from "@convoke/server/engine";
+import { type Accepted, Engine, type EngineOptions, acceptMessage } from "@convoke/server/engine";
 import type { Backend } from "@convoke/server/backend";
 import type { Logger } from "@convoke/server";
 
@@ -15,8 +15,12 @@ export function memoryLogger(): Logger & { readonly lines: string[] } {
   return { lines, debug: log, info: log, warn: log, error: log };
 }
 
-export function anEngine(agent: Agent, backend: Backend = createMemoryBackend()): Engine {
-  return new Engine({ agent, backend, logger: memoryLogger() });
+export function anEngine(
+  agent: Agent,
+  backend: Backend = createMemoryBackend(),
+  options: Partial<EngineOptions> = {},
+): Engine {
+  return new Engine({ agent, backend, logger: memoryLogger(), ...options });
 }
 
 /** Sends text to an engine, to a new task or to one that waits. */

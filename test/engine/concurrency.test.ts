@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createMemoryBackend } from "@convoke/backends/memory";
-import type { Backend, ContextQuery, TaskQuery } from "@convoke/server/backend";
+import type { Backend, ChangedQuery, ContextQuery, TaskQuery } from "@convoke/server/backend";
 import {
   A2AError,
   type AgentEvent,
@@ -116,6 +116,7 @@ describe("a second message to a task that works", () => {
         tasks: {
           get: (taskId: string) => memory.tasks.get(taskId),
           list: (query: TaskQuery) => memory.tasks.list(query),
+          changedSince: (query: ChangedQuery) => memory.tasks.changedSince(query),
           unfinished: (after: string, limit: number) => memory.tasks.unfinished(after, limit),
           waking: (limit: number) => memory.tasks.waking(limit),
           // What the turn is begun anew with is read after the log, and takes its time.

@@ -137,6 +137,8 @@ function countingBackend(backend: Backend): Backend & { readonly watchers: numbe
   let watchers = 0;
   return {
     tasks: backend.tasks,
+    pushes: backend.pushes,
+    retention: backend.retention,
     commit: (step) => backend.commit(step),
     read: (taskId, after, limit) => backend.read(taskId, after, limit),
     close: () => backend.close(),

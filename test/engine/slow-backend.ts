@@ -5,6 +5,8 @@ import type { Backend } from "@convoke/server/backend";
 export function slowBackend(backend: Backend, ms: number): Backend {
   return {
     tasks: backend.tasks,
+    pushes: backend.pushes,
+    retention: backend.retention,
     commit: async (step) => {
       await sleep(ms);
       return backend.commit(step);

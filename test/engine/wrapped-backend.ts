@@ -28,9 +28,12 @@ export function wrapBackend(backend: Backend): WrappedBackend {
   const { tasks } = backend;
   return {
     steps,
+    pushes: backend.pushes,
+    retention: backend.retention,
     tasks: {
       get: (taskId) => tasks.get(taskId),
       list: (query) => tasks.list(query),
+      changedSince: (query) => tasks.changedSince(query),
       unfinished: (after, limit) => tasks.unfinished(after, limit),
       waking: (limit) => tasks.waking(limit),
       ofContext: async (query) => {

@@ -79,7 +79,7 @@ describe("the card of a server that wants a token", () => {
       value: { scheme: "bearer" },
     });
     expect(card.securityRequirements).toEqual([{ schemes: { bearer: { list: [] } } }]);
-    expect(card.capabilities).toMatchObject({ streaming: true, pushNotifications: false });
+    expect(card.capabilities).toMatchObject({ streaming: true, pushNotifications: true });
   });
 
   // The resolver of 0.3.14 names no version, so it reads the card that both versions understand.
@@ -90,7 +90,7 @@ describe("the card of a server that wants a token", () => {
       protocolVersion: "0.3.0",
       url: guarded.url,
       preferredTransport: "JSONRPC",
-      capabilities: { streaming: true, pushNotifications: false },
+      capabilities: { streaming: true, pushNotifications: true },
       securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
       security: [{ bearer: [] }],
     });

@@ -19,6 +19,8 @@ export class FlightRecorder {
   watch(backend: Backend): Backend {
     return {
       tasks: backend.tasks,
+      pushes: backend.pushes,
+      retention: backend.retention,
       read: (taskId, after, limit) => backend.read(taskId, after, limit),
       watch: (taskId, wake) => backend.watch(taskId, wake),
       close: () => backend.close(),

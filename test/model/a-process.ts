@@ -122,11 +122,15 @@ export class Process implements Traces {
       get: (taskId) => this.#call(() => disk().tasks.get(taskId)),
       list: (query) => this.#call(() => disk().tasks.list(query)),
       ofContext: (query) => this.#call(() => disk().tasks.ofContext(query)),
+      changedSince: (query) => this.#call(() => disk().tasks.changedSince(query)),
       unfinished: (after, limit) => this.#call(() => disk().tasks.unfinished(after, limit)),
       waking: (limit) => this.#call(() => disk().tasks.waking(limit)),
     };
     return {
       tasks,
+      // Nothing is pushed or forgotten in this world.
+      pushes: disk().pushes,
+      retention: disk().retention,
       commit: (step) => this.#commit(step),
       read: (taskId, after, limit) => this.#call(() => disk().read(taskId, after, limit)),
       watch: (taskId, wake) => {

@@ -67,6 +67,7 @@ export class BackendModel {
       agent: "model",
       head: log.length,
       ...facts,
+      compacted: false,
       ...(snapshot && { snapshot }),
       ...(wakeAt !== undefined && { wakeAt }),
     };

@@ -64,7 +64,7 @@ export const GUARANTEES: RequirementGroup = {
         "error, and a send whose task was pruned long ago still never runs a second time.",
       source: "Convoke guarantee",
       milestone: "engine",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "G7",
@@ -122,7 +122,7 @@ export const GUARANTEES: RequirementGroup = {
         "What cannot be delivered becomes a dead letter that can be listed and sent again.",
       source: "Convoke guarantee; A2A 1.0 §4.3.3",
       milestone: "push",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "G13",

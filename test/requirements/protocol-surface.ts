@@ -152,7 +152,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
         "belong to the transport or contain line breaks are refused.",
       source: "user document 003; A2A 0.3 §7.5",
       milestone: "push",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R18",
@@ -161,7 +161,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
         "applies from the task's start.",
       source: "user document 003; A2A 0.3 §7.1",
       milestone: "push",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R19",

@@ -11,14 +11,14 @@ export const STORE_AND_TIMEOUTS: RequirementGroup = {
         "ones, 100 at a time.",
       source: "user document 004",
       milestone: "push",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R104",
       text: "A task that is not finished is never pruned.",
       source: "user document 004",
       milestone: "push",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R105",
@@ -36,7 +36,7 @@ export const STORE_AND_TIMEOUTS: RequirementGroup = {
         "memory when a flag says so; both can be listed.",
       source: "user documents 000 and 004",
       milestone: "push",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R107",

@@ -26,6 +26,8 @@ export class FaultyStorage {
     const backend = createMemoryBackend();
     return {
       tasks: backend.tasks,
+      pushes: backend.pushes,
+      retention: backend.retention,
       watch: (taskId, wake) => backend.watch(taskId, wake),
       close: () => backend.close(),
       commit: (step) =>

@@ -106,7 +106,7 @@ describe("the card", () => {
   verifies("R32", "declares the streaming that there is", async () => {
     const card = await (await fetch(`${server.url}${CARD}`)).json();
 
-    expect(card).toMatchObject({ capabilities: { streaming: true, pushNotifications: false } });
+    expect(card).toMatchObject({ capabilities: { streaming: true, pushNotifications: true } });
   });
 });
 

@@ -1,12 +1,13 @@
 import { OPERATIONS } from "@convoke/protocol";
 import { describe, expect } from "vitest";
+import { demoAgent } from "../../apps/convoke/src/demo-agent.ts";
 import { verifies } from "../verifies.ts";
 import { DIALECTS } from "./dialect.ts";
 import { bodyOf, faultOf, post, rpcText } from "./rpc.ts";
 import { WireClient, valueOf } from "./wire-client.ts";
 import { useServer } from "./wire-server.ts";
 
-const server = useServer();
+const server = useServer(demoAgent, { push: false });
 
 const PUSH = ["createPushConfig", "getPushConfig", "listPushConfigs", "deletePushConfig"] as const;
 

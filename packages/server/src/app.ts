@@ -4,6 +4,7 @@ import type { KeepAlive } from "./bindings/keep-alive.ts";
 import { newErrorId } from "./error-id.ts";
 import type { Guard } from "./guard/guard.ts";
 import type { Logger } from "./logger.ts";
+import type { PushService } from "./push/push-service.ts";
 import type { Engine } from "./tasks/engine.ts";
 
 /** The parts of a running server that requests meet. */
@@ -13,13 +14,16 @@ export class App {
   readonly card: CardBinding;
   readonly keepAlive: KeepAlive;
   readonly logger: Logger;
+  /** Absent when this server pushes nothing. */
+  readonly push: PushService | undefined;
 
-  constructor(parts: Pick<App, "engine" | "guard" | "card" | "keepAlive" | "logger">) {
+  constructor(parts: Pick<App, "engine" | "guard" | "card" | "keepAlive" | "logger" | "push">) {
     this.engine = parts.engine;
     this.guard = parts.guard;
     this.card = parts.card;
     this.keepAlive = parts.keepAlive;
     this.logger = parts.logger;
+    this.push = parts.push;
   }
 
   /** Makes what was thrown safe to send. An unknown error is logged under the id that its caller gets. */

@@ -13,9 +13,11 @@ export function cardFacts(
     readonly address: ServerAddress;
     readonly publicUrl?: string;
     readonly token?: string;
+    /** Whether updates are pushed; by default they are not. */
+    readonly pushes?: boolean;
   },
 ): (request: HttpRequest) => AgentCardFacts {
-  const { address, publicUrl, token } = options;
+  const { address, publicUrl, token, pushes = false } = options;
   const fixed = publicUrl ?? (isWildcard(address.host) ? undefined : urlOf(address));
   return (request) => {
     const asked = header(request, "host") ?? "";
@@ -27,7 +29,7 @@ export function cardFacts(
         { url, binding: "JSONRPC", version: "1.0" },
         { url, binding: "JSONRPC", version: "0.3" },
       ],
-      capabilities: { streaming: true, pushNotifications: false },
+      capabilities: { streaming: true, pushNotifications: pushes },
       bearer: token !== undefined,
     };
   };

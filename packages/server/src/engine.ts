@@ -4,6 +4,7 @@ export { type Accepted, acceptMessage } from "./tasks/accept-message.ts";
 export { cancelTask } from "./tasks/cancel-task.ts";
 export { type Recovered, recover } from "./tasks/recover.ts";
 export { isSettled } from "./tasks/live-task.ts";
+export { Retention, type RetentionOptions } from "./tasks/retention.ts";
 export { createJsonLogger } from "./logger.ts";
 
 // Its operations and readers

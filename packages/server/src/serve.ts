@@ -12,12 +12,12 @@ import { handle } from "./http/handle.ts";
 import type { Logger } from "./logger.ts";
 import { type ServerAddress, isWildcard, urlOf } from "./node/address.ts";
 import { createNodeListener } from "./node/node-listener.ts";
+import { type PushOptions, PushService } from "./push/push-service.ts";
 import type { Backend } from "./tasks/backend.ts";
 import { Engine } from "./tasks/engine.ts";
+import { type Limits, limitsOf } from "./tasks/limits.ts";
 import { type Recovered, recover } from "./tasks/recover.ts";
-
-/** 10 MB: a few photographs in base64, and far from a danger. */
-const DEFAULT_MAX_BODY_BYTES = 10 * 1024 * 1024;
+import { Retention, type RetentionOptions } from "./tasks/retention.ts";
 
 /** How long a reader may take for the last bytes of an answer. */
 const FLUSH_MS = 250;
@@ -36,7 +36,12 @@ export interface ServeOptions {
   readonly allowedHosts?: readonly string[];
   /** The address that the card names, when callers reach the server by another one. */
   readonly publicUrl?: string;
-  readonly maxBodyBytes?: number;
+  /** What one caller or one agent may use at most. */
+  readonly limits?: Partial<Limits>;
+  /** How notifications are pushed; `false` when none are. */
+  readonly push?: PushOptions | false;
+  /** How long ended tasks are kept. */
+  readonly retention?: Partial<RetentionOptions>;
   /** The longest silence of a stream; by default 15 s. */
   readonly keepAliveMs?: number;
 }
@@ -67,11 +72,12 @@ export async function serve(agent: Agent, options: ServeOptions): Promise<Server
   const ready = Promise.withResolvers<App>();
   ready.promise.catch(() => undefined);
   const { logger } = options;
+  const limits = limitsOf(options.limits);
   const requestPrefix = randomBytes(4).toString("hex");
   let requests = 0;
   const listener = createNodeListener({
     handle: async (request) => handle(await ready.promise, request),
-    maxBodyBytes: options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES,
+    maxBodyBytes: limits.bodyBytes,
     newRequestId: () => `${requestPrefix}-${++requests}`,
     onAnswer: (facts) => logger.debug("answered", { ...facts }),
   });
@@ -80,15 +86,20 @@ export async function serve(agent: Agent, options: ServeOptions): Promise<Server
   const opening = options.openBackend(address);
   try {
     const backend = await opening;
-    const engine = new Engine({ agent, backend, logger });
+    const engine = new Engine({ agent, backend, logger, limits });
+    const push = options.push === false ? undefined : new PushService(engine, logger, options.push);
+    engine.pushRules = push;
     const recovered = await recover(engine);
+    await push?.start();
+    const retention = new Retention(engine, logger, options.retention);
     const keepAlive = new KeepAlive(options.keepAliveMs);
-    const facts = cardFacts(agent.info, { ...options, address });
+    const facts = cardFacts(agent.info, { ...options, address, pushes: push !== undefined });
     ready.resolve(
       new App({
         engine,
         keepAlive,
         logger,
+        push,
         guard: new Guard({ ...options, allowedHosts: hostNames(options, address) }),
         card: new CardBinding(facts),
       }),
@@ -96,7 +107,9 @@ export async function serve(agent: Agent, options: ServeOptions): Promise<Server
     const close = async ({ drainMs = 0 }: CloseOptions = {}): Promise<void> => {
       await engine.drain(drainMs);
       engine.close();
+      push?.close();
       keepAlive.close();
+      await retention.close();
       await closeHttp(http);
       await backend.close();
     };

@@ -1,14 +1,19 @@
 import { isTerminal, mayFollow } from "@convoke/protocol";
 import type { Backend, Committed, Seq, Step, Stored } from "@convoke/server/backend";
-import { type TakenMessage, judge, notOneLine } from "../judge.ts";
+import { judge, notOneLine } from "../judge.ts";
 import { wakeAfter } from "../wake-after.ts";
 import { Watchers } from "../watchers.ts";
+import { MemoryMessages } from "./memory-messages.ts";
+import { MemoryPushStore } from "./memory-push-store.ts";
+import { MemoryRetentionStore } from "./memory-retention-store.ts";
 import { MemoryTaskIndex } from "./memory-task-index.ts";
-import { type MemoryTask, createTask } from "./memory-task.ts";
+import { type MemoryTask, createTask, headOf, readLog } from "./memory-task.ts";
+import { WhileOpen } from "./while-open.ts";
 
 /**
  * A backend that forgets everything when the process ends: for tests, and for
- * agents whose tasks need not outlive it. It keeps every promise but durability.
+ * agents whose tasks need not outlive it. It keeps every promise but durability;
+ * what retention drops is memory, so there is no disk space to reclaim.
  */
 export function createMemoryBackend(): Backend {
   return new MemoryBackend();
@@ -18,38 +23,37 @@ const rules = { isTerminal, mayFollow };
 
 class MemoryBackend implements Backend {
   readonly #tasks = new Map<string, MemoryTask>();
-  /** By owner and message id. */
-  readonly #messages = new Map<string, Map<string, TakenMessage>>();
+  readonly #messages = new MemoryMessages();
   readonly #watchers = new Watchers();
-  readonly tasks = new MemoryTaskIndex(this.#tasks, () => this.#assertOpen());
-  #last: Promise<unknown> = Promise.resolve();
-  #closed = false;
+  readonly #whileOpen = new WhileOpen();
+  readonly tasks = new MemoryTaskIndex(this.#tasks, () => this.#whileOpen.assert());
+  readonly pushes = new MemoryPushStore({ tasks: this.#tasks, whileOpen: this.#whileOpen });
+  readonly retention = new MemoryRetentionStore({
+    tasks: this.#tasks,
+    messages: this.#messages,
+    pushes: this.pushes,
+    whileOpen: this.#whileOpen,
+  });
 
-  /** Applied in a microtask, so that nobody comes to rely on a commit that is visible before it resolves. */
   commit(step: Step): Promise<Committed> {
-    if (this.#closed) return Promise.reject(closedError());
-    const committed = Promise.resolve().then(() => this.#apply(step));
-    this.#last = committed;
-    return committed;
+    return this.#whileOpen.write(() => this.#apply(step));
   }
 
   async read(taskId: string, after: Seq, limit: number): Promise<readonly Stored[]> {
-    this.#assertOpen();
-    const events = this.#tasks.get(taskId)?.events ?? [];
-    return events
-      .slice(after, after + limit)
-      .map((json, index) => ({ seq: after + index + 1, json }));
+    this.#whileOpen.assert();
+    const task = this.#tasks.get(taskId);
+    return task === undefined ? [] : readLog(task, after, limit);
   }
 
   watch(taskId: string, wake: (head: Seq) => void): () => void {
-    return this.#closed ? () => {} : this.#watchers.watch(taskId, wake);
+    return this.#whileOpen.isClosed ? () => {} : this.#watchers.watch(taskId, wake);
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    await this.#last.catch(() => {});
+    await this.#whileOpen.close();
     this.#tasks.clear();
     this.#messages.clear();
+    this.pushes.clear();
     this.#watchers.clear();
   }
 
@@ -59,23 +63,15 @@ class MemoryBackend implements Backend {
     if (step.events.some((event) => event.includes("\n"))) throw notOneLine(step.taskId);
     const taken =
       step.message && owner !== undefined
-        ? this.#messages.get(owner)?.get(step.message.messageId)
+        ? this.#messages.find(owner, step.message.messageId)
         : undefined;
-    const facts = stored && {
-      epoch: stored.epoch,
-      head: stored.events.length,
-      state: stored.state,
-    };
+    const facts = stored && { epoch: stored.epoch, head: headOf(stored), state: stored.state };
     const refusal = judge({ step, count: step.events.length, stored: facts, taken }, rules);
     if (refusal !== undefined) return refusal;
 
     const task = stored ?? createTask(step);
     this.#tasks.set(step.taskId, task);
-    if (step.message)
-      this.#take(task.owner, step.message.messageId, {
-        taskId: step.taskId,
-        digest: step.message.digest,
-      });
+    if (step.message) this.#take(task, step);
     for (const event of step.events) task.events.push(event);
     task.epoch = step.epoch;
     task.state = step.state;
@@ -84,20 +80,15 @@ class MemoryBackend implements Backend {
     task.wakeAt = wakeAfter(step, task.wakeAt, rules);
     if (step.snapshot && step.snapshot.seq > (task.snapshot?.seq ?? 0))
       task.snapshot = step.snapshot;
-    this.#watchers.wake(step.taskId, task.events.length);
-    return { kind: "committed", head: task.events.length };
+    if (step.push) this.pushes.putNow(step.taskId, step.push);
+    const head = headOf(task);
+    this.#watchers.wake(step.taskId, head);
+    return { kind: "committed", head };
   }
 
-  #take(owner: string, messageId: string, taken: TakenMessage): void {
-    const messages = this.#messages.get(owner) ?? new Map<string, TakenMessage>();
-    this.#messages.set(owner, messages.set(messageId, taken));
+  #take({ owner, taskId }: MemoryTask, { message, statusAt }: Step): void {
+    if (message === undefined) return;
+    const { messageId, digest } = message;
+    this.#messages.take({ owner, messageId, message: { taskId, digest, acceptedAt: statusAt } });
   }
-
-  #assertOpen(): void {
-    if (this.#closed) throw closedError();
-  }
-}
-
-function closedError(): Error {
-  return new Error("the backend is closed");
 }

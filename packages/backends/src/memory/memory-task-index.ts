@@ -1,5 +1,6 @@
 import { isTerminal } from "@convoke/protocol";
 import type {
+  ChangedQuery,
   ContextQuery,
   ListPosition,
   TaskIndex,
@@ -28,7 +29,15 @@ export class MemoryTaskIndex implements TaskIndex {
     return task && toRecord(task);
   }
 
-  async list({ owner, contextId, state, since, limit, after }: TaskQuery): Promise<TaskRecordPage> {
+  async list({
+    owner,
+    contextId,
+    state,
+    since,
+    until,
+    limit,
+    after,
+  }: TaskQuery): Promise<TaskRecordPage> {
     const matching = this.#all(
       (task) =>
         task.listed &&
@@ -37,8 +46,11 @@ export class MemoryTaskIndex implements TaskIndex {
         (state === undefined || task.state === state) &&
         (since === undefined || task.statusAt >= since),
     );
-    const rest =
-      after === undefined ? matching : matching.filter((task) => newestFirst(after, task) < 0);
+    const rest = matching.filter(
+      (task) =>
+        (until === undefined || task.statusAt <= until) &&
+        (after === undefined || newestFirst(after, task) < 0),
+    );
     return {
       records: rest.toSorted(newestFirst).slice(0, limit).map(toRecord),
       total: matching.length,
@@ -58,6 +70,17 @@ export class MemoryTaskIndex implements TaskIndex {
       .toSorted((left, right) => byId(right, left))
       .slice(0, limit)
       .map(toRecord);
+  }
+
+  async changedSince({ owner, contextId, at }: ChangedQuery): Promise<readonly TaskRecord[]> {
+    return this.#all(
+      (task) =>
+        task.listed &&
+        task.owner === owner &&
+        (contextId === undefined || task.contextId === contextId) &&
+        task.createdAt <= at &&
+        task.statusAt > at,
+    ).map(toRecord);
   }
 
   async unfinished(after: string, limit: number): Promise<readonly TaskRecord[]> {

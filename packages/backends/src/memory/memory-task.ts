@@ -1,5 +1,5 @@
 import type { TaskState } from "@convoke/protocol";
-import type { Snapshot, Step, TaskRecord } from "@convoke/server/backend";
+import type { Seq, Snapshot, Step, Stored, TaskRecord } from "@convoke/server/backend";
 import { Misuse } from "../judge.ts";
 
 /** A task and its log, changed in place: an append costs the same however long the log is. */
@@ -9,7 +9,11 @@ export interface MemoryTask {
   readonly contextId: string;
   readonly agent: string;
   readonly createdAt: number;
-  readonly events: string[];
+  /** What is left of the log: all of it, or the last event once it was compacted. */
+  events: string[];
+  /** How many events came before those and are gone. */
+  dropped: number;
+  compacted: boolean;
   epoch: number;
   state: TaskState;
   statusAt: number;
@@ -29,6 +33,8 @@ export function createTask({ taskId, create, epoch, state, statusAt, listed }: S
     agent,
     createdAt,
     events: [],
+    dropped: 0,
+    compacted: false,
     epoch,
     state,
     statusAt,
@@ -38,11 +44,35 @@ export function createTask({ taskId, create, epoch, state, statusAt, listed }: S
   };
 }
 
+/** The sequence of the last event. */
+export function headOf({ dropped, events }: MemoryTask): Seq {
+  return dropped + events.length;
+}
+
+export function readLog(
+  { dropped, events }: MemoryTask,
+  after: Seq,
+  limit: number,
+): readonly Stored[] {
+  const first = Math.max(0, after - dropped);
+  return events
+    .slice(first, first + limit)
+    .map((json, index) => ({ seq: dropped + first + index + 1, json }));
+}
+
+/** Leaves only the last event, at its place. */
+export function compactLog(task: MemoryTask, snapshot: Snapshot): void {
+  task.dropped += Math.max(0, task.events.length - 1);
+  task.events = task.events.slice(-1);
+  task.snapshot = snapshot;
+  task.compacted = true;
+}
+
 /** A copy, so that what a caller holds does not change under it. */
-export function toRecord({ events, snapshot, wakeAt, ...task }: MemoryTask): TaskRecord {
+export function toRecord({ events, dropped, snapshot, wakeAt, ...task }: MemoryTask): TaskRecord {
   return {
     ...task,
-    head: events.length,
+    head: dropped + events.length,
     ...(snapshot && { snapshot }),
     ...(wakeAt !== null && { wakeAt }),
   };

@@ -2,6 +2,7 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Seq, Stored } from "@convoke/server/backend";
 import { unpackLines } from "./front-coding.ts";
 import { SqliteTaskIndex } from "./sqlite-task-index.ts";
+import { Statements } from "./statements.ts";
 
 /**
  * Reads, on a connection of the main thread's own. A read is over when its call
@@ -11,6 +12,7 @@ import { SqliteTaskIndex } from "./sqlite-task-index.ts";
 export class ReadSide {
   readonly #db: DatabaseSync;
   readonly #segments: StatementSync;
+  readonly statements: Statements;
   readonly tasks: SqliteTaskIndex;
 
   constructor(file: string, busyTimeoutMs: number) {
@@ -19,7 +21,8 @@ export class ReadSide {
       SELECT first, body FROM segments
       WHERE task = (SELECT n FROM tasks WHERE task_id = ?) AND last > ? ORDER BY last`);
     this.#segments.setReturnArrays(true);
-    this.tasks = new SqliteTaskIndex(this.#db);
+    this.statements = new Statements(this.#db);
+    this.tasks = new SqliteTaskIndex(this.statements);
   }
 
   async read(taskId: string, after: Seq, limit: number): Promise<readonly Stored[]> {

@@ -28,6 +28,20 @@ const VERSION_1 = `
   PRAGMA user_version = 1;
 `;
 
+/** What version 2 added, as it was released, with two more tasks. Never edit it either. */
+const VERSION_2 = `
+  ${VERSION_1}
+  ALTER TABLE tasks ADD COLUMN wake_at INTEGER;
+  CREATE INDEX tasks_waking ON tasks (wake_at, task_id) WHERE wake_at IS NOT NULL;
+
+  INSERT INTO tasks VALUES (8, 't2', 'ann', 'c1', 'greeter', 1, 'completed', 5000, 4000, 1, 1, NULL);
+  INSERT INTO segments VALUES (8, 1, 2, '{"e":1}' || char(10) || '{"e":2}'), (8, 3, 3, '{"e":3}');
+  INSERT INTO tasks VALUES (9, 't3', 'ann', 'c1', 'greeter', 1, 'failed', 6000, 4000, 0, 1, NULL);
+  -- The first 48 bits of sha256("ann" line break "m2")
+  INSERT INTO messages VALUES (188515985792857, 'ann', 'm2', 't2', 'd2');
+  PRAGMA user_version = 2;
+`;
+
 test("a database of version 1 is brought up to date with everything in it", async () => {
   const folder = temporaryFolder();
   const old = new DatabaseSync(join(folder, "tasks.db"));
@@ -47,6 +61,7 @@ test("a database of version 1 is brought up to date with everything in it", asyn
     statusAt: 2000,
     createdAt: 1000,
     listed: true,
+    compacted: false,
     snapshot: { seq: 2, json: '{"fold":2}' },
   };
   expect(await backend.tasks.get("t1")).toEqual(record);
@@ -82,9 +97,39 @@ test("a database of version 1 is brought up to date with everything in it", asyn
   db.close();
 });
 
-test("a database that was brought up to date is made like a new one", () => {
+test("a database of version 2 is brought up to date, and its old tasks can be compacted and forgotten", async () => {
+  const folder = temporaryFolder();
+  const old = new DatabaseSync(join(folder, "tasks.db"));
+  old.exec(VERSION_2);
+  old.close();
+
+  const backend = await openSqliteBackend({ folder });
+
+  const { retention } = backend;
+  expect(await retention.compactable(9_000, 9)).toMatchObject([
+    { taskId: "t2", head: 3, compacted: false },
+    { taskId: "t3", head: 0, compacted: false },
+  ]);
+  expect(await retention.compact("t2", { seq: 3, json: "{}" })).toBe(true);
+  expect(await backend.read("t2", 0, 9)).toEqual([{ seq: 3, json: '{"e":3}' }]);
+  expect(await retention.prune({ endedBefore: 9_000, keep: 0, limit: 9 })).toBe(2);
+  expect(await backend.tasks.get("t2")).toBeUndefined();
+  expect(await backend.tasks.get("t1")).toMatchObject({ head: 3 });
+  // The message has no time of its own: that of the last status stands for it.
+  expect(await retention.forgetMessages(5_000, 9)).toBe(0);
+  expect(await retention.forgetMessages(5_001, 9)).toBe(1);
+  expect(await backend.pushes.put("t1", { id: "p1", config: "{}", cursor: 3 })).toMatchObject({
+    generation: 1,
+  });
+  await backend.close();
+});
+
+test.each([
+  ["1", VERSION_1],
+  ["2", VERSION_2],
+])("a database of version %s that was brought up to date is made like a new one", (_, version) => {
   const old = new DatabaseSync(":memory:");
-  old.exec(VERSION_1);
+  old.exec(version);
   const fresh = new DatabaseSync(":memory:");
 
   migrate(old);

@@ -17,6 +17,16 @@ import type { DatabaseSync } from "node:sqlite";
  *   transaction that takes it.
  * - `wake_at` is null for most tasks, and its index holds only the others: finding
  *   the earliest costs the same however many tasks are stored.
+ * - `tasks_ended` finds what has ended, oldest first, apart by whether its log was
+ *   compacted; a task enters it once, at its end.
+ * - `messages.task` is null once the task is gone. Only those may be forgotten, and
+ *   they alone are in the index by the time of acceptance. Those that came before
+ *   that time was kept get the time of their task's last status, which is later
+ *   than theirs: no id is free too early.
+ * - `counts` has how many listed tasks each owner has in each state: a list tells
+ *   its total without counting.
+ * - `pushes` are keyed by the id of their task, because lists of them are ordered by
+ *   it. Few are active or dead at any time, and each of the two has its own index.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -64,18 +74,58 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE tasks ADD COLUMN wake_at INTEGER;
   CREATE INDEX tasks_waking ON tasks (wake_at, task_id) WHERE wake_at IS NOT NULL;
   `,
+  `
+  ALTER TABLE tasks ADD COLUMN compacted INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX tasks_ended ON tasks (compacted, status_at) WHERE ended = 1;
+
+  ALTER TABLE messages ADD COLUMN at INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE messages ADD COLUMN task INTEGER;
+  UPDATE messages SET (task, at) = (SELECT n, status_at FROM tasks WHERE task_id = messages.task_id)
+    WHERE EXISTS (SELECT 1 FROM tasks WHERE task_id = messages.task_id);
+  CREATE INDEX messages_of_task ON messages (task) WHERE task IS NOT NULL;
+  CREATE INDEX messages_of_gone ON messages (at) WHERE task IS NULL;
+
+  CREATE TABLE pushes (
+    task_id TEXT NOT NULL,
+    id TEXT NOT NULL,
+    config TEXT NOT NULL,
+    generation INTEGER NOT NULL,
+    cursor INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    failing_since INTEGER,
+    problem TEXT,
+    PRIMARY KEY (task_id, id)
+  ) WITHOUT ROWID;
+  CREATE INDEX pushes_active ON pushes (task_id, id) WHERE state = 'active';
+  CREATE INDEX pushes_dead ON pushes (task_id, id) WHERE state = 'dead';
+
+  CREATE TABLE counts (
+    owner TEXT NOT NULL,
+    state TEXT NOT NULL,
+    tasks INTEGER NOT NULL,
+    PRIMARY KEY (owner, state)
+  ) WITHOUT ROWID;
+  INSERT INTO counts (owner, state, tasks)
+    SELECT owner, state, count(*) FROM tasks WHERE listed = 1 GROUP BY owner, state;
+  `,
 ];
 
 /** Brings the database to the newest version, each step all or nothing. */
 export function migrate(db: DatabaseSync, migrations: readonly string[] = MIGRATIONS): void {
+  refuseNewer(db, migrations);
+  const version = schemaVersion(db);
+  for (const [index, step] of migrations.entries()) {
+    if (index >= version) applyStep(db, step, index + 1);
+  }
+}
+
+/** Throws when the database is of a later software, before anything is done to it. */
+export function refuseNewer(db: DatabaseSync, migrations: readonly string[] = MIGRATIONS): void {
   const version = schemaVersion(db);
   if (version > migrations.length) {
     throw new Error(
       `its schema has version ${version} and this software knows only up to version ${migrations.length}`,
     );
-  }
-  for (const [index, step] of migrations.entries()) {
-    if (index >= version) applyStep(db, step, index + 1);
   }
 }
 

@@ -85,4 +85,47 @@ describe("reopening", () => {
     expect(await backend.tasks.waking(9)).toMatchObject([{ taskId: "t1", wakeAt: 500 }]);
     await backend.close();
   });
+
+  test("pushes, compacted logs and the messages of forgotten tasks are as they were", async () => {
+    const folder = temporaryFolder();
+    const { snapshot: _, message, ...step } = creation;
+    const before = await openSqliteBackend({ folder });
+    const push = { id: "p1", config: "{}", cursor: 1 };
+    await before.commit({ ...step, push });
+    await before.commit({ ...step, taskId: "t2", state: "completed", message });
+    await before.commit({ ...step, taskId: "t3", state: "failed", statusAt: 2 });
+    await before.pushes.put("t1", { ...push, id: "p2" });
+    await before.pushes.put("t1", { ...push, id: "p2" });
+    await before.pushes.progress({
+      taskId: "t1",
+      id: "p2",
+      generation: 2,
+      cursor: 2,
+      state: "dead",
+      failure: { since: 5, problem: "refused" },
+    });
+    await before.retention.compact("t3", { seq: 2, json: '{"fold":2}' });
+    await before.retention.prune({ endedBefore: 2, keep: 9, limit: 9 });
+    const records = await before.tasks.list({ owner: "ann", limit: 9 });
+    const pushes = await before.pushes.ofTask("t1");
+    await before.close();
+
+    const backend = await openSqliteBackend({ folder });
+
+    expect(await backend.tasks.list({ owner: "ann", limit: 9 })).toEqual(records);
+    expect(records.records).toMatchObject([
+      { taskId: "t3", compacted: true },
+      { taskId: "t1", compacted: false },
+    ]);
+    expect(await backend.read("t3", 0, 9)).toEqual([{ seq: 2, json: '{"e":2}' }]);
+    expect(await backend.pushes.ofTask("t1")).toEqual(pushes);
+    expect(pushes).toMatchObject([{ generation: 1 }, { generation: 2, problem: "refused" }]);
+    expect(await backend.pushes.list({ state: "active", limit: 9 })).toEqual([pushes[0]]);
+    expect(await backend.pushes.list({ state: "dead", limit: 9 })).toEqual([pushes[1]]);
+    const again = { ...step, taskId: "t4", message };
+    expect(await backend.commit(again)).toEqual({ kind: "duplicate", taskId: "t2", digest: "d1" });
+    expect(await backend.retention.forgetMessages(2, 9)).toBe(1);
+    expect(await backend.commit(again)).toMatchObject({ kind: "committed" });
+    await backend.close();
+  });
 });

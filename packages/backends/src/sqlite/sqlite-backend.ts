@@ -2,12 +2,23 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { TASK_STATES, isTerminal, mayFollow } from "@convoke/protocol";
-import type { Backend, Committed, Seq, Step, Stored, TaskIndex } from "@convoke/server/backend";
+import type {
+  Backend,
+  Committed,
+  PushStore,
+  RetentionStore,
+  Seq,
+  Step,
+  Stored,
+  TaskIndex,
+} from "@convoke/server/backend";
 import { Watchers } from "../watchers.ts";
 import { DataFolderError } from "./data-folder-error.ts";
 import { type HeldFolder, holdFolder } from "./data-folder.ts";
 import type { SqliteBackendOptions } from "./options.ts";
 import { ReadSide } from "./read-side.ts";
+import { SqlitePushStore } from "./sqlite-push-store.ts";
+import { SqliteRetentionStore } from "./sqlite-retention-store.ts";
 import type { FromWriter, WriterSettings } from "./thread-messages.ts";
 import { WriterThread } from "./writer-thread.ts";
 
@@ -53,6 +64,8 @@ interface Parts {
 
 class SqliteBackend implements Backend {
   readonly tasks: TaskIndex;
+  readonly pushes: PushStore;
+  readonly retention: RetentionStore;
   readonly #folder: HeldFolder;
   readonly #reader: ReadSide;
   readonly #writer: WriterThread;
@@ -68,10 +81,11 @@ class SqliteBackend implements Backend {
       onFatal,
       onCommitted: (taskId, head) => this.#watchers.wake(taskId, head),
     });
+    this.pushes = new SqlitePushStore(reader.statements, this.#writer);
+    this.retention = new SqliteRetentionStore(reader.statements, this.#writer);
   }
 
   commit(step: Step): Promise<Committed> {
-    if (this.#closed !== undefined) return Promise.reject(new Error("the backend is closed"));
     return this.#writer.commit(step);
   }
 
@@ -93,7 +107,7 @@ class SqliteBackend implements Backend {
    * folds the write-ahead log into the database, and only the writer may.
    */
   async #close(): Promise<void> {
-    await this.#writer.drained();
+    await this.#writer.finish();
     this.#watchers.clear();
     this.#reader.close();
     try {

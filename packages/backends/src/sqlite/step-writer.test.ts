@@ -1,6 +1,9 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
+import { MessageWriter } from "./message-writer.ts";
+import { PushWriter } from "./push-writer.ts";
 import { migrate } from "./schema.ts";
+import { TaskCounts } from "./task-counts.ts";
 import { StepWriter } from "./step-writer.ts";
 import type { SentStep } from "./thread-messages.ts";
 
@@ -60,6 +63,9 @@ function openWriter() {
   const writer = new StepWriter(db, {
     terminal: new Set(),
     followers: new Map([["working", new Set(["working"])]]),
+    messages: new MessageWriter(db),
+    pushes: new PushWriter(db),
+    counts: new TaskCounts(db),
   });
   return {
     write: (step: SentStep): void => {

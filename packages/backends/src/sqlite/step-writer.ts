@@ -1,19 +1,28 @@
-import { hash } from "node:crypto";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { type StateRules, type TakenMessage, judge, notOneLine } from "../judge.ts";
 import { wakeAfter } from "../wake-after.ts";
+import type { MessageWriter } from "./message-writer.ts";
+import type { PushWriter } from "./push-writer.ts";
+import type { TaskCounts } from "./task-counts.ts";
 import { type KnownTask, TaskCache } from "./task-cache.ts";
 import type { SentStep, StepAnswer, WriterSettings } from "./thread-messages.ts";
+
+interface Parts extends Pick<WriterSettings, "terminal" | "followers"> {
+  readonly messages: MessageWriter;
+  readonly pushes: PushWriter;
+  readonly counts: TaskCounts;
+}
 
 /** Checks a step against what is stored and writes it. Lives in the writer thread, inside a transaction. */
 export class StepWriter {
   readonly #cache = new TaskCache();
   #appended: KnownTask[] = [];
   readonly #rules: StateRules;
+  readonly #messages: MessageWriter;
+  readonly #pushes: PushWriter;
+  readonly #counts: TaskCounts;
   readonly #findTask: StatementSync;
-  readonly #findMessage: StatementSync;
   readonly #insertTask: StatementSync;
-  readonly #insertMessage: StatementSync;
   readonly #insertSegment: StatementSync;
   readonly #putSnapshot: StatementSync;
   readonly #setEpoch: StatementSync;
@@ -22,10 +31,10 @@ export class StepWriter {
   readonly #setListed: StatementSync;
   readonly #setWake: StatementSync;
 
-  constructor(
-    db: DatabaseSync,
-    { terminal, followers }: Pick<WriterSettings, "terminal" | "followers">,
-  ) {
+  constructor(db: DatabaseSync, { terminal, followers, messages, pushes, counts }: Parts) {
+    this.#messages = messages;
+    this.#pushes = pushes;
+    this.#counts = counts;
     this.#rules = {
       isTerminal: (state) => terminal.has(state),
       mayFollow: (from, to) => followers.get(from)?.has(to) ?? false,
@@ -35,15 +44,9 @@ export class StepWriter {
         ifnull((SELECT max(last) FROM segments WHERE task = n), 0) AS head,
         ifnull((SELECT seq FROM snapshots WHERE task = n), 0) AS snapshotSeq
       FROM tasks WHERE task_id = ?`);
-    this.#findMessage = db.prepare(
-      "SELECT task_id AS taskId, digest FROM messages WHERE hash = ? AND owner = ? AND message_id = ?",
-    );
     this.#insertTask = db.prepare(`
       INSERT INTO tasks (task_id, owner, context, agent, epoch, state, status_at, created_at, listed, ended, wake_at)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-    this.#insertMessage = db.prepare(
-      "INSERT INTO messages (hash, owner, message_id, task_id, digest) VALUES (?, ?, ?, ?, ?)",
-    );
     this.#insertSegment = db.prepare(
       "INSERT INTO segments (task, first, last, body) VALUES (?, ?, ?, ?)",
     );
@@ -70,21 +73,13 @@ export class StepWriter {
     if (refusal !== undefined) return refusal;
 
     const task = stored === undefined ? this.#create(step) : this.#update(stored, step);
-    if (step.message !== undefined) {
-      const { messageId, digest } = step.message;
-      this.#insertMessage.run(
-        hashOf(task.owner, messageId),
-        task.owner,
-        messageId,
-        step.taskId,
-        digest,
-      );
-    }
+    if (step.message !== undefined) this.#messages.take(task, step, step.message);
     if (step.count > 0) this.#append(task, step);
     if (step.snapshot !== undefined && step.snapshot.seq > task.snapshotSeq) {
       this.#putSnapshot.run(task.n, step.snapshot.seq, step.snapshot.json);
       task.snapshotSeq = step.snapshot.seq;
     }
+    if (step.push !== undefined) this.#pushes.put(step.taskId, step.push);
     return task.head;
   }
 
@@ -96,6 +91,11 @@ export class StepWriter {
       task.unwritten = undefined;
     }
     this.#appended = [];
+  }
+
+  /** The next step reads this task anew: it is gone, or was changed by other means. */
+  drop(taskId: string): void {
+    this.#cache.drop(taskId);
   }
 
   /** Drops what was learnt from a transaction that did not happen. */
@@ -121,9 +121,7 @@ export class StepWriter {
   #taken({ message, create }: SentStep, stored: KnownTask | undefined): TakenMessage | undefined {
     const owner = create?.owner ?? stored?.owner;
     if (message === undefined || owner === undefined) return undefined;
-    return this.#findMessage.get(hashOf(owner, message.messageId), owner, message.messageId) as
-      | TakenMessage
-      | undefined;
+    return this.#messages.find(owner, message.messageId);
   }
 
   #create(step: SentStep): KnownTask {
@@ -131,6 +129,8 @@ export class StepWriter {
     const { owner, contextId, agent, createdAt } = create!;
     const flags = [Number(listed), Number(this.#rules.isTerminal(state))];
     const wakeAt = wakeAfter(step, null, this.#rules);
+    if (listed) this.#counts.listed(owner, state, 1);
+    if (this.#rules.isTerminal(state)) this.#counts.ended(1);
     const { lastInsertRowid } = this.#insertTask.run(
       taskId,
       owner,
@@ -161,6 +161,7 @@ export class StepWriter {
   #update(task: KnownTask, step: SentStep): KnownTask {
     const { epoch, state, statusAt, listed } = step;
     const wakeAt = wakeAfter(step, task.wakeAt, this.#rules);
+    this.#count(task, step);
     if (epoch !== task.epoch) this.#setEpoch.run(epoch, task.n);
     if (state !== task.state || statusAt !== task.statusAt) {
       (this.#rules.isTerminal(state) ? this.#setEnd : this.#setStatus).run(state, statusAt, task.n);
@@ -174,17 +175,17 @@ export class StepWriter {
     task.wakeAt = wakeAt;
     return task;
   }
+
+  #count(before: KnownTask, { state, listed }: SentStep): void {
+    if (state === before.state && listed === before.listed) return;
+    if (before.listed) this.#counts.listed(before.owner, before.state, -1);
+    if (listed) this.#counts.listed(before.owner, state, 1);
+    const hadEnded = this.#rules.isTerminal(before.state);
+    if (!hadEnded && this.#rules.isTerminal(state)) this.#counts.ended(1);
+  }
 }
 
 type TaskRow = Omit<KnownTask, "listed" | "written" | "unwritten"> & { readonly listed: number };
-
-/**
- * 48 bits, so that SQLite and JavaScript agree on the number. Of a cryptographic
- * hash, so that nobody can choose ids that all fall in one place.
- */
-function hashOf(owner: string, messageId: string): number {
-  return Number.parseInt(hash("sha256", `${owner}\n${messageId}`, "hex").slice(0, 12), 16);
-}
 
 /** Whether the text has exactly `count` lines. */
 function hasLines(text: string, count: number): boolean {

@@ -18,6 +18,18 @@ test("what was used lately stays, what was not is dropped, and the size is bound
   expect(kept.length).toBeLessThanOrEqual(20);
 });
 
+test("what was dropped is gone, however lately it was used", () => {
+  const cache = new TaskCache(2);
+  for (const [n, taskId] of ["old", "young", "youngest"].entries()) cache.keep(taskId, aTask(n));
+
+  cache.drop("old");
+  cache.drop("youngest");
+
+  expect(cache.get("old")).toBeUndefined();
+  expect(cache.get("youngest")).toBeUndefined();
+  expect(cache.get("young")?.n).toBe(1);
+});
+
 function aTask(n: number): KnownTask {
   return {
     n,

@@ -48,6 +48,11 @@ export class TaskCache {
     return task;
   }
 
+  drop(taskId: string): void {
+    this.#young.delete(taskId);
+    this.#old.delete(taskId);
+  }
+
   clear(): void {
     this.#young.clear();
     this.#old.clear();

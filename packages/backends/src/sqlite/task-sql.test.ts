@@ -2,17 +2,31 @@ import { DatabaseSync } from "node:sqlite";
 import type { TaskQuery } from "@convoke/server/backend";
 import { expect, test } from "vitest";
 import { migrate } from "./schema.ts";
-import { GET, OF_CONTEXT, UNFINISHED, WAKING, countSql, pageSql } from "./task-sql.ts";
+import { OLDEST_ENDED } from "./retention-writer.ts";
+import { COUNT_ENDED } from "./task-counts.ts";
+import {
+  COMPACTABLE,
+  GET,
+  OF_CONTEXT,
+  UNFINISHED,
+  WAKING,
+  changedSql,
+  countSql,
+  pageSql,
+} from "./task-sql.ts";
 
 const query = { owner: "ann", limit: 10 };
 const after = { statusAt: 5, taskId: "t" };
 
-const POINTS = { GET, OF_CONTEXT, UNFINISHED };
+const POINTS = { GET, OF_CONTEXT, UNFINISHED, COMPACTABLE, OLDEST_ENDED };
 const LISTS: Readonly<Record<string, TaskQuery>> = {
   everything: query,
   "a later page": { ...query, after },
   "one state": { ...query, state: "input-required" },
   "one state, a later page, since a time": { ...query, state: "working", since: 3, after },
+  "everything until a time": { ...query, until: 9 },
+  "one state, a later page, until a time": { ...query, state: "working", until: 9, after },
+  "one context until a time": { ...query, contextId: "c", until: 9, after },
   "one context": { ...query, contextId: "c" },
   "one context and state": { ...query, contextId: "c", state: "working", since: 3, after },
 };
@@ -33,8 +47,37 @@ test("who wants to be woken is read from an index of those alone, without sortin
 
 test.each(Object.entries(LISTS))("the list of %s never scans the tasks", (_, list) => {
   expect(explain(pageSql(list))).not.toMatch(/SCAN tasks/);
-  expect(explain(countSql(list))).toMatch(/^SEARCH tasks USING (COVERING )?INDEX/);
+  expect(explain(countSql(list))).toMatch(/^SEARCH (tasks USING (COVERING )?INDEX|counts USING)/);
 });
+
+test("what ended is counted in its index alone", () => {
+  expect(explain(COUNT_ENDED)).toBe("SCAN tasks USING COVERING INDEX tasks_ended");
+});
+
+test("what can be compacted is looked up by the time it ended", () => {
+  expect(explain(COMPACTABLE)).toMatch(
+    /^SEARCH tasks USING INDEX tasks_ended \(compacted=\? AND status_at<\?\)/,
+  );
+});
+
+test("what changed is looked up by time in each state, or in its context", () => {
+  const everywhere = explain(changedSql({ owner: "ann", at: 5 }));
+  const inContext = explain(changedSql({ owner: "ann", contextId: "c", at: 5 }));
+
+  expect(everywhere).toMatch(/tasks_by_state \(owner=\? AND state=\? AND status_at>\?\)/);
+  expect(inContext).toMatch(/tasks_of_context \(owner=\? AND context=\?\)/);
+  for (const plan of [everywhere, inContext]) expect(plan).not.toMatch(/SCAN/);
+});
+
+test.each([undefined, 3])(
+  "a later page until a time begins where the one before ended (since %s)",
+  (since) => {
+    const bounded = { ...query, state: "working", until: 9, after } as const;
+    const plan = explain(pageSql(since === undefined ? bounded : { ...bounded, since }));
+
+    expect(plan).toMatch(/tasks_by_state \(owner=\? AND state=\? AND .*\(?status_at,task_id\)?<\(/);
+  },
+);
 
 test("the list of one state reads only its page from the index", () => {
   const { state = "working" } = LISTS["one state"]!;

@@ -1,29 +1,14 @@
-import { TASK_STATES, type TaskState } from "@convoke/protocol";
-import type { Seq, TaskQuery } from "@convoke/server/backend";
+import { TASK_STATES } from "@convoke/protocol";
+import type { ChangedQuery, TaskQuery } from "@convoke/server/backend";
 
-/** In the order of `TaskRow`. */
+/** In the order of `TaskRow` (`task-row.ts`). */
 const SELECT_RECORD = `
   SELECT task_id, owner, context, agent, epoch,
     ifnull((SELECT max(last) FROM segments WHERE segments.task = n), 0),
-    state, status_at, created_at, listed, seq, json, wake_at
+    state, status_at, created_at, listed, seq, json, wake_at, compacted
   FROM tasks LEFT JOIN snapshots ON snapshots.task = n`;
 
-/** A record as SQLite gives it: an array, which is cheaper to make than an object. */
-export type TaskRow = readonly [
-  taskId: string,
-  owner: string,
-  contextId: string,
-  agent: string,
-  epoch: number,
-  head: Seq,
-  state: TaskState,
-  statusAt: number,
-  createdAt: number,
-  listed: number,
-  snapshotSeq: Seq | null,
-  snapshot: string | null,
-  wakeAt: number | null,
-];
+const STATES = TASK_STATES.map((state) => `'${state}'`).join(", ");
 
 const NEWEST_FIRST = "ORDER BY status_at DESC, task_id DESC";
 
@@ -38,6 +23,25 @@ export const UNFINISHED = `${SELECT_RECORD}
 export const WAKING = `${SELECT_RECORD}
   WHERE wake_at IS NOT NULL ORDER BY wake_at, task_id LIMIT ?`;
 
+/** What still has its whole log, oldest end first. */
+export const COMPACTABLE = `${SELECT_RECORD}
+  WHERE ended = 1 AND compacted = 0 AND status_at < ?
+    AND NOT EXISTS (SELECT 1 FROM pushes WHERE pushes.task_id = tasks.task_id AND pushes.state <> 'done')
+  ORDER BY status_at, n LIMIT ?`;
+
+/**
+ * What got another status after a time. Each state is looked up by that time in
+ * the index of lists; of one context all tasks are looked at.
+ */
+export function changedSql({ contextId }: ChangedQuery): string {
+  const candidates =
+    contextId === undefined
+      ? `tasks INDEXED BY tasks_by_state WHERE state IN (${STATES})`
+      : "tasks INDEXED BY tasks_of_context WHERE context = :contextId";
+  return `${SELECT_RECORD} WHERE n IN (SELECT n FROM ${candidates}
+    AND owner = :owner AND listed = 1 AND status_at > :at AND created_at <= :at)`;
+}
+
 /**
  * One page of a list. Only ids are sorted and cut; the records of that page are
  * looked up last.
@@ -49,20 +53,27 @@ export const WAKING = `${SELECT_RECORD}
 export function pageSql(query: TaskQuery): string {
   const position =
     query.after === undefined ? "" : "AND (status_at, task_id) < (:statusAt, :taskId)";
+  const filter = matching(query);
   const newest = (where: string) =>
     `SELECT n, status_at, task_id FROM ${where} ${position} ${NEWEST_FIRST} LIMIT :limit`;
   const page =
     query.contextId !== undefined || query.state !== undefined
-      ? newest(matching(query))
+      ? newest(filter)
       : TASK_STATES.map(
-          (state) => `SELECT * FROM (${newest(`${matching(query)} AND state = '${state}'`)})`,
+          (state) => `SELECT * FROM (${newest(`${filter} AND state = '${state}'`)})`,
         ).join(" UNION ALL ");
   return `${SELECT_RECORD} WHERE n IN (SELECT n FROM (${page}) ${NEWEST_FIRST} LIMIT :limit) ${NEWEST_FIRST}`;
 }
 
-/** How many tasks a list has in all, counted in an index. */
+/** How many tasks a list has in all: looked up, or counted in an index where the list is of a part. */
 export function countSql(query: TaskQuery): string {
-  return `SELECT count(*) FROM ${matching(query)}`;
+  const { after: _after, until: _until, ...whole } = query;
+  const { contextId, since, state } = whole;
+  if (contextId !== undefined || since !== undefined) {
+    return `SELECT count(*) FROM ${matching(whole)}`;
+  }
+  const ofState = state === undefined ? "" : " AND state = :state";
+  return `SELECT ifnull(sum(tasks), 0) FROM counts WHERE owner = :owner${ofState}`;
 }
 
 /** The values of the names in `matching`. */
@@ -71,20 +82,25 @@ export function filterValues({
   contextId,
   state,
   since,
+  until,
 }: TaskQuery): Record<string, string | number> {
   return {
     owner,
     ...(contextId !== undefined && { contextId }),
     ...(state !== undefined && { state }),
     ...(since !== undefined && { since }),
+    ...(until !== undefined && { until }),
   };
 }
 
-function matching({ contextId, state, since }: TaskQuery): string {
+function matching({ contextId, state, since, until, after }: TaskQuery): string {
+  // The plus keeps this bound from the index: a later page is found by where the one before ended.
+  const untilBound = after === undefined ? "status_at <= :until" : "+status_at <= :until";
   return [
     `tasks INDEXED BY ${contextId === undefined ? "tasks_by_state" : "tasks_of_context"} WHERE owner = :owner AND listed = 1`,
     ...(contextId === undefined ? [] : ["context = :contextId"]),
     ...(state === undefined ? [] : ["state = :state"]),
     ...(since === undefined ? [] : ["status_at >= :since"]),
+    ...(until === undefined ? [] : [untilBound]),
   ].join(" AND ");
 }

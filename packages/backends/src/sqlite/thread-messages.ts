@@ -1,5 +1,14 @@
 import type { TaskState } from "@convoke/protocol";
-import type { AcceptedMessage, NewTask, Seq, Snapshot } from "@convoke/server/backend";
+import type {
+  AcceptedMessage,
+  NewPush,
+  NewTask,
+  PruneQuery,
+  PushProgress,
+  PushRecord,
+  Seq,
+  Snapshot,
+} from "@convoke/server/backend";
 import type { Refusal } from "../judge.ts";
 import type { Failure } from "./storage-error.ts";
 
@@ -16,6 +25,8 @@ export interface WriterSettings {
 
 /** A step on its way to the writer thread: its events are one text already. */
 export interface SentStep {
+  /** Other writes have one. A step, which is the common case, is sent without. */
+  readonly kind?: undefined;
   readonly taskId: string;
   readonly create?: NewTask;
   readonly epoch: number;
@@ -27,20 +38,52 @@ export interface SentStep {
   readonly message?: AcceptedMessage;
   readonly snapshot?: Snapshot;
   readonly wakeAt?: number | null;
+  readonly push?: NewPush;
 }
 
-/** To the writer: the steps of one transaction, or the wish that it ends. */
-export type ToWriter = readonly SentStep[] | "close";
+/** What else is written, in order with the steps and in their transaction. */
+export type OtherWrite =
+  | { readonly kind: "put-push"; readonly taskId: string; readonly push: NewPush }
+  | { readonly kind: "progress-push"; readonly progress: PushProgress }
+  | { readonly kind: "delete-push"; readonly taskId: string; readonly id: string }
+  | { readonly kind: "prune"; readonly query: PruneQuery }
+  | { readonly kind: "compact"; readonly taskId: string; readonly snapshot: Snapshot }
+  | { readonly kind: "forget-messages"; readonly acceptedBefore: number; readonly limit: number };
+
+/** What each of them is answered with. */
+export interface WriteResults {
+  readonly "put-push": PushRecord | undefined;
+  readonly "progress-push": boolean;
+  readonly "delete-push": boolean;
+  readonly prune: number;
+  readonly compact: boolean;
+  readonly "forget-messages": number;
+}
+
+export type SentWrite = SentStep | OtherWrite;
+
+/**
+ * To the writer: the writes of one transaction; the wish that it gives back disk
+ * space, which cannot be done in a transaction; or that it ends.
+ */
+export type ToWriter = readonly SentWrite[] | "reclaim" | "close";
 
 /** From the writer: first whether it could open the database, then one answer for each batch. */
 export type FromWriter =
   | { readonly kind: "open" }
   | { readonly kind: "unusable"; readonly reason: string }
-  | { readonly kind: "answers"; readonly answers: readonly StepAnswer[] }
+  | { readonly kind: "answers"; readonly answers: readonly WriteAnswer[] }
   | { readonly kind: "failed"; readonly failure: Failure };
 
-/** The new head, which is the common case and the cheapest to send, or why not. */
-export type StepAnswer = Seq | Refusal | Rejection;
+/** To a step its new head, which is the common case and the cheapest to send, or why not. */
+export type WriteAnswer = StepAnswer | Answered | Rejection;
+
+export type StepAnswer = Seq | Refusal;
+
+interface Answered {
+  readonly kind: "answered";
+  readonly value: WriteResults[keyof WriteResults];
+}
 
 interface Rejection {
   readonly kind: "rejected";

@@ -2,8 +2,9 @@ import { closeSync, existsSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { applyBatch } from "./apply-batch.ts";
-import { migrate } from "./schema.ts";
-import { StepWriter } from "./step-writer.ts";
+import { BatchWriter } from "./batch-writer.ts";
+import { migrate, refuseNewer } from "./schema.ts";
+import { SpaceReclaimer, prepareToShrink } from "./space-reclaimer.ts";
 import { toFailure } from "./storage-error.ts";
 import type { FromWriter, ToWriter, WriterSettings } from "./thread-messages.ts";
 
@@ -19,8 +20,10 @@ const db = openDatabase(settings);
 if (db !== undefined) serve(db);
 
 function serve(database: DatabaseSync): void {
-  const writer = new StepWriter(database, settings);
+  const writer = new BatchWriter(database, settings);
+  const reclaimer = new SpaceReclaimer(database, settings.busyTimeoutMs);
   port.on("message", (message: ToWriter) => {
+    if (message === "reclaim") return answer(reclaimer.reclaim());
     if (message !== "close") return answer(applyBatch(database, writer, message));
     database.close();
     port.close();
@@ -38,10 +41,14 @@ function openDatabase({
   try {
     createPrivately(file);
     database = new DatabaseSync(file, { timeout: busyTimeoutMs });
+    // Before anything writes to a new file, even that it has a write-ahead log.
+    database.exec("PRAGMA auto_vacuum = INCREMENTAL");
     const mode = database.prepare("PRAGMA journal_mode = WAL").get()?.["journal_mode"];
     if (mode !== "wal")
       throw new Error("its file system has no shared memory for a write-ahead log");
     database.exec(`PRAGMA synchronous = ${durability === "power" ? "FULL" : "NORMAL"}`);
+    refuseNewer(database);
+    prepareToShrink(database);
     migrate(database);
     if (maxBytes !== undefined) limitSize(database, maxBytes);
     return database;

@@ -49,6 +49,34 @@ describe("group commit", () => {
     db.close();
   });
 
+  test("other writes share the batch of the steps around them; reclaiming travels alone, in its turn", async () => {
+    const { backend, batches } = await openObserved();
+
+    const answers = await Promise.all([
+      backend.commit(aCreation("t1")),
+      backend.pushes.put("t1", { id: "p1", config: "{}", cursor: 0 }),
+      backend.retention.prune({ endedBefore: 9, keep: 0, limit: 9 }),
+      backend.commit(aStep("t1", ["2"])),
+      backend.retention.reclaim(),
+      backend.retention.reclaim(),
+      backend.commit(aStep("t1", ["3"])),
+      backend.pushes.delete("t1", "p1"),
+    ]);
+
+    expect(answers).toEqual([
+      { kind: "committed", head: 1 },
+      expect.objectContaining({ id: "p1" }),
+      0,
+      { kind: "committed", head: 2 },
+      false,
+      false,
+      { kind: "committed", head: 3 },
+      true,
+    ]);
+    expect(batches).toEqual([4, 2]);
+    await backend.close();
+  });
+
   test("closing leaves the database alone, its log folded in", async () => {
     const { backend, folder } = await openObserved();
     await backend.commit(aCreation("t1"));
@@ -143,7 +171,12 @@ describe("the end of the writer thread", () => {
     });
     await backend.commit(aCreation("t1"));
 
-    const pending = [backend.commit(aStep("t1", ["2"])), backend.commit(aStep("t1", ["3"]))];
+    const pending = [
+      backend.commit(aStep("t1", ["2"])),
+      backend.pushes.delete("t1", "p1"),
+      backend.retention.reclaim(),
+      backend.commit(aStep("t1", ["3"])),
+    ];
     await worker.terminate();
 
     const stopped = "The storage thread stopped: it exited with code 1.";

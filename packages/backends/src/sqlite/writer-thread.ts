@@ -1,9 +1,16 @@
 import type { Worker } from "node:worker_threads";
 import type { Committed, Seq, Step } from "@convoke/server/backend";
 import { Misuse } from "../judge.ts";
-import { packLines } from "./front-coding.ts";
 import { StorageError } from "./storage-error.ts";
-import type { FromWriter, SentStep, StepAnswer, ToWriter } from "./thread-messages.ts";
+import type {
+  FromWriter,
+  OtherWrite,
+  SentWrite,
+  ToWriter,
+  WriteAnswer,
+  WriteResults,
+} from "./thread-messages.ts";
+import { toSent } from "./to-sent.ts";
 
 /** So many steps in one batch mean that many tasks write, each a little. */
 const MANY_STEPS = 4;
@@ -11,10 +18,19 @@ const MANY_STEPS = 4;
 /** How long the next batch then gathers: waking the other thread costs more than most steps do. */
 const GATHER_MS = 1;
 
+type Result = Committed | WriteResults[keyof WriteResults];
+
 interface Pending {
-  readonly taskId: string;
-  readonly resolve: (committed: Committed) => void;
-  readonly reject: (error: Error) => void;
+  /** Of a step; other writes wake nobody. */
+  readonly taskId?: string;
+  resolve(result: Result | PromiseLike<Result>): void;
+  reject(error: Error): void;
+}
+
+/** What is sent at once, and who waits for the answers. */
+interface Parcel {
+  readonly message: readonly SentWrite[] | "reclaim";
+  readonly pending: readonly Pending[];
 }
 
 export interface WriterThreadOptions {
@@ -26,9 +42,9 @@ export interface WriterThreadOptions {
 }
 
 /**
- * The main thread's end of the writer thread. At most one batch is out; steps
+ * The main thread's end of the writer thread. At most one batch is out; writes
  * that arrive meanwhile wait and go together, so that the busier it gets the more
- * steps share a transaction.
+ * of them share a transaction.
  *
  * The thread keeps the process alive until `close`: a program that ends while
  * commits are pending would lose them silently.
@@ -36,13 +52,17 @@ export interface WriterThreadOptions {
 export class WriterThread {
   readonly #options: WriterThreadOptions;
   readonly #worker: Worker;
-  #waiting: SentStep[] = [];
+  /** What goes before `waiting`, because some of it travels alone. */
+  #earlier: Parcel[] = [];
+  #waiting: SentWrite[] = [];
   #waitingPending: Pending[] = [];
   #out: readonly Pending[] = [];
   #isScheduled = false;
   #isBusy = false;
   #failure: Error | undefined;
-  #last: Promise<Committed> | undefined;
+  /** Why nothing is accepted any more. */
+  #refusal: Error | undefined;
+  #last: Promise<unknown> | undefined;
   #isClosing = false;
   readonly #exited = Promise.withResolvers<void>();
 
@@ -55,25 +75,54 @@ export class WriterThread {
   }
 
   commit(step: Step): Promise<Committed> {
-    if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    this.#last = new Promise((resolve, reject) => {
+    if (this.#refusal !== undefined) return Promise.reject(this.#refusal);
+    const committed = new Promise<Committed>((resolve, reject) => {
       this.#waiting.push(toSent(step));
       this.#waitingPending.push({ taskId: step.taskId, resolve, reject });
       this.#schedule();
     });
-    return this.#last;
+    this.#last = committed;
+    return committed;
   }
 
-  /** Resolves when every step that was committed so far is settled. */
-  async drained(): Promise<void> {
+  write<Kind extends OtherWrite["kind"]>(
+    write: Extract<OtherWrite, { readonly kind: Kind }>,
+  ): Promise<WriteResults[Kind]> {
+    return this.#submit((pending) => {
+      this.#waiting.push(write);
+      this.#waitingPending.push(pending);
+    });
+  }
+
+  /** Gives some free disk space back to the system, after everything that was submitted before. */
+  reclaim(): Promise<boolean> {
+    return this.#submit((pending) => {
+      if (this.#waiting.length > 0) this.#earlier.push(this.#takeWaiting());
+      this.#earlier.push({ message: "reclaim", pending: [pending] });
+    });
+  }
+
+  /** Accepts nothing more, and resolves when every write so far is settled. */
+  async finish(): Promise<void> {
+    this.#refusal ??= new Error("the backend is closed");
     await this.#last?.catch(() => {});
   }
 
-  /** Ends the thread. Comes after `drained`, when nothing is committed any more. */
+  /** Ends the thread. Comes after `finish`. */
   close(): Promise<void> {
     this.#isClosing = true;
     this.#post("close");
     return this.#exited.promise;
+  }
+
+  #submit<Expected extends Result>(enqueue: (pending: Pending) => void): Promise<Expected> {
+    if (this.#refusal !== undefined) return Promise.reject(this.#refusal);
+    const submitted = new Promise<Expected>((resolve, reject) => {
+      enqueue({ resolve, reject });
+      this.#schedule();
+    });
+    this.#last = submitted;
+    return submitted;
   }
 
   /**
@@ -90,14 +139,23 @@ export class WriterThread {
 
   readonly #send = (): void => {
     this.#isScheduled = false;
-    if (this.#waiting.length === 0) return;
-    const batch = this.#waiting;
-    this.#isBusy = batch.length >= MANY_STEPS;
-    this.#out = this.#waitingPending;
+    if (!this.#hasMore()) return;
+    const { message, pending } = this.#earlier.shift() ?? this.#takeWaiting();
+    this.#isBusy = pending.length >= MANY_STEPS;
+    this.#out = pending;
+    this.#post(message);
+  };
+
+  #hasMore(): boolean {
+    return this.#waiting.length > 0 || this.#earlier.length > 0;
+  }
+
+  #takeWaiting(): Parcel {
+    const parcel = { message: this.#waiting, pending: this.#waitingPending };
     this.#waiting = [];
     this.#waitingPending = [];
-    this.#post(batch);
-  };
+    return parcel;
+  }
 
   #post(message: ToWriter): void {
     this.#worker.postMessage(message);
@@ -114,17 +172,17 @@ export class WriterThread {
       const error = new StorageError(message.failure);
       for (const pending of settled) pending.reject(error);
     }
-    if (this.#waiting.length > 0) this.#schedule();
+    if (this.#hasMore()) this.#schedule();
   }
 
-  #settle({ taskId, resolve, reject }: Pending, answer: StepAnswer): void {
+  #settle(pending: Pending, answer: WriteAnswer): void {
     if (typeof answer === "number") {
-      this.#options.onCommitted(taskId, answer);
-      resolve({ kind: "committed", head: answer });
+      this.#options.onCommitted(pending.taskId!, answer);
+      pending.resolve({ kind: "committed", head: answer });
     } else if (answer.kind === "rejected") {
-      reject(new Misuse(answer.reason));
+      pending.reject(new Misuse(answer.reason));
     } else {
-      resolve(answer);
+      pending.resolve(answer.kind === "answered" ? answer.value : answer);
     }
   }
 
@@ -141,53 +199,12 @@ export class WriterThread {
   #die(cause: Error): void {
     if (this.#failure !== undefined) return;
     this.#failure = new Error(`The storage thread stopped: ${cause.message}.`, { cause });
-    for (const pending of [...this.#out, ...this.#waitingPending]) pending.reject(this.#failure);
+    this.#refusal ??= this.#failure;
+    const lost = [this.#out, ...this.#earlier.map(({ pending }) => pending), this.#waitingPending];
+    for (const pending of lost.flat()) pending.reject(this.#failure);
     this.#out = [];
-    this.#waiting = [];
-    this.#waitingPending = [];
+    this.#earlier = [];
+    this.#takeWaiting();
     this.#options.onFatal(this.#failure);
   }
-}
-
-/**
- * One text instead of many events: cheaper to send, and the shape it is stored
- * in. Names each field, so that nothing else a caller may carry along is sent.
- */
-function toSent({
-  taskId,
-  create,
-  epoch,
-  events,
-  state,
-  statusAt,
-  listed,
-  message,
-  snapshot,
-  wakeAt,
-}: Step): SentStep {
-  const sent = {
-    taskId,
-    epoch,
-    count: events.length,
-    body: packLines(events),
-    state,
-    statusAt,
-    listed,
-  };
-  const isPlain = create === undefined && message === undefined && snapshot === undefined;
-  if (isPlain && wakeAt === undefined) return sent;
-  return {
-    ...sent,
-    ...(create && {
-      create: {
-        owner: create.owner,
-        contextId: create.contextId,
-        agent: create.agent,
-        createdAt: create.createdAt,
-      },
-    }),
-    ...(message && { message: { messageId: message.messageId, digest: message.digest } }),
-    ...(snapshot && { snapshot: { seq: snapshot.seq, json: snapshot.json } }),
-    ...(wakeAt !== undefined && { wakeAt }),
-  };
 }

@@ -1,3 +1,4 @@
+import { Readers } from "../tasks/readers.ts";
 import { SseDecoder } from "@convoke/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
@@ -19,6 +20,7 @@ class ALog {
   /** As the parts of the engine that a reader of a stored log meets. */
   readonly engine = {
     closing: new AbortController().signal,
+    readers: new Readers(100),
     agent: { info: anAgentInfo() },
     live: () => undefined,
     backend: {

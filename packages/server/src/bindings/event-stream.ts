@@ -1,4 +1,10 @@
-import { type ProtocolVersion, SSE_KEEP_ALIVE, SSE_RECONNECT, sseFrame } from "@convoke/protocol";
+import {
+  A2AError,
+  type ProtocolVersion,
+  SSE_KEEP_ALIVE,
+  SSE_RECONNECT,
+  sseFrame,
+} from "@convoke/protocol";
 import type { ByteSink, ByteStream, ByteStreamControl } from "../http/exchange.ts";
 import type { EventSource } from "../operations/event-source.ts";
 import type { Seq } from "../tasks/backend.ts";
@@ -50,6 +56,7 @@ export class EventStream implements ByteStream {
     // Watching begins before the first read, so a commit in between wakes us.
     this.#stopWatching = source.engine.backend.watch(source.taskId, () => this.#wake());
     this.#silence = keepAlive.watch(() => this.#write(SSE_KEEP_ALIVE));
+    source.engine.readers.open(source.taskId);
     source.engine.closing.addEventListener("abort", this.#onClosing, { once: true });
     void this.#pump();
     return {
@@ -109,8 +116,12 @@ export class EventStream implements ByteStream {
   }
 
   async #fromStore(): Promise<readonly LogEntry[]> {
-    const { engine, taskId } = this.#options.source;
-    return (await engine.backend.read(taskId, this.#cursor, PAGE)).map(readEntry);
+    const { engine, taskId, end = 0 } = this.#options.source;
+    const page = await engine.backend.read(taskId, this.#cursor, PAGE);
+    if (page.length === 0 && this.#cursor < end) {
+      throw new A2AError("TaskNotFound", `task ${taskId} was forgotten while it was read`);
+    }
+    return page.map(readEntry);
   }
 
   /** False when there is nothing to write for now. */
@@ -165,8 +176,11 @@ export class EventStream implements ByteStream {
   };
 
   #end(): void {
+    if (this.#ended) return;
     this.#ended = true;
-    this.#options.source.engine.closing.removeEventListener("abort", this.#onClosing);
+    const { engine, taskId } = this.#options.source;
+    engine.readers.close(taskId);
+    engine.closing.removeEventListener("abort", this.#onClosing);
     this.#stopWatching();
     this.#silence?.stop();
   }

@@ -1,6 +1,7 @@
 import { type A2AError, CODECS, errorText } from "@convoke/protocol";
 import type { App } from "../app.ts";
 import { CARD_PATHS } from "../bindings/card.ts";
+import { PUSHES_PATH, REPLAY_PATH, listPushes, replayPushes } from "../bindings/push-admin.ts";
 import { handleJsonRpc } from "../bindings/jsonrpc/handle.ts";
 import type { HttpHeaders, HttpRequest, HttpResponse } from "./exchange.ts";
 import { jsonResponse } from "./json-response.ts";
@@ -18,6 +19,12 @@ export async function handle(app: App, request: HttpRequest): Promise<HttpRespon
     const caller = app.guard.identify(request);
     if (RPC_PATHS.has(request.path)) {
       return allow(request, ["POST"]) ?? (await handleJsonRpc(app, request, caller));
+    }
+    if (request.path === PUSHES_PATH) {
+      return allow(request, ["GET"]) ?? (await listPushes(app, request, caller));
+    }
+    if (request.path === REPLAY_PATH) {
+      return allow(request, ["POST"]) ?? (await replayPushes(app, request, caller));
     }
     return plainError(
       404,

@@ -42,7 +42,7 @@ test("a body comes as it was sent, whole or in pieces", async () => {
 describe("a body beyond the limit is refused, and the error names it", () => {
   const refusal = {
     reason: "PayloadTooLarge",
-    details: { limit: "body", maximum: String(LIMIT) },
+    details: { limit: "bodyBytes", most: String(LIMIT) },
   };
 
   test("at once where its length is announced", async () => {

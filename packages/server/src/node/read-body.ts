@@ -30,7 +30,11 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Ui
 }
 
 function tooLarge(maxBytes: number): A2AError {
-  return new A2AError("PayloadTooLarge", `the body is larger than ${maxBytes} bytes`, {
-    details: { limit: "body", maximum: String(maxBytes) },
-  });
+  return new A2AError(
+    "PayloadTooLarge",
+    `the body is larger than ${maxBytes} bytes (the limit bodyBytes)`,
+    {
+      details: { limit: "bodyBytes", most: String(maxBytes) },
+    },
+  );
 }

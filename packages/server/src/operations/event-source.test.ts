@@ -11,7 +11,7 @@ describe("a cursor", () => {
     ["007", 7],
   ] as const) {
     test(`${given} is a place in the log`, () => {
-      expect(cursorOf(given, 7)).toBe(seq);
+      expect(cursorOf(given, { oldest: 0, head: 7 })).toBe(seq);
     });
   }
 
@@ -32,12 +32,17 @@ describe("a cursor", () => {
     "١",
   ]) {
     test(`${JSON.stringify(given)} is none of a log of seven`, () => {
-      expect(cursorOf(given, 7)).toBeUndefined();
+      expect(cursorOf(given, { oldest: 0, head: 7 })).toBeUndefined();
     });
   }
 
+  test("from before what is left of the log has expired", () => {
+    expect(cursorOf("5", { oldest: 6, head: 7 })).toBeUndefined();
+    expect(cursorOf("6", { oldest: 6, head: 7 })).toBe(6);
+  });
+
   test("that nobody sent is none", () => {
-    expect(cursorOf(undefined, 7)).toBeUndefined();
+    expect(cursorOf(undefined, { oldest: 0, head: 7 })).toBeUndefined();
   });
 });
 

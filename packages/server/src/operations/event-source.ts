@@ -32,9 +32,23 @@ export function closesAtTerminal(event: AgentEvent): boolean {
   return isTerminal((event as StatusUpdateEvent).status.state);
 }
 
-/** The sequence a cursor means, or nothing when it cannot be one of this log. */
-export function cursorOf(lastEventId: string | undefined, head: Seq): Seq | undefined {
+/** How far a log reaches: what follows a cursor from `oldest` to `head` is all there. */
+export interface Reach {
+  readonly oldest: Seq;
+  readonly head: Seq;
+}
+
+/** The sequence a cursor means, or nothing when it is none of this log, or one that has expired. */
+export function cursorOf(
+  lastEventId: string | undefined,
+  { oldest, head }: Reach,
+): Seq | undefined {
   if (lastEventId === undefined || !/^\d{1,15}$/.test(lastEventId)) return undefined;
   const seq = Number(lastEventId);
-  return seq <= head ? seq : undefined;
+  return seq >= oldest && seq <= head ? seq : undefined;
+}
+
+/** Tells a reader that what it has is to be replaced, because its cursor does not lead here. */
+export function asReset(task: Task): Task {
+  return { ...task, metadata: { ...task.metadata, resumption: "reset" } };
 }

@@ -4,6 +4,13 @@ import { cancelTask } from "./cancel-task.ts";
 import type { EventSource } from "./event-source.ts";
 import { getTask } from "./get-task.ts";
 import { listTasks } from "./list-tasks.ts";
+import {
+  createPushConfig,
+  deletePushConfig,
+  getPushConfig,
+  listPushConfigs,
+  rulesOf,
+} from "./push-configs.ts";
 import { sendMessage } from "./send-message.ts";
 import { sendStreamingMessage } from "./send-streaming-message.ts";
 import { subscribeToTask } from "./subscribe-to-task.ts";
@@ -34,10 +41,26 @@ export const PERFORM: Readonly<Record<OperationName, Perform>> = {
     value(codec.encodeTask(await cancelTask(codec.decodeCancelTask(params), call))),
   subscribeToTask: async (params, codec, call) =>
     events(await subscribeToTask(codec.decodeSubscribe(params), call)),
-  createPushConfig: noPush,
-  getPushConfig: noPush,
-  listPushConfigs: noPush,
-  deletePushConfig: noPush,
+  createPushConfig: async (params, codec, call) => {
+    rulesOf(call);
+    const request = codec.decodeCreatePushConfig(params);
+    return value(codec.encodePushConfig(await createPushConfig(request, call)));
+  },
+  getPushConfig: async (params, codec, call) => {
+    rulesOf(call);
+    const request = codec.decodeGetPushConfig(params);
+    return value(codec.encodePushConfig(await getPushConfig(request, call)));
+  },
+  listPushConfigs: async (params, codec, call) => {
+    rulesOf(call);
+    const request = codec.decodeListPushConfigs(params);
+    return value(codec.encodePushConfigPage(await listPushConfigs(request, call)));
+  },
+  deletePushConfig: async (params, codec, call) => {
+    rulesOf(call);
+    await deletePushConfig(codec.decodeDeletePushConfig(params), call);
+    return value(codec.encodeDeleted());
+  },
   getExtendedCard: noExtendedCard,
 };
 
@@ -47,13 +70,6 @@ function value(result: unknown): Outcome {
 
 function events(source: EventSource): Outcome {
   return { kind: "events", source };
-}
-
-/** The card says so too: capabilities.pushNotifications is false (1.0 §3.3.4). */
-function noPush(): Promise<never> {
-  return Promise.reject(
-    new A2AError("PushNotificationNotSupported", "this agent sends no push notifications"),
-  );
 }
 
 /** 1.0 §3.3.4 has one code for an absent capability; 0.3 §7.10 has its own. */

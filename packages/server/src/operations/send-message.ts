@@ -6,8 +6,10 @@ import {
   withHistoryLength,
 } from "@convoke/protocol";
 import { acceptMessage, type Accepted } from "../tasks/accept-message.ts";
+import { checkMessageSize } from "../tasks/input-limits.ts";
 import { isDecided, isSettled } from "../tasks/live-task.ts";
 import type { Call } from "./call.ts";
+import { inlinePush } from "./push-configs.ts";
 
 /** Sends a message and answers with the task, or with the message that is the whole answer. */
 export async function sendMessage(
@@ -27,13 +29,13 @@ export async function sendMessage(
 }
 
 /** What sending and streaming have in common. */
-export function acceptRequest(request: SendMessageRequest, call: Call): Promise<Accepted> {
-  if (request.pushConfig !== undefined) {
-    throw new A2AError("PushNotificationNotSupported", "this agent sends no push notifications");
-  }
+export async function acceptRequest(request: SendMessageRequest, call: Call): Promise<Accepted> {
   const { engine, caller, trace } = call;
+  const { message, pushConfig } = request;
+  checkMessageSize(message, engine.limits);
+  const push = pushConfig && (await inlinePush(pushConfig, call, message.taskId));
   if (engine.isDraining) throw stopping("no new work is taken");
-  return acceptMessage(engine, { message: request.message, caller, trace });
+  return acceptMessage(engine, { message, caller, trace, push });
 }
 
 /** A caller that waits while the server stops is told so; its task is kept, and the same message finds it again. */

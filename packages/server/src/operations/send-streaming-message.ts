@@ -1,7 +1,7 @@
 import { type SendMessageRequest, isTerminal, withHistoryLength } from "@convoke/protocol";
 import type { LiveTask } from "../tasks/live-task.ts";
 import type { Call } from "./call.ts";
-import { type EventSource, closesAtFinal, cursorOf } from "./event-source.ts";
+import { type EventSource, asReset, closesAtFinal, cursorOf } from "./event-source.ts";
 import { acceptRequest } from "./send-message.ts";
 
 /**
@@ -14,9 +14,10 @@ export async function sendStreamingMessage(
 ): Promise<EventSource> {
   const { engine, lastEventId } = call;
   const { live, after, joined } = await acceptRequest(request, call);
-  const { task, writer } = live;
+  const { task, writer, oldest } = live;
   const { taskId, head } = writer;
-  const cursor = cursorOf(lastEventId, head);
+  engine.readers.admit(taskId);
+  const cursor = cursorOf(lastEventId, { oldest, head });
   const source = { engine, taskId, live, closesAfter: closesAtFinal };
   const end = isTerminal(task.status.state) && { end: head };
   if (after === 0 || cursor !== undefined) {
@@ -27,7 +28,10 @@ export async function sendStreamingMessage(
   return {
     ...source,
     opening: {
-      task: withHistoryLength(opening.task, request.historyLength),
+      task: withHistoryLength(
+        lastEventId === undefined ? opening.task : asReset(opening.task),
+        request.historyLength,
+      ),
       seq: opening.head,
     },
     after: opening.head,

@@ -7,7 +7,13 @@ import {
 } from "@convoke/protocol";
 import type { Seq } from "../tasks/backend.ts";
 import type { Call } from "./call.ts";
-import { type EventSource, closesAtFinal, closesAtTerminal, cursorOf } from "./event-source.ts";
+import {
+  type EventSource,
+  asReset,
+  closesAtFinal,
+  closesAtTerminal,
+  cursorOf,
+} from "./event-source.ts";
 
 /**
  * Attaches to a task. With a cursor of its log the reader gets exactly what
@@ -17,7 +23,8 @@ import { type EventSource, closesAtFinal, closesAtTerminal, cursorOf } from "./e
 export async function subscribeToTask(request: SubscribeRequest, call: Call): Promise<EventSource> {
   const { engine, caller, version, lastEventId } = call;
   const { taskId } = request;
-  const { task, head } = await engine.find(taskId, caller);
+  const { task, head, oldest } = await engine.find(taskId, caller);
+  engine.readers.admit(taskId);
   const ended = isTerminal(task.status.state);
   const closes = version === "1.0" ? closesAtTerminal : closesAtFinal;
   const source = {
@@ -28,17 +35,13 @@ export async function subscribeToTask(request: SubscribeRequest, call: Call): Pr
     // A question that the log has gone on from was answered: a reader from before it goes on, too.
     closesAfter: (event: AgentEvent, seq: Seq) => seq >= head && closes(event),
   };
-  const cursor = cursorOf(lastEventId, head);
+  const cursor = cursorOf(lastEventId, { oldest, head });
   if (cursor !== undefined) return { ...source, after: cursor };
   if (lastEventId !== undefined) {
     return { ...source, opening: { task: asReset(task), seq: head }, after: head };
   }
   if (ended && version === "1.0") throw alreadyEnded(task);
   return { ...source, opening: { task, seq: head }, after: head };
-}
-
-function asReset(task: Task): Task {
-  return { ...task, metadata: { ...task.metadata, resumption: "reset" } };
 }
 
 /** 1.0 §3.1.6: there is nothing to subscribe to. */

@@ -1,5 +1,5 @@
 import type { Caller, Message, TraceContext } from "@convoke/protocol";
-import type { Seq } from "./backend.ts";
+import type { NewPush, Seq } from "./backend.ts";
 import { beginTask } from "./begin-task.ts";
 import { continueTask } from "./continue-task.ts";
 import type { Engine } from "./engine.ts";
@@ -11,6 +11,8 @@ export interface Incoming {
   readonly message: Message;
   readonly caller: Caller;
   readonly trace?: TraceContext | undefined;
+  /** The push config that came with it, for the task and what follows that place of its log. */
+  readonly push?: ((taskId: string, after: Seq) => NewPush) | undefined;
 }
 
 /** A message that found or made its task. */

@@ -1,4 +1,9 @@
 import type { TaskState } from "@convoke/protocol";
+import type { NewPush, PushStore } from "../push/push-store.ts";
+import type { RetentionStore } from "./retention-store.ts";
+
+export type * from "../push/push-store.ts";
+export type * from "./retention-store.ts";
 
 /** An event's place in its task's log, from 1. */
 export type Seq = number;
@@ -17,13 +22,18 @@ export interface Backend {
    */
   commit(step: Step): Promise<Committed>;
 
-  /** The events after `after`, oldest first, at most `limit` of them. Nothing stays open between calls. */
+  /**
+   * The events after `after`, oldest first, at most `limit` of them. Nothing
+   * stays open between calls. Of a log that was compacted only the last event is left.
+   */
   read(taskId: string, after: Seq, limit: number): Promise<readonly Stored[]>;
 
   /** Calls `wake` with the newest sequence after each commit to the task. Returns how to stop. */
   watch(taskId: string, wake: (head: Seq) => void): () => void;
 
   readonly tasks: TaskIndex;
+  readonly pushes: PushStore;
+  readonly retention: RetentionStore;
 
   /** Finishes what was begun and lets go of the storage. Later calls reject. */
   close(): Promise<void>;
@@ -53,6 +63,8 @@ export interface Step {
    * and so does the end of the task. Absent leaves it as it is.
    */
   readonly wakeAt?: number | null;
+  /** A push config that came with the message of this step, put in the same transaction. */
+  readonly push?: NewPush;
 }
 
 export interface NewTask {
@@ -105,6 +117,8 @@ export interface TaskRecord {
   readonly statusAt: number;
   readonly createdAt: number;
   readonly listed: boolean;
+  /** Only the last event of its log is left. */
+  readonly compacted: boolean;
   readonly snapshot?: Snapshot;
   readonly wakeAt?: number;
 }
@@ -115,6 +129,8 @@ export interface TaskIndex {
   list(query: TaskQuery): Promise<TaskRecordPage>;
   /** The owner's listed tasks of a context created before `before`, newest first, at most `limit`. */
   ofContext(query: ContextQuery): Promise<readonly TaskRecord[]>;
+  /** The owner's listed tasks that were created at or before `at` and got another status after it, in no order. */
+  changedSince(query: ChangedQuery): Promise<readonly TaskRecord[]>;
   /** Tasks that have not ended, whoever owns them, ordered by id; pass the last id to go on. */
   unfinished(after: string, limit: number): Promise<readonly TaskRecord[]>;
   /** Tasks that want to be woken, whoever owns them, the earliest first, at most `limit`. */
@@ -128,6 +144,8 @@ export interface TaskQuery {
   readonly state?: TaskState;
   /** Only tasks with a status at or after this time. */
   readonly since?: number;
+  /** Only tasks with a status at or before this time. */
+  readonly until?: number;
   readonly limit: number;
   /** Where the page before ended. */
   readonly after?: ListPosition;
@@ -141,7 +159,7 @@ export interface ListPosition {
 
 export interface TaskRecordPage {
   readonly records: readonly TaskRecord[];
-  /** How many tasks the query matches in all. */
+  /** How many tasks the query matches in all, whatever its `until` says. */
   readonly total: number;
 }
 
@@ -151,4 +169,10 @@ export interface ContextQuery {
   /** Creation order is the order of task ids. */
   readonly before: string;
   readonly limit: number;
+}
+
+export interface ChangedQuery {
+  readonly owner: string;
+  readonly contextId?: string;
+  readonly at: number;
 }

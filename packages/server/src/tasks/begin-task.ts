@@ -5,6 +5,7 @@ import { digestOf } from "./digest.ts";
 import type { Engine } from "./engine.ts";
 import { joinTask } from "./join-task.ts";
 import { newId } from "./new-id.ts";
+import { beginPush } from "../push/begin-push.ts";
 
 /** Makes a task for a message, in one transaction with the message's id, and starts the agent on it. */
 export async function beginTask(engine: Engine, incoming: Incoming): Promise<Accepted> {
@@ -17,6 +18,7 @@ export async function beginTask(engine: Engine, incoming: Incoming): Promise<Acc
     message.contextId === undefined
       ? []
       : await conversationBefore(engine.backend, { owner, contextId, before: taskId });
+  engine.openTasks.admit(owner);
   const live = engine.create({ taskId, owner, contextId, now });
   const received = { ...message, taskId, contextId };
   const task: Task = {
@@ -29,6 +31,7 @@ export async function beginTask(engine: Engine, incoming: Incoming): Promise<Acc
   };
   // An agent that may reply without a task shows it only once its first event tells.
   const announced = !engine.agent.info.replies;
+  const push = incoming.push?.(taskId, 0);
   try {
     const working = announced ? [engine.status(live, "working", { trace })] : [];
     const committed = await live.writer.append([task, ...working], {
@@ -37,13 +40,17 @@ export async function beginTask(engine: Engine, incoming: Incoming): Promise<Acc
       message: { messageId: message.messageId, digest: digestOf(message) },
       listed: announced,
       ...(live.deadline !== undefined && { wakeAt: live.deadline }),
+      ...(push && { push }),
     });
     if (committed.kind === "duplicate") return await joinTask(engine, incoming, committed);
+    if (push !== undefined) beginPush(engine, taskId, push);
     if (live.deadline !== undefined) engine.alarm.want(live.deadline);
     const begun = { epoch: 1, turn: 1, attempt: 1, journal: [], task: live.task };
     engine.start(live, { ...begun, message: received, conversation, caller, trace, announced });
     return { live, after: 0 };
   } finally {
+    // Whatever was not created is not open.
+    if (live.writer.head === 0) engine.openTasks.remove(owner);
     engine.release(live);
   }
 }

@@ -6,11 +6,13 @@ import {
   isInterrupted,
 } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
+import { beginPush } from "../push/begin-push.ts";
 import type { Accepted, Incoming } from "./accept-message.ts";
 import type { Committed, Seq } from "./backend.ts";
 import { conversationBefore } from "./conversation.ts";
 import { digestOf } from "./digest.ts";
 import type { Engine } from "./engine.ts";
+import { checkHistory } from "./input-limits.ts";
 import { joinTask } from "./join-task.ts";
 import type { LiveTask } from "./live-task.ts";
 import { beginAnew } from "./resume-task.ts";
@@ -54,6 +56,7 @@ function receive(engine: Engine, live: LiveTask, incoming: Incoming): Promise<Ac
   const { taskId, nextState } = live.writer;
   const { message } = incoming;
   if (live.hasReceived(message)) return joinRetried(engine, live, incoming);
+  checkHistory(live.task, engine.limits);
   if (isInterrupted(nextState)) return arriving(live, message, answer(engine, live, incoming));
   const isWelcome = nextState === "working" && engine.agent.info.takesMessages;
   if (!isWelcome) throw takesNoMessage(taskId, nextState);
@@ -78,16 +81,19 @@ async function answer(engine: Engine, live: LiveTask, incoming: Incoming): Promi
   const parked = run?.isParked === true ? run : undefined;
   const epoch = parked?.epoch ?? writer.fence();
   const received = asReceived(live, incoming.message);
+  const push = incoming.push?.(writer.taskId, after);
   const working = engine.status(live, "working", { trace: incoming.trace });
   const committed = await writer.append([arrival(engine, live, received), working], {
     epoch,
     message: { messageId: received.messageId, digest: digestOf(incoming.message) },
     wakeAt: deadline ?? null,
+    ...(push && { push }),
   });
   if (committed.kind !== "committed") return joinOrRefuse(engine, live, { incoming, committed });
+  if (push !== undefined) beginPush(engine, writer.taskId, push);
   if (parked === undefined) {
     // The message is stored: its task must not stay without a run because a read failed.
-    await engine.keepTrying(live, () => goOn(engine, live, { epoch, incoming, after }));
+    await engine.keepTrying(writer, () => goOn(engine, live, { epoch, incoming, after }));
   } else parked.resume(received);
   return { live, after };
 }
@@ -97,11 +103,14 @@ async function tellWorking(engine: Engine, live: LiveTask, incoming: Incoming): 
   const { writer, inbox } = live;
   const after = writer.head;
   const received = asReceived(live, incoming.message);
+  const push = incoming.push?.(writer.taskId, after);
   const committed = await writer.append([arrival(engine, live, received)], {
     epoch: writer.epoch,
     message: { messageId: received.messageId, digest: digestOf(incoming.message) },
+    ...(push && { push }),
   });
   if (committed.kind !== "committed") return joinOrRefuse(engine, live, { incoming, committed });
+  if (push !== undefined) beginPush(engine, writer.taskId, push);
   inbox.put(received, committed.head);
   return { live, after };
 }

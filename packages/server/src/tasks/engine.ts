@@ -12,16 +12,21 @@ import {
 } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../logger.ts";
+import type { PushRules } from "../push/push-rules.ts";
 import { Alarm } from "./alarm.ts";
-import type { Backend, TaskRecord } from "./backend.ts";
+import type { Backend, Seq, TaskRecord } from "./backend.ts";
 import { taskDeadline } from "./deadlines.ts";
 import { explainFailure } from "./explain-failure.ts";
 import { keepTrying } from "./keep-trying.ts";
+import { type Limits, limitsOf } from "./limits.ts";
 import { LiveTask } from "./live-task.ts";
 import { type Folded, loadTask } from "./load-task.ts";
+import { OpenTasks } from "./open-tasks.ts";
 import { ParkedRuns } from "./parked-runs.ts";
+import { Readers } from "./readers.ts";
 import { Run } from "./run.ts";
 import { statusEvent } from "./status-event.ts";
+import { TaskClock } from "./task-clock.ts";
 import { TaskWriter, type TaskWriterOptions } from "./task-writer.ts";
 import type { TurnFacts } from "./turn.ts";
 import { WaitingTasks } from "./waiting-tasks.ts";
@@ -29,6 +34,9 @@ import { wakeTask } from "./wake-task.ts";
 
 /** How often a draining engine looks whether it is done. */
 const DRAIN_LOOK_MS = 20;
+
+/** How long a list waits for what is being stored. */
+const SETTLE_MS = 1000;
 
 export interface EngineOptions {
   readonly agent: Agent;
@@ -38,6 +46,7 @@ export interface EngineOptions {
   readonly now?: () => number;
   /** How many runs that wait for someone are kept in memory; the others begin anew when they go on. */
   readonly maxParkedRuns?: number;
+  readonly limits?: Partial<Limits>;
 }
 
 /**
@@ -49,9 +58,16 @@ export interface EngineOptions {
 export class Engine {
   readonly agent: Agent;
   readonly backend: Backend;
-  readonly now: () => number;
+  readonly clock: TaskClock;
   readonly logger: Logger;
   readonly alarm: Alarm;
+  readonly limits: Limits;
+  readonly openTasks: OpenTasks;
+  readonly readers: Readers;
+  /** Absent while nothing is pushed. */
+  pushRules: PushRules | undefined;
+  /** Called each time a task has ended. */
+  onTaskEnded: () => void = () => undefined;
   #live = new Map<string, LiveTask>();
   #reading = new Map<string, Promise<{ record: TaskRecord; folded: Folded }>>();
   #parked: ParkedRuns;
@@ -63,7 +79,10 @@ export class Engine {
     this.agent = options.agent;
     this.backend = options.backend;
     this.logger = options.logger;
-    this.now = options.now ?? Date.now;
+    this.clock = new TaskClock(options.now ?? Date.now);
+    this.limits = limitsOf(options.limits);
+    this.openTasks = new OpenTasks(this.limits.openTasks);
+    this.readers = new Readers(this.limits.streams);
     this.#parked = new ParkedRuns(options.maxParkedRuns, (live) => this.#drop(live));
     this.alarm = new Alarm({
       tasks: options.backend.tasks,
@@ -73,6 +92,9 @@ export class Engine {
     });
   }
 
+  /** The time for what is written now. */
+  readonly now = (): number => this.clock.now();
+
   /** How many tasks have an agent at work. */
   get running(): number {
     let count = 0;
@@ -81,12 +103,13 @@ export class Engine {
   }
 
   /** The task and its place in the log, if the caller may see it. */
-  async find(taskId: string, caller: Caller): Promise<Folded> {
+  async find(taskId: string, caller: Caller): Promise<Found> {
     const live = this.#live.get(taskId);
     if (live?.owner === caller.owner && live.writer.head > 0) {
-      return { task: live.task, head: live.writer.head };
+      return { task: live.task, head: live.writer.head, oldest: live.oldest };
     }
-    return loadTask(this.backend, await this.record(taskId, caller));
+    const record = await this.record(taskId, caller);
+    return { ...(await loadTask(this.backend, record)), oldest: oldestCursor(record) };
   }
 
   /** What the index knows of the task. A foreign id looks like an unknown one (G13). */
@@ -105,8 +128,8 @@ export class Engine {
   create(facts: { taskId: string; owner: string; contextId: string; now: number }): LiveTask {
     const { taskId, owner, contextId, now } = facts;
     const standing = { state: "submitted", statusAt: now } as const;
-    const writer = this.#writer({ taskId, epoch: 1, standing, listed: false });
-    return this.#admit(writer, { owner, contextId, createdAt: now });
+    const writer = this.#writer({ taskId, owner, epoch: 1, standing, listed: false });
+    return this.#admit(writer, { owner, contextId, createdAt: now, oldest: 0 });
   }
 
   /** Opens a task for someone who may see it. One that is at hand is not looked up in the store. */
@@ -143,9 +166,10 @@ export class Engine {
     const opened = this.#live.get(record.taskId);
     // Someone else may have opened it meanwhile, and a task has one writer.
     if (opened !== undefined) return this.hold(opened);
-    const { taskId, epoch, listed, statusAt, wakeAt } = record;
+    const { taskId, owner, epoch, listed, statusAt, wakeAt } = record;
     const standing = { state: folded.task.status.state, statusAt };
-    return this.#admit(this.#writer({ taskId, epoch, standing, listed, wakeAt, folded }), record);
+    const writer = this.#writer({ taskId, owner, epoch, standing, listed, wakeAt, folded });
+    return this.#admit(writer, { ...record, oldest: oldestCursor(record) });
   }
 
   /** Keeps the task open until `release`: two that open it must find the same writer (G4). */
@@ -186,6 +210,7 @@ export class Engine {
     if (writer.epoch !== facts.epoch || isTerminal(writer.nextState)) return undefined;
     const run = new Run({
       agent: this.agent,
+      limits: this.limits,
       live,
       facts,
       now: this.now,
@@ -214,9 +239,19 @@ export class Engine {
     });
   }
 
+  /**
+   * Resolves when everything that was written so far is stored, or after a
+   * moment: a disk that stands still must not keep readers waiting.
+   */
+  async settled(): Promise<void> {
+    const pending = Array.from(this.#live.values(), ({ writer }) => writer.settled);
+    const unsettled = pending.filter((settled) => settled !== undefined);
+    if (unsettled.length === 0) return;
+    await Promise.race([Promise.all(unsettled), sleep(SETTLE_MS, undefined, { ref: false })]);
+  }
+
   /** Does for a task what must not be lost because the storage fails for a moment. */
-  keepTrying<T>({ writer }: LiveTask, work: () => Promise<T>): Promise<T | undefined> {
-    const { taskId } = writer;
+  keepTrying<T>({ taskId }: TaskName, work: () => Promise<T>): Promise<T | undefined> {
     return keepTrying(work, {
       isOver: () => this.#closing.signal.aborted,
       onError: (error) => this.#storageFailed(taskId, error),
@@ -254,14 +289,15 @@ export class Engine {
 
   #admit(
     writer: TaskWriter,
-    facts: { readonly owner: string; readonly contextId: string; readonly createdAt: number },
+    facts: Pick<TaskRecord, "owner" | "contextId" | "createdAt"> & { readonly oldest: Seq },
   ): LiveTask {
-    const { owner, contextId, createdAt } = facts;
+    const { owner, contextId, createdAt, oldest } = facts;
     const live = new LiveTask({
       owner,
       contextId,
       writer,
       deadline: taskDeadline(this.agent.info, createdAt),
+      oldest,
       onWakeWanted: (at) => this.alarm.want(at),
     });
     if (!isTerminal(writer.nextState)) this.#live.set(writer.taskId, live);
@@ -275,14 +311,39 @@ export class Engine {
     this.#forget(live);
   }
 
-  #writer(options: Omit<TaskWriterOptions, "backend" | "onStorageError">): TaskWriter {
-    const onStorageError = (error: unknown): void => this.#storageFailed(options.taskId, error);
-    return new TaskWriter({ ...options, backend: this.backend, onStorageError });
+  #writer({ owner, ...options }: WriterFacts): TaskWriter {
+    return new TaskWriter({
+      ...options,
+      backend: this.backend,
+      onStorageError: (error) => this.#storageFailed(options.taskId, error),
+      onEnded: () => {
+        this.openTasks.remove(owner);
+        this.onTaskEnded();
+      },
+    });
   }
 
   #storageFailed(taskId: string, error: unknown): void {
     this.logger.error("the storage failed, trying again", { taskId, error });
   }
+}
+
+/** A task, and how far back its log reaches. */
+interface Found extends Folded {
+  readonly oldest: Seq;
+}
+
+/** Of a compacted log the last event is left. */
+function oldestCursor({ compacted, head }: TaskRecord): Seq {
+  return compacted ? head - 1 : 0;
+}
+
+type WriterFacts = Omit<TaskWriterOptions, "backend" | "onStorageError" | "onEnded"> & {
+  readonly owner: string;
+};
+
+interface TaskName {
+  readonly taskId: string;
 }
 
 interface StatusExtra {

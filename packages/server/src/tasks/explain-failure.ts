@@ -1,6 +1,7 @@
 import { A2AError } from "@convoke/protocol";
 import type { Logger } from "../logger.ts";
 import { newErrorId } from "../error-id.ts";
+import { LimitError } from "./limits.ts";
 import type { Failure } from "./run.ts";
 import { StateError } from "./speculative-state.ts";
 
@@ -11,6 +12,12 @@ import { StateError } from "./speculative-state.ts";
  */
 export function explainFailure(error: unknown, taskId: string, logger: Logger): Failure {
   if (A2AError.is(error)) return { text: error.detail, metadata: { reason: "agent-error" } };
+  if (error instanceof LimitError) {
+    const { limit, message } = error;
+    logger.warn("the agent reached a limit", { taskId, limit });
+    const text = `The agent reached a limit of this server: ${message}.`;
+    return { text, metadata: { reason: "limit", limit } };
+  }
   const errorId = newErrorId();
   logger.error("the agent failed", { taskId, errorId, error });
   const text =

@@ -3,6 +3,7 @@ import type { Accepted, Incoming } from "./accept-message.ts";
 import type { Backend, Committed } from "./backend.ts";
 import { digestOf } from "./digest.ts";
 import type { Engine } from "./engine.ts";
+import type { LiveTask } from "./live-task.ts";
 import { type Folded, foldMore } from "./load-task.ts";
 import { type LogEntry, readEntry } from "./log-entry.ts";
 
@@ -20,6 +21,7 @@ export async function joinTask(
   }
   const live = await engine.openFor(caller, taskId);
   try {
+    if (live.oldest > 0) return { live, after: live.writer.head, joined: whole(live) };
     const joined = await foldUpTo(engine.backend, taskId, message.messageId);
     // The store knows the first before the one who sent it does.
     await live.until(({ writer }) => writer.head > 0);
@@ -27,6 +29,11 @@ export async function joinTask(
   } finally {
     engine.release(live);
   }
+}
+
+/** Of a log that was compacted nothing can be told but how it ended. */
+function whole({ task, writer }: LiveTask): Folded {
+  return { task, head: writer.head };
 }
 
 const PAGE = 256;

@@ -1,4 +1,5 @@
 import { type Message, type Task, isInterrupted, isTerminal } from "@convoke/protocol";
+import type { Seq } from "./backend.ts";
 import { Inbox } from "./inbox.ts";
 import type { Run } from "./run.ts";
 import type { TaskWriter } from "./task-writer.ts";
@@ -9,6 +10,8 @@ export interface LiveTaskOptions {
   readonly writer: TaskWriter;
   /** When the task must be over, in milliseconds. */
   readonly deadline: number | undefined;
+  /** The oldest cursor that its log still knows. */
+  readonly oldest: Seq;
   /** Called with each time at which the task wants to be woken. */
   readonly onWakeWanted: (at: number) => void;
 }
@@ -19,6 +22,7 @@ export class LiveTask {
   readonly contextId: string;
   readonly writer: TaskWriter;
   readonly deadline: number | undefined;
+  readonly oldest: Seq;
   readonly onWakeWanted: (at: number) => void;
   /** Messages to the agent while it works. */
   inbox = new Inbox();
@@ -39,6 +43,7 @@ export class LiveTask {
     this.contextId = options.contextId;
     this.writer = options.writer;
     this.deadline = options.deadline;
+    this.oldest = options.oldest;
     this.onWakeWanted = options.onWakeWanted;
   }
 

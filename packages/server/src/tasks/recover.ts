@@ -47,6 +47,7 @@ async function takeOver(
   slots: RunSlots,
 ): Promise<keyof Recovered> {
   const { log, folded } = await readTurnLog(engine.backend, record.taskId);
+  engine.openTasks.add(record.owner);
   const live = engine.openFolded(record, folded);
   try {
     return await decide(engine, live, { record, log, slots });
@@ -85,7 +86,7 @@ async function decide(
     live.isInLine = false;
     try {
       if (engine.closing.aborted || live.writer.epoch !== epoch) return;
-      const run = await engine.keepTrying(live, () => beginAnew(engine, live, { epoch, log }));
+      const run = await engine.keepTrying(record, () => beginAnew(engine, live, { epoch, log }));
       await run?.yielded;
     } finally {
       engine.release(live);

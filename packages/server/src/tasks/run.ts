@@ -12,7 +12,9 @@ import {
   isTerminal,
 } from "@convoke/protocol";
 import { wakeAfter } from "./deadlines.ts";
+import type { Limits } from "./limits.ts";
 import type { LiveTask } from "./live-task.ts";
+import { OutputLimits } from "./output-limits.ts";
 import type { Replay } from "./replay.ts";
 import { statusEvent } from "./status-event.ts";
 import { type TurnFacts, createTurn } from "./turn.ts";
@@ -20,6 +22,7 @@ import { type TurnFacts, createTurn } from "./turn.ts";
 /** What a run needs besides its turn. */
 export interface RunOptions {
   readonly agent: Agent;
+  readonly limits: Limits;
   readonly live: LiveTask;
   readonly facts: TurnFacts;
   readonly now: () => number;
@@ -47,6 +50,7 @@ export class Run {
   readonly #turn: Turn;
   readonly #abort = new AbortController();
   readonly #replay: Replay | undefined;
+  readonly #limits: OutputLimits;
   #announced: boolean;
   #refused = false;
   #last: Promise<unknown> = Promise.resolve();
@@ -55,11 +59,12 @@ export class Run {
   readonly #onPark: (() => void)[] = [];
 
   constructor(options: RunOptions) {
-    const { live, facts, now } = options;
+    const { live, facts, now, limits } = options;
     this.#options = options;
     this.epoch = facts.epoch;
     this.#announced = facts.announced;
     this.#replay = facts.replay;
+    this.#limits = new OutputLimits(limits, live.task, live.writer.head);
     this.#turn = createTurn(live, facts, {
       now,
       signal: this.#abort.signal,
@@ -275,9 +280,11 @@ export class Run {
 
   /** Writes what an earlier attempt has not written already. */
   #write(events: readonly AgentEvent[]): void {
-    if (this.#replay === undefined) return this.#append(events);
-    const fresh = events.flatMap((event) => this.#replay?.next(event) ?? []);
-    if (fresh.length > 0) this.#append(fresh);
+    const replay = this.#replay;
+    const fresh =
+      replay === undefined ? events : events.flatMap((event) => replay.next(event) ?? []);
+    for (const event of fresh) this.#limits.count(event);
+    this.#append(fresh);
   }
 
   #append(events: readonly AgentEvent[]): void {

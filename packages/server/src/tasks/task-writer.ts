@@ -1,5 +1,19 @@
-import { type AgentEvent, type Message, type Task, type TaskState } from "@convoke/protocol";
-import type { AcceptedMessage, Backend, Committed, NewTask, Seq, Step } from "./backend.ts";
+import {
+  type AgentEvent,
+  type Message,
+  type Task,
+  type TaskState,
+  isTerminal,
+} from "@convoke/protocol";
+import type {
+  AcceptedMessage,
+  Backend,
+  Committed,
+  NewPush,
+  NewTask,
+  Seq,
+  Step,
+} from "./backend.ts";
 import { type Folded, foldMore } from "./load-task.ts";
 import { EventWriter } from "./event-writer.ts";
 import { type LogEntry, placed } from "./log-entry.ts";
@@ -28,6 +42,8 @@ export interface AppendOptions {
   readonly insist?: boolean;
   /** When the task wants to be woken from here on; `null` takes the wish back. */
   readonly wakeAt?: number | null;
+  /** A push config that comes with the message. */
+  readonly push?: NewPush;
 }
 
 /** Events that wait for one commit. What a run writes meanwhile is added to its last. */
@@ -51,6 +67,8 @@ export interface TaskWriterOptions {
   /** Absent for a task that is about to be created. */
   readonly folded?: Folded;
   readonly onStorageError: (error: unknown) => void;
+  /** Called once, when the end of the task is stored. */
+  readonly onEnded: () => void;
 }
 
 /**
@@ -72,7 +90,9 @@ export class TaskWriter {
   #events = new EventWriter();
   #snapshots = new SnapshotPolicy();
   #onStorageError: (error: unknown) => void;
+  #onEnded: () => void;
   #queue: Pending[] = [];
+  #underWay: Pending | undefined;
   #committing = false;
   #isClosed = false;
   #uncommitted = { events: 0, bytes: 0 };
@@ -89,6 +109,7 @@ export class TaskWriter {
     this.#wakeAt = options.wakeAt;
     this.#nextWake = options.wakeAt;
     this.#onStorageError = options.onStorageError;
+    this.#onEnded = options.onEnded;
   }
 
   /** The committed task. */
@@ -118,6 +139,12 @@ export class TaskWriter {
   /** When the task wants to be woken, after everything appended so far. */
   get nextWake(): number | undefined {
     return this.#nextWake;
+  }
+
+  /** Settles when everything appended so far is committed or refused; absent when nothing is under way. */
+  get settled(): Promise<unknown> | undefined {
+    const last = this.#queue.at(-1) ?? this.#underWay;
+    return last?.answer.promise.catch(() => undefined);
   }
 
   /** Whether lists show the task. */
@@ -202,8 +229,8 @@ export class TaskWriter {
   }
 
   async #commitAll(): Promise<void> {
-    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
-      await this.#commitNext(next);
+    while ((this.#underWay = this.#queue.shift()) !== undefined) {
+      await this.#commitNext(this.#underWay);
     }
     this.#committing = false;
   }
@@ -240,6 +267,7 @@ export class TaskWriter {
       ...(options.message && { message: options.message }),
       ...(snapshot && { snapshot }),
       ...(wakeAt !== undefined && { wakeAt }),
+      ...(options.push && { push: options.push }),
     };
     const committed = await (options.insist === true
       ? this.#commitInsisting(step)
@@ -290,6 +318,7 @@ export class TaskWriter {
     this.#folded = folded;
     this.tail.add(entries);
     for (const listener of this.#listeners) listener();
+    if (isTerminal(folded.task.status.state)) this.#onEnded();
   }
 
   /** What was refused did not happen: the state is the committed one, and what still waits. */

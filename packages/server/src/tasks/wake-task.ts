@@ -74,7 +74,7 @@ async function goOn(engine: Engine, live: LiveTask, events: readonly AgentEvent[
   const committed = await writer.append(events, { epoch, insist: true, wakeAt: deadline ?? null });
   if (deadline !== undefined) engine.alarm.want(deadline);
   if (committed.kind !== "committed") return;
-  if (parked === undefined) await engine.keepTrying(live, () => resumeTask(engine, live, epoch));
+  if (parked === undefined) await engine.keepTrying(writer, () => resumeTask(engine, live, epoch));
   else parked.resume(undefined);
 }
 

@@ -1,11 +1,14 @@
 import { describe } from "vitest";
 import { describeClosing } from "./backend-contract/closing.ts";
+import { describeCompaction } from "./backend-contract/compaction.ts";
 import { describeFencing } from "./backend-contract/fencing.ts";
 import type { OpenBackend } from "./backend-contract/fixtures.ts";
 import { describeLists } from "./backend-contract/lists.ts";
 import { describeLog } from "./backend-contract/log.ts";
 import { describeMessages } from "./backend-contract/messages.ts";
 import { describeNeighbours } from "./backend-contract/neighbours.ts";
+import { describePruning } from "./backend-contract/pruning.ts";
+import { describePushes } from "./backend-contract/pushes.ts";
 import { describeRecords } from "./backend-contract/records.ts";
 import { describeWaking } from "./backend-contract/waking.ts";
 import { describeWatching } from "./backend-contract/watching.ts";
@@ -24,6 +27,9 @@ export function describeBackend(name: string, open: OpenBackend): void {
     describeRecords(open);
     describeLists(open);
     describeWaking(open);
+    describePushes(open);
+    describePruning(open);
+    describeCompaction(open);
     describeClosing(open);
   });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type OpenBackend, aCreation, aStep, someEvents } from "./fixtures.ts";
+import { type OpenBackend, aCreation, aPush, aStep, someEvents } from "./fixtures.ts";
 
 /** Closing finishes what was begun; afterwards nothing is accepted. */
 export function describeClosing(open: OpenBackend): void {
@@ -13,8 +13,15 @@ export function describeClosing(open: OpenBackend): void {
           .commit(aStep("t1", { events: someEvents(`${index}`, 2) }))
           .then((answer) => answers.push(answer));
       }
+      const others = Promise.all([
+        backend.pushes.put("t1", aPush("p1")),
+        backend.retention.reclaim(),
+        backend.retention.prune({ endedBefore: 1, keep: 0, limit: 1 }),
+      ]);
 
       await backend.close();
+
+      expect(await others).toEqual([expect.objectContaining({ id: "p1" }), expect.any(Boolean), 0]);
 
       expect(answers).toEqual(
         Array.from({ length: 20 }, (_, index) => ({ kind: "committed", head: 2 * index + 3 })),
@@ -37,6 +44,22 @@ export function describeClosing(open: OpenBackend): void {
       ).rejects.toThrow("closed");
       await expect(backend.tasks.unfinished("", 1)).rejects.toThrow("closed");
       await expect(backend.tasks.waking(1)).rejects.toThrow("closed");
+      await expect(backend.tasks.changedSince({ owner: "ann", at: 1 })).rejects.toThrow("closed");
+      const { pushes, retention } = backend;
+      await expect(pushes.put("t1", aPush("p1"))).rejects.toThrow("closed");
+      await expect(pushes.get("t1", "p1")).rejects.toThrow("closed");
+      await expect(pushes.ofTask("t1")).rejects.toThrow("closed");
+      await expect(pushes.list({ state: "active", limit: 1 })).rejects.toThrow("closed");
+      const progress = { taskId: "t1", id: "p1", generation: 1, cursor: 1, failure: null };
+      await expect(pushes.progress({ ...progress, state: "done" })).rejects.toThrow("closed");
+      await expect(pushes.delete("t1", "p1")).rejects.toThrow("closed");
+      await expect(retention.prune({ endedBefore: 1, keep: 1, limit: 1 })).rejects.toThrow(
+        "closed",
+      );
+      await expect(retention.forgetMessages(1, 1)).rejects.toThrow("closed");
+      await expect(retention.compactable(1, 1)).rejects.toThrow("closed");
+      await expect(retention.compact("t1", { seq: 1, json: "{}" })).rejects.toThrow("closed");
+      await expect(retention.reclaim()).rejects.toThrow("closed");
       backend.watch("t1", () => {})();
     });
   });

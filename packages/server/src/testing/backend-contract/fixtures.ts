@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Backend, NewTask, Step } from "../../tasks/backend.ts";
+import type { Backend, NewPush, NewTask, Step } from "../../tasks/backend.ts";
 
 /** Gives an empty backend. */
 export type OpenBackend = () => Promise<Backend>;
@@ -41,6 +41,11 @@ export function aCreation(
     state: "submitted",
     ...overrides,
   });
+}
+
+/** A push config from the beginning of the log. */
+export function aPush(id: string, overrides: Partial<NewPush> = {}): NewPush {
+  return { id, config: `{"url":"https://hooks.example/${id}"}`, cursor: 0, ...overrides };
 }
 
 /** An event as a backend sees it: JSON on one line. */

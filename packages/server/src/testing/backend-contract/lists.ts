@@ -57,6 +57,11 @@ export function describeLists(open: OpenBackend): void {
           "t3",
         ]);
         expect(await list(backend, { contextId: "c1", since: 20 })).toEqual(["t2"]);
+        expect(await list(backend, { until: 20 })).toEqual(["t2", "t1"]);
+        expect(await list(backend, { since: 20, until: 30 })).toEqual(["t3", "t2"]);
+        expect(await list(backend, { state: "working", until: 29 })).toEqual(["t2"]);
+        expect(await list(backend, { contextId: "c2", until: 39 })).toEqual(["t3"]);
+        expect(await list(backend, { until: 9 })).toEqual([]);
         expect(await list(backend, { state: "failed" })).toEqual([]);
         expect(await list(backend, { contextId: "none" })).toEqual([]);
       }),
@@ -80,6 +85,10 @@ export function describeLists(open: OpenBackend): void {
           { contextId: "c1" },
           { state: "working" as const },
           { since: 6 },
+          { until: 6 },
+          { since: 2, until: 9 },
+          { state: "working" as const, until: 8 },
+          { contextId: "c1", until: 8 },
           { contextId: "c2", since: 3 },
           { contextId: "c0", state: "submitted" as const },
         ]) {
@@ -89,7 +98,9 @@ export function describeLists(open: OpenBackend): void {
               right.statusAt - left.statusAt || (left.taskId < right.taskId ? 1 : -1),
           );
           expect(whole.records).toEqual(wanted);
-          expect(whole.total).toBe(whole.records.length);
+          const { until: _, ...unbounded } = filter as { until?: number };
+          const all = await backend.tasks.list({ owner: "ann", limit: 100, ...unbounded });
+          expect(whole.total).toBe(all.records.length);
           for (const limit of [1, 2, 7]) {
             expect(await walk(backend, { owner: "ann", limit, ...filter })).toEqual(whole.records);
           }
@@ -141,6 +152,37 @@ export function describeLists(open: OpenBackend): void {
     );
 
     test(
+      "what changed since a time was there then and has another status now",
+      using(open, async (backend) => {
+        const at = 100;
+        const tasks = [
+          ["was there and changed", { statusAt: 101 }, { createdAt: 100 }],
+          ["was there and ended", { statusAt: 200, state: "failed" }, { createdAt: 1 }],
+          ["changed in another context", { statusAt: 150 }, { createdAt: 1, contextId: "c2" }],
+          ["did not change", { statusAt: 100 }, { createdAt: 1 }],
+          ["came later", { statusAt: 150 }, { createdAt: 101 }],
+          ["is not listed", { statusAt: 150, listed: false }, { createdAt: 1 }],
+          ["is another's", { statusAt: 150 }, { createdAt: 1, owner: "bob" }],
+        ] as const;
+        for (const [taskId, overrides, task] of tasks)
+          await backend.commit(aCreation(taskId, overrides, { contextId: "c1", ...task }));
+
+        const changed = await backend.tasks.changedSince({ owner: "ann", at });
+        const inContext = await backend.tasks.changedSince({ owner: "ann", contextId: "c1", at });
+
+        expect(ids(changed).toSorted()).toEqual([
+          "changed in another context",
+          "was there and changed",
+          "was there and ended",
+        ]);
+        expect(ids(inContext).toSorted()).toEqual(["was there and changed", "was there and ended"]);
+        for (const record of changed)
+          expect(record).toEqual(await backend.tasks.get(record.taskId));
+        expect(await backend.tasks.changedSince({ owner: "eve", at })).toEqual([]);
+      }),
+    );
+
+    test(
       "unfinished tasks of all owners are walked in order of their ids",
       using(open, async (backend) => {
         for (const [index, state] of TASK_STATES.entries()) {
@@ -179,7 +221,9 @@ async function fill(
 /** The ids of ann's first page, and a proof that the total agrees. */
 async function list(backend: Backend, filter: Partial<TaskQuery>): Promise<readonly string[]> {
   const { records, total } = await backend.tasks.list({ owner: "ann", limit: 100, ...filter });
-  expect(total).toBe(records.length);
+  const { until: _, ...unbounded } = filter;
+  const all = await backend.tasks.list({ owner: "ann", limit: 100, ...unbounded });
+  expect(total).toBe(all.records.length);
   return ids(records);
 }
 

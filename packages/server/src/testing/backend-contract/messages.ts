@@ -3,7 +3,7 @@ import { type OpenBackend, aCreation, aStep, anEvent, using, wholeLog } from "./
 
 const message = { messageId: "m1", digest: "d1" };
 
-/** A message id is taken once per owner, for ever. */
+/** A message id is taken once per owner, until it is forgotten after its task. */
 export function describeMessages(open: OpenBackend): void {
   describe("messages", () => {
     test(

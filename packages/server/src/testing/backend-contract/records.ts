@@ -28,6 +28,7 @@ export function describeRecords(open: OpenBackend): void {
           state: "submitted",
           statusAt: 1_000,
           listed: false,
+          compacted: false,
         });
 
         await backend.commit(
@@ -46,6 +47,7 @@ export function describeRecords(open: OpenBackend): void {
           state: "input-required",
           statusAt: 2_000,
           listed: true,
+          compacted: false,
         });
       }),
     );

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { TaskClock } from "./task-clock.ts";
+
+test("what is written after an instant has a later time, also within one millisecond", () => {
+  const clock = new TaskClock(() => 1000);
+  const before = clock.now();
+
+  const at = clock.instant();
+
+  expect(before).toBe(1000);
+  expect(at).toBe(1000);
+  expect(clock.now()).toBe(1001);
+  expect(clock.instant()).toBe(1001);
+});
+
+test("instants alone do not run ahead of the clock", () => {
+  const clock = new TaskClock(() => 1000);
+
+  for (let count = 0; count < 10; count++) clock.instant();
+
+  expect(clock.instant()).toBe(1000);
+});
+
+test("a clock that is set back stays behind no instant", () => {
+  let time = 5000;
+  const clock = new TaskClock(() => time);
+  const at = clock.instant();
+
+  time = 100;
+
+  expect(clock.now()).toBeGreaterThan(at);
+});

@@ -1,0 +1,157 @@
+import { createMemoryBackend } from "@convoke/backends/memory";
+import { openSqliteBackend } from "@convoke/backends/sqlite";
+import { type ListTasksRequest, type Task, isTerminal } from "@convoke/protocol";
+import type { Backend } from "@convoke/server/backend";
+import { type Engine, listTasks } from "@convoke/server/engine";
+import { defineAgent } from "convoke";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { CALLER, anEngine, tell } from "../engine/an-engine.ts";
+import { temporaryFolder } from "../start/temporary-folder.ts";
+import { verifies } from "../verifies.ts";
+
+/** Asks twice, so that each task changes its status four times after it has begun. */
+const agent = defineAgent({
+  name: "Curious",
+  description: "Asks twice.",
+  run: async ({ ask }) => `${await ask("one?")} ${await ask("two?")}`,
+});
+
+const BACKENDS: readonly [string, () => Promise<Backend>][] = [
+  ["memory", async () => createMemoryBackend()],
+  ["SQLite", () => openSqliteBackend({ folder: temporaryFolder(), durability: "process" })],
+];
+
+describe.each(BACKENDS)("a walk through a list in %s", (_name, open) => {
+  verifies("G14", "shows every task exactly once, whatever happens meanwhile", async () => {
+    const backend = await open();
+    const engine = anEngine(agent, backend);
+    const begun: string[] = [];
+    const begin = async (): Promise<void> => void begun.push(await waiting(engine));
+    for (let count = 0; count < 12; count++) await begin();
+
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 7 }),
+        fc.array(happening),
+        async (size, events) => {
+          const before = new Set(begun);
+          const seen: string[] = [];
+          let pageToken: string | undefined;
+          let place = 0;
+          do {
+            const page = await listTasks(aRequest(size, pageToken), aCall(engine));
+            seen.push(...page.tasks.map(({ id }) => id));
+            pageToken = page.nextPageToken || undefined;
+            for (const event of events.slice(place, (place += 3))) {
+              if (event === "begin") await begin();
+              else await answer(engine, begun[event % begun.length] ?? "");
+            }
+          } while (pageToken !== undefined);
+
+          expect(seen).toHaveLength(new Set(seen).size);
+          expect(seen.filter((id) => before.has(id)).toSorted()).toEqual([...before].toSorted());
+          // Whatever began meanwhile belongs to the next walk.
+          expect(seen).toHaveLength(before.size);
+        },
+      ),
+      { numRuns: 25 },
+    );
+    engine.close();
+    await backend.close();
+  });
+
+  test("keeps the order of the moment it began", async () => {
+    const backend = await open();
+    const engine = anEngine(agent, backend);
+    for (let count = 0; count < 5; count++) await waiting(engine);
+    const whole = await listTasks(aRequest(10), aCall(engine));
+    const ids = whole.tasks.map(({ id }) => id);
+    const first = await listTasks(aRequest(2), aCall(engine));
+
+    await answer(engine, ids.at(-1) ?? "");
+    const second = await listTasks(aRequest(2, first.nextPageToken), aCall(engine));
+    const third = await listTasks(aRequest(2, second.nextPageToken), aCall(engine));
+
+    const shown = [first, second, third].flatMap(({ tasks }) => tasks.map(({ id }) => id));
+    expect(shown).toEqual(ids);
+    expect(third.nextPageToken).toBe("");
+    engine.close();
+    await backend.close();
+  });
+
+  test("shows a task that was written under a clock that ran ahead", async () => {
+    const backend = await open();
+    let ahead = 3_600_000;
+    const engine = anEngine(agent, backend, { now: () => Date.now() + ahead });
+    const id = await waiting(engine);
+
+    ahead = 0;
+    const { tasks } = await listTasks(aRequest(10), aCall(engine));
+
+    expect(tasks.map((task) => task.id)).toEqual([id]);
+    engine.close();
+    await backend.close();
+  });
+
+  test("ends with a page that has no token, also when that page is full", async () => {
+    const backend = await open();
+    const engine = anEngine(agent, backend);
+    await waiting(engine);
+    await waiting(engine);
+
+    const page = await listTasks(aRequest(2), aCall(engine));
+
+    expect(page).toMatchObject({ nextPageToken: "", totalSize: 2, pageSize: 2 });
+    engine.close();
+    await backend.close();
+  });
+
+  test("refuses a token that no page gave", async () => {
+    const backend = await open();
+    const engine = anEngine(agent, backend);
+
+    await expect(listTasks(aRequest(2, "next"), aCall(engine))).rejects.toMatchObject({
+      reason: "InvalidParams",
+      field: "pageToken",
+    });
+    engine.close();
+    await backend.close();
+  });
+});
+
+/** Another task begins, or one of the tasks gets an answer. */
+const happening = fc.oneof(fc.constant("begin" as const), fc.nat(100));
+
+function aRequest(pageSize: number, pageToken?: string): ListTasksRequest {
+  return { pageSize, includeArtifacts: false, ...(pageToken !== undefined && { pageToken }) };
+}
+
+function aCall(engine: Engine) {
+  return {
+    engine,
+    caller: CALLER,
+    version: "1.0",
+    trace: undefined,
+    lastEventId: undefined,
+  } as const;
+}
+
+/** Begins a task, and waits until it asks. */
+async function waiting(engine: Engine): Promise<string> {
+  const { live } = await tell(engine, "go");
+  await live.until(({ task }) => asks(task));
+  return live.task.id;
+}
+
+/** Answers a task's question, if it still has one, and waits for what becomes of it. */
+async function answer(engine: Engine, taskId: string): Promise<void> {
+  const { task } = await engine.find(taskId, CALLER);
+  if (!asks(task)) return;
+  const { live } = await tell(engine, "well", { taskId });
+  await live.until(({ task: next }) => isTerminal(next.status.state) || asks(next));
+}
+
+function asks({ status }: Task): boolean {
+  return status.state === "input-required";
+}

@@ -1,0 +1,51 @@
+import { createMemoryBackend } from "@convoke/backends/memory";
+import type { Agent } from "@convoke/protocol";
+import { type PushOptions, type Server, serve } from "@convoke/server";
+import type { Backend } from "@convoke/server/backend";
+import { type AgentDefinition, defineAgent } from "convoke";
+import { onTestFinished } from "vitest";
+import { memoryLogger } from "../engine/an-engine.ts";
+
+/** Quick retries, and receivers on this machine are allowed. */
+const QUICK: PushOptions = {
+  allow: ["127.0.0.1"],
+  timeoutMs: 500,
+  backoff: { firstMs: 10, longestMs: 50 },
+};
+
+export interface PushingServer extends Server {
+  readonly backend: Backend;
+}
+
+/** Serves an agent that pushes. Gone when the test is over. */
+export async function aPushingServer(
+  agent: Agent,
+  push: PushOptions = {},
+  backend: Backend = createMemoryBackend(),
+): Promise<PushingServer> {
+  const server = await serve(agent, {
+    port: 0,
+    host: "127.0.0.1",
+    logger: memoryLogger(),
+    openBackend: async () => backend,
+    push: { ...QUICK, ...push },
+  });
+  onTestFinished(() => server.close());
+  return Object.assign(server, { backend });
+}
+
+/** An agent that says three statuses and one artifact in three chunks. */
+export function aChattyAgent(more: Partial<AgentDefinition> = {}): Agent {
+  return defineAgent({
+    name: "Chatty",
+    description: "Says a few things.",
+    async *run({ status }) {
+      yield status("one");
+      yield "a";
+      yield status("two");
+      yield "b";
+      yield "c";
+    },
+    ...more,
+  });
+}

@@ -1,0 +1,84 @@
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { expect, onTestFinished } from "vitest";
+
+/** A notification as it arrived. */
+export interface Arrival {
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+/** What a webhook does with a request, after it was noted down. */
+export type Manner = (request: IncomingMessage, response: ServerResponse) => void;
+
+export const accepts: Manner = (_request, response) => void response.writeHead(204).end();
+
+export function answers(status: number, headers: Record<string, string> = {}): Manner {
+  return (_request, response) => void response.writeHead(status, headers).end();
+}
+
+/** Never says anything. */
+export const hangs: Manner = () => undefined;
+
+/** Takes the notification and hangs up without an answer. */
+export const losesItsAnswer: Manner = (request) => void request.socket.destroy();
+
+/** A receiver of notifications on a real port, whose manner a test can change; it can go down and come back. */
+export class Webhook {
+  readonly arrivals: Arrival[] = [];
+  manner: Manner = accepts;
+  #server: Server | undefined;
+  #port = 0;
+
+  static async start(): Promise<Webhook> {
+    const webhook = new Webhook();
+    await webhook.up();
+    onTestFinished(() => webhook.down());
+    return webhook;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}/hook`;
+  }
+
+  get isUp(): boolean {
+    return this.#server !== undefined;
+  }
+
+  async up(): Promise<void> {
+    const server = createServer((request, response) => void this.#receive(request, response));
+    await new Promise<void>((resolve) => server.listen(this.#port, "127.0.0.1", resolve));
+    this.#port = (server.address() as AddressInfo).port;
+    this.#server = server;
+  }
+
+  async down(): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    if (server === undefined) return;
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+
+  /** Bodies of all arrivals, in order. */
+  get bodies(): readonly unknown[] {
+    return this.arrivals.map(({ body }) => JSON.parse(body) as unknown);
+  }
+
+  /** The places in the log that arrived, each once, in the order of their first arrival. */
+  get places(): readonly number[] {
+    const ids = this.arrivals.map(({ headers }) => String(headers["webhook-id"]));
+    return [...new Set(ids)].map((id) => Number(id.split(".").at(-1)));
+  }
+
+  async hasReceived(count: number): Promise<void> {
+    await expect.poll(() => this.places.length, { timeout: 15_000 }).toBeGreaterThanOrEqual(count);
+  }
+
+  async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { headers } = request;
+    this.arrivals.push({ headers, body: await text(request) });
+    this.manner(request, response);
+  }
+}

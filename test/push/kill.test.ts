@@ -1,0 +1,102 @@
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createPushReceiver } from "convoke";
+import { expect } from "vitest";
+import { ScriptProcess } from "../crash/script-process.ts";
+import { readStoredTasks } from "../crash/stored-logs.ts";
+import { randomFrom } from "../kill-all/random.ts";
+import { temporaryFolder } from "../start/temporary-folder.ts";
+import { verifies } from "../verifies.ts";
+import { type Manner, Webhook, accepts, answers, hangs, losesItsAnswer } from "./a-webhook.ts";
+import { PUSH_DIALECTS, taskIdOf } from "./requests.ts";
+
+// The short form; `npm run test:push` has the full size.
+const TASKS = Number(process.env["CONVOKE_PUSH_TASKS"] ?? 12);
+const KILLS = Number(process.env["CONVOKE_PUSH_KILLS"] ?? 4);
+const SEED = Number(process.env["CONVOKE_PUSH_SEED"] ?? Date.now() % 1_000_000);
+
+verifies(
+  ["G12", "G3"],
+  `notifications of ${TASKS} tasks survive ${KILLS} kills and a receiver that mostly fails`,
+  async () => {
+    const random = randomFrom(SEED);
+    const webhook = await Webhook.start();
+    webhook.manner = moody(random);
+    const data = join(temporaryFolder(), "data");
+    let server = startServer(data);
+    const taskIds: string[] = [];
+    const url = await server.greeting;
+    for (let count = 0; count < TASKS; count++) {
+      const dialect = PUSH_DIALECTS[count % 2]!;
+      taskIds.push(taskIdOf(await dialect.send(url, { url: webhook.url, token: "t" })));
+    }
+
+    for (let kill = 0; kill < KILLS; kill++) {
+      await sleep(50 + 400 * random());
+      await server.kill();
+      if (random() < 0.3) await webhook.down();
+      server = startServer(data);
+      await server.greeting;
+      if (!webhook.isUp) await webhook.up();
+    }
+    webhook.manner = accepts;
+    const ends = () => new Set(webhook.arrivals.filter(isEnd).map(taskOf)).size;
+    await expect.poll(ends, { timeout: 60_000, message: `seed ${SEED}` }).toBe(TASKS);
+    await sleep(200);
+    await server.kill();
+
+    const stored = new Map((await readStoredTasks(data)).map((task) => [task.record.taskId, task]));
+    for (const taskId of taskIds) {
+      const places = placesOf(webhook, taskId);
+      const worthTelling = stored.get(taskId)?.log.flatMap(({ id, event }) => {
+        const { kind, lastChunk } = event as { kind: string; lastChunk?: boolean };
+        return kind === "status-update" || lastChunk === true ? [id] : [];
+      });
+      expect(places, `task ${taskId}, seed ${SEED}`).toEqual(worthTelling);
+    }
+    const receiver = createPushReceiver({ secret: "shared", token: "t", remember: 100_000 });
+    const kinds = [];
+    for (const arrival of webhook.arrivals) kinds.push((await receiver.receive(arrival)).kind);
+    process.stdout.write(
+      `Push test, seed ${SEED}: ${TASKS} tasks, ${KILLS} kills, ${kinds.length} notifications, ` +
+        `${kinds.filter((kind) => kind === "repeated").length} of them repeated, 0 lost\n`,
+    );
+    expect(kinds).not.toContain("refused");
+    expect(server.stderr).toBe("");
+  },
+  120_000 + 3000 * KILLS,
+);
+
+/** Every kind of trouble in turn, and now and then an answer. */
+function moody(random: () => number): Manner {
+  const moods = [
+    accepts,
+    answers(500),
+    losesItsAnswer,
+    hangs,
+    accepts,
+    answers(302, { location: "/" }),
+  ];
+  return (request, response) => moods[Math.floor(random() * moods.length)]!(request, response);
+}
+
+function startServer(data: string): ScriptProcess {
+  return new ScriptProcess(new URL("./push-server.ts", import.meta.url), { CONVOKE_DATA: data });
+}
+
+type Arrival = Webhook["arrivals"][number];
+
+function taskOf({ headers }: Arrival): string {
+  return String(headers["webhook-id"]).split(".")[0] ?? "";
+}
+
+function isEnd({ body }: Arrival): boolean {
+  return /"state":"(?:completed|TASK_STATE_COMPLETED)"/.test(body);
+}
+
+/** Which events of a task arrived, each once, in the order of their first arrival. */
+function placesOf({ arrivals }: Webhook, taskId: string): readonly number[] {
+  const own = arrivals.filter((arrival) => taskOf(arrival) === taskId);
+  const places = own.map(({ headers }) => Number(String(headers["webhook-id"]).split(".").at(-1)));
+  return [...new Set(places)];
+}

@@ -1,0 +1,210 @@
+import { createMemoryBackend } from "@convoke/backends/memory";
+import { openSqliteBackend } from "@convoke/backends/sqlite";
+import { userMessage } from "@convoke/protocol";
+import type { Backend } from "@convoke/server/backend";
+import {
+  type Engine,
+  Retention,
+  type RetentionOptions,
+  isSettled,
+  sendMessage,
+  sendStreamingMessage,
+  subscribeToTask,
+} from "@convoke/server/engine";
+import { defineAgent } from "convoke";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { Reader } from "../engine/a-reader.ts";
+import { CALLER, anEngine, memoryLogger, tell } from "../engine/an-engine.ts";
+import { temporaryFolder } from "../start/temporary-folder.ts";
+import { verifies } from "../verifies.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+
+const agent = defineAgent({
+  name: "Short",
+  description: "Answers, or asks.",
+  async *run({ text, ask }) {
+    if (text === "ask") yield await ask("well?");
+    yield "one ";
+    yield "two";
+  },
+});
+
+const BACKENDS: readonly [string, () => Promise<Backend>][] = [
+  ["memory", async () => createMemoryBackend()],
+  ["SQLite", () => openSqliteBackend({ folder: temporaryFolder(), durability: "process" })],
+];
+
+describe.each(BACKENDS)("in %s", (_name, open) => {
+  verifies(
+    ["R103", "R104"],
+    "the oldest ended tasks beyond the cap are forgotten, unfinished ones never",
+    async () => {
+      const { engine, retention } = await aWorld(open, { maxTasks: 3, perCycle: 2 });
+      const asking = await begin(engine, "ask");
+      const ended: string[] = [];
+      for (let count = 0; count < 8; count++) ended.push(await begin(engine, "go"));
+
+      await retention.run();
+
+      expect(await known(engine, ended)).toEqual(ended.slice(-3));
+      expect(await known(engine, [asking])).toEqual([asking]);
+    },
+  );
+
+  test("a cap is kept without anybody asking for it, while tasks come and go", async () => {
+    const { engine } = await aWorld(open, { maxTasks: 5, perCycle: 3 });
+    const ended: string[] = [];
+    for (let count = 0; count < 20; count++) ended.push(await begin(engine, "go"));
+
+    await expect.poll(async () => (await known(engine, ended)).length).toBeLessThanOrEqual(7);
+  });
+
+  test("tasks are forgotten when they are old", async () => {
+    const { engine, retention, later } = await aWorld(open, { maxAgeMs: DAY_MS });
+    const old = await begin(engine, "go");
+    later(2 * DAY_MS);
+    const young = await begin(engine, "go");
+
+    await retention.run();
+
+    expect(await known(engine, [old, young])).toEqual([young]);
+  });
+
+  verifies("G6", "a message whose task is forgotten does not run again", async () => {
+    const { engine, retention, later } = await aWorld(open, { maxAgeMs: DAY_MS });
+    const message = userMessage("m1", "go");
+    await sendMessage({ message, blocking: true }, aCall(engine));
+    later(1.5 * DAY_MS);
+    await begin(engine, "go");
+    await retention.run();
+
+    const again = sendMessage({ message, blocking: true }, aCall(engine));
+
+    await expect(again).rejects.toMatchObject({ reason: "TaskNotFound" });
+  });
+
+  test("an old log keeps its task, and a cursor into it gets the whole task, marked as a reset", async () => {
+    const { engine, retention, later, backend } = await aWorld(open, { compactAfterMs: DAY_MS });
+    const message = userMessage("m1", "go");
+    const taskId = await begin(engine, "go", "m1");
+    const before = (await engine.find(taskId, CALLER)).task;
+    const whole = await backend.read(taskId, 0, 100);
+    later(2 * DAY_MS);
+
+    await retention.run();
+
+    expect((await engine.find(taskId, CALLER)).task).toEqual(before);
+    expect(await backend.read(taskId, 0, 100)).toEqual(whole.slice(-1));
+    const expired = new Reader(
+      await subscribeToTask({ taskId }, { ...aCall(engine), lastEventId: "2" }),
+    );
+    await expired.ended;
+    expect(expired.frames.map(({ event }) => event)).toMatchObject([
+      { kind: "task", id: taskId, metadata: { resumption: "reset" }, artifacts: before.artifacts },
+    ]);
+    const retried = new Reader(
+      await sendStreamingMessage({ message, blocking: true }, { ...aCall(engine) }),
+    );
+    await retried.ended;
+    expect(retried.frames.map(({ event }) => event)).toMatchObject([{ kind: "task", id: taskId }]);
+    const atTheEnd = new Reader(
+      await subscribeToTask(
+        { taskId },
+        { ...aCall(engine), lastEventId: String(whole.length - 1) },
+      ),
+    );
+    await atTheEnd.ended;
+    expect(atTheEnd.frames.map(({ event }) => event)).toMatchObject([
+      { kind: "status-update", status: { state: "completed" } },
+    ]);
+  });
+
+  test("a log that someone reads is not shortened", async () => {
+    const { engine, retention, later, backend } = await aWorld(open, { compactAfterMs: DAY_MS });
+    const taskId = await begin(engine, "go");
+    const before = await backend.read(taskId, 0, 100);
+    later(2 * DAY_MS);
+    engine.readers.open(taskId);
+
+    await retention.run();
+    expect(await backend.read(taskId, 0, 100)).toEqual(before);
+
+    engine.readers.close(taskId);
+    await retention.run();
+    expect(await backend.read(taskId, 0, 100)).toHaveLength(1);
+  });
+
+  verifies("G12", "a log with an undelivered push is neither shortened nor forgotten", async () => {
+    const { engine, retention, later, backend } = await aWorld(open, {
+      compactAfterMs: DAY_MS,
+      maxAgeMs: 2 * DAY_MS,
+    });
+    const taskId = await begin(engine, "go");
+    await backend.pushes.put(taskId, { id: "p", config: "{}", cursor: 0 });
+    const before = await backend.read(taskId, 0, 100);
+    later(3 * DAY_MS);
+
+    await retention.run();
+
+    expect(await backend.read(taskId, 0, 100)).toEqual(before);
+  });
+
+  test("what was given up keeps the log until it is replayed or forgotten", async () => {
+    const { engine, retention, later, backend } = await aWorld(open, {
+      compactAfterMs: DAY_MS,
+      maxAgeMs: 3 * DAY_MS,
+    });
+    const taskId = await begin(engine, "go");
+    await backend.pushes.put(taskId, { id: "p", config: "{}", cursor: 0 });
+    const dead = { taskId, id: "p", generation: 1, cursor: 0, state: "dead" } as const;
+    await backend.pushes.progress({ ...dead, failure: { since: 1, problem: "down" } });
+    const before = await backend.read(taskId, 0, 100);
+    later(2 * DAY_MS);
+
+    await retention.run();
+    expect(await backend.read(taskId, 0, 100)).toEqual(before);
+
+    later(2 * DAY_MS);
+    await retention.run();
+    expect(await known(engine, [taskId])).toEqual([]);
+  });
+});
+
+async function aWorld(open: () => Promise<Backend>, options: Partial<RetentionOptions>) {
+  let ahead = 0;
+  const backend = await open();
+  const engine = anEngine(agent, backend, { now: () => Date.now() + ahead });
+  const retention = new Retention(engine, memoryLogger(), options);
+  onTestFinished(async () => {
+    engine.close();
+    await retention.close();
+    await backend.close();
+  });
+  const later = (ms: number): void => {
+    ahead += ms;
+  };
+  return { backend, engine, retention, later };
+}
+
+async function begin(engine: Engine, text: string, messageId?: string): Promise<string> {
+  const { live } = await tell(engine, text, messageId === undefined ? {} : { messageId });
+  await live.until(isSettled);
+  return live.task.id;
+}
+
+/** Those of the tasks that are still there. */
+async function known(engine: Engine, taskIds: readonly string[]): Promise<readonly string[]> {
+  const records = await Promise.all(taskIds.map((taskId) => engine.backend.tasks.get(taskId)));
+  return taskIds.filter((_, place) => records[place] !== undefined);
+}
+
+function aCall(engine: Engine) {
+  return {
+    engine,
+    caller: CALLER,
+    version: "0.3",
+    trace: undefined,
+    lastEventId: undefined,
+  } as const;
+}

@@ -1,0 +1,25 @@
+import { defineAgent, serve } from "convoke";
+
+// A server in a process of its own, so that its memory can be measured apart from the test's.
+// Tasks are kept for a few seconds, so that forgetting them is part of what is measured.
+
+const agent = defineAgent({
+  name: "Soaked",
+  description: "Says ten words.",
+  async *run() {
+    for (let count = 0; count < 10; count++) yield `word ${count} `;
+  },
+});
+
+const server = await serve(agent, {
+  port: 0,
+  data: process.argv[2] ?? "",
+  retention: { maxTasks: 1000, maxAgeMs: 2000, everyMs: 500 },
+});
+
+process.on("message", () => {
+  globalThis.gc?.();
+  process.send?.({ rssBytes: process.memoryUsage.rss() });
+});
+process.on("disconnect", () => process.exit());
+process.send?.({ url: server.url });
