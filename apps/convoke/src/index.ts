@@ -21,3 +21,12 @@ export { type ServeAgentOptions, serve } from "./serve-agent.ts";
 
 // Call one
 export { type RemoteAgent, connect } from "@convoke/client";
+
+// Hear from one by push notifications
+export {
+  type PushReceiver,
+  type PushReceiverOptions,
+  type PushRequest,
+  type Received,
+  createPushReceiver,
+} from "@convoke/client/push-receiver";

@@ -15,6 +15,9 @@ export interface ServeAgentOptions extends Partial<Omit<ServeOptions, "openBacke
   readonly onFatal?: (error: Error) => void;
 }
 
+/** Memory is dearer than a disk, and what is in it is gone soon anyway. */
+const MEMORY_RETENTION = { maxTasks: 1000, perCycle: 100 };
+
 /** Serves an agent, with its tasks in SQLite. */
 export function serve(agent: Agent, options: ServeAgentOptions = {}): Promise<Server> {
   const { data = ".convoke", onFatal, ...rest } = options;
@@ -23,6 +26,7 @@ export function serve(agent: Agent, options: ServeAgentOptions = {}): Promise<Se
     host: "127.0.0.1",
     logger: createJsonLogger("warn", (line) => process.stderr.write(line)),
     ...rest,
+    retention: { ...(data === "memory" && MEMORY_RETENTION), ...rest.retention },
     openBackend: async ({ port }) => {
       if (data === "memory") {
         const { createMemoryBackend } = await import("@convoke/backends/memory");

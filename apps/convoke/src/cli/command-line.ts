@@ -13,7 +13,7 @@ export function commandLine(
 ): string {
   const protocol = text("protocol");
   const words = [
-    command,
+    ...command.split(" "),
     ...positionals.slice(0, 1),
     ...(protocol === undefined ? [] : ["--protocol", protocol]),
     ...args,

@@ -37,6 +37,17 @@ export interface Command {
   /** Whole command lines that work as they stand. */
   readonly examples: readonly string[];
   readonly options: Readonly<Record<string, CommandOption>>;
+  /** The environment variables that it reads, each with a line of help. */
+  readonly environment?: Readonly<Record<string, string>>;
   /** Resolves to the exit code. */
   run(context: CommandContext): Promise<number>;
+}
+
+/** Commands that belong together, such as `push list` and `push replay`. */
+export interface CommandGroup {
+  readonly name: string;
+  /** One line for the overview, without a full stop. */
+  readonly summary: string;
+  /** Each has its whole name: `push list`. */
+  readonly commands: readonly Command[];
 }

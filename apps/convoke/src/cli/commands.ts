@@ -1,15 +1,19 @@
 import { cardCommand } from "./card.ts";
-import type { Command } from "./command.ts";
+import type { Command, CommandGroup } from "./command.ts";
+import { pushCommands } from "./push.ts";
 import { sendCommand } from "./send.ts";
 import { serveCommand } from "./serve.ts";
 import { streamCommand } from "./stream.ts";
 import { tasksCommand } from "./tasks.ts";
+import { watchCommand } from "./watch.ts";
 
 /** Everything that `convoke` can do, in the order of the overview. A new command is a line here. */
-export const COMMANDS: readonly Command[] = [
+export const COMMANDS: readonly (Command | CommandGroup)[] = [
   serveCommand,
   cardCommand,
   sendCommand,
   streamCommand,
   tasksCommand,
+  watchCommand,
+  pushCommands,
 ];

@@ -1,4 +1,5 @@
 import { ClientError, RemoteError } from "@convoke/client";
+import { ERRORS } from "@convoke/protocol";
 import type { CommandIo } from "./command.ts";
 import { coloursFor } from "./colours.ts";
 import { EXIT } from "./exit-code.ts";
@@ -18,8 +19,7 @@ export function explainError(error: unknown, io: CommandIo): number {
 function describe(error: unknown): readonly [sentence: string, advice: string] {
   if (error instanceof RemoteError) {
     const code = error.code === undefined ? "" : ` (code ${error.code})`;
-    const isLocked = error.httpStatus === 401 || error.httpStatus === 403;
-    return [`The agent answered with an error: ${error.message}${code}`, isLocked ? TOKEN : ""];
+    return [`The agent answered with an error: ${error.message}${code}`, adviceFor(error)];
   }
   if (error instanceof ClientError) {
     const sentence = `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}`;
@@ -28,5 +28,11 @@ function describe(error: unknown): readonly [sentence: string, advice: string] {
   throw error;
 }
 
+function adviceFor({ code, httpStatus }: RemoteError): string {
+  if (httpStatus === 401 || httpStatus === 403) return TOKEN;
+  return code === ERRORS.TaskNotFound.code ? NO_TASK : "";
+}
+
 const TOKEN = "It wants to know who you are: pass --token <token>, or set CONVOKE_TOKEN.\n";
+const NO_TASK = "convoke tasks <url> lists the tasks that you have there.\n";
 const UNREACHABLE = "Is the agent running, and is this its address? convoke serve starts one.\n";

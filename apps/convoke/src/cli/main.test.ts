@@ -25,6 +25,37 @@ test.each([[["help", "tasks"]], [["tasks", "--help"]], [["tasks", "http://x", "-
   },
 );
 
+test.each([[["push"]], [["help", "push"]], [["push", "--help"]], [["push", "-h"]]])(
+  "%j shows the commands of the group",
+  async (args) => {
+    const { code, stdout, stderr } = await runCli(args);
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain("Usage: convoke push <command> [options]");
+    expect(stdout).toMatch(/^ {2}push list +List the push/m);
+    expect(stdout).toMatch(/^ {2}push replay +Try again/m);
+  },
+);
+
+test.each([[["help", "push", "replay"]], [["push", "replay", "--help"]]])(
+  "%j shows the help of a command in a group",
+  async (args) => {
+    const { code, stdout } = await runCli(args);
+
+    expect(code).toBe(0);
+    expect(stdout).toContain("Usage: convoke push replay <url> [options]");
+    expect(stdout).toMatch(/^ {2}--id <config> +Only those/m);
+    expect(stdout).not.toContain("--protocol");
+  },
+);
+
+test("the help of serve names its environment", async () => {
+  const { stdout } = await runCli(["serve", "--help"]);
+
+  expect(stdout).toMatch(/\n\nEnvironment\n(?: {2}[A-Z_]+ {2,}\S.*\n)+\nExamples\n/);
+  expect(stdout).toMatch(/^ {2}CONVOKE_LIMITS +.*parts=10,openTasks=5$/m);
+});
+
 test("--version is the version of the package", async () => {
   const file = new URL("../../package.json", import.meta.url);
   const { version } = JSON.parse(await readFile(file, "utf8")) as { version: string };
@@ -84,6 +115,23 @@ test.each([
     ["tasks", "http://x", "--limit", "0"],
     '--limit must be a number from 1 to 100, not "0". See: convoke tasks --help\n',
   ],
+  [
+    ["push", "lst", "http://x"],
+    'There is no command "push lst". Did you mean push list? See: convoke push --help\n',
+  ],
+  [["push", "xyzzy"], 'There is no command "push xyzzy". See: convoke push --help\n'],
+  [["push", "--json", "list"], "There is no option --json. See: convoke push --help\n"],
+  [["push", "list"], "The address of the agent is missing. See: convoke push list --help\n"],
+  [
+    ["push", "list", "http://x", "--state", "daed"],
+    '--state must be one of dead, active, done, not "daed". Did you mean dead? See: convoke push list --help\n',
+  ],
+  [
+    ["push", "replay", "http://x", "t1"],
+    '"t1" is one argument too many. See: convoke push replay --help\n',
+  ],
+  [["watch", "http://x", "t1", "t2"], '"t2" is one argument too many. See: convoke watch --help\n'],
+  [["watch", "http://x", ""], "The id of the task is empty. See: convoke watch --help\n"],
   [
     ["tasks", "http://x", "--state", "workin"],
     expect.stringMatching(/^--state must be one of submitted, .*Did you mean working\?/),

@@ -1,8 +1,8 @@
-import type { Command, CommandIo } from "./command.ts";
+import type { Command, CommandGroup, CommandIo } from "./command.ts";
 import { EXIT } from "./exit-code.ts";
 import { explainError } from "./explain-error.ts";
-import { commandHelp, overview } from "./help.ts";
-import { didYouMean } from "./nearest.ts";
+import { findCommand, helpAbout, isGroup, isHelp } from "./find-command.ts";
+import { commandHelp, groupHelp, overview } from "./help.ts";
 import { packageVersion } from "./package-version.ts";
 import { parseCommand } from "./parse-command.ts";
 import { UsageError } from "./usage-error.ts";
@@ -11,7 +11,7 @@ import { UsageError } from "./usage-error.ts";
 export async function main(
   argv: readonly string[],
   io: CommandIo,
-  commands: readonly Command[],
+  commands: readonly (Command | CommandGroup)[],
 ): Promise<number> {
   const [first, ...rest] = argv;
   try {
@@ -19,41 +19,31 @@ export async function main(
       io.stdout(`${packageVersion()}\n`);
       return EXIT.done.code;
     }
-    const asked = first === undefined || isHelp(first) || first === "help" ? rest[0] : first;
-    if (asked === undefined) {
+    const asksForHelp = first === undefined || isHelp(first) || first === "help";
+    const words = asksForHelp ? rest : argv;
+    if (words.length === 0) {
       io.stdout(overview(commands));
       return EXIT.done.code;
     }
-    const command = findCommand(asked, commands);
-    if (asked !== first || rest.slice(0, endOfOptions(rest)).some(isHelp)) {
+    const { command, args } = findCommand(words, commands);
+    if (isGroup(command)) {
+      io.stdout(groupHelp(command));
+      return EXIT.done.code;
+    }
+    if (asksForHelp || args.slice(0, endOfOptions(args)).some(isHelp)) {
       io.stdout(commandHelp(command));
       return EXIT.done.code;
     }
-    return await command.run(parseCommand(command, rest, io));
+    return await command.run(parseCommand(command, args, io));
   } catch (error) {
     if (!(error instanceof UsageError)) return explainError(error, io);
-    const known = commands.some(({ name }) => name === first);
-    io.stderr(`${error.message} See: convoke ${known ? `${first} --help` : "help"}\n`);
+    io.stderr(`${error.message} See: ${helpAbout(argv, commands)}\n`);
     return EXIT.usage.code;
   }
-}
-
-function isHelp(argument: string): boolean {
-  return argument === "--help" || argument === "-h";
 }
 
 /** After `--` everything is text, also "--help". */
 function endOfOptions(args: readonly string[]): number {
   const place = args.indexOf("--");
   return place === -1 ? args.length : place;
-}
-
-function findCommand(name: string, commands: readonly Command[]): Command {
-  const command = commands.find((candidate) => candidate.name === name);
-  if (command !== undefined) return command;
-  const names = [...commands.map((candidate) => candidate.name), "help"];
-  const what = name.startsWith("-")
-    ? `There is no option ${name}`
-    : `There is no command "${name}"`;
-  throw new UsageError(`${what}.${didYouMean(name, names)}`);
 }

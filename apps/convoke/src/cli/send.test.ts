@@ -176,7 +176,9 @@ test("an error of the agent is exit code 3 in its own words", async () => {
   expect(await runCli(["send", agent.url, "hi", "--task", "t9"])).toEqual({
     code: 3,
     stdout: "",
-    stderr: "The agent answered with an error: Task not found: t9 (code -32001)\n",
+    stderr:
+      "The agent answered with an error: Task not found: t9 (code -32001)\n" +
+      "convoke tasks <url> lists the tasks that you have there.\n",
   });
 });
 

@@ -1,5 +1,6 @@
 import type { Command, CommandContext } from "./command.ts";
 import { EXIT } from "./exit-code.ts";
+import { SERVE_ENVIRONMENT } from "./serve/environment.ts";
 
 export const serveCommand: Command = {
   name: "serve",
@@ -23,6 +24,7 @@ export const serveCommand: Command = {
       help: 'Where tasks are kept, or "memory" (CONVOKE_DATA, .convoke)',
     },
   },
+  environment: SERVE_ENVIRONMENT,
   run: serve,
 };
 

@@ -16,7 +16,9 @@ import { summarizeParts } from "./summarize-part.ts";
 
 export interface StreamPrinterOptions {
   /** The task is not new: what it held before this turn was seen already. */
-  readonly skipEarlier: boolean;
+  readonly skipEarlier?: boolean;
+  /** Also what was said before, for who was not there. */
+  readonly showHistory?: boolean;
 }
 
 /** Shows a stream to a person: the text on stdout as it comes, everything about it on stderr. */
@@ -24,6 +26,7 @@ export class StreamPrinter {
   readonly #io: CommandIo;
   readonly #colours: Colours;
   readonly #skipEarlier: boolean;
+  readonly #showHistory: boolean;
   /** The artifacts of which something is on the screen. */
   readonly #begun = new Set<string>();
   #lastArtifactId = "";
@@ -32,9 +35,10 @@ export class StreamPrinter {
   #openInOutput = false;
   #openOnScreen = false;
 
-  constructor(io: CommandIo, { skipEarlier }: StreamPrinterOptions) {
+  constructor(io: CommandIo, { skipEarlier = false, showHistory = false }: StreamPrinterOptions) {
     this.#io = io;
     this.#skipEarlier = skipEarlier;
+    this.#showHistory = showHistory;
     this.#colours = coloursFor(io, "stderr");
   }
 
@@ -75,10 +79,20 @@ export class StreamPrinter {
 
   #snapshot(task: Task): void {
     const { taskId, state, said } = outcomeOf(task);
+    if (this.#showHistory) this.#history(task);
     this.#status(state, `task ${taskId} ${state}`, said);
     for (const artifact of task.artifacts ?? []) {
       if (this.#skipEarlier && !isTerminal(state)) this.#begun.add(artifact.artifactId);
       else if (!this.#begun.has(artifact.artifactId)) this.#content(artifact);
+    }
+  }
+
+  /** Some agents keep what they say now also among what was said; once is enough. */
+  #history({ history = [], status }: Task): void {
+    for (const { messageId, role, parts } of history) {
+      const text = textOfParts(parts);
+      if (text === "" || messageId === status.message?.messageId) continue;
+      this.note(`${role === "user" ? "you" : "agent"}: ${text}`);
     }
   }
 

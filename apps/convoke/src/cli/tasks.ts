@@ -1,7 +1,8 @@
-import { TASK_STATES, type TaskState } from "@convoke/protocol";
+import { TASK_STATES, type TaskState, isTerminal } from "@convoke/protocol";
 import { AGENT_OPTIONS, openAgent, refuseText, urlOf } from "./agent-options.ts";
 import { coloursFor } from "./colours.ts";
 import type { Command, CommandContext } from "./command.ts";
+import { commandLine } from "./command-line.ts";
 import { EXIT } from "./exit-code.ts";
 import { didYouMean } from "./nearest.ts";
 import { taskTable } from "./task-table.ts";
@@ -59,6 +60,10 @@ async function tasks(context: CommandContext): Promise<number> {
     io.stderr(
       `${dim(`The newest ${page.tasks.length} of ${page.totalSize}. More with --limit.`)}\n`,
     );
+  }
+  const task = page.tasks.find(({ status }) => !isTerminal(status.state)) ?? page.tasks[0];
+  if (task !== undefined) {
+    io.stderr(`${dim(`See one with: ${commandLine(context, "watch", [task.id])}`)}\n`);
   }
   return EXIT.done.code;
 }

@@ -1,5 +1,9 @@
 import { randomBytes } from "node:crypto";
-import type { LogLevel } from "@convoke/server";
+import type { Limits, LogLevel, PushOptions, RetentionOptions } from "@convoke/server";
+import { commaList } from "./comma-list.ts";
+import { readLimits } from "./limits-setting.ts";
+import { readPush } from "./push-setting.ts";
+import { readRetention } from "./retention-setting.ts";
 import { StartError } from "./start-error.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -13,6 +17,9 @@ export interface ServeSettings {
   /** How long work under way may take to finish after a signal, in milliseconds. */
   readonly drainMs: number;
   readonly allowedHosts: readonly string[];
+  readonly limits: Partial<Limits>;
+  readonly push: PushOptions;
+  readonly retention: Partial<RetentionOptions>;
   readonly token?: string;
   readonly publicUrl?: string;
 }
@@ -35,10 +42,10 @@ export function readSettings(flags: ServeFlags, env: Environment): ServeSettings
     data: flags.data ?? (env["CONVOKE_DATA"] || ".convoke"),
     drainMs: readDuration(env["CONVOKE_DRAIN_MS"] || "10000"),
     logLevel: readLevel(env["CONVOKE_LOG"] || "warn"),
-    allowedHosts: (env["CONVOKE_ALLOWED_HOSTS"] ?? "")
-      .split(",")
-      .map((name) => name.trim())
-      .filter((name) => name !== ""),
+    allowedHosts: commaList(env["CONVOKE_ALLOWED_HOSTS"]),
+    limits: readLimits(env["CONVOKE_LIMITS"]),
+    push: readPush(env),
+    retention: readRetention(env),
     ...(token !== undefined && { token }),
     ...(publicUrl !== undefined && { publicUrl }),
   };

@@ -1,9 +1,6 @@
-import type { Command } from "../command.ts";
-import { cardCommand } from "../card.ts";
+import type { Command, CommandGroup } from "../command.ts";
+import { COMMANDS } from "../commands.ts";
 import { main } from "../main.ts";
-import { sendCommand } from "../send.ts";
-import { streamCommand } from "../stream.ts";
-import { tasksCommand } from "../tasks.ts";
 
 // The agents that these tests talk to are those of the client's own tests.
 export {
@@ -17,15 +14,14 @@ export {
   startFakeAgent,
 } from "../../../../../packages/client/src/testing/fake-agent.suite.ts";
 
-const COMMANDS: readonly Command[] = [cardCommand, sendCommand, streamCommand, tasksCommand];
-
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** As on a terminal, with colours. */
   readonly isTerminal?: boolean;
   readonly signal?: AbortSignal;
   readonly onStdout?: (text: string) => void;
-  readonly commands?: readonly Command[];
+  readonly onStderr?: (text: string) => void;
+  readonly commands?: readonly (Command | CommandGroup)[];
 }
 
 export interface Finished {
@@ -48,6 +44,7 @@ export async function runCli(args: readonly string[], options: RunOptions = {}):
       },
       stderr: (text) => {
         stderr += text;
+        options.onStderr?.(text);
       },
       env,
       isTTY: { stdout: isTerminal, stderr: isTerminal },

@@ -1,0 +1,54 @@
+import type { Command, CommandGroup } from "./command.ts";
+import { didYouMean } from "./nearest.ts";
+import { UsageError } from "./usage-error.ts";
+
+type Commands = readonly (Command | CommandGroup)[];
+
+export interface FoundCommand {
+  /** A group when nothing was said about which of its commands. */
+  readonly command: Command | CommandGroup;
+  /** What follows its name. */
+  readonly args: readonly string[];
+}
+
+/** The command that the first words name. */
+export function findCommand(words: readonly string[], commands: Commands): FoundCommand {
+  const [first = "", ...args] = words;
+  const command = commands.find(({ name }) => name === first);
+  if (command === undefined) throw unknownCommand([first], [...namesOf(commands), "help"]);
+  const [second, ...rest] = args;
+  if (!isGroup(command) || second === undefined || isHelp(second)) return { command, args };
+  const inner = command.commands.find(({ name }) => name === `${first} ${second}`);
+  if (inner === undefined) throw unknownCommand([first, second], namesOf(command.commands));
+  return { command: inner, args: rest };
+}
+
+/** Where there is help about these words: about the command, or about as much of it as is right. */
+export function helpAbout([first, second]: readonly string[], commands: Commands): string {
+  const command = commands.find(({ name }) => name === first);
+  if (command === undefined) return "convoke help";
+  const inner = isGroup(command) ? command.commands : [];
+  const { name } = inner.find((candidate) => candidate.name === `${first} ${second}`) ?? command;
+  return `convoke ${name} --help`;
+}
+
+export function isGroup(command: Command | CommandGroup): command is CommandGroup {
+  return "commands" in command;
+}
+
+export function isHelp(word: string): boolean {
+  return word === "--help" || word === "-h";
+}
+
+function namesOf(commands: Commands): readonly string[] {
+  return commands.map(({ name }) => name);
+}
+
+function unknownCommand(words: readonly string[], names: readonly string[]): UsageError {
+  const typed = words.join(" ");
+  const last = words.at(-1) ?? "";
+  const what = last.startsWith("-")
+    ? `There is no option ${last}`
+    : `There is no command "${typed}"`;
+  return new UsageError(`${what}.${didYouMean(typed, names)}`);
+}

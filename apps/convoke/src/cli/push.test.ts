@@ -1,0 +1,155 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { RemoteAgent } from "@convoke/client";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { json, runCli, startFakeAgent } from "./testing/run-cli.suite.ts";
+import { serveDemo } from "./testing/serve-demo.suite.ts";
+
+/** A bound on a slow machine. */
+const WAIT = { timeout: 20_000 };
+
+/** Wants nothing at first, which is what makes a server give up, and then everything. */
+async function startReceiver() {
+  const receiver = { url: "", wants: false };
+  const server = createServer((_request, response) => {
+    response.writeHead(receiver.wants ? 204 : 410).end();
+  });
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+  return receiver;
+}
+
+const push = { allow: ["127.0.0.1"] };
+
+async function pushesOf(url: string, state: string): Promise<readonly Record<string, unknown>[]> {
+  const { stdout } = await runCli(["push", "list", url, "--state", state, "--json"]);
+  return (JSON.parse(stdout) as { pushes: readonly Record<string, unknown>[] }).pushes;
+}
+
+async function taskGivenUp(agent: RemoteAgent, url: string, hook: string): Promise<string> {
+  const before = (await pushesOf(url, "dead")).length;
+  const { task } = await agent.send("hello");
+  const taskId = String(task?.id);
+  await agent.setPushConfig(taskId, { id: "my-hook", url: hook });
+  await vi.waitUntil(async () => (await pushesOf(url, "dead")).length > before, WAIT);
+  return taskId;
+}
+
+describe("on a server of ours", () => {
+  test("what was given up is listed, with why and how to try it again", async () => {
+    const receiver = await startReceiver();
+    const { url, agent } = await serveDemo({ push });
+    const taskId = await taskGivenUp(agent, url, `${receiver.url}?secret=1`);
+
+    const { code, stdout, stderr } = await runCli(["push", "list", url]);
+
+    expect(code).toBe(0);
+    const [heads, row, ...more] = stdout.trimEnd().split("\n");
+    expect(heads).toMatch(/^TASK +CONFIG +RECEIVER +FAILING FOR +WHY$/);
+    expect(row).toMatch(new RegExp(`^${taskId}  my-hook  ${receiver.url} +\\d+s +.*410`));
+    expect(more).toEqual([]);
+    expect(stderr).toBe(`Try them again with: convoke push replay ${url}\n`);
+  });
+
+  test("a replay delivers it, when the receiver wants it again", async () => {
+    const receiver = await startReceiver();
+    const { url, agent } = await serveDemo({ push });
+    const taskId = await taskGivenUp(agent, url, receiver.url);
+    receiver.wants = true;
+
+    const finished = await runCli(["push", "replay", url]);
+
+    expect(finished).toEqual({ code: 0, stdout: "1 push config is tried again.\n", stderr: "" });
+    await vi.waitUntil(async () => (await pushesOf(url, "done")).length === 1, WAIT);
+    expect(await pushesOf(url, "done")).toMatchObject([{ taskId, id: "my-hook", state: "done" }]);
+    expect((await runCli(["push", "list", url])).stderr).toBe("Nothing was given up.\n");
+  });
+
+  test("--task and --id say what to try again", async () => {
+    const receiver = await startReceiver();
+    const { url, agent } = await serveDemo({ push });
+    const first = await taskGivenUp(agent, url, receiver.url);
+    const second = await taskGivenUp(agent, url, receiver.url);
+    receiver.wants = true;
+    const replay = async (...args: string[]) =>
+      (await runCli(["push", "replay", url, ...args])).stdout;
+
+    expect(await replay("--task", "t9")).toBe("Nothing of that was given up.\n");
+    expect(await replay("--id", "other-hook")).toBe("Nothing of that was given up.\n");
+    expect(await replay("--task", first, "--id", "my-hook", "--json")).toBe('{"replayed":1}\n');
+    expect(await pushesOf(url, "dead")).toMatchObject([{ taskId: second }]);
+  });
+
+  test.each([
+    ["dead", "Nothing was given up.\n"],
+    ["active", "Nothing is on its way.\n"],
+    ["done", "Nothing was delivered to its end.\n"],
+  ])("where none is %s, that is said", async (state, stderr) => {
+    const { url } = await serveDemo();
+
+    const finished = await runCli(["push", "list", url, "--state", state]);
+
+    expect(finished).toEqual({ code: 0, stdout: "", stderr });
+    expect((await runCli(["push", "replay", url])).stdout).toBe("Nothing was given up.\n");
+  });
+
+  test("it needs the token, which may come from the environment", async () => {
+    const { url } = await serveDemo({ token: "secret" });
+
+    const refused = await runCli(["push", "list", url]);
+    const welcome = await runCli(["push", "list", url], { env: { CONVOKE_TOKEN: "secret" } });
+
+    expect(refused.code).toBe(3);
+    expect(refused.stderr).toContain("pass --token <token>, or set CONVOKE_TOKEN");
+    expect(welcome.code).toBe(0);
+  });
+
+  test("the address of the card is as good as that of the server", async () => {
+    const { url } = await serveDemo();
+
+    const { code } = await runCli(["push", "list", `${url}/.well-known/agent-card.json`]);
+
+    expect(code).toBe(0);
+  });
+});
+
+describe("on other servers", () => {
+  test.each([404, 405])("one that answers %d is told to be none of ours", async (status) => {
+    const other = await startFakeAgent({
+      pages: { "/convoke/pushes?state=dead": () => ({ status }) },
+    });
+
+    expect(await runCli(["push", "list", other.url])).toEqual({
+      code: 3,
+      stdout: "",
+      stderr: `What is at ${other.url} is no Convoke server, or an older one: it cannot tell about pushes\n`,
+    });
+  });
+
+  test.each([
+    [{ body: "<html>" }, "The answer of the server names no pushes\n"],
+    [json({}), "The answer of the server names no pushes\n"],
+    [{ status: 502, body: "<html>" }, "The agent answered with an error: HTTP 502 Bad Gateway\n"],
+    [{ status: 502, body: "{" }, "The agent answered with an error: HTTP 502 Bad Gateway\n"],
+  ])("an answer that is none is exit code 3", async (reply, stderr) => {
+    const other = await startFakeAgent({ pages: { "/convoke/pushes?state=dead": () => reply } });
+
+    expect(await runCli(["push", "list", other.url])).toEqual({ code: 3, stdout: "", stderr });
+  });
+
+  test("one that is gone is exit code 3, with why", async () => {
+    const other = await startFakeAgent({});
+    await other.close();
+
+    const { code, stderr } = await runCli(["push", "replay", other.url]);
+
+    expect(code).toBe(3);
+    expect(stderr).toMatch(/^Could not reach .*ECONNREFUSED/);
+  });
+});

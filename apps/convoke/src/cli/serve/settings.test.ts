@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import { readSettings } from "./settings.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+
+test("pushes, limits and how long tasks are kept come from the environment", () => {
+  const settings = readSettings(
+    {},
+    {
+      CONVOKE_PUSH_ALLOW: "hooks.internal:8080, 10.0.0.0/8,",
+      CONVOKE_PUSH_SECRET: "whsec_c2VjcmV0",
+      CONVOKE_LIMITS: "parts=10, openTasks=5",
+      CONVOKE_KEEP_DAYS: "7",
+      CONVOKE_KEEP_TASKS: "500",
+    },
+  );
+
+  expect(settings).toMatchObject({
+    push: { allow: ["hooks.internal:8080", "10.0.0.0/8"], secret: "whsec_c2VjcmV0" },
+    limits: { parts: 10, openTasks: 5 },
+    retention: { maxAgeMs: 7 * DAY_MS, maxTasks: 500 },
+  });
+});
+
+test.each([{}, { CONVOKE_LIMITS: "", CONVOKE_KEEP_DAYS: "", CONVOKE_PUSH_SECRET: "" }])(
+  "what %j leaves open is left to the server",
+  (env) => {
+    expect(readSettings({}, env)).toMatchObject({ push: { allow: [] }, limits: {}, retention: {} });
+    expect(readSettings({}, env).push).not.toHaveProperty("secret");
+    expect(readSettings({}, env).retention).toEqual({});
+  },
+);
+
+const THE_LIMITS =
+  "The limits are bodyBytes, parts, textLength, history, artifacts, artifactLength, events, openTasks, streams.";
+
+test.each<[env: Record<string, string>, message: string]>([
+  [
+    { CONVOKE_LIMITS: "part=10" },
+    `CONVOKE_LIMITS has no limit "part". Did you mean parts? ${THE_LIMITS}`,
+  ],
+  [{ CONVOKE_LIMITS: "parts=10,xyzzy=1" }, `CONVOKE_LIMITS has no limit "xyzzy". ${THE_LIMITS}`],
+  [{ CONVOKE_LIMITS: "toString=1" }, `CONVOKE_LIMITS has no limit "toString". ${THE_LIMITS}`],
+  ...["parts", "parts=", "parts=0", "parts=1.5", "parts=-1", "parts=1e3", "parts=1=2"].map(
+    (entry): [Record<string, string>, string] => [
+      { CONVOKE_LIMITS: entry },
+      `CONVOKE_LIMITS must set parts to a whole number above 0, as in parts=10, not "${entry}". ${THE_LIMITS}`,
+    ],
+  ),
+  [{ CONVOKE_KEEP_DAYS: "0" }, 'CONVOKE_KEEP_DAYS must be a whole number above 0, not "0".'],
+  [{ CONVOKE_KEEP_TASKS: "all" }, 'CONVOKE_KEEP_TASKS must be a whole number above 0, not "all".'],
+  [
+    { CONVOKE_PUSH_ALLOW: "10.0.0.7,http://hooks" },
+    expect.stringMatching(/^CONVOKE_PUSH_ALLOW cannot be used: .*"http:\/\/hooks".*\.$/) as string,
+  ],
+  [
+    { CONVOKE_PUSH_SECRET: "whsec_not base64" },
+    expect.stringMatching(/^CONVOKE_PUSH_SECRET cannot be used: .*in base64.*\.$/) as string,
+  ],
+])("%j is refused in one sentence", (env, message) => {
+  expect(() => readSettings({}, env)).toThrow(
+    expect.objectContaining({ name: "StartError", message }),
+  );
+});
