@@ -60,8 +60,8 @@ const server = await serve(agent, {
   port: 0,
   host: "127.0.0.1",
   logger: createJsonLogger("warn", (line) => process.stderr.write(line)),
-  // Nothing is forgotten here: how much is stored is what some lines measure.
-  retention: { maxTasks: Number.MAX_SAFE_INTEGER },
+  // In memory as many are kept as `convoke` keeps there. On disk nothing is forgotten: how much is stored is what some lines measure.
+  retention: { maxTasks: folder === undefined ? 1000 : Number.MAX_SAFE_INTEGER },
   openBackend: async () =>
     folder === undefined ? createMemoryBackend() : counted(await openSqliteBackend({ folder })),
 });

@@ -3,6 +3,7 @@ import type { Backend, Committed, Seq, Step, Stored } from "@convoke/server/back
 import { judge, notOneLine } from "../judge.ts";
 import { wakeAfter } from "../wake-after.ts";
 import { Watchers } from "../watchers.ts";
+import { EndedTasks } from "./ended-tasks.ts";
 import { MemoryMessages } from "./memory-messages.ts";
 import { MemoryPushStore } from "./memory-push-store.ts";
 import { MemoryRetentionStore } from "./memory-retention-store.ts";
@@ -23,6 +24,7 @@ const rules = { isTerminal, mayFollow };
 
 class MemoryBackend implements Backend {
   readonly #tasks = new Map<string, MemoryTask>();
+  readonly #ended = new EndedTasks();
   readonly #messages = new MemoryMessages();
   readonly #watchers = new Watchers();
   readonly #whileOpen = new WhileOpen();
@@ -30,6 +32,7 @@ class MemoryBackend implements Backend {
   readonly pushes = new MemoryPushStore({ tasks: this.#tasks, whileOpen: this.#whileOpen });
   readonly retention = new MemoryRetentionStore({
     tasks: this.#tasks,
+    ended: this.#ended,
     messages: this.#messages,
     pushes: this.pushes,
     whileOpen: this.#whileOpen,
@@ -52,6 +55,7 @@ class MemoryBackend implements Backend {
   async close(): Promise<void> {
     await this.#whileOpen.close();
     this.#tasks.clear();
+    this.#ended.clear();
     this.#messages.clear();
     this.pushes.clear();
     this.#watchers.clear();
@@ -78,6 +82,8 @@ class MemoryBackend implements Backend {
     task.statusAt = step.statusAt;
     task.listed = step.listed;
     task.wakeAt = wakeAfter(step, task.wakeAt, rules);
+    // Nothing changes after the end, so each task comes here once.
+    if (isTerminal(step.state)) this.#ended.add(task);
     if (step.snapshot && step.snapshot.seq > (task.snapshot?.seq ?? 0))
       task.snapshot = step.snapshot;
     if (step.push) this.pushes.putNow(step.taskId, step.push);

@@ -1,5 +1,6 @@
 import { isTerminal } from "@convoke/protocol";
 import type { PruneQuery, RetentionStore, Snapshot, TaskRecord } from "@convoke/server/backend";
+import type { EndedTasks } from "./ended-tasks.ts";
 import type { MemoryMessages } from "./memory-messages.ts";
 import type { MemoryPushStore } from "./memory-push-store.ts";
 import { type MemoryTask, compactLog, headOf, toRecord } from "./memory-task.ts";
@@ -7,12 +8,13 @@ import type { WhileOpen } from "./while-open.ts";
 
 interface Parts {
   readonly tasks: Map<string, MemoryTask>;
+  readonly ended: EndedTasks;
   readonly messages: MemoryMessages;
   readonly pushes: MemoryPushStore;
   readonly whileOpen: WhileOpen;
 }
 
-/** How the memory stays small. Like lists, it looks at every task. */
+/** How the memory stays small. Only the oldest of what has ended is looked at. */
 export class MemoryRetentionStore implements RetentionStore {
   readonly #parts: Parts;
 
@@ -22,15 +24,20 @@ export class MemoryRetentionStore implements RetentionStore {
 
   prune({ endedBefore, keep, limit }: PruneQuery): Promise<number> {
     return this.#parts.whileOpen.write(() => {
-      const { tasks, pushes } = this.#parts;
-      const ended = this.#ended();
-      const surplus = ended.length - keep;
-      const gone = ended
-        .filter(({ statusAt }, rank) => statusAt < endedBefore || rank < surplus)
-        .filter(({ taskId }) => !pushes.hasActive(taskId))
-        .slice(0, limit);
-      for (const { taskId } of gone) {
+      const { tasks, ended, pushes } = this.#parts;
+      const surplus = ended.size - keep;
+      const gone: string[] = [];
+      let rank = 0;
+      // Both reasons to go hold for the oldest, so the first that may stay ends the walk.
+      for (const { taskId, statusAt } of ended.oldestFirst()) {
+        const mustGo = statusAt < endedBefore || rank < surplus;
+        if (!mustGo || gone.length >= limit) break;
+        rank += 1;
+        if (!pushes.hasActive(taskId)) gone.push(taskId);
+      }
+      for (const taskId of gone) {
         tasks.delete(taskId);
+        ended.delete(taskId);
         pushes.dropTask(taskId);
       }
       return gone.length;
@@ -49,13 +56,13 @@ export class MemoryRetentionStore implements RetentionStore {
 
   async compactable(endedBefore: number, limit: number): Promise<readonly TaskRecord[]> {
     this.#parts.whileOpen.assert();
-    return this.#ended()
-      .filter(
-        ({ taskId, compacted, statusAt }) =>
-          !compacted && statusAt < endedBefore && !this.#parts.pushes.hasUndelivered(taskId),
-      )
-      .slice(0, limit)
-      .map(toRecord);
+    const found: TaskRecord[] = [];
+    for (const task of this.#parts.ended.oldestFirst()) {
+      if (task.statusAt >= endedBefore || found.length >= limit) break;
+      const isWhole = !task.compacted && !this.#parts.pushes.hasUndelivered(task.taskId);
+      if (isWhole) found.push(toRecord(task));
+    }
+    return found;
   }
 
   compact(taskId: string, snapshot: Snapshot): Promise<boolean> {
@@ -73,12 +80,5 @@ export class MemoryRetentionStore implements RetentionStore {
   async reclaim(): Promise<boolean> {
     this.#parts.whileOpen.assert();
     return false;
-  }
-
-  /** Oldest end first; those of one time in the order they were created, which is the order of the map. */
-  #ended(): readonly MemoryTask[] {
-    return [...this.#parts.tasks.values()]
-      .filter(({ state }) => isTerminal(state))
-      .toSorted((left, right) => left.statusAt - right.statusAt);
   }
 }
