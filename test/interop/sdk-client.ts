@@ -12,6 +12,15 @@ export interface SdkClient {
   subscribe(taskId: string, signal?: AbortSignal): AsyncIterable<Seen>;
   get(taskId: string): Promise<SeenTask>;
   cancel(taskId: string): Promise<SeenTask>;
+  readonly pushes: SdkPushes;
+}
+
+/** The push configs of tasks. */
+export interface SdkPushes {
+  set(taskId: string, hook: Hook): Promise<SeenPush>;
+  get(taskId: string, id: string): Promise<SeenPush>;
+  list(taskId: string): Promise<readonly SeenPush[]>;
+  delete(taskId: string, id: string): Promise<void>;
 }
 
 /** One official SDK. */
@@ -24,6 +33,10 @@ export interface Sdk {
   authenticate(fetchImpl: typeof fetch, handler: AuthenticationHandler): typeof fetch;
   /** The class of the SDK's error for a task that does not exist. */
   readonly TaskNotFoundError: new () => Error;
+  /** The class of the SDK's error for an agent that pushes nothing. */
+  readonly PushNotificationNotSupportedError: new () => Error;
+  /** Reads the body of a notification as the SDK would. */
+  readNotification(body: string): Seen;
 }
 
 /** Both SDKs have it in this form. */
@@ -36,19 +49,33 @@ interface AuthenticationHandler {
   ): Promise<Record<string, string> | undefined>;
 }
 
-interface Continues {
+interface MessageOptions {
   readonly taskId?: string;
   readonly contextId?: string;
+  /** Notifications are wanted, and this says where. */
+  readonly push?: Hook;
 }
 
-export interface SendOptions extends Continues {
+export interface SendOptions extends MessageOptions {
   /** False asks for an answer at once. By default the SDK's own default holds. */
   readonly blocking?: boolean;
 }
 
-interface StreamOptions extends Continues {
+interface StreamOptions extends MessageOptions {
   /** The SDKs close a connection by this alone: leaving their loop keeps it open. */
   readonly signal?: AbortSignal;
+}
+
+/** Where notifications are to go. */
+interface Hook {
+  readonly id?: string;
+  readonly url: string;
+  readonly token?: string;
+}
+
+/** A push config as the server gave it back. */
+export interface SeenPush extends Hook {
+  readonly taskId: string;
 }
 
 /** What a client saw. States are spelled as in 0.3, whichever version was spoken. */

@@ -4,8 +4,9 @@ import {
   type Message,
   type Part,
   SendMessageRequest,
-  type StreamResponse,
+  StreamResponse,
   type Task,
+  TaskPushNotificationConfig,
   type TaskState as TaskStateV1,
   taskStateToJSON,
 } from "a2a-sdk-v1";
@@ -17,15 +18,17 @@ import {
   JsonRpcTransportFactory,
   createAuthenticatingFetchWithRetry,
 } from "a2a-sdk-v1/client";
-import { TaskNotFoundError } from "a2a-sdk-v1/errors";
+import { PushNotificationNotSupportedError, TaskNotFoundError } from "a2a-sdk-v1/errors";
 import type { TaskState } from "convoke";
 import {
   type Sdk,
   type SdkClient,
+  type SdkPushes,
   type Seen,
   type SeenArtifact,
   type SeenMessage,
   type SeenPart,
+  type SeenPush,
   type SeenTask,
   type SendOptions,
   textOf,
@@ -36,12 +39,14 @@ export const SDK_V1: Sdk = {
   name: "@a2a-js/sdk 1.3.0",
   version: "1.0",
   TaskNotFoundError,
+  PushNotificationNotSupportedError,
   authenticate: createAuthenticatingFetchWithRetry,
   async discover(url, fetchImpl) {
     const client = await discoverV1(url, fetchImpl);
     const card = await client.getAgentCard();
     return adapt(client, card.name);
   },
+  readNotification: (body) => seenEvent(StreamResponse.fromJSON(JSON.parse(body))),
 };
 
 /** The SDK's own client, for what only 1.0 has. */
@@ -66,38 +71,63 @@ function adapt(client: Client, agentName: string): SdkClient {
       watch(client.resubscribeTask({ tenant, id }, { ...(signal && { signal }) })),
     get: async (id) => seenTask(await client.getTask({ tenant, id })),
     cancel: async (id) => seenTask(await client.cancelTask({ tenant, id, metadata: undefined })),
+    pushes: pushesOf(client),
   };
 }
 
+function pushesOf(client: Client): SdkPushes {
+  const tenant = "";
+  return {
+    set: async (taskId, hook) => {
+      const config = TaskPushNotificationConfig.fromJSON({ taskId, ...hook });
+      return seenPush(await client.createTaskPushNotificationConfig(config));
+    },
+    get: async (taskId, id) =>
+      seenPush(await client.getTaskPushNotificationConfig({ tenant, taskId, id })),
+    list: async (taskId) => {
+      const wholeList = { tenant, taskId, pageSize: 0, pageToken: "" };
+      const { configs } = await client.listTaskPushNotificationConfig(wholeList);
+      return configs.map(seenPush);
+    },
+    delete: (taskId, id) => client.deleteTaskPushNotificationConfig({ tenant, taskId, id }),
+  };
+}
+
+function seenPush({ taskId, id, url, token }: TaskPushNotificationConfig): SeenPush {
+  return { taskId, id, url, token };
+}
+
 function request(text: string, options: SendOptions = {}): SendMessageRequest {
-  const { blocking = true, ...continues } = options;
+  const { blocking = true, push, ...continues } = options;
   return SendMessageRequest.fromJSON({
     message: { messageId: randomUUID(), role: "ROLE_USER", parts: [{ text }], ...continues },
-    configuration: { returnImmediately: !blocking },
+    configuration: {
+      returnImmediately: !blocking,
+      ...(push && { taskPushNotificationConfig: push }),
+    },
   });
 }
 
 async function* watch(events: AsyncIterable<StreamResponse>): AsyncIterable<Seen> {
-  for await (const { payload } of events) {
-    switch (payload?.$case) {
-      case "task":
-      case "message":
-        yield seen(payload.value);
-        break;
-      case "statusUpdate": {
-        const { taskId, status } = payload.value;
-        yield { kind: "status", taskId, state: stateOf(status?.state), text: words(status) };
-        break;
-      }
-      case "artifactUpdate": {
-        const { taskId, artifact, append, lastChunk } = payload.value;
-        if (artifact === undefined) throw new Error("The update has no artifact.");
-        yield { kind: "artifact", taskId, artifact: seenArtifact(artifact), append, lastChunk };
-        break;
-      }
-      case undefined:
-        throw new Error("The event is empty.");
+  for await (const event of events) yield seenEvent(event);
+}
+
+function seenEvent({ payload }: StreamResponse): Seen {
+  switch (payload?.$case) {
+    case "task":
+    case "message":
+      return seen(payload.value);
+    case "statusUpdate": {
+      const { taskId, status } = payload.value;
+      return { kind: "status", taskId, state: stateOf(status?.state), text: words(status) };
     }
+    case "artifactUpdate": {
+      const { taskId, artifact, append, lastChunk } = payload.value;
+      if (artifact === undefined) throw new Error("The update has no artifact.");
+      return { kind: "artifact", taskId, artifact: seenArtifact(artifact), append, lastChunk };
+    }
+    case undefined:
+      throw new Error("The event is empty.");
   }
 }
 

@@ -53,6 +53,22 @@ describe.each(DIALECTS)("over A2A $version", (dialect) => {
     expect(error).toContain("the limit history is 3");
   });
 
+  test("what an agent said within the limit is kept", async () => {
+    const server = await aServer(
+      { artifacts: 3 },
+      {
+        async *run() {
+          for (let n = 0; n < 10; n++) yield artifact(`file-${n}`, "text");
+        },
+      },
+    );
+
+    const { state, artifacts } = await send(server, dialect, {});
+
+    expect(state).toContain("FAILED");
+    expect(artifacts).toBe(3);
+  });
+
   verifies("G14", "an owner with too many unfinished tasks is told to end some", async () => {
     const server = await aServer({ openTasks: 2 }, { run: async ({ ask }) => ask("well?") });
     const first = await send(server, dialect, {});
@@ -174,6 +190,7 @@ interface Told {
   /** As 1.0 spells it. */
   readonly state: string;
   readonly text: string;
+  readonly artifacts: number;
 }
 
 function send(server: Server, dialect: Dialect, fields: object): Promise<Told> {
@@ -203,11 +220,13 @@ async function call(
     taskId: task?.id ?? "",
     state: state.toUpperCase().replace("-", "_"),
     text: task?.status?.message?.parts[0]?.text ?? "",
+    artifacts: task?.artifacts?.length ?? 0,
   };
 }
 
 interface TaskJson {
   readonly id?: string;
+  readonly artifacts?: readonly object[];
   readonly status?: {
     readonly state: string;
     readonly message?: { readonly parts: readonly { readonly text: string }[] };

@@ -6,6 +6,7 @@ import { type Folded, foldMore, loadTask } from "../tasks/load-task.ts";
 import type { LogEntry } from "../tasks/log-entry.ts";
 import { readLog } from "../tasks/read-log.ts";
 import { attemptDelivery } from "./attempt-delivery.ts";
+import { deliveryIdOf } from "./delivery-id.ts";
 import type { Endpoint, Outcome } from "./endpoint.ts";
 import { notificationOf } from "./notification.ts";
 import type { PushProgress, PushRecord } from "./push-store.ts";
@@ -166,7 +167,7 @@ export class Courier {
       target: this.#target,
       event,
       task,
-      deliveryId: `${record.taskId}.${encodeURIComponent(record.id)}.${seq}`,
+      deliveryId: deliveryIdOf(record, seq),
       now: engine.now(),
       secret,
     });

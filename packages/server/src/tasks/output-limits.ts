@@ -27,29 +27,36 @@ export class OutputLimits {
     this.#length = artifacts.reduce((sum, { parts }) => sum + lengthOf(parts), 0);
   }
 
-  /** Counts an event that is about to be written, or throws. */
-  count(event: AgentEvent): void {
-    if (++this.#events > this.#limits.events) throw this.#exceeded("events");
-    if (event.kind === "artifact-update") return this.#countArtifact(event as ArtifactUpdateEvent);
-    if (event.kind !== "status-update") return;
-    // The message of a status moves to the history when the next one comes.
-    const isSaid = (event as StatusUpdateEvent).status.message !== undefined;
-    if (isSaid && ++this.#history > this.#limits.history) throw this.#exceeded("history");
+  /** Counts events that are about to be written, up to the first that may not be. */
+  firstBeyond(
+    events: readonly AgentEvent[],
+  ): { readonly place: number; readonly error: LimitError } | undefined {
+    for (let place = 0; place < events.length; place++) {
+      const limit = this.#count(events[place]!);
+      if (limit !== undefined) return { place, error: new LimitError(limit, this.#limits[limit]) };
+    }
+    return undefined;
   }
 
-  #countArtifact({ artifact }: ArtifactUpdateEvent): void {
+  /** The limit that is exceeded with this event. */
+  #count(event: AgentEvent): keyof Limits | undefined {
+    if (++this.#events > this.#limits.events) return "events";
+    if (event.kind === "artifact-update") return this.#countArtifact(event as ArtifactUpdateEvent);
+    if (event.kind !== "status-update") return undefined;
+    // The message of a status moves to the history when the next one comes.
+    const isSaid = (event as StatusUpdateEvent).status.message !== undefined;
+    return isSaid && ++this.#history > this.#limits.history ? "history" : undefined;
+  }
+
+  #countArtifact({ artifact }: ArtifactUpdateEvent): keyof Limits | undefined {
     const { artifactId, parts } = artifact;
     if (artifactId !== this.#lastArtifact) {
       this.#artifacts.add(artifactId);
       this.#lastArtifact = artifactId;
-      if (this.#artifacts.size > this.#limits.artifacts) throw this.#exceeded("artifacts");
+      if (this.#artifacts.size > this.#limits.artifacts) return "artifacts";
     }
     this.#length += lengthOf(parts);
-    if (this.#length > this.#limits.artifactLength) throw this.#exceeded("artifactLength");
-  }
-
-  #exceeded(limit: keyof Limits): LimitError {
-    return new LimitError(limit, this.#limits[limit]);
+    return this.#length > this.#limits.artifactLength ? "artifactLength" : undefined;
   }
 }
 

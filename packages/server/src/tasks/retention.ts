@@ -68,10 +68,10 @@ export class Retention {
   }
 
   async #run(): Promise<void> {
-    await this.#compact();
+    const compacted = await this.#compact();
     const pruned = await this.#prune();
     await this.#forgetMessages();
-    if (pruned > 0) await this.#repeat(() => this.#engine.backend.retention.reclaim());
+    if (compacted + pruned > 0) await this.#repeat(() => this.#engine.backend.retention.reclaim());
   }
 
   async #prune(): Promise<number> {
@@ -86,10 +86,11 @@ export class Retention {
     return total;
   }
 
-  async #compact(): Promise<void> {
+  async #compact(): Promise<number> {
     const { backend, readers } = this.#engine;
     const { compactAfterMs, perCycle } = this.#options;
     const endedBefore = this.#engine.now() - compactAfterMs;
+    let total = 0;
     await this.#repeat(async () => {
       const records = await backend.retention.compactable(endedBefore, perCycle);
       let compacted = 0;
@@ -99,8 +100,10 @@ export class Retention {
         const snapshot = { seq: head, json: JSON.stringify(task) };
         if (await backend.retention.compact(record.taskId, snapshot)) compacted++;
       }
+      total += compacted;
       return compacted === perCycle;
     });
+    return total;
   }
 
   /** Ids of messages outlive their tasks, so that a late retry does not run twice (G6). */

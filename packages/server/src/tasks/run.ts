@@ -283,8 +283,10 @@ export class Run {
     const replay = this.#replay;
     const fresh =
       replay === undefined ? events : events.flatMap((event) => replay.next(event) ?? []);
-    for (const event of fresh) this.#limits.count(event);
-    this.#append(fresh);
+    const exceeded = this.#limits.firstBeyond(fresh);
+    // What was within the limit is kept.
+    this.#append(exceeded === undefined ? fresh : fresh.slice(0, exceeded.place));
+    if (exceeded !== undefined) throw exceeded.error;
   }
 
   #append(events: readonly AgentEvent[]): void {
