@@ -37,6 +37,12 @@ export function send(
       });
 }
 
+/** The same by the REST binding of 1.0. */
+export function sendRest({ target }: Contender, order: Order): Promise<Answer> {
+  const url = `${target.url}message:send`;
+  return post(url, "1.0", JSON.stringify({ message: messageOf("1.0", order) })).then(whole);
+}
+
 export function getTask({ target, version }: Contender, id: string): Promise<Answer> {
   return call(target.url, version, version === "0.3" ? "tasks/get" : "GetTask", { id });
 }
@@ -103,7 +109,10 @@ function call(url: string, version: WireVersion, method: string, params: object)
 }
 
 function open(url: string, version: WireVersion, method: string, params: object): Promise<Opened> {
-  const text = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+  return post(url, version, JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }));
+}
+
+function post(url: string, version: WireVersion, text: string): Promise<Opened> {
   const started = performance.now();
   return new Promise((resolve, reject) => {
     const outgoing = request(url, {
@@ -117,7 +126,7 @@ function open(url: string, version: WireVersion, method: string, params: object)
     });
     outgoing.on("error", (error) => {
       // A server hangs up on connections that were idle; who was just about to use one tries again.
-      if (outgoing.reusedSocket) resolve(open(url, version, method, params));
+      if (outgoing.reusedSocket) resolve(post(url, version, text));
       else reject(error);
     });
     outgoing.on("response", (response) => resolve({ response, started }));

@@ -12,6 +12,7 @@ import { idleStreams } from "./measures/idle-streams.ts";
 import { restart } from "./measures/restart.ts";
 import { start } from "./measures/start.ts";
 import { streams } from "./measures/streams.ts";
+import { bindings } from "./measures/bindings.ts";
 import { storedTasks } from "./measures/stored-tasks.ts";
 import { tokenStreams } from "./measures/token-streams.ts";
 import { type Row, printHead, printRow, short } from "./table.ts";
@@ -85,6 +86,13 @@ const TABLE: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   start: () => start({ starts: size(7, 1), data, limit: 0.4 }),
   restart: () =>
     restart({ tasks: size(10_000, 1000), events: 50, rounds: size(3, 1), data, limit: 2 }),
+  bindings: () =>
+    bindings(field, {
+      calls: size(600, 100),
+      chunks: 1000,
+      rounds: size(5, 1),
+      limits: { rest: 1.2, unary: 3.5, stream: 1.5 },
+    }),
   stored: () =>
     storedTasks({
       few: 1000,

@@ -1,6 +1,10 @@
 import { AGENT_LOOP } from "./requirements/agent-loop.ts";
 import { CODING_AGENT } from "./requirements/coding-agent.ts";
 import { CONFIGURATION } from "./requirements/configuration.ts";
+import { CONFORMANCE_V03_CLIENT } from "./requirements/conformance-v03-client.ts";
+import { CONFORMANCE_V03 } from "./requirements/conformance-v03.ts";
+import { CONFORMANCE_V1_CLIENT } from "./requirements/conformance-v1-client.ts";
+import { CONFORMANCE_V1 } from "./requirements/conformance-v1.ts";
 import { DISCOVERY } from "./requirements/discovery.ts";
 import { GUARANTEES } from "./requirements/guarantees.ts";
 import { INBOUND_SESSIONS } from "./requirements/inbound-sessions.ts";
@@ -11,6 +15,7 @@ import { REMOTE_INVOCATION } from "./requirements/remote-invocation.ts";
 import type { Requirement, RequirementGroup } from "./requirements/requirement.ts";
 import { RESUME } from "./requirements/resume.ts";
 import { SECURITY } from "./requirements/security.ts";
+import { SEED_FORMS } from "./requirements/seed-forms.ts";
 import { STORE_AND_TIMEOUTS } from "./requirements/store-and-timeouts.ts";
 import { STREAMING } from "./requirements/streaming.ts";
 import { SUB_AGENTS } from "./requirements/sub-agents.ts";
@@ -34,6 +39,11 @@ export const REQUIREMENTS: readonly RequirementGroup[] = [
   SECURITY,
   OBSERVABILITY,
   CONFIGURATION,
+  CONFORMANCE_V1,
+  CONFORMANCE_V1_CLIENT,
+  CONFORMANCE_V03,
+  CONFORMANCE_V03_CLIENT,
+  SEED_FORMS,
 ];
 
 const byId: ReadonlyMap<string, Requirement> = new Map(

@@ -1,5 +1,5 @@
-import { type AgentEvent, type Task, applyEvent, SseDecoder } from "@convoke/protocol";
-import { EventStream, KeepAlive, type EventSource } from "@convoke/server/engine";
+import { type AgentEvent, CODECS, SseDecoder, type Task, applyEvent } from "@convoke/protocol";
+import { EventStream, KeepAlive, SseFraming, type EventSource } from "@convoke/server/engine";
 
 /** One frame, as a client of 0.3 decodes it. */
 export interface Frame {
@@ -23,17 +23,19 @@ export class Reader {
     this.ended = ended.promise;
     const stream = new EventStream({
       source,
-      version: "0.3",
-      prefix: "",
-      suffix: "",
+      framing: new SseFraming({
+        codec: CODECS["0.3"],
+        prefix: "",
+        suffix: "",
+        errorText: (error) => JSON.stringify(String(error)),
+      }),
       keepAlive: new KeepAlive(),
-      onError: (error) => `event: error\ndata: ${JSON.stringify(String(error))}\n\n`,
     });
     let mayWrite = true;
     this.#control = stream.open({
       write: (text) => {
         if (!mayWrite) this.writesWhileFull++;
-        for (const { id, data } of this.#decoder.push(text)) {
+        for (const { id, data } of this.#decoder.push(String(text))) {
           this.frames.push({ id: Number(id), event: JSON.parse(data) as AgentEvent });
         }
         mayWrite = !this.#isFull;

@@ -70,10 +70,15 @@ describe("the card of a server that wants a token", () => {
   verifies("R115", "is understood by the resolver of 1.3.0", async () => {
     const card = await new CardResolverV1().resolve(guarded.url);
 
-    expect(card.supportedInterfaces).toMatchObject([
-      { url: guarded.url, protocolBinding: "JSONRPC", protocolVersion: "1.0" },
-      { url: guarded.url, protocolBinding: "JSONRPC", protocolVersion: "0.3" },
-    ]);
+    const { url } = guarded;
+    const { host } = new URL(url);
+    expect(card.supportedInterfaces).toMatchObject(
+      ["1.0", "0.3"].flatMap((protocolVersion) => [
+        { url, protocolBinding: "JSONRPC", protocolVersion },
+        { url, protocolBinding: "HTTP+JSON", protocolVersion },
+        { url: host, protocolBinding: "GRPC", protocolVersion },
+      ]),
+    );
     expect(card.securitySchemes["bearer"]?.scheme).toMatchObject({
       $case: "httpAuthSecurityScheme",
       value: { scheme: "bearer" },

@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { type IncomingMessage, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { AgentCard, TaskArtifactUpdateEvent, TaskState } from "a2a-sdk-v1";
@@ -28,8 +28,8 @@ import { Webhook } from "../push/a-webhook.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 import { verifies } from "../verifies.ts";
 import type { Sdk, SdkClient, Seen } from "./sdk-client.ts";
-import { SDK_V03 } from "./sdk-v03.ts";
-import { SDK_V1 } from "./sdk-v1.ts";
+import { SDKS_V03, SDK_V03 } from "./sdk-v03.ts";
+import { SDKS_V1 } from "./sdk-v1.ts";
 import { asTask, collect, outline, textOfTask } from "./story.ts";
 
 const curiousAgent = defineAgent({
@@ -38,7 +38,7 @@ const curiousAgent = defineAgent({
   run: async ({ ask }) => `Hello, ${await ask("Your name?")}!`,
 });
 
-describe.each([SDK_V03, SDK_V1])("$name", (sdk) => {
+describe.each([...SDKS_V03, ...SDKS_V1])("$name", (sdk) => {
   verifies("R17", "sets, gets, lists and deletes push configs", async () => {
     const client = await discover(sdk, curiousAgent);
     const webhook = await Webhook.start();
@@ -129,9 +129,10 @@ describe.each([SDK_V03, SDK_V1])("$name", (sdk) => {
     await expect(async () => client.pushes.set(taskId, push)).rejects.toBeInstanceOf(
       sdk.PushNotificationNotSupportedError,
     );
-    await expect(client.send("hi", { push })).rejects.toBeInstanceOf(
-      sdk.PushNotificationNotSupportedError,
-    );
+    // 0.3.14 has no error of that kind for a send by gRPC.
+    const isLossy = sdk.version === "0.3" && sdk.transport === "GRPC";
+    const expected = isLossy ? Error : sdk.PushNotificationNotSupportedError;
+    await expect(client.send("hi", { push })).rejects.toBeInstanceOf(expected);
   });
 });
 
@@ -240,15 +241,17 @@ async function anSdkServer(): Promise<string> {
       new DefaultPushNotificationSender(pushes),
     ),
   );
-  http.on("request", async (request, response) => {
-    const answer =
-      request.method === "GET"
-        ? AgentCard.toJSON(card)
-        : await handler.handle(
-            (await json(request)) as Record<string, unknown>,
-            new ServerCallContext({ requestedVersion: "1.0" }),
-          );
-    response.setHeader("content-type", "application/json").end(JSON.stringify(answer));
+  const answerTo = async (request: IncomingMessage): Promise<unknown> =>
+    request.method === "GET"
+      ? AgentCard.toJSON(card)
+      : handler.handle(
+          (await json(request)) as Record<string, unknown>,
+          new ServerCallContext({ requestedVersion: "1.0" }),
+        );
+  http.on("request", (request, response) => {
+    void answerTo(request).then((answer) =>
+      response.setHeader("content-type", "application/json").end(JSON.stringify(answer)),
+    );
   });
   return url;
 }

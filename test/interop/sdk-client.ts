@@ -23,10 +23,14 @@ export interface SdkPushes {
   delete(taskId: string, id: string): Promise<void>;
 }
 
+/** What a card calls them. */
+export type SdkTransport = "JSONRPC" | "HTTP+JSON" | "GRPC";
+
 /** One official SDK. */
 export interface Sdk {
   readonly name: string;
   readonly version: "0.3" | "1.0";
+  readonly transport: SdkTransport;
   /** The client, made as the SDK's own documentation does it: from the address of the agent. */
   discover(url: string, fetchImpl?: typeof fetch): Promise<SdkClient>;
   /** The SDK's own way to show credentials. */

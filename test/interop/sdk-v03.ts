@@ -16,13 +16,16 @@ import {
   ClientFactoryOptions,
   DefaultAgentCardResolver,
   JsonRpcTransportFactory,
+  RestTransportFactory,
   PushNotificationNotSupportedError,
   TaskNotFoundError,
   createAuthenticatingFetchWithRetry,
 } from "a2a-sdk-v03/client";
+import { GrpcTransportFactory } from "a2a-sdk-v03/client/grpc";
 import {
   type Sdk,
   type SdkClient,
+  type SdkTransport,
   type SdkPushes,
   type Seen,
   type SeenArtifact,
@@ -35,26 +38,40 @@ import {
 } from "./sdk-client.ts";
 
 /** The last official client that speaks 0.3. */
-export const SDK_V03: Sdk = {
-  name: "@a2a-js/sdk 0.3.14",
-  version: "0.3",
-  TaskNotFoundError,
-  PushNotificationNotSupportedError,
-  authenticate: createAuthenticatingFetchWithRetry,
-  async discover(url, fetchImpl = fetch) {
-    const factory = new ClientFactory(
-      ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
-        transports: [new JsonRpcTransportFactory({ fetchImpl })],
-        cardResolver: new DefaultAgentCardResolver({ fetchImpl }),
-      }),
-    );
-    const client = await factory.createFromUrl(url);
-    const card = await client.getAgentCard();
-    return adapt(client, card.name);
-  },
-  // 0.3.14 has a type for it and no decoder.
-  readNotification: (body) => seen(JSON.parse(body) as Task | Message),
-};
+export const SDK_V03 = sdkBy("JSONRPC");
+
+/** The same by each of its transports. */
+export const SDKS_V03: readonly Sdk[] = [SDK_V03, sdkBy("HTTP+JSON"), sdkBy("GRPC")];
+
+function sdkBy(transport: SdkTransport): Sdk {
+  return {
+    name: `@a2a-js/sdk 0.3.14 by ${transport}`,
+    version: "0.3",
+    transport,
+    TaskNotFoundError,
+    PushNotificationNotSupportedError,
+    authenticate: createAuthenticatingFetchWithRetry,
+    async discover(url, fetchImpl = fetch) {
+      const transports = {
+        JSONRPC: () => new JsonRpcTransportFactory({ fetchImpl }),
+        "HTTP+JSON": () => new RestTransportFactory({ fetchImpl }),
+        GRPC: () => new GrpcTransportFactory(),
+      };
+      const factory = new ClientFactory(
+        ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
+          transports: [transports[transport]()],
+          preferredTransports: [transport],
+          cardResolver: new DefaultAgentCardResolver({ fetchImpl }),
+        }),
+      );
+      const client = await factory.createFromUrl(url);
+      const card = await client.getAgentCard();
+      return adapt(client, card.name);
+    },
+    // 0.3.14 has a type for it and no decoder.
+    readNotification: (body) => seen(JSON.parse(body) as Task | Message),
+  };
+}
 
 function adapt(client: Client, agentName: string): SdkClient {
   return {

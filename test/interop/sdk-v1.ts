@@ -16,13 +16,16 @@ import {
   ClientFactoryOptions,
   DefaultAgentCardResolver,
   JsonRpcTransportFactory,
+  RestTransportFactory,
   createAuthenticatingFetchWithRetry,
 } from "a2a-sdk-v1/client";
+import { GrpcTransportFactory } from "a2a-sdk-v1/client/grpc";
 import { PushNotificationNotSupportedError, TaskNotFoundError } from "a2a-sdk-v1/errors";
 import type { TaskState } from "convoke";
 import {
   type Sdk,
   type SdkClient,
+  type SdkTransport,
   type SdkPushes,
   type Seen,
   type SeenArtifact,
@@ -35,25 +38,43 @@ import {
 } from "./sdk-client.ts";
 
 /** The official client that speaks 1.0, without its compatibility with 0.3. */
-export const SDK_V1: Sdk = {
-  name: "@a2a-js/sdk 1.3.0",
-  version: "1.0",
-  TaskNotFoundError,
-  PushNotificationNotSupportedError,
-  authenticate: createAuthenticatingFetchWithRetry,
-  async discover(url, fetchImpl) {
-    const client = await discoverV1(url, fetchImpl);
-    const card = await client.getAgentCard();
-    return adapt(client, card.name);
-  },
-  readNotification: (body) => seenEvent(StreamResponse.fromJSON(JSON.parse(body))),
-};
+export const SDK_V1 = sdkBy("JSONRPC");
+
+/** The same by each of its transports. */
+export const SDKS_V1: readonly Sdk[] = [SDK_V1, sdkBy("HTTP+JSON"), sdkBy("GRPC")];
+
+function sdkBy(transport: SdkTransport): Sdk {
+  return {
+    name: `@a2a-js/sdk 1.3.0 by ${transport}`,
+    version: "1.0",
+    transport,
+    TaskNotFoundError,
+    PushNotificationNotSupportedError,
+    authenticate: createAuthenticatingFetchWithRetry,
+    async discover(url, fetchImpl) {
+      const client = await discoverV1(url, fetchImpl, transport);
+      const card = await client.getAgentCard();
+      return adapt(client, card.name);
+    },
+    readNotification: (body) => seenEvent(StreamResponse.fromJSON(JSON.parse(body))),
+  };
+}
 
 /** The SDK's own client, for what only 1.0 has. */
-export function discoverV1(url: string, fetchImpl: typeof fetch = fetch): Promise<Client> {
+export function discoverV1(
+  url: string,
+  fetchImpl: typeof fetch = fetch,
+  transport: SdkTransport = "JSONRPC",
+): Promise<Client> {
+  const transports = {
+    JSONRPC: () => new JsonRpcTransportFactory({ fetchImpl }),
+    "HTTP+JSON": () => new RestTransportFactory({ fetchImpl }),
+    GRPC: () => new GrpcTransportFactory(),
+  };
   const factory = new ClientFactory(
     ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
-      transports: [new JsonRpcTransportFactory({ fetchImpl })],
+      transports: [transports[transport]()],
+      preferredTransports: [transport],
       cardResolver: new DefaultAgentCardResolver({ fetchImpl }),
     }),
   );

@@ -5,12 +5,14 @@ import { verifies } from "../verifies.ts";
 import { useDemoServer } from "./demo-server.ts";
 import { Reading } from "./reading.ts";
 import type { SdkClient, Seen } from "./sdk-client.ts";
-import { SDK_V03 } from "./sdk-v03.ts";
-import { SDK_V1 } from "./sdk-v1.ts";
+import { SDKS_V03, SDK_V03 } from "./sdk-v03.ts";
+import { SDKS_V1, SDK_V1 } from "./sdk-v1.ts";
 import { asTask, chunksOf, collect, countTo, outline, textOfChunks, textOfTask } from "./story.ts";
 
-for (const sdk of [SDK_V03, SDK_V1]) {
+for (const sdk of [...SDKS_V03, ...SDKS_V1]) {
   describe(sdk.name, () => {
+    // What 0.3.14 reads of these transports has no `append` and no names of files.
+    const isLossy = sdk.version === "0.3" && sdk.transport !== "JSONRPC";
     const server = useDemoServer();
     let client: SdkClient;
 
@@ -33,7 +35,8 @@ for (const sdk of [SDK_V03, SDK_V1]) {
       ]);
       expect(asTask(seen[0]).history).toEqual(["slow 5"]);
       const chunks = chunksOf(seen);
-      expect(chunks.map(({ append }) => append)).toEqual([false, true, true, true, true]);
+      const appends = [false, true, true, true, true];
+      expect(chunks.map(({ append }) => append)).toEqual(isLossy ? appends.fill(false) : appends);
       expect(chunks.map(({ lastChunk }) => lastChunk)).toEqual([false, false, false, false, true]);
       expect(new Set(chunks.map(({ artifact }) => artifact.artifactId)).size).toBe(1);
     });
@@ -74,7 +77,7 @@ for (const sdk of [SDK_V03, SDK_V1]) {
       expect(chunksOf(seen).flatMap(({ artifact }) => artifact.parts)).toEqual([
         {
           kind: "file",
-          name: "notes.txt",
+          name: isLossy ? "" : "notes.txt",
           mediaType: "text/plain",
           content: "Made by the demo agent.\n",
         },
@@ -148,7 +151,7 @@ for (const sdk of [SDK_V03, SDK_V1]) {
 
       leave.abort();
 
-      await expect(reading.all).rejects.toThrow("abort");
+      await expect(reading.all).rejects.toThrow(/abort|cancel/i);
       await expect
         .poll(async () => (await client.get(taskId)).state, { timeout: 20_000 })
         .toBe("completed");

@@ -111,7 +111,7 @@ describe("the card", () => {
 });
 
 describe("a path where nothing is", () => {
-  for (const path of ["nothing", "api/a2a/", "api", "v1/message:send", ".well-known/", "%00"]) {
+  for (const path of ["nothing", "api/a2a/", "api", "v1/nothing", ".well-known/", "%00"]) {
     for (const method of ["GET", "POST"]) {
       test(`${method} /${path} is 404 and says where the card is`, async () => {
         const answer = await fetch(`${server.url}${path}`, {

@@ -32,12 +32,29 @@ const TRANSPORT = {
 
 const REASONS = Object.keys(ERRORS) as readonly ErrorReason[];
 
+test("1.0.0 had other statuses for some of them", () => {
+  const changed = REASONS.flatMap((reason) => {
+    const error = new A2AError(reason, "");
+    const [old, now] = [error.statuses("1.0.0"), error.statuses("1.0.1")];
+    return old.http === now.http && old.grpc === now.grpc ? [] : [[reason, old.http, old.grpc]];
+  });
+
+  expect(changed).toEqual([
+    ["TaskNotCancelable", 409, "FAILED_PRECONDITION"],
+    ["PushNotificationNotSupported", 400, "UNIMPLEMENTED"],
+    ["UnsupportedOperation", 400, "UNIMPLEMENTED"],
+    ["ContentTypeNotSupported", 415, "INVALID_ARGUMENT"],
+    ["InvalidAgentResponse", 502, "INTERNAL"],
+    ["VersionNotSupported", 400, "UNIMPLEMENTED"],
+  ]);
+});
+
 describe("the table of errors", () => {
   verifies(["R29"], "every code has its official meaning, on every binding", () => {
     const rows = Object.fromEntries(
       REASONS.map((reason) => {
-        const { title: _, ...spellings } = ERRORS[reason];
-        return [reason, spellings];
+        const { code, http, grpc, ...rest } = ERRORS[reason];
+        return [reason, { code, http, grpc, ...("transport" in rest && { transport: true }) }];
       }),
     );
 

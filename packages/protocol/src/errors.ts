@@ -5,6 +5,8 @@ interface ErrorRow {
   readonly http: number;
   readonly grpc: string;
   readonly title: string;
+  /** Where 1.0.0 had other statuses than 1.0.1. */
+  readonly patch0?: { readonly http?: number; readonly grpc?: string };
   /**
    * Refused before or beside JSON-RPC (authentication, size, load), so the
    * HTTP status is kept; every other JSON-RPC error travels as 200.
@@ -25,30 +27,35 @@ export const ERRORS = {
     http: 400,
     grpc: "FAILED_PRECONDITION",
     title: "Task cannot be canceled",
+    patch0: { http: 409 },
   },
   PushNotificationNotSupported: {
     code: -32003,
     http: 400,
     grpc: "FAILED_PRECONDITION",
     title: "Push Notification is not supported",
+    patch0: { grpc: "UNIMPLEMENTED" },
   },
   UnsupportedOperation: {
     code: -32004,
     http: 400,
     grpc: "FAILED_PRECONDITION",
     title: "This operation is not supported",
+    patch0: { grpc: "UNIMPLEMENTED" },
   },
   ContentTypeNotSupported: {
     code: -32005,
     http: 400,
     grpc: "INVALID_ARGUMENT",
     title: "Incompatible content types",
+    patch0: { http: 415 },
   },
   InvalidAgentResponse: {
     code: -32006,
     http: 500,
     grpc: "INTERNAL",
     title: "Invalid agent response",
+    patch0: { http: 502 },
   },
   ExtendedAgentCardNotConfigured: {
     code: -32007,
@@ -67,6 +74,7 @@ export const ERRORS = {
     http: 400,
     grpc: "FAILED_PRECONDITION",
     title: "Version not supported",
+    patch0: { grpc: "UNIMPLEMENTED" },
   },
   Unauthenticated: {
     code: -32603,
@@ -112,6 +120,9 @@ export const ERRORS = {
   },
 } as const satisfies Record<string, ErrorRow>;
 
+/** The editions of 1.0 that differ in the statuses of errors. */
+export type SpecPatch = "1.0.0" | "1.0.1";
+
 export type ErrorReason = keyof typeof ERRORS;
 
 export interface A2AErrorOptions {
@@ -141,6 +152,12 @@ export class A2AError extends Error {
 
   get row(): ErrorRow {
     return ERRORS[this.reason];
+  }
+
+  /** Its statuses in one edition of 1.0 (§5.4). */
+  statuses(patch: SpecPatch): { readonly http: number; readonly grpc: string } {
+    const { http, grpc, patch0 } = this.row;
+    return patch === "1.0.0" ? { http, grpc, ...patch0 } : { http, grpc };
   }
 
   /** By brand, so that two copies of this package agree. */

@@ -59,6 +59,7 @@ export {
   type A2AErrorOptions,
   ERRORS,
   type ErrorReason,
+  type SpecPatch,
   invalidParams,
 } from "./errors.ts";
 export { type Method, type ProtocolVersion, findMethod, parseVersion } from "./version.ts";
@@ -75,11 +76,24 @@ export type {
 } from "./agent.ts";
 
 // The wire
-export type { Codec, JsonRpcError } from "./wire/codec.ts";
-export { CODECS } from "./wire/codecs.ts";
+export type { Codec, JsonRpcError, WireDialect } from "./wire/codec.ts";
+export { CODECS, PROTO_CODECS } from "./wire/codecs.ts";
 export { type JsonRpcId, type JsonRpcRequest, idOf, openRequest } from "./jsonrpc/request.ts";
 export { errorText, resultPrefix, resultText } from "./jsonrpc/response.ts";
 export { SSE_KEEP_ALIVE, SSE_RECONNECT, sseFrame, sseNamedFrame } from "./sse/encode.ts";
 export { SseDecoder, type SseEvent } from "./sse/decode.ts";
 export { buildCard } from "./card/build-card.ts";
 export type { AgentCapabilities, AgentCardFacts, AgentInterface } from "./card/facts.ts";
+export {
+  type CardKey,
+  type GeneratedCardKey,
+  generateCardKey,
+  publicKeySet,
+} from "./card/card-key.ts";
+export { canonicalJson } from "./card/canonical-json.ts";
+export type { CardPublicKey } from "./card/json-web-key.ts";
+export type { CardSignatureHeader } from "./card/protected-header.ts";
+export type { CardAlgorithm } from "./card/signature-algorithms.ts";
+export { type AgentCardSignature, signCard } from "./card/sign-card.ts";
+export { type SignedFormName, signedForm } from "./card/signed-form.ts";
+export { type CardVerdict, type VerifyCardOptions, verifyCard } from "./card/verify-card.ts";

@@ -1,4 +1,4 @@
-import { A2AError } from "@convoke/protocol";
+import { A2AError, type SpecPatch } from "@convoke/protocol";
 import type { CardBinding } from "./bindings/card.ts";
 import type { KeepAlive } from "./bindings/keep-alive.ts";
 import { newErrorId } from "./error-id.ts";
@@ -16,14 +16,23 @@ export class App {
   readonly logger: Logger;
   /** Absent when this server pushes nothing. */
   readonly push: PushService | undefined;
+  /** The tenants that are served. */
+  readonly tenants: ReadonlySet<string>;
+  /** Only official forms are taken, in the version that the caller names. */
+  readonly isStrict: boolean;
+  /** Whose table of statuses is used for errors. */
+  readonly specPatch: SpecPatch;
 
-  constructor(parts: Pick<App, "engine" | "guard" | "card" | "keepAlive" | "logger" | "push">) {
+  constructor(parts: Omit<App, "explain">) {
     this.engine = parts.engine;
     this.guard = parts.guard;
     this.card = parts.card;
     this.keepAlive = parts.keepAlive;
     this.logger = parts.logger;
     this.push = parts.push;
+    this.tenants = parts.tenants;
+    this.isStrict = parts.isStrict;
+    this.specPatch = parts.specPatch;
   }
 
   /** Makes what was thrown safe to send. An unknown error is logged under the id that its caller gets. */

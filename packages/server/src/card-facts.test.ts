@@ -12,7 +12,8 @@ function urlsFor(
   host = "localhost:3000",
 ): readonly string[] {
   const { interfaces } = cardFacts(INFO, options)(aRequest({ headers: { host } }));
-  return interfaces.map(({ url }) => url);
+  // gRPC is called by host and port.
+  return interfaces.filter(({ binding }) => binding !== "GRPC").map(({ url }) => url);
 }
 
 verifies("R125", "the card names where the server listens, whoever asks", () => {
@@ -46,7 +47,22 @@ describe("a server that listens everywhere", () => {
 test("both versions are offered, the newer one first", () => {
   const { interfaces } = cardFacts(INFO, { address: { host: "127.0.0.1", port: 1 } })(aRequest());
 
-  expect(interfaces.map(({ version }) => version)).toEqual(["1.0", "0.3"]);
+  expect(interfaces.map(({ binding, version }) => `${binding} ${version}`)).toEqual([
+    "JSONRPC 1.0",
+    "HTTP+JSON 1.0",
+    "GRPC 1.0",
+    "JSONRPC 0.3",
+    "HTTP+JSON 0.3",
+    "GRPC 0.3",
+  ]);
+  expect(interfaces[2]?.url).toBe("127.0.0.1:1");
+});
+
+test("each tenant has addresses of its own in 1.0, and names itself", () => {
+  const address = { host: "127.0.0.1", port: 1 };
+  const { interfaces } = cardFacts(INFO, { address, tenants: ["acme"] })(aRequest());
+
+  expect(interfaces.filter(({ tenant }) => tenant === "acme")).toHaveLength(3);
 });
 
 verifies("R115", "a bearer token is declared exactly when one is demanded", () => {

@@ -10,6 +10,7 @@ export { createJsonLogger } from "./logger.ts";
 // Its operations and readers
 export { EventStream } from "./bindings/event-stream.ts";
 export { KeepAlive } from "./bindings/keep-alive.ts";
+export { SseFraming } from "./bindings/sse-framing.ts";
 export type { EventSource } from "./operations/event-source.ts";
 export { getTask } from "./operations/get-task.ts";
 export { listTasks } from "./operations/list-tasks.ts";

@@ -1,8 +1,6 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Server as NetServer } from "node:net";
 import { randomBytes } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
-import type { Agent } from "@convoke/protocol";
+import type { Agent, SpecPatch } from "@convoke/protocol";
 import { App } from "./app.ts";
 import { CardBinding } from "./bindings/card.ts";
 import { KeepAlive } from "./bindings/keep-alive.ts";
@@ -12,15 +10,13 @@ import { handle } from "./http/handle.ts";
 import type { Logger } from "./logger.ts";
 import { type ServerAddress, isWildcard, urlOf } from "./node/address.ts";
 import { createNodeListener } from "./node/node-listener.ts";
+import { Port, type TlsOptions } from "./node/port.ts";
 import { type PushOptions, PushService } from "./push/push-service.ts";
 import type { Backend } from "./tasks/backend.ts";
 import { Engine } from "./tasks/engine.ts";
 import { type Limits, limitsOf } from "./tasks/limits.ts";
 import { type Recovered, recover } from "./tasks/recover.ts";
 import { Retention, type RetentionOptions } from "./tasks/retention.ts";
-
-/** How long a reader may take for the last bytes of an answer. */
-const FLUSH_MS = 250;
 
 export interface ServeOptions {
   /** 0 picks a free one. */
@@ -42,6 +38,14 @@ export interface ServeOptions {
   readonly push?: PushOptions | false;
   /** How long ended tasks are kept. */
   readonly retention?: Partial<RetentionOptions>;
+  /** Serves HTTPS, with this certificate. */
+  readonly tls?: TlsOptions;
+  /** Parts of the server that are apart from each other: tasks of one are not seen from another. */
+  readonly tenants?: readonly string[];
+  /** Takes only official forms, in the version that the caller names: for conformance tests. */
+  readonly strict?: boolean;
+  /** Which edition of 1.0 the statuses of errors are taken from. */
+  readonly specPatch?: SpecPatch;
   /** The longest silence of a stream; by default 15 s. */
   readonly keepAliveMs?: number;
 }
@@ -72,6 +76,9 @@ export async function serve(agent: Agent, options: ServeOptions): Promise<Server
   const ready = Promise.withResolvers<App>();
   ready.promise.catch(() => undefined);
   const { logger } = options;
+  if (options.tenants?.includes("v1") === true) {
+    throw new RangeError("tenants must not have v1: its paths are those of A2A 0.3");
+  }
   const limits = limitsOf(options.limits);
   const requestPrefix = randomBytes(4).toString("hex");
   let requests = 0;
@@ -81,8 +88,16 @@ export async function serve(agent: Agent, options: ServeOptions): Promise<Server
     newRequestId: () => `${requestPrefix}-${++requests}`,
     onAnswer: (facts) => logger.debug("answered", { ...facts }),
   });
-  const http = createServer(listener);
-  const address = await listen(http, options);
+  const keepAlive = new KeepAlive(options.keepAliveMs);
+  const port = new Port({
+    listener,
+    tls: options.tls,
+    onSession: (session) => {
+      const silence = keepAlive.watch(() => void session.ping(() => undefined));
+      return () => silence.stop();
+    },
+  });
+  const address = await listen(port.net, options);
   const opening = options.openBackend(address);
   try {
     const backend = await opening;
@@ -92,7 +107,6 @@ export async function serve(agent: Agent, options: ServeOptions): Promise<Server
     const recovered = await recover(engine);
     await push?.start();
     const retention = new Retention(engine, logger, options.retention);
-    const keepAlive = new KeepAlive(options.keepAliveMs);
     const facts = cardFacts(agent.info, { ...options, address, pushes: push !== undefined });
     ready.resolve(
       new App({
@@ -100,6 +114,9 @@ export async function serve(agent: Agent, options: ServeOptions): Promise<Server
         keepAlive,
         logger,
         push,
+        tenants: new Set(options.tenants),
+        isStrict: options.strict === true,
+        specPatch: options.specPatch ?? "1.0.1",
         guard: new Guard({ ...options, allowedHosts: hostNames(options, address) }),
         card: new CardBinding(facts),
       }),
@@ -110,40 +127,33 @@ export async function serve(agent: Agent, options: ServeOptions): Promise<Server
       push?.close();
       keepAlive.close();
       await retention.close();
-      await closeHttp(http);
+      await port.close();
       await backend.close();
     };
     const url = options.publicUrl ?? urlOf(address);
     return { url, port: address.port, recovered, close, [Symbol.asyncDispose]: () => close() };
   } catch (error) {
     ready.reject(error);
-    http.close();
-    http.closeAllConnections();
+    port.net.close();
+    port.closeAllConnections();
     // What could be opened would keep the process alive.
     await opening.then((backend) => backend.close()).catch(() => undefined);
     throw error;
   }
 }
 
-/** Lets answers that are written reach their readers, then hangs up. */
-async function closeHttp(http: ReturnType<typeof createServer>): Promise<void> {
-  const closed = new Promise((resolve) => http.close(resolve));
-  http.closeIdleConnections();
-  await Promise.race([closed, sleep(FLUSH_MS, undefined, { ref: false })]);
-  http.closeAllConnections();
-}
-
-function listen(
-  http: ReturnType<typeof createServer>,
-  { port, host }: ServeOptions,
-): Promise<ServerAddress> {
+function listen(net: NetServer, { port, host, tls }: ServeOptions): Promise<ServerAddress> {
   return new Promise((resolve, reject) => {
-    http.once("error", reject);
-    http.listen({ port, host }, () => {
-      http.off("error", reject);
-      const bound = http.address() as AddressInfo;
+    net.once("error", reject);
+    net.listen({ port, host }, () => {
+      net.off("error", reject);
+      const bound = net.address() as AddressInfo;
       // "Every interface" has many spellings, and one address.
-      resolve({ host: isWildcard(bound.address) ? bound.address : host, port: bound.port });
+      resolve({
+        host: isWildcard(bound.address) ? bound.address : host,
+        port: bound.port,
+        isSecure: tls !== undefined,
+      });
     });
   });
 }

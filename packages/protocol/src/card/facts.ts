@@ -16,6 +16,8 @@ export interface AgentInterface {
   readonly url: string;
   readonly binding: "JSONRPC" | "HTTP+JSON" | "GRPC";
   readonly version: ProtocolVersion;
+  /** 1.0 only: what callers of this address must name (1.0 §8.3.2). */
+  readonly tenant?: string;
 }
 
 export interface AgentCapabilities {

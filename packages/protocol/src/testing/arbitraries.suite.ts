@@ -34,7 +34,12 @@ import type {
   TaskPage,
 } from "../requests.ts";
 import { TASK_STATES, type Task, type TaskState, type TaskStatus } from "../task.ts";
-import type { ProtocolVersion } from "../version.ts";
+import type { WireDialect } from "../wire/codec.ts";
+
+/** Some bytes in the one spelling that the model has for them. */
+const base64 = fc
+  .uint8Array({ maxLength: 9 })
+  .map((bytes) => Buffer.from(bytes).toString("base64"));
 
 // Builders: one ordinary thing of each kind; a test overrides only what matters to it.
 
@@ -157,16 +162,21 @@ function shape<T, K extends keyof T>(
 }
 
 /**
- * Everything that one version carries without loss. What it has no place for is
+ * Everything that one dialect carries without loss. What it has no place for is
  * left out, and nothing else: in 0.3 the `mediaType` and `filename` of text and
  * data parts, empty metadata beside data that is no object, and the tenant of a
- * request, and the pages of push configs; in 1.0 a `final` that does not follow
- * from the state, a list of the tasks in the state `unknown`, which there means
- * any state, a second scheme of a push target, and a question for a push config
- * that does not say which.
+ * request, and on JSON-RPC the pages of push configs; in 1.0 a `final` that does
+ * not follow from the state, a list of the tasks in the state `unknown`, which
+ * there means any state, and a second scheme of a push target; in both of
+ * ProtoJSON a question for a push config that does not say which; and in that of
+ * 0.3 the tasks that a message refers to, the metadata of a cancel, a history of
+ * no messages, and ids of tasks that would end a resource name.
  */
-export function modelOf(version: ProtocolVersion) {
-  const isNew = version === "1.0";
+export function modelOf(dialect: WireDialect) {
+  const isNew = dialect === "1.0";
+  const isOldProto = dialect === "0.3-proto";
+  const isProto = isNew || isOldProto;
+  const taskIds = isOldProto ? ids.map((id) => id.replaceAll("/", "-")) : ids;
   const added = isNew ? { mediaType: words, filename: words } : {};
 
   const textParts = shape(
@@ -179,7 +189,7 @@ export function modelOf(version: ProtocolVersion) {
   ).map((part) => (isNew ? part : withoutEmptyMetadata(part as DataPart))) as Arbitrary<DataPart>;
   const named = { name: words, mimeType: words };
   const files = fc.oneof(
-    shape({ ...named, bytes: fc.base64String({ maxLength: 12 }) }, ["bytes"]),
+    shape({ ...named, bytes: base64 }, ["bytes"]),
     shape({ ...named, uri: fc.webUrl() }, ["uri"]),
   );
   const fileParts = shape({ kind: fc.constant("file"), file: files, metadata: jsonObjects }, [
@@ -197,7 +207,7 @@ export function modelOf(version: ProtocolVersion) {
       parts,
       taskId: ids,
       contextId: ids,
-      referenceTaskIds: lists,
+      ...(!isOldProto && { referenceTaskIds: lists }),
       extensions: lists,
       metadata: jsonObjects,
     },
@@ -269,7 +279,7 @@ export function modelOf(version: ProtocolVersion) {
     headers,
   };
   const pushTarget: Arbitrary<PushTarget> = shape(target, ["url"]);
-  const pushConfig: Arbitrary<PushConfig> = shape({ ...target, taskId: ids }, [
+  const pushConfig: Arbitrary<PushConfig> = shape({ ...target, taskId: taskIds }, [
     "taskId",
     "id",
     "url",
@@ -277,31 +287,31 @@ export function modelOf(version: ProtocolVersion) {
   const pushConfigPage: Arbitrary<PushConfigPage> = shape(
     {
       configs: fc.array(pushConfig, { maxLength: 3 }),
-      nextPageToken: isNew ? words : fc.constant(""),
+      nextPageToken: isProto ? words : fc.constant(""),
     },
     ["configs", "nextPageToken"],
   );
   const createPushConfig: Arbitrary<CreatePushConfigRequest> = shape(
-    { taskId: ids, target: pushTarget },
+    { taskId: taskIds, target: pushTarget },
     ["taskId", "target"],
   );
   const getPushConfig: Arbitrary<GetPushConfigRequest> = shape(
-    { taskId: ids, id: ids },
-    isNew ? ["taskId", "id"] : ["taskId"],
+    { taskId: taskIds, id: ids },
+    isProto ? ["taskId", "id"] : ["taskId"],
   );
   const listPushConfigs: Arbitrary<ListPushConfigsRequest> = shape(
     {
-      taskId: ids,
-      ...(isNew && { pageSize: fc.integer({ min: 1, max: 100 }), pageToken: ids }),
+      taskId: taskIds,
+      ...(isProto && { pageSize: fc.integer({ min: 1, max: 100 }), pageToken: ids }),
     },
     ["taskId"],
   );
-  const deletePushConfig: Arbitrary<DeletePushConfigRequest> = shape({ taskId: ids, id: ids }, [
+  const deletePushConfig: Arbitrary<DeletePushConfigRequest> = shape({ taskId: taskIds, id: ids }, [
     "taskId",
     "id",
   ]);
 
-  const historyLength = fc.nat();
+  const historyLength = isOldProto ? fc.integer({ min: 1, max: 2 ** 31 - 1 }) : fc.nat();
   const sendMessage: Arbitrary<SendMessageRequest> = shape(
     {
       message,
@@ -314,11 +324,12 @@ export function modelOf(version: ProtocolVersion) {
     },
     ["message", "blocking"],
   );
-  const getTask: Arbitrary<GetTaskRequest> = shape({ taskId: ids, historyLength }, ["taskId"]);
-  const cancelTask: Arbitrary<CancelTaskRequest> = shape({ taskId: ids, metadata: jsonObjects }, [
-    "taskId",
-  ]);
-  const subscribe: Arbitrary<SubscribeRequest> = shape({ taskId: ids }, ["taskId"]);
+  const getTask: Arbitrary<GetTaskRequest> = shape({ taskId: taskIds, historyLength }, ["taskId"]);
+  const cancelTask: Arbitrary<CancelTaskRequest> = shape(
+    { taskId: taskIds, ...(!isOldProto && { metadata: jsonObjects }) },
+    ["taskId"],
+  );
+  const subscribe: Arbitrary<SubscribeRequest> = shape({ taskId: taskIds }, ["taskId"]);
   const listTasks: Arbitrary<ListTasksRequest> = shape(
     {
       contextId: ids,

@@ -19,6 +19,9 @@ import type {
 import type { Task } from "../task.ts";
 import type { ProtocolVersion } from "../version.ts";
 
+/** How things are spelled: 0.3 has one JSON for JSON-RPC and another for REST and gRPC (0.3 §3.2). */
+export type WireDialect = "0.3" | "0.3-proto" | "1.0";
+
 /**
  * One wire version: a pure function from JSON to the model and back. Nothing
  * outside `wire/` knows how a version spells things. The server decodes
@@ -26,6 +29,7 @@ import type { ProtocolVersion } from "../version.ts";
  */
 export interface Codec {
   readonly version: ProtocolVersion;
+  readonly dialect: WireDialect;
 
   decodeSendMessage(params: unknown): SendMessageRequest;
   decodeGetTask(params: unknown): GetTaskRequest;
@@ -53,6 +57,7 @@ export interface Codec {
   decodeTaskPage(value: unknown): TaskPage;
   encodeSendResult(result: Task | Message): unknown;
   decodeSendResult(value: unknown): Task | Message;
+  encodeEvent(event: PublicEvent): unknown;
   decodeEvent(value: unknown): PublicEvent;
   encodePushConfig(config: PushConfig): unknown;
   decodePushConfig(value: unknown): PushConfig;

@@ -11,13 +11,20 @@ import {
   modelOf,
   overTheWire,
 } from "../testing/arbitraries.suite.ts";
-import { CODECS } from "./codecs.ts";
+import { CODECS, PROTO_CODECS } from "./codecs.ts";
 
-const VERSIONS = ["0.3", "1.0"] as const;
+const DIALECTS = ["0.3", "0.3-proto", "1.0"] as const;
 
-describe.each(VERSIONS)("over A2A %s", (version) => {
-  const codec = CODECS[version];
-  const model = modelOf(version);
+const ALL = { ...CODECS, "0.3-proto": PROTO_CODECS["0.3"] };
+
+describe.each(DIALECTS)("over A2A %s", (dialect) => {
+  const codec = ALL[dialect];
+  const model = modelOf(dialect);
+
+  test("the codec says which dialect it is", () => {
+    expect(codec.dialect).toBe(dialect);
+    expect(dialect.startsWith(codec.version)).toBe(true);
+  });
 
   verifies(["R27", "R28"], "a message loses nothing on its way, whatever its parts", () => {
     fc.assert(
@@ -47,6 +54,7 @@ describe.each(VERSIONS)("over A2A %s", (version) => {
         const text = codec.eventText(event, JSON.stringify(event));
 
         expect(codec.decodeEvent(JSON.parse(text))).toStrictEqual(event);
+        expect(overTheWire(codec.encodeEvent(event))).toStrictEqual(JSON.parse(text));
       }),
     );
   });
@@ -143,7 +151,9 @@ describe.each(VERSIONS)("over A2A %s", (version) => {
     const impatient = codec.encodeSendMessage({ message: aMessage(), blocking: false });
 
     expect(codec.decodeSendMessage(bare).blocking).toBe(true);
-    expect(codec.decodeSendMessage({ ...bare, configuration: {} }).blocking).toBe(true);
+    // Proto3 cannot say false in any other way than by silence.
+    const silent = codec.decodeSendMessage({ ...bare, configuration: {} });
+    expect(silent.blocking).toBe(dialect !== "0.3-proto");
     expect(codec.decodeSendMessage(impatient).blocking).toBe(false);
   });
 
@@ -153,9 +163,9 @@ describe.each(VERSIONS)("over A2A %s", (version) => {
         const unknown = withPrefixedKeys(extras);
         const message = codec.encodeSendResult(aMessage());
         const wire = overTheWire(
-          version === "1.0"
-            ? { message: { ...inside(message, "message"), ...unknown } }
-            : { ...(message as object), ...unknown },
+          dialect === "0.3"
+            ? { ...(message as object), ...unknown }
+            : { message: { ...inside(message, "message"), ...unknown } },
         );
 
         expect(codec.decodeSendResult(wire)).toStrictEqual({ ...aMessage(), ...unknown });
@@ -192,14 +202,19 @@ describe.each(VERSIONS)("over A2A %s", (version) => {
 
 test("an answer without a status or a context is read as far as it goes", () => {
   expect(CODECS["0.3"].decodeTask({ id: "t1" }).status).toEqual({ state: "unknown" });
-  expect(CODECS["1.0"].decodeTask({ id: "t1" })).toMatchObject({
-    contextId: "",
-    status: { state: "unknown" },
-  });
+  for (const codec of Object.values(PROTO_CODECS)) {
+    expect(codec.decodeTask({ id: "t1" })).toMatchObject({
+      contextId: "",
+      status: { state: "unknown" },
+    });
+    expect(codec.decodeTask({ id: "t1", artifacts: [{ artifactId: "a1" }] }).artifacts).toEqual([
+      { artifactId: "a1", parts: [] },
+    ]);
+  }
 });
 
-test.each(VERSIONS)("an answer of %s that is nothing we know is the agent's mistake", (version) => {
-  const codec = CODECS[version];
+test.each(DIALECTS)("an answer of %s that is nothing we know is the agent's mistake", (dialect) => {
+  const codec = ALL[dialect];
   const mistake = expect.objectContaining({ reason: "InvalidAgentResponse" });
 
   for (const nothing of [undefined, null, {}, { kind: "riddle" }, { riddle: {} }]) {

@@ -1,10 +1,17 @@
 import type { ProtocolVersion } from "../version.ts";
 import type { Codec } from "./codec.ts";
 import { codecV03 } from "./v0_3/codec.ts";
+import { codecV03Proto } from "./v0_3_proto/codec.ts";
 import { codecV1 } from "./v1/codec.ts";
 
-/** The codec of each wire version. */
+/** The codec of each wire version on JSON-RPC. */
 export const CODECS = { "0.3": codecV03, "1.0": codecV1 } as const satisfies Record<
   ProtocolVersion,
   Codec
 >;
+
+/** The codec of each wire version on REST and gRPC, which speak ProtoJSON. */
+export const PROTO_CODECS: Readonly<Record<ProtocolVersion, Codec>> = {
+  "0.3": codecV03Proto,
+  "1.0": codecV1,
+};

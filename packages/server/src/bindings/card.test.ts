@@ -36,10 +36,11 @@ describe("the three forms", () => {
       version: "1.0.0",
       capabilities: { streaming: true, pushNotifications: false },
       skills: [{ id: "greet", name: "Greet", tags: ["demo"] }],
-      supportedInterfaces: [
-        { url: "http://127.0.0.1:3000/", protocolBinding: "JSONRPC", protocolVersion: "1.0" },
-        { url: "http://127.0.0.1:3000/", protocolBinding: "JSONRPC", protocolVersion: "0.3" },
-      ],
+      supportedInterfaces: ["1.0", "0.3"].flatMap((protocolVersion) => [
+        { url: "http://127.0.0.1:3000/", protocolBinding: "JSONRPC", protocolVersion },
+        { url: "http://127.0.0.1:3000/", protocolBinding: "HTTP+JSON", protocolVersion },
+        { url: "127.0.0.1:3000", protocolBinding: "GRPC", protocolVersion },
+      ]),
     });
     expect(card).not.toHaveProperty("url");
     expect(card).not.toHaveProperty("protocolVersion");

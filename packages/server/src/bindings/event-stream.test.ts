@@ -1,5 +1,5 @@
 import { Readers } from "../tasks/readers.ts";
-import { SseDecoder } from "@convoke/protocol";
+import { CODECS, SseDecoder } from "@convoke/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
 import { anAgentInfo } from "../an-agent-info.suite.ts";
@@ -8,6 +8,7 @@ import type { Seq, Stored } from "../tasks/backend.ts";
 import type { Engine } from "../tasks/engine.ts";
 import { EventStream } from "./event-stream.ts";
 import { KeepAlive } from "./keep-alive.ts";
+import { SseFraming } from "./sse-framing.ts";
 
 /** A log that grows when the test says so, and is read as slowly as the test likes. */
 class ALog {
@@ -65,15 +66,17 @@ class AReader {
     onTestFinished(() => keepAlive.close());
     const stream = new EventStream({
       source: { engine: log.engine, taskId: "t", after: 0, closesAfter: closesAtFinal },
-      version: "0.3",
-      prefix: "",
-      suffix: "",
+      framing: new SseFraming({
+        codec: CODECS["0.3"],
+        prefix: "",
+        suffix: "",
+        errorText: (error) => (error as Error).message,
+      }),
       keepAlive,
-      onError: (error) => `event: error\ndata: ${(error as Error).message}\n\n`,
     });
     this.control = stream.open({
       write: (text) => {
-        this.text += text;
+        this.text += String(text);
         return !this.isBehind;
       },
       end: () => {

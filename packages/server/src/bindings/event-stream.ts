@@ -1,14 +1,10 @@
-import {
-  A2AError,
-  type ProtocolVersion,
-  SSE_KEEP_ALIVE,
-  SSE_RECONNECT,
-  sseFrame,
-} from "@convoke/protocol";
+import { A2AError } from "@convoke/protocol";
 import type { ByteSink, ByteStream, ByteStreamControl } from "../http/exchange.ts";
+import type { View } from "../operations/accepted-output.ts";
 import type { EventSource } from "../operations/event-source.ts";
 import type { Seq } from "../tasks/backend.ts";
 import { LogEntry, placed, readEntry } from "../tasks/log-entry.ts";
+import type { Frames, Framing } from "./framing.ts";
 import type { KeepAlive, Silence } from "./keep-alive.ts";
 
 /** How many events are joined into one write. A slow reader waits between pages, a fast one does not. */
@@ -16,17 +12,12 @@ const PAGE = 256;
 
 export interface EventStreamOptions {
   readonly source: EventSource;
-  readonly version: ProtocolVersion;
-  /** What a binding puts around each event. */
-  readonly prefix: string;
-  readonly suffix: string;
+  readonly framing: Framing;
   readonly keepAlive: KeepAlive;
-  /** The log could not be read: what to tell the reader before the stream ends. */
-  readonly onError: (error: unknown) => string;
 }
 
 /**
- * A reader of one log as server-sent events. It is a cursor and a pump: woken
+ * A reader of one log as a stream of bytes. It is a cursor and a pump: woken
  * after each commit, it writes everything between its cursor and the head in
  * one go, and stops while the client is behind. Memory does not grow with lag,
  * because what was not written is still in the log (G8).
@@ -55,7 +46,7 @@ export class EventStream implements ByteStream {
     this.#sink = sink;
     // Watching begins before the first read, so a commit in between wakes us.
     this.#stopWatching = source.engine.backend.watch(source.taskId, () => this.#wake());
-    this.#silence = keepAlive.watch(() => this.#write(SSE_KEEP_ALIVE));
+    this.#silence = keepAlive.watch(() => this.#write(this.#options.framing.alive));
     source.engine.readers.open(source.taskId);
     source.engine.closing.addEventListener("abort", this.#onClosing, { once: true });
     void this.#pump();
@@ -91,7 +82,7 @@ export class EventStream implements ByteStream {
         if (!this.#ended && this.#writeEntries(entries)) this.#hasMore = true;
       }
     } catch (error) {
-      this.#write(this.#options.onError(error));
+      this.#write(this.#options.framing.error(error));
       this.#finish();
     } finally {
       this.#pumping = false;
@@ -104,7 +95,7 @@ export class EventStream implements ByteStream {
     this.#opened = true;
     if (opening === undefined) return;
     const { task, seq } = opening;
-    this.#write(this.#frame(placed(new LogEntry(task, JSON.stringify(task)), seq)));
+    this.#writeAll([placed(new LogEntry(task, JSON.stringify(task)), seq)]);
   }
 
   /** What the task's writer still has. One that has let go of the task knows only what came before. */
@@ -134,9 +125,7 @@ export class EventStream implements ByteStream {
     this.#cursor = entries.at(-1)?.seq ?? this.#cursor;
     // A message is the whole answer: it comes without the task (0.3 §7.2, 1.0 §3.1.2).
     const shown = isReply ? entries.slice(-1) : entries;
-    let frames = "";
-    for (const entry of shown) frames += this.#frame(entry);
-    this.#write(frames);
+    this.#writeAll(shown);
     if (closing !== -1 || (source.end !== undefined && this.#cursor >= source.end)) {
       this.#finish();
       return false;
@@ -151,16 +140,18 @@ export class EventStream implements ByteStream {
     );
   }
 
-  #frame(entry: LogEntry): string {
-    const { version, prefix, suffix } = this.#options;
-    const text = entry.text(version);
-    return text === undefined ? "" : sseFrame(entry.seq, prefix, text, suffix);
+  #writeAll(entries: readonly LogEntry[]): void {
+    const { source, framing } = this.#options;
+    const { view } = source;
+    this.#write(
+      framing.page(view === undefined ? entries : entries.map((entry) => seen(entry, view))),
+    );
   }
 
-  #write(text: string): void {
-    if (text === "" || this.#ended || this.#sink === undefined) return;
+  #write(frames: Frames): void {
+    if (frames.length === 0 || this.#ended || this.#sink === undefined) return;
     this.#silence?.broken();
-    this.#blocked = !this.#sink.write(text);
+    this.#blocked = !this.#sink.write(frames);
   }
 
   #finish(): void {
@@ -171,7 +162,7 @@ export class EventStream implements ByteStream {
 
   /** The server stops: the reader comes back after a moment and goes on after its cursor. */
   readonly #onClosing = (): void => {
-    this.#write(SSE_RECONNECT);
+    this.#write(this.#options.framing.reconnect());
     this.#finish();
   };
 
@@ -184,4 +175,10 @@ export class EventStream implements ByteStream {
     this.#stopWatching();
     this.#silence?.stop();
   }
+}
+
+/** The entry as its reader wants to see it. */
+function seen({ event, seq }: LogEntry, view: View): LogEntry {
+  const viewed = view(event);
+  return placed(new LogEntry(viewed, JSON.stringify(viewed)), seq);
 }

@@ -7,6 +7,7 @@ export function aRequest(overrides: Partial<HttpRequest> = {}): HttpRequest {
     path: "/.well-known/agent-card.json",
     query: new URLSearchParams(),
     headers: { host: "localhost:3000" },
+    isHttp2: false,
     body: () => Promise.resolve(new Uint8Array()),
     ...overrides,
   };

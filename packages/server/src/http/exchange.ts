@@ -5,6 +5,8 @@ export interface HttpRequest {
   readonly query: URLSearchParams;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** Whether it came by HTTP/2, which gRPC needs. */
+  readonly isHttp2: boolean;
   /** Reads the body. Rejects when it is larger than allowed. */
   body(): Promise<Uint8Array>;
 }
@@ -15,7 +17,9 @@ export type HttpHeaders = Readonly<Record<string, string>>;
 export interface HttpResponse {
   readonly status: number;
   readonly headers: HttpHeaders;
-  readonly body: string | ByteStream;
+  readonly body: string | Uint8Array | ByteStream;
+  /** Headers after the body, of HTTP/2. Asked for when the body is at its end. */
+  readonly trailers?: () => HttpHeaders;
 }
 
 /** A body that is written while it happens. */
@@ -26,7 +30,7 @@ export interface ByteStream {
 
 export interface ByteSink {
   /** False when the reader is behind: nothing more until `drained`. */
-  write(text: string): boolean;
+  write(piece: string | Uint8Array): boolean;
   end(): void;
 }
 

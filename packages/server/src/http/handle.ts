@@ -2,6 +2,9 @@ import { type A2AError, CODECS, errorText } from "@convoke/protocol";
 import type { App } from "../app.ts";
 import { CARD_PATHS } from "../bindings/card.ts";
 import { PUSHES_PATH, REPLAY_PATH, listPushes, replayPushes } from "../bindings/push-admin.ts";
+import { isGrpc } from "../bindings/grpc/is-grpc.ts";
+import { handleRest } from "../bindings/rest/handle.ts";
+import { openRest } from "../bindings/rest/open.ts";
 import { handleJsonRpc } from "../bindings/jsonrpc/handle.ts";
 import type { HttpHeaders, HttpRequest, HttpResponse } from "./exchange.ts";
 import { jsonResponse } from "./json-response.ts";
@@ -15,6 +18,15 @@ export async function handle(app: App, request: HttpRequest): Promise<HttpRespon
     if (CARD_PATHS.has(request.path)) {
       app.guard.admit(request);
       return allow(request, ["GET", "HEAD"]) ?? app.card.handle(request);
+    }
+    if (isGrpc(request)) {
+      // Loaded by the first who needs it: a server starts faster without.
+      const { handleGrpc } = await import("../bindings/grpc/handle.ts");
+      return await handleGrpc(app, request, () => app.guard.identify(request));
+    }
+    const rest = openRest(request);
+    if (rest !== undefined) {
+      return await handleRest(app, rest, () => app.guard.identify(request));
     }
     const caller = app.guard.identify(request);
     if (RPC_PATHS.has(request.path)) {

@@ -2,6 +2,7 @@
 export interface ServerAddress {
   readonly host: string;
   readonly port: number;
+  readonly isSecure?: boolean;
 }
 
 /** Addresses that mean "every interface" and so lead nowhere, each with one that leads here. */
@@ -17,7 +18,7 @@ export function isWildcard(host: string): boolean {
 }
 
 /** The address as a URL that can be called, with a trailing slash as agents' addresses have. */
-export function urlOf({ host, port }: ServerAddress): string {
+export function urlOf({ host, port, isSecure = false }: ServerAddress): string {
   const name = LOOPBACK.get(host) ?? host;
-  return `http://${name.includes(":") ? `[${name}]` : name}:${port}/`;
+  return `${isSecure ? "https" : "http"}://${name.includes(":") ? `[${name}]` : name}:${port}/`;
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ByteStream, HttpRequest, HttpResponse } from "../http/exchange.ts";
+import type { ByteStream, HttpHeaders, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { readBody } from "./read-body.ts";
 
 /** How long a client that is refused may go on sending, so that it can read why. */
@@ -21,10 +21,11 @@ interface AnswerFacts {
   readonly status: number;
 }
 
+/** Takes requests of HTTP/1.1 and of HTTP/2, which Node gives the same face. */
+export type NodeListener = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
+
 /** Translates between `node:http` and the transport-neutral handler; knows nothing else. */
-export function createNodeListener(
-  options: NodeListenerOptions,
-): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
+export function createNodeListener(options: NodeListenerOptions): NodeListener {
   const { handle, maxBodyBytes, newRequestId, onAnswer } = options;
   return (incoming, outgoing) => {
     const requestId = newRequestId();
@@ -48,9 +49,22 @@ function requestOf(incoming: IncomingMessage, maxBodyBytes: number): HttpRequest
     method: incoming.method ?? "GET",
     path: mark === -1 ? target : target.slice(0, mark),
     query: mark === -1 ? EMPTY_QUERY : new URLSearchParams(target.slice(mark + 1)),
-    headers: incoming.headers,
+    headers: headersOf(incoming),
+    isHttp2: isHttp2(incoming),
     body: () => readBody(incoming, maxBodyBytes),
   };
+}
+
+function isHttp2(message: IncomingMessage): boolean {
+  return message.httpVersionMajor === 2;
+}
+
+/** HTTP/2 has another name for the host. */
+function headersOf({ headers }: IncomingMessage): HttpRequest["headers"] {
+  const authority = headers[":authority"];
+  return headers.host !== undefined || authority === undefined
+    ? headers
+    : { ...headers, host: authority };
 }
 
 const EMPTY_QUERY = new URLSearchParams();
@@ -58,20 +72,36 @@ const EMPTY_QUERY = new URLSearchParams();
 function answer(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  { status, headers, body }: HttpResponse,
+  response: HttpResponse,
   requestId: string,
 ): void {
   if (outgoing.destroyed) return;
+  const { status, body, trailers } = response;
   const unread = !incoming.complete && incoming.method === "POST";
-  const all = { ...headers, "x-request-id": requestId, ...(unread && { connection: "close" }) };
-  if (typeof body !== "string") {
+  const all = headersFor(incoming, response, { requestId, unread });
+  if (typeof body !== "string" && !(body instanceof Uint8Array)) {
     outgoing.writeHead(status, all);
-    return stream(outgoing, body);
+    return stream(outgoing, body, trailers);
   }
-  const length = status === 304 ? {} : { "content-length": Buffer.byteLength(body) };
+  // RFC 9110 §8.6 forbids a length where there is no body, and what has trailers tells its end by them.
+  const hasLength = status !== 304 && status !== 204 && trailers === undefined;
+  const length = hasLength ? { "content-length": Buffer.byteLength(body) } : {};
   outgoing.writeHead(status, { ...all, ...length });
-  if (unread) linger(incoming, outgoing, body);
-  else outgoing.end(incoming.method === "HEAD" ? undefined : body);
+  if (unread && !isHttp2(incoming)) return linger(incoming, outgoing, body);
+  if (trailers !== undefined) outgoing.addTrailers(trailers());
+  outgoing.end(incoming.method === "HEAD" ? undefined : body);
+}
+
+function headersFor(
+  incoming: IncomingMessage,
+  { headers }: HttpResponse,
+  { requestId, unread }: { readonly requestId: string; readonly unread: boolean },
+): Record<string, string> {
+  const all = { ...headers, "x-request-id": requestId };
+  if (!isHttp2(incoming)) return { ...all, ...(unread && { connection: "close" }) };
+  // HTTP/2 keeps connections by itself, and refuses to be told (RFC 9113 §8.2.2).
+  const { connection: _, ...rest } = all as Record<string, string>;
+  return rest;
 }
 
 /**
@@ -79,7 +109,11 @@ function answer(
  * answer is all there but ends later, because ending it closes the connection,
  * and a client that is still sending would lose what it has not read.
  */
-function linger(incoming: IncomingMessage, outgoing: ServerResponse, body: string): void {
+function linger(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  body: string | Uint8Array,
+): void {
   outgoing.write(body);
   const timer = setTimeout(() => incoming.destroy(), LINGER_MS).unref();
   incoming.once("close", () => {
@@ -89,12 +123,15 @@ function linger(incoming: IncomingMessage, outgoing: ServerResponse, body: strin
   incoming.resume();
 }
 
-function stream(outgoing: ServerResponse, body: ByteStream): void {
+function stream(outgoing: ServerResponse, body: ByteStream, trailers?: () => HttpHeaders): void {
   // Headers first, so that a reader knows the stream is open before anything happens on it.
   outgoing.flushHeaders();
   const control = body.open({
-    write: (text) => outgoing.write(text),
-    end: () => outgoing.end(),
+    write: (piece) => outgoing.write(piece),
+    end: () => {
+      if (trailers !== undefined) outgoing.addTrailers(trailers());
+      outgoing.end();
+    },
   });
   outgoing.on("drain", () => control.drained());
   outgoing.on("close", () => control.closed());

@@ -1,5 +1,6 @@
 import type { AgentEvent, StatusUpdateEvent, Task } from "@convoke/protocol";
 import { isTerminal } from "@convoke/protocol";
+import type { View } from "./accepted-output.ts";
 import type { Seq } from "../tasks/backend.ts";
 import type { Engine } from "../tasks/engine.ts";
 import type { LiveTask } from "../tasks/live-task.ts";
@@ -16,6 +17,8 @@ export interface EventSource {
   readonly after: Seq;
   /** The log ends here: the task was terminal already. */
   readonly end?: Seq;
+  /** How the reader wants to see events, if not as they are. */
+  readonly view?: View;
   /** Whether the stream closes after the event at that place. */
   readonly closesAfter: (event: AgentEvent, seq: Seq) => boolean;
 }

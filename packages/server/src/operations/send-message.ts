@@ -9,6 +9,8 @@ import { acceptMessage, type Accepted } from "../tasks/accept-message.ts";
 import { checkMessageSize } from "../tasks/input-limits.ts";
 import { isDecided, isSettled } from "../tasks/live-task.ts";
 import type { Call } from "./call.ts";
+import { outputView } from "./accepted-output.ts";
+import { checkMediaTypes } from "./media-types.ts";
 import { inlinePush } from "./push-configs.ts";
 
 /** Sends a message and answers with the task, or with the message that is the whole answer. */
@@ -22,7 +24,8 @@ export async function sendMessage(
   const live = await engine.holdAgain(accepted.live);
   try {
     await settledOrStopping(live.until(request.blocking ? isSettled : isDecided), call);
-    return live.writer.reply ?? withHistoryLength(live.task, request.historyLength);
+    const answer = live.writer.reply ?? withHistoryLength(live.task, request.historyLength);
+    return outputView(request.acceptedOutputModes)?.(answer) ?? answer;
   } finally {
     engine.release(live);
   }
@@ -33,6 +36,7 @@ export async function acceptRequest(request: SendMessageRequest, call: Call): Pr
   const { engine, caller, trace } = call;
   const { message, pushConfig } = request;
   checkMessageSize(message, engine.limits);
+  checkMediaTypes(message, engine.agent.info);
   const push = pushConfig && (await inlinePush(pushConfig, call, message.taskId));
   if (engine.isDraining) throw stopping("no new work is taken");
   return acceptMessage(engine, { message, caller, trace, push });

@@ -1,5 +1,6 @@
 import { type SendMessageRequest, isTerminal, withHistoryLength } from "@convoke/protocol";
 import type { LiveTask } from "../tasks/live-task.ts";
+import { outputView } from "./accepted-output.ts";
 import type { Call } from "./call.ts";
 import { type EventSource, asReset, closesAtFinal, cursorOf } from "./event-source.ts";
 import { acceptRequest } from "./send-message.ts";
@@ -18,7 +19,8 @@ export async function sendStreamingMessage(
   const { taskId, head } = writer;
   engine.readers.admit(taskId);
   const cursor = cursorOf(lastEventId, { oldest, head });
-  const source = { engine, taskId, live, closesAfter: closesAtFinal };
+  const view = outputView(request.acceptedOutputModes);
+  const source = { engine, taskId, live, closesAfter: closesAtFinal, ...(view && { view }) };
   const end = isTerminal(task.status.state) && { end: head };
   if (after === 0 || cursor !== undefined) {
     return { ...source, after: Math.max(after, cursor ?? 0), ...end };

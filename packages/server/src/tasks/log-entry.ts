@@ -1,9 +1,9 @@
-import { type AgentEvent, CODECS, type ProtocolVersion, isPublic } from "@convoke/protocol";
+import { type AgentEvent, type Codec, isPublic } from "@convoke/protocol";
 import type { ChunkFrames } from "./chunk-frames.ts";
 import type { Seq, Stored } from "./backend.ts";
 
 /**
- * An event with its bytes. The text of each wire version is made once and
+ * An event with its bytes. The text of each wire dialect is made once and
  * shared by all readers.
  */
 export class LogEntry {
@@ -13,6 +13,7 @@ export class LogEntry {
   readonly json: string;
   #frames: ChunkFrames | undefined;
   #text03: string | undefined;
+  #text03Proto: string | undefined;
   #text10: string | undefined;
 
   constructor(event: AgentEvent, json: string, frames?: ChunkFrames) {
@@ -21,17 +22,21 @@ export class LogEntry {
     this.#frames = frames;
   }
 
-  /** What a client of that version sees, or nothing when the event is internal. */
-  text(version: ProtocolVersion): string | undefined {
-    if (!isPublic(this.event)) return undefined;
-    return version === "0.3"
-      ? (this.#text03 ??=
-          this.#frames === undefined
-            ? CODECS["0.3"].eventText(this.event, this.json)
-            : // A plain chunk is the same in 0.3 and in the model.
-              this.json)
-      : (this.#text10 ??=
-          this.#frames?.v1(this.json) ?? CODECS["1.0"].eventText(this.event, this.json));
+  /** What a client of that dialect sees, or nothing when the event is internal. */
+  text(codec: Codec): string | undefined {
+    const { event, json } = this;
+    if (!isPublic(event)) return undefined;
+    switch (codec.dialect) {
+      case "0.3":
+        // A plain chunk is the same in 0.3 and in the model.
+        return (this.#text03 ??= this.#frames === undefined ? codec.eventText(event, json) : json);
+      case "0.3-proto":
+        return (this.#text03Proto ??= codec.eventText(event, json));
+      case "1.0":
+        return (this.#text10 ??= this.#frames?.v1(json) ?? codec.eventText(event, json));
+      default:
+        return codec.dialect satisfies never;
+    }
   }
 }
 

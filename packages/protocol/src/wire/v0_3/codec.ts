@@ -2,7 +2,7 @@ import { A2AError } from "../../errors.ts";
 import type { Codec } from "../codec.ts";
 import { encodeCard } from "./agent-card.ts";
 import { encodeError } from "./error.ts";
-import { decodeEvent, eventText } from "./event.ts";
+import { decodeEvent, encodeEvent, eventText } from "./event.ts";
 import { decodeMessage, encodeMessage } from "./message.ts";
 import * as pushConfigs from "./push-config.ts";
 import * as requests from "./requests.ts";
@@ -11,6 +11,7 @@ import { decodeTask, encodeTask } from "./task.ts";
 /** A2A 0.3 in its JSON-RPC dialect. */
 export const codecV03: Codec = {
   version: "0.3",
+  dialect: "0.3",
   ...requests,
   ...pushConfigs,
   encodeTask,
@@ -24,6 +25,7 @@ export const codecV03: Codec = {
     (value as { kind?: unknown })?.kind === "message"
       ? decodeMessage(value, "result")
       : decodeTask(value),
+  encodeEvent,
   decodeEvent,
   eventText,
   encodeError,

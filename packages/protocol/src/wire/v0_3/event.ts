@@ -38,7 +38,7 @@ function partsOf(event: PublicEvent): readonly A2APart[] {
   }
 }
 
-function encodeEvent(event: PublicEvent): PublicEvent {
+export function encodeEvent(event: PublicEvent): PublicEvent {
   switch (event.kind) {
     case "artifact-update":
       return { ...event, artifact: encodeArtifact(event.artifact) };

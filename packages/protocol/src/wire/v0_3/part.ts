@@ -1,5 +1,6 @@
 import { invalidParams } from "../../errors.ts";
 import type { A2APart, DataPart, FilePart } from "../../part.ts";
+import { readBase64 } from "../base64.ts";
 import { checkOf } from "../check.ts";
 import { withKind } from "../with-kind.ts";
 import { DATA_PART, FILE_PART, TEXT_PART } from "./schemas.ts";
@@ -28,11 +29,12 @@ function withOneContent(part: FilePart, field: string): FilePart {
   if ((bytes === undefined) === (uri === undefined)) {
     throw invalidParams(`${field}.file`, "must have exactly one of bytes, uri");
   }
-  return part;
+  if (bytes === undefined) return part;
+  return { ...part, file: { ...part.file, bytes: readBase64(bytes, `${field}.file.bytes`) } };
 }
 
 /** 0.3 knows objects only, so both official SDKs carry other values this way. */
-function unwrapData(part: DataPart): DataPart {
+export function unwrapData(part: DataPart): DataPart {
   if (part.metadata?.["data_part_compat"] !== true) return part;
   // A part that only claims to be wrapped keeps what it holds.
   if (!Object.hasOwn(part.data as object, "value")) return part;

@@ -6,9 +6,10 @@ export function encodeCard(facts: AgentCardFacts): object {
   return {
     name: info.name,
     description: info.description,
-    supportedInterfaces: interfaces.map(({ url, binding, version }) => ({
+    supportedInterfaces: interfaces.map(({ url, binding, version, tenant }) => ({
       url,
       protocolBinding: binding,
+      ...(tenant !== undefined && { tenant }),
       protocolVersion: version,
     })),
     ...(info.provider && { provider: info.provider }),

@@ -9,6 +9,7 @@ import { decodeTask, decodeTaskPage, encodeTask, encodeTaskPage } from "./task.t
 /** A2A 1.0 in ProtoJSON. */
 export const codecV1: Codec = {
   version: "1.0",
+  dialect: "1.0",
   ...requests,
   ...pushConfigs,
   encodeTask,
@@ -20,6 +21,7 @@ export const codecV1: Codec = {
     const result = decodeEvent(value);
     return result.kind === "message" ? result : decodeTask({ ...(value as { task: object }).task });
   },
+  encodeEvent,
   decodeEvent,
   eventText,
   encodeError,

@@ -1,5 +1,6 @@
 import { invalidParams } from "../../errors.ts";
 import type { A2APart, Metadata } from "../../part.ts";
+import { readBase64 } from "../base64.ts";
 import { checkOf } from "../check.ts";
 import { withKind } from "../with-kind.ts";
 import { PART } from "./schemas.ts";
@@ -35,7 +36,7 @@ export function decodePart(value: object, field: string): A2APart {
     file: {
       ...(filename !== undefined && { name: filename }),
       ...(mediaType !== undefined && { mimeType: mediaType }),
-      ...(raw === undefined ? {} : { bytes: raw }),
+      ...(raw === undefined ? {} : { bytes: readBase64(raw, `${field}.raw`) }),
       ...(url === undefined ? {} : { uri: url }),
     },
   });

@@ -55,8 +55,12 @@ export function encodeArtifact(artifact: A2AArtifact): object {
   return { ...artifact, parts: artifact.parts.map(encodePart) };
 }
 
-export function decodeArtifact(artifact: A2AArtifact): A2AArtifact {
-  return { ...artifact, parts: artifact.parts.map((part) => decodePart(part, "artifact.parts")) };
+/** ProtoJSON leaves out what is empty. */
+export function decodeArtifact(
+  artifact: Omit<A2AArtifact, "parts"> & Partial<A2AArtifact>,
+): A2AArtifact {
+  const { parts = [] } = artifact;
+  return { ...artifact, parts: parts.map((part) => decodePart(part, "artifact.parts")) };
 }
 
 /** All four fields are always there; `artifacts` only when asked for, and then even if empty (1.0 §3.1.4). */

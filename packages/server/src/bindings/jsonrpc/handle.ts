@@ -9,14 +9,9 @@ import {
   openRequest,
   resultPrefix,
   resultText,
-  sseNamedFrame,
 } from "@convoke/protocol";
-import {
-  type HttpHeaders,
-  type HttpRequest,
-  type HttpResponse,
-  header,
-} from "../../http/exchange.ts";
+import { scopedCaller, tenantOf } from "../../guard/tenant.ts";
+import { type HttpRequest, type HttpResponse, header } from "../../http/exchange.ts";
 import { jsonResponse } from "../../http/json-response.ts";
 import { parseJson } from "../../http/parse-json.ts";
 import { requestedVersion } from "../../http/requested-version.ts";
@@ -25,15 +20,10 @@ import type { EventSource } from "../../operations/event-source.ts";
 import { PERFORM } from "../../operations/operation-table.ts";
 import type { App } from "../../app.ts";
 import { EventStream } from "../event-stream.ts";
+import { SSE_HEADERS, SseFraming } from "../sse-framing.ts";
+import { errorResponse } from "./errors.ts";
 import { openMethod } from "./open.ts";
-
-const SSE_HEADERS = {
-  "content-type": "text/event-stream",
-  "cache-control": "no-cache",
-  connection: "keep-alive",
-  // Reverse proxies hold small writes back unless told not to.
-  "x-accel-buffering": "no",
-};
+import { fromSeedForms } from "./seed-forms.ts";
 
 /** What is known of a request so far; an error is answered in its words. */
 interface Known {
@@ -52,12 +42,20 @@ export async function handleJsonRpc(
     checkContentType(header(request, "content-type"));
     const body = parseJson(await request.body());
     known.id = idOf(body);
-    const opened = openRequest(body);
-    const { operation, codec } = openMethod(opened, requestedVersion(request));
+    const envelope = openRequest(body);
+    const scoped = scopedCaller(caller, tenantOf(envelope.params), app.tenants);
+    const opened = app.isStrict
+      ? envelope
+      : await fromSeedForms(
+          envelope,
+          { engine: app.engine, caller: scoped },
+          header(request, "accept"),
+        );
+    const { operation, codec } = openMethod(opened, requestedVersion(request), app.isStrict);
     known.codec = codec;
     const outcome = await PERFORM[operation](opened.params, codec, {
       engine: app.engine,
-      caller,
+      caller: scoped,
       version: codec.version,
       trace: traceOf(header(request, "traceparent")),
       lastEventId: header(request, "last-event-id"),
@@ -83,24 +81,14 @@ function codecFor(request: HttpRequest): Codec {
 }
 
 function streamResponse(app: App, source: EventSource, { id, codec }: Known): HttpResponse {
-  const body = new EventStream({
-    source,
-    version: codec.version,
+  const framing = new SseFraming({
+    codec,
     prefix: resultPrefix(id),
     suffix: "}",
-    keepAlive: app.keepAlive,
-    onError: (thrown) =>
-      sseNamedFrame("error", errorText(id, codec.encodeError(app.explain(thrown)))),
+    errorText: (thrown) => errorText(id, codec.encodeError(app.explain(thrown))),
   });
+  const body = new EventStream({ source, framing, keepAlive: app.keepAlive });
   return { status: 200, headers: SSE_HEADERS, body };
-}
-
-/** JSON-RPC errors travel as 200; what the transport refuses keeps its status. */
-function errorResponse(error: A2AError, { id, codec }: Known): HttpResponse {
-  const { transport, http } = error.row;
-  const headers: HttpHeaders = error.reason === "Unavailable" ? { "retry-after": "1" } : {};
-  const text = errorText(id, codec.encodeError(error));
-  return jsonResponse(transport === true ? http : 200, text, headers);
 }
 
 function checkContentType(contentType: string | undefined): void {

@@ -1,0 +1,173 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { overTheWire, someFacts } from "../testing/arbitraries.suite.ts";
+import { buildCard } from "./build-card.ts";
+import { canonicalJson } from "./canonical-json.ts";
+import { FULL_CARD, cards } from "./full-card.suite.ts";
+import { signedForm } from "./signed-form.ts";
+
+/** The example of 1.0 §8.4.1. */
+const EXAMPLE = {
+  name: "Example Agent",
+  description: "",
+  capabilities: { streaming: false, pushNotifications: false, extensions: [] },
+  skills: [],
+};
+
+const guarded = someFacts({ bearer: true });
+
+describe("as the specification signs", () => {
+  test("its own example comes out as it is printed there", () => {
+    expect(canonicalJson(signedForm(EXAMPLE, "spec"))).toBe(
+      '{"capabilities":{"pushNotifications":false,"streaming":false},"description":"",' +
+        '"name":"Example Agent","skills":[]}',
+    );
+  });
+
+  test("an optional text that was set stays, even when it is empty", () => {
+    expect(signedForm({ documentationUrl: "", iconUrl: "" }, "spec")).toEqual({
+      documentationUrl: "",
+      iconUrl: "",
+    });
+  });
+
+  test("a plain field with its default value goes", () => {
+    const card = {
+      supportedInterfaces: [{ url: "", protocolBinding: "", tenant: "", protocolVersion: "" }],
+      capabilities: { extensions: [{ uri: "", description: "", required: false }] },
+      securityRequirements: [],
+      securitySchemes: {},
+    };
+
+    expect(signedForm(card, "spec")).toEqual({
+      supportedInterfaces: [{ url: "", protocolBinding: "", protocolVersion: "" }],
+      capabilities: { extensions: [{}] },
+    });
+  });
+
+  test("a message that is set stays, even when it is empty", () => {
+    const card = {
+      capabilities: { extensions: [{ uri: "u", params: {} }] },
+      provider: {},
+      securitySchemes: { mutual: { mtlsSecurityScheme: {} } },
+      securityRequirements: [{ schemes: { mutual: { list: [] } } }, {}],
+    };
+
+    expect(signedForm(card, "spec")).toEqual({
+      ...card,
+      securityRequirements: [{ schemes: { mutual: {} } }, {}],
+    });
+  });
+
+  test("the scopes of a flow stay where they are required", () => {
+    const flow = { authorizationUrl: "a", tokenUrl: "t", scopes: {} };
+    const schemes = (flows: object) => ({
+      securitySchemes: { s: { oauth2SecurityScheme: { flows } } },
+    });
+
+    const code = schemes({ authorizationCode: flow });
+    expect(signedForm(code, "spec")).toEqual(code);
+    expect(
+      signedForm(schemes({ implicit: { authorizationUrl: "a", scopes: {} } }), "spec"),
+    ).toEqual(schemes({ implicit: { authorizationUrl: "a" } }));
+  });
+
+  test("the parameters of an extension stay as they are", () => {
+    const params = JSON.parse('{"a":null,"b":"","c":[],"d":{"__proto__":{}},"e":0,"f":false}');
+    const card = { capabilities: { extensions: [{ uri: "u", params }] } };
+
+    expect(canonicalJson(signedForm(card, "spec"))).toBe(canonicalJson(card));
+  });
+
+  test("null is the same as nothing", () => {
+    expect(signedForm({ name: "a", provider: null, iconUrl: null, skills: null }, "spec")).toEqual({
+      name: "a",
+    });
+  });
+});
+
+describe("as the SDKs sign", () => {
+  test("the same example loses what is empty, required or not", () => {
+    expect(canonicalJson(signedForm(EXAMPLE, "sdk"))).toBe(
+      '{"capabilities":{"pushNotifications":false,"streaming":false},"name":"Example Agent"}',
+    );
+  });
+
+  test("what holds only empty things is empty itself", () => {
+    const card = {
+      name: "a",
+      securityRequirements: [{ schemes: { bearer: { list: [] } } }],
+      capabilities: { extensions: [{ params: { a: [{ b: null }, ""], c: 0, d: false } }] },
+    };
+
+    expect(signedForm(card, "sdk")).toEqual({
+      name: "a",
+      capabilities: { extensions: [{ params: { c: 0, d: false } }] },
+    });
+    expect(signedForm({ name: "" }, "sdk")).toEqual({});
+  });
+});
+
+describe.each(["spec", "sdk"] as const)("in the form of the %s", (form) => {
+  test("a card without anything empty is covered as a whole", () => {
+    expect(signedForm(FULL_CARD, form)).toEqual(FULL_CARD);
+  });
+
+  test("signatures are not signed", () => {
+    expect(signedForm({ ...FULL_CARD, signatures: [{ protected: 1 }] }, form)).toEqual(FULL_CARD);
+  });
+
+  test("a card for both versions is covered as the card of 1.0 is", () => {
+    expect(signedForm(buildCard(guarded, undefined), form)).toEqual(
+      signedForm(buildCard(guarded, "1.0"), form),
+    );
+  });
+
+  test("the form of a form is the form", () => {
+    fc.assert(
+      fc.property(cards, (card) => {
+        const once = signedForm(card, form);
+
+        expect(canonicalJson(signedForm(once, form))).toBe(canonicalJson(once));
+      }),
+    );
+  });
+});
+
+test("a card that we build loses nothing in the form of the specification but empty scopes", () => {
+  const card = overTheWire(buildCard(guarded, "1.0")) as object;
+
+  expect(signedForm(card, "spec")).toEqual({
+    ...card,
+    securityRequirements: [{ schemes: { bearer: {} } }],
+  });
+});
+
+describe("a card that is none is refused, and the field is named", () => {
+  const two = { apiKeySecurityScheme: {}, mtlsSecurityScheme: {} };
+  const extensions = (params: unknown) => ({ capabilities: { extensions: [{ params }] } });
+
+  test.each([
+    [[], "card must be an object"],
+    [{ name: 5 }, "card.name must be a string"],
+    [{ skills: {} }, "card.skills must be an array"],
+    [{ skills: [{ tags: ["a", null] }] }, "card.skills[0].tags[1] must be a string"],
+    [{ skills: [null] }, "card.skills[0] must be an object"],
+    [{ capabilities: { streaming: "yes" } }, "card.capabilities.streaming must be a boolean"],
+    [{ securitySchemes: [] }, "card.securitySchemes must be an object"],
+    [{ securitySchemes: { a: 1 } }, 'card.securitySchemes["a"] must be an object'],
+    [extensions([1]), "card.capabilities.extensions[0].params must be an object"],
+    [
+      extensions({ a: Number.NaN }),
+      'card.capabilities.extensions[0].params must be JSON: value["a"] is NaN',
+    ],
+    [
+      { securitySchemes: { a: two } },
+      'card.securitySchemes["a"].mtlsSecurityScheme must not be set beside ' +
+        'card.securitySchemes["a"].apiKeySecurityScheme',
+    ],
+  ])("%j", (card, message) => {
+    expect(() => signedForm(card, "spec")).toThrow(TypeError);
+    expect(() => signedForm(card, "sdk")).toThrow(message);
+  });
+});

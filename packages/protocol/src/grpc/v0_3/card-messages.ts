@@ -1,0 +1,51 @@
+import type { MessageTables } from "../binary/table.ts";
+import { SECURITY_MESSAGES } from "../security-messages.ts";
+
+export const CARD_MESSAGES = {
+  ...SECURITY_MESSAGES,
+  AgentCard: {
+    name: [1, "string"],
+    description: [2, "string"],
+    url: [3, "string"],
+    provider: [4, "AgentProvider"],
+    version: [5, "string"],
+    documentationUrl: [6, "string"],
+    capabilities: [7, "AgentCapabilities"],
+    securitySchemes: [8, "SecurityScheme", "map"],
+    security: [9, "Security", "repeated"],
+    defaultInputModes: [10, "string", "repeated"],
+    defaultOutputModes: [11, "string", "repeated"],
+    skills: [12, "AgentSkill", "repeated"],
+    supportsAuthenticatedExtendedCard: [13, "bool"],
+    preferredTransport: [14, "string"],
+    additionalInterfaces: [15, "AgentInterface", "repeated"],
+    protocolVersion: [16, "string"],
+    signatures: [17, "AgentCardSignature", "repeated"],
+    iconUrl: [18, "string"],
+  },
+  AgentInterface: { url: [1, "string"], transport: [2, "string"] },
+  AgentProvider: { url: [1, "string"], organization: [2, "string"] },
+  AgentCapabilities: {
+    streaming: [1, "bool"],
+    pushNotifications: [2, "bool"],
+    extensions: [3, "AgentExtension", "repeated"],
+  },
+  AgentExtension: {
+    uri: [1, "string"],
+    description: [2, "string"],
+    required: [3, "bool"],
+    params: [4, "Struct"],
+  },
+  AgentSkill: {
+    id: [1, "string"],
+    name: [2, "string"],
+    description: [3, "string"],
+    tags: [4, "string", "repeated"],
+    examples: [5, "string", "repeated"],
+    inputModes: [6, "string", "repeated"],
+    outputModes: [7, "string", "repeated"],
+    security: [8, "Security", "repeated"],
+  },
+  AgentCardSignature: { protected: [1, "string"], signature: [2, "string"], header: [3, "Struct"] },
+  Security: { schemes: [1, "StringList", "map"] },
+} as const satisfies MessageTables;

@@ -1,0 +1,64 @@
+import { serviceOf } from "../service.ts";
+import { cardFromProto, cardToProto } from "./card-security.ts";
+import { TABLES } from "./tables.ts";
+
+/** The service of 0.3. It has no list of tasks. */
+export const serviceV03 = serviceOf({
+  version: "0.3",
+  name: "a2a.v1.A2AService",
+  tables: TABLES,
+  rows: [
+    {
+      operation: "sendMessage",
+      name: "SendMessage",
+      request: "SendMessageRequest",
+      response: "SendMessageResponse",
+    },
+    {
+      operation: "sendStreamingMessage",
+      name: "SendStreamingMessage",
+      request: "SendMessageRequest",
+      response: "StreamResponse",
+    },
+    { operation: "getTask", name: "GetTask", request: "GetTaskRequest", response: "Task" },
+    { operation: "cancelTask", name: "CancelTask", request: "CancelTaskRequest", response: "Task" },
+    {
+      operation: "subscribeToTask",
+      name: "TaskSubscription",
+      request: "TaskSubscriptionRequest",
+      response: "StreamResponse",
+    },
+    {
+      operation: "createPushConfig",
+      name: "CreateTaskPushNotificationConfig",
+      request: "CreateTaskPushNotificationConfigRequest",
+      response: "TaskPushNotificationConfig",
+    },
+    {
+      operation: "getPushConfig",
+      name: "GetTaskPushNotificationConfig",
+      request: "GetTaskPushNotificationConfigRequest",
+      response: "TaskPushNotificationConfig",
+    },
+    {
+      operation: "listPushConfigs",
+      name: "ListTaskPushNotificationConfig",
+      request: "ListTaskPushNotificationConfigRequest",
+      response: "ListTaskPushNotificationConfigResponse",
+    },
+    {
+      operation: "deletePushConfig",
+      name: "DeleteTaskPushNotificationConfig",
+      request: "DeleteTaskPushNotificationConfigRequest",
+      response: "Empty",
+    },
+    {
+      operation: "getExtendedCard",
+      name: "GetAgentCard",
+      request: "GetAgentCardRequest",
+      response: "AgentCard",
+      toProto: cardToProto,
+      fromProto: cardFromProto,
+    },
+  ],
+});

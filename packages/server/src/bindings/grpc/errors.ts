@@ -1,0 +1,53 @@
+import { type A2AError, CODECS, type ProtocolVersion, type SpecPatch } from "@convoke/protocol";
+import { encodeStatusDetails } from "@convoke/protocol/grpc";
+import type { HttpHeaders } from "../../http/exchange.ts";
+
+/** gRPC's own numbers (grpc/status). */
+const CODES: Readonly<Record<string, number>> = {
+  OK: 0,
+  INVALID_ARGUMENT: 3,
+  NOT_FOUND: 5,
+  PERMISSION_DENIED: 7,
+  RESOURCE_EXHAUSTED: 8,
+  FAILED_PRECONDITION: 9,
+  UNIMPLEMENTED: 12,
+  INTERNAL: 13,
+  UNAVAILABLE: 14,
+  UNAUTHENTICATED: 16,
+};
+
+const UNKNOWN = 2;
+
+/** How a call that succeeded ends. */
+export const OK_TRAILERS: HttpHeaders = { "grpc-status": "0" };
+
+/** How a call ends that failed: a status, and in 1.0 its details (1.0 §10.6). */
+export function errorTrailers(
+  error: A2AError,
+  version: ProtocolVersion,
+  patch: SpecPatch,
+): HttpHeaders {
+  // 0.3 has no table of its own; its SDKs use the one that became that of 1.0.0.
+  const { grpc } = error.statuses(version === "0.3" ? "1.0.0" : patch);
+  const code = CODES[grpc] ?? UNKNOWN;
+  const { message, data } = CODECS["1.0"].encodeError(error);
+  const details = Array.isArray(data) ? (data as readonly object[]) : [];
+  const status = encodeStatusDetails({ code, message, details });
+  return {
+    "grpc-status": String(code),
+    "grpc-message": encodeMessage(message),
+    ...(version === "1.0" && {
+      "grpc-status-details-bin": Buffer.from(status).toString("base64").replace(/=+$/, ""),
+    }),
+  };
+}
+
+/** Percent-encoded where it is not printable ASCII (gRPC over HTTP/2, "Status-Message"). */
+function encodeMessage(message: string): string {
+  return Buffer.from(message)
+    .toString("latin1")
+    .replace(
+      /[^\x20-\x24\x26-\x7e]/g,
+      (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`,
+    );
+}

@@ -1,0 +1,47 @@
+import { A2AError, type ErrorReason, type ProtocolVersion } from "@convoke/protocol";
+import { describe, expect, test } from "vitest";
+import { aRequest } from "../../http/a-request.suite.ts";
+import { errorResponse } from "./errors.ts";
+import { type OpenedRest, openRest } from "./open.ts";
+
+const PATHS = { "0.3": "/v1/tasks/x", "1.0": "/tasks/x" } as const;
+
+describe("what the transport refuses", () => {
+  for (const version of ["0.3", "1.0"] as const) {
+    test(`keeps its status, and says when to come back (${version})`, () => {
+      const busy = answerTo("TooManyRequests", version);
+      const stopping = answerTo("Unavailable", version);
+
+      expect(busy.status).toBe(429);
+      expect(busy.headers).not.toHaveProperty("retry-after");
+      expect(stopping.status).toBe(503);
+      expect(stopping.headers).toMatchObject({ "retry-after": "1" });
+    });
+  }
+});
+
+describe("the statuses of 1.0.0", () => {
+  test("are used in 1.0 where that edition is asked for", () => {
+    const old = answerTo("TaskNotCancelable", "1.0", "1.0.0");
+    const unsupported = answerTo("UnsupportedOperation", "1.0", "1.0.0");
+
+    expect(old.status).toBe(409);
+    expect(JSON.parse(old.body as string)).toMatchObject({ error: { code: 409 } });
+    expect(JSON.parse(unsupported.body as string)).toMatchObject({
+      error: { code: 400, status: "UNIMPLEMENTED" },
+    });
+  });
+
+  test("change nothing in 0.3, which has no such table", () => {
+    expect(answerTo("TaskNotCancelable", "0.3", "1.0.0").status).toBe(400);
+  });
+});
+
+function answerTo(
+  reason: ErrorReason,
+  version: ProtocolVersion,
+  specPatch: "1.0.0" | "1.0.1" = "1.0.1",
+) {
+  const opened = openRest(aRequest({ path: PATHS[version] })) as OpenedRest;
+  return errorResponse(new A2AError(reason, "no"), opened, specPatch);
+}

@@ -1,0 +1,164 @@
+import { request as secureRequest } from "node:https";
+import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
+import { connect as connectTcp } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { text } from "node:stream/consumers";
+import { createMemoryBackend } from "@convoke/backends/memory";
+import { type ServeOptions, type Server, serve } from "@convoke/server";
+import { defineAgent } from "convoke";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { memoryLogger } from "../engine/an-engine.ts";
+import { selfSigned } from "./self-signed.ts";
+
+const agent = defineAgent({ name: "Plain", description: "Answers.", run: async () => "done" });
+const CARD = "/.well-known/agent-card.json";
+
+describe("one port", () => {
+  test("speaks HTTP/1.1 and HTTP/2", async () => {
+    const { url } = await aServer();
+
+    const old = await fetch(new URL(CARD, url));
+    const session = http2To(url);
+    const current = await over(session, { ":path": CARD });
+
+    expect(((await old.json()) as { name: string }).name).toBe("Plain");
+    expect(current.status).toBe(200);
+    expect(JSON.parse(current.body)).toMatchObject({ name: "Plain" });
+  });
+
+  test("speaks JSON-RPC over HTTP/2, whole and in events", async () => {
+    const { url } = await aServer();
+    const session = http2To(url);
+    const message = { messageId: "m1", role: "user", parts: [{ kind: "text", text: "hi" }] };
+    const rpc = (method: string, id: string): string =>
+      JSON.stringify({
+        jsonrpc: "2.0",
+        id: 1,
+        method,
+        params: { message: { ...message, messageId: id } },
+      });
+    const headers = { ":method": "POST", ":path": "/", "content-type": "application/json" };
+
+    const sent = await over(session, headers, rpc("message/send", "m1"));
+    const streamed = await over(session, headers, rpc("message/stream", "m2"));
+
+    expect(JSON.parse(sent.body)).toMatchObject({ result: { status: { state: "completed" } } });
+    expect(streamed.type).toBe("text/event-stream");
+    expect(streamed.body).toContain('"state":"completed"');
+  });
+
+  test("waits for the bytes that tell which it is", async () => {
+    const { port } = await aServer();
+    const socket = connectTcp(port, "127.0.0.1");
+
+    // P, PR: it could become PRI, POST or PROPFIND.
+    for (const piece of [
+      "G",
+      "E",
+      `T ${CARD} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
+    ]) {
+      socket.write(piece);
+      await sleep(20);
+    }
+    const second = connectTcp(port, "127.0.0.1");
+    for (const piece of [
+      "P",
+      "R",
+      "OPFIND / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+    ]) {
+      second.write(piece);
+      await sleep(20);
+    }
+
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 200/);
+    expect(await text(second)).toMatch(/^HTTP\/1\.1 405/);
+  });
+
+  test("forgets who hangs up without a word, and stops with connections that never spoke", async () => {
+    const server = await aServer();
+    const silent = connectTcp(server.port, "127.0.0.1");
+    silent.on("error", () => undefined);
+    await sleep(50);
+
+    const began = performance.now();
+    await server.close();
+
+    expect(performance.now() - began).toBeLessThan(5000);
+  });
+
+  test("refuses a foreign host over HTTP/2 too", async () => {
+    const { url } = await aServer();
+
+    const refused = await over(http2To(url), { ":path": CARD, ":authority": "evil.example" });
+
+    expect(refused.status).toBe(403);
+  });
+});
+
+describe("a port with a certificate", () => {
+  test("speaks HTTP/1.1 and HTTP/2 over TLS, and its card says so", async () => {
+    const tls = selfSigned();
+    const { url, port } = await aServer({ tls });
+
+    const old = await new Promise<string>((resolve, reject) => {
+      const asked = secureRequest(
+        {
+          host: "127.0.0.1",
+          port,
+          path: CARD,
+          ca: tls.cert,
+          servername: "localhost",
+          headers: { host: "localhost" },
+        },
+        (response) => void text(response).then(resolve, reject),
+      );
+      asked.on("error", reject);
+      asked.end();
+    });
+    const session = connectHttp2(`https://localhost:${port}`, { ca: tls.cert });
+    onTestFinished(() => session.destroy());
+    const current = await over(session, { ":path": CARD });
+
+    expect(url).toBe(`https://127.0.0.1:${port}/`);
+    expect(JSON.parse(old)).toMatchObject({ url });
+    expect(JSON.parse(current.body)).toMatchObject({ url });
+  });
+});
+
+async function aServer(options: Partial<ServeOptions> = {}): Promise<Server> {
+  const server = await serve(agent, {
+    port: 0,
+    host: "127.0.0.1",
+    logger: memoryLogger(),
+    openBackend: async () => createMemoryBackend(),
+    ...options,
+  });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+function http2To(url: string): ClientHttp2Session {
+  const session = connectHttp2(url);
+  session.on("error", () => undefined);
+  onTestFinished(() => session.destroy());
+  return session;
+}
+
+async function over(
+  session: ClientHttp2Session,
+  headers: Record<string, string>,
+  body?: string,
+): Promise<{ readonly status: number; readonly type: string; readonly body: string }> {
+  const stream = session.request(headers);
+  const answered = new Promise<Record<string, unknown>>((resolve, reject) => {
+    stream.on("response", resolve);
+    stream.on("error", reject);
+  });
+  stream.end(body);
+  const answer = await answered;
+  return {
+    status: Number(answer[":status"]),
+    type: String(answer["content-type"]),
+    body: await text(stream),
+  };
+}

@@ -1,0 +1,148 @@
+import { randomUUID } from "node:crypto";
+import { textOf, textOfParts } from "@convoke/protocol";
+import { describe, expect } from "vitest";
+import { verifies } from "../verifies.ts";
+import { useServer } from "../wire/wire-server.ts";
+import { conformanceAgent, gateOf } from "./conformance-agent.ts";
+import { next, outline, readAll, taskIdIn } from "./reading.ts";
+import { refusalOf } from "./refusal.ts";
+import { aMessage, aRequest } from "./requests.ts";
+import { speakersOf, speakersTo } from "./speakers.ts";
+
+const server = useServer(conformanceAgent());
+
+describe.each(speakersTo(server))("a conversation over $binding $version", (speaker) => {
+  verifies(["v1-S36", "R10"], "goes on in the task that asked, in its context", async () => {
+    const asked = await speaker.sendTask(aRequest("ask"));
+    const { id: taskId, contextId } = asked;
+
+    const answered = await speaker.sendTask(aRequest(aMessage("yes", { taskId, contextId })));
+
+    expect(asked.status.state).toBe("input-required");
+    expect(answered).toMatchObject({ id: taskId, contextId, status: { state: "completed" } });
+    expect(textOf(answered)).toBe("you said yes");
+  });
+
+  verifies("v1-S36", "needs no context beside the task, and takes no other", async () => {
+    const { id: taskId, contextId } = await speaker.sendTask(aRequest("ask"));
+
+    const other = aMessage("yes", { taskId, contextId: randomUUID() });
+    const refusal = await refusalOf(speaker.send(aRequest(other)));
+    const answered = await speaker.sendTask(aRequest(aMessage("yes", { taskId })));
+
+    expect(refusal.reason).toBe("InvalidParams");
+    expect(refusal.message).toContain("message.contextId");
+    expect(answered).toMatchObject({ contextId, status: { state: "completed" } });
+  });
+
+  verifies(["v1-S9", "v03-S15"], "does not go on in a task that has ended", async () => {
+    const { id: taskId } = await speaker.sendTask(aRequest("hello"));
+    const more = aRequest(aMessage("more", { taskId }));
+
+    const refusals = [
+      await refusalOf(speaker.send(more)),
+      await refusalOf(readAll(speaker.stream(more))),
+    ];
+
+    expect(refusals.map(({ reason }) => reason)).toEqual([
+      "UnsupportedOperation",
+      "UnsupportedOperation",
+    ]);
+  });
+
+  verifies("R10", "is refused while the agent works and takes no messages", async () => {
+    const gate = randomUUID();
+    const stream = speaker.stream(aRequest(`wait ${gate}`));
+    const begun = [await next(stream), await next(stream)];
+    const taskId = taskIdIn(begun);
+
+    const refusal = await refusalOf(speaker.send(aRequest(aMessage("more", { taskId }))));
+    gateOf(gate).open();
+
+    expect(refusal.reason).toBe("UnsupportedOperation");
+    expect(outline(await readAll(stream)).at(-1)).toBe("status completed");
+  });
+
+  verifies(["v1-S58", "v03-S13"], "says what must be authorized", async () => {
+    const { id: taskId, status } = await speaker.sendTask(aRequest("authorize"));
+
+    const answered = await speaker.sendTask(aRequest(aMessage("the key", { taskId })));
+
+    expect(status.state).toBe("auth-required");
+    expect(textOfParts(status.message?.parts ?? [])).toBe("sign in first");
+    expect(answered.status.state).toBe("completed");
+  });
+
+  verifies(["v1-S59", "seed-C14"], "keeps a stream while it waits for authorization", async () => {
+    const stream = speaker.stream(aRequest("authorize"));
+    const begun = [await next(stream), await next(stream), await next(stream)];
+    const taskId = taskIdIn(begun);
+
+    await speaker.send(aRequest(aMessage("the key", { taskId })));
+    const rest = await readAll(stream);
+
+    expect(outline(begun).at(-1)).toBe("status auth-required");
+    expect(outline(rest)).toEqual([
+      "status working",
+      "artifact thanks for the key",
+      "status completed",
+    ]);
+  });
+
+  verifies(
+    ["seed-C14", "R57"],
+    "ends a stream with its question, and goes on in another",
+    async () => {
+      const asking = await readAll(speaker.stream(aRequest("ask")));
+      const taskId = taskIdIn(asking);
+
+      const answering = await readAll(speaker.stream(aRequest(aMessage("yes", { taskId }))));
+
+      expect(asking.at(-1)?.event).toMatchObject({
+        kind: "status-update",
+        status: { state: "input-required" },
+        final: true,
+      });
+      expect(outline(answering).at(0)).toMatch(/^task /);
+      expect(outline(answering).at(-1)).toBe("status completed");
+    },
+  );
+});
+
+describe.each(speakersTo(server))(
+  "a message that is sent again over $binding $version",
+  (speaker) => {
+    verifies("R12", "finds its task, on whichever binding it comes", async () => {
+      const request = aRequest("hello");
+
+      const first = await speaker.sendTask(request);
+      const again = await Promise.all(
+        speakersTo(server).map(async (other) => (await other.sendTask(request)).id),
+      );
+
+      expect(new Set(again)).toEqual(new Set([first.id]));
+    });
+
+    verifies("R12", "with other words is refused", async () => {
+      const request = aRequest("hello");
+      await speaker.send(request);
+
+      const { messageId } = request.message;
+      const refusal = await refusalOf(speaker.send(aRequest(aMessage("bye", { messageId }))));
+
+      expect(refusal.reason).toBe("InvalidParams");
+      expect(refusal.message).toContain("message.messageId");
+    });
+  },
+);
+
+describe.each(speakersOf(server, "1.0"))("over $binding $version", (speaker) => {
+  verifies("v1-S37", "references to other tasks arrive and begin a new task", async () => {
+    const { id } = await speaker.sendTask(aRequest("ask"));
+
+    const task = await speaker.sendTask(aRequest(aMessage("hi", { referenceTaskIds: [id] })));
+
+    expect(task.id).not.toBe(id);
+    expect(task.history?.[0]?.referenceTaskIds).toEqual([id]);
+  });
+});

@@ -1,0 +1,35 @@
+import { type PublicEvent, isFinal } from "@convoke/protocol";
+import { outline as outlineOf } from "../wire/story.ts";
+import type { Told } from "./speaker.ts";
+
+type Stream = AsyncGenerator<Told, void>;
+
+/** Everything that a stream tells until it closes. */
+export async function readAll(stream: Stream): Promise<readonly Told[]> {
+  const told: Told[] = [];
+  for await (const one of stream) told.push(one);
+  return told;
+}
+
+/** The next event of a stream that goes on. */
+export async function next(stream: Stream): Promise<Told> {
+  const { done, value } = await stream.next();
+  if (done === true) throw new Error("The stream ended");
+  return value;
+}
+
+/** The id of the task that a stream begins with. */
+export function taskIdIn([first]: readonly Told[]): string {
+  if (first?.event.kind === "task") return first.event.id;
+  throw new Error(`This is no task: ${JSON.stringify(first)}`);
+}
+
+/** A stream in short. */
+export function outline(told: readonly Told[]): readonly string[] {
+  return outlineOf(told.map(({ event }) => event));
+}
+
+/** Whether the event says that the turn is over. */
+export function isLast(event: PublicEvent | undefined): boolean {
+  return event?.kind === "status-update" && event.final && isFinal(event.status.state);
+}

@@ -1,0 +1,86 @@
+import { ERRORS, type ErrorReason } from "@convoke/protocol";
+
+/** What a refusal looked like on its binding. */
+interface RefusalFacts {
+  readonly reason: ErrorReason | undefined;
+  readonly message: string;
+  /** The JSON-RPC code, where the binding has one. */
+  readonly code?: number;
+  /** The HTTP status, where there is one that means something. */
+  readonly http?: number;
+  /** The gRPC status. */
+  readonly grpc?: number;
+  /** Its name, where REST tells it. */
+  readonly status?: string;
+  /** The typed details of 1.0. */
+  readonly details?: readonly ErrorDetail[];
+  /** The field at fault. */
+  readonly field?: string | undefined;
+}
+
+/** A detail of an error in 1.0. */
+export interface ErrorDetail {
+  readonly "@type": string;
+  readonly reason?: string;
+  readonly domain?: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly fieldViolations?: readonly { readonly field: string; readonly description: string }[];
+}
+
+/** A server said no. The reason is the same on every binding; the rest is how that binding spelled it. */
+export class Refusal extends Error {
+  readonly reason: ErrorReason | undefined;
+  readonly code: number | undefined;
+  readonly http: number | undefined;
+  readonly grpc: number | undefined;
+  readonly status: string | undefined;
+  readonly details: readonly ErrorDetail[];
+  readonly field: string | undefined;
+
+  constructor(facts: RefusalFacts) {
+    const { message, reason, code, http, grpc, status, details = [], field } = facts;
+    super(message);
+    this.name = "Refusal";
+    this.reason = reason;
+    this.code = code;
+    this.http = http;
+    this.grpc = grpc;
+    this.status = status;
+    this.details = details;
+    this.field = field ?? violatedField(details);
+  }
+}
+
+const REASONS = Object.keys(ERRORS) as readonly ErrorReason[];
+
+/** The reason in a list of typed details: TASK_NOT_FOUND is TaskNotFound. */
+export function reasonInDetails(details: readonly ErrorDetail[]): ErrorReason | undefined {
+  const info = details.find((detail) => detail["@type"].endsWith("google.rpc.ErrorInfo"));
+  const written = info?.reason?.replaceAll("_", "").toLowerCase();
+  return REASONS.find((reason) => reason.toLowerCase() === written);
+}
+
+/** The reason that a JSON-RPC code stands for. */
+export function reasonOfCode(code: number): ErrorReason | undefined {
+  return REASONS.find((reason) => ERRORS[reason].code === code);
+}
+
+/** All that gRPC says in 0.3 is a status and a text, which begins with the name of the error. */
+export function reasonOfText(text: string): ErrorReason | undefined {
+  return REASONS.find((reason) => text.startsWith(ERRORS[reason].title));
+}
+
+function violatedField(details: readonly ErrorDetail[]): string | undefined {
+  return details.flatMap(({ fieldViolations = [] }) => fieldViolations)[0]?.field;
+}
+
+/** The refusal that a call ends in. */
+export async function refusalOf(call: Promise<unknown>): Promise<Refusal> {
+  try {
+    const answer = await call;
+    throw new Error(`This was not refused: ${JSON.stringify(answer)}`);
+  } catch (thrown) {
+    if (thrown instanceof Refusal) return thrown;
+    throw thrown;
+  }
+}

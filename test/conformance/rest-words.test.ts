@@ -1,0 +1,99 @@
+import { describe, expect } from "vitest";
+import { verifies } from "../verifies.ts";
+import { useServer } from "../wire/wire-server.ts";
+import { conformanceAgent } from "./conformance-agent.ts";
+import { jsonRpcSpeaker } from "./jsonrpc-speaker.ts";
+import { aMessage, aRequest } from "./requests.ts";
+
+const server = useServer(conformanceAgent());
+
+describe("REST", () => {
+  verifies(
+    "v1-S52",
+    "speaks application/a2a+json in 1.0, or JSON to whom takes only that",
+    async () => {
+      const body = aSend();
+
+      const types = [
+        await post("/message:send", body, { "content-type": "application/a2a+json" }),
+        await post("/message:send", body, { accept: "application/json" }),
+        await fetch(new URL("/tasks/unknown", server.url)),
+      ].map(({ headers }) => headers.get("content-type"));
+
+      expect(types).toEqual(["application/a2a+json", "application/json", "application/a2a+json"]);
+    },
+  );
+
+  verifies("v1-S52", "is UTF-8", async () => {
+    const answer = await post("/message:send", aSend("Grüße 世界"));
+
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(await answer.arrayBuffer());
+    expect(text).toContain("Grüße 世界");
+  });
+
+  verifies(["v03-S8"], "speaks application/json in 0.3 and has one shape for errors", async () => {
+    const sent = await post("/v1/message:send", { message: aMessage("hello") });
+    const unknown = await fetch(new URL("/v1/tasks/unknown", server.url));
+    const broken = await post("/v1/message:send", "no JSON");
+
+    for (const { headers } of [sent, unknown, broken]) {
+      expect(headers.get("content-type")).toBe("application/json");
+    }
+    expect([sent, unknown, broken].map(({ status }) => status)).toEqual([200, 404, 400]);
+    expect(await unknown.json()).toMatchObject({
+      code: -32001,
+      message: expect.any(String) as string,
+    });
+    expect(await broken.json()).toMatchObject({
+      code: -32700,
+      message: expect.any(String) as string,
+    });
+  });
+
+  verifies("v1-S51", "has the paths and verbs of the table and no others", async () => {
+    const wrong = [
+      await fetch(new URL("/message:send", server.url)),
+      await fetch(new URL("/tasks/x:cancel", server.url)),
+      await fetch(new URL("/tasks/x", server.url), { method: "DELETE" }),
+    ];
+
+    expect(wrong.map(({ status }) => status)).toEqual([405, 405, 405]);
+    for (const answer of wrong) {
+      expect(await answer.json()).toMatchObject({
+        error: { code: 405, details: { 0: { domain: "a2a-protocol.org" } } },
+      });
+    }
+  });
+
+  verifies("v1-S51", "reads names in paths as they were before they were encoded", async () => {
+    const answer = await fetch(new URL(`/tasks/${encodeURIComponent("a/b ü%")}`, server.url));
+
+    expect(answer.status).toBe(404);
+    expect(JSON.stringify(await answer.json())).toContain("a/b ü%");
+  });
+
+  verifies(["v1-S51", "v03-S8"], "takes a subscription by GET as well as by POST", async () => {
+    const { id } = await jsonRpcSpeaker(server, "0.3").sendTask(aRequest("hello"));
+
+    const subscribed = await fetch(new URL(`/v1/tasks/${id}:subscribe`, server.url));
+    const refused = await fetch(new URL(`/tasks/${id}:subscribe`, server.url));
+
+    expect(subscribed.headers.get("content-type")).toBe("text/event-stream");
+    expect(await subscribed.text()).toContain("TASK_STATE_COMPLETED");
+    expect(await refused.json()).toMatchObject({
+      error: { code: 400, details: { 0: { reason: "UNSUPPORTED_OPERATION" } } },
+    });
+  });
+});
+
+function aSend(text = "hello"): object {
+  return { message: { messageId: aMessage("").messageId, role: "ROLE_USER", parts: [{ text }] } };
+}
+
+function post(path: string, body: object | string, headers: Record<string, string> = {}) {
+  return fetch(new URL(path, server.url), {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+}

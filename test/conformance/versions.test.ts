@@ -1,0 +1,128 @@
+import { describe, expect } from "vitest";
+import { verifies } from "../verifies.ts";
+import { useServer } from "../wire/wire-server.ts";
+import { conformanceAgent } from "./conformance-agent.ts";
+import { jsonRpcSpeaker } from "./jsonrpc-speaker.ts";
+import { refusalOf } from "./refusal.ts";
+import { aRequest } from "./requests.ts";
+import type { Speaker } from "./speaker.ts";
+import { speakersOf, speakersTo } from "./speakers.ts";
+
+const server = useServer(conformanceAgent());
+const strict = useServer(conformanceAgent(), { strict: true });
+
+describe.each(speakersTo(server))("a version over $binding $version", (speaker) => {
+  verifies("v1-S7", "may have a patch, which changes nothing", async () => {
+    for (const patch of [0, 1, 17]) {
+      await expectServed(speaker, `${speaker.version}.${patch}`);
+    }
+  });
+
+  verifies(
+    ["v1-S7", "seed-C28"],
+    "that is empty leaves it to the words that are used",
+    async () => {
+      await expectServed(speaker, "");
+    },
+  );
+
+  for (const asked of ["0.2", "1.1", "2.0", "99.0", "newest"]) {
+    verifies("v1-S6", `${asked} is refused, and those that are served are named`, async () => {
+      const refusal = await refusalOf(ask(speaker, asked));
+
+      expect(refusal.reason).toBe("VersionNotSupported");
+      expect(refusal.message).toContain(asked);
+      if (speaker.binding === "rest") expect(refusal.http).toBe(400);
+      if (speaker.binding === "grpc") expect(refusal.grpc).toBe(speaker.version === "1.0" ? 9 : 12);
+    });
+  }
+});
+
+describe.each(speakersTo(server).filter(({ binding }) => binding !== "jsonrpc"))(
+  "over $binding $version",
+  (speaker) => {
+    verifies("v1-S6", "a version that contradicts the address is refused", async () => {
+      const refusal = await refusalOf(ask(speaker, speaker.version === "1.0" ? "0.3" : "1.0"));
+
+      expect(refusal.reason).toBe("VersionNotSupported");
+    });
+  },
+);
+
+describe.each(["0.3", "1.0"] as const)("over JSON-RPC %s", (version) => {
+  const other = version === "1.0" ? "0.3" : "1.0";
+
+  verifies("seed-C28", "the method decides where the version contradicts it", async () => {
+    await expectServed(jsonRpcSpeaker(server, version), other);
+  });
+
+  verifies("v1-S6", "a strict server knows no method of another version", async () => {
+    const refusal = await refusalOf(ask(jsonRpcSpeaker(strict, version), other));
+
+    expect(refusal.code).toBe(-32601);
+  });
+});
+
+describe("a request that names no version", () => {
+  verifies(
+    ["v1-S7", "seed-C28"],
+    "and no method that we know is refused in words of 0.3",
+    async () => {
+      const answer = await fetch(server.url, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ jsonrpc: "2.0", id: 7, method: "tasks/dance", params: {} }),
+      });
+
+      expect(await answer.json()).toMatchObject({
+        jsonrpc: "2.0",
+        id: 7,
+        error: { code: -32601, data: { method: "tasks/dance" } },
+      });
+    },
+  );
+
+  verifies("v1-S6", "in its headers may name it in the query", async () => {
+    const refusal = await refusalOf(
+      ask(jsonRpcSpeaker({ url: `${server.url}?A2A-Version=99.0` }, "0.3"), undefined),
+    );
+
+    expect(refusal.reason).toBe("VersionNotSupported");
+  });
+
+  verifies("seed-C28", "gets both versions at one address, each in its own words", async () => {
+    const [old, current] = [jsonRpcSpeaker(server, "0.3"), jsonRpcSpeaker(server, "1.0")];
+
+    const told = [await ask(old, ""), await ask(current, "")];
+
+    expect(told[0]).toMatchObject({ kind: "task", status: { state: "completed" } });
+    expect(told[1]).toMatchObject({ task: { status: { state: "TASK_STATE_COMPLETED" } } });
+    expect(told[1]).not.toHaveProperty("task.kind");
+  });
+});
+
+describe.each(speakersOf(server, "1.0"))("an unknown version over $binding", (speaker) => {
+  verifies(["v1-S6", "v1-S49"], "is refused in the words of 1.0", async () => {
+    const { details } = await refusalOf(ask(speaker, "99.0"));
+
+    expect(details[0]).toMatchObject({
+      reason: "VERSION_NOT_SUPPORTED",
+      domain: "a2a-protocol.org",
+      metadata: { requested: "99.0" },
+    });
+    expect(details[0]?.metadata?.["supported"]).toContain("1.0");
+  });
+});
+
+/** Sends something and says that version. */
+function ask(speaker: Speaker, version: string | undefined): Promise<unknown> {
+  const params = speaker.codec.encodeSendMessage(aRequest("hello"));
+  const headers = version === undefined ? {} : { "a2a-version": version };
+  return speaker.call("sendMessage", params, headers);
+}
+
+async function expectServed(speaker: Speaker, version: string): Promise<void> {
+  const answer = speaker.codec.decodeSendResult(await ask(speaker, version));
+
+  expect(answer).toMatchObject({ kind: "task", status: { state: "completed" } });
+}

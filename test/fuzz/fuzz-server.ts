@@ -1,0 +1,24 @@
+import { type Agent, serve } from "convoke";
+import { demoAgent } from "../../apps/convoke/src/demo-agent.ts";
+
+// A server in a process of its own: whether it crashes, complains or grows is seen from outside.
+
+/** The demo, but nobody waits for slow answers. */
+const agent: Agent = demoAgent;
+
+const server = await serve(agent, {
+  port: 0,
+  data: "memory",
+  push: { allow: [] },
+  limits: { openTasks: 1_000_000, textLength: 10_000 },
+});
+
+process.on("unhandledRejection", (reason) => {
+  process.stderr.write(`unhandled: ${String(reason)}\n`);
+});
+process.on("message", () => {
+  globalThis.gc?.();
+  process.send?.({ heapBytes: process.memoryUsage().heapUsed });
+});
+process.on("disconnect", () => process.exit());
+process.send?.({ url: server.url });

@@ -1,0 +1,236 @@
+import { connect, serve } from "convoke";
+import { beforeAll, describe, expect, onTestFinished } from "vitest";
+import { demoAgent } from "../../apps/convoke/src/demo-agent.ts";
+import { temporaryFolder } from "../start/temporary-folder.ts";
+import { verifies } from "../verifies.ts";
+import { runGemini } from "./gemini/gemini-cli.ts";
+import { installGemini } from "./gemini/install-gemini.ts";
+import { ScriptedModel, calls, reports } from "./gemini/scripted-model.ts";
+import { Wiretap } from "./gemini/wiretap.ts";
+
+/** A download of 21 MB, once; npm itself is stopped after two minutes, and then says why. */
+const INSTALL_MS = 150_000;
+
+/** A run takes some two seconds, and longer on a busy machine. */
+const RUN_MS = 60_000;
+
+const TOKEN = "interop-token-0123456789";
+
+beforeAll(async () => void (await installGemini()), INSTALL_MS);
+
+describe("the Gemini CLI", () => {
+  verifies(
+    ["R79", "R80", "R32", "R34"],
+    "streams from the agent by A2A 0.3, and its model gets the whole answer",
+    async () => {
+      const { tap, agent } = await serveDemo();
+      const model = await ScriptedModel.start(calls("demo", "ha ha ha"), reports);
+
+      const said = await runGemini({ model, agent });
+
+      const [card, send, ...more] = tap.exchanges;
+      // Equal chunks that follow each other are not lost.
+      const answer = "You said: ha ha ha. Try: slow 50,";
+      expect(model.instruction).toContain(demoAgent.info.description);
+      expect(model.results).toEqual([{ output: expect.stringContaining(answer) }]);
+      expect(model.surprises).toEqual([]);
+      expect(said).toContain(`It answered: {"output":"Artifact:\\n${answer}`);
+
+      const { tasks } = await (await connect(tap.url)).list({ includeArtifacts: true });
+      expect(tasks).toMatchObject([
+        {
+          status: { state: "completed" },
+          history: [{ role: "user", parts: [{ kind: "text", text: "ha ha ha" }] }],
+          artifacts: [{ parts: [{ kind: "text", text: expect.stringContaining(answer) }] }],
+        },
+      ]);
+
+      expect(more).toEqual([]);
+      expect(card).toMatchObject({ target: "GET /.well-known/agent-card.json", status: 200 });
+      expect(send).toMatchObject({
+        target: "POST /",
+        headers: { accept: "text/event-stream" },
+        status: 200,
+      });
+      // It names no version, and means 0.3.
+      expect(card?.headers).not.toHaveProperty("a2a-version");
+      expect(send?.headers).not.toHaveProperty("a2a-version");
+      expect(JSON.parse(send?.body ?? "")).toEqual({
+        jsonrpc: "2.0",
+        id: 1,
+        method: "message/stream",
+        params: {
+          message: {
+            kind: "message",
+            role: "user",
+            messageId: tasks[0]?.history?.[0]?.messageId,
+            parts: [{ kind: "text", text: "ha ha ha" }],
+          },
+          configuration: { blocking: true },
+        },
+      });
+      const events = eventsIn(send?.answer ?? "");
+      expect(events[0]).toMatchObject({ kind: "task", id: tasks[0]?.id });
+      expect(events.at(-1)).toMatchObject({
+        kind: "status-update",
+        status: { state: "completed" },
+        final: true,
+      });
+    },
+    RUN_MS,
+  );
+
+  verifies(
+    "R59",
+    "answers a question of the agent on the task that asked",
+    async () => {
+      const { tap, agent } = await serveDemo();
+      const model = await ScriptedModel.start(calls("demo", "ask"), calls("demo", "Ann"), reports);
+
+      const said = await runGemini({ model, agent });
+
+      expect(model.results).toEqual([
+        { output: "What is your name?" },
+        { output: "Artifact:\nHello, Ann!" },
+      ]);
+      expect(said).toContain("Hello, Ann!");
+      const { tasks } = await (await connect(tap.url)).list();
+      expect(tasks).toMatchObject([{ status: { state: "completed" } }]);
+      expect(tasks[0]?.history?.map(({ parts }) => parts)).toMatchObject([
+        [{ text: "ask" }],
+        [{ text: "What is your name?" }],
+        [{ text: "Ann" }],
+      ]);
+    },
+    RUN_MS,
+  );
+
+  verifies(
+    ["R10", "R28"],
+    "tells its model of files, records, messages and failures, in one conversation",
+    async () => {
+      const { tap, agent } = await serveDemo();
+      const prompts = ["artifact", "message", "fail", "reject", "slow 3", "hello"];
+      const model = await ScriptedModel.start(
+        ...prompts.map((prompt) => calls("demo", prompt)),
+        reports,
+      );
+
+      await runGemini({ model, agent });
+
+      expect(model.results).toEqual([
+        {
+          output:
+            "Artifact (notes.txt):\nFile: notes.txt\n\n" +
+            'Artifact (facts.json):\nData: {"agent":"demo","answer":42}\n\n' +
+            "Artifact:\nOne file and one record.",
+        },
+        { output: "This is one message, and there is no task behind it." },
+        { output: "It failed, as you asked." },
+        { output: "I will not do that, as you asked." },
+        { output: "3 chunks are coming.\n\nArtifact:\n1 2 3" },
+        // What was answered without a task is not part of the conversation.
+        { output: expect.stringContaining("You said: hello. I remember 4 earlier message(s)") },
+      ]);
+      const { tasks } = await (await connect(tap.url)).list();
+      expect(tasks.map(({ status }) => status.state)).toEqual([
+        "completed",
+        "completed",
+        "rejected",
+        "failed",
+        "completed",
+      ]);
+      expect(new Set(tasks.map(({ contextId }) => contextId)).size).toBe(1);
+    },
+    RUN_MS,
+  );
+
+  verifies(
+    ["seed-C14", "v03-S13"],
+    "waits while the agent waits for an authorization, and gets the rest",
+    async () => {
+      const { tap, agent } = await serveDemo();
+      const model = await ScriptedModel.start(calls("demo", "auth"), reports);
+
+      const remote = await connect(tap.url);
+      const running = runGemini({ model, agent });
+      const waiting = () => remote.list({ state: "auth-required" });
+      await expect.poll(async () => (await waiting()).totalSize, { timeout: RUN_MS }).toBe(1);
+      await remote.send("I did.", { taskId: (await waiting()).tasks[0]?.id });
+
+      expect(await running).toContain("Thank you, you are in.");
+      expect(model.results).toEqual([
+        { output: expect.stringContaining("Sign in wherever you like, then send me any message.") },
+      ]);
+    },
+    RUN_MS,
+  );
+
+  verifies(
+    ["R114", "R115"],
+    "shows the token that its user has for the agent",
+    async () => {
+      const { tap, agent } = await serveDemo(TOKEN);
+      const model = await ScriptedModel.start(calls("demo", "hello"), reports);
+      const auth = { type: "http", scheme: "Bearer", token: "$DEMO_TOKEN" } as const;
+
+      const said = await runGemini({
+        model,
+        agent: { ...agent, auth },
+        env: { DEMO_TOKEN: TOKEN },
+      });
+
+      expect(said).toContain("You said: hello.");
+      // The card is for everyone; the message is not.
+      expect(tap.exchanges.map(({ target, headers }) => [target, headers.authorization])).toEqual([
+        ["GET /.well-known/agent-card.json", undefined],
+        ["POST /", `Bearer ${TOKEN}`],
+      ]);
+    },
+    RUN_MS,
+  );
+
+  verifies(
+    "R114",
+    "tells its model why it is refused without a token",
+    async () => {
+      const { tap, agent } = await serveDemo(TOKEN);
+      const model = await ScriptedModel.start(calls("demo", "hello"), reports);
+
+      const said = await runGemini({ model, agent });
+
+      expect(said).toContain("a bearer token is required");
+      expect(tap.exchanges.map(({ status }) => status)).toEqual([200, 401]);
+      const remote = await connect(tap.url, { token: TOKEN });
+      expect((await remote.list()).totalSize).toBe(0);
+    },
+    RUN_MS,
+  );
+});
+
+interface ServedDemo {
+  readonly tap: Wiretap;
+  /** The agent as the Gemini CLI is told of it. */
+  readonly agent: { readonly name: "demo"; readonly agent_card_url: string };
+}
+
+/** The demo agent on a real port, with its tasks in SQLite, behind a wiretap. */
+async function serveDemo(token?: string): Promise<ServedDemo> {
+  const tap = await Wiretap.start();
+  const server = await serve(demoAgent, {
+    port: 0,
+    data: temporaryFolder(),
+    publicUrl: tap.url,
+    ...(token !== undefined && { token }),
+  });
+  onTestFinished(() => server.close());
+  tap.port = server.port;
+  const agent_card_url = new URL("/.well-known/agent-card.json", tap.url).href;
+  return { tap, agent: { name: "demo", agent_card_url } };
+}
+
+/** The results in the frames of a JSON-RPC stream. */
+function eventsIn(stream: string): readonly object[] {
+  const frames = [...stream.matchAll(/^data: (.*)$/gm)];
+  return frames.map(([, data = ""]) => (JSON.parse(data) as { readonly result: object }).result);
+}
