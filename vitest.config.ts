@@ -14,6 +14,8 @@ export default defineConfig({
       "test/**/*.test.ts",
       "examples/**/*.test.ts",
     ],
+    // One more than Vitest would take on two cores: many tests wait for processes of their own.
+    maxWorkers: 2,
     // A liveness bound on a slow machine, not a performance claim.
     testTimeout: 30_000,
     hookTimeout: 30_000,

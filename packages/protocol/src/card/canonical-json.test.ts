@@ -12,13 +12,13 @@ describe("numbers are written as ECMAScript writes them", () => {
     [1e21, "1e+21"],
     [1e-6, "0.000001"],
     [1e-7, "1e-7"],
-    [333333333.33333329, "333333333.3333333"],
+    [Number("333333333.33333329"), "333333333.3333333"],
     [1e30, "1e+30"],
     [4.5, "4.5"],
     [2e-3, "0.002"],
     [5e-324, "5e-324"],
     [1.7976931348623157e308, "1.7976931348623157e+308"],
-    [9007199254740993, "9007199254740992"],
+    [Number("9007199254740993"), "9007199254740992"],
     [2 ** -44, "5.684341886080802e-14"],
   ])("%d is %s", (value, text) => {
     expect(canonicalJson(value)).toBe(text);
@@ -58,8 +58,6 @@ describe("keys", () => {
       "": "empty",
     };
 
-    const order = Object.values(JSON.parse(canonicalJson(Object.entries(value).toSorted())) as []);
-    expect(order).toHaveLength(12);
     expect(canonicalJson(value)).toBe(
       '{"":"empty","\\r":"return","1":"digit","10":"ten","9":"nine","A":"capital","a":"letter",' +
         '"\u0080":"control","ö":"umlaut","\u20ac":"euro","😀":"emoji","\ufb33":"hebrew"}',

@@ -31,6 +31,34 @@ describe("as the specification signs", () => {
     });
   });
 
+  test("every required field stays, even when it is empty", () => {
+    const flows = { tokenUrl: "", scopes: {} };
+    const scheme = (flow: object) => ({ oauth2SecurityScheme: { flows: flow } });
+    const card = {
+      name: "",
+      description: "",
+      supportedInterfaces: [],
+      provider: { url: "", organization: "" },
+      version: "",
+      capabilities: {},
+      securitySchemes: {
+        key: { apiKeySecurityScheme: { location: "", name: "" } },
+        token: { httpAuthSecurityScheme: { scheme: "" } },
+        openId: { openIdConnectSecurityScheme: { openIdConnectUrl: "" } },
+        none: scheme({}),
+        code: scheme({ authorizationCode: { ...flows, authorizationUrl: "" } }),
+        machine: scheme({ clientCredentials: flows }),
+        device: scheme({ deviceCode: { ...flows, deviceAuthorizationUrl: "" } }),
+      },
+      defaultInputModes: [],
+      defaultOutputModes: [],
+      skills: [{ id: "", name: "", description: "", tags: [] }],
+    };
+
+    expect(signedForm(card, "spec")).toEqual(card);
+    expect(signedForm({ ...card, skills: [] }, "spec")).toEqual({ ...card, skills: [] });
+  });
+
   test("a plain field with its default value goes", () => {
     const card = {
       supportedInterfaces: [{ url: "", protocolBinding: "", tenant: "", protocolVersion: "" }],

@@ -9,8 +9,10 @@ import { isRequired } from "./required-fields.ts";
  * - `spec`, as 1.0 §8.4.1 has it: required fields stay, optional fields stay when they are set,
  *   every other field goes when it has its default value.
  * - `sdk`, as the official SDKs sign: of that, everything empty goes as well, required or not and
- *   at any depth. It covers less: who takes `securityRequirements` out of a card whose schemes ask
- *   for no scopes does not change this form.
+ *   at any depth.
+ *
+ * A signature over the second covers nothing that is empty, so whoever passes the card on may add
+ * or take out such things: `securityRequirements` of a scheme that asks for no scopes, for one.
  */
 export type SignedFormName = "spec" | "sdk";
 

@@ -35,8 +35,10 @@ const MAX_SIGNATURES = 32;
  * that we do not know, and an attacker could remove a wrong one anyway. Signatures of which none
  * verifies make the card invalid, never unsigned.
  *
- * `valid` speaks of what the signature covers and of nothing else on the card: see
- * {@link signedForm}. When several verify, the verdict is about the form that covers more.
+ * `valid` speaks of the content of {@link signedForm} and of nothing else on the card. In the form
+ * `spec` that is all that the card says in the words of 1.0; in the form `sdk` it is that without
+ * what is empty. Neither says that nothing empty was taken out: when the signer signs the form of
+ * the SDKs, it signs that card as well.
  */
 export async function verifyCard(card: object, options: VerifyCardOptions): Promise<CardVerdict> {
   const { signatures } = card as { readonly signatures?: unknown };
