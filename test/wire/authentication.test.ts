@@ -106,6 +106,21 @@ describe("a server with a token", () => {
   });
 });
 
+describe("a refusal", () => {
+  const guarded = useServer(undefined, { token: TOKEN });
+
+  test("is told in the words of the version that the caller names", async () => {
+    const headers = { "content-type": "application/json", "a2a-version": "1.0" };
+
+    const answer = await fetch(guarded.url, { method: "POST", headers, body: "{}" });
+
+    expect(answer.status).toBe(401);
+    expect(await answer.json()).toMatchObject({
+      error: { data: [{ "@type": "type.googleapis.com/google.rpc.ErrorInfo" }] },
+    });
+  });
+});
+
 describe("a name that is not the server's", () => {
   const open = useServer();
   const guarded = useServer(undefined, { token: TOKEN, allowedHosts: ["agents.example.com"] });

@@ -1,4 +1,4 @@
-import { type A2AError, CODECS, errorText } from "@convoke/protocol";
+import { type A2AError, errorText } from "@convoke/protocol";
 import type { App } from "../app.ts";
 import { CARD_PATHS } from "../bindings/card.ts";
 import { PUSHES_PATH, REPLAY_PATH, listPushes, replayPushes } from "../bindings/push-admin.ts";
@@ -6,6 +6,7 @@ import { isGrpc } from "../bindings/grpc/is-grpc.ts";
 import { handleRest } from "../bindings/rest/handle.ts";
 import { openRest } from "../bindings/rest/open.ts";
 import { handleJsonRpc } from "../bindings/jsonrpc/handle.ts";
+import { codecFor } from "../bindings/jsonrpc/open.ts";
 import type { HttpHeaders, HttpRequest, HttpResponse } from "./exchange.ts";
 import { jsonResponse } from "./json-response.ts";
 
@@ -43,7 +44,7 @@ export async function handle(app: App, request: HttpRequest): Promise<HttpRespon
       `there is nothing at ${request.path}; the card is at /.well-known/agent-card.json`,
     );
   } catch (thrown) {
-    return refusal(app.explain(thrown));
+    return refusal(app.explain(thrown), request);
   }
 }
 
@@ -60,9 +61,9 @@ function plainError(status: number, message: string, headers?: HttpHeaders): Htt
 }
 
 /** What the guard refuses is answered as JSON-RPC, because that is what its caller expects. */
-function refusal(error: A2AError): HttpResponse {
+function refusal(error: A2AError, request: HttpRequest): HttpResponse {
   const headers: HttpHeaders =
     error.reason === "Unauthenticated" ? { "www-authenticate": 'Bearer realm="convoke"' } : {};
-  const text = errorText(null, CODECS["0.3"].encodeError(error));
+  const text = errorText(null, codecFor(request).encodeError(error));
   return jsonResponse(error.row.http, text, headers);
 }

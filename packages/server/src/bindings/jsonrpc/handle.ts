@@ -1,6 +1,5 @@
 import {
   A2AError,
-  CODECS,
   type Caller,
   type Codec,
   type JsonRpcId,
@@ -22,7 +21,7 @@ import type { App } from "../../app.ts";
 import { EventStream } from "../event-stream.ts";
 import { SSE_HEADERS, SseFraming } from "../sse-framing.ts";
 import { errorResponse } from "./errors.ts";
-import { openMethod } from "./open.ts";
+import { codecFor, openMethod } from "./open.ts";
 import { fromSeedForms } from "./seed-forms.ts";
 
 /** What is known of a request so far; an error is answered in its words. */
@@ -65,18 +64,6 @@ export async function handleJsonRpc(
       : streamResponse(app, outcome.source, known);
   } catch (thrown) {
     return errorResponse(app.explain(thrown), known);
-  }
-}
-
-/**
- * In whose words an error is told before the method is known. A version we do
- * not speak is refused once the request's id is known, in the words of the newest.
- */
-function codecFor(request: HttpRequest): Codec {
-  try {
-    return CODECS[requestedVersion(request) ?? "0.3"];
-  } catch {
-    return CODECS["1.0"];
   }
 }
 

@@ -8,6 +8,9 @@ import {
   findMethod,
 } from "@convoke/protocol";
 
+import type { HttpRequest } from "../../http/exchange.ts";
+import { requestedVersion } from "../../http/requested-version.ts";
+
 /** A request whose operation and wire version are known. */
 export interface Opened {
   readonly operation: OperationName;
@@ -33,4 +36,16 @@ export function openMethod(
   throw new A2AError("MethodNotFound", `A2A ${known} has no method ${JSON.stringify(method)}`, {
     details: { method },
   });
+}
+
+/**
+ * In whose words an error is told before the method is known. A version we do
+ * not speak is refused once the request's id is known, in the words of the newest.
+ */
+export function codecFor(request: HttpRequest): Codec {
+  try {
+    return CODECS[requestedVersion(request) ?? "0.3"];
+  } catch {
+    return CODECS["1.0"];
+  }
 }
