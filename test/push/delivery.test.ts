@@ -51,7 +51,7 @@ describe.each(PUSH_DIALECTS)("a push config inline in a message of $version", (d
   });
 
   verifies(
-    "G12",
+    ["G12", "R119"],
     "authenticates as the config says, beside the token and further headers",
     async () => {
       const webhook = await Webhook.start();

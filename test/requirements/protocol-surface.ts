@@ -115,7 +115,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
       text: "Every method accepts optional metadata in its parameters.",
       source: "user document 003; A2A 0.3 §7",
       milestone: "bindings",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R14",
@@ -124,7 +124,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
         "where needed, and returns no more history than it asked for.",
       source: "user document 001; A2A 0.3 §7.1; A2A 1.0 §3.2.4",
       milestone: "bindings",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R15",
@@ -179,7 +179,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
         "under /v1, with the same outcome on all three.",
       source: "user document 003; A2A 0.3 §3.5.6",
       milestone: "bindings",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R21",
@@ -189,7 +189,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
         "request gets ProtoJSON.",
       source: "user document 001; A2A 0.3 §3.2.3",
       milestone: "bindings",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R22",
@@ -230,7 +230,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
         "still understood on input.",
       source: "user document 003; A2A 0.3 §6.3",
       milestone: "bindings",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R27",
@@ -259,7 +259,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
         "ever sent.",
       source: "user document 003; A2A 0.3 §8.2",
       milestone: "bindings",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R30",

@@ -56,7 +56,7 @@ export const SECURITY: RequirementGroup = {
       text: "Webhook requests authenticate themselves by the configured headers and token.",
       source: "user document 003; A2A 0.3 §9.5; A2A 1.0 §4.3.3",
       milestone: "push",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R120",

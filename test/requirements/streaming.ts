@@ -45,7 +45,7 @@ export const STREAMING: RequirementGroup = {
         "error and ends. An agent's failure is an ordinary failed status instead.",
       source: "user documents 001 and 003",
       milestone: "bindings",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R37",
