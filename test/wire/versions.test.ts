@@ -80,7 +80,8 @@ test("a card in a version that is not spoken here is an error that says which ar
 
   expect(answer.status).toBe(400);
   expect(await answer.json()).toMatchObject({
-    error: { code: -32009, data: { supported: "0.3, 1.0" } },
+    // In the words of the newest version that is.
+    error: { code: -32009, data: [{ metadata: { supported: "0.3, 1.0" } }] },
   });
 });
 

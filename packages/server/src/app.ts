@@ -1,4 +1,6 @@
-import { A2AError, type SpecPatch } from "@convoke/protocol";
+import { A2AError, type AgentCardFacts, type Caller, type SpecPatch } from "@convoke/protocol";
+import type { HttpRequest } from "./http/exchange.ts";
+import type { Call } from "./operations/call.ts";
 import type { CardBinding } from "./bindings/card.ts";
 import type { KeepAlive } from "./bindings/keep-alive.ts";
 import { newErrorId } from "./error-id.ts";
@@ -22,8 +24,11 @@ export class App {
   readonly isStrict: boolean;
   /** Whose table of statuses is used for errors. */
   readonly specPatch: SpecPatch;
+  readonly extendedCard:
+    | ((request: HttpRequest, caller: Caller) => Promise<AgentCardFacts>)
+    | undefined;
 
-  constructor(parts: Omit<App, "explain">) {
+  constructor(parts: Omit<App, "explain" | "extendedCardFor">) {
     this.engine = parts.engine;
     this.guard = parts.guard;
     this.card = parts.card;
@@ -33,6 +38,13 @@ export class App {
     this.tenants = parts.tenants;
     this.isStrict = parts.isStrict;
     this.specPatch = parts.specPatch;
+    this.extendedCard = parts.extendedCard;
+  }
+
+  /** The extended card at the address of a request, if there is one. */
+  extendedCardFor(request: HttpRequest): Call["extendedCard"] {
+    const { extendedCard } = this;
+    return extendedCard && ((caller) => extendedCard(request, caller));
   }
 
   /** Makes what was thrown safe to send. An unknown error is logged under the id that its caller gets. */

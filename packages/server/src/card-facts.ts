@@ -1,5 +1,6 @@
 import type { AgentCardFacts, AgentInfo, AgentInterface, ProtocolVersion } from "@convoke/protocol";
 import { type HttpRequest, header } from "./http/exchange.ts";
+import { forwardedOf } from "./http/forwarded.ts";
 import { type ServerAddress, isWildcard, urlOf } from "./node/address.ts";
 
 /**
@@ -16,23 +17,37 @@ export function cardFacts(
     /** Whether updates are pushed; by default they are not. */
     readonly pushes?: boolean;
     readonly tenants?: readonly string[];
+    /** Whether what a proxy says of the caller's way here is believed. */
+    readonly trustProxy?: boolean;
+    readonly hasExtendedCard?: boolean;
   },
 ): (request: HttpRequest) => AgentCardFacts {
-  const { address, publicUrl, token, pushes = false, tenants = [] } = options;
-  const fixed = publicUrl ?? (isWildcard(address.host) ? undefined : urlOf(address));
-  return (request) => {
-    const asked = header(request, "host") ?? "";
-    const isNowhere = isWildcard(asked.replace(/:\d+$/, ""));
-    const url =
-      fixed ??
-      (isNowhere ? urlOf(address) : `${address.isSecure === true ? "https" : "http"}://${asked}/`);
-    return {
-      info,
-      interfaces: interfacesAt(url, tenants),
-      capabilities: { streaming: true, pushNotifications: pushes },
-      bearer: token !== undefined,
-    };
-  };
+  const { token, pushes = false, tenants = [], hasExtendedCard = false } = options;
+  return (request) => ({
+    info,
+    interfaces: interfacesAt(addressFor(request, options), tenants),
+    capabilities: {
+      streaming: true,
+      pushNotifications: pushes,
+      ...(hasExtendedCard && { extendedAgentCard: true }),
+    },
+    bearer: token !== undefined,
+  });
+}
+
+/** The address under which this caller reaches the agent. */
+function addressFor(
+  request: HttpRequest,
+  { address, publicUrl, trustProxy = false }: Parameters<typeof cardFacts>[1],
+): string {
+  if (publicUrl !== undefined) return publicUrl;
+  const scheme = address.isSecure === true ? "https" : "http";
+  const { protocol = scheme, host } = trustProxy ? forwardedOf(request) : {};
+  if (host !== undefined) return `${protocol}://${host}/`;
+  if (!isWildcard(address.host)) return urlOf(address);
+  const asked = header(request, "host") ?? "";
+  const isNowhere = isWildcard(asked.replace(/:\d+$/, ""));
+  return isNowhere ? urlOf(address) : `${protocol}://${asked}/`;
 }
 
 const BINDINGS = ["JSONRPC", "HTTP+JSON", "GRPC"] as const;

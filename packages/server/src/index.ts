@@ -3,6 +3,7 @@ export { type CloseOptions, type ServeOptions, type Server, serve } from "./serv
 export type { ServerAddress } from "./node/address.ts";
 export { type LogFields, type LogLevel, type Logger, createJsonLogger } from "./logger.ts";
 export { DEFAULT_LIMITS, type Limits } from "./tasks/limits.ts";
+export type { CardForm, CardOptions } from "./bindings/card.ts";
 export type { PushOptions } from "./push/push-service.ts";
 export type { RetentionOptions } from "./tasks/retention.ts";
 export type { Backend } from "./tasks/backend.ts";

@@ -1,8 +1,8 @@
 import type { AddressInfo, Server as NetServer } from "node:net";
 import { randomBytes } from "node:crypto";
-import type { Agent, SpecPatch } from "@convoke/protocol";
+import type { Agent, AgentInfo, Caller, SpecPatch } from "@convoke/protocol";
 import { App } from "./app.ts";
-import { CardBinding } from "./bindings/card.ts";
+import { CardBinding, type CardOptions } from "./bindings/card.ts";
 import { KeepAlive } from "./bindings/keep-alive.ts";
 import { cardFacts } from "./card-facts.ts";
 import { Guard } from "./guard/guard.ts";
@@ -46,6 +46,12 @@ export interface ServeOptions {
   readonly strict?: boolean;
   /** Which edition of 1.0 the statuses of errors are taken from. */
   readonly specPatch?: SpecPatch;
+  /** Which form of the card is shown, and what signs it. */
+  readonly card?: CardOptions;
+  /** What the card of a caller whom the server knows says besides, or instead. */
+  readonly extendedCard?: (caller: Caller) => Partial<AgentInfo> | Promise<Partial<AgentInfo>>;
+  /** Believes `Forwarded` and `X-Forwarded-*`: there is a proxy in front that sets them. */
+  readonly trustProxy?: boolean;
   /** The longest silence of a stream; by default 15 s. */
   readonly keepAliveMs?: number;
 }
@@ -107,7 +113,13 @@ export async function serve(agent: Agent, options: ServeOptions): Promise<Server
     const recovered = await recover(engine);
     await push?.start();
     const retention = new Retention(engine, logger, options.retention);
-    const facts = cardFacts(agent.info, { ...options, address, pushes: push !== undefined });
+    const { extendedCard, card } = options;
+    const facts = cardFacts(agent.info, {
+      ...options,
+      address,
+      pushes: push !== undefined,
+      hasExtendedCard: extendedCard !== undefined,
+    });
     ready.resolve(
       new App({
         engine,
@@ -118,7 +130,13 @@ export async function serve(agent: Agent, options: ServeOptions): Promise<Server
         isStrict: options.strict === true,
         specPatch: options.specPatch ?? "1.0.1",
         guard: new Guard({ ...options, allowedHosts: hostNames(options, address) }),
-        card: new CardBinding(facts),
+        card: new CardBinding(facts, card),
+        extendedCard:
+          extendedCard &&
+          (async (request, caller) => ({
+            ...facts(request),
+            info: { ...agent.info, ...(await extendedCard(caller)) },
+          })),
       }),
     );
     const close = async ({ drainMs = 0 }: CloseOptions = {}): Promise<void> => {

@@ -1,5 +1,6 @@
 import { cardCommand } from "./card.ts";
 import type { Command, CommandGroup } from "./command.ts";
+import { keysCommands } from "./keys.ts";
 import { pushCommands } from "./push.ts";
 import { sendCommand } from "./send.ts";
 import { serveCommand } from "./serve.ts";
@@ -16,4 +17,5 @@ export const COMMANDS: readonly (Command | CommandGroup)[] = [
   tasksCommand,
   watchCommand,
   pushCommands,
+  keysCommands,
 ];

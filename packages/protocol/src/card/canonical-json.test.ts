@@ -137,6 +137,11 @@ test("any value is written as a slow writer, made from the text of the RFC, writ
   );
 });
 
+test("of two texts that are equally near, the even one is written", () => {
+  expect(canonicalJson([1508692975400315.25])).toBe("[1508692975400315.2]");
+  expect(slowly([1508692975400315.25])).toBe("[1508692975400315.2]");
+});
+
 test("what is written reads back as the same value and is written the same again", () => {
   fc.assert(
     fc.property(values, (value) => {
@@ -209,7 +214,10 @@ function slowNumber(value: number): string {
 function fewestDigits(value: number): { digits: string; exponent: number } {
   for (let count = 1; count <= 17; count++) {
     const [mantissa = "", power = ""] = value.toExponential(count - 1).split("e");
-    const nearest = BigInt(mantissa.replace(".", ""));
+    const rounded = BigInt(mantissa.replace(".", ""));
+    // Of two that are equally near, `toExponential` takes the larger one and ECMA-262 the even one.
+    const rest = value.toExponential(100).split("e")[0]!.replace(".", "").slice(count);
+    const nearest = /^50*$/.test(rest) && rounded % 2n === 1n ? rounded - 1n : rounded;
     // Beside a power of two the nearest may miss where its neighbour does not.
     for (const candidate of [nearest, nearest + 1n]) {
       if (Number(`${candidate}e${Number(power) - count + 1}`) !== value) continue;

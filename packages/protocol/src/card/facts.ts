@@ -23,4 +23,6 @@ export interface AgentInterface {
 export interface AgentCapabilities {
   readonly streaming: boolean;
   readonly pushNotifications: boolean;
+  /** There is a card for callers whom the agent knows. */
+  readonly extendedAgentCard?: boolean;
 }

@@ -23,13 +23,13 @@ function asking(version?: string, headers: HttpRequest["headers"] = {}): HttpReq
   return aRequest({ headers: { host: "localhost:3000", ...named, ...headers } });
 }
 
-verifies("R79", "the card is at today's path and at the older one", () => {
+verifies("R79", "the card is at today's path and at the older one", async () => {
   expect([...CARD_PATHS]).toEqual(["/.well-known/agent-card.json", "/.well-known/agent.json"]);
 });
 
 describe("the three forms", () => {
-  verifies(["R79", "R80"], "who asks for 1.0 gets that alone", () => {
-    const card = cardOf(aBinding().handle(asking("1.0")));
+  verifies(["R79", "R80"], "who asks for 1.0 gets that alone", async () => {
+    const card = cardOf(await aBinding().handle(asking("1.0")));
 
     expect(card).toMatchObject({
       name: "Greeter",
@@ -47,8 +47,8 @@ describe("the three forms", () => {
     expect(card).not.toHaveProperty("preferredTransport");
   });
 
-  verifies(["R79", "R80"], "who asks for 0.3 gets that alone", () => {
-    const card = cardOf(aBinding().handle(asking("0.3")));
+  verifies(["R79", "R80"], "who asks for 0.3 gets that alone", async () => {
+    const card = cardOf(await aBinding().handle(asking("0.3")));
 
     expect(card).toMatchObject({
       protocolVersion: "0.3.0",
@@ -62,31 +62,31 @@ describe("the three forms", () => {
     expect(card).not.toHaveProperty("supportedInterfaces");
   });
 
-  verifies("R79", "who asks for none gets one that both versions can read", () => {
+  verifies("R79", "who asks for none gets one that both versions can read", async () => {
     const binding = aBinding();
 
-    const card = cardOf(binding.handle(asking()));
+    const card = cardOf(await binding.handle(asking()));
 
-    expect(card).toMatchObject(cardOf(binding.handle(asking("1.0"))));
-    expect(card).toMatchObject(cardOf(binding.handle(asking("0.3"))));
+    expect(card).toMatchObject(cardOf(await binding.handle(asking("1.0"))));
+    expect(card).toMatchObject(cardOf(await binding.handle(asking("0.3"))));
   });
 
-  test("a version in the query counts too", () => {
+  test("a version in the query counts too", async () => {
     const query = new URLSearchParams({ "A2A-Version": "0.3" });
 
-    const card = cardOf(aBinding().handle(aRequest({ query })));
+    const card = cardOf(await aBinding().handle(aRequest({ query })));
 
     expect(card).not.toHaveProperty("supportedInterfaces");
   });
 
-  test("a version that is not spoken here is an error, not a guess", () => {
-    expect(() => aBinding().handle(asking("99.0"))).toThrow("Version not supported");
+  test("a version that is not spoken here is an error, not a guess", async () => {
+    await expect(aBinding().handle(asking("99.0"))).rejects.toThrow("Version not supported");
   });
 });
 
 describe("caches", () => {
-  test("are told that the answer depends on the version, and for how long it holds", () => {
-    const { status, headers } = aBinding().handle(asking());
+  test("are told that the answer depends on the version, and for how long it holds", async () => {
+    const { status, headers } = await aBinding().handle(asking());
 
     expect(status).toBe(200);
     expect(headers).toMatchObject({
@@ -97,14 +97,16 @@ describe("caches", () => {
     });
   });
 
-  test("each form has a tag of its own, the same one every time", () => {
+  test("each form has a tag of its own, the same one every time", async () => {
     const binding = aBinding();
-    const tagOf = (version?: string) => binding.handle(asking(version)).headers["etag"];
+    const tagOf = async (version?: string) =>
+      (await binding.handle(asking(version))).headers["etag"];
 
-    const tags = [tagOf(), tagOf("0.3"), tagOf("1.0")];
+    const all = () => Promise.all([tagOf(), tagOf("0.3"), tagOf("1.0")]);
+    const tags = await all();
 
     expect(new Set(tags).size).toBe(3);
-    expect([tagOf(), tagOf("0.3"), tagOf("1.0")]).toEqual(tags);
+    expect(await all()).toEqual(tags);
     for (const tag of tags) expect(tag).toMatch(/^"[\w-]+"$/);
   });
 
@@ -113,37 +115,37 @@ describe("caches", () => {
     ["a tag that a proxy made weak", (tag: string) => `W/${tag}`],
     ["a list of tags", (tag: string) => `"other", ${tag}`],
   ] as const) {
-    test(`who has the card and sends ${what} gets no body`, () => {
+    test(`who has the card and sends ${what} gets no body`, async () => {
       const binding = aBinding();
-      const tag = binding.handle(asking("1.0")).headers["etag"] ?? "";
+      const tag = (await binding.handle(asking("1.0"))).headers["etag"] ?? "";
 
-      const answer = binding.handle(asking("1.0", { "if-none-match": dress(tag) }));
+      const answer = await binding.handle(asking("1.0", { "if-none-match": dress(tag) }));
 
       expect(answer).toMatchObject({ status: 304, body: "", headers: { etag: tag } });
       expect(answer.headers["vary"]).toBe("A2A-Version");
     });
   }
 
-  test("who has another form, or an older card, gets this one", () => {
+  test("who has another form, or an older card, gets this one", async () => {
     const binding = aBinding();
-    const tag = binding.handle(asking("1.0")).headers["etag"] ?? "";
+    const tag = (await binding.handle(asking("1.0"))).headers["etag"] ?? "";
 
-    expect(binding.handle(asking("0.3", { "if-none-match": tag })).status).toBe(200);
-    expect(binding.handle(asking("1.0", { "if-none-match": '"older"' })).status).toBe(200);
+    expect((await binding.handle(asking("0.3", { "if-none-match": tag }))).status).toBe(200);
+    expect((await binding.handle(asking("1.0", { "if-none-match": '"older"' }))).status).toBe(200);
   });
 });
 
 describe("a token", () => {
-  verifies("R115", "is declared in every form when callers need one", () => {
+  verifies("R115", "is declared in every form when callers need one", async () => {
     const binding = aBinding({ token: "s3cret" });
 
-    const hybrid = cardOf(binding.handle(asking()));
+    const hybrid = cardOf(await binding.handle(asking()));
 
-    expect(cardOf(binding.handle(asking("0.3")))).toMatchObject({
+    expect(cardOf(await binding.handle(asking("0.3")))).toMatchObject({
       securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
       security: [{ bearer: [] }],
     });
-    expect(cardOf(binding.handle(asking("1.0")))).toMatchObject({
+    expect(cardOf(await binding.handle(asking("1.0")))).toMatchObject({
       securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: "bearer" } } },
       securityRequirements: [{ schemes: { bearer: { list: [] } } }],
     });
@@ -151,17 +153,17 @@ describe("a token", () => {
     expect(hybrid).toHaveProperty("securityRequirements");
   });
 
-  test("never stands in the card", () => {
+  test("never stands in the card", async () => {
     const binding = aBinding({ token: "s3cret" });
 
     for (const version of [undefined, "0.3", "1.0"]) {
-      expect(binding.handle(asking(version)).body).not.toContain("s3cret");
+      expect((await binding.handle(asking(version))).body).not.toContain("s3cret");
     }
   });
 
-  verifies("R115", "is not mentioned where nobody needs one", () => {
+  verifies("R115", "is not mentioned where nobody needs one", async () => {
     for (const version of [undefined, "0.3", "1.0"]) {
-      const { body } = aBinding().handle(asking(version));
+      const { body } = await aBinding().handle(asking(version));
 
       expect(body).not.toContain("security");
     }
@@ -171,12 +173,12 @@ describe("a token", () => {
 describe("a server that listens everywhere", () => {
   const everywhere = { address: { host: "0.0.0.0", port: 3000 } };
 
-  test("gives each caller an address that leads back, and never 0.0.0.0", () => {
+  test("gives each caller an address that leads back, and never 0.0.0.0", async () => {
     const binding = aBinding(everywhere);
 
     for (const host of ["localhost:3000", "box.local:3000"]) {
       for (const version of [undefined, "0.3", "1.0"]) {
-        const { body } = binding.handle(asking(version, { host }));
+        const { body } = await binding.handle(asking(version, { host }));
 
         expect(body).toContain(`http://${host}/`);
         expect(body).not.toContain("0.0.0.0");
@@ -184,13 +186,13 @@ describe("a server that listens everywhere", () => {
     }
   });
 
-  test("gives the right address after callers came by very many", () => {
+  test("gives the right address after callers came by very many", async () => {
     const binding = aBinding(everywhere);
     for (let port = 1; port <= 1000; port++) {
-      binding.handle(asking("1.0", { host: `localhost:${port}` }));
+      await binding.handle(asking("1.0", { host: `localhost:${port}` }));
     }
 
-    const { body } = binding.handle(asking("1.0", { host: "localhost:7" }));
+    const { body } = await binding.handle(asking("1.0", { host: "localhost:7" }));
 
     expect(body).toContain("http://localhost:7/");
   });

@@ -1,5 +1,12 @@
 import { createHash } from "node:crypto";
-import { type AgentCardFacts, type ProtocolVersion, buildCard } from "@convoke/protocol";
+import {
+  type AgentCardFacts,
+  type CardKey,
+  type ProtocolVersion,
+  buildCard,
+  publicKeySet,
+  signCard,
+} from "@convoke/protocol";
 import { type HttpRequest, type HttpResponse, header } from "../http/exchange.ts";
 import { requestedVersion } from "../http/requested-version.ts";
 import { jsonResponse } from "../http/json-response.ts";
@@ -10,8 +17,20 @@ export const CARD_PATHS: ReadonlySet<string> = new Set([
   "/.well-known/agent.json",
 ]);
 
+/** Where the keys are that cards are signed with. */
+export const KEYS_PATH = "/.well-known/jwks.json";
+
 /** Callers may name any port in their Host, so the number of addresses has no end. */
 const MAX_BUILT = 64;
+
+/** Which card is shown: the one asked for, one that both versions read, or always the same. */
+export type CardForm = "negotiated" | "hybrid" | "v1" | "v03";
+
+export interface CardOptions {
+  readonly form?: CardForm;
+  /** Signs every card of 1.0, and the 1.0 part of a hybrid. */
+  readonly keys?: readonly CardKey[];
+}
 
 interface Built {
   readonly text: string;
@@ -20,42 +39,85 @@ interface Built {
 
 /**
  * The agent's card, in the form the caller asks for: 1.0, 0.3, or a hybrid when
- * it names no version. Each form is built once per address.
+ * it names no version. Each form is built and signed once per address.
  */
 export class CardBinding {
-  #facts: (request: HttpRequest) => AgentCardFacts;
-  #built = new Map<string, Built>();
+  readonly #facts: (request: HttpRequest) => AgentCardFacts;
+  readonly #form: CardForm;
+  readonly #keys: readonly CardKey[];
+  readonly #lastModified = new Date().toUTCString();
+  #built = new Map<string, Promise<Built>>();
 
-  constructor(facts: (request: HttpRequest) => AgentCardFacts) {
+  constructor(facts: (request: HttpRequest) => AgentCardFacts, options: CardOptions = {}) {
     this.#facts = facts;
+    this.#form = options.form ?? "negotiated";
+    this.#keys = options.keys ?? [];
   }
 
-  handle(request: HttpRequest): HttpResponse {
-    const version = requestedVersion(request);
-    const { text, etag } = this.#build(this.#facts(request), version);
+  async handle(request: HttpRequest): Promise<HttpResponse> {
+    const { text, etag } = await this.#build(this.#facts(request), this.#version(request));
     const headers = {
       etag,
+      "last-modified": this.#lastModified,
       vary: "A2A-Version",
       "cache-control": "public, max-age=300",
       "access-control-allow-origin": "*",
     };
-    if (hasTag(header(request, "if-none-match"), etag)) return { status: 304, headers, body: "" };
+    if (this.#isKnown(request, etag)) return { status: 304, headers, body: "" };
     return jsonResponse(200, text, headers);
   }
 
-  #build(facts: AgentCardFacts, version: ProtocolVersion | undefined): Built {
+  /** The public keys that verify the card. */
+  keySet(): HttpResponse {
+    return jsonResponse(200, JSON.stringify(publicKeySet(this.#keys)), {
+      "cache-control": "public, max-age=300",
+      "access-control-allow-origin": "*",
+    });
+  }
+
+  #version(request: HttpRequest): ProtocolVersion | undefined {
+    switch (this.#form) {
+      case "negotiated":
+        return requestedVersion(request);
+      case "hybrid":
+        return undefined;
+      case "v1":
+        return "1.0";
+      case "v03":
+        return "0.3";
+      default:
+        return this.#form satisfies never;
+    }
+  }
+
+  /** A tag counts before a date, which says less (RFC 9110 §13.2.2). */
+  #isKnown(request: HttpRequest, etag: string): boolean {
+    const tags = header(request, "if-none-match");
+    if (tags !== undefined) return hasTag(tags, etag);
+    const since = Date.parse(header(request, "if-modified-since") ?? "");
+    return since >= Date.parse(this.#lastModified);
+  }
+
+  #build(facts: AgentCardFacts, version: ProtocolVersion | undefined): Promise<Built> {
     const key = `${version ?? "hybrid"} ${facts.interfaces[0]?.url}`;
     const known = this.#built.get(key);
     if (known !== undefined) return known;
-    const text = JSON.stringify(buildCard(facts, version));
     if (this.#built.size >= MAX_BUILT) this.#built.clear();
-    const built = { text, etag: `"${createHash("sha256").update(text).digest("base64url")}"` };
+    const built = this.#write(facts, version);
     this.#built.set(key, built);
     return built;
+  }
+
+  async #write(facts: AgentCardFacts, version: ProtocolVersion | undefined): Promise<Built> {
+    const card = buildCard(facts, version);
+    // 0.3 has a place for signatures and no word on what they sign.
+    const isSigned = this.#keys.length > 0 && version !== "0.3";
+    const text = JSON.stringify(isSigned ? await signCard(card, this.#keys) : card);
+    return { text, etag: `"${createHash("sha256").update(text).digest("base64url")}"` };
   }
 }
 
 /** A proxy may have made the tag weak or put it into a list (RFC 9110 §13.1.2). */
-function hasTag(ifNoneMatch: string | undefined, etag: string): boolean {
-  return ifNoneMatch?.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag) === true;
+function hasTag(ifNoneMatch: string, etag: string): boolean {
+  return ifNoneMatch.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag);
 }

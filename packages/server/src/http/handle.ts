@@ -1,6 +1,6 @@
 import { type A2AError, errorText } from "@convoke/protocol";
 import type { App } from "../app.ts";
-import { CARD_PATHS } from "../bindings/card.ts";
+import { CARD_PATHS, KEYS_PATH } from "../bindings/card.ts";
 import { PUSHES_PATH, REPLAY_PATH, listPushes, replayPushes } from "../bindings/push-admin.ts";
 import { isGrpc } from "../bindings/grpc/is-grpc.ts";
 import { handleRest } from "../bindings/rest/handle.ts";
@@ -18,7 +18,11 @@ export async function handle(app: App, request: HttpRequest): Promise<HttpRespon
   try {
     if (CARD_PATHS.has(request.path)) {
       app.guard.admit(request);
-      return allow(request, ["GET", "HEAD"]) ?? app.card.handle(request);
+      return allow(request, ["GET", "HEAD"]) ?? (await app.card.handle(request));
+    }
+    if (request.path === KEYS_PATH) {
+      app.guard.admit(request);
+      return allow(request, ["GET", "HEAD"]) ?? app.card.keySet();
     }
     if (isGrpc(request)) {
       // Loaded by the first who needs it: a server starts faster without.

@@ -1,4 +1,4 @@
-import type { Caller, ProtocolVersion, TraceContext } from "@convoke/protocol";
+import type { AgentCardFacts, Caller, ProtocolVersion, TraceContext } from "@convoke/protocol";
 import type { Engine } from "../tasks/engine.ts";
 
 /** What an operation knows besides its request. */
@@ -7,6 +7,8 @@ export interface Call {
   readonly caller: Caller;
   readonly version: ProtocolVersion;
   readonly trace: TraceContext | undefined;
+  /** What the agent tells callers whom it knows; absent where it tells no more than its card. */
+  readonly extendedCard?: ((caller: Caller) => Promise<AgentCardFacts>) | undefined;
   /** Where a reader wants to go on, as it was sent. */
   readonly lastEventId: string | undefined;
 }

@@ -1,7 +1,8 @@
-import { A2AError, type Codec, type OperationName } from "@convoke/protocol";
+import type { Codec, OperationName } from "@convoke/protocol";
 import type { Call } from "./call.ts";
 import { cancelTask } from "./cancel-task.ts";
 import type { EventSource } from "./event-source.ts";
+import { getExtendedCard } from "./get-extended-card.ts";
 import { getTask } from "./get-task.ts";
 import { listTasks } from "./list-tasks.ts";
 import {
@@ -61,7 +62,7 @@ export const PERFORM: Readonly<Record<OperationName, Perform>> = {
     await deletePushConfig(codec.decodeDeletePushConfig(params), call);
     return value(codec.encodeDeleted());
   },
-  getExtendedCard: noExtendedCard,
+  getExtendedCard: async (_params, codec, call) => value(await getExtendedCard(codec, call)),
 };
 
 function value(result: unknown): Outcome {
@@ -70,11 +71,4 @@ function value(result: unknown): Outcome {
 
 function events(source: EventSource): Outcome {
   return { kind: "events", source };
-}
-
-/** 1.0 §3.3.4 has one code for an absent capability; 0.3 §7.10 has its own. */
-function noExtendedCard(_params: unknown, codec: Codec): Promise<never> {
-  const reason =
-    codec.version === "1.0" ? "UnsupportedOperation" : "ExtendedAgentCardNotConfigured";
-  return Promise.reject(new A2AError(reason, "this agent has no extended card"));
 }

@@ -11,6 +11,8 @@ export const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
   CONVOKE_KEEP_TASKS: "How many ended tasks are kept (100000, and 1000 in memory)",
   CONVOKE_PUSH_ALLOW: "Private hosts and networks that pushes may reach, separated by commas",
   CONVOKE_PUSH_SECRET: "Signs pushes, as Standard Webhooks has it",
+  CONVOKE_CARD_KEY: "A key file that signs the card, from convoke keys card",
+  CONVOKE_TRUST_PROXY: "1 where a proxy in front sets Forwarded or X-Forwarded-*",
   CONVOKE_DRAIN_MS: "How long work under way may take to finish at the end (10000)",
   CONVOKE_LOG: "debug, info, warn, error or silent (warn)",
 };

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type { Limits, LogLevel, PushOptions, RetentionOptions } from "@convoke/server";
+import type { CardOptions, Limits, LogLevel, PushOptions, RetentionOptions } from "@convoke/server";
+import { readCard } from "./card-setting.ts";
 import { commaList } from "./comma-list.ts";
 import { readLimits } from "./limits-setting.ts";
 import { readPush } from "./push-setting.ts";
@@ -20,6 +21,8 @@ export interface ServeSettings {
   readonly limits: Partial<Limits>;
   readonly push: PushOptions;
   readonly retention: Partial<RetentionOptions>;
+  readonly card: CardOptions;
+  readonly trustProxy: boolean;
   readonly token?: string;
   readonly publicUrl?: string;
 }
@@ -46,11 +49,19 @@ export function readSettings(flags: ServeFlags, env: Environment): ServeSettings
     limits: readLimits(env["CONVOKE_LIMITS"]),
     push: readPush(env),
     retention: readRetention(env),
+    card: readCard(env),
+    trustProxy: readSwitch("CONVOKE_TRUST_PROXY", env["CONVOKE_TRUST_PROXY"]),
     ...(token !== undefined && { token }),
     ...(publicUrl !== undefined && { publicUrl }),
   };
   if (token === undefined && !isLoopback(host)) throw openToTheWorld(host);
   return settings;
+}
+
+function readSwitch(name: string, value: string | undefined): boolean {
+  if (value === undefined || value === "" || value === "0") return false;
+  if (value === "1") return true;
+  throw new StartError(`${name} must be 1 or 0, not ${JSON.stringify(value)}.`);
 }
 
 function readPort(name: string, value: string): number {

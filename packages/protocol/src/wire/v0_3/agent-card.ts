@@ -2,7 +2,9 @@ import type { AgentCardFacts } from "../../card/facts.ts";
 
 /** 0.3 §5.5. */
 export function encodeCard(facts: AgentCardFacts): object {
-  const { info, capabilities, bearer } = facts;
+  const { info, bearer } = facts;
+  // 0.3 has a field of its own for it.
+  const { extendedAgentCard = false, ...capabilities } = facts.capabilities;
   const interfaces = facts.interfaces.filter(({ version }) => version === "0.3");
   return {
     protocolVersion: "0.3.0",
@@ -24,6 +26,6 @@ export function encodeCard(facts: AgentCardFacts): object {
     defaultInputModes: info.inputModes,
     defaultOutputModes: info.outputModes,
     skills: info.skills,
-    supportsAuthenticatedExtendedCard: false,
+    supportsAuthenticatedExtendedCard: extendedAgentCard,
   };
 }

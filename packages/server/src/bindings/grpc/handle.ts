@@ -26,6 +26,7 @@ export async function handleGrpc(
     const params = method.decodeRequest(openMessage(await request.body()));
     const outcome = await PERFORM[method.operation](params, codec, {
       engine: app.engine,
+      extendedCard: app.extendedCardFor(request),
       caller: scopedCaller(caller, tenantOf(params), app.tenants),
       version: codec.version,
       trace: traceOf(header(request, "traceparent")),

@@ -54,6 +54,7 @@ export async function handleJsonRpc(
     known.codec = codec;
     const outcome = await PERFORM[operation](opened.params, codec, {
       engine: app.engine,
+      extendedCard: app.extendedCardFor(request),
       caller: scoped,
       version: codec.version,
       trace: traceOf(header(request, "traceparent")),

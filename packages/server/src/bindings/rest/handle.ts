@@ -26,6 +26,7 @@ export async function handleRest(
     const call = await readRest(opened, route);
     const outcome = await PERFORM[call.operation](call.params, call.codec, {
       engine: app.engine,
+      extendedCard: app.extendedCardFor(request),
       caller: scopedCaller(caller, call.tenant, app.tenants),
       version,
       trace: traceOf(header(request, "traceparent")),

@@ -1,0 +1,141 @@
+import { type CardKey, generateCardKey, verifyCard } from "@convoke/protocol";
+import { defineAgent } from "convoke";
+import { describe, expect, test } from "vitest";
+import { speakersTo } from "../conformance/speakers.ts";
+import { verifies } from "../verifies.ts";
+import { useServer } from "../wire/wire-server.ts";
+
+const agent = defineAgent({ name: "Plain", description: "Answers.", run: async () => "done" });
+const CARD = ".well-known/agent-card.json";
+const KEYS = ".well-known/jwks.json";
+
+const plain = useServer(agent);
+
+describe("a card", () => {
+  verifies("v1-S4", "has a tag and a date, and is not sent again to who has it", async () => {
+    const first = await fetch(plain.url + CARD);
+    const etag = first.headers.get("etag") ?? "";
+    const modified = first.headers.get("last-modified") ?? "";
+
+    const byTag = await get(plain.url, { "if-none-match": etag });
+    const byDate = await get(plain.url, { "if-modified-since": modified });
+    const older = await get(plain.url, { "if-modified-since": "Thu, 01 Jan 2015 00:00:00 GMT" });
+    const other = await get(plain.url, { "if-none-match": '"x"', "if-modified-since": modified });
+
+    expect(first.headers.get("cache-control")).toContain("max-age");
+    expect([byTag.status, byDate.status]).toEqual([304, 304]);
+    expect([older.status, other.status]).toEqual([200, 200]);
+  });
+
+  describe.each([
+    ["hybrid", true, true],
+    ["v1", true, false],
+    ["v03", false, true],
+  ] as const)("in the form %s", (form, has1, has03) => {
+    const server = useServer(agent, { card: { form } });
+
+    test("is the same whatever the caller asks for", async () => {
+      for (const version of ["1.0", "0.3", undefined]) {
+        const headers = version === undefined ? {} : { "a2a-version": version };
+        const card = (await (await get(server.url, headers)).json()) as object;
+
+        expect("supportedInterfaces" in card).toBe(has1);
+        expect("protocolVersion" in card).toBe(has03);
+      }
+    });
+  });
+});
+
+describe("behind a proxy", () => {
+  const trusting = useServer(agent, { trustProxy: true, allowedHosts: ["agents.example.com"] });
+
+  test.each([
+    { "x-forwarded-proto": "https", "x-forwarded-host": "agents.example.com" },
+    { forwarded: 'for=1.2.3.4;host="agents.example.com";proto=https, for=10.0.0.1' },
+  ])("that is trusted, the card names the address that the caller used: %j", async (headers) => {
+    expect(await urlIn(trusting.url, headers)).toBe("https://agents.example.com/");
+  });
+
+  test("a name that is not allowed is refused all the same", async () => {
+    const answer = await get(trusting.url, { "x-forwarded-host": "evil.example" });
+
+    expect(answer.status).toBe(403);
+  });
+
+  test("that nobody said to trust, its words count for nothing", async () => {
+    const headers = { "x-forwarded-proto": "https", "x-forwarded-host": "evil.example" };
+
+    expect(await urlIn(plain.url, headers)).toBe(plain.url);
+  });
+});
+
+describe("an extended card", () => {
+  const extended = useServer(agent, {
+    extendedCard: ({ owner }) => ({
+      description: `For ${owner} alone.`,
+      skills: [{ id: "secret", name: "Secret", description: "A skill for friends.", tags: ["x"] }],
+    }),
+  });
+
+  describe.each(speakersTo(extended))("over $binding $version", (speaker) => {
+    verifies(["R19", "v1-S28"], "tells the caller what the public one does not", async () => {
+      const card = (await speaker.call("getExtendedCard", {})) as Record<string, unknown>;
+
+      expect(card["description"]).toBe("For anonymous alone.");
+      expect(JSON.stringify(card["skills"])).toContain("A skill for friends.");
+    });
+  });
+
+  test("is announced by the public card, in both versions", async () => {
+    const card = (await (await get(extended.url, {})).json()) as Record<string, unknown>;
+
+    expect(card["supportsAuthenticatedExtendedCard"]).toBe(true);
+    expect(card["capabilities"]).toMatchObject({ extendedAgentCard: true });
+    expect(card["description"]).toBe("Answers.");
+  });
+});
+
+describe("a signed card", async () => {
+  const { kid, privateKey } = await generateCardKey();
+  const key: CardKey = { kid, alg: "ES256", privateKey };
+  const signed = useServer(agent, { card: { keys: [key] } });
+
+  verifies(
+    "v1-S61",
+    "verifies by the keys that its server publishes, and not when it was changed",
+    async () => {
+      const keySet = await (await fetch(signed.url + KEYS)).json();
+      const { keys } = keySet as { keys: JsonWebKey[] };
+      for (const headers of [{ "a2a-version": "1.0" }, {}]) {
+        const card = (await (await get(signed.url, headers)).json()) as object;
+
+        expect(await verifyCard(card, { keys })).toMatchObject({ kind: "valid", kid });
+        const changed = { ...card, description: "Something else." };
+        expect((await verifyCard(changed, { keys })).kind).toBe("invalid");
+      }
+      expect(JSON.stringify(keySet)).not.toContain('"d"');
+    },
+  );
+
+  test("of 0.3 alone has no signature, because 0.3 does not say what one covers", async () => {
+    const card = (await (await get(signed.url, { "a2a-version": "0.3" })).json()) as object;
+
+    expect(card).not.toHaveProperty("signatures");
+  });
+
+  test("is the same bytes each time, so that its tag holds", async () => {
+    const tags = [];
+    for (let count = 0; count < 3; count++)
+      tags.push((await get(signed.url, {})).headers.get("etag"));
+
+    expect(new Set(tags).size).toBe(1);
+  });
+});
+
+function get(url: string, headers: Record<string, string>): Promise<Response> {
+  return fetch(url + CARD, { headers });
+}
+
+async function urlIn(url: string, headers: Record<string, string>): Promise<string> {
+  return ((await (await get(url, headers)).json()) as { url: string }).url;
+}
