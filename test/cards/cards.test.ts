@@ -78,12 +78,42 @@ describe("an extended card", () => {
   });
 
   describe.each(speakersTo(extended))("over $binding $version", (speaker) => {
-    verifies(["R19", "v1-S28"], "tells the caller what the public one does not", async () => {
+    verifies("R19", "tells the caller what the public one does not", async () => {
       const card = (await speaker.call("getExtendedCard", {})) as Record<string, unknown>;
 
       expect(card["description"]).toBe("For anonymous alone.");
       expect(JSON.stringify(card["skills"])).toContain("A skill for friends.");
     });
+  });
+
+  const guarded = useServer(agent, {
+    token: "right",
+    extendedCard: ({ owner }) => ({ description: `For ${owner} alone.` }),
+  });
+
+  describe.each([
+    ["agent/getAuthenticatedExtendedCard"],
+    ["agent/authenticatedExtendedCard"],
+    ["GetExtendedAgentCard"],
+  ])("by %s", (method) => {
+    verifies(
+      ["R19", "seed-C16", "v1-S57", "v03-S20"],
+      "is for callers who show their token, and for nobody else",
+      async () => {
+        const ask = (headers: Record<string, string>): Promise<Response> =>
+          fetch(guarded.url, {
+            method: "POST",
+            headers: { "content-type": "application/json", ...headers },
+            body: JSON.stringify({ jsonrpc: "2.0", id: 1, method }),
+          });
+
+        const refused = await ask({});
+        const told = await ask({ authorization: "Bearer right" });
+
+        expect(refused.status).toBe(401);
+        expect(await told.json()).toMatchObject({ result: { description: "For token alone." } });
+      },
+    );
   });
 
   test("is announced by the public card, in both versions", async () => {

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { serve } from "convoke";
+import { type ServeAgentOptions, serve } from "convoke";
 import { afterAll, beforeAll } from "vitest";
 import { demoAgent } from "../../apps/convoke/src/demo-agent.ts";
 
@@ -12,7 +12,9 @@ type Server = Awaited<ReturnType<typeof serve>>;
  * `describe`. Port and data folder are its own and gone at the end. The address is there once the
  * tests run.
  */
-export function useDemoServer(options: { readonly token?: string } = {}): { readonly url: string } {
+export function useDemoServer(options: Pick<ServeAgentOptions, "token" | "card"> = {}): {
+  readonly url: string;
+} {
   let data: string;
   let server: Server;
 

@@ -66,6 +66,19 @@ for (const sdk of [SDK_V03, SDK_V1]) {
   });
 }
 
+describe("a card of one version alone", () => {
+  const old = useDemoServer({ card: { form: "v03" } });
+  const current = useDemoServer({ card: { form: "v1" } });
+
+  verifies(["R79", "R80"], "is enough for the client of that version", async () => {
+    const v03 = await SDK_V03.discover(old.url);
+    const v1 = await SDK_V1.discover(current.url);
+
+    expect(asTask(await v03.send("hello")).state).toBe("completed");
+    expect(asTask(await v1.send("hello")).state).toBe("completed");
+  });
+});
+
 describe("the card of a server that wants a token", () => {
   verifies("R115", "is understood by the resolver of 1.3.0", async () => {
     const card = await new CardResolverV1().resolve(guarded.url);

@@ -1,3 +1,4 @@
+import type { CardOptions } from "@convoke/server";
 import { connect, serve } from "convoke";
 import { beforeAll, describe, expect, onTestFinished } from "vitest";
 import { demoAgent } from "../../apps/convoke/src/demo-agent.ts";
@@ -19,6 +20,20 @@ const TOKEN = "interop-token-0123456789";
 beforeAll(async () => void (await installGemini()), INSTALL_MS);
 
 describe("the Gemini CLI", () => {
+  verifies(
+    "R80",
+    "needs no more than a card of 0.3",
+    async () => {
+      const { agent } = await serveDemo(undefined, { form: "v03" });
+      const model = await ScriptedModel.start(calls("demo", "hello"), reports);
+
+      await runGemini({ model, agent });
+
+      expect(model.results).toEqual([{ output: expect.stringContaining("You said: hello.") }]);
+    },
+    RUN_MS,
+  );
+
   verifies(
     ["R79", "R80", "R32", "R34"],
     "streams from the agent by A2A 0.3, and its model gets the whole answer",
@@ -215,12 +230,13 @@ interface ServedDemo {
 }
 
 /** The demo agent on a real port, with its tasks in SQLite, behind a wiretap. */
-async function serveDemo(token?: string): Promise<ServedDemo> {
+async function serveDemo(token?: string, card: CardOptions = {}): Promise<ServedDemo> {
   const tap = await Wiretap.start();
   const server = await serve(demoAgent, {
     port: 0,
     data: temporaryFolder(),
     publicUrl: tap.url,
+    card,
     ...(token !== undefined && { token }),
   });
   onTestFinished(() => server.close());

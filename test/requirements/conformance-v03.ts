@@ -164,7 +164,7 @@ export const CONFORMANCE_V03: RequirementGroup = {
       text: "The extended card is for authenticated callers, and only where the card announces it.",
       source: "A2A 0.3 §7.10",
       milestone: "cards",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v03-S21",

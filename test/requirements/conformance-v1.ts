@@ -488,7 +488,7 @@ export const CONFORMANCE_V1: RequirementGroup = {
         "and tells nothing internal.",
       source: "A2A 1.0 §13.3",
       milestone: "cards",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-S58",
@@ -522,7 +522,7 @@ export const CONFORMANCE_V1: RequirementGroup = {
         "and kid in the protected header.",
       source: "A2A 1.0 §8.4",
       milestone: "cards",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-S62",

@@ -170,7 +170,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
         "when the agent declares one; an agent that has none configured answers -32007.",
       source: "user document 003; A2A 0.3 §7.10; A2A 1.0 §3.1.11",
       milestone: "cards",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R20",

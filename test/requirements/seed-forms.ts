@@ -68,7 +68,7 @@ export const SEED_FORMS: RequirementGroup = {
         "there is none the error is -32007.",
       source: "user document 003; A2A 0.3 §7.10",
       milestone: "cards",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "seed-C17",

@@ -211,12 +211,15 @@ function slowNumber(value: number): string {
   return k === 1 ? digits + power : `${digits.slice(0, 1)}.${digits.slice(1)}${power}`;
 }
 
+/** As many as a number can be asked for; where two texts are equally near, all of its digits. */
+const MOST_DIGITS = 100;
+
 function fewestDigits(value: number): { digits: string; exponent: number } {
   for (let count = 1; count <= 17; count++) {
     const [mantissa = "", power = ""] = value.toExponential(count - 1).split("e");
     const rounded = BigInt(mantissa.replace(".", ""));
     // Of two that are equally near, `toExponential` takes the larger one and ECMA-262 the even one.
-    const rest = value.toExponential(100).split("e")[0]!.replace(".", "").slice(count);
+    const rest = value.toExponential(MOST_DIGITS).split("e")[0]!.replace(".", "").slice(count);
     const nearest = /^50*$/.test(rest) && rounded % 2n === 1n ? rounded - 1n : rounded;
     // Beside a power of two the nearest may miss where its neighbour does not.
     for (const candidate of [nearest, nearest + 1n]) {
