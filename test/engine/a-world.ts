@@ -36,7 +36,7 @@ export class World {
   }
 
   async task(taskId: string): Promise<Task> {
-    return (await this.engine.find(taskId, CALLER)).task;
+    return (await this.engine.tasks.find(taskId, CALLER)).task;
   }
 
   async events(taskId: string): Promise<readonly AgentEvent[]> {

@@ -197,7 +197,7 @@ describe("a question", () => {
     );
     const { live } = await tell(world.engine, "go");
     await world.settled(live.task.id);
-    await expect.poll(() => world.engine.live(live.task.id)).toBe(undefined);
+    await expect.poll(() => world.engine.tasks.get(live.task.id)).toBe(undefined);
 
     expect(ran).toEqual([]);
     await tell(world.engine, "Ann", { taskId: live.task.id });
@@ -364,7 +364,7 @@ describe("a storage whose reads fail for a moment", () => {
     const { id: taskId } = await world.settled(live.task.id);
     await world.restart();
     // Opened before, so that what fails is the reading that comes after the answer is stored.
-    await world.engine.openFor(CALLER, taskId);
+    await world.engine.tasks.openFor(CALLER, taskId);
 
     backend.failNextReads(3);
     await tell(world.engine, "Ann", { taskId });

@@ -69,7 +69,7 @@ describe("a run that waits and leaves memory", () => {
 
     const before = send("m1");
     const { live } = await tell(world.engine, "go", { messageId: "m2" });
-    await expect.poll(() => world.engine.live(live.task.id), { interval: 5 }).toBe(undefined);
+    await expect.poll(() => world.engine.tasks.get(live.task.id), { interval: 5 }).toBe(undefined);
     const after = send("m2");
 
     expect((await Promise.all([before, after])).map(textOf)).toEqual(["awake", "awake"]);

@@ -1,12 +1,9 @@
-import { type Agent, serve } from "convoke";
+import { serve } from "convoke";
 import { demoAgent } from "../../apps/convoke/src/demo-agent.ts";
 
 // A server in a process of its own: whether it crashes, complains or grows is seen from outside.
 
-/** The demo, but nobody waits for slow answers. */
-const agent: Agent = demoAgent;
-
-const server = await serve(agent, {
+const server = await serve(demoAgent, {
   port: 0,
   data: "memory",
   push: { allow: [] },

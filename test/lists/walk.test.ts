@@ -23,7 +23,7 @@ const BACKENDS: readonly [string, () => Promise<Backend>][] = [
 ];
 
 describe.each(BACKENDS)("a walk through a list in %s", (_name, open) => {
-  verifies("G14", "shows every task exactly once, whatever happens meanwhile", async () => {
+  verifies("v1-S22", "shows every task exactly once, whatever happens meanwhile", async () => {
     const backend = await open();
     const engine = anEngine(agent, backend);
     const begun: string[] = [];
@@ -146,7 +146,7 @@ async function waiting(engine: Engine): Promise<string> {
 
 /** Answers a task's question, if it still has one, and waits for what becomes of it. */
 async function answer(engine: Engine, taskId: string): Promise<void> {
-  const { task } = await engine.find(taskId, CALLER);
+  const { task } = await engine.tasks.find(taskId, CALLER);
   if (!asks(task)) return;
   const { live } = await tell(engine, "well", { taskId });
   await live.until(({ task: next }) => isTerminal(next.status.state) || asks(next));

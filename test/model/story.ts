@@ -208,7 +208,7 @@ export class Story {
         const task = pick(this.#tasks, command.task);
         if (task === undefined) return;
         const { taskId } = task;
-        const seen = await engine.find(taskId, this.#caller);
+        const seen = await engine.tasks.find(taskId, this.#caller);
         this.#sightings.push({ taskId, ...seen });
         return;
       }
@@ -280,7 +280,7 @@ export class Story {
     const { engine, working } = this.#process;
     for (const model of this.#tasks) {
       const { taskId, account, isCancelAsked, isCanceled, hasSeenCrash } = model;
-      const { task, head } = await engine.find(taskId, this.#caller);
+      const { task, head } = await engine.tasks.find(taskId, this.#caller);
       assert.equal(head, model.head);
       assert.deepEqual(task, foldOf(model.events), "GetTask is the fold of the log");
       checkTask({

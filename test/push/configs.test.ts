@@ -117,16 +117,34 @@ describe.each(PUSH_DIALECTS)("a push config in $version", (dialect) => {
   });
 });
 
-test("another caller sees nothing of a push, and cannot replay it", async () => {
-  const server = await aPushingServer(waiting);
-  const taskId = "not-mine";
-
-  const response = await fetch(`${server.url}convoke/pushes:replay`, {
-    method: "POST",
-    body: JSON.stringify({ taskId }),
+test("what was given up of somebody else is neither shown nor replayed", async () => {
+  const { url, backend } = await aPushingServer(waiting);
+  const config = JSON.stringify({ id: "p", url: HOOK, version: "1.0" });
+  const giveUp = async (taskId: string): Promise<void> => {
+    await backend.pushes.put(taskId, { id: "p", config, cursor: 0 });
+    const dead = { taskId, id: "p", generation: 1, cursor: 0, state: "dead" } as const;
+    await backend.pushes.progress({ ...dead, failure: { since: 1, problem: "down" } });
+  };
+  const foreign = { kind: "task", id: "foreign", contextId: "c", status: { state: "working" } };
+  await backend.commit({
+    taskId: "foreign",
+    create: { owner: "somebody else", contextId: "c", agent: "Curious", createdAt: 1 },
+    epoch: 1,
+    events: [JSON.stringify(foreign)],
+    state: "working",
+    statusAt: 1,
+    listed: true,
   });
+  await giveUp("foreign");
+  const own = taskIdOf(await PUSH_DIALECTS[1]!.send(url, { url: HOOK, id: "other" }));
+  await giveUp(own);
 
-  expect(await response.json()).toEqual({ replayed: 0 });
+  const shown = await (await fetch(`${url}convoke/pushes`)).json();
+  const replayed = await fetch(`${url}convoke/pushes:replay`, { method: "POST" });
+
+  expect(shown).toMatchObject({ pushes: [{ taskId: own }] });
+  expect(await replayed.json()).toEqual({ replayed: 1 });
+  expect((await backend.pushes.get("foreign", "p"))?.state).toBe("dead");
 });
 
 function configsOf(result: unknown): readonly unknown[] {

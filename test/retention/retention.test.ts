@@ -88,13 +88,13 @@ describe.each(BACKENDS)("in %s", (_name, open) => {
     const { engine, retention, later, backend } = await aWorld(open, { compactAfterMs: DAY_MS });
     const message = userMessage("m1", "go");
     const taskId = await begin(engine, "go", "m1");
-    const before = (await engine.find(taskId, CALLER)).task;
+    const before = (await engine.tasks.find(taskId, CALLER)).task;
     const whole = await backend.read(taskId, 0, 100);
     later(2 * DAY_MS);
 
     await retention.run();
 
-    expect((await engine.find(taskId, CALLER)).task).toEqual(before);
+    expect((await engine.tasks.find(taskId, CALLER)).task).toEqual(before);
     expect(await backend.read(taskId, 0, 100)).toEqual(whole.slice(-1));
     const expired = new Reader(
       await subscribeToTask({ taskId }, { ...aCall(engine), lastEventId: "2" }),

@@ -23,7 +23,7 @@ class ALog {
     closing: new AbortController().signal,
     readers: new Readers(100),
     agent: { info: anAgentInfo() },
-    live: () => undefined,
+    tasks: { get: () => undefined },
     backend: {
       read: (_taskId: string, after: Seq, limit: number) => this.#read(after, limit),
       watch: (_taskId: string, wake: () => void) => {

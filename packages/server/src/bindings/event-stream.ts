@@ -101,7 +101,7 @@ export class EventStream implements ByteStream {
   /** What the task's writer still has. One that has let go of the task knows only what came before. */
   #fromMemory(): readonly LogEntry[] | undefined {
     const { engine, taskId, live } = this.#options.source;
-    const current = engine.live(taskId);
+    const current = engine.tasks.get(taskId);
     const entries = (current ?? live)?.writer.tail.after(this.#cursor, PAGE);
     return entries?.length === 0 && current === undefined ? undefined : entries;
   }

@@ -8,7 +8,7 @@ import type { Call } from "./call.ts";
  */
 export async function cancelTask({ taskId }: CancelTaskRequest, call: Call): Promise<Task> {
   const { engine, caller, version } = call;
-  const { task } = await engine.find(taskId, caller);
+  const { task } = await engine.tasks.find(taskId, caller);
   const { state } = task.status;
   if (state === "canceled" && version === "1.0") return task;
   if (isTerminal(state)) {

@@ -3,6 +3,6 @@ import type { Call } from "./call.ts";
 
 /** The task as it stands. */
 export async function getTask(request: GetTaskRequest, { engine, caller }: Call): Promise<Task> {
-  const { task } = await engine.find(request.taskId, caller);
+  const { task } = await engine.tasks.find(request.taskId, caller);
   return withHistoryLength(task, request.historyLength);
 }

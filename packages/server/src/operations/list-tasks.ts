@@ -36,7 +36,7 @@ export async function listTasks(request: ListTasksRequest, call: Call): Promise<
   const placed = [...records, ...moved].toSorted(newestFirst);
   const shown = placed.slice(0, pageSize);
   const last = shown.at(-1);
-  const folded = await Promise.all(shown.map(({ taskId }) => engine.find(taskId, caller)));
+  const folded = await Promise.all(shown.map(({ taskId }) => engine.tasks.find(taskId, caller)));
   const isLast = placed.length <= pageSize || last === undefined;
   return {
     tasks: folded.map(({ task }) => withHistoryLength(task, historyLength)),

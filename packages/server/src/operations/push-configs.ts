@@ -30,7 +30,7 @@ export async function createPushConfig(
   const rules = rulesOf(call);
   const { engine, caller, version } = call;
   const { pushes } = engine.backend;
-  const { head, state } = await engine.record(taskId, caller);
+  const { head, state } = await engine.tasks.record(taskId, caller);
   checkUrl(rules, target, URL_FIELDS[version].own);
   const push = pushOf(target, {
     taskId,
@@ -54,7 +54,7 @@ export async function getPushConfig(
   rulesOf(call);
   const { engine, caller } = call;
   const { pushes } = engine.backend;
-  await engine.record(taskId, caller);
+  await engine.tasks.record(taskId, caller);
   const named = await pushes.get(taskId, id ?? taskId);
   const record = named ?? (id === undefined ? (await pushes.ofTask(taskId))[0] : undefined);
   if (record === undefined) throw noConfig(taskId, id);
@@ -69,7 +69,7 @@ export async function listPushConfigs(
   rulesOf(call);
   const { engine, caller } = call;
   const after = pageToken === undefined ? "" : decodeToken(pageToken);
-  await engine.record(taskId, caller);
+  await engine.tasks.record(taskId, caller);
   // Sorted here, because pages compare ids as this process does.
   const records = (await engine.backend.pushes.ofTask(taskId)).toSorted(byId);
   const rest = records.filter(({ id }) => id > after);
@@ -86,7 +86,7 @@ export async function deletePushConfig(
 ): Promise<void> {
   const rules = rulesOf(call);
   const { engine, caller } = call;
-  await engine.record(taskId, caller);
+  await engine.tasks.record(taskId, caller);
   // Stopped first: what is still under way must not be taken for the progress of a config to come.
   rules.deleted(taskId, id);
   try {

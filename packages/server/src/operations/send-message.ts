@@ -21,13 +21,13 @@ export async function sendMessage(
   const { engine } = call;
   const accepted = await acceptRequest(request, call);
   // Held, because a run that is dropped while it waits goes on in whatever has its task then.
-  const live = await engine.holdAgain(accepted.live);
+  const live = await engine.tasks.holdAgain(accepted.live);
   try {
     await settledOrStopping(live.until(request.blocking ? isSettled : isDecided), call);
     const answer = live.writer.reply ?? withHistoryLength(live.task, request.historyLength);
     return outputView(request.acceptedOutputModes)?.(answer) ?? answer;
   } finally {
-    engine.release(live);
+    engine.tasks.release(live);
   }
 }
 

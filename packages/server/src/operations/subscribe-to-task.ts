@@ -23,14 +23,14 @@ import {
 export async function subscribeToTask(request: SubscribeRequest, call: Call): Promise<EventSource> {
   const { engine, caller, version, lastEventId } = call;
   const { taskId } = request;
-  const { task, head, oldest } = await engine.find(taskId, caller);
+  const { task, head, oldest } = await engine.tasks.find(taskId, caller);
   engine.readers.admit(taskId);
   const ended = isTerminal(task.status.state);
   const closes = version === "1.0" ? closesAtTerminal : closesAtFinal;
   const source = {
     engine,
     taskId,
-    live: engine.live(taskId),
+    live: engine.tasks.get(taskId),
     ...(ended && { end: head }),
     // A question that the log has gone on from was answered: a reader from before it goes on, too.
     closesAfter: (event: AgentEvent, seq: Seq) => seq >= head && closes(event),

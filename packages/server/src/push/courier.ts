@@ -1,6 +1,6 @@
 import { type PublicEvent, type Task, isInterrupted, isTerminal } from "@convoke/protocol";
 import type { Egress } from "@convoke/client/egress";
-import type { Seq, Snapshot } from "../tasks/backend.ts";
+import type { Seq } from "../tasks/backend.ts";
 import type { Engine } from "../tasks/engine.ts";
 import { type Folded, foldMore, loadTask } from "../tasks/load-task.ts";
 import type { LogEntry } from "../tasks/log-entry.ts";
@@ -127,26 +127,10 @@ export class Courier {
     }
     const { engine, record } = this.#options;
     const stored = await engine.backend.tasks.get(record.taskId);
+    if (stored === undefined) throw new Error(`task ${record.taskId} is not in the store any more`);
     // Of a compacted log only the end is left, and that is the entry.
-    if (stored?.compacted === true) return loadTask(engine.backend, stored);
-    return foldMore(await this.#foldHere(stored?.snapshot), [entry]);
-  }
-
-  /** The task as it was at the position. */
-  async #foldHere(snapshot: Snapshot | undefined): Promise<Folded | undefined> {
-    const { engine, record } = this.#options;
-    let folded: Folded | undefined =
-      snapshot !== undefined && snapshot.seq <= this.#position
-        ? { task: JSON.parse(snapshot.json) as Task, head: snapshot.seq }
-        : undefined;
-    while ((folded?.head ?? 0) < this.#position) {
-      const after = folded?.head ?? 0;
-      const limit = Math.min(PAGE, this.#position - after);
-      const page = await readLog(engine, record.taskId, { after, limit });
-      if (page.length === 0) break;
-      folded = foldMore(folded, page);
-    }
-    return folded;
+    if (stored.compacted) return loadTask(engine.backend, stored);
+    return foldMore(await loadTask(engine.backend, stored, this.#position), [entry]);
   }
 
   /** Tries until the receiver has it, wants nothing any more, or it is too old. */

@@ -19,7 +19,7 @@ export async function beginTask(engine: Engine, incoming: Incoming): Promise<Acc
       ? []
       : await conversationBefore(engine.backend, { owner, contextId, before: taskId });
   engine.openTasks.admit(owner);
-  const live = engine.create({ taskId, owner, contextId, now });
+  const live = engine.tasks.create({ taskId, owner, contextId, now });
   const received = { ...message, taskId, contextId };
   const task: Task = {
     kind: "task",
@@ -51,6 +51,6 @@ export async function beginTask(engine: Engine, incoming: Incoming): Promise<Acc
   } finally {
     // Whatever was not created is not open.
     if (live.writer.head === 0) engine.openTasks.remove(owner);
-    engine.release(live);
+    engine.tasks.release(live);
   }
 }

@@ -13,11 +13,11 @@ const GRACE_MS = 500;
  * the agent does.
  */
 export async function cancelTask(engine: Engine, taskId: string, caller: Caller): Promise<Task> {
-  const live = await engine.openFor(caller, taskId);
+  const live = await engine.tasks.openFor(caller, taskId);
   try {
     await stop(engine, live);
   } finally {
-    engine.release(live);
+    engine.tasks.release(live);
   }
   const { state } = live.task.status;
   if (state === "canceled") return live.task;

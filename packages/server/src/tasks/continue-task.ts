@@ -29,7 +29,7 @@ export async function continueTask(
   taskId: string,
 ): Promise<Accepted> {
   const { message, caller } = incoming;
-  const live = await engine.openFor(caller, taskId);
+  const live = await engine.tasks.openFor(caller, taskId);
   try {
     if (message.contextId !== undefined && message.contextId !== live.contextId) {
       throw invalidParams("message.contextId", `is not the context of task ${taskId}`);
@@ -39,7 +39,7 @@ export async function continueTask(
     while (live.arriving.has(message.messageId)) await live.arriving.get(message.messageId);
     return await receive(engine, live, incoming);
   } finally {
-    engine.release(live);
+    engine.tasks.release(live);
   }
 }
 

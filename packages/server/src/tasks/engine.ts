@@ -1,35 +1,29 @@
 import {
-  A2AError,
   type Agent,
   type AgentEvent,
-  type Caller,
   type Message,
   type Metadata,
   type TaskState,
   type TraceContext,
-  isInterrupted,
   isTerminal,
 } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../logger.ts";
 import type { PushRules } from "../push/push-rules.ts";
 import { Alarm } from "./alarm.ts";
-import type { Backend, Seq, TaskRecord } from "./backend.ts";
-import { taskDeadline } from "./deadlines.ts";
+import type { Backend } from "./backend.ts";
 import { explainFailure } from "./explain-failure.ts";
 import { keepTrying } from "./keep-trying.ts";
 import { type Limits, limitsOf } from "./limits.ts";
-import { LiveTask } from "./live-task.ts";
-import { type Folded, loadTask } from "./load-task.ts";
+import type { LiveTask } from "./live-task.ts";
+import { LiveTasks } from "./live-tasks.ts";
 import { OpenTasks } from "./open-tasks.ts";
 import { ParkedRuns } from "./parked-runs.ts";
 import { Readers } from "./readers.ts";
 import { Run } from "./run.ts";
 import { statusEvent } from "./status-event.ts";
 import { TaskClock } from "./task-clock.ts";
-import { TaskWriter, type TaskWriterOptions } from "./task-writer.ts";
 import type { TurnFacts } from "./turn.ts";
-import { WaitingTasks } from "./waiting-tasks.ts";
 import { wakeTask } from "./wake-task.ts";
 
 /** How often a draining engine looks whether it is done. */
@@ -50,8 +44,8 @@ export interface EngineOptions {
 }
 
 /**
- * Holds the tasks this process works on, each with its one writer, and runs
- * the agent on them. What happens to a task is in the files beside it:
+ * Runs the agent on the tasks of this process (`live-tasks`). What happens to a
+ * task is in the files beside it:
  * `accept-message`, `resume-task`, `cancel-task`, `wake-task`, `recover`.
  * Everything read here is what the log says.
  */
@@ -68,10 +62,8 @@ export class Engine {
   pushRules: PushRules | undefined;
   /** Called each time a task has ended. */
   onTaskEnded: () => void = () => undefined;
-  #live = new Map<string, LiveTask>();
-  #reading = new Map<string, Promise<{ record: TaskRecord; folded: Folded }>>();
+  readonly tasks: LiveTasks;
   #parked: ParkedRuns;
-  #waiting = new WaitingTasks((live) => this.#forget(live));
   #isDraining = false;
   readonly #closing = new AbortController();
 
@@ -83,6 +75,16 @@ export class Engine {
     this.limits = limitsOf(options.limits);
     this.openTasks = new OpenTasks(this.limits.openTasks);
     this.readers = new Readers(this.limits.streams);
+    this.tasks = new LiveTasks({
+      backend: options.backend,
+      info: options.agent.info,
+      onEnded: (owner) => {
+        this.openTasks.remove(owner);
+        this.onTaskEnded();
+      },
+      onStorageError: (taskId, error) => this.#storageFailed(taskId, error),
+      onWakeWanted: (at) => this.alarm.want(at),
+    });
     this.#parked = new ParkedRuns(options.maxParkedRuns, (live) => this.#drop(live));
     this.alarm = new Alarm({
       tasks: options.backend.tasks,
@@ -98,110 +100,8 @@ export class Engine {
   /** How many tasks have an agent at work. */
   get running(): number {
     let count = 0;
-    for (const { run } of this.#live.values()) if (run?.isParked === false) count++;
+    for (const { run } of this.tasks.values()) if (run?.isParked === false) count++;
     return count;
-  }
-
-  /** The task and its place in the log, if the caller may see it. */
-  async find(taskId: string, caller: Caller): Promise<Found> {
-    const live = this.#live.get(taskId);
-    if (live?.owner === caller.owner && live.writer.head > 0) {
-      return { task: live.task, head: live.writer.head, oldest: live.oldest };
-    }
-    const record = await this.record(taskId, caller);
-    return { ...(await loadTask(this.backend, record)), oldest: oldestCursor(record) };
-  }
-
-  /** What the index knows of the task. A foreign id looks like an unknown one (G13). */
-  async record(taskId: string, caller: Caller): Promise<TaskRecord> {
-    const record = await this.backend.tasks.get(taskId);
-    if (record?.owner === caller.owner) return record;
-    throw new A2AError("TaskNotFound", `there is no task ${taskId}`, { details: { taskId } });
-  }
-
-  /** The task while this process works on it: readers use its memory instead of the store. */
-  live(taskId: string): LiveTask | undefined {
-    return this.#live.get(taskId);
-  }
-
-  /** Makes room for a task that is about to be created. */
-  create(facts: { taskId: string; owner: string; contextId: string; now: number }): LiveTask {
-    const { taskId, owner, contextId, now } = facts;
-    const standing = { state: "submitted", statusAt: now } as const;
-    const writer = this.#writer({ taskId, owner, epoch: 1, standing, listed: false });
-    return this.#admit(writer, { owner, contextId, createdAt: now, oldest: 0 });
-  }
-
-  /** Opens a task for someone who may see it. One that is at hand is not looked up in the store. */
-  async openFor(caller: Caller, taskId: string): Promise<LiveTask> {
-    const held = this.#live.get(taskId);
-    if (held?.owner === caller.owner && held.writer.head > 0) return this.hold(held);
-    return this.open(await this.record(taskId, caller));
-  }
-
-  /** The task as this process holds it, opened from the store when it does not yet. Comes with a `release`. */
-  async open({ taskId }: TaskRecord): Promise<LiveTask> {
-    const held = this.#live.get(taskId);
-    if (held !== undefined) return this.hold(held);
-    // One reads for all who come meanwhile, so that nobody opens what another has changed since.
-    const reading = this.#reading.get(taskId) ?? this.#read(taskId);
-    this.#reading.set(taskId, reading);
-    try {
-      const { record, folded } = await reading;
-      return this.openFolded(record, folded);
-    } finally {
-      if (this.#reading.get(taskId) === reading) this.#reading.delete(taskId);
-    }
-  }
-
-  /** The task as the store has it now: a record that was read earlier may be out of date. */
-  async #read(taskId: string): Promise<{ record: TaskRecord; folded: Folded }> {
-    const record = await this.backend.tasks.get(taskId);
-    if (record === undefined) throw new Error(`task ${taskId} is not in the store any more`);
-    return { record, folded: await loadTask(this.backend, record) };
-  }
-
-  /** The same, for whoever has read the log already. */
-  openFolded(record: TaskRecord, folded: Folded): LiveTask {
-    const opened = this.#live.get(record.taskId);
-    // Someone else may have opened it meanwhile, and a task has one writer.
-    if (opened !== undefined) return this.hold(opened);
-    const { taskId, owner, epoch, listed, statusAt, wakeAt } = record;
-    const standing = { state: folded.task.status.state, statusAt };
-    const writer = this.#writer({ taskId, owner, epoch, standing, listed, wakeAt, folded });
-    return this.#admit(writer, { ...record, oldest: oldestCursor(record) });
-  }
-
-  /** Keeps the task open until `release`: two that open it must find the same writer (G4). */
-  hold(live: LiveTask): LiveTask {
-    live.holders++;
-    return live;
-  }
-
-  /** Holds a task that was open a moment ago, and opens it again when it is not any more. */
-  async holdAgain(live: LiveTask): Promise<LiveTask> {
-    const { taskId, nextState } = live.writer;
-    if (this.#live.get(taskId) === live || isTerminal(nextState)) return this.hold(live);
-    return this.open(await this.record(taskId, live));
-  }
-
-  release(live: LiveTask): void {
-    live.holders--;
-    this.#letGo(live);
-  }
-
-  /** Forgets a task that nobody works on; the store has all of it. */
-  #letGo(live: LiveTask): void {
-    const { run, holders, writer } = live;
-    if (run !== undefined || holders > 0) return;
-    if (isInterrupted(writer.nextState)) this.#waiting.keep(live);
-    else this.#forget(live);
-  }
-
-  #forget(live: LiveTask): void {
-    const { run, holders, writer } = live;
-    if (run !== undefined || holders > 0) return;
-    if (this.#live.get(writer.taskId) === live) this.#live.delete(writer.taskId);
   }
 
   /** Starts the agent on a turn, unless someone was quicker: canceled it, or ended it. */
@@ -220,7 +120,7 @@ export class Engine {
     live.run = run;
     void run.ended.then(() => {
       if (live.run === run) live.run = undefined;
-      this.#letGo(live);
+      this.tasks.letGo(live);
     });
     return run;
   }
@@ -244,7 +144,7 @@ export class Engine {
    * moment: a disk that stands still must not keep readers waiting.
    */
   async settled(): Promise<void> {
-    const pending = Array.from(this.#live.values(), ({ writer }) => writer.settled);
+    const pending = Array.from(this.tasks.values(), ({ writer }) => writer.settled);
     const unsettled = pending.filter((settled) => settled !== undefined);
     if (unsettled.length === 0) return;
     await Promise.race([Promise.all(unsettled), sleep(SETTLE_MS, undefined, { ref: false })]);
@@ -280,67 +180,24 @@ export class Engine {
     this.#isDraining = true;
     this.#closing.abort();
     this.alarm.close();
-    for (const { writer, run } of this.#live.values()) {
+    for (const { writer, run } of this.tasks.values()) {
       writer.close();
       run?.abort(new Error("the server is stopping"));
     }
-    this.#live.clear();
-  }
-
-  #admit(
-    writer: TaskWriter,
-    facts: Pick<TaskRecord, "owner" | "contextId" | "createdAt"> & { readonly oldest: Seq },
-  ): LiveTask {
-    const { owner, contextId, createdAt, oldest } = facts;
-    const live = new LiveTask({
-      owner,
-      contextId,
-      writer,
-      deadline: taskDeadline(this.agent.info, createdAt),
-      oldest,
-      onWakeWanted: (at) => this.alarm.want(at),
-    });
-    if (!isTerminal(writer.nextState)) this.#live.set(writer.taskId, live);
-    return this.hold(live);
+    this.tasks.clear();
   }
 
   /** Forgets a run that waits. Its generator is left where it stands: no code of the user runs. */
   #drop(live: LiveTask): void {
     live.run = undefined;
     live.writer.fence();
-    this.#forget(live);
-  }
-
-  #writer({ owner, ...options }: WriterFacts): TaskWriter {
-    return new TaskWriter({
-      ...options,
-      backend: this.backend,
-      onStorageError: (error) => this.#storageFailed(options.taskId, error),
-      onEnded: () => {
-        this.openTasks.remove(owner);
-        this.onTaskEnded();
-      },
-    });
+    this.tasks.forget(live);
   }
 
   #storageFailed(taskId: string, error: unknown): void {
     this.logger.error("the storage failed, trying again", { taskId, error });
   }
 }
-
-/** A task, and how far back its log reaches. */
-interface Found extends Folded {
-  readonly oldest: Seq;
-}
-
-/** Of a compacted log the last event is left. */
-function oldestCursor({ compacted, head }: TaskRecord): Seq {
-  return compacted ? head - 1 : 0;
-}
-
-type WriterFacts = Omit<TaskWriterOptions, "backend" | "onStorageError" | "onEnded"> & {
-  readonly owner: string;
-};
 
 interface TaskName {
   readonly taskId: string;

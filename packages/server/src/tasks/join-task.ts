@@ -19,7 +19,7 @@ export async function joinTask(
     const problem = `was used for another message, of task ${taskId}; use a new messageId`;
     throw invalidParams("message.messageId", problem);
   }
-  const live = await engine.openFor(caller, taskId);
+  const live = await engine.tasks.openFor(caller, taskId);
   try {
     if (live.oldest > 0) return { live, after: live.writer.head, joined: whole(live) };
     const joined = await foldUpTo(engine.backend, taskId, message.messageId);
@@ -27,7 +27,7 @@ export async function joinTask(
     await live.until(({ writer }) => writer.head > 0);
     return { live, after: joined.head - 1, joined };
   } finally {
-    engine.release(live);
+    engine.tasks.release(live);
   }
 }
 

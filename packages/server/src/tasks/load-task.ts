@@ -23,15 +23,23 @@ export function foldMore(folded: Folded | undefined, entries: readonly LogEntry[
 
 const PAGE = 256;
 
-/** Folds a stored log: the snapshot, if there is one, and what came after it. */
-export async function loadTask(backend: Backend, record: TaskRecord): Promise<Folded> {
-  const { taskId, snapshot } = record;
-  let folded: Folded | undefined = snapshot && {
-    task: JSON.parse(snapshot.json) as Task,
-    head: snapshot.seq,
-  };
+/**
+ * Folds a stored log: the snapshot, if there is one, and what came after it, up
+ * to some place. A snapshot of a later place is of no use there.
+ */
+export async function loadTask(
+  backend: Backend,
+  { taskId, snapshot }: TaskRecord,
+  upTo: Seq = Number.POSITIVE_INFINITY,
+): Promise<Folded> {
+  let folded: Folded | undefined =
+    snapshot !== undefined && snapshot.seq <= upTo
+      ? { task: JSON.parse(snapshot.json) as Task, head: snapshot.seq }
+      : undefined;
   for (;;) {
-    const page = await backend.read(taskId, folded?.head ?? 0, PAGE);
+    const after = folded?.head ?? 0;
+    const limit = Math.min(PAGE, upTo - after);
+    const page = limit > 0 ? await backend.read(taskId, after, limit) : [];
     if (page.length > 0 || folded === undefined) folded = foldMore(folded, page.map(readEntry));
     if (page.length < PAGE) return folded;
   }

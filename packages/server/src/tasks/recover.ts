@@ -48,11 +48,11 @@ async function takeOver(
 ): Promise<keyof Recovered> {
   const { log, folded } = await readTurnLog(engine.backend, record.taskId);
   engine.openTasks.add(record.owner);
-  const live = engine.openFolded(record, folded);
+  const live = engine.tasks.openFolded(record, folded);
   try {
     return await decide(engine, live, { record, log, slots });
   } finally {
-    engine.release(live);
+    engine.tasks.release(live);
   }
 }
 
@@ -80,7 +80,7 @@ async function decide(
     return "ended";
   }
   const epoch = live.writer.fence();
-  engine.hold(live);
+  engine.tasks.hold(live);
   live.isInLine = true;
   slots.run(async () => {
     live.isInLine = false;
@@ -89,7 +89,7 @@ async function decide(
       const run = await engine.keepTrying(record, () => beginAnew(engine, live, { epoch, log }));
       await run?.yielded;
     } finally {
-      engine.release(live);
+      engine.tasks.release(live);
     }
   });
   return "resumed";

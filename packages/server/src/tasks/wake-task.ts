@@ -12,11 +12,11 @@ import { turnEndedAt } from "./turn-end.ts";
  * the same millisecond either came before, or comes too late.
  */
 export async function wakeTask(engine: Engine, record: TaskRecord, at: number): Promise<void> {
-  const live = await engine.open(record);
+  const live = await engine.tasks.open(record);
   try {
     await wake(engine, live, at);
   } finally {
-    engine.release(live);
+    engine.tasks.release(live);
   }
 }
 
