@@ -1,5 +1,6 @@
 import { defineConfig } from "vitest/config";
 import { defaultServerConditions } from "vite";
+import { NotRun } from "./test/not-run.ts";
 
 /** Tests run on the live sources: no build comes before them. */
 const conditions = ["@convoke/source", ...defaultServerConditions];
@@ -14,6 +15,7 @@ export default defineConfig({
       "test/**/*.test.ts",
       "examples/**/*.test.ts",
     ],
+    reporters: ["default", new NotRun()],
     // One more than Vitest would take on two cores: many tests wait for processes of their own.
     maxWorkers: 2,
     // A liveness bound on a slow machine, not a performance claim.

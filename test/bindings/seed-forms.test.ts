@@ -1,3 +1,4 @@
+import { EXTENSIONS } from "@convoke/protocol";
 import { artifact, defineAgent } from "convoke";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";
@@ -65,10 +66,18 @@ describe("a form of the early documents", () => {
       },
     });
 
-    const got = JSON.parse(textOf(body.result)) as { kind: string; data: unknown }[];
+    const got = JSON.parse(textOf(body.result)) as {
+      kind: string;
+      data: unknown;
+      metadata: unknown;
+    }[];
     expect(got.map(({ kind }) => kind)).toEqual(["data", "data"]);
     expect(got[0]?.data).toEqual({ toolUseId: "t1", result: { ok: true } });
     expect(got[1]?.data).toEqual({ kind: "confirmation", prompt: "Sure?" });
+    expect(got.map(({ metadata }) => metadata)).toEqual([
+      { [EXTENSIONS.clientTools.uri]: { type: "tool-result" } },
+      { [EXTENSIONS.clientTools.uri]: { type: "input-request" } },
+    ]);
   });
 
   verifies("seed-C20", "a tool's result that refers to one waiting task answers it", async () => {

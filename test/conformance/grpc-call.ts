@@ -27,6 +27,8 @@ interface GrpcRequest {
   readonly path: string;
   readonly metadata: Readonly<Record<string, string>>;
   readonly message: Uint8Array;
+  /** Is told the metadata that come before the answer. */
+  readonly onAnswer?: ((metadata: Readonly<Record<string, string>>) => void) | undefined;
 }
 
 /**
@@ -40,7 +42,10 @@ export async function* grpcCall(request: GrpcRequest): AsyncGenerator<Uint8Array
   try {
     const stream = session.request(headersOf(request));
     const ended: Ending = {};
-    stream.on("response", (headers) => Object.assign(ended, headers));
+    stream.on("response", (headers) => {
+      Object.assign(ended, headers);
+      request.onAnswer?.(headers as Readonly<Record<string, string>>);
+    });
     stream.on("trailers", (trailers) => Object.assign(ended, trailers));
     stream.end(framed(request.message));
     yield* messagesOf(stream);

@@ -41,7 +41,7 @@ class GrpcTransport implements Transport {
   }
 
   /** The messages of an answer as JSON; one that does not end well throws. */
-  async *#messages({ operation, params, headers }: Call): AsyncGenerator<unknown, void> {
+  async *#messages({ operation, params, headers, onAnswer }: Call): AsyncGenerator<unknown, void> {
     const { methods } = GRPC_SERVICES[this.version];
     const method = methods.find((candidate) => candidate.operation === operation);
     if (method === undefined) throw new Error(`gRPC ${this.version} has no ${operation}`);
@@ -50,6 +50,7 @@ class GrpcTransport implements Transport {
       path: method.path,
       metadata: { ...versionHeaders(this.version), ...headers },
       message: method.encodeRequest(params),
+      onAnswer,
     });
     try {
       for (;;) {

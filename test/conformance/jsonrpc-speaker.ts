@@ -57,10 +57,10 @@ class JsonRpcTransport implements Transport {
     }
   }
 
-  #post({ operation, params, headers }: Call, id: number): Promise<Response> {
+  async #post({ operation, params, headers, onAnswer }: Call, id: number): Promise<Response> {
     const { method, methods03 } = OPERATIONS[operation];
     const spelled = this.version === "1.0" ? method : methods03[0];
-    return fetch(this.#server.url, {
+    const answer = await fetch(this.#server.url, {
       method: "POST",
       headers: {
         "content-type": "application/json",
@@ -69,6 +69,8 @@ class JsonRpcTransport implements Transport {
       },
       body: JSON.stringify({ jsonrpc: "2.0", id, method: spelled, params }),
     });
+    onAnswer?.(Object.fromEntries(answer.headers));
+    return answer;
   }
 }
 

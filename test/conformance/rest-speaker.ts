@@ -43,13 +43,13 @@ class RestTransport implements Transport {
     }
   }
 
-  #fetch({ operation, params, headers }: Call): Promise<Response> {
+  async #fetch({ operation, params, headers, onAnswer }: Call): Promise<Response> {
     const placeOf = this.version === "1.0" ? placeV1 : placeV03;
     const { method, path, query = {}, body } = placeOf(operation, params);
     const url = new URL(path, this.#server.url);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
     const type = this.version === "1.0" ? "application/a2a+json" : "application/json";
-    return fetch(url, {
+    const answer = await fetch(url, {
       method,
       headers: {
         ...(body && { "content-type": type }),
@@ -58,6 +58,8 @@ class RestTransport implements Transport {
       },
       ...(body && { body: JSON.stringify(body) }),
     });
+    onAnswer?.(Object.fromEntries(answer.headers));
+    return answer;
   }
 
   /** A google.rpc.Status in 1.0 (§11.6), the error of JSON-RPC without its envelope in 0.3. */

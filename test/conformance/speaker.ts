@@ -18,7 +18,7 @@ import type {
   Task,
   TaskPage,
 } from "@convoke/protocol";
-import type { Headers, Transport } from "./transport.ts";
+import type { Call, Headers, Transport } from "./transport.ts";
 
 /** An event as a stream told it. */
 export interface Told {
@@ -47,6 +47,26 @@ export class Speaker {
     this.version = transport.version;
     this.codec = codec;
     this.#transport = transport;
+  }
+
+  /** The same speaker with headers, or metadata, on all that it says; `onAnswer` is told those of answers. */
+  with(headers: Headers, onAnswer?: (headers: Headers) => void): Speaker {
+    const transport = this.#transport;
+    const dressed = (call: Call): Call => ({
+      ...call,
+      headers: { ...headers, ...call.headers },
+      onAnswer: onAnswer ?? call.onAnswer,
+    });
+    const { binding, version } = transport;
+    return new Speaker(
+      {
+        binding,
+        version,
+        call: (call) => transport.call(dressed(call)),
+        open: (call) => transport.open(dressed(call)),
+      },
+      this.codec,
+    );
   }
 
   /** Sends anything, well-formed or not, and answers with the JSON that came back. */

@@ -8,6 +8,8 @@ export interface Call {
   readonly params: object;
   /** Headers, or metadata, beyond the ordinary ones. */
   readonly headers?: Headers;
+  /** Is told the headers of the answer, by their names in lower case. */
+  readonly onAnswer?: ((headers: Headers) => void) | undefined;
 }
 
 /** One event of a stream, still in the JSON of its version. */

@@ -148,7 +148,7 @@ export const CONFORMANCE_V03: RequirementGroup = {
         "like the rest, and methods of our own have names that cannot clash.",
       source: "A2A 0.3 §3.5.5",
       milestone: "cards",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v03-S19",

@@ -249,7 +249,7 @@ export const CONFORMANCE_V1: RequirementGroup = {
         "ExtensionSupportRequired.",
       source: "A2A 1.0 §3.3.4, §4.6.3",
       milestone: "cards",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-S30",
@@ -258,7 +258,7 @@ export const CONFORMANCE_V1: RequirementGroup = {
         "change of it has a URI of its own.",
       source: "A2A 1.0 §4.6.3",
       milestone: "cards",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-S31",
@@ -267,7 +267,7 @@ export const CONFORMANCE_V1: RequirementGroup = {
         "active are named in the A2A-Extensions header of the answer.",
       source: "A2A 1.0 §4.6.3",
       milestone: "cards",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-S32",
@@ -276,7 +276,7 @@ export const CONFORMANCE_V1: RequirementGroup = {
         "else.",
       source: "A2A 1.0 §4.6.3",
       milestone: "cards",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-S33",

@@ -18,6 +18,8 @@ export type { Agent, AgentEvent, Message, Task, TaskState } from "@convoke/proto
 
 // Serve it
 export { type ServeAgentOptions, serve } from "./serve-agent.ts";
+export { type MountAgentOptions, mount } from "./mount-agent.ts";
+export type { Mounted, Server } from "@convoke/server";
 
 // Call one
 export { type RemoteAgent, connect } from "@convoke/client";

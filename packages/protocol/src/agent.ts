@@ -1,4 +1,5 @@
 import type { AgentEvent, InternalEvent } from "./events.ts";
+import type { AgentExtension } from "./extensions/agent-extension.ts";
 import type { Message } from "./message.ts";
 import type { Task } from "./task.ts";
 
@@ -24,6 +25,8 @@ export interface AgentInfo {
   readonly documentationUrl?: string;
   readonly iconUrl?: string;
   readonly provider?: { readonly organization: string; readonly url: string };
+  /** What the agent supports beyond A2A itself; the server adds its own. */
+  readonly extensions?: readonly AgentExtension[];
   /** May answer with one message and no task; its task is shown once its first event tells. */
   readonly replies: boolean;
   /** Writes `final: false` at input-required and keeps that stream open. */
@@ -67,6 +70,10 @@ export interface Turn {
   /** 1, and one more each time the turn was begun anew. */
   readonly attempt: number;
   readonly caller: Caller;
+  /** The URIs of the extensions that the message which began the turn had activated. */
+  readonly extensions: ReadonlySet<string>;
+  /** The id of the skill that this message chose, where the extension `skill` is active. */
+  readonly skill?: string;
   /** The caller's trace, when it sent one. */
   readonly trace?: TraceContext;
   /** Fires when the task is canceled or the server stops. */

@@ -75,6 +75,47 @@ export type {
   Turn,
 } from "./agent.ts";
 
+// Extensions
+export { EXTENSIONS, type ExtensionName } from "./extensions/extensions.ts";
+export { type AgentExtension, checkAgentExtensions } from "./extensions/agent-extension.ts";
+export { formatExtensionList, parseExtensionList } from "./extensions/extension-list.ts";
+export { checkExtensionData, dataOfType } from "./extensions/check-message.ts";
+export { type ResumptionCursor, resumptionCursor } from "./extensions/resumption.ts";
+export { type SkillChoice, chosenSkill, unknownSkill } from "./extensions/skill.ts";
+export {
+  type ClientTool,
+  type ClientTools,
+  type ToolPartType,
+  type ToolResult,
+  type ToolUse,
+  declaredTools,
+  toolResult,
+} from "./extensions/client-tools.ts";
+export {
+  APPROVAL_OPTIONS,
+  APPROVAL_OUTCOMES,
+  APPROVAL_RISKS,
+  type Approval,
+  type ApprovalAnswer,
+  type ApprovalDecision,
+  type ApprovalOption,
+  type ApprovalOutcome,
+  type ApprovalPartType,
+  type ApprovalPreview,
+  type ApprovalRisk,
+  checkApproval,
+  checkApprovalAnswer,
+  digestArguments,
+} from "./extensions/approvals.ts";
+export { answerApproval } from "./extensions/answer-approval.ts";
+export {
+  type Budget,
+  type BudgetLimit,
+  type BudgetReport,
+  budgetOf,
+  budgetReportOf,
+} from "./extensions/budget.ts";
+
 // The wire
 export type { Codec, JsonRpcError, WireDialect } from "./wire/codec.ts";
 export { CODECS, PROTO_CODECS } from "./wire/codecs.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type AgentDefinition, defineAgent } from "./define-agent.ts";
+import type { FunctionTurn } from "./function-turn.ts";
 import { aChunk, aTurn, eventsOf } from "./testing/a-turn.suite.ts";
 
 function aDefinition(overrides: object = {}): AgentDefinition {
@@ -43,6 +44,7 @@ test("what an agent says about itself counts", () => {
     outputModes: ["image/png"],
     replies: true,
     keepStreamOnInterrupt: true,
+    extensions: [{ uri: "https://example.com/extensions/formality/v1", required: true }],
   };
 
   expect(defineAgent(aDefinition(told)).info).toMatchObject(told);
@@ -69,6 +71,29 @@ describe("a definition that cannot work is refused at once, with what is missing
       new TypeError(`defineAgent needs ${what}: defineAgent({ name, description, run })`),
     );
   });
+});
+
+test("an extension that could not be declared is refused at once", () => {
+  const extensions = [{ uri: "formality" }];
+
+  expect(() => defineAgent(aDefinition({ extensions }))).toThrow(
+    'extensions[0].uri must be an absolute URI such as https://…/v1, not "formality"',
+  );
+});
+
+test("a function sees which extensions are active, and the skill that was chosen", async () => {
+  const agent = defineAgent(
+    aDefinition({
+      run: ({ extensions, skill }: FunctionTurn) => `${[...extensions].join()} ${skill}`,
+    }),
+  );
+  const { turn } = aTurn();
+
+  const told = await eventsOf(
+    agent.run({ ...turn, extensions: new Set(["urn:x:1"]), skill: "greet" }),
+  );
+
+  expect(told).toEqual([aChunk("urn:x:1 greet", { append: false, lastChunk: true })]);
 });
 
 test("each turn is a run of its own, and run may use this", async () => {

@@ -1,4 +1,10 @@
-import type { Agent, AgentSkill, InputTimeout } from "@convoke/protocol";
+import {
+  type Agent,
+  type AgentExtension,
+  type AgentSkill,
+  type InputTimeout,
+  checkAgentExtensions,
+} from "@convoke/protocol";
 import { FunctionRun, type RunResult } from "./function-run.ts";
 import type { FunctionTurn } from "./function-turn.ts";
 
@@ -14,6 +20,11 @@ export interface AgentDefinition {
   readonly inputModes?: readonly string[];
   /** Media types it writes; by default text and JSON. */
   readonly outputModes?: readonly string[];
+  /**
+   * Extensions of A2A that it supports, for its card. Those that a caller activates are in
+   * `extensions` of its turn; a `required` one that is not activated refuses the message.
+   */
+  readonly extensions?: readonly AgentExtension[];
   /** Whether it may answer with one message and no task. */
   readonly replies?: boolean;
   /** Keeps a stream open while the agent waits for input, instead of ending it. */
@@ -42,6 +53,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
   if (typeof name !== "string" || name.trim() === "") throw missing("a name");
   if (typeof description !== "string" || description.trim() === "") throw missing("a description");
   if (typeof definition.run !== "function") throw missing("a run function");
+  checkAgentExtensions(definition.extensions ?? []);
   return {
     info: {
       name,
@@ -50,6 +62,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
       skills: definition.skills ?? [ownSkill(name, description)],
       inputModes: definition.inputModes ?? DEFAULT_MODES,
       outputModes: definition.outputModes ?? DEFAULT_MODES,
+      ...(definition.extensions && { extensions: definition.extensions }),
       replies: definition.replies ?? false,
       keepStreamOnInterrupt: definition.keepStreamOnInterrupt ?? false,
       takesMessages: definition.takesMessages ?? false,

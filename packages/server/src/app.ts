@@ -1,4 +1,5 @@
 import { A2AError, type AgentCardFacts, type Caller, type SpecPatch } from "@convoke/protocol";
+import type { Cors } from "./http/cors.ts";
 import type { HttpRequest } from "./http/exchange.ts";
 import type { Call } from "./operations/call.ts";
 import type { CardBinding } from "./bindings/card.ts";
@@ -13,6 +14,7 @@ import type { Engine } from "./tasks/engine.ts";
 export class App {
   readonly engine: Engine;
   readonly guard: Guard;
+  readonly cors: Cors;
   readonly card: CardBinding;
   readonly keepAlive: KeepAlive;
   readonly logger: Logger;
@@ -31,6 +33,7 @@ export class App {
   constructor(parts: Omit<App, "explain" | "extendedCardFor">) {
     this.engine = parts.engine;
     this.guard = parts.guard;
+    this.cors = parts.cors;
     this.card = parts.card;
     this.keepAlive = parts.keepAlive;
     this.logger = parts.logger;

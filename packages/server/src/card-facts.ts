@@ -1,17 +1,26 @@
-import type { AgentCardFacts, AgentInfo, AgentInterface, ProtocolVersion } from "@convoke/protocol";
+import {
+  type AgentCardFacts,
+  type AgentInfo,
+  type AgentInterface,
+  type ProtocolVersion,
+  checkAgentExtensions,
+} from "@convoke/protocol";
+import { declaredExtensions } from "./extensions/declared-extensions.ts";
+import { extendedExtensions } from "./extensions/extended-extensions.ts";
 import { type HttpRequest, header } from "./http/exchange.ts";
 import { forwardedOf } from "./http/forwarded.ts";
 import { type ServerAddress, isWildcard, urlOf } from "./node/address.ts";
 
 /**
  * What is true of the served agent. The address is the public one if there is
- * one, else where the server listens; a server that listens everywhere names
- * the host it was asked by, which the guard has checked.
+ * one, else where the server listens; a server that listens everywhere, or
+ * inside an app, names the host it was asked by, which the guard has checked.
  */
 export function cardFacts(
   info: AgentInfo,
   options: {
-    readonly address: ServerAddress;
+    /** Where the server listens. Absent inside an app that has the port, where gRPC cannot be. */
+    readonly address?: ServerAddress;
     readonly publicUrl?: string;
     readonly token?: string;
     /** Whether updates are pushed; by default they are not. */
@@ -23,16 +32,34 @@ export function cardFacts(
   },
 ): (request: HttpRequest) => AgentCardFacts {
   const { token, pushes = false, tenants = [], hasExtendedCard = false } = options;
+  // An agent need not come from `defineAgent`, which has looked at them already.
+  checkAgentExtensions(info.extensions ?? []);
+  const extensions = declaredExtensions(info);
   return (request) => ({
     info,
-    interfaces: interfacesAt(addressFor(request, options), tenants),
+    interfaces: interfacesAt(addressFor(request, options), tenants).filter(
+      ({ binding }) => binding !== "GRPC" || options.address !== undefined,
+    ),
     capabilities: {
       streaming: true,
       pushNotifications: pushes,
       ...(hasExtendedCard && { extendedAgentCard: true }),
+      extensions,
     },
     bearer: token !== undefined,
   });
+}
+
+/** What is told to a caller whom the server knows: the same, with more in some places. */
+export function extendedFacts(facts: AgentCardFacts, more: Partial<AgentInfo>): AgentCardFacts {
+  const { capabilities } = facts;
+  const extensions = extendedExtensions(facts.info.extensions, more.extensions);
+  const info = { ...facts.info, ...more, extensions };
+  return {
+    ...facts,
+    info,
+    capabilities: { ...capabilities, extensions: declaredExtensions(info) },
+  };
 }
 
 /** The address under which this caller reaches the agent. */
@@ -41,13 +68,14 @@ function addressFor(
   { address, publicUrl, trustProxy = false }: Parameters<typeof cardFacts>[1],
 ): string {
   if (publicUrl !== undefined) return publicUrl;
-  const scheme = address.isSecure === true ? "https" : "http";
+  const scheme = request.isSecure ? "https" : "http";
   const { protocol = scheme, host } = trustProxy ? forwardedOf(request) : {};
-  if (host !== undefined) return `${protocol}://${host}/`;
-  if (!isWildcard(address.host)) return urlOf(address);
+  if (host !== undefined) return `${protocol}://${host}${request.basePath}/`;
+  if (address !== undefined && !isWildcard(address.host)) return urlOf(address);
   const asked = header(request, "host") ?? "";
   const isNowhere = isWildcard(asked.replace(/:\d+$/, ""));
-  return isNowhere ? urlOf(address) : `${protocol}://${asked}/`;
+  if (address !== undefined && isNowhere) return urlOf(address);
+  return `${protocol}://${asked}${request.basePath}/`;
 }
 
 const BINDINGS = ["JSONRPC", "HTTP+JSON", "GRPC"] as const;

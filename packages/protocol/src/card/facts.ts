@@ -1,4 +1,5 @@
 import type { AgentInfo } from "../agent.ts";
+import type { AgentExtension } from "../extensions/agent-extension.ts";
 import type { ProtocolVersion } from "../version.ts";
 
 /** What is true of a served agent; each version's card says it in its own words. */
@@ -25,4 +26,6 @@ export interface AgentCapabilities {
   readonly pushNotifications: boolean;
   /** There is a card for callers whom the agent knows. */
   readonly extendedAgentCard?: boolean;
+  /** Those of the agent and those of the server. */
+  readonly extensions?: readonly AgentExtension[];
 }

@@ -52,6 +52,7 @@ export function aTurn(options: ATurnOptions = {}): ATurn {
     journal,
     attempt: 1,
     caller: { owner: "ann" },
+    extensions: new Set(),
     signal: abort.signal,
     inbox,
     park: async () => {

@@ -1,4 +1,4 @@
-import { A2AError } from "@convoke/protocol";
+import { A2AError, isPublic } from "@convoke/protocol";
 import type { ByteSink, ByteStream, ByteStreamControl } from "../http/exchange.ts";
 import type { View } from "../operations/accepted-output.ts";
 import type { EventSource } from "../operations/event-source.ts";
@@ -49,6 +49,8 @@ export class EventStream implements ByteStream {
     this.#silence = keepAlive.watch(() => this.#write(this.#options.framing.alive));
     source.engine.readers.open(source.taskId);
     source.engine.closing.addEventListener("abort", this.#onClosing, { once: true });
+    // A transport may open it late, when nobody would be told any more.
+    if (source.engine.closing.aborted) this.#onClosing();
     void this.#pump();
     return {
       drained: () => {
@@ -135,9 +137,10 @@ export class EventStream implements ByteStream {
 
   /** An agent that may reply without a task shows nothing before its first event. */
   #isHeldBack(page: readonly LogEntry[]): boolean {
-    return (
-      this.#cursor === 0 && page.length === 1 && this.#options.source.engine.agent.info.replies
-    );
+    const { replies } = this.#options.source.engine.agent.info;
+    if (this.#cursor !== 0 || page.length === 0 || !replies) return false;
+    // A note may stand beside the task before anything has happened.
+    return page.every(({ event }) => event.kind === "task" || !isPublic(event));
   }
 
   #writeAll(entries: readonly LogEntry[]): void {

@@ -72,7 +72,7 @@ describe("is refused", () => {
 
   test("in words that say what to do about it", () => {
     expect(refusalOf("Evil.Example:3000")?.detail).toBe(
-      'host "evil.example:3000" is not served here; list it in CONVOKE_ALLOWED_HOSTS',
+      'host "evil.example:3000" is not served here; list it in CONVOKE_ALLOWED_HOSTS (allowedHosts)',
     );
   });
 });

@@ -14,7 +14,7 @@ export function createHostCheck(allowed: readonly string[]): (host: string | und
   return (host) => {
     const given = host?.toLowerCase() ?? "";
     if (names.has(given) || names.has(given.replace(/:\d+$/, ""))) return;
-    const detail = `host ${JSON.stringify(given)} is not served here; list it in CONVOKE_ALLOWED_HOSTS`;
+    const detail = `host ${JSON.stringify(given)} is not served here; list it in CONVOKE_ALLOWED_HOSTS (allowedHosts)`;
     throw new A2AError("Forbidden", detail, { details: { reason: "forbidden" } });
   };
 }

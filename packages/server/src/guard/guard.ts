@@ -1,25 +1,35 @@
 import type { Caller } from "@convoke/protocol";
+import type { Cors } from "../http/cors.ts";
 import { type HttpRequest, header } from "../http/exchange.ts";
 import { forwardedOf } from "../http/forwarded.ts";
 import { type Authenticate, authenticateNobody, createBearerCheck } from "./authenticate.ts";
 import { createHostCheck } from "./check-host.ts";
+import { checkOrigin } from "./check-origin.ts";
 
 export interface GuardOptions {
   readonly token?: string;
   readonly allowedHosts?: readonly string[];
+  /** The agent's address behind a proxy; its own pages may call. */
+  readonly publicUrl?: string;
   /** Whether the name that a proxy was reached by is checked as well. */
   readonly trustProxy?: boolean;
+  /** Which pages of other origins may call; by default none. */
+  readonly cors?: Pick<Cors, "allows">;
 }
 
 /** The one gate that every request passes, whatever its path. */
 export class Guard {
   #checkName: (host: string | undefined) => void;
   #trustProxy: boolean;
+  #publicHost: string | undefined;
+  #isListed: (origin: string) => boolean;
   #authenticate: Authenticate;
 
-  constructor({ token, allowedHosts = [], trustProxy = false }: GuardOptions) {
+  constructor({ token, allowedHosts = [], publicUrl, trustProxy = false, cors }: GuardOptions) {
     this.#checkName = createHostCheck(allowedHosts);
     this.#trustProxy = trustProxy;
+    this.#publicHost = publicUrl === undefined ? undefined : new URL(publicUrl).host;
+    this.#isListed = (origin) => cors?.allows(origin) === true;
     this.#authenticate = token === undefined ? authenticateNobody : createBearerCheck(token);
   }
 
@@ -28,15 +38,24 @@ export class Guard {
     this.#checkHost(request);
   }
 
+  /** For a browser that asks whether its page may call. It shows no token yet. */
+  admitPage(request: HttpRequest): void {
+    const forwarded = this.#checkHost(request);
+    const hosts = [header(request, "host"), forwarded, this.#publicHost];
+    checkOrigin(request, hosts, this.#isListed);
+  }
+
   /** For everything else: who calls. */
   identify(request: HttpRequest): Caller {
-    this.#checkHost(request);
+    this.admitPage(request);
     return this.#authenticate(header(request, "authorization"));
   }
 
-  #checkHost(request: HttpRequest): void {
+  /** Returns the name that a trusted proxy was reached by. */
+  #checkHost(request: HttpRequest): string | undefined {
     this.#checkName(header(request, "host"));
     const { host } = this.#trustProxy ? forwardedOf(request) : {};
     if (host !== undefined) this.#checkName(host);
+    return host;
   }
 }

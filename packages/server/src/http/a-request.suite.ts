@@ -5,9 +5,11 @@ export function aRequest(overrides: Partial<HttpRequest> = {}): HttpRequest {
   return {
     method: "GET",
     path: "/.well-known/agent-card.json",
+    basePath: "",
     query: new URLSearchParams(),
     headers: { host: "localhost:3000" },
     isHttp2: false,
+    isSecure: false,
     body: () => Promise.resolve(new Uint8Array()),
     ...overrides,
   };

@@ -1,12 +1,17 @@
 /** A request as every transport brings it. */
 export interface HttpRequest {
   readonly method: string;
+  /** From the agent's own root. */
   readonly path: string;
+  /** What an app has put before that path; empty at the root. */
+  readonly basePath: string;
   readonly query: URLSearchParams;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** Whether it came by HTTP/2, which gRPC needs. */
   readonly isHttp2: boolean;
+  /** Whether it came by TLS to this process. */
+  readonly isSecure: boolean;
   /** Reads the body. Rejects when it is larger than allowed. */
   body(): Promise<Uint8Array>;
 }

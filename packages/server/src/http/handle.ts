@@ -1,4 +1,4 @@
-import { type A2AError, errorText } from "@convoke/protocol";
+import { A2AError, errorText } from "@convoke/protocol";
 import type { App } from "../app.ts";
 import { CARD_PATHS, KEYS_PATH } from "../bindings/card.ts";
 import { PUSHES_PATH, REPLAY_PATH, listPushes, replayPushes } from "../bindings/push-admin.ts";
@@ -7,15 +7,28 @@ import { handleRest } from "../bindings/rest/handle.ts";
 import { openRest } from "../bindings/rest/open.ts";
 import { handleJsonRpc } from "../bindings/jsonrpc/handle.ts";
 import { codecFor } from "../bindings/jsonrpc/open.ts";
+import { PUBLIC_PREFLIGHT, isPreflight } from "./cors.ts";
 import type { HttpHeaders, HttpRequest, HttpResponse } from "./exchange.ts";
 import { jsonResponse } from "./json-response.ts";
 
 /** Where JSON-RPC is spoken. */
 const RPC_PATHS: ReadonlySet<string> = new Set(["/", "/api/a2a"]);
 
+/** What everyone may read. */
+const PUBLIC_PATHS: ReadonlySet<string> = new Set([...CARD_PATHS, KEYS_PATH]);
+
 /** Every request enters here: guard, then the binding that its path names. */
 export async function handle(app: App, request: HttpRequest): Promise<HttpResponse> {
+  return app.cors.dress(await answer(app, request), request);
+}
+
+async function answer(app: App, request: HttpRequest): Promise<HttpResponse> {
   try {
+    if (app.engine.closing.aborted) throw new A2AError("Unavailable", "this agent has stopped");
+    if (isPreflight(request)) {
+      const preflight = answerPreflight(app, request);
+      if (preflight !== undefined) return preflight;
+    }
     if (CARD_PATHS.has(request.path)) {
       app.guard.admit(request);
       return allow(request, ["GET", "HEAD"]) ?? (await app.card.handle(request));
@@ -45,11 +58,21 @@ export async function handle(app: App, request: HttpRequest): Promise<HttpRespon
     }
     return plainError(
       404,
-      `there is nothing at ${request.path}; the card is at /.well-known/agent-card.json`,
+      `there is nothing at ${request.basePath}${request.path}; the card is at ${request.basePath}/.well-known/agent-card.json`,
     );
   } catch (thrown) {
     return refusal(app.explain(thrown), request);
   }
+}
+
+/** A browser asks before its page may send; it shows no token yet. */
+function answerPreflight(app: App, request: HttpRequest): HttpResponse | undefined {
+  if (PUBLIC_PATHS.has(request.path)) {
+    app.guard.admit(request);
+    return PUBLIC_PREFLIGHT;
+  }
+  app.guard.admitPage(request);
+  return app.cors.preflight(request);
 }
 
 /** An answer when the path does not take the method. */
@@ -66,8 +89,10 @@ function plainError(status: number, message: string, headers?: HttpHeaders): Htt
 
 /** What the guard refuses is answered as JSON-RPC, because that is what its caller expects. */
 function refusal(error: A2AError, request: HttpRequest): HttpResponse {
-  const headers: HttpHeaders =
-    error.reason === "Unauthenticated" ? { "www-authenticate": 'Bearer realm="convoke"' } : {};
+  const headers: HttpHeaders = {
+    ...(error.reason === "Unauthenticated" && { "www-authenticate": 'Bearer realm="convoke"' }),
+    ...(error.reason === "Unavailable" && { "retry-after": "1" }),
+  };
   const text = errorText(null, codecFor(request).encodeError(error));
   return jsonResponse(error.row.http, text, headers);
 }

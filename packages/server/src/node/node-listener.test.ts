@@ -3,17 +3,19 @@ import { expect, test } from "vitest";
 import type { ByteSink, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { jsonResponse } from "../http/json-response.ts";
 import { listening } from "./listening.suite.ts";
-import { type NodeListenerOptions, createNodeListener } from "./node-listener.ts";
+import type { Entrance } from "../http/entrance.ts";
+import { createNodeListener } from "./node-listener.ts";
 
 /** A handler behind a real port, with everything else as it usually is. */
 function serving(
   handle: (request: HttpRequest) => Promise<HttpResponse>,
-  options: Partial<NodeListenerOptions> = {},
+  options: Partial<Entrance> = {},
 ): Promise<string> {
   let requests = 0;
   return listening(
     createNodeListener({
       handle,
+      basePath: "",
       maxBodyBytes: 1000,
       newRequestId: () => `r-${++requests}`,
       onAnswer: () => undefined,

@@ -1,35 +1,23 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { TLSSocket } from "node:tls";
+import type { Entrance } from "../http/entrance.ts";
 import type { ByteStream, HttpHeaders, HttpRequest, HttpResponse } from "../http/exchange.ts";
+import { givenBody } from "./given-body.ts";
+import { placeOf } from "./mount-path.ts";
 import { readBody } from "./read-body.ts";
 
 /** How long a client that is refused may go on sending, so that it can read why. */
 const LINGER_MS = 2000;
 
-export interface NodeListenerOptions {
-  readonly handle: (request: HttpRequest) => Promise<HttpResponse>;
-  readonly maxBodyBytes: number;
-  /** An id for each request; the answer carries it and so does the log. */
-  readonly newRequestId: () => string;
-  readonly onAnswer: (facts: AnswerFacts) => void;
-}
-
-/** What the log says of a request: nothing of its content. */
-interface AnswerFacts {
-  readonly requestId: string;
-  readonly method: string;
-  readonly path: string;
-  readonly status: number;
-}
-
 /** Takes requests of HTTP/1.1 and of HTTP/2, which Node gives the same face. */
 export type NodeListener = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 
 /** Translates between `node:http` and the transport-neutral handler; knows nothing else. */
-export function createNodeListener(options: NodeListenerOptions): NodeListener {
-  const { handle, maxBodyBytes, newRequestId, onAnswer } = options;
+export function createNodeListener(entrance: Entrance): NodeListener {
+  const { handle, newRequestId, onAnswer } = entrance;
   return (incoming, outgoing) => {
     const requestId = newRequestId();
-    const request = requestOf(incoming, maxBodyBytes);
+    const request = requestOf(incoming, entrance);
     void handle(request).then(
       (response) => {
         const { method, path } = request;
@@ -42,21 +30,30 @@ export function createNodeListener(options: NodeListenerOptions): NodeListener {
   };
 }
 
-function requestOf(incoming: IncomingMessage, maxBodyBytes: number): HttpRequest {
-  const target = incoming.url ?? "/";
+function requestOf(incoming: IncomingMessage, entrance: Entrance): HttpRequest {
+  const { maxBodyBytes } = entrance;
+  const { target, basePath } = placeOf(incoming, entrance.basePath);
   const mark = target.indexOf("?");
   return {
     method: incoming.method ?? "GET",
+    basePath,
     path: mark === -1 ? target : target.slice(0, mark),
     query: mark === -1 ? EMPTY_QUERY : new URLSearchParams(target.slice(mark + 1)),
     headers: headersOf(incoming),
     isHttp2: isHttp2(incoming),
-    body: () => readBody(incoming, maxBodyBytes),
+    isSecure: isSecure(incoming),
+    body: async () => givenBody(incoming, maxBodyBytes) ?? readBody(incoming, maxBodyBytes),
   };
 }
 
 function isHttp2(message: IncomingMessage): boolean {
   return message.httpVersionMajor === 2;
+}
+
+/** The streams of HTTP/2 share a socket, and say it themselves. */
+function isSecure(message: IncomingMessage): boolean {
+  if (isHttp2(message)) return message.headers[":scheme"] === "https";
+  return (message.socket as Partial<TLSSocket>).encrypted === true;
 }
 
 /** HTTP/2 has another name for the host. */

@@ -1,10 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import { A2AError } from "@convoke/protocol";
+import { bodyTooLarge } from "../http/body-too-large.ts";
 
 /** Collects a body, and stops at the limit without keeping what lies beyond. */
 export function readBody(request: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
   const announced = Number(request.headers["content-length"] ?? 0);
-  if (announced > maxBytes) return Promise.reject(tooLarge(maxBytes));
+  if (announced > maxBytes) return Promise.reject(bodyTooLarge(maxBytes));
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -14,7 +15,7 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Ui
         chunks.push(chunk);
       } else {
         chunks.length = 0;
-        reject(tooLarge(maxBytes));
+        reject(bodyTooLarge(maxBytes));
       }
     });
     // The caller has left: nothing of ours is wrong, and nobody reads the answer.
@@ -27,14 +28,4 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Ui
       resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
     });
   });
-}
-
-function tooLarge(maxBytes: number): A2AError {
-  return new A2AError(
-    "PayloadTooLarge",
-    `the body is larger than ${maxBytes} bytes (the limit bodyBytes)`,
-    {
-      details: { limit: "bodyBytes", most: String(maxBytes) },
-    },
-  );
 }

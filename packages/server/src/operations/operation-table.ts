@@ -1,4 +1,5 @@
 import type { Codec, OperationName } from "@convoke/protocol";
+import { withCursor } from "../extensions/with-cursor.ts";
 import type { Call } from "./call.ts";
 import { cancelTask } from "./cancel-task.ts";
 import type { EventSource } from "./event-source.ts";
@@ -31,7 +32,7 @@ export const PERFORM: Readonly<Record<OperationName, Perform>> = {
   sendMessage: async (params, codec, call) =>
     value(codec.encodeSendResult(await sendMessage(codec.decodeSendMessage(params), call))),
   sendStreamingMessage: async (params, codec, call) =>
-    events(await sendStreamingMessage(codec.decodeSendMessage(params), call)),
+    events(await sendStreamingMessage(codec.decodeSendMessage(params), withCursor(params, call))),
   getTask: async (params, codec, call) =>
     value(codec.encodeTask(await getTask(codec.decodeGetTask(params), call))),
   listTasks: async (params, codec, call) => {
@@ -41,7 +42,7 @@ export const PERFORM: Readonly<Record<OperationName, Perform>> = {
   cancelTask: async (params, codec, call) =>
     value(codec.encodeTask(await cancelTask(codec.decodeCancelTask(params), call))),
   subscribeToTask: async (params, codec, call) =>
-    events(await subscribeToTask(codec.decodeSubscribe(params), call)),
+    events(await subscribeToTask(codec.decodeSubscribe(params), withCursor(params, call))),
   createPushConfig: async (params, codec, call) => {
     rulesOf(call);
     const request = codec.decodeCreatePushConfig(params);

@@ -5,6 +5,8 @@ import {
   type Task,
   withHistoryLength,
 } from "@convoke/protocol";
+import { checkRequired } from "../extensions/check-required.ts";
+import { checkData } from "../extensions/check-data.ts";
 import { acceptMessage, type Accepted } from "../tasks/accept-message.ts";
 import { checkMessageSize } from "../tasks/input-limits.ts";
 import { isDecided, isSettled } from "../tasks/live-task.ts";
@@ -33,13 +35,15 @@ export async function sendMessage(
 
 /** What sending and streaming have in common. */
 export async function acceptRequest(request: SendMessageRequest, call: Call): Promise<Accepted> {
-  const { engine, caller, trace } = call;
+  const { engine, caller, trace, extensions } = call;
   const { message, pushConfig } = request;
+  checkRequired(call);
   checkMessageSize(message, engine.limits);
   checkMediaTypes(message, engine.agent.info);
+  if (extensions !== undefined && extensions.size > 0) await checkData(message, call, extensions);
   const push = pushConfig && (await inlinePush(pushConfig, call, message.taskId));
   if (engine.isDraining) throw stopping("no new work is taken");
-  return acceptMessage(engine, { message, caller, trace, push });
+  return acceptMessage(engine, { message, caller, trace, push, extensions });
 }
 
 /** A caller that waits while the server stops is told so; its task is kept, and the same message finds it again. */

@@ -11,6 +11,8 @@ export interface Incoming {
   readonly message: Message;
   readonly caller: Caller;
   readonly trace?: TraceContext | undefined;
+  /** The extensions that it activates; by default none. */
+  readonly extensions?: ReadonlySet<string> | undefined;
   /** The push config that came with it, for the task and what follows that place of its log. */
   readonly push?: ((taskId: string, after: Seq) => NewPush) | undefined;
 }

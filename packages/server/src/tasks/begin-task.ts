@@ -1,5 +1,6 @@
 import type { Task } from "@convoke/protocol";
 import type { Accepted, Incoming } from "./accept-message.ts";
+import { NO_EXTENSIONS, activatedNote } from "./activated.ts";
 import { conversationBefore } from "./conversation.ts";
 import { digestOf } from "./digest.ts";
 import type { Engine } from "./engine.ts";
@@ -9,7 +10,7 @@ import { beginPush } from "../push/begin-push.ts";
 
 /** Makes a task for a message, in one transaction with the message's id, and starts the agent on it. */
 export async function beginTask(engine: Engine, incoming: Incoming): Promise<Accepted> {
-  const { message, caller, trace } = incoming;
+  const { message, caller, trace, extensions = NO_EXTENSIONS } = incoming;
   const { owner } = caller;
   const now = engine.now();
   const taskId = newId(now);
@@ -33,8 +34,9 @@ export async function beginTask(engine: Engine, incoming: Incoming): Promise<Acc
   const announced = !engine.agent.info.replies;
   const push = incoming.push?.(taskId, 0);
   try {
+    const activated = activatedNote(taskId, extensions);
     const working = announced ? [engine.status(live, "working", { trace })] : [];
-    const committed = await live.writer.append([task, ...working], {
+    const committed = await live.writer.append([task, ...activated, ...working], {
       epoch: 1,
       create: { owner, contextId, agent: engine.agent.info.name, createdAt: now },
       message: { messageId: message.messageId, digest: digestOf(message) },
@@ -45,8 +47,9 @@ export async function beginTask(engine: Engine, incoming: Incoming): Promise<Acc
     if (committed.kind === "duplicate") return await joinTask(engine, incoming, committed);
     if (push !== undefined) beginPush(engine, taskId, push);
     if (live.deadline !== undefined) engine.alarm.want(live.deadline);
-    const begun = { epoch: 1, turn: 1, attempt: 1, journal: [], task: live.task };
-    engine.start(live, { ...begun, message: received, conversation, caller, trace, announced });
+    const begun = { epoch: 1, turn: 1, attempt: 1, journal: [], task: live.task, announced };
+    const asked = { message: received, conversation, caller, trace, extensions };
+    engine.start(live, { ...begun, ...asked });
     return { live, after: 0 };
   } finally {
     // Whatever was not created is not open.

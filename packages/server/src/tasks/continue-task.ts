@@ -8,6 +8,7 @@ import {
 import { setTimeout as sleep } from "node:timers/promises";
 import { beginPush } from "../push/begin-push.ts";
 import type { Accepted, Incoming } from "./accept-message.ts";
+import { NO_EXTENSIONS, activatedFields } from "./activated.ts";
 import type { Committed, Seq } from "./backend.ts";
 import { conversationBefore } from "./conversation.ts";
 import { digestOf } from "./digest.ts";
@@ -83,7 +84,7 @@ async function answer(engine: Engine, live: LiveTask, incoming: Incoming): Promi
   const received = asReceived(live, incoming.message);
   const push = incoming.push?.(writer.taskId, after);
   const working = engine.status(live, "working", { trace: incoming.trace });
-  const committed = await writer.append([arrival(engine, live, received), working], {
+  const committed = await writer.append([arrival(engine, live, incoming), working], {
     epoch,
     message: { messageId: received.messageId, digest: digestOf(incoming.message) },
     wakeAt: deadline ?? null,
@@ -104,7 +105,7 @@ async function tellWorking(engine: Engine, live: LiveTask, incoming: Incoming): 
   const after = writer.head;
   const received = asReceived(live, incoming.message);
   const push = incoming.push?.(writer.taskId, after);
-  const committed = await writer.append([arrival(engine, live, received)], {
+  const committed = await writer.append([arrival(engine, live, incoming)], {
     epoch: writer.epoch,
     message: { messageId: received.messageId, digest: digestOf(incoming.message) },
     ...(push && { push }),
@@ -145,10 +146,10 @@ async function goOn(
   const context = { owner, contextId, before: writer.taskId };
   const said = (task.history ?? []).filter(({ messageId }) => messageId !== message.messageId);
   const conversation = [...(await conversationBefore(engine.backend, context)), ...said];
-  const { caller, trace } = incoming;
+  const { caller, trace, extensions = NO_EXTENSIONS } = incoming;
   const begun = { epoch, turn: endedTurn + 1, attempt: 1, journal: [], task, announced: true };
   live.inbox.begin([], head);
-  engine.start(live, { ...begun, message, conversation, caller, trace });
+  engine.start(live, { ...begun, message, conversation, caller, trace, extensions });
 }
 
 function joinOrRefuse(
@@ -165,9 +166,15 @@ function asReceived({ writer, contextId }: LiveTask, message: Message): Message 
   return { ...message, taskId: writer.taskId, contextId };
 }
 
-function arrival(engine: Engine, { writer }: LiveTask, message: Message): AgentEvent {
-  const timestamp = writer.statusTime(engine.now());
-  return { kind: "internal:message", taskId: writer.taskId, message, timestamp };
+function arrival(engine: Engine, live: LiveTask, incoming: Incoming): AgentEvent {
+  const { writer } = live;
+  return {
+    kind: "internal:message",
+    taskId: writer.taskId,
+    message: asReceived(live, incoming.message),
+    timestamp: writer.statusTime(engine.now()),
+    ...activatedFields(incoming.extensions),
+  };
 }
 
 function takesNoMessage(taskId: string, state: string): A2AError {

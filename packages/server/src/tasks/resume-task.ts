@@ -45,6 +45,7 @@ export async function beginAnew(
     conversation,
     journal: byJournal ? log.journal : [],
     caller: { owner },
+    extensions: log.extensions,
     announced: writer.listed,
     ...(byJournal && { replay: new Replay(log, live.task) }),
   });

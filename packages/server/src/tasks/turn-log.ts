@@ -14,6 +14,7 @@ import {
   isPublic,
   isSleep,
 } from "@convoke/protocol";
+import { NO_EXTENSIONS, activatedIn, isActivatedNote } from "./activated.ts";
 import type { Backend, Seq } from "./backend.ts";
 import { type Folded, foldMore } from "./load-task.ts";
 import { type LogEntry, readEntry } from "./log-entry.ts";
@@ -28,6 +29,8 @@ export class TurnLog {
   /** The message that began it, and the task as it stood then. */
   message!: Message;
   task!: Task;
+  /** What that message had activated. */
+  extensions = NO_EXTENSIONS;
   attempts = 1;
   /** What the agent noted and was told since, in order. */
   journal: InternalEvent[] = [];
@@ -82,12 +85,20 @@ export class TurnLog {
   }
 
   #addMessage(message: Message, event: InternalEvent, taskNow: () => Task): void {
-    if (this.isOver) return this.#begin(message, taskNow);
+    if (this.isOver) {
+      this.#begin(message, taskNow);
+      this.extensions = activatedIn(event);
+      return;
+    }
     if (isInterrupted(this.#state)) this.journal.push(event);
     else this.inbox.push(message);
   }
 
   #addNote(event: InternalEvent): void {
+    if (isActivatedNote(event)) {
+      this.extensions = activatedIn(event);
+      return;
+    }
     this.sleep = isSleep(event) ? event : undefined;
     if (event.kind === NOTES.turnEnd) this.isOver = true;
     else if (event.kind === NOTES.cancel) this.isCanceled = true;
@@ -100,6 +111,7 @@ export class TurnLog {
     this.turn++;
     this.message = message;
     this.task = taskNow();
+    this.extensions = NO_EXTENSIONS;
     this.attempts = 1;
     this.journal = [];
     this.inbox = [];

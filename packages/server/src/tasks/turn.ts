@@ -1,4 +1,13 @@
-import type { Caller, InternalEvent, Message, Task, TraceContext, Turn } from "@convoke/protocol";
+import {
+  type Caller,
+  EXTENSIONS,
+  type InternalEvent,
+  type Message,
+  type Task,
+  type TraceContext,
+  type Turn,
+  chosenSkill,
+} from "@convoke/protocol";
 import type { LiveTask } from "./live-task.ts";
 import type { Replay } from "./replay.ts";
 
@@ -15,6 +24,7 @@ export interface TurnFacts {
   readonly conversation: readonly Message[];
   readonly journal: readonly InternalEvent[];
   readonly caller: Caller;
+  readonly extensions: ReadonlySet<string>;
   readonly trace?: TraceContext | undefined;
   /** Whether the task is shown to its caller already. */
   readonly announced: boolean;
@@ -32,6 +42,8 @@ interface TurnEnds {
 
 export function createTurn(live: LiveTask, facts: TurnFacts, ends: TurnEnds): Turn {
   const { turn, attempt, task, message, conversation, journal, caller, trace } = facts;
+  const { extensions } = facts;
+  const skill = extensions.has(EXTENSIONS.skill.uri) ? chosenSkill(message) : undefined;
   let ids = 0;
   return {
     task,
@@ -40,6 +52,8 @@ export function createTurn(live: LiveTask, facts: TurnFacts, ends: TurnEnds): Tu
     journal,
     attempt,
     caller,
+    extensions,
+    ...(skill !== undefined && { skill }),
     ...(trace && { trace }),
     signal: ends.signal,
     inbox: live.inbox,

@@ -6,6 +6,7 @@ export const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
   CONVOKE_DATA: 'Where tasks are kept, or "memory" (.convoke)',
   CONVOKE_TOKEN: "The bearer token that callers must send",
   CONVOKE_ALLOWED_HOSTS: "Names besides localhost of this server, separated by commas",
+  CONVOKE_CORS_ORIGINS: "Origins of web pages that may call, separated by commas; * is every page",
   CONVOKE_LIMITS: "What callers and agents may use at most, as in parts=10,openTasks=5",
   CONVOKE_KEEP_DAYS: "For how many days an ended task is kept (30)",
   CONVOKE_KEEP_TASKS: "How many ended tasks are kept (100000, and 1000 in memory)",

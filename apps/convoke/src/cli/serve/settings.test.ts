@@ -12,6 +12,7 @@ test("pushes, limits and how long tasks are kept come from the environment", () 
       CONVOKE_LIMITS: "parts=10, openTasks=5",
       CONVOKE_KEEP_DAYS: "7",
       CONVOKE_KEEP_TASKS: "500",
+      CONVOKE_CORS_ORIGINS: "https://App.Example:443, http://localhost:5173",
     },
   );
 
@@ -19,6 +20,7 @@ test("pushes, limits and how long tasks are kept come from the environment", () 
     push: { allow: ["hooks.internal:8080", "10.0.0.0/8"], secret: "whsec_c2VjcmV0" },
     limits: { parts: 10, openTasks: 5 },
     retention: { maxAgeMs: 7 * DAY_MS, maxTasks: 500 },
+    cors: { origins: ["https://app.example", "http://localhost:5173"] },
   });
 });
 
@@ -28,6 +30,7 @@ test.each([{}, { CONVOKE_LIMITS: "", CONVOKE_KEEP_DAYS: "", CONVOKE_PUSH_SECRET:
     expect(readSettings({}, env)).toMatchObject({ push: { allow: [] }, limits: {}, retention: {} });
     expect(readSettings({}, env).push).not.toHaveProperty("secret");
     expect(readSettings({}, env).retention).toEqual({});
+    expect(readSettings({}, env).cors).toEqual({ origins: [] });
   },
 );
 
@@ -52,6 +55,14 @@ test.each<[env: Record<string, string>, message: string]>([
   [
     { CONVOKE_PUSH_ALLOW: "10.0.0.7,http://hooks" },
     expect.stringMatching(/^CONVOKE_PUSH_ALLOW cannot be used: .*"http:\/\/hooks".*\.$/) as string,
+  ],
+  [
+    { CONVOKE_CORS_ORIGINS: "https://app.example/page" },
+    'CONVOKE_CORS_ORIGINS: "https://app.example/page" is not the origin of a web page, as in "https://app.example".',
+  ],
+  [
+    { CONVOKE_CORS_ORIGINS: "app.example" },
+    'CONVOKE_CORS_ORIGINS: "app.example" is not the origin of a web page, as in "https://app.example" or "*".',
   ],
   [
     { CONVOKE_PUSH_SECRET: "whsec_not base64" },

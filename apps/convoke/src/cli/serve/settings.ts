@@ -1,7 +1,15 @@
 import { randomBytes } from "node:crypto";
-import type { CardOptions, Limits, LogLevel, PushOptions, RetentionOptions } from "@convoke/server";
+import type {
+  CardOptions,
+  CorsOptions,
+  Limits,
+  LogLevel,
+  PushOptions,
+  RetentionOptions,
+} from "@convoke/server";
 import { readCard } from "./card-setting.ts";
 import { commaList } from "./comma-list.ts";
+import { readCors } from "./cors-setting.ts";
 import { readLimits } from "./limits-setting.ts";
 import { readPush } from "./push-setting.ts";
 import { readRetention } from "./retention-setting.ts";
@@ -18,6 +26,7 @@ export interface ServeSettings {
   /** How long work under way may take to finish after a signal, in milliseconds. */
   readonly drainMs: number;
   readonly allowedHosts: readonly string[];
+  readonly cors: CorsOptions;
   readonly limits: Partial<Limits>;
   readonly push: PushOptions;
   readonly retention: Partial<RetentionOptions>;
@@ -46,6 +55,7 @@ export function readSettings(flags: ServeFlags, env: Environment): ServeSettings
     drainMs: readDuration(env["CONVOKE_DRAIN_MS"] || "10000"),
     logLevel: readLevel(env["CONVOKE_LOG"] || "warn"),
     allowedHosts: commaList(env["CONVOKE_ALLOWED_HOSTS"]),
+    cors: readCors(env["CONVOKE_CORS_ORIGINS"]),
     limits: readLimits(env["CONVOKE_LIMITS"]),
     push: readPush(env),
     retention: readRetention(env),

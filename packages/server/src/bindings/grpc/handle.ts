@@ -1,5 +1,6 @@
 import type { Caller } from "@convoke/protocol";
 import type { App } from "../../app.ts";
+import { NOTHING_ACTIVE, activate, echoed } from "../../extensions/activation.ts";
 import { scopedCaller, tenantOf } from "../../guard/tenant.ts";
 import { type HttpRequest, type HttpResponse, header } from "../../http/exchange.ts";
 import { traceOf } from "../../http/trace-context.ts";
@@ -19,25 +20,32 @@ export async function handleGrpc(
   request: HttpRequest,
   identify: () => Caller,
 ): Promise<HttpResponse> {
+  let activation = NOTHING_ACTIVE;
   try {
-    const caller = identify();
+    const identified = identify();
     const opened = openGrpc(request);
     const { method, codec } = opened;
     const params = method.decodeRequest(openMessage(await request.body()));
+    const caller = scopedCaller(identified, tenantOf(params), app.tenants);
+    activation = await activate(app, { request, caller, version: codec.version });
     const outcome = await PERFORM[method.operation](params, codec, {
       engine: app.engine,
       extendedCard: app.extendedCardFor(request),
-      caller: scopedCaller(caller, tenantOf(params), app.tenants),
+      caller,
       version: codec.version,
+      extensions: activation.extensions,
       trace: traceOf(header(request, "traceparent")),
       lastEventId: header(request, CURSOR),
     });
-    return outcome.kind === "events"
-      ? streamResponse(app, outcome.source, opened)
-      : unaryResponse(method.encodeResponse(outcome.value));
+    const response =
+      outcome.kind === "events"
+        ? streamResponse(app, outcome.source, opened)
+        : unaryResponse(method.encodeResponse(outcome.value));
+    return echoed(response, activation);
   } catch (thrown) {
     const trailers = errorTrailers(app.explain(thrown), grpcVersionOf(request), app.specPatch);
-    return { status: 200, headers: HEADERS, body: "", trailers: () => trailers };
+    const refused = { status: 200, headers: HEADERS, body: "", trailers: () => trailers };
+    return echoed(refused, activation);
   }
 }
 

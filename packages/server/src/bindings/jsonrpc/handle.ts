@@ -9,6 +9,7 @@ import {
   resultPrefix,
   resultText,
 } from "@convoke/protocol";
+import { type Activation, NOTHING_ACTIVE, activate, echoed } from "../../extensions/activation.ts";
 import { scopedCaller, tenantOf } from "../../guard/tenant.ts";
 import { type HttpRequest, type HttpResponse, header } from "../../http/exchange.ts";
 import { jsonResponse } from "../../http/json-response.ts";
@@ -28,6 +29,7 @@ import { fromSeedForms } from "./seed-forms.ts";
 interface Known {
   id: JsonRpcId;
   codec: Codec;
+  activation: Activation;
 }
 
 /** JSON-RPC 2.0 over HTTP, for both wire versions (0.3 §3.2.1, 1.0 §9). */
@@ -36,7 +38,16 @@ export async function handleJsonRpc(
   request: HttpRequest,
   caller: Caller,
 ): Promise<HttpResponse> {
-  const known: Known = { id: null, codec: codecFor(request) };
+  const known: Known = { id: null, codec: codecFor(request), activation: NOTHING_ACTIVE };
+  const response = await answerTo(app, request, { caller, known });
+  return echoed(response, known.activation);
+}
+
+async function answerTo(
+  app: App,
+  request: HttpRequest,
+  { caller, known }: { readonly caller: Caller; readonly known: Known },
+): Promise<HttpResponse> {
   try {
     checkContentType(header(request, "content-type"));
     const body = parseJson(await request.body());
@@ -52,11 +63,14 @@ export async function handleJsonRpc(
         );
     const { operation, codec } = openMethod(opened, requestedVersion(request), app.isStrict);
     known.codec = codec;
+    const { version } = codec;
+    known.activation = await activate(app, { request, caller: scoped, version });
     const outcome = await PERFORM[operation](opened.params, codec, {
       engine: app.engine,
       extendedCard: app.extendedCardFor(request),
       caller: scoped,
-      version: codec.version,
+      version,
+      extensions: known.activation.extensions,
       trace: traceOf(header(request, "traceparent")),
       lastEventId: header(request, "last-event-id"),
     });

@@ -1,9 +1,8 @@
-import type { JsonRpcRequest } from "@convoke/protocol";
-import { isInterrupted } from "@convoke/protocol";
+import { EXTENSIONS, type JsonRpcRequest, isInterrupted } from "@convoke/protocol";
 import type { Call } from "../../operations/call.ts";
 
 /** Says of a data part what it stands for. */
-const TOOL_EXTENSION = "https://convoke.dev/extensions/tool-parts/v1";
+const { uri: TOOL_EXTENSION } = EXTENSIONS.clientTools;
 
 type Fields = Readonly<Record<string, unknown>>;
 

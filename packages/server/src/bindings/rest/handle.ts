@@ -1,5 +1,6 @@
 import type { Caller } from "@convoke/protocol";
 import type { App } from "../../app.ts";
+import { NOTHING_ACTIVE, activate, echoed } from "../../extensions/activation.ts";
 import { scopedCaller } from "../../guard/tenant.ts";
 import { type HttpResponse, header } from "../../http/exchange.ts";
 import { jsonResponse } from "../../http/json-response.ts";
@@ -20,25 +21,33 @@ export async function handleRest(
   identify: () => Caller,
 ): Promise<HttpResponse> {
   const { request, version, route } = opened;
+  let activation = NOTHING_ACTIVE;
   try {
-    const caller = identify();
+    const identified = identify();
     if (route === undefined) return methodNotAllowed(opened);
     const call = await readRest(opened, route);
+    const caller = scopedCaller(identified, call.tenant, app.tenants);
+    activation = await activate(app, { request, caller, version });
     const outcome = await PERFORM[call.operation](call.params, call.codec, {
       engine: app.engine,
       extendedCard: app.extendedCardFor(request),
-      caller: scopedCaller(caller, call.tenant, app.tenants),
+      caller,
       version,
+      extensions: activation.extensions,
       trace: traceOf(header(request, "traceparent")),
       lastEventId: header(request, "last-event-id"),
     });
-    if (outcome.kind === "events") return streamResponse(app, outcome.source, call);
-    if (route.empty !== undefined) return { status: route.empty, headers: {}, body: "" };
+    if (outcome.kind === "events") {
+      return echoed(streamResponse(app, outcome.source, call), activation);
+    }
+    if (route.empty !== undefined)
+      return { status: route.empty, headers: activation.headers, body: "" };
     return jsonResponse(200, JSON.stringify(outcome.value), {
       "content-type": answerType(request, version),
+      ...activation.headers,
     });
   } catch (thrown) {
-    return errorResponse(app.explain(thrown), opened, app.specPatch);
+    return echoed(errorResponse(app.explain(thrown), opened, app.specPatch), activation);
   }
 }
 

@@ -1,0 +1,34 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { defineAgent, mount } from "convoke";
+import fastify from "fastify";
+
+const agent = defineAgent({
+  name: "Counter",
+  description: "Counts to a number, one chunk at a time.",
+  async *run({ text, signal }) {
+    for (let count = 1; count <= Number(text); count++) {
+      yield `${count} `;
+      await sleep(20, undefined, { signal });
+    }
+  },
+});
+
+const mounted = await mount(agent, { basePath: "/agent" });
+
+const app = fastify();
+app.get("/", () => "A page of the app.");
+app.register(async (scope) => {
+  // Here the agent reads bodies itself, with its own limit and media types.
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser("*", (_request, _body, done) => done(null));
+  scope.all("/agent/*", (request, reply) => {
+    reply.hijack();
+    mounted.node(request.raw, reply.raw);
+  });
+});
+
+const url = await app.listen({ port: Number(process.env["PORT"] ?? 3000), host: "127.0.0.1" });
+console.log(`The agent is at ${url}/agent/`);
+
+// Streams are told to come back, and what is under way goes on at the next start.
+process.once("SIGTERM", () => void mounted.close().then(() => process.exit()));

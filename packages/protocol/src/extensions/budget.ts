@@ -1,0 +1,84 @@
+import type { Metadata } from "../part.ts";
+import { checkOf } from "../wire/check.ts";
+import { checkTime, dataField, extensionData } from "./extension-data.ts";
+import { EXTENSIONS } from "./extensions.ts";
+
+/** `message.metadata["<uri>"]`: what whoever works on the message may still use. What is absent has no limit. */
+export interface Budget {
+  /** Tokens of models, read and written. */
+  readonly tokens?: number;
+  /** In US dollars. */
+  readonly costUsd?: number;
+  /** ISO 8601 in UTC. */
+  readonly deadline?: string;
+  /** How many more times the work may be handed on; at 0 the callee has no sub-agents. */
+  readonly depth?: number;
+  /** The agents that the work has come through, the first one first. */
+  readonly visited?: readonly string[];
+}
+
+/** `task.metadata["<uri>"]` of a task that has ended: what it used, its sub-agents included. */
+export interface BudgetReport {
+  readonly used: {
+    readonly tokens: number;
+    readonly costUsd?: number;
+    /** How many times work was handed on. */
+    readonly calls: number;
+  };
+  /** The limit that ended the task, if one did. */
+  readonly exceeded?: BudgetLimit;
+}
+
+/** `cycle`: the agent is among those that the work has come through. */
+export type BudgetLimit = "tokens" | "cost" | "deadline" | "depth" | "cycle";
+
+const FIELD = dataField("message.metadata", EXTENSIONS.budget.uri);
+
+const count = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const;
+const amount = { type: "number", minimum: 0 } as const;
+
+const checkBudget = checkOf({
+  type: "object",
+  properties: {
+    tokens: count,
+    costUsd: amount,
+    deadline: { type: "string" },
+    depth: { type: "integer", minimum: 0, maximum: 64 },
+    visited: {
+      type: "array",
+      maxItems: 64,
+      items: { type: "string", minLength: 1, maxLength: 1024 },
+    },
+  },
+});
+
+const checkReport = checkOf({
+  type: "object",
+  required: ["used"],
+  properties: {
+    used: {
+      type: "object",
+      required: ["tokens", "calls"],
+      properties: { tokens: count, costUsd: amount, calls: count },
+    },
+    exceeded: { enum: ["tokens", "cost", "deadline", "depth", "cycle"] },
+  },
+});
+
+/** The budget that came with a message, if one did. Only where the extension is active. */
+export function budgetOf(metadata: Metadata | undefined): Budget | undefined {
+  const data = extensionData(metadata, EXTENSIONS.budget.uri);
+  if (data === undefined) return undefined;
+  checkBudget(data, FIELD);
+  const budget = data as Budget;
+  checkTime(budget.deadline, `${FIELD}.deadline`);
+  return budget;
+}
+
+/** What an ended task says it has used, if it says so. */
+export function budgetReportOf(metadata: Metadata | undefined): BudgetReport | undefined {
+  const data = extensionData(metadata, EXTENSIONS.budget.uri);
+  if (data === undefined) return undefined;
+  checkReport(data, dataField("task.metadata", EXTENSIONS.budget.uri));
+  return data as BudgetReport;
+}

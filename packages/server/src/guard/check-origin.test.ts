@@ -1,0 +1,89 @@
+import { A2AError } from "@convoke/protocol";
+import { describe, expect, test } from "vitest";
+import { aRequest } from "../http/a-request.suite.ts";
+import { Cors } from "../http/cors.ts";
+import { Guard } from "./guard.ts";
+
+const guard = new Guard({
+  allowedHosts: ["box.local"],
+  publicUrl: "https://agents.example.com/one/",
+  cors: new Cors({ origins: ["https://app.example"] }),
+});
+
+/** Why a POST of a page is refused, or nothing when it is served. */
+function refusalOf(origin: string | undefined, host = "localhost:3000", method = "POST") {
+  try {
+    guard.identify(aRequest({ method, path: "/", headers: { host, origin } }));
+    return undefined;
+  } catch (error) {
+    if (A2AError.is(error)) return error;
+    throw error;
+  }
+}
+
+describe("is served", () => {
+  test("a program, which names no origin", () => {
+    expect(refusalOf(undefined)).toBeUndefined();
+  });
+
+  test.each([
+    ["http://localhost:3000", "localhost:3000"],
+    ["http://127.0.0.1:3000", "127.0.0.1:3000"],
+    ["http://[::1]:3000", "[::1]:3000"],
+    ["http://box.local", "Box.Local"],
+    // A proxy ends TLS and says which host was meant.
+    ["https://box.local", "box.local"],
+    // A proxy that says nothing: the public address is ours all the same.
+    ["https://agents.example.com", "localhost:3000"],
+  ])("a page of our own, %s at %s", (origin, host) => {
+    expect(refusalOf(origin, host)).toBeUndefined();
+  });
+
+  test("a page that is listed", () => {
+    expect(refusalOf("https://app.example")).toBeUndefined();
+  });
+
+  test.each(["GET", "HEAD"])("whatever %s asks: it changes nothing", (method) => {
+    expect(refusalOf("https://evil.example", "localhost:3000", method)).toBeUndefined();
+  });
+});
+
+describe("is refused", () => {
+  test.each([
+    "https://evil.example",
+    "http://localhost:5173",
+    "http://localhost",
+    "http://localhost:3000.evil.example",
+    "http://app.example",
+    "https://app.example:8443",
+    "null",
+    "",
+    "nonsense",
+    "file://",
+  ])("a page of %j", (origin) => {
+    expect(refusalOf(origin)?.reason).toBe("Forbidden");
+  });
+
+  test.each(["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])("whatever it does by %s", (method) => {
+    expect(refusalOf("https://evil.example", "localhost:3000", method)?.row.http).toBe(403);
+  });
+
+  test("in words that say what to do about it", () => {
+    expect(refusalOf("http://localhost:5173")?.detail).toBe(
+      'pages of "http://localhost:5173" may not call; list it in CONVOKE_CORS_ORIGINS (cors.origins)',
+    );
+  });
+});
+
+test("the name that a trusted proxy was reached by is our own", () => {
+  const headers = {
+    host: "localhost:3000",
+    "x-forwarded-host": "box.local",
+    origin: "https://box.local",
+  };
+  const request = aRequest({ method: "POST", path: "/", headers });
+  const trusting = new Guard({ allowedHosts: ["box.local"], trustProxy: true });
+
+  expect(() => trusting.identify(request)).not.toThrow();
+  expect(() => guard.identify(request)).toThrow("Forbidden");
+});

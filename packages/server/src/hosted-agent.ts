@@ -1,0 +1,155 @@
+import { randomBytes } from "node:crypto";
+import type { Agent } from "@convoke/protocol";
+import type { AgentOptions, CloseOptions } from "./agent-options.ts";
+import { App } from "./app.ts";
+import { CardBinding } from "./bindings/card.ts";
+import { KeepAlive } from "./bindings/keep-alive.ts";
+import { cardFacts, extendedFacts } from "./card-facts.ts";
+import { Guard } from "./guard/guard.ts";
+import { Cors } from "./http/cors.ts";
+import type { Entrance } from "./http/entrance.ts";
+import { handle } from "./http/handle.ts";
+import type { ServerAddress } from "./node/address.ts";
+import { PushService } from "./push/push-service.ts";
+import type { Backend } from "./tasks/backend.ts";
+import { Engine } from "./tasks/engine.ts";
+import { type Limits, limitsOf } from "./tasks/limits.ts";
+import { type Recovered, recover } from "./tasks/recover.ts";
+import { Retention } from "./tasks/retention.ts";
+
+interface Opening {
+  readonly openBackend: () => Promise<Backend>;
+  /** Where the agent listens. Absent when an app has the port. */
+  readonly address?: ServerAddress;
+}
+
+/** What ends with the agent. */
+interface Opened {
+  readonly backend: Backend;
+  readonly engine: Engine;
+  readonly push: PushService | undefined;
+  readonly retention: Retention;
+}
+
+/**
+ * An agent with everything around it but a port. Its options are checked when
+ * it is made; requests that come before it is open wait.
+ */
+export class HostedAgent {
+  readonly keepAlive: KeepAlive;
+  readonly entrance: Entrance;
+  readonly #agent: Agent;
+  readonly #options: AgentOptions;
+  readonly #limits: Limits;
+  readonly #cors: Cors;
+  readonly #ready = Promise.withResolvers<App>();
+  #opened: Opened | undefined;
+
+  constructor(agent: Agent, options: AgentOptions, basePath = "") {
+    const { logger } = options;
+    if (options.tenants?.includes("v1") === true) {
+      throw new RangeError("tenants must not have v1: its paths are those of A2A 0.3");
+    }
+    const { publicUrl } = options;
+    if (publicUrl !== undefined && !/^https?:\/\/[^/]/i.test(publicUrl)) {
+      throw new TypeError(
+        `publicUrl must be an http or https address, as in "https://agents.example.com/", not ${JSON.stringify(publicUrl)}`,
+      );
+    }
+    this.#agent = agent;
+    this.#options = options;
+    this.#limits = limitsOf(options.limits);
+    this.#cors = new Cors(options.cors);
+    this.keepAlive = new KeepAlive(options.keepAliveMs);
+    this.#ready.promise.catch(() => undefined);
+    const requestPrefix = randomBytes(4).toString("hex");
+    let requests = 0;
+    this.entrance = {
+      basePath,
+      handle: async (request) => handle(await this.#ready.promise, request),
+      maxBodyBytes: this.#limits.bodyBytes,
+      newRequestId: () => `${requestPrefix}-${++requests}`,
+      onAnswer: (facts) => logger.debug("answered", { ...facts }),
+    };
+    if (this.#cors.allowsEveryone && options.token === undefined) {
+      logger.warn("cors.origins has * and there is no token: every web page can use this agent");
+    }
+  }
+
+  /** Opens the storage, and goes on with what an earlier process had left unfinished. */
+  async open({ openBackend, address }: Opening): Promise<Recovered> {
+    const opening = openBackend();
+    try {
+      const backend = await opening;
+      const { logger, push: pushing } = this.#options;
+      const engine = new Engine({ agent: this.#agent, backend, logger, limits: this.#limits });
+      const push = pushing === false ? undefined : new PushService(engine, logger, pushing);
+      engine.pushRules = push;
+      const recovered = await recover(engine);
+      await push?.start();
+      const retention = new Retention(engine, logger, this.#options.retention);
+      this.#opened = { backend, engine, push, retention };
+      this.#ready.resolve(this.#app(this.#opened, address));
+      return recovered;
+    } catch (error) {
+      this.#ready.reject(error);
+      // What could be opened would keep the process alive.
+      await opening.then((backend) => backend.close()).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** @param hangUp ends the connections, once nothing more is written and before the storage is closed */
+  async close({ drainMs = 0 }: CloseOptions = {}, hangUp?: () => Promise<void>): Promise<void> {
+    if (this.#opened === undefined) return;
+    const { engine, push, retention, backend } = this.#opened;
+    await engine.drain(drainMs);
+    engine.close();
+    push?.close();
+    this.keepAlive.close();
+    await retention.close();
+    await hangUp?.();
+    await backend.close();
+  }
+
+  #app({ engine, push }: Opened, address: ServerAddress | undefined): App {
+    const { extendedCard, card, logger, tenants, strict, specPatch } = this.#options;
+    const { info } = this.#agent;
+    const facts = cardFacts(info, {
+      ...this.#options,
+      ...(address && { address }),
+      pushes: push !== undefined,
+      hasExtendedCard: extendedCard !== undefined,
+    });
+    return new App({
+      engine,
+      keepAlive: this.keepAlive,
+      logger,
+      push,
+      cors: this.#cors,
+      tenants: new Set(tenants),
+      isStrict: strict === true,
+      specPatch: specPatch ?? "1.0.1",
+      guard: new Guard({
+        ...this.#options,
+        allowedHosts: hostNames(this.#options, address),
+        cors: this.#cors,
+      }),
+      card: new CardBinding(facts, card),
+      extendedCard:
+        extendedCard &&
+        (async (request, caller) => extendedFacts(facts(request), await extendedCard(caller))),
+    });
+  }
+}
+
+/** The agent's own names, beside those that the operator lists. */
+function hostNames(
+  { allowedHosts = [], publicUrl }: AgentOptions,
+  address: ServerAddress | undefined,
+): readonly string[] {
+  const publicHost = publicUrl === undefined ? [] : [new URL(publicUrl).host];
+  const host = address?.host;
+  const bound = host === undefined ? [] : [host.includes(":") ? `[${host}]` : host];
+  return [...allowedHosts, ...publicHost, ...bound];
+}

@@ -1,0 +1,16 @@
+import { A2AError } from "@convoke/protocol";
+
+export function bodyTooLarge(maxBytes: number): A2AError {
+  return new A2AError(
+    "PayloadTooLarge",
+    `the body is larger than ${maxBytes} bytes (the limit bodyBytes)`,
+    {
+      details: { limit: "bodyBytes", most: String(maxBytes) },
+    },
+  );
+}
+
+/** Someone before the agent has read the body and did not say what it was. */
+export function bodyWasTaken(fix: string): Error {
+  return new Error(`the body was read before the agent got the request: ${fix}`);
+}

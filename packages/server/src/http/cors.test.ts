@@ -1,0 +1,86 @@
+import { describe, expect, test } from "vitest";
+import { aRequest } from "./a-request.suite.ts";
+import { Cors, isPreflight } from "./cors.ts";
+import { jsonResponse } from "./json-response.ts";
+
+const APP = "https://app.example";
+const OTHER = "https://other.example";
+
+function from(origin: string | undefined) {
+  return aRequest({ method: "POST", path: "/", headers: { host: "localhost:3000", origin } });
+}
+
+function dressed(cors: Cors, origin: string | undefined, headers = {}) {
+  return cors.dress(jsonResponse(200, "{}", headers), from(origin)).headers;
+}
+
+describe("with a list of origins", () => {
+  const cors = new Cors({ origins: [APP, "http://localhost:5173"] });
+
+  test("a listed page may read the answer, with our headers, and no cookies are asked for", () => {
+    const headers = dressed(cors, APP);
+
+    expect(headers).toMatchObject({ "access-control-allow-origin": APP, vary: "Origin" });
+    expect(headers["access-control-expose-headers"]).toContain("x-request-id");
+    expect(headers).not.toHaveProperty("access-control-allow-credentials");
+  });
+
+  test.each([OTHER, "https://app.example.evil", "http://app.example", "null", undefined])(
+    "%s may not, and caches know that the answer differs",
+    (origin) => {
+      const headers = dressed(cors, origin);
+
+      expect(headers).toEqual({ "content-type": "application/json", vary: "Origin" });
+    },
+  );
+
+  test("what the answer varied by before, it varies by still", () => {
+    expect(dressed(cors, APP, { vary: "A2A-Version" })["vary"]).toBe("A2A-Version, Origin");
+  });
+
+  test("an answer that is open to everyone stays so", () => {
+    const headers = { "access-control-allow-origin": "*" };
+
+    expect(dressed(cors, APP, headers)).toEqual({ "content-type": "application/json", ...headers });
+  });
+
+  test("a listed page is told what it may send", () => {
+    const preflight = cors.preflight(from(APP));
+
+    expect(preflight?.status).toBe(204);
+    expect(preflight?.headers["access-control-allow-methods"]).toBe("GET, POST, DELETE");
+    for (const name of ["authorization", "content-type", "a2a-version", "last-event-id"]) {
+      expect(preflight?.headers["access-control-allow-headers"]).toContain(name);
+    }
+  });
+
+  test("an unlisted page is told nothing", () => {
+    expect(cors.preflight(from(OTHER))).toBeUndefined();
+  });
+});
+
+describe("with *", () => {
+  const cors = new Cors({ origins: ["*"] });
+
+  test.each([APP, OTHER, "null"])("%s may read the answer, and never with cookies", (origin) => {
+    const headers = dressed(cors, origin);
+
+    expect(headers["access-control-allow-origin"]).toBe("*");
+    expect(headers).not.toHaveProperty("access-control-allow-credentials");
+    expect(headers).not.toHaveProperty("vary");
+  });
+});
+
+test("without a list nothing is added", () => {
+  expect(dressed(new Cors(), APP)).toEqual({ "content-type": "application/json" });
+});
+
+test("a browser asks by OPTIONS with an origin and a method; nothing else is a question", () => {
+  const question = { origin: APP, "access-control-request-method": "POST" };
+  const { origin: _, ...anonymous } = question;
+
+  expect(isPreflight(aRequest({ method: "OPTIONS", headers: question }))).toBe(true);
+  expect(isPreflight(aRequest({ method: "POST", headers: question }))).toBe(false);
+  expect(isPreflight(aRequest({ method: "OPTIONS", headers: anonymous }))).toBe(false);
+  expect(isPreflight(aRequest({ method: "OPTIONS", headers: { origin: APP } }))).toBe(false);
+});

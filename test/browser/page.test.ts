@@ -1,0 +1,110 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Browser, type Page, chromium } from "playwright-core";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { startExample } from "../embedding/example.ts";
+import { needs } from "../needs.ts";
+
+/** A browser on a slow machine, which loads some hundred modules. */
+const PATIENCE_MS = 60_000;
+const WAIT = { timeout: 20_000 };
+
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--no-first-run",
+  "--disable-gpu",
+];
+
+describe("a page in a browser", { timeout: PATIENCE_MS }, () => {
+  const program = needs("chromium");
+  let browser: Browser | undefined;
+  let page: Page;
+  let pictures: string;
+
+  beforeEach(async ({ onTestFinished }) => {
+    browser ??= await chromium.launch({ executablePath: program(), args: FLAGS });
+    page = await browser.newPage({ viewport: { width: 900, height: 700 } });
+    pictures = await mkdtemp(join(tmpdir(), "convoke-browser-"));
+    onTestFinished(async () => {
+      await page.close();
+      // Whoever wants to look at the pictures says so.
+      if (process.env["CONVOKE_KEEP_PICTURES"] === "1") process.stdout.write(`${pictures}\n`);
+      else await rm(pictures, { recursive: true, force: true });
+    });
+  }, PATIENCE_MS);
+
+  afterAll(() => browser?.close());
+
+  const answer = (): Promise<string> => page.innerText("#answer");
+  const state = (): Promise<string> => page.innerText("#state");
+
+  test("shows what an agent of another origin says, as it comes", async () => {
+    await open({ PORT: "0", AGENT_PORT: "0" });
+
+    await page.click("#send");
+    const lengths = await lengthsUntil("completed");
+
+    expect(await page.innerText("#name")).toBe("Storyteller");
+    expect(await answer()).toMatch(/^Once there was a page .* there and then\.$/s);
+    // It grew word by word: far more often than an answer in one piece would.
+    expect(lengths.length).toBeGreaterThan(10);
+    expect(lengths).toEqual(lengths.toSorted((one, other) => one - other));
+    expect((await page.screenshot({ path: join(pictures, "told.png") })).length).toBeGreaterThan(0);
+  });
+
+  test("stops the task when somebody presses Stop", async () => {
+    await open({ PORT: "0", AGENT_PORT: "0" });
+    await page.click("#send");
+    await expect.poll(async () => (await answer()).length, WAIT).toBeGreaterThan(20);
+
+    await page.click("#stop");
+
+    await expect.poll(state, WAIT).toBe("canceled");
+    expect(await answer()).not.toContain("there and then.");
+    expect(await page.isEnabled("#send")).toBe(true);
+    await page.screenshot({ path: join(pictures, "stopped.png") });
+  });
+
+  test("of an origin that is not listed is refused, and says so", async () => {
+    const env = { PORT: "0", AGENT_PORT: "0", ALLOWED_ORIGIN: "https://app.example" };
+    const origin = await open(env);
+
+    await page.click("#send");
+
+    await expect.poll(state, WAIT).toBe("failed");
+    expect(await answer()).toContain(`it has to list this origin: CONVOKE_CORS_ORIGINS=${origin}`);
+    // The card is public, so the page knows at least who it was.
+    expect(await page.innerText("#name")).toBe("Storyteller");
+    await page.screenshot({ path: join(pictures, "refused.png") });
+  });
+
+  /** Opens the example's page; resolves to its origin. */
+  async function open(env: Readonly<Record<string, string>>): Promise<string> {
+    const { url } = await startExample("browser/server.ts", env);
+    await page.goto(url, { waitUntil: "networkidle" });
+    return new URL(url).origin;
+  }
+
+  /** Every length that the answer had until the task was in the state. */
+  async function lengthsUntil(wanted: string): Promise<readonly number[]> {
+    return page.evaluate(
+      (last) =>
+        new Promise<number[]>((resolve) => {
+          const shown = document.querySelector("#answer")!;
+          const lengths: number[] = [];
+          new MutationObserver(() => lengths.push(shown.textContent.length)).observe(shown, {
+            childList: true,
+          });
+          const word = document.querySelector("#state")!;
+          new MutationObserver(() => {
+            if (word.textContent === last) resolve(lengths);
+          }).observe(word, { childList: true });
+        }),
+      wanted,
+    );
+  }
+});

@@ -1,0 +1,71 @@
+import { request as open } from "node:http";
+import type { Mounted } from "convoke";
+
+/** A request that can be made by `fetch` and by a socket. */
+export interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** An answer without what belongs to its connection. */
+export interface Answered {
+  readonly status: number | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** What a socket adds, and a handler without one cannot know. */
+const OF_THE_CONNECTION = new Set(["connection", "date", "keep-alive", "transfer-encoding"]);
+
+/** The answer of the fetch handler. */
+export async function byFetch({ fetch }: Pick<Mounted, "fetch">, asked: Asked): Promise<Answered> {
+  const { method, path, headers, body } = asked;
+  const response = await fetch(
+    new Request(`http://localhost${path}`, {
+      method,
+      ...(headers && { headers }),
+      // As bytes: to text the standard gives a media type that nobody asked for.
+      ...(mayHaveBody(asked) && { body: new TextEncoder().encode(body) }),
+    }),
+  );
+  const text = await response.text();
+  return { status: response.status, headers: told(response.headers), body: text };
+}
+
+/** The answer of the listener, by a real port. */
+export function byPort(port: number, asked: Asked): Promise<Answered> {
+  const { method, path, body = "" } = asked;
+  // Node announces a body by itself for some methods only.
+  const length = mayHaveBody(asked) ? { "content-length": Buffer.byteLength(body) } : {};
+  const headers = { host: "localhost", ...length, ...asked.headers };
+  return new Promise((resolve, reject) => {
+    const sent = open({ port, host: "127.0.0.1", method, path, headers });
+    sent.on("error", reject);
+    sent.on("response", (answer) => {
+      let text = "";
+      answer.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+      answer.on("end", () => {
+        const pairs = Object.entries(answer.headers).map(([name, value]) => [name, String(value)]);
+        const kept = told(pairs as [string, string][]);
+        resolve({ status: answer.statusCode, headers: kept, body: text });
+      });
+    });
+    sent.end(mayHaveBody(asked) ? body : undefined);
+  });
+}
+
+function mayHaveBody({ method }: Asked): boolean {
+  return method !== "GET" && method !== "HEAD";
+}
+
+/** Every request has an id, and each another one. */
+function told(headers: Iterable<readonly [string, string]>): Readonly<Record<string, string>> {
+  const kept = [...headers].filter(([name]) => !OF_THE_CONNECTION.has(name));
+  return { ...Object.fromEntries(kept), ...(kept.some(isRequestId) && { "x-request-id": "…" }) };
+}
+
+function isRequestId([name, value]: readonly [string, string]): boolean {
+  return name === "x-request-id" && /^[0-9a-f]{8}-\d+$/.test(value);
+}
