@@ -12,6 +12,8 @@ export interface CommandIo {
 export interface CommandOption {
   readonly type: "string" | "boolean";
   readonly short?: string;
+  /** May be given several times. */
+  readonly multiple?: true;
   /** What stands for the value in the help, for example `<id>`. */
   readonly value?: string;
   readonly help: string;
@@ -23,6 +25,8 @@ export interface CommandContext {
   readonly positionals: readonly string[];
   /** The value of a string option, if it was given. */
   readonly text: (option: string) => string | undefined;
+  /** Every value of a string option that may be given several times. */
+  readonly texts: (option: string) => readonly string[];
   /** Whether a boolean option was given. */
   readonly flag: (option: string) => boolean;
 }

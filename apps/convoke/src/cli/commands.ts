@@ -1,4 +1,5 @@
 import { cardCommand } from "./card.ts";
+import { checkCommand } from "./check.ts";
 import type { Command, CommandGroup } from "./command.ts";
 import { keysCommands } from "./keys.ts";
 import { pushCommands } from "./push.ts";
@@ -16,6 +17,7 @@ export const COMMANDS: readonly (Command | CommandGroup)[] = [
   streamCommand,
   tasksCommand,
   watchCommand,
+  checkCommand,
   pushCommands,
   keysCommands,
 ];

@@ -3,7 +3,10 @@ import type { TaskState } from "@convoke/protocol";
 /** What a script learns from a command. The overview prints this table, so it cannot be out of date. */
 export const EXIT = {
   done: { code: 0, meaning: "the task completed, or the command did its work" },
-  taskFailed: { code: 1, meaning: "the task ended failed, rejected or canceled" },
+  taskFailed: {
+    code: 1,
+    meaning: "the task ended failed, rejected or canceled, or a check failed",
+  },
   usage: { code: 2, meaning: "the command was used in a wrong way" },
   noAnswer: { code: 3, meaning: "the agent could not be reached or answered with an error" },
   waiting: { code: 4, meaning: "the agent waits for you: input or authorization is required" },

@@ -17,6 +17,10 @@ export function parseCommand(
       const value = values[option];
       return typeof value === "string" ? value : undefined;
     },
+    texts: (option) => {
+      const given = values[option] ?? [];
+      return [given].flat().filter((value) => typeof value === "string");
+    },
     flag: (option) => values[option] === true,
   };
 }

@@ -1,0 +1,97 @@
+import { isToken } from "@convoke/client";
+import { connectOptions, urlOf } from "../cli/agent-options.ts";
+import type { CommandContext } from "../cli/command.ts";
+import { didYouMean } from "../cli/nearest.ts";
+import { UsageError } from "../cli/usage-error.ts";
+import { LEVELS, type Level } from "./level.ts";
+import { idOf } from "./probe.ts";
+import { CARD_PROBES, GATE, PROBES } from "./probes.ts";
+import type { CheckSettings } from "./settings.ts";
+import { BINDINGS } from "./wire/binding.ts";
+import type { WireHeaders } from "./wire/call.ts";
+
+const VERSIONS = ["0.3", "1.0"] as const;
+
+/** What was typed, as settings. What cannot be meant is a usage error that says what can. */
+export function settingsOf(context: CommandContext): CheckSettings {
+  const { text, io } = context;
+  return {
+    url: urlOf(context),
+    message: text("message") ?? "hello",
+    slow: text("slow"),
+    ask: text("ask"),
+    timeoutMs: readSeconds(text("timeout")) * 1000,
+    credentials: readCredentials(context),
+    allowOrigins: words(text("allow-origin")).map(readOrigin),
+    versions: oneOf("version", text("version"), VERSIONS),
+    bindings: oneOf("binding", text("binding"), BINDINGS),
+    only: words(text("only")).map(readId),
+    signal: io.signal,
+  };
+}
+
+/** What counts as a failure of the whole. */
+export function levelOf({ text }: CommandContext): Level {
+  return oneOf("level", text("level")?.toUpperCase(), LEVELS)[0] ?? "MUST";
+}
+
+function readSeconds(value: string | undefined): number {
+  const seconds = Number(value ?? "20");
+  if (seconds > 0 && seconds <= 3600) return seconds;
+  throw new UsageError(`--timeout must be a number of seconds up to 3600, not "${value}".`);
+}
+
+/** The token, and any other header. */
+function readCredentials(context: CommandContext): WireHeaders {
+  const { token } = connectOptions(context);
+  const headers = context.texts("header").map(readHeader);
+  return {
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    ...Object.fromEntries(headers),
+  };
+}
+
+function readHeader(line: string): readonly [string, string] {
+  const [, name = "", value = ""] = /^([!#$%&'*+.^_`|~\w-]+):\s*(.*)$/.exec(line) ?? [];
+  if (name !== "" && value !== "" && isToken(value.replaceAll(" ", ""))) {
+    return [name.toLowerCase(), value];
+  }
+  // The value may be a secret, so it is not repeated.
+  throw new UsageError('--header must be "Name: value", in characters that a header can have.');
+}
+
+function readOrigin(value: string): string {
+  if (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol))
+    return new URL(value).origin;
+  throw new UsageError(
+    `--allow-origin must be an origin such as https://example.com, not "${value}".`,
+  );
+}
+
+function readId(value: string): string {
+  const known = [
+    ...CARD_PROBES.map((probe) => [probe, probe.claim] as const),
+    ...[GATE, ...PROBES].flatMap((probe) => probe.claims.map((claim) => [probe, claim] as const)),
+  ].flatMap(([probe, claim]) => [claim.requirement, idOf(probe, claim)]);
+  if (known.includes(value)) return value;
+  throw new UsageError(`--only knows no "${value}".${didYouMean(value, [...new Set(known)])}`);
+}
+
+function oneOf<Value extends string>(
+  option: string,
+  value: string | undefined,
+  values: readonly Value[],
+): readonly Value[] {
+  if (value === undefined) return [];
+  const found = values.find((each) => each === value);
+  if (found !== undefined) return [found];
+  const choices = values.map((each) => each.toLowerCase()).join(", ");
+  throw new UsageError(`--${option} must be one of ${choices}, not "${value.toLowerCase()}".`);
+}
+
+function words(value: string | undefined): readonly string[] {
+  return (value ?? "")
+    .split(",")
+    .map((word) => word.trim())
+    .filter((word) => word !== "");
+}

@@ -1,0 +1,21 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { defineAgent } from "convoke";
+
+const CHUNKS = 12;
+const PACE_MS = 40;
+
+/** An agent that answers, works for half a second when it is told "slow", and asks when told "ask". */
+export const checkedAgent = defineAgent({
+  name: "Checked",
+  description: "Answers, takes its time, or asks.",
+  inputModes: ["text/plain"],
+  async *run({ text, ask, signal }) {
+    if (text === "ask") return `you said ${await ask("well?")}`;
+    if (text !== "slow") return `you said ${text.trim()}`;
+    for (let chunk = 1; chunk < CHUNKS; chunk++) {
+      yield `${chunk} `;
+      await sleep(PACE_MS, undefined, { signal });
+    }
+    return String(CHUNKS);
+  },
+});

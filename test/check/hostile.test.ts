@@ -1,0 +1,217 @@
+import { createServer as createHttp2Server } from "node:http2";
+import { type AddressInfo, createServer as createNetServer } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { runCli } from "../../apps/convoke/src/cli/testing/run-cli.suite.ts";
+import { type Behaviour, cardAt, serveHostile } from "./hostile-server.ts";
+import { listenOn } from "./peer-server.ts";
+import { check, resultOf, stumbles } from "./run-check.ts";
+
+const QUICK = ["--timeout", "0.5"];
+const GATE = "v1-S2.answers";
+
+function say(status: number, type: string, body: string): Behaviour {
+  return (request, response) => {
+    request.resume();
+    response.writeHead(status, { "content-type": type }).end(body);
+  };
+}
+
+describe("a server that", () => {
+  test.each<readonly [string, Behaviour, RegExp]>([
+    ["talks HTML", say(200, "text/html", "<h1>Hello</h1>"), /200 text\/html <h1>/],
+    ["fails in HTML", say(500, "text/html", "<h1>Oops</h1>"), /500 text\/html/],
+    ["never answers", () => undefined, /nothing, and no more/],
+    ["hangs up at once", (request) => request.socket.destroy(), /no answer: socket hang up/],
+    [
+      "leads elsewhere",
+      (request, response) => {
+        request.resume();
+        response.writeHead(302, { location: "http://127.0.0.1:1/elsewhere" }).end();
+      },
+      /302 to http:\/\/127\.0\.0\.1:1\/elsewhere/,
+    ],
+    [
+      "never stops talking",
+      (request, response) => {
+        request.resume();
+        response.writeHead(200, { "content-type": "application/json" });
+        const piece = "x".repeat(64 * 1024);
+        const more = (): void => void (response.writable && response.write(piece, () => more()));
+        more();
+      },
+      /more than 1048576 bytes/,
+    ],
+    [
+      "stops in the middle",
+      (request, response) => {
+        request.resume();
+        response.writeHead(200, { "content-type": "application/json", "content-length": "100" });
+        response.write('{"jsonrpc"', () => request.socket.destroy());
+      },
+      /then the connection broke/,
+    ],
+  ])("%s is told so, and nothing else is tried", async (_, behaviour, received) => {
+    const url = await serveHostile(behaviour);
+
+    const { report, code } = await check(url, ...QUICK);
+
+    for (const name of ["JSONRPC 1.0", "HTTP+JSON 1.0"]) {
+      expect([name, resultOf(report, GATE, name).outcome]).toEqual([name, "failed"]);
+      expect(resultOf(report, "v1-S19.get-unknown", name).outcome).toBe("skipped");
+    }
+    expect(resultOf(report, GATE, "JSONRPC 1.0").received).toMatch(received);
+    expect(code).toBe(1);
+  });
+
+  const weird = [5, null, "text", [], {}, { task: 5 }, { task: { id: 7, status: [] } }];
+  test.each(weird.map((result) => [JSON.stringify(result), result] as const))(
+    "answers %s to everything gets every question, and answers wrong",
+    async (_, result) => {
+      const rpc = JSON.stringify({ jsonrpc: "2.0", id: "convoke-check", result });
+      const url = await serveHostile((request, response) => {
+        const isRpc = request.url === "/";
+        say(200, "application/json", isRpc ? rpc : JSON.stringify(result))(request, response);
+      });
+
+      const { report, code } = await check(url, ...QUICK, "--slow", "slow", "--ask", "ask");
+
+      expect(code).toBe(1);
+      expect(stumbles(report)).toEqual([]);
+      expect(resultOf(report, "v1-S19.get-unknown", "JSONRPC 1.0").outcome).toBe("failed");
+      expect(resultOf(report, "v1-S19.get-unknown", "HTTP+JSON 1.0").outcome).toBe("failed");
+    },
+  );
+
+  test("streams without end is stopped after 200 events", async () => {
+    const task = { id: "t", contextId: "c", status: { state: "TASK_STATE_COMPLETED" } };
+    const event = { jsonrpc: "2.0", id: "convoke-check", result: { task } };
+    let told = 0;
+    const url = await serveHostile(
+      (request, response) => {
+        let body = "";
+        request.setEncoding("utf8").on("data", (piece: string) => (body += piece));
+        request.on("end", () => {
+          if (!body.includes("Stream")) return void response.end(JSON.stringify(event));
+          response.writeHead(200, { "content-type": "text/event-stream" });
+          const more = (): void => {
+            if (!response.writable) return;
+            told += 1;
+            response.write(`data: ${JSON.stringify(event)}\n\n`, () => setImmediate(more));
+          };
+          more();
+        });
+      },
+      ["JSONRPC"],
+    );
+
+    const { report } = await check(url, "--only", "v1-S14.ends", "--timeout", "10");
+
+    const { outcome, expected } = resultOf(report, "v1-S14.ends");
+    expect(outcome).toBe("failed");
+    expect(expected).toBe("a stream that ends; this one went on after 200 events");
+    expect(told).toBeLessThan(5000);
+  });
+});
+
+describe("a gRPC address that", () => {
+  test("speaks HTTP/1 is told so", async () => {
+    const url = await serveHostile(say(200, "text/plain", "hello"), ["GRPC"]);
+
+    const { report } = await check(url, ...QUICK);
+
+    expect(resultOf(report, GATE)).toMatchObject({ outcome: "failed" });
+    expect(resultOf(report, GATE).expected).toMatch(/gRPC|within/);
+  });
+
+  test.each([
+    ["talks HTML", { ":status": 200, "content-type": "text/html" }, /HTTP 200 text\/html/],
+    [
+      "has no status",
+      { ":status": 200, "content-type": "application/grpc" },
+      /HTTP 200 application/,
+    ],
+  ])("%s is told so", async (_, headers, received) => {
+    const http2 = createHttp2Server();
+    http2.on("stream", (stream) => {
+      stream.respond(headers);
+      stream.end("<h");
+    });
+    await new Promise<void>((resolve) => http2.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void http2.close());
+    const { port } = http2.address() as AddressInfo;
+    const origin = `http://127.0.0.1:${port}`;
+    const url = await serveCard(JSON.stringify(cardAt(origin, ["GRPC"])));
+
+    const { report } = await check(url, ...QUICK, "--allow-origin", origin);
+
+    const result = resultOf(report, GATE);
+    expect(result.outcome).toBe("failed");
+    expect(result.expected).toContain("gRPC");
+    expect(result.received).toMatch(received);
+  });
+});
+
+describe("where there is no card", () => {
+  test.each([["nobody listens", "http://127.0.0.1:1", "ECONNREFUSED"]])(
+    "because %s, the agent could not be reached",
+    async (_, url, why) => {
+      const { code, stderr } = await runCli(["check", url, ...QUICK]);
+
+      expect(code).toBe(3);
+      expect(stderr).toContain(why);
+    },
+  );
+
+  test.each([
+    [
+      "HTML",
+      say(200, "text/html", "<h1>Hello</h1>"),
+      "answered 200 with something that is no card",
+    ],
+    ["a list", say(200, "application/json", "[]"), "answered 200 with something that is no card"],
+    ["nothing", say(404, "text/plain", "no"), "answered 404"],
+    ["a lock", say(401, "text/plain", "no"), "pass --token <token>"],
+    ["silence", () => undefined, "no answer within 0.5 s"],
+    [
+      "a way out",
+      (_, response) => void response.writeHead(301, { location: "https://evil.test/card" }).end(),
+      "leads to https://evil.test/card; check that address itself",
+    ],
+  ] satisfies [string, Behaviour, string][])("but %s, that is said", async (_, behaviour, why) => {
+    const { url, close } = await listenOn(behaviour);
+    onTestFinished(close);
+
+    const { code, stderr } = await runCli(["check", url, ...QUICK]);
+
+    expect(code).toBe(3);
+    expect(stderr).toContain(why);
+  });
+
+  test("but bytes that are no HTTP, that is said", async () => {
+    const server = createNetServer((socket) => void socket.end("\u0000\u0001garbage\r\n\r\n"));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+
+    const { code, stderr } = await runCli(["check", `http://127.0.0.1:${port}`, ...QUICK]);
+
+    expect(code).toBe(3);
+    expect(stderr).toContain("Parse Error");
+  });
+
+  test("a card that declares nothing has failed", async () => {
+    const url = await serveCard("{}");
+
+    const { report, code } = await check(url, ...QUICK);
+
+    expect(resultOf(report, "v1-S2.declares").outcome).toBe("failed");
+    expect(code).toBe(1);
+  });
+});
+
+/** A server with a card and nothing else. */
+async function serveCard(card: string): Promise<string> {
+  const { url, close } = await listenOn((_, response) => void response.end(card));
+  onTestFinished(close);
+  return url;
+}

@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { Report } from "../../apps/convoke/src/check/report.ts";
+import type { PeerServer } from "./peer-server.ts";
+import { HABITS, check, idsOf, resultOf, stumbles } from "./run-check.ts";
+import { startSdkV03 } from "./sdk-v03-server.ts";
+import { startSdkV1 } from "./sdk-v1-server.ts";
+
+// Both SDKs tell on the console what they refuse.
+vi.spyOn(console, "error").mockReturnValue();
+vi.spyOn(console, "warn").mockReturnValue();
+vi.spyOn(console, "info").mockReturnValue();
+vi.spyOn(console, "log").mockReturnValue();
+
+/** Both SDKs take messages that are none, and webhooks that lead anywhere. */
+const TAKES_ANYTHING_V03 = [
+  "v03-S14.empty-parts",
+  "v03-S14.no-web-address",
+  "v03-S17.private-address",
+];
+const TAKES_ANYTHING_V1 = [
+  "v1-S46.empty-parts",
+  "v1-S46.no-role",
+  "v1-S46.empty-part",
+  "v1-S43.private-address",
+  "v1-S43.no-web-address",
+];
+
+describe("@a2a-js/sdk 1.3.0", () => {
+  const report = useReport(startSdkV1);
+
+  test.each([
+    ["Agent card", ["v1-S44.security-schemes", "v03-S3.main-is-listed", "v1-S4.last-modified"]],
+    [
+      "JSONRPC 1.0",
+      [
+        ...TAKES_ANYTHING_V1,
+        "v1-S7.patch",
+        "v1-S7.in-query",
+        "v1-S48.parts-of-wrong-type",
+        "v1-S48.unknown-role",
+        "v1-S50.not-a-request",
+        "v1-S50.other-jsonrpc",
+        "v1-S64.large-message",
+      ],
+    ],
+    [
+      "HTTP+JSON 1.0",
+      [
+        ...TAKES_ANYTHING_V1,
+        "v1-S7.patch",
+        "v1-S7.in-query",
+        "v1-S48.parts-of-wrong-type",
+        "v1-S48.unknown-role",
+        "v1-S64.large-message",
+      ],
+    ],
+    ["GRPC 1.0", [...TAKES_ANYTHING_V1, "v1-S7.patch"]],
+    [
+      "JSONRPC 0.3",
+      [
+        ...TAKES_ANYTHING_V03,
+        "v03-S4.waits-by-default",
+        "v03-S14.large-message",
+        "v03-S17.token",
+        "v03-S21.final-at-question",
+      ],
+    ],
+    [
+      "HTTP+JSON 0.3",
+      [
+        ...TAKES_ANYTHING_V03,
+        "v03-S14.large-message",
+        "v03-S14.parts-of-wrong-type",
+        "v03-S17.token",
+        "v03-S21.final-at-question",
+      ],
+    ],
+    ["GRPC 0.3", [...TAKES_ANYTHING_V03, "v03-S17.token", "v03-S21.final-at-question"]],
+  ])("at %s gets these wrong and nothing else", (name, ids) => {
+    expect(idsOf(report(), "failed", name).toSorted()).toEqual(ids.toSorted());
+  });
+
+  test("is asked enough for that to mean something", () => {
+    expect(report().counts.passed).toBeGreaterThan(350);
+  });
+
+  test("says nothing that the checker cannot make sense of", () => {
+    expect(stumbles(report())).toEqual([]);
+  });
+
+  test("refuses a patch version in so many words, and they are told", () => {
+    const { sent, received, expected, section, level } = resultOf(report(), "v1-S7.patch");
+
+    expect(level).toBe("MUST");
+    expect(section).toBe("1.0 §3.6");
+    expect(sent).toContain("a2a-version: 1.0.1");
+    expect(received).toContain("-32009");
+    expect(expected).toBe("what 1.0 is answered with, not an error");
+  });
+
+  test("shows its security schemes as its own memory holds them", () => {
+    expect(resultOf(report(), "v1-S44.security-schemes").received).toContain('"$case"');
+  });
+
+  test("says final: false where a stream ends with a question", () => {
+    const { received } = resultOf(report(), "v03-S21.final-at-question");
+
+    expect(received).toContain("input-required");
+    expect(received).toContain('"final":false');
+  });
+});
+
+describe("@a2a-js/sdk 0.3.14", () => {
+  const report = useReport(startSdkV03);
+
+  test.each([
+    ["Agent card", []],
+    [
+      "JSONRPC 0.3",
+      [
+        ...TAKES_ANYTHING_V03,
+        "v03-S14.empty-part",
+        "v03-S14.large-message",
+        "v03-S14.no-message",
+        "v03-S14.no-role",
+        "v03-S14.parts-of-wrong-type",
+        "v03-S14.unknown-role",
+        "v03-S17.authorization",
+      ],
+    ],
+    [
+      "HTTP+JSON 0.3",
+      [
+        ...TAKES_ANYTHING_V03,
+        "v03-S11.subscribe-unknown",
+        "v03-S14.large-message",
+        "v03-S14.parts-of-wrong-type",
+        "v03-S17.authorization",
+      ],
+    ],
+    ["GRPC 0.3", [...TAKES_ANYTHING_V03, "v03-S14.no-message", "v03-S17.authorization"]],
+  ])("at %s gets these wrong and nothing else", (name, ids) => {
+    expect(idsOf(report(), "failed", name).toSorted()).toEqual(ids.toSorted());
+  });
+
+  test("is asked enough for that to mean something", () => {
+    expect(report().counts.passed).toBeGreaterThan(140);
+  });
+
+  test("is not judged by the rules of a version that it does not claim", () => {
+    const failed = idsOf(report(), "failed");
+
+    expect(failed.filter((id) => id.startsWith("v1-"))).toEqual([]);
+    expect(resultOf(report(), "v1-S4.cache-control").reason).toBe("the card has no form of 1.0");
+  });
+});
+
+/** What the check says about a server; it is asked once for all tests. */
+function useReport(start: () => Promise<PeerServer>): () => Report {
+  let report: Report;
+  let server: PeerServer;
+  beforeAll(async () => {
+    server = await start();
+    const options = ["--timeout", "5", "--allow-origin", server.grpcOrigin, ...HABITS];
+    ({ report } = await check(server.url, ...options));
+  }, 120_000);
+  afterAll(() => server.close());
+  return () => report;
+}
