@@ -16,8 +16,8 @@ export default defineConfig({
       "examples/**/*.test.ts",
     ],
     reporters: ["default", new NotRun()],
-    // One more than Vitest would take on two cores: many tests wait for processes of their own.
-    maxWorkers: 2,
+    // More than there are cores: many tests wait for processes, timers and sockets of their own.
+    maxWorkers: 3,
     // A liveness bound on a slow machine, not a performance claim.
     testTimeout: 30_000,
     hookTimeout: 30_000,

@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { checkField } from "./check.ts";
 import { closeField, startField } from "./contenders.ts";
 import { answerLength } from "./measures/answer-length.ts";
+import { client } from "./measures/client.ts";
 import { blockingSend } from "./measures/blocking-send.ts";
 import { fanOut } from "./measures/fan-out.ts";
 import { firstByte } from "./measures/first-byte.ts";
@@ -92,6 +93,14 @@ const TABLE: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
       chunks: 1000,
       rounds: size(5, 1),
       limits: { rest: 1.2, unary: 3.5, stream: 1.5 },
+    }),
+  client: () =>
+    client(field, {
+      sends: size(1000, 200),
+      streams: size(16, 2),
+      rounds: size(11, 1),
+      warmUps: size(10, 1),
+      limits: { send: 1.5, event: 1.5 },
     }),
   stored: () =>
     storedTasks({

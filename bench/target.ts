@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, readdirSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Job } from "./targets/client-job.ts";
 import type { Question, Ready } from "./targets/control.ts";
 
 /** How long a target may take to end by itself. */
@@ -15,7 +16,7 @@ export interface Cpu {
   readonly main: number;
 }
 
-/** A server under measurement, in a process of its own. */
+/** A server or a client under measurement, in a process of its own. */
 export class Target {
   readonly #file: string;
   readonly #env: NodeJS.ProcessEnv;
@@ -29,7 +30,7 @@ export class Target {
     this.#url = url;
   }
 
-  /** Starts `targets/<file>`, and waits until it listens. */
+  /** Starts `targets/<file>`, and waits until it listens, or knows whom to call. */
   static async start(file: string, env: NodeJS.ProcessEnv = {}): Promise<Target> {
     const child = launch(file, env);
     return new Target(file, env, child, await addressOf(child));
@@ -39,7 +40,7 @@ export class Target {
     return this.#url;
   }
 
-  async ask<T>(question: Question): Promise<T> {
+  async ask<T>(question: Question | Job): Promise<T> {
     const answer = once(this.#child, "message") as Promise<[T]>;
     this.#child.send(question);
     return (await answer)[0];

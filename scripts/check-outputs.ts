@@ -6,8 +6,7 @@
 import { writeFile } from "node:fs/promises";
 import { createJsonLogger } from "@convoke/server";
 import { serve } from "convoke";
-import { COMMANDS } from "../apps/convoke/src/cli/commands.ts";
-import { main } from "../apps/convoke/src/cli/main.ts";
+import { runCli } from "../apps/convoke/src/cli/testing/run-cli.suite.ts";
 import { checkedAgent } from "../test/check/check-agent.ts";
 import { startSdkV03 } from "../test/check/sdk-v03-server.ts";
 import { startSdkV1 } from "../test/check/sdk-v1-server.ts";
@@ -74,16 +73,8 @@ for (const { file, title, about, start } of OUTPUTS) {
 }
 
 async function check(server: Checked): Promise<string> {
-  let report = "";
-  const io = {
-    stdout: (text: string) => void (report += text),
-    stderr: () => undefined,
-    env: {},
-    isTTY: { stdout: false, stderr: false },
-    signal: new AbortController().signal,
-  };
-  await main(["check", server.url, ...allowed(server), ...HABITS], io, COMMANDS);
-  return report;
+  const { stdout } = await runCli(["check", server.url, ...allowed(server), ...HABITS]);
+  return stdout;
 }
 
 function allowed({ grpcOrigin }: Checked): readonly string[] {

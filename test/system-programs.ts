@@ -18,6 +18,8 @@ export const SYSTEM_PROGRAMS = {
     commands: ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"],
     debian: "chromium",
   },
+  /** Runs a command at a terminal that it makes up. */
+  script: { variable: "SCRIPT_PATH", commands: ["script"], debian: "bsdutils" },
 } as const satisfies Readonly<Record<string, SystemProgram>>;
 
 export type ProgramName = keyof typeof SYSTEM_PROGRAMS;

@@ -1,5 +1,16 @@
+import { stayAwake } from "../rounds.ts";
+import type { Job } from "./client-job.ts";
+
 /** What the measuring process may ask a target. */
-export type Question = "ping" | "cpu" | "rss" | "counts" | "open gate";
+export type Question =
+  | "ping"
+  | "cpu"
+  | "rss"
+  | "counts"
+  | "open gate"
+  /** Not to sleep while its clients are measured, and to sleep again. */
+  | "stay awake"
+  | "rest";
 
 /** Where a target listens. */
 export interface Ready {
@@ -19,8 +30,15 @@ export function gateOpened(): Promise<void> {
   return gate.promise;
 }
 
+/** What some targets can say or do. */
+interface Abilities {
+  readonly counts?: Counts;
+  readonly work?: (job: Job) => Promise<void>;
+}
+
 /** Tells the measuring process where this target listens, and answers its questions until it is gone. */
-export function report(url: string, counts: Counts = { steps: 0, commits: 0 }): void {
+export function report(url: string, { counts, work }: Abilities = {}): void {
+  let rest = (): void => undefined;
   const answers: Record<Question, () => unknown> = {
     ping: () => "pong",
     cpu: () => process.cpuUsage(),
@@ -28,14 +46,32 @@ export function report(url: string, counts: Counts = { steps: 0, commits: 0 }): 
       globalThis.gc?.();
       return process.memoryUsage.rss();
     },
-    counts: () => counts,
+    counts: () => counts ?? { steps: 0, commits: 0 },
     "open gate": () => {
       gate.resolve();
       gate = Promise.withResolvers();
       return "open";
     },
+    "stay awake": () => {
+      rest = stayAwake();
+      return "awake";
+    },
+    rest: () => {
+      rest();
+      return "resting";
+    },
   };
-  process.on("message", (question: Question) => process.send?.(answers[question]()));
+  process.on("message", (question: Question | Job) => {
+    if (typeof question === "string") process.send?.(answers[question]());
+    else void problemOf(work?.(question)).then((problem) => process.send?.(problem));
+  });
   process.on("disconnect", () => process.exit());
   process.send?.({ url } satisfies Ready);
+}
+
+/** What went wrong, or "". */
+function problemOf(work: Promise<void> | undefined): Promise<string> {
+  return work === undefined
+    ? Promise.resolve("this target does no jobs")
+    : work.then(() => "", String);
 }

@@ -65,4 +65,4 @@ const server = await serve(agent, {
   openBackend: async () =>
     folder === undefined ? createMemoryBackend() : counted(await openSqliteBackend({ folder })),
 });
-report(server.url, counts);
+report(server.url, { counts });

@@ -2,9 +2,17 @@ import { readFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { stripTypeScriptTypes } from "node:module";
 
+const client = moduleOf("@convoke/client", "./");
+
 /** What the page imports by name, and from where on files of that package are handed out. */
 const MODULES = [
-  moduleOf("@convoke/client", "./"),
+  client,
+  // How it reaches agents is a choice of its package; a browser has `fetch`.
+  {
+    ...client,
+    name: "/modules/outbound",
+    entry: client.entry.replace("index.", "http/fetch-outbound."),
+  },
   moduleOf("@convoke/protocol", "./"),
   // It imports from the folders beside its own.
   moduleOf("typebox/schema", "../"),

@@ -26,7 +26,9 @@ async function talk() {
     const agent = await connect(agentUrl.value);
     name.textContent = agent.name;
     description.textContent = agent.card.description;
-    for await (const event of agent.stream(text.value)) follow(agent, event);
+    // A lost connection is gone on with by itself; somebody who looks on is told, and not left to wait for long.
+    const options = { reconnect: { forMs: 5000 }, onNotice: ({ kind }) => show(kind) };
+    for await (const event of agent.stream(text.value, options)) follow(agent, event);
   } catch (error) {
     refuse(error);
   }

@@ -176,9 +176,9 @@ describe("the exit code", () => {
     ],
     [["check", "http://a.test", "--timeout", "never"], "--timeout must be a number of seconds"],
     [["check", "http://a.test", "--only", "v1-S88"], '--only knows no "v1-S88".'],
-    [["check", "http://a.test", "--header", "secret"], '--header must be "Name: value"'],
+    [["check", "http://a.test", "--header", "secret"], '--header must look like "Name: value"'],
     [["check", "http://a.test", "--allow-origin", "a"], "--allow-origin must be an origin"],
-    [["check", "http://a.test", "--token", "a b"], "The token holds characters"],
+    [["check", "http://a.test", "--token", "a b"], "The token of --token holds characters"],
   ])("of %j is 2", async (args, sentence) => {
     const { code, stderr } = await runCli(args);
 

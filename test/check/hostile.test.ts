@@ -170,7 +170,7 @@ describe("where there is no card", () => {
     ],
     ["a list", say(200, "application/json", "[]"), "answered 200 with something that is no card"],
     ["nothing", say(404, "text/plain", "no"), "answered 404"],
-    ["a lock", say(401, "text/plain", "no"), "pass --token <token>"],
+    ["a lock", say(401, "text/plain", "no"), "--token, --api-key and --basic give one"],
     ["silence", () => undefined, "no answer within 0.5 s"],
     [
       "a way out",

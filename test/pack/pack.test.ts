@@ -57,7 +57,10 @@ describe.each(nodes())("installed, on Node $version", ({ version, get }) => {
     async () => {
       const data = join(folder, `data-${version}`);
       const first = await serve(node, data);
-      const cut = start(convoke(), ["stream", first.url, "500", "--json"], { cwd: app, node });
+      const cut = start(convoke(), ["stream", first.url, "500", "--json", "--no-reconnect"], {
+        cwd: app,
+        node,
+      });
       await cut.until((stdout) => (framesOf(stdout).length >= 8 ? true : undefined));
 
       await first.program.kill("SIGKILL");

@@ -13,7 +13,8 @@ const agent = defineAgent({
   description: "Reports its progress.",
   async *run({ step, status, sleep }) {
     for (let count = 1; count <= 5; count++) {
-      await step("work", () => count);
+      // A kill may fall into it; what may not run twice would fail the task.
+      await step("work", () => count, { idempotent: true });
       yield status(`report ${count}`);
       await sleep(20);
     }

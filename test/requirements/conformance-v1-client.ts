@@ -9,7 +9,7 @@ export const CONFORMANCE_V1_CLIENT: RequirementGroup = {
       text: "Every request of the client names its A2A version as Major.Minor.",
       source: "A2A 1.0 §3.6.1, §14.2.1",
       milestone: "client",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-C2",
@@ -18,7 +18,7 @@ export const CONFORMANCE_V1_CLIENT: RequirementGroup = {
         "says its tenant exactly or not at all.",
       source: "A2A 1.0 §8.3.2",
       milestone: "client",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-C3",
@@ -27,14 +27,14 @@ export const CONFORMANCE_V1_CLIENT: RequirementGroup = {
         "referenceTaskIds.",
       source: "A2A 1.0 §3.4",
       milestone: "client",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-C4",
       text: "The client makes up no context ids and reads nothing into ids of the server.",
       source: "A2A 1.0 §3.4.1",
       milestone: "client",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-C5",
@@ -43,7 +43,7 @@ export const CONFORMANCE_V1_CLIENT: RequirementGroup = {
         "instead of the public one until the version changes.",
       source: "A2A 1.0 §3.1.11",
       milestone: "client",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-C6",
@@ -52,7 +52,7 @@ export const CONFORMANCE_V1_CLIENT: RequirementGroup = {
         "and checks certificates.",
       source: "A2A 1.0 §3.3.4, §5.2, §7.2",
       milestone: "client",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-C7",
@@ -61,7 +61,7 @@ export const CONFORMANCE_V1_CLIENT: RequirementGroup = {
         "for them.",
       source: "A2A 1.0 §3.7",
       milestone: "client",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-C8",
@@ -70,7 +70,7 @@ export const CONFORMANCE_V1_CLIENT: RequirementGroup = {
         "and answers 2xx.",
       source: "A2A 1.0 §4.3.3, §13.2",
       milestone: "client",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-C9",
@@ -79,7 +79,7 @@ export const CONFORMANCE_V1_CLIENT: RequirementGroup = {
         "and refuses stale ones.",
       source: "A2A 1.0 §13.2",
       milestone: "client",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-C10",
@@ -88,7 +88,7 @@ export const CONFORMANCE_V1_CLIENT: RequirementGroup = {
         "polls, and an agent that delegates passes it on.",
       source: "A2A 1.0 §7.6.2",
       milestone: "client",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-C11",
@@ -97,14 +97,14 @@ export const CONFORMANCE_V1_CLIENT: RequirementGroup = {
         "valid and came over HTTPS.",
       source: "A2A 1.0 §8.4.3",
       milestone: "client",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-C12",
       text: "The client caches cards as HTTP says and asks again conditionally.",
       source: "A2A 1.0 §8.6.2",
       milestone: "client",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-C13",
@@ -113,7 +113,7 @@ export const CONFORMANCE_V1_CLIENT: RequirementGroup = {
         "extensions with commas.",
       source: "A2A 1.0 §5.6.1, §9.2, §11.5",
       milestone: "client",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-C14",
@@ -122,14 +122,14 @@ export const CONFORMANCE_V1_CLIENT: RequirementGroup = {
         "the newest is demanded.",
       source: "A2A 1.0 §3.6.3",
       milestone: "client",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-C15",
       text: "The client writes the new names, reads old and new ones, and warns of the old.",
       source: "A2A 1.0 §A.2",
       milestone: "client",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-C16",
@@ -138,7 +138,7 @@ export const CONFORMANCE_V1_CLIENT: RequirementGroup = {
         "nextPageToken is the last page.",
       source: "A2A 1.0 §11.7, §3.1.4",
       milestone: "client",
-      status: "planned",
+      status: "proven",
     },
   ],
 };

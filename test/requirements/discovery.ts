@@ -65,7 +65,7 @@ export const DISCOVERY: RequirementGroup = {
         "for five minutes whatever the headers say. Stale entries go at the next fetch.",
       source: "user document 004",
       milestone: "client",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R86",
@@ -74,21 +74,37 @@ export const DISCOVERY: RequirementGroup = {
         "without name or version throws ValidationError.",
       source: "user document 004",
       milestone: "client",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R87",
       text: "discoverAgent returns null on any failure and never throws.",
       source: "user document 004",
       milestone: "client",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R88",
       text: "After clearAgentCardCache the next fetch asks the server again.",
       source: "user document 004",
       milestone: "client",
-      status: "planned",
+      status: "proven",
+    },
+    {
+      id: "seed-C23",
+      text:
+        "A card without a version is refused by its missing field, unless the reader asks to " +
+        "be lenient.",
+      source: "user documents 000 and 004",
+      milestone: "client",
+      status: "proven",
+    },
+    {
+      id: "inbound-K13",
+      text: "Those who fetch the same card at the same time share one request.",
+      source: "regressions of user document 004",
+      milestone: "client",
+      status: "proven",
     },
   ],
 };

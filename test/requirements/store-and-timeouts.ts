@@ -74,7 +74,7 @@ export const STORE_AND_TIMEOUTS: RequirementGroup = {
         "poll after 10.",
       source: "later practice of user document 004",
       milestone: "client",
-      status: "planned",
+      status: "proven",
     },
   ],
 };

@@ -24,6 +24,27 @@ export type { Mounted, Server } from "@convoke/server";
 // Call one
 export { type RemoteAgent, connect } from "@convoke/client";
 
+// Call one by a single function
+export {
+  type A2AAgentCard,
+  type A2AMessage,
+  type A2ATask,
+  type A2ATaskDeps,
+  type A2ATaskSendRequest,
+  type A2ATaskState,
+  ExternalServiceError,
+  type InvocationBudget,
+  type InvokeOptions,
+  NotFoundError,
+  type RemoteInvocationResult,
+  ValidationError,
+  clearAgentCardCache,
+  createInvocationBudget,
+  discoverAgent,
+  fetchAgentCard,
+  invokeRemoteAgent,
+} from "@convoke/client";
+
 // Hear from one by push notifications
 export {
   type PushReceiver,

@@ -1,111 +1,141 @@
 import { type ProtocolVersion, parseVersion } from "@convoke/protocol";
-import type { DiscoveredCard, RawCard } from "./discover.ts";
+import type { Credentials } from "./auth/credentials.ts";
+import { type CardInterface, interfacesOf } from "./cards/card-interfaces.ts";
+import type { Binding } from "./connection/connection.ts";
+import type { DiscoveredCard } from "./discover.ts";
 import { ClientError } from "./errors.ts";
+import { grpcUrl, webUrl } from "./cards/interface-url.ts";
 
-/** One address that a card offers, as the card words it. */
-export interface CardInterface {
-  readonly url: string;
-  readonly binding: string;
-  readonly version: string;
-  /** Goes into every request when the card names one (1.0 §8.3.2). */
-  readonly tenant?: string;
-}
-
-/** The address we will speak to. */
+/** An address that we can speak to. */
 export interface ChosenInterface {
   readonly url: string;
   readonly version: ProtocolVersion;
+  readonly binding: Binding;
   readonly tenant?: string;
 }
 
-interface CardFields {
-  readonly supportedInterfaces?: unknown;
-  readonly url?: unknown;
-  readonly preferredTransport?: unknown;
-  readonly additionalInterfaces?: unknown;
-}
+/** What users call the bindings. */
+export type BindingName = "jsonrpc" | "rest" | "grpc";
 
-interface Entry {
-  readonly url?: unknown;
-  readonly protocolBinding?: unknown;
-  readonly protocolVersion?: unknown;
-  readonly transport?: unknown;
-  readonly tenant?: unknown;
+const BINDINGS: Readonly<Record<BindingName, Binding>> = {
+  jsonrpc: "JSONRPC",
+  rest: "HTTP+JSON",
+  grpc: "GRPC",
+};
+
+export interface InterfacePreferences {
+  /** Only this version. */
+  readonly version?: ProtocolVersion | undefined;
+  /** Only these, in this order; by default all, in the order of the card. */
+  readonly bindings?: readonly BindingName[] | undefined;
+  /** Only those of this tenant; by default whatever the best one has. */
+  readonly tenant?: string | undefined;
+  /** Who has credentials speaks only to the origins that they are for. */
+  readonly credentials?: Credentials | undefined;
+  /** Whether the way out has HTTP/2, which gRPC needs. */
+  readonly hasGrpc?: boolean;
 }
 
 /**
- * Everything a card offers, in its order. The fields of 1.0 and 0.3 do not
- * collide, so a card may have both.
+ * The interfaces to speak to, the best first: 1.0 before 0.3, and within a
+ * version as the caller prefers, else as the card does (1.0 §8.3.2). At least one,
+ * and all of one tenant: what one does is not for another.
  */
-export function interfacesOf(card: RawCard): readonly CardInterface[] {
-  const { supportedInterfaces, url, preferredTransport, additionalInterfaces }: CardFields = card;
-  const isLegacy = typeof url === "string";
-  const current = entries(supportedInterfaces).map((entry) => ({
-    url: words(entry.url),
-    binding: words(entry.protocolBinding),
-    // Early 1.0 servers leave the version out; beside 0.3 fields that would be a guess.
-    version: words(entry.protocolVersion) || (isLegacy ? "unnamed" : "1.0"),
-    ...(typeof entry.tenant === "string" && entry.tenant !== "" && { tenant: entry.tenant }),
-  }));
-  const main = isLegacy ? [{ url, transport: words(preferredTransport) || "JSONRPC" }] : [];
-  const legacy = [...main, ...entries(additionalInterfaces)].map((entry) => ({
-    url: words(entry.url),
-    binding: words(entry.transport),
-    version: "0.3",
-  }));
-  return uniqueOf([...current, ...legacy]);
+export function chooseInterfaces(
+  discovered: DiscoveredCard,
+  preferences: InterfacePreferences = {},
+): readonly ChosenInterface[] {
+  const { cardUrl } = discovered;
+  const offers = interfacesOf(discovered.card);
+  const spoken = ranked(
+    offers.flatMap((offer) => understood(offer, cardUrl, preferences)),
+    preferences,
+  );
+  if (spoken.length === 0) throw noInterface(discovered, offers, preferences);
+  const { credentials } = preferences;
+  const known = spoken.filter(({ url }) => credentials?.areFor(url) ?? true);
+  const [best] = known;
+  if (best === undefined) throw otherOrigin(spoken, cardUrl);
+  return known.filter(({ tenant }) => tenant === best.tenant);
 }
 
-/** The JSON-RPC interface to use: 1.0 before 0.3, unless a version is demanded. */
-export function chooseInterface(
-  { card, cardUrl }: DiscoveredCard,
-  demanded: ProtocolVersion | undefined,
-): ChosenInterface {
-  const offers = interfacesOf(card);
-  const versions: readonly ProtocolVersion[] = demanded === undefined ? ["1.0", "0.3"] : [demanded];
-  for (const version of versions) {
-    const offer = offers.find((entry) => isUsable(entry, cardUrl) && speaks(entry, version));
-    if (offer === undefined) continue;
-    const { url, tenant } = offer;
-    return { url: new URL(url, cardUrl).href, version, ...(tenant !== undefined && { tenant }) };
+/** The offer in our words, where we speak its binding and its version at its address. */
+function understood(
+  offer: CardInterface,
+  cardUrl: string,
+  { hasGrpc = false, credentials }: InterfacePreferences,
+): readonly ChosenInterface[] {
+  const binding = bindingOf(offer.binding);
+  const version = versionOf(offer.version);
+  if (binding === undefined || version === undefined || offer.url === "") return [];
+  const url = binding === "GRPC" ? grpcUrl(offer.url, cardUrl) : webUrl(offer.url, cardUrl);
+  if (url === undefined) return [];
+  if (binding === "GRPC") {
+    // gRPC has no place for a key that belongs into the query.
+    const hasQuery = Object.keys(credentials?.queryFor(url) ?? {}).length > 0;
+    if (!hasGrpc || hasQuery) return [];
   }
-  const wanted = demanded === undefined ? "" : ` of A2A ${demanded}`;
-  const offered = offers.map(({ binding, version, url }) => `${binding} ${version} at ${url}`);
-  throw new ClientError(
+  const { tenant } = offer;
+  return [{ url, version, binding, ...(tenant !== undefined && { tenant }) }];
+}
+
+function ranked(
+  offers: readonly ChosenInterface[],
+  { version, bindings, tenant }: InterfacePreferences,
+): readonly ChosenInterface[] {
+  const wanted = bindings?.map((name) => BINDINGS[name]);
+  const placeOf = ({ binding }: ChosenInterface) => wanted?.indexOf(binding) ?? 0;
+  const unique = new Map(offers.map((offer) => [JSON.stringify(offer), offer]));
+  return [...unique.values()]
+    .filter((offer) => version === undefined || offer.version === version)
+    .filter((offer) => placeOf(offer) >= 0)
+    .filter((offer) => tenant === undefined || offer.tenant === tenant)
+    .toSorted(
+      (left, right) =>
+        Number(right.version) - Number(left.version) || placeOf(left) - placeOf(right),
+    );
+}
+
+function noInterface(
+  { cardUrl }: DiscoveredCard,
+  offers: readonly CardInterface[],
+  { version, bindings, tenant, hasGrpc = false }: InterfacePreferences,
+): ClientError {
+  const wanted = [
+    bindings === undefined ? "" : ` by ${bindings.join(" or ")}`,
+    version === undefined ? "" : ` of A2A ${version}`,
+    tenant === undefined ? "" : ` for the tenant "${tenant}"`,
+  ].join("");
+  const offered = offers.map(({ binding, version: at, url }) => `${binding} ${at} at ${url}`);
+  const noGrpc = hasGrpc ? "" : "; gRPC cannot be spoken here";
+  const isGrpc = offers.some(({ binding }) => bindingOf(binding) === "GRPC");
+  return new ClientError(
     "no-interface",
-    `the card at ${cardUrl} offers no JSON-RPC interface${wanted}; it offers ${offered.join(", ") || "none at all"}`,
+    `the card at ${cardUrl} offers no interface${wanted} that this client speaks; ` +
+      `it offers ${offered.join(", ") || "none at all"}${isGrpc ? noGrpc : ""}`,
   );
 }
 
-function isUsable({ binding, url }: CardInterface, cardUrl: string): boolean {
-  if (binding.toUpperCase() !== "JSONRPC" || url === "" || !URL.canParse(url, cardUrl))
-    return false;
-  return /^https?:$/.test(new URL(url, cardUrl).protocol);
+/** Going on without the credentials would only fail later and say less. */
+function otherOrigin(spoken: readonly ChosenInterface[], cardUrl: string): ClientError {
+  const others = [...new Set(spoken.map(({ url }) => new URL(url).origin))].join(", ");
+  const { origin } = new URL(cardUrl);
+  return new ClientError(
+    "other-origin",
+    `the credentials were not given for ${others}, but the card at ${origin} leads only there; ` +
+      `they are not sent to another origin. If you trust that address, ` +
+      `connect to it itself, or name it in auth.origin`,
+  );
 }
 
-function speaks(offer: CardInterface, version: ProtocolVersion): boolean {
+function bindingOf(text: string): Binding | undefined {
+  return Object.values(BINDINGS).find((binding) => binding === text.toUpperCase());
+}
+
+function versionOf(text: string): ProtocolVersion | undefined {
   try {
-    return parseVersion(offer.version) === version;
+    return parseVersion(text);
   } catch {
-    return false;
+    return undefined;
   }
-}
-
-function entries(value: unknown): readonly Entry[] {
-  if (!Array.isArray(value)) return [];
-  return value.filter((entry) => typeof entry === "object" && entry !== null);
-}
-
-function words(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
-/** `additionalInterfaces` should repeat the main one (0.3 §5.6), and hybrid cards repeat all of 0.3. */
-function uniqueOf(offers: readonly CardInterface[]): readonly CardInterface[] {
-  const byAddress = new Map<string, CardInterface>();
-  for (const offer of offers) {
-    const key = `${offer.binding} ${offer.version} ${offer.url}`;
-    if (!byAddress.has(key)) byAddress.set(key, offer);
-  }
-  return [...byAddress.values()];
 }

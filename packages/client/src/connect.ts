@@ -1,31 +1,66 @@
-import { type ChosenInterface, chooseInterface } from "./choose-interface.ts";
-import { type DiscoverOptions, discover } from "./discover.ts";
-import { ClientError } from "./errors.ts";
-import { Http } from "./http.ts";
+import { chooseInterfaces } from "./choose-interface.ts";
+import { addressIn } from "./cards/address-in.ts";
+import type { ConnectOptions } from "./connect-options.ts";
+import { CardKeepingConnection } from "./connection/card-keeping-connection.ts";
+import type { Connection } from "./connection/connection.ts";
+import { withDowngrades } from "./connection/downgrades.ts";
+import { FallbackConnection } from "./connection/fallback-connection.ts";
+import { LegacyForms } from "./connection/legacy-forms.ts";
+import { retryPolicy } from "./connection/retry-options.ts";
+import { RetryingConnection } from "./connection/retrying-connection.ts";
+import { SingleConnection } from "./connection/single-connection.ts";
+import type { DiscoveredCard, RawCard } from "./discover.ts";
 import { RemoteAgent } from "./remote-agent.ts";
-import { JsonRpcTransport } from "./transports/jsonrpc.ts";
+import { openTransport } from "./transports/open-transport.ts";
+import { Visit } from "./visit.ts";
 
-/** `signal` ends the connecting; each call takes one of its own. */
-export type ConnectOptions = DiscoverOptions;
-
-/** Finds the agent at `url`, its base address or that of its card, and chooses how to speak to it. */
-export async function connect(url: string, options: ConnectOptions = {}): Promise<RemoteAgent> {
-  const discovered = await discover(url, options);
-  const chosen = chooseInterface(discovered, options.version);
-  const { origin } = new URL(url);
-  if (options.token !== undefined) refuseOtherOrigin(chosen, origin);
-  const { token, fetch } = options;
-  const http = new Http({ version: chosen.version, origin, token, fetch });
-  return new RemoteAgent(discovered.card, new JsonRpcTransport(chosen, http));
+/**
+ * Finds the agent and chooses how to speak to it. It is named by its address,
+ * by that of its card, or by the card itself.
+ */
+export async function connect(
+  urlOrCard: string | RawCard,
+  options: ConnectOptions = {},
+): Promise<RemoteAgent> {
+  const isUrl = typeof urlOrCard === "string";
+  const cardUrl = isUrl ? urlOrCard : addressIn(urlOrCard, options.cardUrl);
+  const visit = new Visit(cardUrl, options);
+  try {
+    const discovered = isUrl ? await visit.findCard() : { card: urlOrCard, cardUrl };
+    if (!isUrl) await visit.checkCard(discovered);
+    const remote = new RemoteAgent(connectionTo(discovered, visit, options));
+    const { signal } = options;
+    if (options.extended === true) await remote.extendedCard({ signal });
+    return remote;
+  } catch (error) {
+    visit.client.close();
+    throw error;
+  }
 }
 
-/** Going on without the token would only fail later and say less. */
-function refuseOtherOrigin({ url }: ChosenInterface, origin: string): void {
-  const other = new URL(url).origin;
-  if (other === origin) return;
-  throw new ClientError(
-    "other-origin",
-    `the token was given for ${origin}, but the card there leads to ${other}; ` +
-      `it is not sent to another origin. If you trust that address, connect to ${other} itself`,
+function connectionTo(
+  discovered: DiscoveredCard,
+  visit: Visit,
+  options: ConnectOptions,
+): Connection {
+  const { client, credentials } = visit;
+  const { version, bindings, tenant, extensions, allowDowngrade = false, onNotice } = options;
+  const hasGrpc = client.openHttp2 !== undefined;
+  const preferences = { version, bindings, tenant, credentials, hasGrpc };
+  const candidates = chooseInterfaces(discovered, preferences);
+  const { card, cardUrl } = discovered;
+  const legacy = new LegacyForms(new URL(cardUrl).origin, onNotice);
+  legacy.lookAtCard(card);
+  const transports = { client, credentials, extensions };
+  const connection = new FallbackConnection({
+    card,
+    candidates: allowDowngrade && version === undefined ? withDowngrades(candidates) : candidates,
+    open: async (chosen) =>
+      new SingleConnection(card, await openTransport(chosen, transports), legacy),
+    close: () => client.close(),
+  });
+  return new CardKeepingConnection(
+    new RetryingConnection(connection, retryPolicy(options)),
+    (extended) => visit.checkCard({ ...discovered, card: extended }),
   );
 }

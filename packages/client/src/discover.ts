@@ -1,5 +1,8 @@
-import { ClientError } from "./errors.ts";
-import { Http, type HttpOptions, readText } from "./http.ts";
+import type { ProtocolVersion } from "@convoke/protocol";
+import type { Auth } from "./auth/auth.ts";
+import type { CardSignature } from "./cards/check-card.ts";
+import type { SignatureOptions } from "./cards/signature-options.ts";
+import { Visit } from "./visit.ts";
 
 /** An agent card as the agent wrote it. */
 export type RawCard = Readonly<Record<string, unknown>>;
@@ -8,15 +11,33 @@ export type RawCard = Readonly<Record<string, unknown>>;
 export interface DiscoveredCard {
   readonly card: RawCard;
   readonly cardUrl: string;
+  /** What its signatures are worth. */
+  readonly signature?: CardSignature;
 }
 
-export interface DiscoverOptions {
-  /** A bearer token; it is sent to the origin of the given URL only. */
+export interface DiscoverOptions extends SignatureOptions {
+  /** A bearer token; it is sent to the origin of the given URL only. Short for `auth: { bearer }`. */
   readonly token?: string | undefined;
-  /** Speak this version of A2A; by default the newest that the agent offers. */
-  readonly version?: HttpOptions["version"] | undefined;
-  /** Instead of the global `fetch`. */
+  /** Any other way to say who is calling, bound to the same origin. */
+  readonly auth?: Auth | undefined;
+  /** Speak this version of A2A and no other; by default the newest that the agent offers. */
+  readonly version?: ProtocolVersion | undefined;
+  /**
+   * What a card may lead to although it is not public: `host`, `host:port`, an
+   * address or a range. The origin of the given URL always may. Nothing else by default.
+   */
+  readonly allow?: readonly string[] | undefined;
+  /**
+   * False for a URL that comes from a model or from the network: then it may lead
+   * to public addresses only, as what a card names. By default it is yours.
+   */
+  readonly trusted?: boolean | undefined;
+  /** False asks for the card anew; by default it is kept as long as its server allows. */
+  readonly cache?: boolean | undefined;
+  /** Goes out by this instead of connections of our own; then there is no gRPC. */
   readonly fetch?: typeof globalThis.fetch | undefined;
+  /** How long getting the card may take, by default 30 seconds. */
+  readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -25,47 +46,10 @@ export async function discover(
   url: string,
   options: DiscoverOptions = {},
 ): Promise<DiscoveredCard> {
-  const given = agentUrl(url);
-  const http = new Http({ ...options, version: options.version ?? "1.0", origin: given.origin });
-  const answers: string[] = [];
-  for (const cardUrl of placesOf(given)) {
-    const found = await readCard(http, cardUrl, options.signal);
-    if (typeof found === "object") return found;
-    answers.push(`${cardUrl} answered ${found}`);
-  }
-  throw new ClientError("no-card", `no agent card found: ${answers.join("; ")}`);
-}
-
-function agentUrl(url: string): URL {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed?.protocol === "http:" || parsed?.protocol === "https:") return parsed;
-  throw new TypeError(`"${url}" is not an http or https URL`);
-}
-
-/** The places where a card may be, the likeliest first (0.3 §5.3; before 0.3 it was `agent.json`). */
-function placesOf(url: URL): readonly string[] {
-  if (url.pathname.endsWith(".json")) return [url.href];
-  const base = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
-  return [`${base}/.well-known/agent-card.json`, `${base}/.well-known/agent.json`];
-}
-
-/** The card, or in words what was there instead. */
-async function readCard(
-  http: Http,
-  url: string,
-  signal: AbortSignal | undefined,
-): Promise<DiscoveredCard | string> {
-  const response = await http.request(url, { headers: { Accept: "application/json" }, signal });
-  const text = await readText(response, url, signal);
-  if (!response.ok) return `${response.status} ${response.statusText}`.trim();
+  const visit = new Visit(url, options);
   try {
-    const card = JSON.parse(text) as unknown;
-    if (typeof card === "object" && card !== null && !Array.isArray(card)) {
-      // After a redirect, what the card says is relative to where it was found.
-      return { card: card as RawCard, cardUrl: response.url || url };
-    }
-    return `${response.status} with JSON that is not an object`;
-  } catch {
-    return `${response.status} with something that is not JSON`;
+    return await visit.findCard();
+  } finally {
+    visit.client.close();
   }
 }

@@ -10,10 +10,12 @@ export interface MessageOptions {
   readonly taskId?: string | undefined;
   /** By default a new one; the same id makes a retry join the first attempt. */
   readonly messageId?: string | undefined;
+  /** Other tasks that the message is about. */
+  readonly referenceTaskIds?: readonly string[] | undefined;
 }
 
 export function messageOf(input: Input, options: MessageOptions): Message {
-  const { contextId, taskId, messageId } = options;
+  const { contextId, taskId, messageId, referenceTaskIds } = options;
   const isMessage = typeof input === "object" && "kind" in input;
   const message = isMessage ? input : userMessage(crypto.randomUUID(), input);
   return {
@@ -21,5 +23,6 @@ export function messageOf(input: Input, options: MessageOptions): Message {
     ...(messageId !== undefined && { messageId }),
     ...(contextId !== undefined && { contextId }),
     ...(taskId !== undefined && { taskId }),
+    ...(referenceTaskIds !== undefined && { referenceTaskIds }),
   };
 }

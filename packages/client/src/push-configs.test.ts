@@ -39,17 +39,17 @@ test("push configs are set, read and deleted in 1.0, with the tenant of the card
   });
   const remote = await connect(agent.url);
 
-  expect(await remote.setPushConfig("t1", TARGET)).toStrictEqual(CONFIG);
+  expect(await remote.push.set("t1", TARGET)).toStrictEqual(CONFIG);
   expect(agent.last.call).toMatchObject({
     method: "CreateTaskPushNotificationConfig",
     params: { ...WIRE_V1, tenant: "acme" },
   });
-  expect(await remote.getPushConfig("t1", "c1")).toStrictEqual(CONFIG);
+  expect(await remote.push.get("t1", "c1")).toStrictEqual(CONFIG);
   expect(agent.last.call).toMatchObject({
     method: "GetTaskPushNotificationConfig",
     params: { taskId: "t1", id: "c1", tenant: "acme" },
   });
-  expect(await remote.deletePushConfig("t1", "c1")).toBeUndefined();
+  expect(await remote.push.delete("t1", "c1")).toBeUndefined();
   expect(agent.last.call).toMatchObject({
     method: "DeleteTaskPushNotificationConfig",
     params: { taskId: "t1", id: "c1", tenant: "acme" },
@@ -68,17 +68,17 @@ test("push configs are set, read, listed and deleted in 0.3", async () => {
   });
   const remote = await connect(agent.url);
 
-  expect(await remote.setPushConfig("t1", TARGET)).toStrictEqual(CONFIG);
+  expect(await remote.push.set("t1", TARGET)).toStrictEqual(CONFIG);
   expect(agent.last.call).toMatchObject({
     method: "tasks/pushNotificationConfig/set",
     params: WIRE_V03,
   });
-  expect(await remote.getPushConfig("t1")).toStrictEqual(CONFIG);
+  expect(await remote.push.get("t1")).toStrictEqual(CONFIG);
   expect(agent.last.call?.method).toBe("tasks/pushNotificationConfig/get");
   expect(agent.last.call?.params).toEqual({ id: "t1" });
-  expect(await remote.listPushConfigs("t1")).toStrictEqual([CONFIG]);
+  expect(await remote.push.list("t1")).toStrictEqual([CONFIG]);
   expect(agent.last.call?.params).toEqual({ id: "t1" });
-  expect(await remote.deletePushConfig("t1", "c1")).toBeUndefined();
+  expect(await remote.push.delete("t1", "c1")).toBeUndefined();
   expect(agent.last.call).toMatchObject({
     method: "tasks/pushNotificationConfig/delete",
     params: { id: "t1", pushNotificationConfigId: "c1" },
@@ -96,7 +96,7 @@ test("a list in 1.0 is read to its last page", async () => {
   });
   const remote = await connect(agent.url);
 
-  const configs = await remote.listPushConfigs("t1");
+  const configs = await remote.push.list("t1");
 
   expect(configs.map(({ id }) => id)).toEqual(["a", "b"]);
   expect(agent.seen.slice(1).map(({ call }) => call?.params)).toEqual([
@@ -112,7 +112,7 @@ test("an agent that promises more configs and never has one is believed once", a
   });
   const remote = await connect(agent.url);
 
-  expect(await remote.listPushConfigs("t1")).toEqual([]);
+  expect(await remote.push.list("t1")).toEqual([]);
 });
 
 test("a config goes with a message, sent or streamed, in the words of each version", async () => {
@@ -147,11 +147,11 @@ test("an agent without pushes says so in its own words, and nonsense is not take
   });
   const remote = await connect(agent.url);
 
-  await expect(remote.setPushConfig("t1", TARGET)).rejects.toMatchObject({
+  await expect(remote.push.set("t1", TARGET)).rejects.toMatchObject({
     name: "RemoteError",
     code: -32003,
   });
-  await expect(remote.getPushConfig("t1")).rejects.toMatchObject({
+  await expect(remote.push.get("t1")).rejects.toMatchObject({
     kind: "unreadable",
     message: expect.stringContaining("the push config has no taskId or no url"),
   });

@@ -192,20 +192,20 @@ test("an HTTP error keeps its status and what the server said, in JSON or not", 
     pages: pagesV1(),
     answer: () => replies.shift() ?? {},
   });
-  const remote = await connect(agent.url);
+  const remote = await connect(agent.url, { retry: false });
 
-  await expect(remote.send("a")).rejects.toMatchObject({
+  await expect(remote.get("t1")).rejects.toMatchObject({
     message: "Unauthorized",
     code: -32603,
     httpStatus: 401,
   });
-  await expect(remote.send("a")).rejects.toMatchObject({ message: "too big", httpStatus: 413 });
-  await expect(remote.send("a")).rejects.toMatchObject({
+  await expect(remote.get("t1")).rejects.toMatchObject({ message: "too big", httpStatus: 413 });
+  await expect(remote.get("t1")).rejects.toMatchObject({
     message: "HTTP 502 Bad Gateway: the agent is gone",
     code: undefined,
     httpStatus: 502,
   });
-  await expect(remote.send("a")).rejects.toThrow("HTTP 503 Service Unavailable");
+  await expect(remote.get("t1")).rejects.toThrow("HTTP 503 Service Unavailable");
 });
 
 test("an answer that is not A2A is said to be so", async () => {

@@ -1,38 +1,42 @@
-import {
-  CODECS,
-  type Codec,
-  type ListTasksRequest,
-  type Message,
-  type ProtocolVersion,
-  type PublicEvent,
-  type PushConfig,
-  type PushTarget,
-  type Task,
-  type TaskPage,
-  isTerminal,
-  textOf,
+import type {
+  Agent,
+  AgentEvent,
+  AgentInfo,
+  ListTasksRequest,
+  ProtocolVersion,
+  PushTarget,
+  SendMessageRequest,
+  Task,
+  TaskPage,
+  Turn,
 } from "@convoke/protocol";
+import { BridgeRun } from "./bridge/bridge-run.ts";
+import { infoOf } from "./bridge/info-of.ts";
+import type { Binding, Connection } from "./connection/connection.ts";
+import { Conversation, type ConversationOptions } from "./conversation/conversation.ts";
 import type { RawCard } from "./discover.ts";
 import { ClientError } from "./errors.ts";
-import { EventStream } from "./event-stream.ts";
 import { type Input, type MessageOptions, messageOf } from "./message-of.ts";
-import type { CallOptions, JsonRpcTransport } from "./transports/jsonrpc.ts";
-
-/** What an agent answered: a task, or one message without a task. */
-export interface Answer {
-  /** The answer as text; see `textOf`. */
-  readonly text: string;
-  readonly task?: Task;
-  readonly message?: Message;
-}
+import { RemotePush } from "./remote-push.ts";
+import type { Answer } from "./run/answer.ts";
+import { type FollowOptions, settingsOf } from "./run/follow-options.ts";
+import { ResilientSource } from "./run/resilient-source.ts";
+import type { Wanted } from "./run/wanted.ts";
+import { Run } from "./run/run.ts";
 
 interface Abortable {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface SendOptions extends MessageOptions, Abortable {
+/** How an answer is asked for as it comes. */
+export interface StreamOptions extends MessageOptions, FollowOptions {
   /** Where the agent pushes the updates of the task to, besides the answer. */
   readonly pushConfig?: PushTarget | undefined;
+}
+
+export interface SendOptions extends StreamOptions {
+  /** False takes the task as it is when the agent has just begun. */
+  readonly wait?: boolean | undefined;
 }
 
 export interface GetOptions extends Abortable {
@@ -43,20 +47,26 @@ export interface GetOptions extends Abortable {
 /** The first page of 50, without artifacts, unless said otherwise. */
 export interface ListOptions extends Partial<ListTasksRequest>, Abortable {}
 
-/** Goes on after `lastEventId` where the agent keeps its events; else begins with the whole task. */
-export type SubscribeOptions = CallOptions;
+export interface SubscribeOptions extends FollowOptions {
+  /** Goes on after this event, where the agent keeps its events; else it begins with the whole task. */
+  readonly lastEventId?: string | undefined;
+}
 
-/** An agent somewhere else. `connect` makes one. */
-export class RemoteAgent {
+/**
+ * An agent somewhere else. `connect` makes one. It is an agent like any other, so
+ * it can be served: in other versions, by other bindings, at another address.
+ */
+export class RemoteAgent implements Agent {
+  readonly #connection: Connection;
+  #known: { readonly card: RawCard; readonly info: AgentInfo } | undefined;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
   /** The agent card as the agent wrote it. */
-  readonly card: RawCard;
-  readonly #transport: JsonRpcTransport;
-  readonly #codec: Codec;
-
-  constructor(card: RawCard, transport: JsonRpcTransport) {
-    this.card = card;
-    this.#transport = transport;
-    this.#codec = CODECS[transport.version];
+  get card(): RawCard {
+    return this.#connection.card;
   }
 
   get name(): string {
@@ -65,154 +75,103 @@ export class RemoteAgent {
 
   /** The address of the interface that is spoken to. */
   get url(): string {
-    return this.#transport.url;
+    return this.#connection.speaking.url;
   }
 
   /** The version of A2A that is spoken. */
   get version(): ProtocolVersion {
-    return this.#transport.version;
+    return this.#connection.speaking.version;
   }
 
-  /** Says something and waits for the answer: until the task ended, or waits for its caller. */
-  async send(input: Input, options: SendOptions = {}): Promise<Answer> {
-    const params = this.#sendParams(input, options);
-    const result = await this.#transport.call("sendMessage", params, { signal: options.signal });
-    const answer = this.#read(() => this.#codec.decodeSendResult(result));
-    const text = textOf(answer);
-    return answer.kind === "task" ? { text, task: answer } : { text, message: answer };
-  }
-
-  /** Says something and gives the events of the answer as they come. */
-  stream(input: Input, options: SendOptions = {}): EventStream {
-    const params = this.#sendParams(input, options);
-    const { signal } = options;
-    return this.#events(this.#transport.stream("sendStreamingMessage", params, { signal }));
-  }
-
-  /** The events of a task that exists already. */
-  subscribe(taskId: string, options: SubscribeOptions = {}): EventStream {
-    const params = this.#codec.encodeSubscribe({ taskId });
-    const frames = this.#transport.stream("subscribeToTask", params, options);
-    return this.#events(frames, options.lastEventId);
-  }
-
-  async get(taskId: string, options: GetOptions = {}): Promise<Task> {
-    const { historyLength, signal } = options;
-    const params = this.#codec.encodeGetTask({
-      taskId,
-      ...(historyLength !== undefined && { historyLength }),
-    });
-    const result = await this.#transport.call("getTask", params, { signal });
-    return this.#read(() => this.#codec.decodeTask(result));
-  }
-
-  /** One page of the caller's tasks, newest first. Only 1.0 can list. */
-  async list(options: ListOptions = {}): Promise<TaskPage> {
-    if (this.version !== "1.0") {
-      throw new ClientError(
-        "unsupported",
-        `listing tasks needs A2A 1.0; ${this.url} is spoken to in ${this.version}`,
-      );
-    }
-    const { signal, ...request } = options;
-    const params = this.#codec.encodeListTasks({
-      pageSize: 50,
-      includeArtifacts: false,
-      ...request,
-    });
-    const result = await this.#transport.call("listTasks", params, { signal });
-    return this.#read(() => this.#codec.decodeTaskPage(result));
-  }
-
-  /** Asks the agent to stop working on a task; the task as it is then. */
-  async cancel(taskId: string, { signal }: Abortable = {}): Promise<Task> {
-    const params = this.#codec.encodeCancelTask({ taskId });
-    const result = await this.#transport.call("cancelTask", params, { signal });
-    return this.#read(() => this.#codec.decodeTask(result));
-  }
-
-  /** Has the updates of a task pushed from now on. A config of the same id is replaced; without an id the agent chooses one. */
-  async setPushConfig(
-    taskId: string,
-    target: PushTarget,
-    { signal }: Abortable = {},
-  ): Promise<PushConfig> {
-    const params = this.#codec.encodeCreatePushConfig({ taskId, target });
-    const result = await this.#transport.call("createPushConfig", params, { signal });
-    return this.#read(() => this.#codec.decodePushConfig(result));
-  }
-
-  /** A push config of a task; without an id the one that was set without an id. */
-  async getPushConfig(
-    taskId: string,
-    id?: string,
-    { signal }: Abortable = {},
-  ): Promise<PushConfig> {
-    const params = this.#codec.encodeGetPushConfig({ taskId, ...(id !== undefined && { id }) });
-    const result = await this.#transport.call("getPushConfig", params, { signal });
-    return this.#read(() => this.#codec.decodePushConfig(result));
-  }
-
-  /** All push configs of a task, on however many pages the agent has them. */
-  async listPushConfigs(
-    taskId: string,
-    { signal }: Abortable = {},
-  ): Promise<readonly PushConfig[]> {
-    const all: PushConfig[] = [];
-    for (let pageToken = ""; ;) {
-      const params = this.#codec.encodeListPushConfigs({ taskId, ...(pageToken && { pageToken }) });
-      const result = await this.#transport.call("listPushConfigs", params, { signal });
-      const page = this.#read(() => this.#codec.decodePushConfigPage(result));
-      all.push(...page.configs);
-      pageToken = page.nextPageToken;
-      // An empty page ends it too: an agent that always promises more must not keep its caller forever.
-      if (pageToken === "" || page.configs.length === 0) return all;
-    }
-  }
-
-  /** Ends the pushing of one config. It may be gone already. */
-  async deletePushConfig(taskId: string, id: string, { signal }: Abortable = {}): Promise<void> {
-    const params = this.#codec.encodeDeletePushConfig({ taskId, id });
-    await this.#transport.call("deletePushConfig", params, { signal });
-  }
-
-  #sendParams(input: Input, options: SendOptions): unknown {
-    const message = messageOf(input, options);
-    const { pushConfig } = options;
-    return this.#codec.encodeSendMessage({
-      message,
-      blocking: true,
-      ...(pushConfig && { pushConfig }),
-    });
-  }
-
-  #events(frames: ReturnType<JsonRpcTransport["stream"]>, lastEventId?: string): EventStream {
-    return new EventStream({
-      frames,
-      decode: (result) => this.#read(() => this.#codec.decodeEvent(result)),
-      isLast: (event) => this.#isLast(event),
-      lastEventId,
-    });
+  /** How it is spoken to. */
+  get binding(): Binding {
+    return this.#connection.speaking.binding;
   }
 
   /**
-   * 0.3 says `final`; in 1.0 a stream may stay open while the task waits for
-   * its caller, so only a terminal state ends it. A message is the whole answer.
+   * Says something and waits for the answer: until the task ended, or waits for
+   * its caller. An agent that answers before that is asked from time to time.
    */
-  #isLast(event: PublicEvent): boolean {
-    if (event.kind === "message") return true;
-    if (event.kind !== "status-update") return false;
-    return isTerminal(event.status.state) || (this.version === "0.3" && event.final);
+  async send(input: Input, options: SendOptions = {}): Promise<Answer> {
+    const request = requestOf(input, options, options.wait !== false);
+    return this.#run({ kind: "call", request }, options).result;
   }
 
-  /** What the codec cannot read is the agent's mistake, whatever the codec calls it. */
-  #read<T>(decode: () => T): T {
-    try {
-      return decode();
-    } catch (error) {
-      const problem = error instanceof Error ? error.message : String(error);
-      const message = `the answer of ${this.url} cannot be understood: ${problem}`;
-      throw new ClientError("unreadable", message, { cause: error });
-    }
+  /** Says something and gives the answer as it comes, whatever happens to the connection. */
+  stream(input: Input, options: StreamOptions = {}): Run {
+    return this.#run({ kind: "stream", request: requestOf(input, options, true) }, options);
   }
+
+  /** The events of a task that exists already, over questions and answers, until it ends. */
+  subscribe(taskId: string, options: SubscribeOptions = {}): Run {
+    return this.#run({ kind: "subscribe", taskId, lastEventId: options.lastEventId }, options);
+  }
+
+  /** A conversation of several turns, in one context. */
+  conversation(options: ConversationOptions = {}): Conversation {
+    return new Conversation(this.#connection, options);
+  }
+
+  /** What the card says, for whoever serves this agent. */
+  get info(): AgentInfo {
+    const { card } = this;
+    // A server looks at it all the time, and it changes with the card only.
+    if (this.#known?.card !== card) this.#known = { card, info: infoOf(card, this.name) };
+    return this.#known.info;
+  }
+
+  /** Works on a turn of a task by having the agent do it. */
+  run(turn: Turn): AsyncIterable<AgentEvent | readonly AgentEvent[]> {
+    return new BridgeRun(this.#connection, turn).read();
+  }
+
+  get(taskId: string, { historyLength, signal }: GetOptions = {}): Promise<Task> {
+    const request = { taskId, ...(historyLength !== undefined && { historyLength }) };
+    return this.#connection.call("getTask", request, { signal });
+  }
+
+  /** One page of the caller's tasks, newest first. 1.0 can list, and some agents of 0.3 by REST. */
+  async list({ signal, ...request }: ListOptions = {}): Promise<TaskPage> {
+    const { version, binding } = this.#connection.speaking;
+    if (version !== "1.0" && binding !== "HTTP+JSON") {
+      throw new ClientError(
+        "unsupported",
+        `listing tasks needs A2A 1.0; ${this.url} is spoken to in ${version}`,
+      );
+    }
+    const whole = { pageSize: 50, includeArtifacts: false, ...request };
+    return this.#connection.call("listTasks", whole, { signal });
+  }
+
+  /** Asks the agent to stop working on a task; the task as it is then. */
+  cancel(taskId: string, { signal }: Abortable = {}): Promise<Task> {
+    return this.#connection.call("cancelTask", { taskId }, { signal });
+  }
+
+  /** The card for callers whom the agent knows. From then on it is the card of this agent here. */
+  extendedCard({ signal }: Abortable = {}): Promise<RawCard> {
+    return this.#connection.call("getExtendedCard", undefined, { signal });
+  }
+
+  /** Where the agent pushes the updates of tasks to. */
+  get push(): RemotePush {
+    return new RemotePush(this.#connection);
+  }
+
+  /** Closes connections that are kept for later. What runs goes on. */
+  close(): void {
+    this.#connection.close();
+  }
+
+  #run(wanted: Wanted, options: FollowOptions): Run {
+    const settings = settingsOf(options);
+    const connection = this.#connection;
+    const source = new ResilientSource(connection, wanted, settings);
+    return new Run({ connection, source, signal: options.signal, onNotice: settings.onNotice });
+  }
+}
+
+function requestOf(input: Input, options: StreamOptions, blocking: boolean): SendMessageRequest {
+  const { pushConfig } = options;
+  return { message: messageOf(input, options), blocking, ...(pushConfig && { pushConfig }) };
 }

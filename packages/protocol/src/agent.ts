@@ -76,7 +76,7 @@ export interface Turn {
   readonly skill?: string;
   /** The caller's trace, when it sent one. */
   readonly trace?: TraceContext;
-  /** Fires when the task is canceled or the server stops. */
+  /** Fires when the task is canceled, or when the server stops: then its reason is a `ServerStopping`. */
   readonly signal: AbortSignal;
   /** Messages that arrive while the agent works, for agents that take them. */
   readonly inbox: AsyncIterator<Message, undefined>;

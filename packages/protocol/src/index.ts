@@ -41,6 +41,7 @@ export { textOf, textOfParts } from "./text-of.ts";
 
 // The operations and their errors
 export { OPERATIONS, type Operation, type OperationName } from "./operations.ts";
+export { REST_ROUTES, type RestRoute } from "./rest-routes.ts";
 export type {
   CancelTaskRequest,
   CreatePushConfigRequest,
@@ -115,6 +116,8 @@ export {
   budgetOf,
   budgetReportOf,
 } from "./extensions/budget.ts";
+
+export { ServerStopping } from "./server-stopping.ts";
 
 // The wire
 export type { Codec, JsonRpcError, WireDialect } from "./wire/codec.ts";

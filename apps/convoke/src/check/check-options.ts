@@ -1,6 +1,7 @@
-import { isToken } from "@convoke/client";
-import { connectOptions, urlOf } from "../cli/agent-options.ts";
+import { urlOf } from "../cli/agent-options.ts";
 import type { CommandContext } from "../cli/command.ts";
+import { authOf } from "../cli/credentials/auth-of.ts";
+import { carriedBy } from "../cli/credentials/carried-by.ts";
 import { didYouMean } from "../cli/nearest.ts";
 import { UsageError } from "../cli/usage-error.ts";
 import { LEVELS, type Level } from "./level.ts";
@@ -13,7 +14,7 @@ import type { WireHeaders } from "./wire/call.ts";
 const VERSIONS = ["0.3", "1.0"] as const;
 
 /** What was typed, as settings. What cannot be meant is a usage error that says what can. */
-export function settingsOf(context: CommandContext): CheckSettings {
+export async function settingsOf(context: CommandContext): Promise<CheckSettings> {
   const { text, io } = context;
   return {
     url: urlOf(context),
@@ -21,7 +22,7 @@ export function settingsOf(context: CommandContext): CheckSettings {
     slow: text("slow"),
     ask: text("ask"),
     timeoutMs: readSeconds(text("timeout")) * 1000,
-    credentials: readCredentials(context),
+    credentials: await readCredentials(context),
     allowOrigins: words(text("allow-origin")).map(readOrigin),
     versions: oneOf("version", text("version"), VERSIONS),
     bindings: oneOf("binding", text("binding"), BINDINGS),
@@ -41,23 +42,14 @@ function readSeconds(value: string | undefined): number {
   throw new UsageError(`--timeout must be a number of seconds up to 3600, not "${value}".`);
 }
 
-/** The token, and any other header. */
-function readCredentials(context: CommandContext): WireHeaders {
-  const { token } = connectOptions(context);
-  const headers = context.texts("header").map(readHeader);
-  return {
-    ...(token !== undefined && { authorization: `Bearer ${token}` }),
-    ...Object.fromEntries(headers),
-  };
-}
-
-function readHeader(line: string): readonly [string, string] {
-  const [, name = "", value = ""] = /^([!#$%&'*+.^_`|~\w-]+):\s*(.*)$/.exec(line) ?? [];
-  if (name !== "" && value !== "" && isToken(value.replaceAll(" ", ""))) {
-    return [name.toLowerCase(), value];
+/** Who asks, as headers. A key in the query would be part of every address that is shown. */
+async function readCredentials(context: CommandContext): Promise<WireHeaders> {
+  const { headers, query } = carriedBy(await authOf(context));
+  if (Object.keys(query).length > 0) {
+    throw new UsageError("--api-key in the query cannot be checked with; give it in a header.");
   }
-  // The value may be a secret, so it is not repeated.
-  throw new UsageError('--header must be "Name: value", in characters that a header can have.');
+  const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+  return Object.fromEntries(entries) as WireHeaders;
 }
 
 function readOrigin(value: string): string {

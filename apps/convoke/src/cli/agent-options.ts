@@ -1,21 +1,64 @@
-import { type ConnectOptions, type RemoteAgent, connect, isToken } from "@convoke/client";
 import type { CommandContext, CommandOption } from "./command.ts";
 import { UsageError } from "./usage-error.ts";
+
+/** Who is calling. The client sends all of it to the origin of the address that was typed, and nowhere else. */
+export const AUTH_OPTIONS = {
+  token: {
+    type: "string",
+    value: "<token>",
+    help: "Bearer token (default: that of convoke login, else CONVOKE_TOKEN; see below)",
+  },
+  header: {
+    type: "string",
+    value: '"Name: value"',
+    multiple: true,
+    help: "A header to send along, to the origin of <url> only; may be given several times",
+  },
+  "api-key": {
+    type: "string",
+    value: "<name>=<value>[:<in>]",
+    help: "API key, in the header, the query or the cookie of that name (default: header)",
+  },
+  basic: {
+    type: "string",
+    value: "<user>",
+    help: "Name and password; the password is asked for, or is the first line of stdin",
+  },
+} as const satisfies Record<string, CommandOption>;
 
 /** The options of every command that speaks to an agent. */
 export const AGENT_OPTIONS = {
   json: { type: "boolean", help: "Print JSON for programs instead of text for people" },
-  token: {
+  ...AUTH_OPTIONS,
+  binding: {
     type: "string",
-    value: "<token>",
-    help: "Bearer token, sent to the origin of <url> only (default: CONVOKE_TOKEN)",
+    value: "<name>",
+    help: "Speak jsonrpc, rest or grpc; several with commas, the favourite first",
   },
-  protocol: {
+  "a2a-version": {
     type: "string",
     value: "<version>",
     help: "Speak A2A 0.3 or 1.0 (default: the newest that the agent offers)",
   },
+  "require-signature": {
+    type: "boolean",
+    help: "Speak only to an agent whose card is signed by a key that can be verified",
+  },
+  "trust-key": {
+    type: "string",
+    value: "<file>",
+    help: "A public key or key set (JWK) that signatures must be by; no other key counts",
+  },
 } as const satisfies Record<string, CommandOption>;
+
+/** What the commands that speak to an agent read of the environment. */
+export const AGENT_ENVIRONMENT: Readonly<Record<string, string>> = {
+  CONVOKE_TOKEN:
+    "Bearer token, sent to this machine and to the origin of CONVOKE_URL, nowhere else",
+  CONVOKE_URL: "The address of the agent that CONVOKE_TOKEN is for",
+  XDG_CONFIG_HOME: "Where convoke/credentials.json of convoke login is (~/.config)",
+  NO_COLOR: "Anything switches colours off",
+};
 
 /** The options of commands that say something. */
 export const MESSAGE_OPTIONS = {
@@ -25,41 +68,27 @@ export const MESSAGE_OPTIONS = {
 
 /** The address that was typed first, checked before anything is sent. */
 export function urlOf({ positionals }: CommandContext): string {
-  const [url] = positionals;
-  if (url === undefined) throw new UsageError("The address of the agent is missing.");
-  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
-  const guess = `http://${url}`;
-  const advice = !url.includes("://") && URL.canParse(guess) ? ` Try ${guess}` : "";
-  throw new UsageError(`"${url}" is not an http or https address.${advice}`);
+  const [text] = positionals;
+  if (text === undefined) throw new UsageError("The address of the agent is missing.");
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    const guess = `http://${text}`;
+    const advice = !text.includes("://") && URL.canParse(guess) ? ` Try ${guess}` : "";
+    throw new UsageError(`"${text}" is not an http or https address.${advice}`);
+  }
+  if (url.username === "" && url.password === "") return text;
+  throw new UsageError("An address holds no name and no password; give them with --basic <user>.");
 }
 
-/** The one text after the address. */
-export function textArgument({ positionals }: CommandContext): string {
-  const [, text, ...more] = positionals;
-  if (text === undefined) throw new UsageError("The text for the agent is missing.");
-  if (more.length === 0) return text;
-  throw new UsageError(`Put quotes around the text: "${[text, ...more].join(" ")}".`);
+/** The id of the task that was typed after the address. */
+export function taskArgument({ positionals }: CommandContext): string | undefined {
+  const [, taskId, ...more] = positionals;
+  if (more.length > 0) throw new UsageError(`"${more[0]}" is one argument too many.`);
+  if (taskId === "") throw new UsageError("The id of the task is empty.");
+  return taskId;
 }
 
 /** For commands that take an address and no text. */
 export function refuseText({ positionals }: CommandContext): void {
   if (positionals.length > 1) throw new UsageError(`"${positionals[1]}" is one argument too many.`);
-}
-
-/** How to connect, as the options say. */
-export function connectOptions({ text, io }: CommandContext): ConnectOptions {
-  const version = text("protocol");
-  if (version !== undefined && version !== "0.3" && version !== "1.0") {
-    throw new UsageError(`--protocol must be 0.3 or 1.0, not "${version}".`);
-  }
-  const token = text("token") ?? (io.env["CONVOKE_TOKEN"] || undefined);
-  if (token !== undefined && !isToken(token)) {
-    throw new UsageError("The token holds characters that no token can have.");
-  }
-  return { token, version, signal: io.signal };
-}
-
-/** Connects to the agent at the address that was typed. */
-export async function openAgent(context: CommandContext): Promise<RemoteAgent> {
-  return connect(urlOf(context), connectOptions(context));
 }

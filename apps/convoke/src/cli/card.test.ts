@@ -1,5 +1,10 @@
-import { expect, test } from "vitest";
-import { pagesV03, pagesV1, runCli, startFakeAgent } from "./testing/run-cli.suite.ts";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type CardKey, generateCardKey, publicKeySet, signCard } from "@convoke/protocol";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { json, pagesV03, pagesV1, runCli, startFakeAgent } from "./testing/run-cli.suite.ts";
+import { serveDemo } from "./testing/serve-demo.suite.ts";
 
 test("a card is shown as a person wants to read it", async () => {
   const agent = await startFakeAgent({
@@ -46,7 +51,7 @@ test("an agent that this client cannot speak to still has a card", async () => {
 test("--json is the card as it came, in the version that was asked for", async () => {
   const agent = await startFakeAgent({ pages: pagesV1() });
 
-  const { stdout } = await runCli(["card", agent.url, "--json", "--protocol", "0.3"]);
+  const { stdout } = await runCli(["card", agent.url, "--json", "--a2a-version", "0.3"]);
 
   expect(JSON.parse(stdout)).toMatchObject({ name: "Greeter", version: "2.1.0" });
   expect(agent.last.headers["a2a-version"]).toBe("0.3");
@@ -88,4 +93,148 @@ test("no card is exit code 3 and says where it was looked for", async () => {
 
   expect(code).toBe(3);
   expect(stderr).toContain(`${agent.url}/.well-known/agent.json answered 404 Not Found`);
+});
+
+describe("--verify", () => {
+  async function aKey(): Promise<CardKey> {
+    const { kid, privateKey } = await generateCardKey("ES256");
+    return { kid, privateKey, alg: "ES256" };
+  }
+
+  function fileWith(content: unknown): string {
+    const folder = mkdtempSync(join(tmpdir(), "convoke-keys-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const file = join(folder, "keys.json");
+    writeFileSync(file, JSON.stringify(content));
+    return file;
+  }
+
+  test("says by which key, which algorithm and over what a card is signed", async () => {
+    const key = await aKey();
+    const { url } = await serveDemo({ card: { keys: [key] } });
+
+    const args = ["card", url, "--verify", "--trust-key", fileWith(publicKeySet([key]))];
+    const { code, stdout, stderr } = await runCli(args);
+    const forPrograms = await runCli([...args, "--json"]);
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout)
+      .toBe(`The card at ${url}/.well-known/agent-card.json is signed, and the signature holds.
+
+  Key        ${key.kid}
+  Algorithm  ES256
+  Form       spec (everything that the card says in the words of 1.0)
+`);
+    expect(JSON.parse(forPrograms.stdout)).toEqual({
+      verified: true,
+      cardUrl: `${url}/.well-known/agent-card.json`,
+      keyId: key.kid,
+      algorithms: ["ES256"],
+      form: "spec",
+    });
+  });
+
+  test("takes a key that the card leads to", async () => {
+    const key = await aKey();
+    const keys = publicKeySet([key]);
+    const cards: object[] = [];
+    const agent = await startFakeAgent({
+      pages: {
+        "/.well-known/agent-card.json": () => json(cards[0]),
+        "/keys.json": () => json(keys),
+      },
+    });
+    const plain = JSON.parse(pagesV1()["/.well-known/agent-card.json"]?.(agent.url).body ?? "");
+    cards.push(await signCard(plain as object, [{ ...key, jku: `${agent.url}/keys.json` }]));
+
+    const { code, stdout } = await runCli(["card", agent.url, "--verify"]);
+
+    expect(code).toBe(0);
+    expect(stdout).toContain(`Key        ${key.kid}\n`);
+  });
+
+  test("of a key that nobody knows says how to trust it", async () => {
+    const { url } = await serveDemo({ card: { keys: [await aKey()] } });
+
+    const { code, stderr } = await runCli(["card", url, "--verify"]);
+
+    expect(code).toBe(1);
+    expect(stderr).toContain("--trust-key <file> says which keys you trust");
+  });
+
+  test("with --trust-key counts no other key", async () => {
+    const [key, other] = [await aKey(), await aKey()];
+    const { url } = await serveDemo({ card: { keys: [key] } });
+    const verify = (keys: unknown) =>
+      runCli(["card", url, "--verify", "--trust-key", fileWith(keys)]);
+
+    expect((await verify(publicKeySet([key]))).code).toBe(0);
+    expect((await verify(publicKeySet([key]).keys[0])).code).toBe(0);
+    const { code, stdout, stderr } = await verify(publicKeySet([other]));
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain("is by the unknown key");
+  });
+
+  test("is exit code 1 for a card without a signature, also in JSON", async () => {
+    const { url } = await serveDemo();
+
+    const { code, stdout, stderr } = await runCli(["card", url, "--verify"]);
+    const forPrograms = await runCli(["card", url, "--verify", "--json"]);
+
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain("is not signed as it must be: has no signature");
+    expect(forPrograms.code).toBe(1);
+    expect(JSON.parse(forPrograms.stderr)).toMatchObject({ error: { kind: "bad-signature" } });
+  });
+
+  test("and --require-signature speaks to nobody else", async () => {
+    const key = await aKey();
+    const signed = await serveDemo({ card: { keys: [key] } });
+    const unsigned = await serveDemo();
+
+    const demands = ["--require-signature", "--trust-key", fileWith(publicKeySet([key]))];
+
+    const spoken = await runCli(["send", signed.url, "message", ...demands]);
+    const refused = await runCli(["send", unsigned.url, "message", ...demands]);
+
+    expect(spoken.code).toBe(0);
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect((await unsigned.agent.list()).tasks).toEqual([]);
+  });
+
+  test.each([
+    [{ kty: "EC", kid: "k", d: "private" }, "holds a private key; give the public one."],
+    [{ kty: "EC" }, "holds no public key (JWK) with kid and kty."],
+    [[], "holds no public key (JWK) with kid and kty."],
+    [null, "holds no public key (JWK) with kid and kty."],
+  ])("refuses %j as a key", async (keys, problem) => {
+    const file = fileWith(keys);
+
+    const { code, stderr } = await runCli(["card", "http://127.0.0.1:1", "--trust-key", file]);
+
+    expect(code).toBe(2);
+    expect(stderr).toContain(`--trust-key ${file} ${problem}`);
+  });
+
+  test("refuses a file that is not there", async () => {
+    const { code, stderr } = await runCli(["card", "http://127.0.0.1:1", "--trust-key", "/no/key"]);
+
+    expect(code).toBe(2);
+    expect(stderr).toContain("--trust-key /no/key cannot be read (ENOENT).");
+  });
+});
+
+test("--extended is the card for callers whom the agent knows", async () => {
+  const { url } = await serveDemo({
+    token: "s3cret",
+    extendedCard: async () => ({ description: "For you alone." }),
+  });
+
+  const known = await runCli(["card", url, "--extended", "--token", "s3cret"]);
+  const unknown = await runCli(["card", url, "--extended"]);
+
+  expect(known.code).toBe(0);
+  expect(known.stdout).toContain("For you alone.");
+  expect(unknown.code).toBe(3);
+  expect(unknown.stderr).toContain("It wants to know who you are");
 });

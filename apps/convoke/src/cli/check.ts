@@ -6,7 +6,7 @@ import { junitReport } from "../check/output/junit-report.ts";
 import { ProgressLine } from "../check/output/progress-line.ts";
 import { tableReport } from "../check/output/table-report.ts";
 import type { Report } from "../check/report.ts";
-import { refuseText } from "./agent-options.ts";
+import { AGENT_ENVIRONMENT, AUTH_OPTIONS, refuseText } from "./agent-options.ts";
 import { coloursFor } from "./colours.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { EXIT } from "./exit-code.ts";
@@ -31,17 +31,7 @@ export const checkCommand: Command = {
     },
     ask: { type: "string", value: "<text>", help: "A message that makes the agent ask back" },
     timeout: { type: "string", value: "<seconds>", help: "For each probe (default: 20)" },
-    token: {
-      type: "string",
-      value: "<token>",
-      help: "Bearer token, sent to the origin of <url> only (default: CONVOKE_TOKEN)",
-    },
-    header: {
-      type: "string",
-      multiple: true,
-      value: '"Name: value"',
-      help: "Another header that says who you are, sent to the same origin; may be repeated",
-    },
+    ...AUTH_OPTIONS,
     "allow-origin": {
       type: "string",
       value: "<origins>",
@@ -63,6 +53,7 @@ export const checkCommand: Command = {
     junit: { type: "string", value: "<file>", help: "Write JUnit XML to this file as well" },
     verbose: { type: "boolean", help: "List what passed as well" },
   },
+  environment: AGENT_ENVIRONMENT,
   run: check,
 };
 
@@ -71,7 +62,7 @@ async function check(context: CommandContext): Promise<number> {
   refuseText(context);
   const level = levelOf(context);
   const line = new ProgressLine(io);
-  const settings = { ...settingsOf(context), onProbe: line.show.bind(line) };
+  const settings = { ...(await settingsOf(context)), onProbe: line.show.bind(line) };
   let report: Report;
   try {
     report = await checkAgent(settings);

@@ -9,9 +9,9 @@ export interface Colours {
   readonly yellow: Paint;
 }
 
-/** Colours are for people: only on a terminal, and not where NO_COLOR asks for none (no-color.org). */
+/** Colours are for people: only on a terminal that has some, and not where NO_COLOR asks for none (no-color.org). */
 export function coloursFor(io: CommandIo, stream: "stdout" | "stderr"): Colours {
-  const isOn = io.isTTY[stream] && !io.env["NO_COLOR"];
+  const isOn = io.isTTY[stream] && !io.env["NO_COLOR"] && io.env["TERM"] !== "dumb";
   const paint =
     (start: number, end: number): Paint =>
     (text) =>

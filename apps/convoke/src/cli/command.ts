@@ -1,11 +1,22 @@
+import type { ReadStream, WriteStream } from "node:tty";
+import type { StdinText } from "./stdin-text.ts";
+
 /** What a command may touch of the outside world; tests give their own. */
 export interface CommandIo {
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly isTTY: { readonly stdout: boolean; readonly stderr: boolean };
+  /** What is piped in, or typed where the command edits no lines. */
+  readonly stdin: StdinText;
+  /** The terminal that a person types at, where standard input is one. */
+  readonly keyboard?: ReadStream;
+  /** The terminal that a person looks at, where standard output is one. */
+  readonly screen?: WriteStream;
   /** Fires when the person wants the command to stop. */
   readonly signal: AbortSignal;
+  /** Takes Ctrl+C for itself, until the returned function gives it back; `signal` is still that of SIGTERM. */
+  readonly onInterrupt: (interrupted: () => void) => () => void;
 }
 
 /** One flag: what `parseArgs` of `node:util` needs, and a line of help. */

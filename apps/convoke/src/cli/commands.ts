@@ -1,7 +1,12 @@
+import { cancelCommand } from "./cancel.ts";
 import { cardCommand } from "./card.ts";
+import { chatCommand } from "./chat.ts";
 import { checkCommand } from "./check.ts";
 import type { Command, CommandGroup } from "./command.ts";
 import { keysCommands } from "./keys.ts";
+import { credentialsCommand } from "./list-credentials.ts";
+import { loginCommand } from "./login.ts";
+import { logoutCommand } from "./logout.ts";
 import { pushCommands } from "./push.ts";
 import { sendCommand } from "./send.ts";
 import { serveCommand } from "./serve.ts";
@@ -13,11 +18,16 @@ import { watchCommand } from "./watch.ts";
 export const COMMANDS: readonly (Command | CommandGroup)[] = [
   serveCommand,
   cardCommand,
+  chatCommand,
   sendCommand,
   streamCommand,
   tasksCommand,
   watchCommand,
+  cancelCommand,
   checkCommand,
   pushCommands,
+  loginCommand,
+  logoutCommand,
+  credentialsCommand,
   keysCommands,
 ];

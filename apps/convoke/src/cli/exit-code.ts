@@ -5,7 +5,8 @@ export const EXIT = {
   done: { code: 0, meaning: "the task completed, or the command did its work" },
   taskFailed: {
     code: 1,
-    meaning: "the task ended failed, rejected or canceled, or a check failed",
+    meaning:
+      "the task ended failed, rejected or canceled, a check failed, or a card is not signed as it must be",
   },
   usage: { code: 2, meaning: "the command was used in a wrong way" },
   noAnswer: { code: 3, meaning: "the agent could not be reached or answered with an error" },

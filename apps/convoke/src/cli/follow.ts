@@ -1,18 +1,19 @@
-import { type EventStream, type RemoteAgent, RemoteError } from "@convoke/client";
-import { ERRORS, type PublicEvent } from "@convoke/protocol";
+import type { FollowOptions, Run } from "@convoke/client";
+import type { PublicEvent } from "@convoke/protocol";
 import type { CommandContext } from "./command.ts";
 import { commandLine } from "./command-line.ts";
 import { EXIT, exitCodeOf } from "./exit-code.ts";
 import { explainError } from "./explain-error.ts";
 import { type Outcome, reportOutcome } from "./outcome.ts";
+import { note } from "./note.ts";
 import { Progress } from "./progress.ts";
+import { reconnectOf } from "./reconnect-options.ts";
 import { StreamPrinter, type StreamPrinterOptions } from "./stream-printer.ts";
 
 /** What is followed, and how it is shown. */
 export interface Followed extends StreamPrinterOptions {
-  readonly agent: RemoteAgent;
-  readonly events: EventStream;
-  /** The task, when it was there before: it may have ended, and is shown then. */
+  readonly open: (options: FollowOptions) => Run;
+  /** The task, when it was there before. */
   readonly taskId?: string | undefined;
   /** A question is shown and the stream read on, because somebody else may answer it. */
   readonly staysForAnswers?: boolean;
@@ -20,12 +21,21 @@ export interface Followed extends StreamPrinterOptions {
 
 /** Shows the events of a task until it comes to rest, and gives the exit code. */
 export async function follow(followed: Followed, context: CommandContext): Promise<number> {
-  const { agent, events, taskId, staysForAnswers = false } = followed;
+  const { open, taskId, staysForAnswers = false } = followed;
   const { io } = context;
   const printer = context.flag("json") ? undefined : new StreamPrinter(io, followed);
+  const events = open({
+    signal: io.signal,
+    ...reconnectOf(context),
+    // Each further attempt says nothing new.
+    onNotice: ({ kind, message, ...more }) => {
+      if ("attempt" in more && more.attempt > 1) return;
+      if (printer === undefined) note(context, message, { kind });
+      else printer.note(message);
+    },
+  });
   const progress = new Progress();
   let asked: Outcome | undefined;
-  let refusal: unknown;
 
   const show = (event: PublicEvent, id: string | undefined): void => {
     progress.see(event);
@@ -42,15 +52,10 @@ export async function follow(followed: Followed, context: CommandContext): Promi
       showQuestion(asked, printer, context);
     }
   } catch (error) {
-    if (taskId === undefined || !isRefusal(error)) {
-      printer?.endLineOnScreen();
-      const code = explainError(error, io);
-      if (progress.outcome !== undefined) suggestResume(progress.outcome.taskId, events, context);
-      return code;
-    }
-    // A task that ended cannot be followed any more, but it can be shown.
-    show(await agent.get(taskId, { signal: io.signal }), undefined);
-    refusal = error;
+    printer?.endLineOnScreen();
+    const code = explainError(error, context);
+    if (progress.outcome !== undefined) suggestResume(progress.outcome.taskId, events, context);
+    return code;
   }
 
   if (progress.isAtRest) {
@@ -61,10 +66,8 @@ export async function follow(followed: Followed, context: CommandContext): Promi
     return isTold ? exitCodeOf(outcome.state) : reportOutcome(outcome, context);
   }
   printer?.endLineOnScreen();
-  // The agent lets nobody follow its tasks: coming back would not help.
-  if (refusal !== undefined) return explainError(refusal, io);
   const unfinished = taskId ?? progress.outcome?.taskId;
-  if (unfinished === undefined) io.stderr("The stream ended without an answer.\n");
+  if (unfinished === undefined) note(context, "The stream ended without an answer.");
   else suggestResume(unfinished, events, context);
   return EXIT.noAnswer.code;
 }
@@ -79,10 +82,6 @@ function isQuestion(event: PublicEvent, isEarlierTask: boolean): boolean {
   return event.status.state === "input-required";
 }
 
-function isRefusal(error: unknown): boolean {
-  return error instanceof RemoteError && error.code === ERRORS.UnsupportedOperation.code;
-}
-
 function showQuestion(
   outcome: Outcome | undefined,
   printer: StreamPrinter | undefined,
@@ -94,8 +93,10 @@ function showQuestion(
 }
 
 /** The task goes on without us, so the way back to it is worth a line. */
-function suggestResume(taskId: string, events: EventStream, context: CommandContext): void {
-  const after = events.lastEventId === undefined ? [] : ["--after", events.lastEventId];
+function suggestResume(taskId: string, events: Run, context: CommandContext): void {
+  const { lastEventId } = events;
+  const after = lastEventId === undefined ? [] : ["--after", lastEventId];
   const line = commandLine(context, "stream", ["--resume", taskId, ...after]);
-  context.io.stderr(`The stream ended before the task did. Go on with: ${line}\n`);
+  const message = `The stream ended before the task did. Go on with: ${line}`;
+  note(context, message, { kind: "unfinished", taskId, lastEventId });
 }

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import type { Command } from "./command.ts";
+import { COMMANDS } from "./commands.ts";
 import { runCli } from "./testing/run-cli.suite.ts";
 
 test.each([[[]], [["help"]], [["--help"]], [["-h"]]])("%j shows the overview", async (args) => {
@@ -45,9 +46,28 @@ test.each([[["help", "push", "replay"]], [["push", "replay", "--help"]]])(
     expect(code).toBe(0);
     expect(stdout).toContain("Usage: convoke push replay <url> [options]");
     expect(stdout).toMatch(/^ {2}--id <config> +Only those/m);
-    expect(stdout).not.toContain("--protocol");
+    expect(stdout).not.toContain("--a2a-version");
   },
 );
+
+test("every command has help with examples that it understands, and all that call say what is sent where", async () => {
+  const commands = COMMANDS.flatMap((entry) => ("commands" in entry ? entry.commands : [entry]));
+  for (const command of commands) {
+    const { code, stdout } = await runCli(["help", ...command.name.split(" ")]);
+
+    expect(code).toBe(0);
+    expect(command.examples.length).toBeGreaterThan(0);
+    for (const example of command.examples) expect(stdout).toContain(`  ${example}\n`);
+    if ("token" in command.options && "basic" in command.options) {
+      expect(stdout).toMatch(
+        /^ {2}CONVOKE_TOKEN +.*to this machine and to the origin of CONVOKE_URL/m,
+      );
+    }
+  }
+  expect(commands.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(["chat", "cancel", "push set", "login", "logout", "credentials"]),
+  );
+});
 
 test("the help of serve names its environment", async () => {
   const { stdout } = await runCli(["serve", "--help"]);
@@ -92,8 +112,8 @@ test.each([
     'Put quotes around the text: "good day". See: convoke send --help\n',
   ],
   [
-    ["send", "http://x", "hi", "--protocol", "2"],
-    '--protocol must be 0.3 or 1.0, not "2". See: convoke send --help\n',
+    ["send", "http://x", "hi", "--a2a-version", "2"],
+    '--a2a-version must be 0.3 or 1.0, not "2". See: convoke send --help\n',
   ],
   [
     ["stream", "http://x", "hi", "--after", "3"],
@@ -109,7 +129,7 @@ test.each([
   ],
   [
     ["card", "http://x", "--token", "two\nlines"],
-    "The token holds characters that no token can have. See: convoke card --help\n",
+    "The token of --token holds characters that no token can have. See: convoke card --help\n",
   ],
   [
     ["tasks", "http://x", "--limit", "0"],
@@ -120,7 +140,7 @@ test.each([
     'There is no command "push lst". Did you mean push list? See: convoke push --help\n',
   ],
   [["push", "xyzzy"], 'There is no command "push xyzzy". See: convoke push --help\n'],
-  [["push", "--json", "list"], "There is no option --json. See: convoke push --help\n"],
+  [["push", "--verbose", "list"], "There is no option --verbose. See: convoke push --help\n"],
   [["push", "list"], "The address of the agent is missing. See: convoke push list --help\n"],
   [
     ["push", "list", "http://x", "--state", "daed"],

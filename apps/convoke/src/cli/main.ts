@@ -1,4 +1,4 @@
-import type { Command, CommandGroup, CommandIo } from "./command.ts";
+import type { Command, CommandContext, CommandGroup, CommandIo } from "./command.ts";
 import { EXIT } from "./exit-code.ts";
 import { explainError } from "./explain-error.ts";
 import { findCommand, helpAbout, isGroup, isHelp } from "./find-command.ts";
@@ -14,6 +14,7 @@ export async function main(
   commands: readonly (Command | CommandGroup)[],
 ): Promise<number> {
   const [first, ...rest] = argv;
+  let context: CommandContext | undefined;
   try {
     if (first === "--version") {
       io.stdout(`${packageVersion()}\n`);
@@ -34,10 +35,16 @@ export async function main(
       io.stdout(commandHelp(command));
       return EXIT.done.code;
     }
-    return await command.run(parseCommand(command, args, io));
+    context = parseCommand(command, args, io);
+    return await command.run(context);
   } catch (error) {
-    if (!(error instanceof UsageError)) return explainError(error, io);
-    io.stderr(`${error.message} See: ${helpAbout(argv, commands)}\n`);
+    const place = context ?? { io, positionals: [], flag: () => false };
+    if (!(error instanceof UsageError)) return explainError(error, place);
+    const { message } = error;
+    const advice = `See: ${helpAbout(argv, commands)}`;
+    const isJson = argv.slice(0, endOfOptions(argv)).includes("--json");
+    const facts = { error: { kind: "usage", message, advice } };
+    io.stderr(`${isJson ? JSON.stringify(facts) : `${message} ${advice}`}\n`);
     return EXIT.usage.code;
   }
 }

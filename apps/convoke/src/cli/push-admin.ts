@@ -1,6 +1,9 @@
 import { ClientError, RemoteError } from "@convoke/client";
-import { connectOptions, urlOf } from "./agent-options.ts";
+import { type HttpAnswer, createEgress, readText } from "@convoke/client/egress";
+import { urlOf } from "./agent-options.ts";
 import type { CommandContext } from "./command.ts";
+import { authOf } from "./credentials/auth-of.ts";
+import { carriedBy } from "./credentials/carried-by.ts";
 import { objectField, textField } from "./json-fields.ts";
 
 /** What the server says about one push config; nobody has checked it. */
@@ -29,29 +32,50 @@ export async function replayPushes(
 
 /**
  * One request to the part of a Convoke server that is no A2A. The client speaks
- * A2A only, so this is the one place of the command line that calls `fetch`; a
- * token goes to the address that was typed, and a redirect elsewhere loses it.
+ * A2A only, so this goes out by itself; credentials go to the address that was
+ * typed and nowhere else, because no redirect leads to another origin.
  */
 async function ask(
   context: CommandContext,
   { path, body }: { readonly path: string; readonly body?: object },
 ): Promise<Readonly<Record<string, unknown>>> {
-  const { token, signal } = connectOptions(context);
-  const url = `${baseOf(urlOf(context))}${path}`;
-  const response = await reached(url, () =>
-    fetch(url, {
+  const { signal } = context.io;
+  const base = baseOf(urlOf(context));
+  const { headers, query } = carriedBy(await authOf(context));
+  const url = new URL(`${base}${path}`);
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  return request({ url: url.href, headers, body, signal });
+}
+
+async function request({
+  url,
+  headers,
+  body,
+  signal,
+}: {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: object | undefined;
+  readonly signal: AbortSignal;
+}): Promise<Readonly<Record<string, unknown>>> {
+  const egress = createEgress({ trusted: [url] });
+  try {
+    const answer = await egress.request({
+      url,
       headers: {
         Accept: "application/json",
         ...(body !== undefined && { "Content-Type": "application/json" }),
-        ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+        ...headers,
       },
-      ...(body !== undefined && { method: "POST", body: JSON.stringify(body) }),
-      ...(signal && { signal }),
-    }),
-  );
-  const text = await reached(url, () => response.text());
-  if (response.ok) return objectField({ answer: parsed(text) }, "answer");
-  throw refusal(response, text, url);
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal,
+    });
+    const text = await readText(answer, signal);
+    if (answer.status !== 200) throw refusal(answer, text);
+    return objectField({ answer: parsed(text) }, "answer");
+  } finally {
+    egress.close();
+  }
 }
 
 /** The address of the server: a person may also have typed that of its card. */
@@ -60,18 +84,7 @@ function baseOf(url: string): string {
   return `${origin}${pathname.replace(/\/(?:\.well-known\/)?[^/]+\.json$/, "").replace(/\/+$/, "")}`;
 }
 
-async function reached<T>(url: string, request: () => Promise<T>): Promise<T> {
-  try {
-    return await request();
-  } catch (error) {
-    // `fetch` says only "fetch failed"; the reason is its cause.
-    const { message, code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException;
-    const problem = `could not reach ${url}: ${message || code}`;
-    throw new ClientError("unreachable", problem, { cause: error });
-  }
-}
-
-function refusal({ status, statusText }: Response, text: string, url: string): Error {
+function refusal({ status, statusText, url }: HttpAnswer, text: string): Error {
   // Servers that only speak A2A have nothing there, or take no such method anywhere.
   if (status === 404 || status === 405) {
     return new ClientError(

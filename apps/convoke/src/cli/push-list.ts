@@ -1,4 +1,4 @@
-import { refuseText } from "./agent-options.ts";
+import { AGENT_ENVIRONMENT, refuseText } from "./agent-options.ts";
 import { coloursFor } from "./colours.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { commandLine } from "./command-line.ts";
@@ -34,6 +34,7 @@ export const pushListCommand: Command = {
     },
     ...PUSH_OPTIONS,
   },
+  environment: AGENT_ENVIRONMENT,
   run: pushList,
 };
 

@@ -1,4 +1,4 @@
-import { refuseText } from "./agent-options.ts";
+import { AGENT_ENVIRONMENT, refuseText } from "./agent-options.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { EXIT } from "./exit-code.ts";
 import { replayPushes } from "./push-admin.ts";
@@ -18,6 +18,7 @@ export const pushReplayCommand: Command = {
     id: { type: "string", value: "<config>", help: "Only those of push configs with this id" },
     ...PUSH_OPTIONS,
   },
+  environment: AGENT_ENVIRONMENT,
   run: pushReplay,
 };
 

@@ -36,7 +36,7 @@ async function taskGivenUp(agent: RemoteAgent, url: string, hook: string): Promi
   const before = (await pushesOf(url, "dead")).length;
   const { task } = await agent.send("hello");
   const taskId = String(task?.id);
-  await agent.setPushConfig(taskId, { id: "my-hook", url: hook });
+  await agent.push.set(taskId, { id: "my-hook", url: hook });
   await vi.waitUntil(async () => (await pushesOf(url, "dead")).length > before, WAIT);
   return taskId;
 }
@@ -106,7 +106,7 @@ describe("on a server of ours", () => {
     const welcome = await runCli(["push", "list", url], { env: { CONVOKE_TOKEN: "secret" } });
 
     expect(refused.code).toBe(3);
-    expect(refused.stderr).toContain("pass --token <token>, or set CONVOKE_TOKEN");
+    expect(refused.stderr).toContain("convoke login http://127.0.0.1:");
     expect(welcome.code).toBe(0);
   });
 
@@ -116,6 +116,50 @@ describe("on a server of ours", () => {
     const { code } = await runCli(["push", "list", `${url}/.well-known/agent-card.json`]);
 
     expect(code).toBe(0);
+  });
+});
+
+describe("the push configs of a task", () => {
+  test("are set, shown and deleted", async () => {
+    const { url, agent } = await serveDemo({ push });
+    const { task } = await agent.send("ask");
+    const taskId = String(task?.id);
+    const hook = "http://127.0.0.1:9/hook";
+    const show = async () => (await runCli(["push", "show", url, taskId])).stdout;
+
+    const set = await runCli(["push", "set", url, taskId, hook, "--id", "mine", "--receipt", "r1"]);
+    const shown = await show();
+    const whole = await runCli(["push", "show", url, taskId, "--json"]);
+    const deleted = await runCli(["push", "delete", url, taskId, "mine"]);
+
+    expect(set).toEqual({
+      code: 0,
+      stdout: "mine\n",
+      stderr: `End it with: convoke push delete ${url} ${taskId} mine\n`,
+    });
+    expect(shown).toBe(`CONFIG  WEBHOOK\nmine    ${hook}\n`);
+    expect(JSON.parse(whole.stdout)).toMatchObject({ configs: [{ id: "mine", url: hook }] });
+    expect(deleted).toMatchObject({ code: 0, stderr: "Nothing is pushed by mine any more.\n" });
+    expect(await show()).toBe("");
+  });
+
+  test.each([
+    [["set", "http://x"], "The id of the task is missing."],
+    [["set", "http://x", "t1"], "The address of the webhook is missing."],
+    [["set", "http://x", "t1", "hooks"], 'The webhook "hooks" is not an http or https address.'],
+    [["set", "http://x", "t1", "http://h", "y"], '"y" is one argument too many.'],
+    [["show", "http://x"], "The id of the task is missing."],
+    [
+      ["delete", "http://x", "t1"],
+      "The id of the push config is missing; convoke push show lists them.",
+    ],
+  ])("%j is refused", async (args, problem) => {
+    const { code, stderr } = await runCli(["push", ...args]);
+
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: `${problem} See: convoke push ${args[0]} --help\n`,
+    });
   });
 });
 

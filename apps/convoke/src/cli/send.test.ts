@@ -1,4 +1,7 @@
-import { expect, test } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
 import {
   type Call,
   failure,
@@ -9,6 +12,7 @@ import {
   runCli,
   startFakeAgent,
 } from "./testing/run-cli.suite.ts";
+import { serveDemo } from "./testing/serve-demo.suite.ts";
 
 const message = (text: string) => ({ messageId: "m2", role: "ROLE_AGENT", parts: [{ text }] });
 const task = (state: string, more: object = {}) => ({
@@ -75,14 +79,14 @@ test("files and data are summarised", async () => {
 test("a question is exit code 4, with the command line that answers it", async () => {
   const agent = await agentThat(waiting("INPUT_REQUIRED", "Refund 12?"));
 
-  const finished = await runCli(["send", agent.url, "order 7", "--protocol", "1.0"]);
+  const finished = await runCli(["send", agent.url, "order 7", "--a2a-version", "1.0"]);
 
   expect(finished).toEqual({
     code: 4,
     stdout: "",
     stderr:
       "task t1 input-required\nRefund 12?\n" +
-      `Answer with: convoke send ${agent.url} --protocol 1.0 --task t1 'your answer'\n`,
+      `Answer with: convoke send ${agent.url} --a2a-version 1.0 --task t1 'your answer'\n`,
   });
 });
 
@@ -117,26 +121,30 @@ test.each(["FAILED", "REJECTED", "CANCELED"])(
   },
 );
 
-test("a task that still works can be followed", async () => {
-  const agent = await agentThat(task("WORKING"));
+test("an agent that answers before it is done is asked until it is", async () => {
+  const artifacts = [{ artifactId: "a1", parts: [{ text: "Hello" }] }];
+  const agent = await startFakeAgent({
+    pages: pagesV1(),
+    answer: (call) =>
+      call.method === "GetTask"
+        ? result(call, task("COMPLETED", { artifacts }).task)
+        : result(call, task("WORKING")),
+  });
 
   expect(await runCli(["send", agent.url, "hi"])).toEqual({
     code: 0,
-    stdout: "",
-    stderr: `task t1 working\nFollow it with: convoke stream ${agent.url} --resume t1\n`,
+    stdout: "Hello\n",
+    stderr: "task t1 completed\n",
   });
 });
 
 test("a hostile task id is harmless when the suggested line is pasted", async () => {
-  const agent = await startFakeAgent({
-    pages: pagesV1(),
-    answer: (call) =>
-      result(call, { task: { ...task("WORKING").task, id: "x'; rm -rf ~; '\u001B[2J" } }),
-  });
+  const id = "x'; rm -rf ~; '\u001B[2J";
+  const agent = await agentThat({ task: { ...waiting("INPUT_REQUIRED", "Yes?").task, id } });
 
   const { stderr } = await runCli(["send", agent.url, "hi"]);
 
-  expect(stderr).toContain(String.raw`--resume 'x'\''; rm -rf ~; '\''[2J'`);
+  expect(stderr).toContain(String.raw`--task 'x'\''; rm -rf ~; '\''[2J'`);
 });
 
 test("--json is one object and nothing else, with the same exit codes", async () => {
@@ -195,7 +203,7 @@ test("a locked agent asks for a token, which may come from the environment", asy
   const welcome = await runCli(["send", agent.url, "hi"], { env: { CONVOKE_TOKEN: "secret" } });
 
   expect(refused.code).toBe(3);
-  expect(refused.stderr).toContain("pass --token <token>, or set CONVOKE_TOKEN");
+  expect(refused.stderr).toContain("convoke login http://127.0.0.1:");
   expect(welcome.code).toBe(0);
 });
 
@@ -208,4 +216,122 @@ test("Ctrl+C is exit code 130 and no complaint", async () => {
   const finished = await runCli(["send", agent.url, "hi"], { signal: AbortSignal.timeout(50) });
 
   expect(finished).toEqual({ code: 130, stdout: "", stderr: "" });
+});
+
+describe("what is said", () => {
+  const partsOf = (call: Call | undefined) =>
+    (call?.params["message"] as { parts: readonly object[] } | undefined)?.parts;
+
+  function aFile(name: string, content: string): string {
+    const folder = mkdtempSync(join(tmpdir(), "convoke-send-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const file = join(folder, name);
+    writeFileSync(file, content);
+    return file;
+  }
+
+  test("is what is piped in when there is no text, or when the text is a dash", async () => {
+    const agent = await agentThat({ message: message("Hi") });
+
+    await runCli(["send", agent.url], { stdin: "from a pipe\n\n" });
+    expect(partsOf(agent.last.call)).toEqual([{ text: "from a pipe\n" }]);
+    await runCli(["send", agent.url, "-"], { stdin: "Grüße\r\n" });
+    expect(partsOf(agent.last.call)).toEqual([{ text: "Grüße" }]);
+    await runCli(["send", agent.url, "said"], { stdin: "from a pipe\n" });
+    expect(partsOf(agent.last.call)).toEqual([{ text: "said" }]);
+  });
+
+  test("may have files and data, with the text or without", async () => {
+    const agent = await agentThat({ message: message("Hi") });
+    const [notes, photo] = [aFile("notes.md", "# Notes"), aFile("a:b", "x")];
+    const extras = ["--file", notes, "--file", `${photo}:image/x-raw`, "--data", '{"a":[1]}'];
+    const parts = [
+      { raw: "IyBOb3Rlcw==", filename: "notes.md", mediaType: "text/markdown" },
+      { raw: "eA==", filename: "a:b", mediaType: "image/x-raw" },
+      { data: { a: [1] } },
+    ];
+
+    await runCli(["send", agent.url, "look", ...extras]);
+    expect(partsOf(agent.last.call)).toMatchObject([{ text: "look" }, ...parts]);
+    await runCli(["send", agent.url, ...extras], { stdin: "not read" });
+    expect(partsOf(agent.last.call)).toMatchObject(parts);
+    await runCli(["send", agent.url, "-", ...extras], { stdin: "read" });
+    expect(partsOf(agent.last.call)).toMatchObject([{ text: "read" }, ...parts]);
+  });
+
+  test.each([
+    [["--file", "/no/such"], "", "--file /no/such does not exist."],
+    [["--file", "/"], "", "--file / cannot be read (EISDIR)."],
+    [["--data", "{a:1}"], "", "--data is not JSON: "],
+    [["-"], "", "The text for the agent is missing."],
+    [
+      [],
+      [Uint8Array.of(0xff, 0xfe)],
+      "Standard input is not UTF-8 text; send other files with --file",
+    ],
+  ])("%j is refused before anybody is called", async (args, stdin, problem) => {
+    const agent = await agentThat({ message: message("Hi") });
+
+    const { code, stderr } = await runCli(["send", agent.url, ...args], { stdin });
+
+    expect(code).toBe(2);
+    expect(stderr).toContain(problem);
+    expect(agent.seen).toEqual([]);
+  });
+});
+
+test("errors are JSON under --json, also those of the command line", async () => {
+  const agent = await startFakeAgent({
+    pages: pagesV1(),
+    answer: (call) => failure(call, { code: -32001, message: "no such task" }),
+  });
+
+  const remote = await runCli(["send", agent.url, "hi", "--task", "t9", "--json"]);
+  const usage = await runCli(["send", agent.url, "hi", "--jsn", "--json"]);
+  const text = await runCli(["send", "--", "--json"]);
+
+  expect(remote).toMatchObject({ code: 3, stdout: "" });
+  expect(JSON.parse(remote.stderr)).toMatchObject({
+    error: {
+      kind: "remote",
+      code: -32001,
+      message: "no such task",
+      reason: "TaskNotFound",
+      advice: "convoke tasks <url> lists the tasks that you have there.",
+    },
+  });
+  expect(usage).toMatchObject({ code: 2, stdout: "" });
+  expect(JSON.parse(usage.stderr)).toEqual({
+    error: {
+      kind: "usage",
+      message: "Unknown option '--jsn'. Did you mean --json?",
+      advice: "See: convoke send --help",
+    },
+  });
+  expect(text.stderr).toMatch(/^"--json" is not an http/);
+});
+
+test.each([
+  ["jsonrpc", "JSONRPC"],
+  ["grpc,rest", "GRPC"],
+  ["rest", "HTTP+JSON"],
+])("--binding %s speaks %s", async (binding) => {
+  const { url } = await serveDemo();
+
+  expect(await runCli(["send", url, "message", "--binding", binding])).toMatchObject({
+    code: 0,
+    stdout: "This is one message, and there is no task behind it.\n",
+  });
+});
+
+test("--binding speaks nothing else, and says what there is", async () => {
+  const agent = await agentThat({ message: message("Hi") });
+
+  const { code, stderr } = await runCli(["send", agent.url, "hi", "--binding", "grpc"]);
+  const slip = await runCli(["send", agent.url, "hi", "--binding", "grcp"]);
+
+  expect(code).toBe(3);
+  expect(stderr).toContain("it offers JSONRPC 1.0 at");
+  expect(stderr).toContain("convoke card <url> shows what it offers.");
+  expect(slip.stderr).toMatch(/not "grcp"\. Did you mean grpc\?/);
 });

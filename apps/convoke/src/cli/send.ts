@@ -1,36 +1,45 @@
 import { type Task, textOf, textOfParts } from "@convoke/protocol";
 import type { Answer } from "@convoke/client";
-import { AGENT_OPTIONS, MESSAGE_OPTIONS, openAgent, textArgument, urlOf } from "./agent-options.ts";
+import { AGENT_ENVIRONMENT, AGENT_OPTIONS, MESSAGE_OPTIONS, urlOf } from "./agent-options.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { coloursFor } from "./colours.ts";
+import { connectOptions } from "./connect-options.ts";
 import { EXIT, exitCodeOf } from "./exit-code.ts";
+import { INPUT_OPTIONS, readInput } from "./input/read-input.ts";
 import { outcomeOf, reportOutcome } from "./outcome.ts";
 import { printable } from "./printable.ts";
+import { RECONNECT_OPTIONS, reconnectOf } from "./reconnect-options.ts";
 import { summarizeParts } from "./summarize-part.ts";
+import { withAgent } from "./with-agent.ts";
 
 export const sendCommand: Command = {
   name: "send",
   summary: "Say something to an agent and wait for its answer",
-  usage: '<url> "text" [options]',
+  usage: '<url> ["text" | -] [options]',
   examples: [
     'convoke send http://127.0.0.1:3000 "Hello"',
     'convoke send http://127.0.0.1:3000 --task 0198f3c2 "yes"',
+    'convoke send http://127.0.0.1:3000 "What is this?" --file photo.png --data \'{"lang":"en"}\'',
+    "git diff | convoke send http://127.0.0.1:3000",
     'convoke send http://127.0.0.1:3000 "Hello" --json | jq .text',
   ],
-  options: { ...MESSAGE_OPTIONS, ...AGENT_OPTIONS },
+  options: { ...INPUT_OPTIONS, ...MESSAGE_OPTIONS, ...RECONNECT_OPTIONS, ...AGENT_OPTIONS },
+  environment: AGENT_ENVIRONMENT,
   run: send,
 };
 
 async function send(context: CommandContext): Promise<number> {
   const { io } = context;
   urlOf(context);
-  const input = textArgument(context);
-  const agent = await openAgent(context);
-  const answer = await agent.send(input, {
-    contextId: context.text("context"),
-    taskId: context.text("task"),
-    signal: io.signal,
-  });
+  const reconnect = reconnectOf(context);
+  const place = { contextId: context.text("context"), taskId: context.text("task") };
+  const options = await connectOptions(context);
+  const input = await readInput(context);
+  const answer = await withAgent(
+    context,
+    (agent) => agent.send(input, { ...place, ...reconnect, signal: io.signal }),
+    options,
+  );
   if (context.flag("json")) {
     io.stdout(`${JSON.stringify(answer)}\n`);
     return answer.task === undefined ? EXIT.done.code : exitCodeOf(answer.task.status.state);

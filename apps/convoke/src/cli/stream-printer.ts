@@ -5,6 +5,7 @@ import {
   type Task,
   type TaskState,
   isFinal,
+  isInterrupted,
   isTerminal,
   textOfParts,
 } from "@convoke/protocol";
@@ -19,26 +20,32 @@ export interface StreamPrinterOptions {
   readonly skipEarlier?: boolean;
   /** Also what was said before, for who was not there. */
   readonly showHistory?: boolean;
+  /** For a conversation: of the work only what the agent says about it, and nothing about its files. */
+  readonly isQuiet?: boolean;
 }
 
 /** Shows a stream to a person: the text on stdout as it comes, everything about it on stderr. */
 export class StreamPrinter {
   readonly #io: CommandIo;
   readonly #colours: Colours;
-  readonly #skipEarlier: boolean;
   readonly #showHistory: boolean;
-  /** The artifacts of which something is on the screen. */
-  readonly #begun = new Set<string>();
+  readonly #isQuiet: boolean;
+  /** Whether the next whole task is one that was seen before. */
+  #skipEarlier: boolean;
+  /** The text of each artifact that is on the screen. */
+  readonly #shown = new Map<string, string>();
   #lastArtifactId = "";
   #wroteText = false;
   /** Whether the line of text is unfinished, in the output and on the screen. */
   #openInOutput = false;
   #openOnScreen = false;
 
-  constructor(io: CommandIo, { skipEarlier = false, showHistory = false }: StreamPrinterOptions) {
+  constructor(io: CommandIo, options: StreamPrinterOptions) {
+    const { skipEarlier = false, showHistory = false, isQuiet = false } = options;
     this.#io = io;
     this.#skipEarlier = skipEarlier;
     this.#showHistory = showHistory;
+    this.#isQuiet = isQuiet;
     this.#colours = coloursFor(io, "stderr");
   }
 
@@ -68,7 +75,9 @@ export class StreamPrinter {
   /** The task came to rest. An agent that made no artifact answers by its last words. */
   finish(outcome: Outcome | undefined): void {
     if (outcome?.state === "completed" && !this.#wroteText) this.#text(outcome.said);
-    if (this.#openInOutput) this.#write("\n");
+    // On a screen a note may have ended the line already; a pipe has not seen that.
+    const isOpen = this.#io.isTTY.stdout ? this.#openOnScreen : this.#openInOutput;
+    if (isOpen) this.#write("\n");
   }
 
   /** Nothing is added to stdout here: the text may go on in another run. */
@@ -81,10 +90,22 @@ export class StreamPrinter {
     const { taskId, state, said } = outcomeOf(task);
     if (this.#showHistory) this.#history(task);
     this.#status(state, `task ${taskId} ${state}`, said);
+    const isSeen = this.#skipEarlier && !isTerminal(state);
+    this.#skipEarlier = false;
     for (const artifact of task.artifacts ?? []) {
-      if (this.#skipEarlier && !isTerminal(state)) this.#begun.add(artifact.artifactId);
-      else if (!this.#begun.has(artifact.artifactId)) this.#content(artifact);
+      if (isSeen) this.#shown.set(artifact.artifactId, textOfParts(artifact.parts));
+      else this.#catchUp(artifact);
     }
+  }
+
+  /** A whole task may come again after a lost connection: what is new in it is shown. */
+  #catchUp(artifact: A2AArtifact): void {
+    const shown = this.#shown.get(artifact.artifactId);
+    const text = textOfParts(artifact.parts);
+    if (shown === undefined) return this.#content(artifact, text);
+    if (!text.startsWith(shown)) return this.#again(artifact, text);
+    this.#continue(artifact.artifactId, text.slice(shown.length));
+    this.#shown.set(artifact.artifactId, text);
   }
 
   /** Some agents keep what they say now also among what was said; once is enough. */
@@ -98,24 +119,39 @@ export class StreamPrinter {
 
   /** How it ends is for the report of the outcome; on the way there every status is news. */
   #status(state: TaskState, line: string, said: string): void {
-    if (!isFinal(state)) this.note(said === "" ? line : `${line}: ${said}`);
+    if (isFinal(state) || (this.#isQuiet && isInterrupted(state))) return;
+    const head = this.#isQuiet ? "" : line;
+    const note = [head, said].filter((words) => words !== "").join(": ");
+    if (note !== "") this.note(note);
   }
 
   #artifact({ artifact, append }: ArtifactUpdateEvent): void {
-    const isAgain = append !== true && this.#begun.has(artifact.artifactId);
-    if (isAgain && this.#openInOutput) this.#write("\n");
-    if (isAgain) this.note("the agent begins this part of its answer again");
-    this.#content(artifact);
+    const { artifactId, parts } = artifact;
+    const shown = this.#shown.get(artifactId);
+    const text = textOfParts(parts);
+    if (append !== true && shown !== undefined) return this.#again(artifact, text);
+    this.#content(artifact, text);
+    this.#shown.set(artifactId, `${shown ?? ""}${text}`);
   }
 
-  #content(artifact: A2AArtifact): void {
-    const text = textOfParts(artifact.parts);
-    const isOther = artifact.artifactId !== this.#lastArtifactId;
-    if (isOther && text !== "" && this.#openInOutput) this.#write("\n");
-    if (text !== "") this.#lastArtifactId = artifact.artifactId;
-    this.#begun.add(artifact.artifactId);
-    this.#text(text);
+  #again(artifact: A2AArtifact, text: string): void {
+    if (this.#openInOutput) this.#write("\n");
+    this.note("the agent begins this part of its answer again");
+    this.#content(artifact, text);
+  }
+
+  #content(artifact: A2AArtifact, text: string): void {
+    this.#continue(artifact.artifactId, text);
+    this.#shown.set(artifact.artifactId, text);
+    if (this.#isQuiet) return;
     for (const line of summarizeParts(artifact)) this.note(line);
+  }
+
+  #continue(artifactId: string, text: string): void {
+    if (text === "") return;
+    if (artifactId !== this.#lastArtifactId && this.#openInOutput) this.#write("\n");
+    this.#lastArtifactId = artifactId;
+    this.#text(text);
   }
 
   #text(text: string): void {

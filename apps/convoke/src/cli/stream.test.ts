@@ -149,11 +149,13 @@ test.each(["properly", "broken"] as const)(
   async (end) => {
     const agent = await agentThat([task("SUBMITTED"), status("WORKING"), chunk("Hel", {})], end);
 
-    const { code, stdout, stderr } = await runCli(["stream", agent.url, "slow 20"]);
+    const args = ["stream", agent.url, "slow 20", "--reconnect", "0"];
+
+    const { code, stdout, stderr } = await runCli(args);
 
     expect({ code, stdout }).toEqual({ code: 3, stdout: "Hel" });
     expect(stderr).toContain(`Go on with: convoke stream ${agent.url} --resume t1 --after 3\n`);
-    expect(stderr.includes("was lost")).toBe(end === "broken");
+    expect(stderr).toContain(end === "broken" ? "was lost" : "closed the stream before task t1");
   },
 );
 
@@ -172,7 +174,7 @@ test("Ctrl+C is exit code 130, with the way back", async () => {
 
 test("--resume goes on after an event, and --json names the id of each", async () => {
   const agent = await agentThat([chunk("lo"), status("COMPLETED")]);
-  const args = ["stream", agent.url, "--resume", "t1", "--after", "3"];
+  const args = ["stream", agent.url, "--resume", "t1", "--after", "0"];
 
   const { code, stdout, stderr } = await runCli([...args, "--json"]);
 
@@ -186,7 +188,7 @@ test("--resume goes on after an event, and --json names the id of each", async (
     { id: "1", event: { kind: "artifact-update", taskId: "t1" } },
     { id: "2", event: { kind: "status-update", status: { state: "completed" }, final: true } },
   ]);
-  expect(agent.last.headers["last-event-id"]).toBe("3");
+  expect(agent.last.headers["last-event-id"]).toBe("0");
   expect(agent.last.call).toMatchObject({ method: "SubscribeToTask", params: { id: "t1" } });
   expect((await runCli(args)).stdout).toBe("lo\n");
 });
@@ -258,4 +260,128 @@ test("a refused stream is exit code 3 in the agent's words", async () => {
 
   expect(code).toBe(3);
   expect(stderr).toBe("The agent answered with an error: no streaming here (code -32004)\n");
+});
+
+test("a stream that is cut goes on by itself, and says so", async () => {
+  const artifacts = [{ artifactId: "a1", parts: [{ text: "Hel" }] }];
+  const agent = await startFakeAgent({
+    pages: pagesV1(),
+    answer: (call) =>
+      call.method === "SubscribeToTask"
+        ? events(call, [task("WORKING", { artifacts }), chunk("lo"), status("COMPLETED")])
+        : events(call, [task("SUBMITTED"), chunk("Hel", {})], "broken"),
+  });
+
+  const { code, stdout, stderr } = await runCli(["stream", agent.url, "Ann"]);
+
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "Hello\n" });
+  expect(stderr).toContain("trying again (1)\n");
+});
+
+test.each(["", "soon", "-1"])("--reconnect refuses %j", async (seconds) => {
+  const agent = await agentThat([]);
+
+  const { code, stderr } = await runCli(["stream", agent.url, "Ann", `--reconnect=${seconds}`]);
+
+  expect(code).toBe(2);
+  expect(stderr).toContain(`--reconnect takes a number of seconds, not "${seconds}"`);
+});
+
+test("what came while the connection was lost is shown from the whole task", async () => {
+  const artifacts = [
+    { artifactId: "a1", parts: [{ text: "Hello wor" }] },
+    { artifactId: "a2", parts: [{ text: "more" }] },
+  ];
+  const agent = await startFakeAgent({
+    pages: pagesV1(),
+    answer: (call) =>
+      call.method === "SubscribeToTask"
+        ? events(call, [
+            task("WORKING", { artifacts }),
+            chunk("!", { append: true }, "a2"),
+            status("COMPLETED"),
+          ])
+        : events(call, [task("SUBMITTED"), chunk("Hel", {})], "broken"),
+  });
+
+  const { code, stdout, stderr } = await runCli(["stream", agent.url, "Ann"]);
+
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "Hello wor\nmore!\n" });
+  expect(stderr).toContain("came as the whole task");
+});
+
+test("an artifact that the whole task shows otherwise is shown again", async () => {
+  const artifacts = [{ artifactId: "a1", parts: [{ text: "Good day" }] }];
+  const agent = await startFakeAgent({
+    pages: pagesV1(),
+    answer: (call) =>
+      call.method === "SubscribeToTask"
+        ? events(call, [task("WORKING", { artifacts }), status("COMPLETED")])
+        : events(call, [task("SUBMITTED"), chunk("Hel", {})], "broken"),
+  });
+
+  const { stdout, stderr } = await runCli(["stream", agent.url, "Ann"]);
+
+  expect(stdout).toBe("Hel\nGood day\n");
+  expect(stderr).toContain("begins this part of its answer again\n");
+});
+
+test("under --json stderr is JSON as well: that the stream was cut, and the way back", async () => {
+  const agent = await startFakeAgent({
+    pages: pagesV1(),
+    answer: (call) =>
+      call.method === "SendStreamingMessage"
+        ? events(call, [task("SUBMITTED"), chunk("Hel", {})], "broken")
+        : failure(call, { code: -32001, message: "gone" }),
+  });
+
+  const { code, stderr } = await runCli(["stream", agent.url, "Ann", "--json"]);
+
+  expect(code).toBe(3);
+  const lines = stderr.trimEnd().split("\n");
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    { notice: { kind: "reconnecting" } },
+    { error: { kind: "remote", code: -32001 } },
+    { notice: { kind: "unfinished", taskId: "t1", lastEventId: "2" } },
+  ]);
+});
+
+test("--no-reconnect takes the first loss for the end", async () => {
+  const agent = await agentThat([task("SUBMITTED"), chunk("Hel", {})], "broken");
+
+  const { code, stderr } = await runCli(["stream", agent.url, "Ann", "--no-reconnect"]);
+  const both = await runCli(["stream", agent.url, "Ann", "--no-reconnect", "--reconnect", "3"]);
+
+  expect(code).toBe(3);
+  expect(stderr).not.toContain("trying again");
+  expect(agent.seen.filter(({ call }) => call !== undefined)).toHaveLength(1);
+  expect(both.stderr).toContain("--no-reconnect goes with neither --reconnect nor --resend.");
+});
+
+test("--resend sends again what may be lost, with the same id", async () => {
+  let calls = 0;
+  const agent = await startFakeAgent({
+    pages: pagesV1(),
+    answer: (call) =>
+      ++calls === 1
+        ? { body: "", end: "broken" }
+        : events(call, [
+            { message: { messageId: "m2", role: "ROLE_AGENT", parts: [{ text: "Hi" }] } },
+          ]),
+  });
+
+  const { code, stdout } = await runCli(["stream", agent.url, "Ann", "--resend"]);
+
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "Hi\n" });
+  const ids = agent.seen.flatMap(({ call }) =>
+    call ? [(call.params["message"] as { messageId: string }).messageId] : [],
+  );
+  expect(ids).toHaveLength(2);
+  expect(new Set(ids).size).toBe(1);
+});
+
+test("--resume takes no files", async () => {
+  const args = ["stream", "http://x", "--resume", "t1", "--data", "1"];
+
+  expect((await runCli(args)).stderr).toContain("it takes neither --file nor --data.");
 });

@@ -1,26 +1,30 @@
-import type { EventStream, RemoteAgent } from "@convoke/client";
+import type { FollowOptions, RemoteAgent, Run } from "@convoke/client";
 import {
+  AGENT_ENVIRONMENT,
   AGENT_OPTIONS,
   MESSAGE_OPTIONS,
-  openAgent,
   refuseText,
-  textArgument,
   urlOf,
 } from "./agent-options.ts";
 import type { Command, CommandContext } from "./command.ts";
+import { connectOptions } from "./connect-options.ts";
 import { follow } from "./follow.ts";
+import { INPUT_OPTIONS, readInput } from "./input/read-input.ts";
+import { RECONNECT_OPTIONS } from "./reconnect-options.ts";
 import { UsageError } from "./usage-error.ts";
+import { withAgent } from "./with-agent.ts";
 
 export const streamCommand: Command = {
   name: "stream",
   summary: "Say something to an agent and see its answer as it comes",
-  usage: '<url> "text" [options]   or   <url> --resume <task> [--after <event>] [options]',
+  usage: '<url> ["text" | -] [options]   or   <url> --resume <task> [--after <event>] [options]',
   examples: [
     'convoke stream http://127.0.0.1:3000 "slow 20"',
     "convoke stream http://127.0.0.1:3000 --resume 0198f3c2 --after 7",
     'convoke stream http://127.0.0.1:3000 "Hello" --json',
   ],
   options: {
+    ...INPUT_OPTIONS,
     ...MESSAGE_OPTIONS,
     resume: {
       type: "string",
@@ -28,41 +32,52 @@ export const streamCommand: Command = {
       help: "Follow this task instead of saying something",
     },
     after: { type: "string", value: "<event>", help: "With --resume: go on after this event" },
+    ...RECONNECT_OPTIONS,
     ...AGENT_OPTIONS,
   },
+  environment: AGENT_ENVIRONMENT,
   run: stream,
 };
 
+type Open = (agent: RemoteAgent, options: FollowOptions) => Run;
+
 async function stream(context: CommandContext): Promise<number> {
-  const open = readRequest(context);
-  const agent = await openAgent(context);
-  return follow(
-    {
-      agent,
-      events: open(agent),
-      taskId: context.text("resume"),
-      skipEarlier: context.text("task") !== undefined,
-    },
+  urlOf(context);
+  const resumed = readResume(context);
+  const options = await connectOptions(context);
+  const open = resumed ?? (await readMessage(context));
+  const followed = {
+    taskId: context.text("resume"),
+    skipEarlier: context.text("task") !== undefined,
+  };
+  return withAgent(
     context,
+    (agent) => follow({ open: (more) => open(agent, more), ...followed }, context),
+    options,
   );
 }
 
-/** What to ask of the agent; everything that was typed is checked before it is called. */
-function readRequest(context: CommandContext): (agent: RemoteAgent) => EventStream {
-  const { text, io } = context;
-  urlOf(context);
+/** Everything that was typed is checked before the agent is called. */
+function readResume(context: CommandContext): Open | undefined {
+  const { text, texts } = context;
   const taskId = text("resume");
   const lastEventId = text("after");
-  const { signal } = io;
   if (taskId === undefined) {
-    if (lastEventId !== undefined) throw new UsageError("--after needs --resume <task>.");
-    const input = textArgument(context);
-    const options = { contextId: text("context"), taskId: text("task"), signal };
-    return (agent) => agent.stream(input, options);
+    if (lastEventId === undefined) return undefined;
+    throw new UsageError("--after needs --resume <task>.");
   }
   refuseText(context);
   if (text("task") !== undefined || text("context") !== undefined) {
     throw new UsageError("--resume says nothing, so it takes neither --task nor --context.");
   }
-  return (agent) => agent.subscribe(taskId, { lastEventId, signal });
+  if (texts("file").length > 0 || texts("data").length > 0) {
+    throw new UsageError("--resume says nothing, so it takes neither --file nor --data.");
+  }
+  return (agent, options) => agent.subscribe(taskId, { lastEventId, ...options });
+}
+
+async function readMessage(context: CommandContext): Promise<Open> {
+  const input = await readInput(context);
+  const place = { contextId: context.text("context"), taskId: context.text("task") };
+  return (agent, options) => agent.stream(input, { ...place, ...options });
 }

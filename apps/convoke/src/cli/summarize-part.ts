@@ -5,10 +5,11 @@ import { oneLine } from "./printable.ts";
 export function summarizeParts({ name, artifactId, parts }: A2AArtifact): readonly string[] {
   return parts
     .filter((part) => part.kind !== "text")
-    .map((part) => oneLine(`artifact ${name ?? artifactId}: ${describe(part)}`));
+    .map((part) => oneLine(`artifact ${name ?? artifactId}: ${describeFile(part)}`));
 }
 
-function describe(part: Exclude<A2APart, { kind: "text" }>): string {
+/** A part that is no text, in a few words. */
+export function describeFile(part: Exclude<A2APart, { kind: "text" }>): string {
   if (part.kind === "data") return `data ${JSON.stringify(part.data)}`;
   const { name, mimeType, bytes, uri } = part.file;
   const size = bytes === undefined ? undefined : sizeOf(bytes);

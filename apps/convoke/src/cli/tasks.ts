@@ -1,5 +1,5 @@
 import { TASK_STATES, type TaskState, isTerminal } from "@convoke/protocol";
-import { AGENT_OPTIONS, openAgent, refuseText, urlOf } from "./agent-options.ts";
+import { AGENT_ENVIRONMENT, AGENT_OPTIONS, refuseText, urlOf } from "./agent-options.ts";
 import { coloursFor } from "./colours.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { commandLine } from "./command-line.ts";
@@ -7,6 +7,7 @@ import { EXIT } from "./exit-code.ts";
 import { didYouMean } from "./nearest.ts";
 import { taskTable } from "./task-table.ts";
 import { UsageError } from "./usage-error.ts";
+import { withAgent } from "./with-agent.ts";
 
 /** `unknown` is what we call a state that we do not know; nobody can ask for it. */
 const STATES = TASK_STATES.filter((state) => state !== "unknown");
@@ -30,6 +31,7 @@ export const tasksCommand: Command = {
     limit: { type: "string", value: "<n>", help: "At most so many, 1 to 100 (default: 20)" },
     ...AGENT_OPTIONS,
   },
+  environment: AGENT_ENVIRONMENT,
   run: tasks,
 };
 
@@ -40,13 +42,13 @@ async function tasks(context: CommandContext): Promise<number> {
   const contextId = context.text("context");
   const state = readState(context.text("state"));
   const pageSize = readLimit(context.text("limit"));
-  const agent = await openAgent(context);
-  const page = await agent.list({
+  const request = {
     pageSize,
     ...(contextId !== undefined && { contextId }),
     ...(state !== undefined && { state }),
     signal: io.signal,
-  });
+  };
+  const page = await withAgent(context, (agent) => agent.list(request));
   if (context.flag("json")) {
     io.stdout(`${JSON.stringify(page)}\n`);
     return EXIT.done.code;

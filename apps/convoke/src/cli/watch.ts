@@ -1,10 +1,13 @@
-import { AGENT_OPTIONS, openAgent, urlOf } from "./agent-options.ts";
+import type { FollowOptions } from "@convoke/client";
+import { AGENT_ENVIRONMENT, AGENT_OPTIONS, taskArgument, urlOf } from "./agent-options.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { commandLine } from "./command-line.ts";
 import { EXIT } from "./exit-code.ts";
 import { follow } from "./follow.ts";
+import { note } from "./note.ts";
 import { newestUnfinished } from "./newest-unfinished.ts";
-import { UsageError } from "./usage-error.ts";
+import { RECONNECT_OPTIONS } from "./reconnect-options.ts";
+import { withAgent } from "./with-agent.ts";
 
 export const watchCommand: Command = {
   name: "watch",
@@ -15,7 +18,12 @@ export const watchCommand: Command = {
     "convoke watch http://127.0.0.1:3000 0198f3c2",
     "convoke watch http://127.0.0.1:3000 0198f3c2 --json",
   ],
-  options: AGENT_OPTIONS,
+  options: {
+    reconnect: RECONNECT_OPTIONS.reconnect,
+    "no-reconnect": RECONNECT_OPTIONS["no-reconnect"],
+    ...AGENT_OPTIONS,
+  },
+  environment: AGENT_ENVIRONMENT,
   run: watch,
 };
 
@@ -23,20 +31,14 @@ async function watch(context: CommandContext): Promise<number> {
   const { io } = context;
   urlOf(context);
   const named = taskArgument(context);
-  const agent = await openAgent(context);
-  const taskId = named ?? (await newestUnfinished(agent, io.signal))?.id;
-  if (taskId === undefined) {
-    const line = commandLine(context, "tasks", []);
-    io.stderr(`You have no unfinished task there. See the others with: ${line}\n`);
-    return EXIT.done.code;
-  }
-  const events = agent.subscribe(taskId, { signal: io.signal });
-  return follow({ agent, events, taskId, showHistory: true, staysForAnswers: true }, context);
-}
-
-function taskArgument({ positionals }: CommandContext): string | undefined {
-  const [, taskId, ...more] = positionals;
-  if (more.length > 0) throw new UsageError(`"${more[0]}" is one argument too many.`);
-  if (taskId === "") throw new UsageError("The id of the task is empty.");
-  return taskId;
+  return withAgent(context, async (agent) => {
+    const taskId = named ?? (await newestUnfinished(agent, io.signal))?.id;
+    if (taskId === undefined) {
+      const line = commandLine(context, "tasks", []);
+      note(context, `You have no unfinished task there. See the others with: ${line}`);
+      return EXIT.done.code;
+    }
+    const open = (options: FollowOptions) => agent.subscribe(taskId, options);
+    return follow({ open, taskId, showHistory: true, staysForAnswers: true }, context);
+  });
 }

@@ -1,3 +1,5 @@
+import { ClientError } from "../errors.ts";
+
 /** Why nothing was sent, or no answer came. */
 export type EgressReason =
   /** Not an absolute URL, or a header that cannot be sent. */
@@ -13,16 +15,24 @@ export type EgressReason =
   /** It took longer than it may. */
   | "timeout";
 
+export interface EgressErrorOptions extends ErrorOptions {
+  /** False when the other side certainly got no whole request. */
+  readonly sent?: boolean | undefined;
+}
+
 /**
- * A request that the egress policy refused or that failed on its way. The text
- * names the host at most: paths and queries of webhooks hold secrets, and the
- * addresses behind a name are nothing that a caller should learn here.
+ * A request that the egress policy refused (`kind` is "refused") or that failed
+ * on its way ("unreachable"). The text names the origin at most: paths and
+ * queries of webhooks hold secrets, and the addresses behind a name are nothing
+ * that a caller should learn here.
  */
-export class EgressError extends Error {
+export class EgressError extends ClientError {
   readonly reason: EgressReason;
 
-  constructor(reason: EgressReason, message: string, options?: ErrorOptions) {
-    super(message, options);
+  constructor(reason: EgressReason, message: string, options: EgressErrorOptions = {}) {
+    const isOnItsWay = reason === "network" || reason === "timeout";
+    const kind = isOnItsWay ? "unreachable" : "refused";
+    super(kind, message, { ...options, sent: isOnItsWay ? options.sent : false });
     this.name = "EgressError";
     this.reason = reason;
   }

@@ -1,18 +1,30 @@
+import type { ClientHttp2Session } from "node:http2";
+import type { HttpClient, OpenHttp2Options } from "../http/http-client.ts";
+
 /**
- * The way out for URLs that come from the network: push targets, other agents'
- * cards, whatever a caller or a model wrote. It reaches public addresses only,
- * and what the operator listed.
+ * The one way out, for everything that this project asks of other machines. It
+ * reaches public addresses only, what the operator listed, and origins that
+ * were given by people and not by the network.
  */
-export interface Egress {
+export interface Egress extends HttpClient {
   /**
    * Refuses with an `EgressError` what can be told without asking DNS, so that
    * a bad URL is answered when it is given and not when it is first used.
-   * A URL that passes is not safe yet: only `post` knows where its name leads.
+   * A URL that passes is not safe yet: only a request knows where its name leads.
    */
   check(url: string): URL;
 
-  /** Sends one request and reads the answer. A redirect is an answer like any other. */
+  /**
+   * Sends one request and reads the answer. A redirect is an answer like any
+   * other. When a kept connection closes on it, the request may arrive twice.
+   */
   post(url: string, request: EgressRequest): Promise<EgressResponse>;
+
+  /**
+   * A session of HTTP/2 to the origin of the URL, shared by all who ask for it.
+   * Who uses it for later requests asks again: it may have been closed since.
+   */
+  openHttp2(url: string, options?: OpenHttp2Options): Promise<ClientHttp2Session>;
 }
 
 export interface EgressRequest {

@@ -1,78 +1,62 @@
-import { type IncomingMessage, request as requestHttp } from "node:http";
-import { request as requestHttps } from "node:https";
-import { type LookupFunction, isIP } from "node:net";
-import type { EgressRequest, EgressResponse } from "./egress.ts";
+import type { IncomingMessage } from "node:http";
+import type { HttpAnswer } from "../http/http-client.ts";
+import { AnswerBody } from "./answer-body.ts";
+import { codeOf, describeProblem } from "./describe-problem.ts";
 import { EgressError } from "./egress-error.ts";
-import { hostOf, portOf } from "./host-of.ts";
-import { problemOf } from "./problem-of.ts";
-import { readBody } from "./read-body.ts";
+import { type Sending, type Sent, type WayOut, send } from "./send.ts";
 
-export interface Exchange {
-  readonly url: URL;
-  /** The only addresses to connect to. */
-  readonly addresses: readonly string[];
-  readonly request: Pick<EgressRequest, "headers" | "body">;
-  readonly signal: AbortSignal;
+export interface Exchange extends Sending {
+  /** Whether it does no harm when the request arrives twice. */
+  readonly isRepeatable: boolean;
 }
 
-/** Sends the request over a connection of its own and reads the answer. */
-export async function exchange({
-  url,
-  addresses,
-  request,
-  signal,
-}: Exchange): Promise<EgressResponse> {
-  try {
-    const response = await send({ url, addresses, request, signal });
-    return {
-      status: response.statusCode ?? 0,
-      headers: headersOf(response),
-      body: await readBody(response),
-    };
-  } catch (error) {
-    throw new EgressError("network", `no answer from "${url.host}": ${problemOf(error)}`, {
-      cause: error,
-    });
+/**
+ * Sends a request and gives the head of its answer. A kept connection may be
+ * closed by the other side just when a request is written to it. Then the
+ * request is sent once more, over a new connection, if it cannot have been
+ * processed or may be processed twice. Otherwise the caller has to decide:
+ * nobody here can tell whether it arrived.
+ */
+export async function exchange(way: WayOut, request: Exchange): Promise<HttpAnswer> {
+  let sent = await send(way, request);
+  if (sent.kind === "failed" && isWorthAnother(sent, request)) {
+    way.connections.forget(request.url);
+    sent = await send(way, request);
   }
+  if (sent.kind === "failed") throw failureOf(request.url, sent);
+  return answerOf(request, sent.response);
 }
 
-function send({ url, addresses, request, signal }: Exchange): Promise<IncomingMessage> {
-  const host = hostOf(url);
-  return new Promise((resolve, reject) => {
-    const open = url.protocol === "https:" ? requestHttps : requestHttp;
-    const sent = open({
-      method: "POST",
-      host,
-      port: portOf(url),
-      path: `${url.pathname}${url.search}`,
-      headers: { ...request.headers },
-      lookup: pinnedTo(addresses),
-      // Not from a pool: an open connection leads where some earlier check looked. Nor by a proxy, which would look up the name again.
-      agent: false,
-      // The certificate must be that of the name, whatever address is behind it.
-      ...(isIP(host) === 0 && { servername: host }),
-      signal,
-    });
-    sent.on("response", resolve);
-    sent.on("error", reject);
-    // For connections that end without a word, as those which switch protocols do. After an answer it changes nothing.
-    sent.on("close", () => reject(new Error("the connection was closed")));
-    sent.end(request.body);
-  });
+type Failed = Extract<Sent, { kind: "failed" }>;
+
+function isWorthAnother({ error, sent, wasKept }: Failed, { isRepeatable }: Exchange): boolean {
+  if (!wasKept || error instanceof EgressError) return false;
+  return !sent || (isRepeatable && CLOSED.has(codeOf(error) ?? ""));
 }
 
-/** Stands in for DNS: between the check and the connection a name cannot move. */
-function pinnedTo(addresses: readonly string[]): LookupFunction {
-  const pins = addresses.map((address) => ({ address, family: isIP(address) }));
-  return (_host, options, found) => {
-    const [first] = pins;
-    if (options.all || first === undefined) found(null, pins);
-    else found(null, first.address, first.family);
+const CLOSED = new Set(["ECONNRESET", "EPIPE"]);
+
+function failureOf(url: URL, { error, sent }: Failed): Error {
+  // It comes from looking the name up, or from connecting, and says all there is to say.
+  if (error instanceof EgressError) return error;
+  const what = sent ? "no answer from" : "could not reach";
+  const message = `${what} ${url.origin}: ${describeProblem(error)}`;
+  return new EgressError("network", message, { cause: error, sent });
+}
+
+function answerOf({ url, signal }: Exchange, response: IncomingMessage): HttpAnswer {
+  return {
+    status: response.statusCode ?? 0,
+    statusText: response.statusMessage ?? "",
+    headers: headersOf(response),
+    url: url.href,
+    body: new AnswerBody(response, { origin: url.origin, signal }),
   };
 }
 
-function headersOf(response: IncomingMessage): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(response.headers).map(([name, value]) => [name, [value].flat().join(", ")]),
-  );
+function headersOf({ headers }: IncomingMessage): Record<string, string> {
+  // Of all headers only this one is a list.
+  const { "set-cookie": cookies, ...others } = headers;
+  if (cookies === undefined) return others as Record<string, string>;
+  return { ...(others as Record<string, string>), "set-cookie": cookies.join(", ") };
 }

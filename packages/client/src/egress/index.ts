@@ -5,3 +5,7 @@
 export { type EgressOptions, createEgress } from "./create-egress.ts";
 export type { Egress, EgressRequest, EgressResponse } from "./egress.ts";
 export { EgressError, type EgressReason } from "./egress-error.ts";
+
+// What requests and their answers are
+export type { HttpAnswer, HttpCall, HttpClient } from "../http/http-client.ts";
+export { readText } from "../http/read-text.ts";

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createNetServer } from "node:net";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 
@@ -17,13 +17,17 @@ export interface SeenRequest {
 export interface LocalServer {
   readonly port: number;
   readonly seen: readonly SeenRequest[];
+  readonly url: string;
   /** How many connections were opened, requests or not. */
   connections(): number;
+  /** How many of them are open now. */
+  open(): number;
 }
 
-/** A real server on loopback that closes with the test. */
+/** A real server, on loopback unless told otherwise, that closes with the test. */
 export async function startServer(
   answer: (response: ServerResponse, request: SeenRequest) => void = (response) => response.end(),
+  { host = "127.0.0.1", port: wanted = 0 }: { readonly host?: string; readonly port?: number } = {},
 ): Promise<LocalServer> {
   const seen: SeenRequest[] = [];
   let connections = 0;
@@ -36,14 +40,33 @@ export async function startServer(
       answer(response, entry);
     });
   });
-  server.on("connection", () => (connections += 1));
+  let open = 0;
+  server.on("connection", (socket) => {
+    connections += 1;
+    open += 1;
+    // Each request over it waits for its end.
+    socket.setMaxListeners(0);
+    socket.on("close", () => (open -= 1));
+  });
   onTestFinished(async () => {
     const closed = once(server, "close");
     server.close();
     server.closeAllConnections();
     await closed;
   });
-  server.listen(0, "127.0.0.1");
+  server.listen(wanted, host);
   await once(server, "listening");
-  return { port: (server.address() as AddressInfo).port, seen, connections: () => connections };
+  const { port } = server.address() as AddressInfo;
+  const url = `http://${host}:${port}`;
+  return { port, url, seen, connections: () => connections, open: () => open };
+}
+
+/** Where nobody listens. */
+export async function unusedPort(): Promise<number> {
+  const server = createNetServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
 }

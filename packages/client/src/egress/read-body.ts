@@ -1,13 +1,11 @@
-import type { IncomingMessage } from "node:http";
-
 /** Enough to say what went wrong; more than that nobody reads. */
 const MAX_BODY_BYTES = 64 * 1024;
 
 /** The beginning of a body as text. What is too long is left unread, and its connection closed. */
-export async function readBody(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
+export async function readBody(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
+  for await (const chunk of body) {
     chunks.push(chunk);
     size += chunk.length;
     // Leaving the loop closes the connection.

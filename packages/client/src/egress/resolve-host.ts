@@ -1,10 +1,10 @@
 import { lookup } from "node:dns/promises";
 import { parseAddress } from "./address.ts";
 import { LIST_IT } from "./check-url.ts";
+import { describeProblem } from "./describe-problem.ts";
 import type { DestinationRule } from "./destination-rule.ts";
 import { EgressError } from "./egress-error.ts";
 import { hostOf } from "./host-of.ts";
-import { problemOf } from "./problem-of.ts";
 
 /** Finds the addresses of a name. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
@@ -39,10 +39,13 @@ async function addressesOf(url: URL, resolve: Resolve): Promise<readonly string[
   const host = hostOf(url);
   if (parseAddress(host)) return [host];
   const addresses = await resolve(host).catch((error: unknown) => {
-    throw new EgressError("network", `could not find "${url.host}": ${problemOf(error)}`, {
-      cause: error,
-    });
+    throw notFound(url, describeProblem(error), error);
   });
   if (addresses.length > 0) return [...new Set(addresses)];
-  throw new EgressError("network", `could not find "${url.host}": it has no address`);
+  throw notFound(url, "its name has no address");
+}
+
+function notFound(url: URL, problem: string, cause?: unknown): EgressError {
+  const message = `could not reach ${url.origin}: ${problem}`;
+  return new EgressError("network", message, { cause, sent: false });
 }

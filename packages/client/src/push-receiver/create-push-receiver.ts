@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type Proofs, authenticate } from "./authenticate.ts";
 import { DeliveryIds } from "./delivery-ids.ts";
 import { type RequestHeaders, readHeaders } from "./push-headers.ts";
+import { Rate } from "./rate.ts";
 import { readEvent } from "./read-event.ts";
 import { type Received, refused } from "./received.ts";
 import { secretKey } from "./secret-key.ts";
@@ -19,6 +20,8 @@ export interface PushReceiverOptions {
   readonly now?: (() => number) | undefined;
   /** How many deliveries are remembered, to know one that comes again. 10 000 by default, about a megabyte. */
   readonly remember?: number | undefined;
+  /** How many genuine ones are taken within a minute; the sender tries the others again. Any number by default. */
+  readonly maxPerMinute?: number | undefined;
   /** Larger bodies are refused. 10 MiB by default, as much as our server takes in. */
   readonly maxBytes?: number | undefined;
 }
@@ -53,6 +56,7 @@ export function createPushReceiver(options: PushReceiverOptions): PushReceiver {
   const proofs = proofsOf(options);
   const { taskIds = () => true, now = Date.now } = options;
   const maxBytes = atLeastZero("maxBytes", options.maxBytes ?? 10 * 1024 * 1024);
+  const rate = new Rate(atLeastZero("maxPerMinute", options.maxPerMinute ?? Infinity));
   const delivered = new DeliveryIds(atLeastZero("remember", options.remember ?? 10_000));
 
   return {
@@ -66,6 +70,8 @@ export function createPushReceiver(options: PushReceiverOptions): PushReceiver {
       }
       const distrust = authenticate({ headers, body, now: now() }, proofs);
       if (distrust) return distrust;
+      // Only now: whoever floods us with forged ones must not keep the genuine ones out.
+      if (!rate.take(now())) return refused(429, "more came within a minute than are taken");
 
       const pushed = readEvent(body, headers);
       if (pushed.kind === "refused") return pushed;

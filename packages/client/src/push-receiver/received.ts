@@ -21,7 +21,7 @@ interface ReceivedAgain {
 /** Not to be trusted or not to be understood: answer with the status. */
 export interface Refused {
   readonly kind: "refused";
-  readonly status: 400 | 401 | 403 | 413;
+  readonly status: 400 | 401 | 403 | 413 | 429;
   /** Says what is wrong, and no secret: it may be sent back. */
   readonly reason: string;
 }

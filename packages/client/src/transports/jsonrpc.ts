@@ -1,70 +1,85 @@
 import {
+  CODECS,
+  type Codec,
   OPERATIONS,
   type Operation,
   type OperationName,
   type ProtocolVersion,
 } from "@convoke/protocol";
+import type { AgentHttp } from "../auth/agent-http.ts";
 import type { ChosenInterface } from "../choose-interface.ts";
+import type { CallOptions, Speaking, StreamOptions } from "../connection/connection.ts";
 import { ClientError, RemoteError } from "../errors.ts";
-import { type Http, readText, unreachable } from "../http.ts";
-import { errorFrom, errorIn } from "../read-error.ts";
-import { readSse } from "../read-sse.ts";
+import type { HttpAnswer } from "../http/http-client.ts";
+import { readText } from "../http/read-text.ts";
+import { unreachable } from "../http/unreachable.ts";
+import { isEventStream, isOk } from "./answer-head.ts";
+import { type AnswerHead, errorFrom, errorIn } from "./read-error.ts";
+import { SseFrames } from "./sse-frames.ts";
+import type { Frame, Transport } from "./transport.ts";
 
-export interface CallOptions {
-  readonly signal?: AbortSignal | undefined;
-  /** Goes on after this event. */
-  readonly lastEventId?: string | undefined;
-}
-
-/** One result of a stream, with the id that resumes after it ("" when the server sends none). */
-export interface Frame {
-  readonly id: string;
-  readonly result: unknown;
+/** One request that was made. */
+interface Exchange {
+  readonly id: number;
+  readonly answer: HttpAnswer;
 }
 
 /** JSON-RPC over HTTP: opens and closes the envelope and knows nothing of what is inside. */
-export class JsonRpcTransport {
-  readonly url: string;
-  readonly version: ProtocolVersion;
+export class JsonRpcTransport implements Transport {
+  readonly speaking: Speaking;
+  readonly codec: Codec;
   readonly #tenant: string | undefined;
-  readonly #http: Http;
+  readonly #http: AgentHttp;
   #lastId = 0;
 
-  constructor({ url, version, tenant }: ChosenInterface, http: Http) {
-    this.url = url;
-    this.version = version;
+  constructor({ url, version, tenant }: ChosenInterface, http: AgentHttp) {
+    this.speaking = { url, version, binding: "JSONRPC" };
+    this.codec = CODECS[version];
     this.#tenant = tenant;
     this.#http = http;
   }
 
   /** One request, one result. */
-  async call(operation: OperationName, params: unknown, options: CallOptions): Promise<unknown> {
-    const response = await this.#post(operation, params, "application/json", options);
-    const text = await readText(response, this.url, options.signal);
-    if (!response.ok) throw errorFrom(text, response.status, titleOf(response));
-    return this.#open(text, response.status);
+  async call(
+    operation: OperationName,
+    params: unknown,
+    options: CallOptions = {},
+  ): Promise<unknown> {
+    const { answer, id } = await this.#post(operation, params, "application/json", options);
+    const text = await this.#textOf(answer, options.signal);
+    if (!isOk(answer)) throw errorFrom(text, answer);
+    return this.#open(text, answer, id);
   }
 
   /** One request, many results, for as long as it takes: no time limit is set here. */
   async *stream(
     operation: OperationName,
     params: unknown,
-    options: CallOptions,
-  ): AsyncGenerator<Frame, void, undefined> {
-    const response = await this.#post(operation, params, "text/event-stream", options);
-    const { status, body } = response;
-    if (!response.ok || body === null || !isEventStream(response)) {
-      throw await this.#notAStream(response, options.signal);
+    options: StreamOptions = {},
+  ): AsyncGenerator<readonly Frame[], void, undefined> {
+    const exchange = await this.#post(operation, params, "text/event-stream", options);
+    const { answer, id } = exchange;
+    if (!isOk(answer) || !isEventStream(answer)) {
+      // An agent that has the whole answer already may give it at once.
+      yield [{ kind: "result", result: await this.#notAStream(exchange, options.signal), id: "" }];
+      return;
     }
+    const frames = new SseFrames(({ event, data, id: eventId }) => {
+      if (event === "error") {
+        throw errorFrom(this.#http.clean(data), answer, "the agent ended the stream");
+      }
+      return { kind: "result", result: this.#open(data, answer, id), id: eventId };
+    });
     try {
-      for await (const { event, data, id } of readSse(body)) {
-        if (event === "error") throw errorFrom(data, status, "the agent ended the stream");
-        yield { id, result: this.#open(data, status) };
+      for await (const piece of answer.body) {
+        const { items, failure } = frames.push(piece);
+        if (items.length > 0) yield items;
+        if (failure !== undefined) throw failure.error;
       }
     } catch (error) {
       options.signal?.throwIfAborted();
       if (error instanceof RemoteError || error instanceof ClientError) throw error;
-      throw unreachable(`the connection to ${this.url} was lost`, error);
+      throw unreachable(`the connection to ${this.speaking.url} was lost`, error);
     }
   }
 
@@ -72,48 +87,70 @@ export class JsonRpcTransport {
     operation: OperationName,
     params: unknown,
     accept: string,
-    { signal, lastEventId }: CallOptions,
-  ): Promise<Response> {
+    { signal, lastEventId }: StreamOptions,
+  ): Promise<Exchange> {
     const named =
       this.#tenant === undefined ? params : { ...(params as object), tenant: this.#tenant };
-    this.#lastId += 1;
-    const method = methodOf(operation, this.version);
-    const request = { jsonrpc: "2.0", id: this.#lastId, method, params: named };
-    return this.#http.request(this.url, {
+    const method = methodOf(operation, this.speaking.version);
+    const id = (this.#lastId += 1);
+    const answer = await this.#http.request({
+      url: this.speaking.url,
       headers: {
         Accept: accept,
         ...(lastEventId !== undefined && { "Last-Event-ID": lastEventId }),
       },
-      body: JSON.stringify(request),
+      body: JSON.stringify({ jsonrpc: "2.0", id, method, params: named }),
       signal,
     });
+    return { id, answer };
   }
 
-  #open(text: string, status: number): unknown {
+  async #textOf(answer: HttpAnswer, signal: AbortSignal | undefined): Promise<string> {
+    const text = await readText(answer, signal);
+    return isOk(answer) ? text : this.#http.clean(text);
+  }
+
+  #open(text: string, head: AnswerHead, id: number): unknown {
     let answer: unknown;
     try {
       answer = JSON.parse(text);
     } catch (error) {
       throw this.#unreadable("is not JSON", error);
     }
-    const failure = errorIn(answer, status);
-    if (failure !== undefined) throw failure;
-    if (typeof answer !== "object" || answer === null || !("result" in answer)) {
+    if (typeof answer !== "object" || answer === null) {
       throw this.#unreadable("has neither result nor error");
     }
+    const failure = errorIn(answer, head);
+    this.#checkId(answer, id, failure !== undefined);
+    if (failure !== undefined) throw errorFrom(this.#http.clean(text), head);
+    if (!("result" in answer)) throw this.#unreadable("has neither result nor error");
     return answer.result;
   }
 
-  /** Servers refuse a stream with a plain JSON error, or with an HTTP status. */
-  async #notAStream(response: Response, signal: AbortSignal | undefined): Promise<Error> {
-    const text = await readText(response, this.url, signal);
-    if (!response.ok) return errorFrom(text, response.status, titleOf(response));
-    this.#open(text, response.status);
-    return this.#unreadable("is not an event stream");
+  /**
+   * An answer to another question would be taken for ours. Early servers leave
+   * the id out or always write 1; an error may have none when the request could
+   * not be read.
+   */
+  #checkId(answer: object, id: number, isError: boolean): void {
+    const { id: answered } = answer as { readonly id?: unknown };
+    if (answered === undefined || answered === id || answered === String(id)) return;
+    if (isError && answered === null) return;
+    if (this.speaking.version === "0.3" && answered === 1) return;
+    throw this.#unreadable(`has the id ${JSON.stringify(answered)}, and the request had ${id}`);
+  }
+
+  /** Servers refuse a stream with a plain JSON error, or with an HTTP status; else it is a result. */
+  async #notAStream({ answer, id }: Exchange, signal: AbortSignal | undefined): Promise<unknown> {
+    const text = await this.#textOf(answer, signal);
+    if (!isOk(answer)) throw errorFrom(text, answer);
+    return this.#open(text, answer, id);
   }
 
   #unreadable(problem: string, cause?: unknown): ClientError {
-    return new ClientError("unreadable", `the answer of ${this.url} ${problem}`, { cause });
+    return new ClientError("unreadable", `the answer of ${this.speaking.url} ${problem}`, {
+      cause,
+    });
   }
 }
 
@@ -122,12 +159,4 @@ function methodOf(name: OperationName, version: ProtocolVersion): string {
   const method = version === "1.0" ? operation.method : operation.methods03[0];
   if (method !== undefined) return method;
   throw new ClientError("unsupported", `A2A ${version} has no ${operation.method}`);
-}
-
-function isEventStream(response: Response): boolean {
-  return response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-}
-
-function titleOf({ status, statusText }: Response): string {
-  return `HTTP ${status} ${statusText}`.trim();
 }

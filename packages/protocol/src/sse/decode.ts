@@ -14,7 +14,7 @@ export interface SseEvent {
 export class SseDecoder {
   #rest = "";
   #afterCarriageReturn = false;
-  #data: string[] = [];
+  #data: string | undefined;
   #event = "";
   #id = "";
 
@@ -24,35 +24,54 @@ export class SseDecoder {
     if (piece === "") return events;
     const fresh = this.#afterCarriageReturn && piece.startsWith("\n") ? piece.slice(1) : piece;
     this.#afterCarriageReturn = piece.endsWith("\r");
-    const lineEnd = /\r\n|\n|\r/g;
-    let start = 0;
     // What was kept holds no line end, so only what is fresh is searched: a long
     // line in small pieces stays linear.
-    for (let end = lineEnd.exec(fresh); end !== null; end = lineEnd.exec(fresh)) {
-      this.#line(this.#rest + fresh.slice(start, end.index), events);
-      this.#rest = "";
-      start = lineEnd.lastIndex;
-    }
-    this.#rest += fresh.slice(start);
+    const read = this.#lines(fresh, events);
+    this.#rest += fresh.slice(read);
     return events;
+  }
+
+  /** Reads the lines that end in the text, and gives the place after the last of them. */
+  #lines(fresh: string, events: SseEvent[]): number {
+    let start = 0;
+    const take = (end: number, next: number): void => {
+      this.#line(this.#rest + fresh.slice(start, end), events);
+      this.#rest = "";
+      start = next;
+    };
+    if (fresh.includes("\r")) {
+      for (const end of fresh.matchAll(/\r\n|\n|\r/g)) take(end.index, end.index + end[0].length);
+    } else {
+      // Nearly every server ends its lines this way, and a search without a pattern is faster.
+      for (let end = fresh.indexOf("\n"); end !== -1; end = fresh.indexOf("\n", start)) {
+        take(end, end + 1);
+      }
+    }
+    return start;
   }
 
   #line(line: string, events: SseEvent[]): void {
     if (line === "") return this.#dispatch(events);
     const colon = line.indexOf(":");
     if (colon === 0) return;
-    const name = colon === -1 ? line : line.slice(0, colon);
-    const value = colon === -1 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
-    if (name === "data") this.#data.push(value);
-    else if (name === "event") this.#event = value;
-    else if (name === "id" && !value.includes("\0")) this.#id = value;
+    const end = colon === -1 ? line.length : colon;
+    const value = line.slice(line[end + 1] === " " ? end + 2 : end + 1);
+    if (isName("data", line, end)) {
+      this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
+    } else if (isName("event", line, end)) this.#event = value;
+    else if (isName("id", line, end) && !value.includes("\0")) this.#id = value;
   }
 
   #dispatch(events: SseEvent[]): void {
-    if (this.#data.length > 0) {
-      events.push({ event: this.#event || "message", data: this.#data.join("\n"), id: this.#id });
+    if (this.#data !== undefined) {
+      events.push({ event: this.#event || "message", data: this.#data, id: this.#id });
     }
-    this.#data = [];
+    this.#data = undefined;
     this.#event = "";
   }
+}
+
+/** Whether the line begins with the name, and the name ends there. */
+function isName(name: string, line: string, end: number): boolean {
+  return end === name.length && line.startsWith(name);
 }

@@ -7,6 +7,8 @@ export function withKind<K extends string, T extends object>(
   kind: K,
   value: T,
 ): { readonly kind: K } & Omit<T, "kind"> {
-  const { kind: _, ...rest } = value as T & { readonly kind?: unknown };
-  return { kind, ...rest };
+  // Its place is that of the first, its value that of the last. Each event of a long answer comes by here.
+  const named = { kind, ...value } as { kind: K } & Omit<T, "kind">;
+  named.kind = kind;
+  return named;
 }

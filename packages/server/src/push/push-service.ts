@@ -112,6 +112,7 @@ export class PushService implements PushRules {
     for (const endpoint of this.#endpoints.values()) endpoint.close();
     this.#couriers.clear();
     this.#endpoints.clear();
+    this.#egress.close();
   }
 
   #endpointOf({ config }: PushRecord): Endpoint {

@@ -3,6 +3,7 @@ import {
   type AgentEvent,
   type Message,
   type Metadata,
+  ServerStopping,
   type TaskState,
   type TraceContext,
   isTerminal,
@@ -182,7 +183,7 @@ export class Engine {
     this.alarm.close();
     for (const { writer, run } of this.tasks.values()) {
       writer.close();
-      run?.abort(new Error("the server is stopping"));
+      run?.abort(new ServerStopping());
     }
     this.tasks.clear();
   }

@@ -128,6 +128,7 @@ const DURABLE: ReadonlySet<string> = new Set([
   "internal:step-end",
   "internal:ask",
   "internal:sleep",
+  "internal:remote-task",
 ]);
 
 /** A question, and what ends the wait for its answer. */

@@ -1,4 +1,5 @@
-import { type ClientHttp2Session, type IncomingHttpHeaders, connect } from "node:http2";
+import type { ClientHttp2Session, IncomingHttpHeaders } from "node:http2";
+import { createEgress } from "@convoke/client/egress";
 import { Failed } from "../verdict.ts";
 import type { Conversation, WireHeaders } from "./call.ts";
 import { framed, framesOf } from "./grpc-frames.ts";
@@ -27,12 +28,16 @@ interface GrpcRequest extends Conversation {
  */
 export async function* grpcCall(request: GrpcRequest): AsyncGenerator<Uint8Array, GrpcEnd> {
   const { target, signal, transcript, path, metadata, message } = request;
-  const session = connect(target.url);
-  const stop = (): void => session.destroy();
-  signal.addEventListener("abort", stop);
-  const broken = failureOf(session);
   const seen: Record<string, string> = {};
+  const broken: { error?: Error } = {};
+  // The operator has typed or allowed every origin that is spoken to.
+  const way = createEgress({ trusted: [target.url] });
+  let session: ClientHttp2Session | undefined;
+  const stop = (): void => session?.destroy();
+  signal.addEventListener("abort", stop);
   try {
+    session = await way.openHttp2(target.url, { signal });
+    noteFailure(session, broken);
     const stream = session.request({
       ":method": "POST",
       ":path": path,
@@ -61,7 +66,8 @@ export async function* grpcCall(request: GrpcRequest): AsyncGenerator<Uint8Array
     throw new Failed("an answer in gRPC", transcript.heard(`no answer: ${why}`));
   } finally {
     signal.removeEventListener("abort", stop);
-    session.destroy();
+    stop();
+    way.close();
   }
 }
 
@@ -86,12 +92,10 @@ function headOf(seen: WireHeaders): string {
 }
 
 /** What ends the session ends its streams as well, with less to say about it. */
-function failureOf(session: ClientHttp2Session): { error?: Error } {
-  const failure: { error?: Error } = {};
+function noteFailure(session: ClientHttp2Session, broken: { error?: Error }): void {
   session.on("error", (error: Error) => {
-    failure.error = error;
+    broken.error = error;
   });
-  return failure;
 }
 
 function decoded(message: string): string {

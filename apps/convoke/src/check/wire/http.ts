@@ -1,5 +1,4 @@
-import { type IncomingMessage, request as requestPlain } from "node:http";
-import { request as requestSecure } from "node:https";
+import { type HttpAnswer, type HttpCall, createEgress } from "@convoke/client/egress";
 import { Failed } from "../verdict.ts";
 import { MAX_BYTES } from "./limits.ts";
 import { readableRequest } from "./readable.ts";
@@ -7,7 +6,7 @@ import type { Transcript } from "./transcript.ts";
 import { whyUnreachable } from "./why-unreachable.ts";
 
 export interface HttpRequest {
-  readonly method: string;
+  readonly method: NonNullable<HttpCall["method"]>;
   readonly url: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -32,19 +31,18 @@ export interface HttpReply {
 }
 
 /**
- * One request as it is. Not by `fetch`, which adds headers of its own: its `cache-control` makes
- * servers send again what has not changed. Redirects are not followed, since a server may not
- * send credentials to wherever it likes.
+ * One request as it is, on a connection of its own. Redirects are not followed, since a server may
+ * not send credentials to wherever it likes.
  */
 export async function openHttp(request: HttpRequest): Promise<OpenReply> {
   const { method, url, headers, body, signal, transcript } = request;
   transcript.said(readableRequest(`${method} ${url}`, headers, body ?? ""));
   try {
-    const message = await answerTo(request);
+    const answer = await answerTo(request);
     return {
-      status: message.statusCode ?? 0,
-      headers: headersOf(message),
-      pieces: piecesOf(message, signal, transcript),
+      status: answer.status,
+      headers: new Headers(answer.headers),
+      pieces: piecesOf(answer, signal, transcript),
     };
   } catch (error) {
     signal.throwIfAborted();
@@ -72,37 +70,32 @@ export async function wholeOf(
   return { status, headers, text };
 }
 
-function answerTo(request: HttpRequest): Promise<IncomingMessage> {
-  const { method, url, headers, body, signal } = request;
-  const send = new URL(url).protocol === "https:" ? requestSecure : requestPlain;
-  return new Promise((resolve, reject) => {
-    const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
-    const options = { method, headers: { ...length, ...headers }, signal, agent: false as const };
-    const sent = send(url, options, resolve);
-    sent.on("error", reject);
-    sent.end(body);
-  });
-}
-
-function headersOf({ headers }: IncomingMessage): Headers {
-  const entries = Object.entries(headers).map(([name, value]) => [name, String(value)] as const);
-  return new Headers(entries.map(([name, value]) => [name, value]));
+/** The operator has typed or allowed every origin that is spoken to. */
+async function answerTo({ method, url, headers, body, signal }: HttpRequest): Promise<HttpAnswer> {
+  const way = createEgress({ trusted: [url] });
+  const call = { method, url, headers, signal, ...(body !== undefined && { body }) };
+  try {
+    return await way.request({ ...call, redirects: "answer" });
+  } finally {
+    // What is in use stays open until it was read.
+    way.close();
+  }
 }
 
 async function* piecesOf(
-  message: IncomingMessage,
+  { status, body }: HttpAnswer,
   signal: AbortSignal,
   transcript: Transcript,
 ): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();
   let length = 0;
   try {
-    for await (const bytes of message as AsyncIterable<Buffer>) {
+    for await (const bytes of body) {
       length += bytes.length;
       if (length > MAX_BYTES) {
         throw new Failed(
           `an answer of at most ${MAX_BYTES} bytes`,
-          transcript.heard(`${message.statusCode} and more than ${MAX_BYTES} bytes`),
+          transcript.heard(`${status} and more than ${MAX_BYTES} bytes`),
         );
       }
       yield decoder.decode(bytes, { stream: true });
@@ -110,7 +103,7 @@ async function* piecesOf(
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof Failed) throw error;
-    const told = `${message.statusCode}, and then the connection broke: ${whyUnreachable(error)}`;
+    const told = `${status}, and then the connection broke: ${whyUnreachable(error)}`;
     throw new Failed("an answer that ends well", transcript.heard(told));
   }
 }

@@ -52,7 +52,7 @@ export class JsonRpcSpeaker implements Speaker {
     const url = new URL(target.url);
     for (const [name, value] of Object.entries(call.query ?? {})) url.searchParams.set(name, value);
     return {
-      method: "POST",
+      method: "POST" as const,
       url: url.href,
       headers: {
         "content-type": "application/json",

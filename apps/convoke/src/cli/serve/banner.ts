@@ -1,4 +1,5 @@
 import { relative, resolve } from "node:path";
+import { isLoopback } from "../credentials/is-loopback.ts";
 
 /** What a person sees when the server is up: where it is and what to try next. */
 export function banner(facts: {
@@ -14,7 +15,9 @@ export function banner(facts: {
   const base = url.replace(/\/$/, "");
   const folder = relative(process.cwd(), resolve(data)) || ".";
   const where = data === "memory" ? "memory, gone when this stops" : `${folder} (SQLite)`;
-  const token = needsToken ? "CONVOKE_TOKEN=… " : "";
+  // A token of the environment goes to this machine, and to the one that CONVOKE_URL names.
+  const place = isLoopback(url) ? "" : `CONVOKE_URL=${base} `;
+  const token = needsToken ? `CONVOKE_TOKEN=… ${place}` : "";
   const tries = isDemo
     ? ['stream URL "slow 20"', "send URL ask", "tasks URL"]
     : ['stream URL "Hello"', "tasks URL"];

@@ -1,6 +1,8 @@
+import { Readable } from "node:stream";
 import type { Command, CommandGroup } from "../command.ts";
 import { COMMANDS } from "../commands.ts";
 import { main } from "../main.ts";
+import { StdinText } from "../stdin-text.ts";
 
 // The agents that these tests talk to are those of the client's own tests.
 export {
@@ -18,6 +20,8 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** As on a terminal, with colours. */
   readonly isTerminal?: boolean;
+  /** What is piped in; nothing unless the test says otherwise. */
+  readonly stdin?: string | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
   readonly signal?: AbortSignal;
   readonly onStdout?: (text: string) => void;
   readonly onStderr?: (text: string) => void;
@@ -33,6 +37,8 @@ export interface Finished {
 /** Runs `convoke` in this process and keeps what it writes. */
 export async function runCli(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
   const { env = {}, isTerminal = false, signal = new AbortController().signal } = options;
+  const { stdin = "" } = options;
+  const bytes = typeof stdin === "string" ? [Buffer.from(stdin)] : stdin;
   let stdout = "";
   let stderr = "";
   const code = await main(
@@ -48,7 +54,9 @@ export async function runCli(args: readonly string[], options: RunOptions = {}):
       },
       env,
       isTTY: { stdout: isTerminal, stderr: isTerminal },
+      stdin: new StdinText(() => Readable.from(bytes)),
       signal,
+      onInterrupt: () => () => undefined,
     },
     options.commands ?? COMMANDS,
   );

@@ -3,7 +3,8 @@ import type { Codec } from "../codec.ts";
 import { encodeCard } from "./agent-card.ts";
 import { encodeError } from "./error.ts";
 import { decodeEvent, encodeEvent, eventText } from "./event.ts";
-import { decodeMessage, encodeMessage } from "./message.ts";
+import { kindOf } from "./early-forms.ts";
+import { decodeSentMessage, encodeMessage } from "./message.ts";
 import * as pushConfigs from "./push-config.ts";
 import * as requests from "./requests.ts";
 import { decodeTask, encodeTask } from "./task.ts";
@@ -22,9 +23,7 @@ export const codecV03: Codec = {
   encodeSendResult: (result) =>
     result.kind === "task" ? encodeTask(result) : encodeMessage(result),
   decodeSendResult: (value) =>
-    (value as { kind?: unknown })?.kind === "message"
-      ? decodeMessage(value, "result")
-      : decodeTask(value),
+    kindOf(value) === "message" ? decodeSentMessage(value, "result") : decodeTask(value),
   encodeEvent,
   decodeEvent,
   eventText,

@@ -1,8 +1,9 @@
 import { A2AError } from "../../errors.ts";
-import type { PublicEvent } from "../../events.ts";
+import type { ArtifactUpdateEvent, PublicEvent, StatusUpdateEvent } from "../../events.ts";
 import type { A2APart } from "../../part.ts";
 import { withKind } from "../with-kind.ts";
-import { decodeMessage, encodeMessage } from "./message.ts";
+import { kindOf, todaysArtifactUpdate } from "./early-forms.ts";
+import { decodeSentMessage, encodeMessage } from "./message.ts";
 import { isOldForm } from "./part.ts";
 import {
   decodeArtifact,
@@ -55,16 +56,23 @@ export function encodeEvent(event: PublicEvent): PublicEvent {
 
 /** Reads an event that a server sent. */
 export function decodeEvent(value: unknown): PublicEvent {
-  const event = value as PublicEvent;
-  switch (event?.kind) {
-    case "artifact-update":
-      return withKind(event.kind, { ...event, artifact: decodeArtifact(event.artifact) });
-    case "status-update":
-      return withKind(event.kind, { ...event, status: decodeStatus(event.status) });
+  switch (kindOf(value)) {
+    case "artifact-update": {
+      const event = todaysArtifactUpdate(value) as ArtifactUpdateEvent;
+      return withKind("artifact-update", { ...event, artifact: decodeArtifact(event.artifact) });
+    }
+    case "status-update": {
+      const event = value as StatusUpdateEvent;
+      return withKind("status-update", {
+        ...event,
+        status: decodeStatus(event.status),
+        final: event.final === true,
+      });
+    }
     case "message":
-      return decodeMessage(event, "message");
+      return decodeSentMessage(value, "message");
     case "task":
-      return decodeTask(event);
+      return decodeTask(value);
     default:
       throw new A2AError("InvalidAgentResponse", "the event has no known kind");
   }

@@ -1,6 +1,7 @@
 import type { Message } from "../../message.ts";
 import { checkOf } from "../check.ts";
 import { withKind } from "../with-kind.ts";
+import { todaysMessage } from "./early-forms.ts";
 import { decodePart, encodePart, isOldForm } from "./part.ts";
 import { MESSAGE } from "./schemas.ts";
 
@@ -12,6 +13,13 @@ export function decodeMessage(value: unknown, field: string): Message {
   const message = value as Message;
   const parts = message.parts.map((part, place) => decodePart(part, `${field}.parts[${place}]`));
   return withKind("message", { ...message, parts });
+}
+
+/** Reads a message that a server sent, in the forms of early ones too. It may have no parts. */
+export function decodeSentMessage(value: unknown, field: string): Message {
+  const message = todaysMessage(value) as Message;
+  if (message?.parts?.length === 0) return withKind("message", message);
+  return decodeMessage(message, field);
 }
 
 /** Writes a message. */

@@ -278,16 +278,32 @@ describe("what 0.3 reads in ProtoJSON", () => {
   });
 });
 
-test("0.3 has no list of tasks in ProtoJSON either", () => {
+test("0.3 has no list of tasks for a server to read in ProtoJSON either", () => {
   const unsupported = expect.objectContaining({ reason: "UnsupportedOperation" });
   const page = { tasks: [], nextPageToken: "", pageSize: 50, totalSize: 0 };
 
   expect(() => codec.decodeListTasks({})).toThrow(unsupported);
-  expect(() => codec.encodeListTasks({ pageSize: 50, includeArtifacts: true })).toThrow(
-    unsupported,
-  );
   expect(() => codec.encodeTaskPage(page, true)).toThrow(unsupported);
-  expect(() => codec.decodeTaskPage(page)).toThrow(unsupported);
+});
+
+test("a client may ask for the list that the table of 0.3 has on REST, and reads a list or a page", () => {
+  const [one, two] = [aTask({ id: "t1" }), aTask({ id: "t2" })];
+  const tasks = [one, two].map((task) => overTheWire(codec.encodeTask(task)));
+
+  expect(
+    codec.encodeListTasks({ pageSize: 5, includeArtifacts: false, state: "canceled" }),
+  ).toEqual({ pageSize: 5, includeArtifacts: false, status: "TASK_STATE_CANCELLED" });
+  expect(codec.decodeTaskPage(tasks)).toEqual({
+    tasks: [one, two],
+    nextPageToken: "",
+    pageSize: 2,
+    totalSize: 2,
+  });
+  expect(codec.decodeTaskPage({ tasks: tasks.slice(0, 1), nextPageToken: "more" })).toMatchObject({
+    tasks: [one],
+    nextPageToken: "more",
+  });
+  expect(() => codec.decodeTaskPage({ tasks: "none" })).toThrow("the tasks are not a list");
 });
 
 /** Every key of the protocol itself; data and metadata are the caller's own. */

@@ -4,10 +4,11 @@ import { decodeEvent, decodeSendResult, encodeEvent, eventText } from "./event.t
 import * as pushConfigs from "./push-config.ts";
 import * as requests from "./requests.ts";
 import { decodeTask, encodeTask } from "./task.ts";
+import { decodeTaskPage, encodeListTasks } from "./task-page.ts";
 
 /**
- * A2A 0.3 in ProtoJSON, which its REST and gRPC speak. The card, the errors and
- * the missing list of tasks are those of its other dialect.
+ * A2A 0.3 in ProtoJSON, which its REST and gRPC speak. The card and the errors
+ * are those of its other dialect. Servers need not have the list of tasks.
  */
 export const codecV03Proto: Codec = {
   ...codecV03,
@@ -16,6 +17,8 @@ export const codecV03Proto: Codec = {
   ...pushConfigs,
   encodeTask,
   decodeTask,
+  encodeListTasks,
+  decodeTaskPage,
   encodeSendResult: encodeEvent,
   decodeSendResult,
   encodeEvent,

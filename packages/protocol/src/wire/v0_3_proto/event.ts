@@ -2,6 +2,7 @@ import { A2AError } from "../../errors.ts";
 import type { ArtifactUpdateEvent, PublicEvent, StatusUpdateEvent } from "../../events.ts";
 import type { Message } from "../../message.ts";
 import type { Task } from "../../task.ts";
+import { kindOf } from "../v0_3/early-forms.ts";
 import { decodeEvent as decodeKindEvent } from "../v0_3/event.ts";
 import { withKind } from "../with-kind.ts";
 import { decodeMessage, encodeMessage } from "./message.ts";
@@ -70,7 +71,23 @@ export function decodeEvent(value: unknown): PublicEvent {
   if (statusUpdate !== undefined) return decodeStatusUpdate(statusUpdate);
   if (task !== undefined) return decodeTask(task);
   if (message !== undefined) return decodeMessage(message, "message");
-  throw new A2AError("InvalidAgentResponse", "the event has no known member");
+  return decodeBare(value);
+}
+
+/** Some servers forget the member around the object; its fields tell what it is. */
+function decodeBare(value: unknown): PublicEvent {
+  switch (kindOf(value)) {
+    case "artifact-update":
+      return decodeArtifactUpdate(value);
+    case "status-update":
+      return decodeStatusUpdate(value);
+    case "message":
+      return decodeMessage(value, "message");
+    case "task":
+      return decodeTask(value);
+    default:
+      throw new A2AError("InvalidAgentResponse", "the event has no known member");
+  }
 }
 
 function decodeArtifactUpdate(value: unknown): ArtifactUpdateEvent {

@@ -1,6 +1,9 @@
 import type { Message, Role } from "../../message.ts";
 import { checkOf } from "../check.ts";
-import { decodeMessage as decodeKindMessage } from "../v0_3/message.ts";
+import {
+  decodeMessage as decodeKindMessage,
+  decodeSentMessage as decodeSentKindMessage,
+} from "../v0_3/message.ts";
 import { withKind } from "../with-kind.ts";
 import { decodePart, encodePart } from "./part.ts";
 import { fieldsOf, shapeOf } from "./proto-fields.ts";
@@ -45,6 +48,15 @@ export function decodeMessage(value: unknown, field: string): Message {
     ...(taskId && { taskId }),
     ...(contextId && { contextId }),
   });
+}
+
+/** Reads a message that a server sent. ProtoJSON leaves out what is empty, and so it may have no content. */
+export function decodeSentMessage(value: unknown, field: string): Message {
+  if (isKindMessage(value)) return decodeSentKindMessage(value, field);
+  const { content = [], ...rest } = (fieldsOf(value, SHAPE) ?? {}) as Partial<WireMessage>;
+  if (content.length > 0 || rest.messageId === undefined) return decodeMessage(value, field);
+  const role = ROLES[rest.role ?? ""] ?? "agent";
+  return withKind("message", { ...rest, messageId: rest.messageId, role, parts: [] });
 }
 
 /** Callers mix the two dialects of 0.3 up; each has something that the other never has. */

@@ -8,6 +8,7 @@ import type {
   PushConfigPage,
 } from "../../requests.ts";
 import { checkOf } from "../check.ts";
+import { decodePushConfig as decodeKindConfig } from "../v0_3/push-config.ts";
 import { fieldsOf, shapeOf } from "./proto-fields.ts";
 import { decodePushTarget, encodePushTarget } from "./push-target.ts";
 import { configName, parseConfigName, parseTaskName, taskName } from "./resource-name.ts";
@@ -120,8 +121,11 @@ export function encodePushConfig({ taskId, ...target }: PushConfig): WireConfig 
 /** A server that gave the config no id leaves it out of the name as well. */
 const SENT_NAME = /^tasks\/([^/]+)(?:\/pushNotificationConfigs\/(.*))?$/s;
 
-/** Reads a config that a server sent. One that has no id was set without one, and has that of its task. */
+/** Reads a config that a server sent, also one that answers in the dialect of JSON-RPC. One that has no id was set without one, and has that of its task. */
 export function decodePushConfig(value: unknown): PushConfig {
+  if (typeof (value as { taskId?: unknown } | null)?.taskId === "string") {
+    return decodeKindConfig(value);
+  }
   const { name = "", pushNotificationConfig } = (fieldsOf(value, CONFIG_SHAPE) ?? {}) as WireConfig;
   const [, taskId, id] = SENT_NAME.exec(String(name)) ?? [];
   const target = pushNotificationConfig as PushTarget | undefined;
@@ -135,8 +139,9 @@ export function encodePushConfigPage({ configs, nextPageToken }: PushConfigPage)
   return { configs: configs.map(encodePushConfig), nextPageToken };
 }
 
-/** ProtoJSON leaves out what is empty. */
+/** ProtoJSON leaves out what is empty. The text of 0.3 shows the bare list for REST. */
 export function decodePushConfigPage(value: unknown): PushConfigPage {
+  if (Array.isArray(value)) return { configs: value.map(decodePushConfig), nextPageToken: "" };
   const page = (fieldsOf(value, PAGE_SHAPE) ?? {}) as Partial<PushConfigPage>;
   const { configs = [], nextPageToken = "" } = page;
   return { configs: configs.map(decodePushConfig), nextPageToken };

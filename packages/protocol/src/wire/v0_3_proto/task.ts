@@ -2,7 +2,7 @@ import type { A2AArtifact } from "../../artifact.ts";
 import { A2AError } from "../../errors.ts";
 import type { Task, TaskStatus } from "../../task.ts";
 import { withKind } from "../with-kind.ts";
-import { decodeMessage, encodeMessage } from "./message.ts";
+import { decodeSentMessage, encodeMessage } from "./message.ts";
 import { decodePart, encodePart } from "./part.ts";
 import { fieldsOf, shapeOf } from "./proto-fields.ts";
 import { decodeTaskState, encodeTaskState } from "./task-state.ts";
@@ -33,7 +33,7 @@ export function decodeTask(value: unknown): Task {
     contextId: task.contextId ?? "",
     status: decodeStatus(task.status),
     ...(task.history && {
-      history: task.history.map((message) => decodeMessage(message, "history")),
+      history: task.history.map((message) => decodeSentMessage(message, "history")),
     }),
     ...(task.artifacts && { artifacts: task.artifacts.map(decodeArtifact) }),
   });
@@ -53,7 +53,7 @@ export function decodeStatus(value: unknown): TaskStatus {
   return {
     ...status,
     state: decodeTaskState(status?.state) ?? "unknown",
-    ...(status?.message && { message: decodeMessage(status.message, "status.message") }),
+    ...(status?.message && { message: decodeSentMessage(status.message, "status.message") }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { A2AError } from "../../errors.ts";
 import type { Codec } from "../codec.ts";
 import { encodeCard } from "./agent-card.ts";
 import { encodeError } from "./error.ts";
@@ -19,7 +20,8 @@ export const codecV1: Codec = {
   encodeSendResult: encodeEvent,
   decodeSendResult: (value) => {
     const result = decodeEvent(value);
-    return result.kind === "message" ? result : decodeTask({ ...(value as { task: object }).task });
+    if (result.kind === "task" || result.kind === "message") return result;
+    throw new A2AError("InvalidAgentResponse", "the answer is neither a task nor a message");
   },
   encodeEvent,
   decodeEvent,

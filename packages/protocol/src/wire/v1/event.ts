@@ -5,6 +5,7 @@ import {
   type StatusUpdateEvent,
   isFinal,
 } from "../../events.ts";
+import { decodeEvent as decodeKindEvent } from "../v0_3/event.ts";
 import { withKind } from "../with-kind.ts";
 import { decodeMessage, encodeMessage } from "./message.ts";
 import {
@@ -47,7 +48,7 @@ interface StreamResponse {
   readonly artifactUpdate?: Omit<ArtifactUpdateEvent, "kind">;
 }
 
-/** Reads an event that a server sent. */
+/** Reads an event that a server sent, also one that fell back into the words of 0.3. */
 export function decodeEvent(value: unknown): PublicEvent {
   const { task, message, statusUpdate, artifactUpdate } = (value ?? {}) as StreamResponse;
   if (artifactUpdate !== undefined) {
@@ -66,5 +67,6 @@ export function decodeEvent(value: unknown): PublicEvent {
   }
   if (task !== undefined) return decodeTask(task);
   if (message !== undefined) return decodeMessage(message, "message");
+  if ((value as { kind?: unknown } | null)?.kind !== undefined) return decodeKindEvent(value);
   throw new A2AError("InvalidAgentResponse", "the event has no known member");
 }

@@ -1,5 +1,6 @@
 import type { Message, Role } from "../../message.ts";
 import { checkOf } from "../check.ts";
+import { decodeSentMessage as decodeSentKindMessage } from "../v0_3/message.ts";
 import { withKind } from "../with-kind.ts";
 import { decodePart, encodePart } from "./part.ts";
 import { MESSAGE } from "./schemas.ts";
@@ -31,6 +32,16 @@ export function decodeMessage(value: unknown, field: string): Message {
     ...(contextId && { contextId }),
   });
 }
+
+/** Reads a message that a server sent: it may have no parts, or be in the words of 0.3. */
+export function decodeSentMessage(value: unknown, field: string): Message {
+  const { parts = [], role, messageId, ...rest } = (value ?? {}) as Partial<WireMessage>;
+  if (role !== undefined && OLD_ROLES.has(role)) return decodeSentKindMessage(value, field);
+  if (parts.length > 0 || messageId === undefined) return decodeMessage(value, field);
+  return withKind("message", { ...rest, messageId, role: ROLES[role ?? ""] ?? "agent", parts: [] });
+}
+
+const OLD_ROLES: ReadonlySet<string> = new Set(["user", "agent", "assistant"]);
 
 /** Writes a message. */
 export function encodeMessage(message: Message): WireMessage {

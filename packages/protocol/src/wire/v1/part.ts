@@ -24,11 +24,13 @@ const CONTENTS = ["text", "raw", "url", "data"] as const;
 export function decodePart(value: object, field: string): A2APart {
   check(value, field);
   // By presence, not by truth: `text: ""` and `data: null` are content.
-  if (CONTENTS.filter((name) => name in value).length !== 1) {
+  if (contentsIn(value) !== 1) {
     throw invalidParams(field, "must have exactly one of text, raw, url, data");
   }
+  const { text } = value as WirePart;
+  if (typeof text === "string") return withKind("text", { ...value, text });
   const { raw, url, ...rest } = value as WirePart;
-  if ("text" in rest) return withKind("text", { ...rest, text: rest.text ?? "" });
+  if ("text" in rest) return withKind("text", { ...rest, text: "" });
   if ("data" in rest) return withKind("data", { ...rest, data: rest.data });
   const { filename, mediaType, ...others } = rest;
   return withKind("file", {
@@ -40,6 +42,12 @@ export function decodePart(value: object, field: string): A2APart {
       ...(url === undefined ? {} : { uri: url }),
     },
   });
+}
+
+function contentsIn(value: object): number {
+  let count = 0;
+  for (const name of CONTENTS) if (name in value) count++;
+  return count;
 }
 
 /** Writes a part. */

@@ -1,4 +1,5 @@
 import type { TaskState } from "../../task.ts";
+import { decodeTaskState as decodeOldState } from "../v0_3_proto/task-state.ts";
 
 /** A forgotten state is a compile error. `unknown` has no name of its own in 1.0. */
 const NAMES = {
@@ -20,6 +21,11 @@ const STATES = new Map<string, TaskState>(
 /** Reads a state; one this version does not know is `undefined`, not a guess. */
 export function decodeTaskState(value: unknown): TaskState | undefined {
   return typeof value === "string" ? STATES.get(value) : undefined;
+}
+
+/** The state that a server sent, which may spell or number it as 0.3 does; one that nobody knows is `unknown`. */
+export function decodeSentState(value: unknown): TaskState {
+  return decodeTaskState(value) ?? decodeOldState(value) ?? "unknown";
 }
 
 export function encodeTaskState(state: TaskState): string {

@@ -3,9 +3,9 @@ import { A2AError } from "../../errors.ts";
 import type { TaskPage } from "../../requests.ts";
 import type { Task, TaskStatus } from "../../task.ts";
 import { withKind } from "../with-kind.ts";
-import { decodeMessage, encodeMessage } from "./message.ts";
+import { decodeSentMessage, encodeMessage } from "./message.ts";
 import { decodePart, encodePart } from "./part.ts";
-import { decodeTaskState, encodeTaskState } from "./task-state.ts";
+import { decodeSentState, encodeTaskState } from "./task-state.ts";
 
 /** Writes a task. */
 export function encodeTask(task: Task): object {
@@ -29,7 +29,7 @@ export function decodeTask(value: unknown): Task {
     contextId: task.contextId ?? "",
     status: decodeStatus(task.status),
     ...(task.history && {
-      history: task.history.map((message) => decodeMessage(message, "history")),
+      history: task.history.map((message) => decodeSentMessage(message, "history")),
     }),
     ...(task.artifacts && { artifacts: task.artifacts.map(decodeArtifact) }),
   });
@@ -46,8 +46,8 @@ export function encodeStatus(status: TaskStatus): object {
 export function decodeStatus(status: TaskStatus): TaskStatus {
   return {
     ...status,
-    state: decodeTaskState(status?.state) ?? "unknown",
-    ...(status?.message && { message: decodeMessage(status.message, "status.message") }),
+    state: decodeSentState(status?.state),
+    ...(status?.message && { message: decodeSentMessage(status.message, "status.message") }),
   };
 }
 

@@ -1,4 +1,9 @@
-import type { OperationName, ProtocolVersion, WireDialect } from "@convoke/protocol";
+import {
+  type OperationName,
+  REST_ROUTES,
+  type RestRoute,
+  type WireDialect,
+} from "@convoke/protocol";
 import type { QueryType } from "./query.ts";
 
 /** A JSON object of which nothing else is known yet. */
@@ -13,12 +18,9 @@ export interface PathNames {
 /** How the things that a path names are called in a request object. */
 type Naming = Readonly<Record<WireDialect, (names: PathNames) => Readonly<Record<string, string>>>>;
 
-/** One operation, and where it is. */
-export interface Route {
+/** One operation, where it is, and how its request is read. */
+export interface Route extends RestRoute {
   readonly operation: OperationName;
-  readonly methods: readonly ("GET" | "POST" | "DELETE")[];
-  /** 1.0 has each path below a tenant, too. */
-  readonly paths: Readonly<Record<ProtocolVersion, string>>;
   readonly naming: Naming;
   /** The parameters that are taken from the query. */
   readonly query?: Readonly<Record<string, QueryType>>;
@@ -50,10 +52,6 @@ const config: Naming = {
   "1.0": ({ taskId, configId }) => ({ taskId, id: configId }),
 };
 
-const TASK = "/tasks/{taskId}";
-const CONFIGS = `${TASK}/pushNotificationConfigs`;
-const CONFIG = `${CONFIGS}/{configId}`;
-
 /**
  * The REST binding on one page (0.3 §3.5.6, 1.0 §5.3). The first path that fits
  * counts, so what ends in a verb stands before what takes any name.
@@ -61,20 +59,17 @@ const CONFIG = `${CONFIGS}/{configId}`;
 export const ROUTES: readonly Route[] = [
   {
     operation: "sendMessage",
-    methods: ["POST"],
-    paths: both("/message:send"),
+    ...REST_ROUTES.sendMessage,
     naming: nothing,
   },
   {
     operation: "sendStreamingMessage",
-    methods: ["POST"],
-    paths: both("/message:stream"),
+    ...REST_ROUTES.sendStreamingMessage,
     naming: nothing,
   },
   {
     operation: "listTasks",
-    methods: ["GET"],
-    paths: both("/tasks"),
+    ...REST_ROUTES.listTasks,
     naming: nothing,
     query: {
       contextId: "text",
@@ -88,28 +83,23 @@ export const ROUTES: readonly Route[] = [
   },
   {
     operation: "cancelTask",
-    methods: ["POST"],
-    paths: both(`${TASK}:cancel`),
+    ...REST_ROUTES.cancelTask,
     naming: task,
   },
   {
     operation: "subscribeToTask",
-    // Both versions say POST in their text and GET in their proto.
-    methods: ["GET", "POST"],
-    paths: both(`${TASK}:subscribe`),
+    ...REST_ROUTES.subscribeToTask,
     naming: task,
   },
   {
     operation: "getTask",
-    methods: ["GET"],
-    paths: both(TASK),
+    ...REST_ROUTES.getTask,
     naming: task,
     query: { historyLength: "integer" },
   },
   {
     operation: "createPushConfig",
-    methods: ["POST"],
-    paths: both(CONFIGS),
+    ...REST_ROUTES.createPushConfig,
     naming: configs,
     // In the proto of 0.3 the config is the body, and the rest of the request in the query. Its
     // text puts the config below `config`, where it is in the whole request, too.
@@ -118,33 +108,24 @@ export const ROUTES: readonly Route[] = [
   },
   {
     operation: "listPushConfigs",
-    methods: ["GET"],
-    paths: both(CONFIGS),
+    ...REST_ROUTES.listPushConfigs,
     naming: configs,
     query: { pageSize: "integer", pageToken: "text" },
   },
   {
     operation: "getPushConfig",
-    methods: ["GET"],
-    paths: both(CONFIG),
+    ...REST_ROUTES.getPushConfig,
     naming: config,
   },
   {
     operation: "deletePushConfig",
-    methods: ["DELETE"],
-    paths: both(CONFIG),
+    ...REST_ROUTES.deletePushConfig,
     naming: config,
     empty: 204,
   },
   {
     operation: "getExtendedCard",
-    methods: ["GET"],
-    paths: { "0.3": "/v1/card", "1.0": "/extendedAgentCard" },
+    ...REST_ROUTES.getExtendedCard,
     naming: nothing,
   },
 ];
-
-/** Nearly everywhere the versions differ in their prefix alone. */
-function both(path: string): Route["paths"] {
-  return { "0.3": `/v1${path}`, "1.0": path };
-}

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { runCli } from "./testing/run-cli.suite.ts";
+import { beginTask, serveDemo } from "./testing/serve-demo.suite.ts";
+
+test("a task is canceled, and said to be", async () => {
+  const { url, agent } = await serveDemo();
+  const taskId = await beginTask(agent, "slow 1000");
+
+  const finished = await runCli(["cancel", url, taskId]);
+
+  expect(finished).toEqual({ code: 0, stdout: "", stderr: `task ${taskId} canceled\n` });
+  expect((await agent.get(taskId)).status.state).toBe("canceled");
+});
+
+test("--json is the task", async () => {
+  const { url, agent } = await serveDemo();
+  const taskId = await beginTask(agent, "ask");
+
+  const { code, stdout } = await runCli(["cancel", url, taskId, "--json"]);
+
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ id: taskId, status: { state: "canceled" } });
+});
+
+test("a task that has ended cannot be canceled: exit code 3, in the agent's words", async () => {
+  const { url, agent } = await serveDemo();
+  const { task } = await agent.send("hello");
+
+  const { code, stderr } = await runCli(["cancel", url, String(task?.id)]);
+
+  expect(code).toBe(3);
+  expect(stderr).toContain("(code -32002)");
+});
+
+test("nothing is canceled that was not named", async () => {
+  const { code, stderr } = await runCli(["cancel", "http://127.0.0.1:1"]);
+
+  expect(code).toBe(2);
+  expect(stderr).toContain("The id of the task is missing; convoke tasks <url> lists them.");
+});

@@ -1,0 +1,39 @@
+import { AGENT_ENVIRONMENT, AGENT_OPTIONS, taskArgument, urlOf } from "./agent-options.ts";
+import { coloursFor } from "./colours.ts";
+import type { Command, CommandContext } from "./command.ts";
+import { EXIT } from "./exit-code.ts";
+import { outcomeOf } from "./outcome.ts";
+import { oneLine } from "./printable.ts";
+import { UsageError } from "./usage-error.ts";
+import { withAgent } from "./with-agent.ts";
+
+export const cancelCommand: Command = {
+  name: "cancel",
+  summary: "Ask an agent to stop working on a task",
+  usage: "<url> <task> [options]",
+  examples: [
+    "convoke cancel http://127.0.0.1:3000 0198f3c2",
+    "convoke cancel http://127.0.0.1:3000 0198f3c2 --json | jq .status.state",
+  ],
+  options: AGENT_OPTIONS,
+  environment: AGENT_ENVIRONMENT,
+  run: cancel,
+};
+
+async function cancel(context: CommandContext): Promise<number> {
+  const { io } = context;
+  urlOf(context);
+  const taskId = taskArgument(context);
+  if (taskId === undefined) {
+    throw new UsageError("The id of the task is missing; convoke tasks <url> lists them.");
+  }
+  const task = await withAgent(context, (agent) => agent.cancel(taskId, { signal: io.signal }));
+  if (context.flag("json")) {
+    io.stdout(`${JSON.stringify(task)}\n`);
+    return EXIT.done.code;
+  }
+  const { state, said } = outcomeOf(task);
+  const words = said === "" ? "" : `: ${oneLine(said)}`;
+  io.stderr(`${coloursFor(io, "stderr").dim(`task ${oneLine(task.id)} ${state}${words}`)}\n`);
+  return EXIT.done.code;
+}

@@ -1,0 +1,197 @@
+import type { AgentEvent, InternalEvent, PublicEvent } from "@convoke/protocol";
+import { ServerStopping, userMessage } from "@convoke/protocol";
+import { expect, test } from "vitest";
+import { type ATurn, aTurn } from "../../../runtime/src/testing/a-turn.suite.ts";
+import { connect } from "../connect.ts";
+import {
+  type Call,
+  type Reply,
+  pagesV1,
+  result,
+  startFakeAgent,
+} from "../testing/fake-agent.suite.ts";
+import {
+  aChunk,
+  aStatus,
+  aTask,
+  anArtifact,
+  collect,
+  frames,
+  outline,
+} from "../run/a-stream.suite.ts";
+
+/** What an earlier attempt noted of the remote task t1. */
+const note = (kind: InternalEvent["kind"], facts: object = {}): InternalEvent => ({
+  kind,
+  taskId: "local",
+  ...facts,
+});
+const REMOTE = note("internal:remote-task", { remoteTaskId: "t1", remoteContextId: "c1" });
+const QUESTION = note("internal:remote-question");
+const ANSWER = note("internal:message", { message: userMessage("m2", "Ann"), timestamp: "now" });
+
+async function bridgeTo(
+  answer: (call: Call) => Reply,
+  options: Parameters<typeof aTurn>[0] = {},
+): Promise<{
+  readonly caller: ATurn;
+  readonly events: AsyncGenerator<AgentEvent>;
+  readonly methods: () => readonly (string | undefined)[];
+  readonly calls: () => readonly Call[];
+}> {
+  const agent = await startFakeAgent({ pages: pagesV1(), answer });
+  const remote = await connect(agent.url);
+  const caller = aTurn(options);
+  const calls = () => agent.seen.flatMap(({ call }) => call ?? []);
+  return {
+    caller,
+    events: flat(remote.run(caller.turn)),
+    calls,
+    methods: () => calls().map(({ method }) => method),
+  };
+}
+
+async function* flat(
+  batches: AsyncIterable<AgentEvent | readonly AgentEvent[]>,
+): AsyncGenerator<AgentEvent> {
+  for await (const batch of batches) yield* Array.isArray(batch) ? batch : [batch as AgentEvent];
+}
+
+async function publicOf(events: AsyncIterable<AgentEvent>): Promise<readonly string[]> {
+  const seen: PublicEvent[] = [];
+  for await (const event of events) {
+    if (!event.kind.startsWith("internal:")) seen.push(event as PublicEvent);
+  }
+  return outline(seen);
+}
+
+test("the remote task is noted with its first event, before anything is passed on", async () => {
+  const { events, calls } = await bridgeTo((call) =>
+    frames(call, [aTask("SUBMITTED"), aStatus("WORKING"), aChunk("Hi"), aStatus("COMPLETED")], {
+      after: 0,
+    }),
+  );
+
+  const [remote, ...rest] = await collect(events);
+
+  expect(remote).toMatchObject({
+    kind: "internal:remote-task",
+    remoteTaskId: "t1",
+    remoteContextId: "c1",
+    cursor: "1",
+  });
+  expect(outline(rest as PublicEvent[])).toEqual([
+    "status working",
+    "artifact Hi",
+    "status completed",
+  ]);
+  expect(calls()[0]?.params["message"]).toMatchObject({
+    messageId: "t1:m1",
+    contextId: expect.stringMatching(
+      /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/,
+    ),
+  });
+});
+
+test("a turn that is begun anew finds its task again, and tells it from a snapshot", async () => {
+  const artifacts = [anArtifact("Hel")];
+  const { events, methods } = await bridgeTo(
+    (call) => frames(call, [aTask("WORKING", { artifacts }), aChunk("lo"), aStatus("COMPLETED")]),
+    { journal: [REMOTE] },
+  );
+
+  expect(await publicOf(events)).toEqual([
+    "artifact Hel",
+    "status working",
+    "artifact lo",
+    "status completed",
+  ]);
+  expect(methods()).toEqual(["SubscribeToTask"]);
+});
+
+test("a question that was passed on is not asked again", async () => {
+  const { caller, events } = await bridgeTo(
+    (call) =>
+      call.method === "SubscribeToTask"
+        ? frames(call, [aTask("INPUT_REQUIRED")], { end: "never" })
+        : frames(call, [aTask("WORKING"), aStatus("COMPLETED")]),
+    { journal: [REMOTE, QUESTION] },
+  );
+  const told = publicOf(events);
+
+  caller.say("Ann");
+
+  expect(await told).toEqual(["status working", "status completed"]);
+});
+
+test("an answer that had not reached the remote agent is sent, once", async () => {
+  const { events, methods } = await bridgeTo(
+    (call) => {
+      if (call.method === "SubscribeToTask") return frames(call, [aTask("INPUT_REQUIRED")]);
+      if (call.method === "GetTask") {
+        return result(call, (aTask("INPUT_REQUIRED") as { task: object }).task);
+      }
+      return frames(call, [aTask("WORKING"), aStatus("COMPLETED")]);
+    },
+    { journal: [REMOTE, QUESTION, ANSWER] },
+  );
+
+  expect(await publicOf(events)).toEqual(["status working", "status completed"]);
+  expect(methods()).toEqual(["SubscribeToTask", "GetTask", "SendStreamingMessage"]);
+});
+
+test("an answer that had reached the remote agent is not sent again", async () => {
+  const history = [{ messageId: "t1:m2", role: "ROLE_USER", parts: [{ text: "Ann" }] }];
+  let looks = 0;
+  const { events, methods } = await bridgeTo(
+    (call) => {
+      if (call.method === "GetTask") {
+        return result(call, (aTask("WORKING", { history }) as { task: object }).task);
+      }
+      return ++looks === 1
+        ? frames(call, [aTask("INPUT_REQUIRED")])
+        : frames(call, [aTask("WORKING", { history }), aStatus("COMPLETED")]);
+    },
+    { journal: [REMOTE, QUESTION, ANSWER] },
+  );
+
+  expect(await publicOf(events)).toEqual(["status working", "status completed"]);
+  expect(methods()).toEqual(["SubscribeToTask", "GetTask", "SubscribeToTask"]);
+});
+
+test("the next question after an answer that was delivered is a new one", async () => {
+  const delivered = note("internal:remote-answer", { messageId: "m2" });
+  const { caller, events } = await bridgeTo(
+    (call) =>
+      call.method === "SubscribeToTask"
+        ? frames(call, [aTask("INPUT_REQUIRED")])
+        : frames(call, [aTask("WORKING"), aStatus("COMPLETED")]),
+    { journal: [REMOTE, QUESTION, ANSWER, delivered] },
+  );
+  const told = publicOf(events);
+
+  caller.say("York");
+
+  expect(await told).toEqual(["status input-required", "status working", "status completed"]);
+});
+
+test.each([
+  ["a task that is canceled here is canceled there", new Error("task t1 was canceled"), true],
+  ["a server that stops leaves the remote task alone", new ServerStopping(), false],
+])("%s", async (_, reason, isCanceled) => {
+  const { caller, events, methods } = await bridgeTo((call) =>
+    call.method === "CancelTask"
+      ? result(call, (aTask("CANCELED") as { task: object }).task)
+      : frames(call, [aTask("SUBMITTED"), aChunk("Hi")], { end: "never" }),
+  );
+
+  const reading = (async () => {
+    for await (const event of events) {
+      if (event.kind === "artifact-update") caller.cancel(reason);
+    }
+  })();
+
+  await expect(reading).rejects.toBe(reason);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(methods().includes("CancelTask")).toBe(isCanceled);
+});

@@ -1,0 +1,91 @@
+import type { Document, FetchDocument } from "./document.ts";
+import { freshnessOf } from "./freshness.ts";
+import { SharedWork } from "./shared-work.ts";
+
+interface Kept {
+  readonly document: Document;
+  readonly freshUntilMs: number;
+}
+
+export interface ReadDocument {
+  readonly url: string;
+  /** Who asks: documents for one caller are not shown to another. */
+  readonly key: string;
+  readonly fetch: FetchDocument;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** About as many agents as one program speaks to. */
+const MAX_DOCUMENTS = 256;
+
+/**
+ * Documents in memory, kept as HTTP says (RFC 9111) and asked for again by their
+ * tag or date. Those who want the same one at the same time share one request.
+ */
+export class DocumentCache {
+  /** The one that was used longest ago comes first. */
+  readonly #kept = new Map<string, Kept>();
+  readonly #reading = new Map<string, SharedWork<Document>>();
+
+  async read({ url, key, fetch, signal }: ReadDocument): Promise<Document> {
+    const name = `${key} ${url}`;
+    const kept = this.#kept.get(name);
+    if (kept !== undefined && Date.now() < kept.freshUntilMs) {
+      this.#keep(name, kept);
+      return kept.document;
+    }
+    const reading =
+      this.#reading.get(name) ??
+      new SharedWork((stop) => this.#fetch({ url, name, kept, fetch, stop }));
+    this.#reading.set(name, reading);
+    const isOver = () => {
+      if (this.#reading.get(name) === reading) this.#reading.delete(name);
+    };
+    reading.onEnd(isOver);
+    return reading.wait(signal);
+  }
+
+  clear(): void {
+    this.#kept.clear();
+  }
+
+  async #fetch({
+    url,
+    name,
+    kept,
+    fetch,
+    stop,
+  }: {
+    readonly url: string;
+    readonly name: string;
+    readonly kept: Kept | undefined;
+    readonly fetch: FetchDocument;
+    readonly stop: AbortSignal;
+  }): Promise<Document> {
+    const answer = await fetch(url, conditionsOf(kept), stop);
+    const isUnchanged = answer.status === 304 && kept !== undefined;
+    // The new headers count, and those that a 304 leaves out stay (RFC 9111 §4.3.4).
+    const document = isUnchanged
+      ? { ...kept.document, headers: { ...kept.document.headers, ...answer.headers } }
+      : answer;
+    const { mayStore, freshUntilMs } = freshnessOf(document.headers, Date.now());
+    if (mayStore && document.status === 200) this.#keep(name, { document, freshUntilMs });
+    else this.#kept.delete(name);
+    return document;
+  }
+
+  #keep(name: string, kept: Kept): void {
+    this.#kept.delete(name);
+    this.#kept.set(name, kept);
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > MAX_DOCUMENTS && oldest !== undefined) this.#kept.delete(oldest);
+  }
+}
+
+function conditionsOf(kept: Kept | undefined): Readonly<Record<string, string>> {
+  const { etag, "last-modified": date } = kept?.document.headers ?? {};
+  return {
+    ...(etag !== undefined && { "If-None-Match": etag }),
+    ...(date !== undefined && { "If-Modified-Since": date }),
+  };
+}

@@ -1,0 +1,74 @@
+import { type Task, textOf, textOfParts } from "@convoke/protocol";
+import { connect } from "../connect.ts";
+import type { RawCard } from "../discover.ts";
+import type { RemoteAgent } from "../remote-agent.ts";
+import { cardUrlOf } from "./base-url.ts";
+import { messageOfOrder } from "./budget-extension.ts";
+import type { Invocation, Order } from "./invocation.ts";
+import type { Standing } from "./invocation-result.ts";
+
+const FIRST_WAIT_MS = 200;
+const LONGEST_WAIT_MS = 3000;
+
+/** By A2A, in the version and binding that the card offers. */
+export class A2aInvocation implements Invocation {
+  readonly #order: Order;
+  readonly #card: RawCard;
+  #remote: RemoteAgent | undefined;
+
+  constructor(order: Order, card: RawCard) {
+    this.#order = order;
+    this.#card = card;
+  }
+
+  /** Without waiting for the task: so its id is known, whatever happens later. */
+  async submit(signal: AbortSignal): Promise<Standing> {
+    const remote = await this.#connect(signal);
+    const message = messageOfOrder(this.#order);
+    // Nothing is sent again: who calls decides about another attempt.
+    const answer = await remote.send(message, { wait: false, reconnect: false, signal });
+    if (answer.task !== undefined) return standingOf(answer.task);
+    return { taskId: "", state: "completed", text: answer.text };
+  }
+
+  async get(taskId: string, signal: AbortSignal): Promise<Standing> {
+    const remote = await this.#connect(signal);
+    return standingOf(await remote.get(taskId, { signal }));
+  }
+
+  /** Most tasks are short; a long one is looked at as seldom as by the other protocol. */
+  waitMs(looks: number): number {
+    return Math.min(FIRST_WAIT_MS * 2 ** (looks - 1), LONGEST_WAIT_MS);
+  }
+
+  close(): void {
+    this.#remote?.close();
+  }
+
+  async #connect(signal: AbortSignal): Promise<RemoteAgent> {
+    if (this.#remote !== undefined) return this.#remote;
+    const { base, options } = this.#order;
+    const { token, auth, allow, trusted, signatures, trustedKeys, jkuOrigins } = options;
+    this.#remote = await connect(this.#card, {
+      token,
+      auth,
+      allow,
+      trusted,
+      signatures,
+      trustedKeys,
+      jkuOrigins,
+      signal,
+      cardUrl: cardUrlOf(base),
+      retry: false,
+    });
+    return this.#remote;
+  }
+}
+
+/** A task that did not succeed says why in its status; what it has made by then is not the reason. */
+function standingOf(task: Task): Standing {
+  const { id: taskId, status } = task;
+  const said = status.message === undefined ? "" : textOfParts(status.message.parts);
+  const text = status.state === "completed" || said === "" ? textOf(task) : said;
+  return { taskId, state: status.state, text };
+}

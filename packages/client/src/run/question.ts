@@ -1,0 +1,40 @@
+import { type A2APart, type Message, type Task, textOfParts } from "@convoke/protocol";
+
+/** A task waits for its caller. */
+export interface Question {
+  /** What it waits for: an answer, or that the caller authorizes something. */
+  readonly kind: "input-required" | "auth-required";
+  /** What the agent says about it; "" when it says nothing. */
+  readonly text: string;
+  /** The answers to choose from, where the agent gave some. */
+  readonly options?: readonly string[];
+  /** The agent's words as they came. */
+  readonly message?: Message;
+  readonly taskId: string;
+  readonly contextId: string;
+}
+
+export function questionOf({ id: taskId, contextId, status }: Task): Question {
+  const { state, message } = status;
+  const options = message && optionsIn(message.parts);
+  return {
+    kind: state === "auth-required" ? "auth-required" : "input-required",
+    text: message === undefined ? "" : textOfParts(message.parts),
+    ...(options && { options }),
+    ...(message && { message }),
+    taskId,
+    contextId,
+  };
+}
+
+/** A2A has no field for them; agents that offer some put a list into a data part. */
+function optionsIn(parts: readonly A2APart[]): readonly string[] | undefined {
+  for (const part of parts) {
+    if (part.kind !== "data" || typeof part.data !== "object" || part.data === null) continue;
+    const { options, choices } = part.data as Readonly<Record<string, unknown>>;
+    const list = Array.isArray(options) ? options : choices;
+    if (!Array.isArray(list) || list.length === 0) continue;
+    if (list.every((option) => typeof option === "string")) return list;
+  }
+  return undefined;
+}

@@ -1,0 +1,192 @@
+import { type Task, isInterrupted, isTerminal } from "@convoke/protocol";
+import type { Connection } from "../connection/connection.ts";
+import { knowsMessages } from "../connection/knows-messages.ts";
+import { RemoteError } from "../errors.ts";
+import {
+  isLoss,
+  isNowhere,
+  isTaskNotFound,
+  isTemporary,
+  isUnreadable,
+  isUnsupported,
+  sentenceOf,
+  wasNotTaken,
+} from "./failures.ts";
+import type { FollowSettings } from "./follow-options.ts";
+import { Patience } from "./patience.ts";
+import { EarlyClose, givenUp, notSentAgain, taskLost, unreadableAgain } from "./run-errors.ts";
+import { sleep } from "./sleep.ts";
+import { isSameTask } from "./snapshot-events.ts";
+import type { TaskFold } from "./task-fold.ts";
+import type { Recovered, Step, Wanted } from "./wanted.ts";
+
+export interface RecoveryOptions {
+  readonly connection: Connection;
+  readonly wanted: Wanted;
+  readonly settings: FollowSettings;
+  readonly fold: TaskFold;
+}
+
+/** Decides what an error leads to: another attempt, another way, or the end. */
+export class Recovery {
+  readonly #connection: Connection;
+  readonly #wanted: Wanted;
+  readonly #settings: FollowSettings;
+  readonly #fold: TaskFold;
+  readonly #patience: Patience;
+  #wasUnreadable = false;
+  #isLost = false;
+
+  constructor({ connection, wanted, settings, fold }: RecoveryOptions) {
+    this.#connection = connection;
+    this.#wanted = wanted;
+    this.#settings = settings;
+    this.#fold = fold;
+    this.#patience = new Patience(settings.reconnectForMs);
+  }
+
+  /** Whether nothing came since the connection was lost. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** Something new came, so everything is well. */
+  progressed(): void {
+    this.#patience.progressed();
+    this.#wasUnreadable = false;
+    this.#isLost = false;
+  }
+
+  /** What to do after an error; throws it, or a clearer one, when there is nothing to do. */
+  after(step: Step, error: unknown, signal: AbortSignal): Promise<Recovered> {
+    return this.#fold.taskId === undefined
+      ? this.#afterMessage(step, error, signal)
+      : this.#afterTask(step, error, signal);
+  }
+
+  /** The task as the agent has it, however long it takes to reach it. */
+  async task(signal: AbortSignal): Promise<Task> {
+    const taskId = this.#fold.taskId ?? "";
+    for (;;) {
+      try {
+        return await this.#connection.call("getTask", { taskId }, { signal });
+      } catch (error) {
+        signal.throwIfAborted();
+        this.#throwIfGone(error);
+        if (!isLoss(error)) throw error;
+        await this.#wait(error, signal);
+      }
+    }
+  }
+
+  /** Whether the task went on while its stream was silent. */
+  async hasGoneOn(signal: AbortSignal): Promise<boolean> {
+    const { task, taskId, isPartial } = this.#fold;
+    if (taskId === undefined) return false;
+    try {
+      const now = await this.#connection.call("getTask", { taskId }, { signal });
+      if (task === undefined || isPartial) return isTerminal(now.status.state);
+      return !isSameTask(task, now);
+    } catch (error) {
+      return isLoss(error);
+    }
+  }
+
+  noticePolling(): void {
+    const { url } = this.#connection.speaking;
+    const message = `${url} does not stream; it is asked from time to time how the task stands`;
+    this.#settings.onNotice({ kind: "polling", message });
+  }
+
+  /** There is no task yet, so there is nothing to go on with but the message itself. */
+  async #afterMessage(step: Step, error: unknown, signal: AbortSignal): Promise<Recovered> {
+    if (step === "send" && isUnsupported(error)) return { next: "call" };
+    const { reconnectForMs, resendAlways } = this.#settings;
+    if (!isLoss(error) || reconnectForMs === undefined) throw error;
+    if (wasNotTaken(error) || resendAlways || knowsMessages(this.#connection.card)) {
+      await this.#wait(error, signal);
+      return { next: step };
+    }
+    const task = await this.#taskWithMessage(error, signal);
+    if (task === undefined) throw notSentAgain(error);
+    if (isAtRest(task)) return { next: "over", task };
+    return { next: step === "call" ? "poll" : "subscribe", task };
+  }
+
+  async #afterTask(step: Step, error: unknown, signal: AbortSignal): Promise<Recovered> {
+    const isKnown = this.#fold.answer !== undefined;
+    this.#throwIfGone(error);
+    if (isUnreadable(error)) this.#noticeUnreadable(error);
+    else if (!isLoss(error) && !isNowhere(error)) return this.#withoutStream(step, error, signal);
+    // A subscription that brought nothing before it was closed may have nothing to bring.
+    if (step === "subscribe" && error instanceof EarlyClose && (this.#isLost || !isKnown)) {
+      const task = await this.task(signal);
+      // Who came with a cursor, and was sent nothing, has everything.
+      if (isAtRest(task)) return { next: "over", ...(isKnown && { task }) };
+    }
+    await this.#wait(error, signal);
+    return { next: step === "poll" ? "poll" : "subscribe" };
+  }
+
+  /** The agent refuses the stream: because the task has ended, or because it has none. */
+  async #withoutStream(step: Step, error: unknown, signal: AbortSignal): Promise<Recovered> {
+    const isRefusal = error instanceof RemoteError || isUnsupported(error);
+    if (step !== "subscribe" || !isRefusal) throw error;
+    const task = await this.task(signal).catch(() => undefined);
+    signal.throwIfAborted();
+    if (task === undefined) throw error;
+    if (isTerminal(task.status.state)) return { next: "over", task };
+    if (!isUnsupported(error)) throw error;
+    this.noticePolling();
+    return { next: "poll", task };
+  }
+
+  /** The task that the message was for, if the message is in it. */
+  async #taskWithMessage(error: unknown, signal: AbortSignal): Promise<Task | undefined> {
+    if (this.#wanted.kind === "subscribe") return undefined;
+    const { taskId, messageId } = this.#wanted.request.message;
+    if (taskId === undefined) return undefined;
+    for (;;) {
+      await this.#wait(error, signal);
+      try {
+        const task = await this.#connection.call("getTask", { taskId }, { signal });
+        const isThere = task.history?.some((message) => message.messageId === messageId) === true;
+        return isThere ? task : undefined;
+      } catch (again) {
+        signal.throwIfAborted();
+        if (!isLoss(again)) return undefined;
+      }
+    }
+  }
+
+  async #wait(error: unknown, signal: AbortSignal): Promise<void> {
+    const delayMs = this.#patience.next(isTemporary(error) ? error.retryAfterMs : undefined);
+    if (delayMs === undefined) {
+      const isPlain = this.#settings.reconnectForMs === undefined || error instanceof RemoteError;
+      throw isPlain ? error : givenUp(error, this.#patience.waitedMs);
+    }
+    this.#isLost = true;
+    const { attempts: attempt } = this.#patience;
+    const message = `${sentenceOf(error)}; trying again (${attempt})`;
+    this.#settings.onNotice({ kind: "reconnecting", message, attempt, delayMs, error });
+    await sleep(delayMs, signal);
+  }
+
+  /** A task that was there before is not merely unknown. */
+  #throwIfGone(error: unknown): void {
+    if (!isTaskNotFound(error)) return;
+    const { taskId = "", answer } = this.#fold;
+    throw answer === undefined ? error : taskLost(error, this.#connection.speaking.url, taskId);
+  }
+
+  #noticeUnreadable(error: Error): void {
+    if (this.#settings.reconnectForMs === undefined) throw error;
+    if (this.#wasUnreadable) throw unreadableAgain(error);
+    this.#wasUnreadable = true;
+    this.#settings.onNotice({ kind: "unreadable", message: sentenceOf(error), error });
+  }
+}
+
+function isAtRest({ status }: Task): boolean {
+  return isTerminal(status.state) || isInterrupted(status.state);
+}

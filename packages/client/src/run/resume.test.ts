@@ -1,0 +1,531 @@
+import { describe, expect, test } from "vitest";
+import { connect } from "../connect.ts";
+import {
+  type Call,
+  type Reply,
+  type Seen,
+  failure,
+  json,
+  pagesV1,
+  result,
+  startFakeAgent,
+  stream,
+} from "../testing/fake-agent.suite.ts";
+import {
+  aChunk,
+  aListener,
+  aStatus,
+  aTask,
+  anArtifact,
+  collect,
+  frames,
+  outline,
+} from "./a-stream.suite.ts";
+
+const IDEMPOTENT = {
+  capabilities: {
+    streaming: true,
+    extensions: [{ uri: "https://convoke.dev/extensions/idempotency/v1" }],
+  },
+};
+
+type Answer = (call: Call, seen: Seen) => Reply;
+
+/** An agent that answers each call by the next of its answers; the last one stays. */
+async function agentThat(answers: readonly Answer[], card: object = {}) {
+  const left = [...answers];
+  const answer: Answer = (call, seen) => {
+    const next = left.length > 1 ? left.shift() : left[0];
+    if (next === undefined) throw new Error("the agent has no answer");
+    return next(call, seen);
+  };
+  const agent = await startFakeAgent({ pages: pagesV1(card), answer });
+  const calls = () => agent.seen.flatMap(({ call }) => call ?? []);
+  return { agent, calls, methods: () => calls().map(({ method }) => method) };
+}
+
+const snapshot = (call: Call, state: string, more: object = {}): Reply =>
+  result(call, (aTask(state, more) as { task: object }).task);
+
+const BEGUN = [aTask("SUBMITTED"), aStatus("WORKING"), aChunk("Hel")];
+const BROKEN = { after: 0, end: "broken" } as const;
+
+describe("an agent that keeps its events", () => {
+  test.each(["properly", "broken"] as const)(
+    "goes on after the last one when a stream ends %s in the middle",
+    async (end) => {
+      const { agent, calls } = await agentThat([
+        (call) => frames(call, BEGUN, { after: 0, end }),
+        (call) => frames(call, [aChunk("lo"), aStatus("COMPLETED")], { after: 3 }),
+      ]);
+      const remote = await connect(agent.url);
+      const { notices, onNotice } = aListener();
+      const run = remote.stream("Ann", { onNotice });
+
+      const [all, text] = await Promise.all([collect(run), collect(run.text)]);
+
+      expect(outline(all)).toEqual([
+        "task submitted",
+        "status working",
+        "artifact Hel",
+        "artifact lo",
+        "status completed",
+      ]);
+      expect(text).toEqual(["Hel", "lo"]);
+      expect(calls().map(({ method }) => method)).toEqual([
+        "SendStreamingMessage",
+        "SubscribeToTask",
+      ]);
+      expect(agent.last.headers["last-event-id"]).toBe("3");
+      expect(notices).toMatchObject([
+        { kind: "reconnecting", attempt: 1 },
+        { kind: "resumed", lastEventId: "3" },
+      ]);
+      expect(run.lastEventId).toBe("5");
+    },
+  );
+
+  test("what comes twice is told once", async () => {
+    const { agent } = await agentThat([
+      (call) => frames(call, BEGUN, BROKEN),
+      (call) => frames(call, [aChunk("Hel"), aChunk("lo"), aStatus("COMPLETED")], { after: 2 }),
+    ]);
+    const remote = await connect(agent.url);
+
+    expect((await remote.stream("Ann").result).text).toBe("Hello");
+  });
+
+  test("a cursor that leads nowhere any more is made good by the whole task", async () => {
+    const artifacts = [anArtifact("Hello")];
+    const reset = aTask("WORKING", { artifacts, metadata: { resumption: "reset", a: 1 } });
+    const { agent } = await agentThat([
+      (call) => frames(call, BEGUN, BROKEN),
+      (call) => frames(call, [reset, aChunk("!"), aStatus("COMPLETED")], { after: 1 }),
+    ]);
+    const remote = await connect(agent.url);
+    const { notices, onNotice } = aListener();
+    const run = remote.stream("Ann", { onNotice });
+
+    const [all, text] = await Promise.all([collect(run), collect(run.text)]);
+
+    expect(outline(all)).toEqual([
+      "task submitted",
+      "status working",
+      "artifact Hel",
+      "task working",
+      "artifact !",
+      "status completed",
+    ]);
+    expect(all[3]).toMatchObject({ metadata: { a: 1 } });
+    expect(all[3]).not.toHaveProperty("metadata.resumption");
+    expect(text).toEqual(["Hel", "lo", "!"]);
+    expect(notices.map(({ kind }) => kind)).toEqual(["reconnecting", "resynced"]);
+  });
+
+  test("one that has nothing more after the cursor of a finished task ends there", async () => {
+    const { agent, methods } = await agentThat([
+      (call) => frames(call, []),
+      (call) => snapshot(call, "COMPLETED", { artifacts: [anArtifact("Hello")] }),
+    ]);
+    const remote = await connect(agent.url);
+    const run = remote.subscribe("t1", { lastEventId: "9" });
+
+    expect(await collect(run)).toEqual([]);
+    expect(run.lastEventId).toBe("9");
+    expect((await run.result).text).toBe("Hello");
+    expect(methods()).toEqual(["SubscribeToTask", "GetTask", "GetTask"]);
+  });
+
+  test("events in the wrong order are made good by the whole task", async () => {
+    const frame = (id: number, call: Call, value: unknown): string =>
+      `id: ${id}\ndata: ${JSON.stringify({ jsonrpc: "2.0", id: call.id, result: value })}\n\n`;
+    const artifacts = [anArtifact("abc")];
+    const { agent } = await agentThat([
+      (call) =>
+        stream(
+          frame(1, call, aTask("SUBMITTED")) +
+            frame(2, call, aChunk("a")) +
+            frame(4, call, aChunk("c")) +
+            frame(3, call, aChunk("b")),
+        ),
+      (call) => frames(call, [aTask("WORKING", { artifacts }), aStatus("COMPLETED")], { after: 4 }),
+    ]);
+    const remote = await connect(agent.url);
+
+    expect((await remote.stream("Ann").result).text).toBe("abc");
+    expect(agent.last.headers["last-event-id"]).toBeUndefined();
+  });
+});
+
+describe("an agent without cursors", () => {
+  test("is subscribed to again, and its snapshot replaces what was there", async () => {
+    const artifacts = [anArtifact("Hello")];
+    const { agent } = await agentThat([
+      (call) => frames(call, BEGUN, { end: "broken" }),
+      (call) => frames(call, [aTask("WORKING", { artifacts }), aChunk("!"), aStatus("COMPLETED")]),
+    ]);
+    const remote = await connect(agent.url);
+    const { notices, onNotice } = aListener();
+    const run = remote.stream("Ann", { onNotice });
+
+    const [all, text] = await Promise.all([collect(run), collect(run.text)]);
+
+    expect(outline(all).slice(3)).toEqual(["task working", "artifact !", "status completed"]);
+    expect(text).toEqual(["Hel", "lo", "!"]);
+    expect((await run.result).text).toBe("Hello!");
+    expect(notices.map(({ kind }) => kind)).toEqual(["reconnecting", "resynced"]);
+  });
+
+  test("one whose snapshot says what is known already has missed nothing", async () => {
+    const artifacts = [anArtifact("Hel")];
+    const { agent } = await agentThat([
+      (call) => frames(call, BEGUN, { end: "broken" }),
+      (call) => frames(call, [aTask("WORKING", { artifacts }), aChunk("lo"), aStatus("COMPLETED")]),
+    ]);
+    const remote = await connect(agent.url);
+    const { notices, onNotice } = aListener();
+
+    const all = await collect(remote.stream("Ann", { onNotice }));
+
+    expect(outline(all)).toEqual([
+      "task submitted",
+      "status working",
+      "artifact Hel",
+      "artifact lo",
+      "status completed",
+    ]);
+    expect(notices.map(({ kind }) => kind)).toEqual(["reconnecting"]);
+  });
+
+  test("one that only goes on with what is new is asked what was missed, and at the end again", async () => {
+    const { agent, methods } = await agentThat([
+      (call) => frames(call, BEGUN, { end: "broken" }),
+      (call) => frames(call, [aChunk("lo"), aStatus("COMPLETED")]),
+      (call) => snapshot(call, "WORKING", { artifacts: [anArtifact("Hello")] }),
+      (call) => snapshot(call, "COMPLETED", { artifacts: [anArtifact("Hello")] }),
+    ]);
+    const remote = await connect(agent.url);
+    const text = { told: "" };
+    const run = remote.stream("Ann", {
+      onNotice: (notice) => {
+        if (notice.kind === "rewritten") text.told = text.told.slice(0, notice.from);
+      },
+    });
+
+    for await (const delta of run.text) text.told += delta;
+    const answer = await run.result;
+
+    expect(text.told).toBe("Hello");
+    expect(answer.text).toBe("Hello");
+    expect(methods().slice(2)).toEqual(["GetTask", "GetTask"]);
+  });
+
+  test("one that numbers the frames of each connection is seen through", async () => {
+    const artifacts = [anArtifact("Hello")];
+    const { agent } = await agentThat([
+      (call) => frames(call, BEGUN, BROKEN),
+      (call) =>
+        frames(call, [aTask("WORKING", { artifacts }), aChunk("!"), aStatus("COMPLETED")], {
+          after: 0,
+        }),
+    ]);
+    const remote = await connect(agent.url);
+
+    expect((await remote.stream("Ann").result).text).toBe("Hello!");
+  });
+
+  test("a task that ended meanwhile cannot be subscribed to, so it is looked at", async () => {
+    const { agent } = await agentThat([
+      (call) => frames(call, BEGUN, { end: "broken" }),
+      (call) => failure(call, { code: -32004, message: "the task is already completed" }),
+      (call) => snapshot(call, "COMPLETED", { artifacts: [anArtifact("Hello")] }),
+    ]);
+    const remote = await connect(agent.url);
+
+    const all = await collect(remote.stream("Ann"));
+
+    expect(outline(all).at(-1)).toBe("task completed");
+  });
+
+  test("a question that came meanwhile ends the answer, although the subscription stays open", async () => {
+    const { agent } = await agentThat([
+      (call) => frames(call, BEGUN, { end: "broken" }),
+      (call) => frames(call, [aTask("INPUT_REQUIRED")], { end: "never" }),
+    ]);
+    const remote = await connect(agent.url);
+
+    expect((await remote.stream("Ann").result).question?.kind).toBe("input-required");
+  });
+});
+
+test("a task that the agent has lost is one clear error", async () => {
+  const { agent } = await agentThat([
+    (call) => frames(call, BEGUN, BROKEN),
+    (call) => failure(call, { code: -32001, message: "Task not found" }),
+  ]);
+  const remote = await connect(agent.url);
+
+  await expect(remote.stream("Ann").result).rejects.toMatchObject({
+    name: "RemoteError",
+    code: -32001,
+    message: expect.stringContaining("has lost task t1"),
+  });
+});
+
+test("a task that was never there is the agent's own error", async () => {
+  const { agent } = await agentThat([
+    (call) => failure(call, { code: -32001, message: "Task not found" }),
+  ]);
+  const remote = await connect(agent.url);
+
+  await expect(collect(remote.subscribe("t1"))).rejects.toMatchObject({
+    code: -32001,
+    message: "Task not found",
+  });
+});
+
+test("without reconnecting, the first loss is the end, and says where", async () => {
+  const { agent } = await agentThat([(call) => frames(call, BEGUN, { after: 0 })]);
+  const broken = await agentThat([(call) => frames(call, BEGUN, BROKEN)]);
+  const remote = await connect(agent.url);
+  const other = await connect(broken.agent.url);
+  const run = remote.stream("Ann", { reconnect: false });
+
+  await expect(collect(run)).rejects.toMatchObject({
+    kind: "unreachable",
+    message: expect.stringContaining("closed the stream before task t1 came to rest"),
+  });
+  expect(run.lastEventId).toBe("3");
+  await expect(collect(other.stream("Ann", { reconnect: false }))).rejects.toMatchObject({
+    kind: "unreachable",
+    message: expect.stringContaining("was lost"),
+  });
+});
+
+test("it gives up after the given time without anything new", async () => {
+  const { agent, methods } = await agentThat([
+    (call) => frames(call, BEGUN, BROKEN),
+    () => json("busy", 503),
+  ]);
+  const remote = await connect(agent.url);
+
+  const run = remote.stream("Ann", { reconnect: { forMs: 400 } });
+
+  await expect(collect(run)).rejects.toMatchObject({ name: "RemoteError", httpStatus: 503 });
+  expect(methods().length).toBeGreaterThan(2);
+  expect(methods().length).toBeLessThan(10);
+});
+
+test("aborting while it waits for another attempt ends it with the reason", async () => {
+  const { agent } = await agentThat([
+    (call) => frames(call, BEGUN, BROKEN),
+    () => json("busy", 503),
+  ]);
+  const remote = await connect(agent.url);
+  const controller = new AbortController();
+  const run = remote.stream("Ann", {
+    signal: controller.signal,
+    onNotice: ({ kind }) => kind === "reconnecting" && controller.abort(new Error("enough")),
+  });
+
+  await expect(collect(run)).rejects.toThrow("enough");
+});
+
+describe("what cannot be read", () => {
+  const garbage = (call: Call, after: number): Reply => {
+    const { body = "" } = frames(call, [aChunk("x")], { after });
+    return stream(body.replace("{", "{{"));
+  };
+
+  test("is told once, and the run goes on before it", async () => {
+    const { agent } = await agentThat([
+      (call) => stream(`${frames(call, BEGUN, { after: 0 }).body}${garbage(call, 3).body}`),
+      (call) => frames(call, [aChunk("lo"), aStatus("COMPLETED")], { after: 3 }),
+    ]);
+    const remote = await connect(agent.url);
+    const { notices, onNotice } = aListener();
+
+    const { text } = await remote.stream("Ann", { onNotice }).result;
+
+    expect(text).toBe("Hello");
+    expect(notices.map(({ kind }) => kind)).toEqual(["unreadable", "reconnecting", "resumed"]);
+  });
+
+  test("is one clear error when it comes again", async () => {
+    const { agent, methods } = await agentThat([
+      (call) => frames(call, BEGUN, BROKEN),
+      (call) => garbage(call, 3),
+    ]);
+    const remote = await connect(agent.url);
+
+    await expect(remote.stream("Ann").result).rejects.toMatchObject({
+      kind: "unreadable",
+      message: expect.stringContaining("It was so when it was asked for again, too"),
+    });
+    expect(methods()).toHaveLength(3);
+  });
+
+  test("includes events of another task", async () => {
+    const other = {
+      statusUpdate: { taskId: "t2", contextId: "c1", status: { state: "TASK_STATE_FAILED" } },
+    };
+    const { agent } = await agentThat([
+      (call) => frames(call, [...BEGUN, other], { after: 0 }),
+      (call) => frames(call, [aChunk("lo"), aStatus("COMPLETED")], { after: 3 }),
+    ]);
+    const remote = await connect(agent.url);
+
+    expect((await remote.stream("Ann").result).text).toBe("Hello");
+  });
+});
+
+describe("a message that may have been lost", () => {
+  const nothing = (): Reply => stream("", "broken");
+  const hello = (call: Call): Reply =>
+    frames(call, [aTask("COMPLETED", { artifacts: [anArtifact("Hello")] })]);
+
+  test("is not sent again to an agent that may do it twice, and the error says why", async () => {
+    const { agent, methods } = await agentThat([nothing, hello]);
+    const remote = await connect(agent.url);
+
+    await expect(remote.stream("Ann").result).rejects.toMatchObject({
+      kind: "unreachable",
+      message: expect.stringContaining("The message was not sent again"),
+    });
+    expect(methods()).toHaveLength(1);
+  });
+
+  test("is sent again, the same, to an agent that takes a message once", async () => {
+    const { agent, calls } = await agentThat([nothing, hello], IDEMPOTENT);
+    const remote = await connect(agent.url);
+
+    expect((await remote.stream("Ann").result).text).toBe("Hello");
+    const [first, second] = calls().map(({ params }) => params["message"]);
+    expect(second).toEqual(first);
+  });
+
+  test("is sent again to any agent when that is wanted", async () => {
+    const { agent, methods } = await agentThat([nothing, hello]);
+    const remote = await connect(agent.url);
+
+    const run = remote.stream("Ann", { reconnect: { resend: "always" } });
+
+    expect((await run.result).text).toBe("Hello");
+    expect(methods()).toHaveLength(2);
+  });
+
+  test.each([429, 503])("is sent again after %i, because then nothing was done", async (status) => {
+    const { agent, methods } = await agentThat([() => json("busy", status), hello]);
+    const remote = await connect(agent.url);
+
+    expect((await remote.stream("Ann").result).text).toBe("Hello");
+    expect(methods()).toHaveLength(2);
+  });
+
+  test("is looked for in the task that it was for", async () => {
+    let messageId = "";
+    const { agent, methods } = await agentThat([
+      (call) => {
+        ({ messageId } = call.params["message"] as { messageId: string });
+        return nothing();
+      },
+      (call) => {
+        const history = [{ messageId, role: "ROLE_USER", parts: [{ text: "Ann" }] }];
+        return snapshot(call, "WORKING", { history });
+      },
+      (call) => frames(call, [aTask("WORKING"), aChunk("Hello"), aStatus("COMPLETED")]),
+    ]);
+    const remote = await connect(agent.url);
+
+    expect((await remote.stream("Ann", { taskId: "t1" }).result).text).toBe("Hello");
+    expect(methods()).toEqual(["SendStreamingMessage", "GetTask", "SubscribeToTask"]);
+  });
+});
+
+describe("an agent that does not stream", () => {
+  const poll = { first: 5, most: 20 };
+
+  test.each([
+    ["its card says so", { capabilities: { streaming: false } }],
+    ["it refuses", {}],
+  ])("is asked how the task stands (%s)", async (_, card) => {
+    const refusal: Answer = (call) => failure(call, { code: -32004, message: "no streams" });
+    const { agent, calls } = await agentThat(
+      [
+        ...("capabilities" in card ? [] : [refusal]),
+        (call) => result(call, aTask("SUBMITTED")),
+        (call) => snapshot(call, "WORKING", { artifacts: [anArtifact("Hel")] }),
+        (call) => snapshot(call, "WORKING", { artifacts: [anArtifact("Hel")] }),
+        (call) => snapshot(call, "COMPLETED", { artifacts: [anArtifact("Hello")] }),
+      ],
+      card,
+    );
+    const remote = await connect(agent.url);
+    const { notices, onNotice } = aListener();
+    const run = remote.stream("Ann", { pollMs: poll, onNotice });
+
+    const [all, text] = await Promise.all([collect(run), collect(run.text)]);
+
+    expect(outline(all)).toEqual([
+      "task submitted",
+      "artifact Hel",
+      "status working",
+      "artifact lo",
+      "status completed",
+    ]);
+    expect(text).toEqual(["Hel", "lo"]);
+    expect(notices.map(({ kind }) => kind)).toEqual(["polling"]);
+    const send = calls().find(({ method }) => method === "SendMessage");
+    expect(send?.params["configuration"]).toMatchObject({ returnImmediately: true });
+  });
+
+  test("may answer with a message", async () => {
+    const message = { messageId: "m1", role: "ROLE_AGENT", parts: [{ text: "Hi" }] };
+    const { agent } = await agentThat([(call) => result(call, { message })], {
+      capabilities: { streaming: false },
+    });
+    const remote = await connect(agent.url);
+
+    expect(await remote.stream("Ann").result).toMatchObject({ text: "Hi", message: {} });
+  });
+});
+
+describe("a stream that has gone silent", () => {
+  test("is lost when its task has ended without it", async () => {
+    const { agent } = await agentThat([
+      (call) => frames(call, BEGUN, { after: 0, end: "never" }),
+      (call) => snapshot(call, "COMPLETED", { artifacts: [anArtifact("Hello")] }),
+      (call) => frames(call, [aChunk("lo"), aStatus("COMPLETED")], { after: 3 }),
+    ]);
+    const remote = await connect(agent.url);
+    const { notices, onNotice } = aListener();
+
+    const { text } = await remote.stream("Ann", { silenceMs: 60, onNotice }).result;
+
+    expect(text).toBe("Hello");
+    expect(notices[0]?.message).toContain("nothing came for");
+  });
+
+  test("goes on while the task has not moved", async () => {
+    const working: Answer = (call) => snapshot(call, "WORKING", { artifacts: [anArtifact("Hel")] });
+    const { agent, methods } = await agentThat([
+      (call) => frames(call, BEGUN, { after: 0, end: "never" }),
+      working,
+      working,
+      (call) => snapshot(call, "COMPLETED", { artifacts: [anArtifact("Hello")] }),
+      (call) => frames(call, [aChunk("lo"), aStatus("COMPLETED")], { after: 3 }),
+    ]);
+    const remote = await connect(agent.url);
+
+    const { text } = await remote.stream("Ann", { silenceMs: 40 }).result;
+
+    expect(text).toBe("Hello");
+    expect(methods()).toEqual([
+      "SendStreamingMessage",
+      "GetTask",
+      "GetTask",
+      "GetTask",
+      "SubscribeToTask",
+    ]);
+  });
+});

@@ -1,0 +1,464 @@
+import type { PublicEvent } from "@convoke/protocol";
+import { expect, test } from "vitest";
+import { connect } from "../connect.ts";
+import {
+  type Call,
+  events,
+  failure,
+  pagesV03,
+  pagesV1,
+  result,
+  startFakeAgent,
+  stream,
+} from "../testing/fake-agent.suite.ts";
+import {
+  aChunk,
+  aListener,
+  aStatus,
+  aTask,
+  anArtifact,
+  collect,
+  outline,
+} from "./a-stream.suite.ts";
+
+/** An agent that streams an answer. */
+const agentThat = (frames: readonly object[], end?: "properly" | "never" | "broken") =>
+  startFakeAgent({ pages: pagesV1(), answer: (call) => events(call, frames, end) });
+
+const HELLO = [
+  aTask("SUBMITTED"),
+  aStatus("WORKING", "looking"),
+  aChunk("Hel"),
+  aChunk("lo"),
+  aStatus("COMPLETED"),
+];
+
+test("a 1.0 stream gives the events in the model's words and the id of each", async () => {
+  const agent = await agentThat(HELLO);
+  const remote = await connect(agent.url);
+  const seen: [string, string | undefined][] = [];
+
+  const run = remote.stream("Ann");
+  for await (const event of run) seen.push([event.kind, run.lastEventId]);
+
+  expect(seen).toEqual([
+    ["task", "1"],
+    ["status-update", "2"],
+    ["artifact-update", "3"],
+    ["artifact-update", "4"],
+    ["status-update", "5"],
+  ]);
+  expect([run.taskId, run.contextId]).toEqual(["t1", "c1"]);
+  expect(agent.last.call?.method).toBe("SendStreamingMessage");
+  expect(agent.last.headers["accept"]).toBe("text/event-stream");
+});
+
+test("a 0.3 stream ends at final, also when the server forgets to close", async () => {
+  const ids = { taskId: "t1", contextId: "c1" };
+  const final = { kind: "status-update", ...ids, status: { state: "working" }, final: true };
+  const task = { kind: "task", id: "t1", contextId: "c1", status: { state: "submitted" } };
+  const agent = await startFakeAgent({
+    pages: pagesV03(),
+    answer: (call) => events(call, [task, final], "never"),
+  });
+  const remote = await connect(agent.url);
+
+  const seen = await collect(remote.stream("Ann"));
+
+  expect(outline(seen)).toEqual(["task submitted", "status working"]);
+  expect(agent.last.call?.method).toBe("message/stream");
+  await agent.last.closed;
+});
+
+test("a question ends an answer, also when the server keeps the stream open", async () => {
+  const agent = await agentThat(
+    [aTask("SUBMITTED"), aStatus("INPUT_REQUIRED", "Who?"), aStatus("WORKING")],
+    "never",
+  );
+  const remote = await connect(agent.url);
+
+  const answer = await remote.stream("Ann").result;
+
+  expect(answer.question).toMatchObject({ kind: "input-required", text: "Who?", taskId: "t1" });
+  await agent.last.closed;
+});
+
+test("the question that an answer is for does not end its stream", async () => {
+  const agent = await agentThat([
+    aTask("INPUT_REQUIRED"),
+    aStatus("WORKING"),
+    aChunk("Hello"),
+    aStatus("COMPLETED"),
+  ]);
+  const remote = await connect(agent.url);
+
+  const { text } = await remote.stream("Ann", { taskId: "t1" }).result;
+
+  expect(text).toBe("Hello");
+});
+
+test("a subscription goes on after a question, when the server keeps it open", async () => {
+  const agent = await agentThat(
+    [aTask("SUBMITTED"), aStatus("INPUT_REQUIRED"), aStatus("COMPLETED")],
+    "never",
+  );
+  const remote = await connect(agent.url);
+
+  expect(await collect(remote.subscribe("t1"))).toHaveLength(3);
+});
+
+test("who waits for an authorization is followed while the stream is open", async () => {
+  const agent = await agentThat([
+    aTask("SUBMITTED"),
+    aStatus("AUTH_REQUIRED", "Log in"),
+    aStatus("WORKING"),
+    aStatus("COMPLETED"),
+  ]);
+  const remote = await connect(agent.url);
+
+  expect(await collect(remote.stream("Ann"))).toHaveLength(4);
+});
+
+test("a stream that closes while it waits for an authorization has ended", async () => {
+  const agent = await agentThat([aTask("SUBMITTED"), aStatus("AUTH_REQUIRED", "Log in")]);
+  const remote = await connect(agent.url);
+
+  const { question } = await remote.stream("Ann").result;
+
+  expect(question).toMatchObject({ kind: "auth-required", text: "Log in" });
+});
+
+test("a message is the whole answer", async () => {
+  const message = { messageId: "m1", role: "ROLE_AGENT", parts: [{ text: "Hi" }] };
+  const agent = await agentThat([{ message }], "never");
+  const remote = await connect(agent.url);
+  const run = remote.stream("Ann");
+
+  expect(await collect(run)).toMatchObject([{ kind: "message", role: "agent" }]);
+  expect(await run.result).toMatchObject({ text: "Hi", message: { messageId: "m1" } });
+});
+
+test("a refusal in plain JSON is the agent's error", async () => {
+  const agent = await startFakeAgent({
+    pages: pagesV1(),
+    answer: (call) => failure(call, { code: -32005, message: "no pictures here" }),
+  });
+  const remote = await connect(agent.url);
+
+  await expect(collect(remote.stream("Ann"))).rejects.toMatchObject({
+    name: "RemoteError",
+    code: -32005,
+    message: "no pictures here",
+  });
+});
+
+test("an error inside the stream is the agent's error, named frame or not", async () => {
+  const error = { code: -32603, message: "it broke" };
+  const bodies = [
+    ({ id }: Call) => `event: error\ndata: ${JSON.stringify({ jsonrpc: "2.0", id, error })}\n\n`,
+    () => `event: error\ndata: ${JSON.stringify(error)}\n\n`,
+    ({ id }: Call) => `data: ${JSON.stringify({ jsonrpc: "2.0", id, error })}\n\n`,
+  ];
+  const agent = await startFakeAgent({
+    pages: pagesV1(),
+    answer: (call) => stream(bodies.shift()?.(call) ?? ""),
+  });
+  const remote = await connect(agent.url);
+
+  for (let count = 0; count < 3; count += 1) {
+    await expect(collect(remote.stream("Ann"))).rejects.toMatchObject({
+      name: "RemoteError",
+      ...error,
+    });
+  }
+});
+
+test("leaving the loop closes the connection", async () => {
+  const agent = await agentThat([aTask("SUBMITTED")], "never");
+  const remote = await connect(agent.url);
+
+  for await (const event of remote.stream("Ann")) {
+    expect(event.kind).toBe("task");
+    break;
+  }
+
+  await agent.last.closed;
+});
+
+test("a stream can be aborted while it is silent, and no task is canceled by that", async () => {
+  const agent = await agentThat([aTask("SUBMITTED")], "never");
+  const remote = await connect(agent.url);
+  const controller = new AbortController();
+  const seen: PublicEvent[] = [];
+  const run = remote.stream("Ann", { signal: controller.signal });
+
+  const reading = (async () => {
+    for await (const event of run) {
+      seen.push(event);
+      controller.abort(new Error("enough"));
+    }
+  })();
+
+  await expect(reading).rejects.toThrow("enough");
+  await expect(run.result).rejects.toThrow("enough");
+  expect(seen).toHaveLength(1);
+  await agent.last.closed;
+  expect(agent.last.call?.method).toBe("SendStreamingMessage");
+});
+
+test("reading twice asks once", async () => {
+  const agent = await agentThat([aTask("SUBMITTED"), aStatus("COMPLETED")]);
+  const remote = await connect(agent.url);
+  const run = remote.stream("Ann");
+
+  expect(await collect(run)).toHaveLength(2);
+  expect(await collect(run)).toEqual([]);
+  expect(agent.seen.filter(({ call }) => call !== undefined)).toHaveLength(1);
+});
+
+test("nothing is said before the run is read", async () => {
+  const agent = await agentThat(HELLO);
+  const remote = await connect(agent.url);
+
+  remote.stream("Ann");
+  await new Promise((resolve) => setTimeout(resolve, 20));
+
+  expect(agent.seen.filter(({ call }) => call !== undefined)).toEqual([]);
+});
+
+test("the result comes by itself, without anybody who reads the events", async () => {
+  const agent = await agentThat(HELLO);
+  const remote = await connect(agent.url);
+
+  const answer = await remote.stream("Ann").result;
+
+  expect(answer).toMatchObject({ text: "Hello", task: { status: { state: "completed" } } });
+  expect(answer.question).toBeUndefined();
+});
+
+test("the text comes in deltas that add up to the text of the result", async () => {
+  const agent = await agentThat([
+    aTask("SUBMITTED"),
+    aStatus("WORKING", "looking"),
+    aChunk("Hel"),
+    aChunk("lo"),
+    aChunk("", "a2"),
+    aChunk("Bye", "a3"),
+    aStatus("COMPLETED", "done"),
+  ]);
+  const remote = await connect(agent.url);
+  const run = remote.stream("Ann");
+
+  const deltas = await collect(run.text);
+
+  expect(deltas).toEqual(["Hel", "lo", "\nBye"]);
+  expect(deltas.join("")).toBe((await run.result).text);
+});
+
+test("an agent without artifacts is quoted at the end", async () => {
+  const agent = await agentThat([
+    aTask("SUBMITTED"),
+    aStatus("WORKING", "looking"),
+    aStatus("COMPLETED", "all done"),
+  ]);
+  const remote = await connect(agent.url);
+
+  expect(await collect(remote.stream("Ann").text)).toEqual(["all done"]);
+});
+
+test("text that is replaced is told from where it differs", async () => {
+  const agent = await agentThat([
+    aTask("SUBMITTED"),
+    aChunk("Hello, Bob"),
+    aChunk("Hello, Ann", "a1", false),
+    aChunk("!"),
+    aStatus("COMPLETED"),
+  ]);
+  const remote = await connect(agent.url);
+  const { notices, onNotice } = aListener();
+  let text = "";
+
+  const run = remote.stream("Ann", {
+    onNotice: (notice) => {
+      onNotice(notice);
+      if (notice.kind === "rewritten") text = text.slice(0, notice.from);
+    },
+  });
+  for await (const delta of run.text) text += delta;
+
+  expect(notices).toMatchObject([{ kind: "rewritten", from: 7 }]);
+  expect(text).toBe("Hello, Ann!");
+  expect(text).toBe((await run.result).text);
+});
+
+test("text that an earlier artifact gets later is told from where it differs", async () => {
+  const agent = await agentThat([
+    aTask("SUBMITTED"),
+    aChunk("one", "a1"),
+    aChunk("two", "a2"),
+    aChunk(" more", "a1"),
+    aStatus("COMPLETED"),
+  ]);
+  const remote = await connect(agent.url);
+  const { notices, onNotice } = aListener();
+
+  const run = remote.stream("Ann", { onNotice });
+
+  expect(await collect(run.text)).toEqual(["one", "\ntwo", " more\ntwo"]);
+  expect(notices).toMatchObject([{ kind: "rewritten", from: 3 }]);
+  expect((await run.result).text).toBe("one more\ntwo");
+});
+
+test("events, text and result are views of one request", async () => {
+  const agent = await agentThat(HELLO);
+  const remote = await connect(agent.url);
+  const run = remote.stream("Ann");
+
+  const [all, text, answer] = await Promise.all([collect(run), collect(run.text), run.result]);
+
+  expect(all).toHaveLength(5);
+  expect(text.join("")).toBe("Hello");
+  expect(answer.text).toBe("Hello");
+  expect(agent.seen.filter(({ call }) => call !== undefined)).toHaveLength(1);
+});
+
+test("who reads later gets what there is as one event, or as one delta", async () => {
+  const agent = await agentThat(HELLO);
+  const remote = await connect(agent.url);
+  const run = remote.stream("Ann");
+  await run.result;
+
+  const [task, ...more] = await collect(run);
+
+  expect(task).toMatchObject({ kind: "task", status: { state: "completed" } });
+  expect(more).toEqual([]);
+  expect(await collect(run.text)).toEqual(["Hello"]);
+});
+
+test("leaving one view lets the others go on", async () => {
+  const agent = await agentThat(HELLO);
+  const remote = await connect(agent.url);
+  const run = remote.stream("Ann");
+  const { result: answer } = run;
+
+  for await (const event of run) {
+    expect(event.kind).toBe("task");
+    break;
+  }
+
+  expect((await answer).text).toBe("Hello");
+});
+
+test("a slow reader of events keeps the run from reading ahead", async () => {
+  const many = Array.from({ length: 20_000 }, (_, place) => aChunk(`${place} `.repeat(20)));
+  const agent = await agentThat([aTask("SUBMITTED"), ...many, aStatus("COMPLETED")]);
+  const remote = await connect(agent.url);
+  const run = remote.stream("Ann");
+  const text = collect(run.text);
+  let isOver = false;
+  void run.result.then(() => (isOver = true));
+  const reader = run[Symbol.asyncIterator]();
+
+  await reader.next();
+  await reader.next();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+
+  expect(isOver).toBe(false);
+  expect(run.lastEventId).toBe("2");
+  expect(run.task?.artifacts?.[0]?.parts[0]).toMatchObject({ text: expect.stringMatching(/^0 /) });
+  expect(JSON.stringify(run.task).length).toBeLessThan(1000);
+  for (let next = await reader.next(); next.done !== true; next = await reader.next());
+  expect((await text).join("")).toBe((await run.result).text);
+});
+
+test("a result that nobody waits for ends no program", async () => {
+  const agent = await agentThat([aTask("SUBMITTED")], "broken");
+  const remote = await connect(agent.url);
+  const unhandled: unknown[] = [];
+  const note = (error: unknown): void => void unhandled.push(error);
+  process.on("unhandledRejection", note);
+
+  const run = remote.stream("Ann", { reconnect: false });
+  void run.result;
+  await expect(collect(run)).rejects.toThrow();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+
+  process.off("unhandledRejection", note);
+  expect(unhandled).toEqual([]);
+});
+
+test("a run that was left says so to who wants its result", async () => {
+  const agent = await agentThat([aTask("SUBMITTED")], "never");
+  const remote = await connect(agent.url);
+  const run = remote.stream("Ann");
+  for await (const event of run) {
+    expect(event.kind).toBe("task");
+    break;
+  }
+
+  await expect(run.result).rejects.toThrow("the run was left before its answer was whole");
+});
+
+test("a run that is disposed of closes its connection", async () => {
+  const agent = await agentThat([aTask("SUBMITTED")], "never");
+  const remote = await connect(agent.url);
+  const run = remote.stream("Ann");
+  await run[Symbol.asyncIterator]().next();
+
+  await run[Symbol.asyncDispose]();
+
+  await agent.last.closed;
+  expect(await collect(run)).toEqual([]);
+});
+
+test("canceling cancels the task at the agent, and the run goes on to its end", async () => {
+  const agent = await startFakeAgent({
+    pages: pagesV1(),
+    answer: (call) =>
+      call.method === "CancelTask"
+        ? result(call, { id: "t1", contextId: "c1", status: { state: "TASK_STATE_CANCELED" } })
+        : events(call, [aTask("SUBMITTED"), aStatus("CANCELED")]),
+  });
+  const remote = await connect(agent.url);
+  const run = remote.stream("Ann");
+  const reading = collect(run);
+
+  const task = await run.cancel();
+
+  expect(task).toMatchObject({ status: { state: "canceled" } });
+  expect(outline(await reading)).toEqual(["task submitted", "status canceled"]);
+  expect(agent.seen.map(({ call }) => call?.method)).toContain("CancelTask");
+});
+
+test("a run that is canceled before it begins does not begin", async () => {
+  const agent = await agentThat(HELLO);
+  const remote = await connect(agent.url);
+  const run = remote.stream("Ann");
+
+  expect(await run.cancel()).toBeUndefined();
+
+  expect(await collect(run)).toEqual([]);
+  expect(agent.seen.filter(({ call }) => call !== undefined)).toEqual([]);
+});
+
+test("a subscription after an event has the whole task in its result", async () => {
+  const artifacts = [anArtifact("Hello")];
+  const agent = await startFakeAgent({
+    pages: pagesV1(),
+    answer: (call, { headers }) => {
+      if (call.method === "GetTask") {
+        const { task } = aTask("COMPLETED", { artifacts }) as { task: object };
+        return result(call, task);
+      }
+      expect(headers["last-event-id"]).toBe("9");
+      return events(call, [aChunk("lo"), aStatus("COMPLETED")]);
+    },
+  });
+  const remote = await connect(agent.url);
+
+  const run = remote.subscribe("t1", { lastEventId: "0" });
+  const resumed = remote.subscribe("t1", { lastEventId: "9" });
+
+  expect(run.lastEventId).toBe("0");
+  expect((await resumed.result).text).toBe("Hello");
+});

@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Silence } from "./silence.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+function aSilence(isDead: () => boolean = () => false) {
+  const deaths: number[] = [];
+  const asked = vi.fn(async () => isDead());
+  const silence = new Silence({
+    silenceMs: 45_000,
+    onDead: (silentMs) => deaths.push(Math.round(silentMs / 1000)),
+    isDead: asked,
+  });
+  return { silence, deaths, asked };
+}
+
+test("three missing keep-alives mean that the stream is dead", async () => {
+  const { silence, deaths, asked } = aSilence();
+  silence.listen();
+  for (let count = 0; count < 4; count++) {
+    await vi.advanceTimersByTimeAsync(20_000);
+    silence.hear("alive");
+    silence.listen();
+  }
+
+  await vi.advanceTimersByTimeAsync(59_000);
+  expect(deaths).toEqual([]);
+  await vi.advanceTimersByTimeAsync(2000);
+
+  expect(deaths).toEqual([60]);
+  expect(asked).not.toHaveBeenCalled();
+});
+
+test("no silence shorter than the limit means anything, however often keep-alives come", async () => {
+  const { silence, deaths } = aSilence();
+  silence.listen();
+  await vi.advanceTimersByTimeAsync(2000);
+  silence.hear("alive");
+  silence.listen();
+
+  await vi.advanceTimersByTimeAsync(44_000);
+  expect(deaths).toEqual([]);
+  await vi.advanceTimersByTimeAsync(60_000);
+
+  expect(deaths).toEqual([45]);
+});
+
+test("pieces of a long event are no keep-alives", async () => {
+  const { silence, asked, deaths } = aSilence();
+  silence.listen();
+  await vi.advanceTimersByTimeAsync(10);
+  silence.hear("alive");
+  silence.listen();
+
+  await vi.advanceTimersByTimeAsync(61_000);
+
+  expect(asked).toHaveBeenCalledTimes(1);
+  expect(deaths).toEqual([]);
+});
+
+test("without keep-alives somebody looks every minute, until the task has moved", async () => {
+  let isDead = false;
+  const { silence, asked, deaths } = aSilence(() => isDead);
+  silence.listen();
+
+  await vi.advanceTimersByTimeAsync(179_000);
+  expect(asked).toHaveBeenCalledTimes(2);
+  isDead = true;
+  await vi.advanceTimersByTimeAsync(2000);
+
+  expect(deaths).toHaveLength(1);
+});
+
+test("time in which nobody waits does not count", async () => {
+  const { silence, asked } = aSilence();
+  silence.listen();
+  await vi.advanceTimersByTimeAsync(1000);
+  silence.hear("event");
+
+  await vi.advanceTimersByTimeAsync(600_000);
+
+  expect(asked).not.toHaveBeenCalled();
+  silence.stop();
+  expect(vi.getTimerCount()).toBe(0);
+});

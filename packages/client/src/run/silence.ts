@@ -1,0 +1,90 @@
+/** Anything shorter is the next piece of a long event, and not a keep-alive. */
+const SHORTEST_KEEP_ALIVE_MS = 1000;
+
+/** How many keep-alives may be missing. */
+const MISSING = 3;
+
+/** An agent without keep-alives is asked after a while that is longer by this. */
+const WITHOUT_KEEP_ALIVES = 4 / 3;
+
+export interface SilenceOptions {
+  /** The shortest silence that means anything. */
+  readonly silenceMs: number;
+  /** The stream is dead, because keep-alives are missing. */
+  readonly onDead: (silentMs: number) => void;
+  /** Nobody can tell; resolves to whether the stream is dead. */
+  readonly isDead: () => Promise<boolean>;
+}
+
+/**
+ * Notices when a stream has died without a word, as behind a proxy that forgot
+ * it. Only the time in which somebody waits for the stream counts. One timer
+ * serves the whole stream, so that an event costs no more than a look at the clock.
+ */
+export class Silence {
+  readonly #options: SilenceOptions;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #waitingSince: number | undefined;
+  #longestGapMs = 0;
+  #isStopped = false;
+
+  constructor(options: SilenceOptions) {
+    this.#options = options;
+  }
+
+  /** Somebody waits for the stream from now on. */
+  listen(): void {
+    this.#waitingSince = performance.now();
+    if (this.#timer === undefined) this.#wakeIn(this.#limitMs);
+  }
+
+  /** Something came. */
+  hear(kind: "event" | "alive"): void {
+    const gapMs = this.#silentMs;
+    this.#waitingSince = undefined;
+    if (kind !== "alive" || gapMs < SHORTEST_KEEP_ALIVE_MS || gapMs <= this.#longestGapMs) return;
+    this.#longestGapMs = gapMs;
+    // From here on another time counts.
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  get #silentMs(): number {
+    return this.#waitingSince === undefined ? 0 : performance.now() - this.#waitingSince;
+  }
+
+  get #hasKeepAlives(): boolean {
+    return this.#longestGapMs > 0;
+  }
+
+  get #limitMs(): number {
+    const { silenceMs } = this.#options;
+    return this.#hasKeepAlives
+      ? Math.max(silenceMs, MISSING * this.#longestGapMs)
+      : silenceMs * WITHOUT_KEEP_ALIVES;
+  }
+
+  #wakeIn(ms: number): void {
+    if (!this.#isStopped) this.#timer = setTimeout(() => void this.#look(), ms);
+  }
+
+  async #look(): Promise<void> {
+    const left = this.#limitMs - this.#silentMs;
+    if (left > 1) return this.#wakeIn(left);
+    const { onDead, isDead } = this.#options;
+    if (this.#hasKeepAlives) return onDead(this.#silentMs);
+    const since = this.#waitingSince;
+    const silentMs = this.#silentMs;
+    const dead = await isDead();
+    if (this.#isStopped) return;
+    if (dead && this.#waitingSince === since) return onDead(silentMs);
+    // It is asked again only after as long a silence.
+    if (this.#waitingSince === since && since !== undefined) this.#waitingSince = performance.now();
+    this.#wakeIn(this.#limitMs);
+  }
+}

@@ -1,0 +1,79 @@
+import {
+  type A2AArtifact,
+  type A2APart,
+  type ArtifactUpdateEvent,
+  type PublicEvent,
+  type Task,
+  isFinal,
+  joinParts,
+} from "@convoke/protocol";
+
+/**
+ * The events that lead from one snapshot of a task to the next, for agents
+ * that show snapshots only. Where no event says what happened it is the whole task.
+ */
+export function eventsBetween(before: Task | undefined, after: Task): readonly PublicEvent[] {
+  if (before === undefined || before.id !== after.id) return [after];
+  const kept = new Set((after.artifacts ?? []).map(({ artifactId }) => artifactId));
+  const hasLost = (before.artifacts ?? []).some(({ artifactId }) => !kept.has(artifactId));
+  if (hasLost) return [after];
+  const updates = (after.artifacts ?? []).flatMap((artifact) => updatesTo(artifact, before));
+  return isSameStatus(before, after) ? updates : [...updates, statusOf(after)];
+}
+
+/** Whether two snapshots tell a reader the same. */
+export function isSameTask(one: Task, other: Task): boolean {
+  return eventsBetween(one, other).length === 0 && eventsBetween(other, one).length === 0;
+}
+
+/** The parts, with neighbours of plain text joined: that is how a stream folds. */
+function joinedParts(parts: readonly A2APart[]): readonly A2APart[] {
+  return parts.reduce<readonly A2APart[]>((joined, part) => joinParts(joined, [part]), []);
+}
+
+/** What `longer` has beyond `shorter`, or nothing when it does not begin with it. */
+function restOf(
+  longer: readonly A2APart[],
+  shorter: readonly A2APart[],
+): readonly A2APart[] | undefined {
+  const last = shorter.length - 1;
+  for (const [place, part] of shorter.entries()) {
+    const other = longer[place];
+    if (isSame(part, other)) continue;
+    if (place !== last || part.kind !== "text" || other?.kind !== "text") return undefined;
+    if (!isSame({ ...other, text: "" }, { ...part, text: "" })) return undefined;
+    if (!other.text.startsWith(part.text)) return undefined;
+    return [{ ...other, text: other.text.slice(part.text.length) }, ...longer.slice(place + 1)];
+  }
+  return longer.slice(shorter.length);
+}
+
+function updatesTo(artifact: A2AArtifact, before: Task): readonly ArtifactUpdateEvent[] {
+  const { id: taskId, contextId } = before;
+  const update = { kind: "artifact-update", taskId, contextId } as const;
+  const { artifactId } = artifact;
+  const earlier = (before.artifacts ?? []).find((other) => other.artifactId === artifactId);
+  if (earlier === undefined) return [{ ...update, artifact, append: false }];
+  const rest = restOf(joinedParts(artifact.parts), joinedParts(earlier.parts));
+  const isDescribedAnew = !isSame({ ...earlier, parts: [] }, { ...artifact, parts: [] });
+  if (rest === undefined || isDescribedAnew) return [{ ...update, artifact, append: false }];
+  if (rest.length === 0) return [];
+  return [{ ...update, artifact: { ...artifact, parts: rest }, append: true }];
+}
+
+function statusOf({ id: taskId, contextId, status }: Task): PublicEvent {
+  return { kind: "status-update", taskId, contextId, status, final: isFinal(status.state) };
+}
+
+function isSameStatus({ status: one }: Task, { status: other }: Task): boolean {
+  return (
+    one.state === other.state &&
+    one.timestamp === other.timestamp &&
+    isSame(one.message?.parts, other.message?.parts)
+  );
+}
+
+/** Both come from the same agent, which writes its fields in one order. */
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}

@@ -1,0 +1,198 @@
+import type { FaultReply, FaultScenario } from "../fault-scenario.ts";
+import { refuses } from "../replies/answers.ts";
+import { plainly } from "../replies/http.ts";
+import { honestReply } from "../replies/honest.ts";
+import { streams } from "../replies/streams.ts";
+import { GREETED, STORY } from "../replies/words.ts";
+import { HTTP } from "./speakings.ts";
+
+const busy = (retryAfter: string): FaultReply =>
+  plainly("slow down", { status: 429, type: "text/plain", headers: { "Retry-After": retryAfter } });
+
+/** A date has no fractions of a second, so this is one to two seconds ahead. */
+const busyUntil: FaultReply = (call) => busy(new Date(Date.now() + 2000).toUTCString())(call);
+
+const away = plainly("away", { status: 503, type: "text/plain" });
+
+const unknown = plainly("who are you?", {
+  status: 401,
+  type: "text/plain",
+  headers: { "WWW-Authenticate": 'Bearer realm="greetings"' },
+});
+
+const task = honestReply("getTask");
+const stream = honestReply("sendStreamingMessage");
+
+/** Lets in whoever comes with the second token. */
+const knowsToken2 =
+  (reply: FaultReply): FaultReply =>
+  (call) =>
+    call.headers["authorization"] === "Bearer token-2" ? reply(call) : unknown(call);
+
+/** Agents that have no time, or do not know who is calling. */
+export const REFUSALS: readonly FaultScenario[] = [
+  {
+    id: "429-in-seconds",
+    sentence: "The agent asks to wait for a second, and then answers.",
+    speaks: HTTP,
+    asks: "get",
+    replies: { getTask: [busy("1"), task] },
+    right: GREETED,
+  },
+  {
+    id: "429-by-date",
+    sentence: "The agent asks to wait until a time of day, and then answers.",
+    speaks: HTTP,
+    asks: "get",
+    replies: { getTask: [busyUntil, task] },
+    right: GREETED,
+  },
+  {
+    id: "429-for-an-hour",
+    sentence: "The agent asks to wait for an hour.",
+    speaks: HTTP,
+    asks: "get",
+    replies: { getTask: [busy("3600")] },
+    right: { httpStatus: 429, says: /429.*slow down/ },
+    atMost: { getTask: 1 },
+  },
+  {
+    id: "429-in-nonsense",
+    sentence: "The agent asks to wait, and what it says for how long cannot be read.",
+    speaks: HTTP,
+    asks: "get",
+    replies: { getTask: [busy("soon"), task] },
+    right: GREETED,
+  },
+  {
+    id: "429-for-a-message",
+    sentence: "The agent has no time for a message at first.",
+    speaks: HTTP,
+    asks: "send",
+    replies: { sendMessage: [busy("1"), honestReply("sendMessage")] },
+    right: GREETED,
+  },
+  {
+    id: "429-for-a-stream",
+    sentence: "The agent has no time for a stream at first.",
+    speaks: HTTP,
+    asks: "stream",
+    replies: { sendStreamingMessage: [busy("1"), stream] },
+    right: GREETED,
+  },
+  {
+    id: "503-twice",
+    sentence: "The agent is away twice, and then answers.",
+    speaks: HTTP,
+    asks: "get",
+    replies: { getTask: [away, away, task] },
+    right: GREETED,
+  },
+  {
+    id: "503-for-ever",
+    sentence: "The agent is away for ever.",
+    speaks: HTTP,
+    asks: "get",
+    replies: { getTask: [away] },
+    right: { httpStatus: 503, says: /503.*away/ },
+    atMost: { getTask: 3 },
+  },
+  {
+    id: "503-before-a-stream",
+    sentence: "The agent is away three times before it takes the message.",
+    speaks: HTTP,
+    asks: "stream",
+    replies: { sendStreamingMessage: [away, away, away, stream] },
+    right: GREETED,
+  },
+  {
+    id: "503-instead-of-a-stream",
+    sentence: "The agent is away for ever when it is asked for a stream.",
+    speaks: HTTP,
+    asks: "stream",
+    settings: { giveUpMs: 800 },
+    replies: { sendStreamingMessage: [away] },
+    right: { httpStatus: 503, says: /503.*away/ },
+  },
+  {
+    id: "503-after-a-cut",
+    sentence: "A stream ends early, and the agent is away three times when it is asked to go on.",
+    speaks: HTTP,
+    asks: "stream",
+    replies: {
+      sendStreamingMessage: [streams(STORY.slice(0, 3))],
+      subscribeToTask: [away, away, away, honestReply("subscribeToTask")],
+    },
+    right: GREETED,
+  },
+  {
+    id: "401-for-a-fixed-token",
+    sentence: "The agent does not take the token, whatever happens.",
+    speaks: HTTP,
+    asks: "get",
+    settings: { token: "fixed" },
+    replies: { getTask: [unknown] },
+    right: { httpStatus: 401, says: /Bearer realm="greetings"/ },
+    atMost: { getTask: 1 },
+  },
+  {
+    id: "401-for-fresh-tokens",
+    sentence: "The agent takes no token, however fresh it is.",
+    speaks: HTTP,
+    asks: "get",
+    settings: { token: "fresh" },
+    replies: { getTask: [unknown] },
+    right: { httpStatus: 401, says: /Bearer realm="greetings"/ },
+    atMost: { getTask: 2 },
+  },
+  {
+    id: "401-until-a-fresh-token",
+    sentence: "The agent does not take a token any more, but the next one.",
+    speaks: HTTP,
+    asks: "get",
+    settings: { token: "fresh" },
+    replies: { getTask: [knowsToken2(task)] },
+    right: GREETED,
+  },
+  {
+    id: "401-before-a-stream",
+    sentence: "The agent does not take a token for a stream any more, but the next one.",
+    speaks: HTTP,
+    asks: "stream",
+    settings: { token: "fresh" },
+    replies: { sendStreamingMessage: [knowsToken2(stream)] },
+    right: GREETED,
+  },
+  {
+    id: "401-for-the-card",
+    sentence: "The agent shows its card only to those whom it knows.",
+    speaks: HTTP,
+    asks: "connect",
+    replies: { card: [unknown] },
+    right: { error: "no-card", says: /401.*Bearer realm="greetings".*give a token/ },
+  },
+  {
+    id: "403",
+    sentence: "The agent knows who is calling and does not let them.",
+    speaks: HTTP,
+    asks: "get",
+    settings: { token: "fixed" },
+    replies: { getTask: [plainly("not you", { status: 403, type: "text/plain" })] },
+    right: { httpStatus: 403, says: /403.*not you/ },
+    atMost: { getTask: 1 },
+  },
+  {
+    id: "a-token-told-back",
+    sentence: "The agent quotes the token in its error.",
+    speaks: HTTP,
+    asks: "get",
+    settings: { token: "fixed" },
+    replies: {
+      getTask: [
+        (call) => refuses("Internal", `cannot use ${call.headers["authorization"]} here`)(call),
+      ],
+    },
+    right: { code: -32603, says: /^cannot use Bearer (?!token-1).* here$/ },
+    beyond: "nothing demands that a client hides what the agent says",
+  },
+];

@@ -1,0 +1,156 @@
+import { type Codec, type OperationName, OPERATIONS, PROTO_CODECS } from "@convoke/protocol";
+import { GRPC_SERVICES, type GrpcMethod } from "@convoke/protocol/grpc";
+import type { Credentials } from "../auth/credentials.ts";
+import { redact } from "../auth/redact.ts";
+import { versionHeaders } from "../auth/version-headers.ts";
+import type { ChosenInterface } from "../choose-interface.ts";
+import type { CallOptions, Speaking, StreamOptions } from "../connection/connection.ts";
+import { ClientError, type RemoteError } from "../errors.ts";
+import type { GrpcChannel } from "./grpc-channel.ts";
+import { takeCursor } from "./grpc-cursor.ts";
+import { grpcError } from "./grpc-error.ts";
+import type { Frame, Transport } from "./transport.ts";
+
+export interface GrpcTransportOptions {
+  readonly chosen: ChosenInterface;
+  readonly channel: GrpcChannel;
+  readonly credentials?: Credentials | undefined;
+  readonly extensions?: readonly string[] | undefined;
+}
+
+/** How a call ended: well without an error. */
+interface Outcome {
+  readonly error: RemoteError | undefined;
+  /** What the agent wants to know of its caller. */
+  readonly asks: string;
+}
+
+/** gRPC: `a2a.v1` in 0.3, `lf.a2a.v1` in 1.0. Its messages are the ProtoJSON of REST in bytes. */
+export class GrpcTransport implements Transport {
+  readonly speaking: Speaking;
+  readonly codec: Codec;
+  readonly #tenant: string | undefined;
+  readonly #channel: GrpcChannel;
+  readonly #credentials: Credentials | undefined;
+  readonly #extensions: readonly string[] | undefined;
+
+  constructor({ chosen, channel, credentials, extensions }: GrpcTransportOptions) {
+    const { url, version, tenant } = chosen;
+    this.speaking = { url, version, binding: "GRPC" };
+    this.codec = PROTO_CODECS[version];
+    this.#tenant = tenant;
+    this.#channel = channel;
+    this.#credentials = credentials;
+    this.#extensions = extensions;
+  }
+
+  async call(
+    operation: OperationName,
+    params: unknown,
+    options: CallOptions = {},
+  ): Promise<unknown> {
+    let result: unknown;
+    let count = 0;
+    for await (const message of this.#exchange(operation, params, options)) {
+      result = message;
+      count += 1;
+    }
+    if (count === 1) return result;
+    throw this.#unreadable(`has ${count} messages where one is due`);
+  }
+
+  async *stream(
+    operation: OperationName,
+    params: unknown,
+    options: StreamOptions = {},
+  ): AsyncGenerator<readonly Frame[], void, undefined> {
+    for await (const message of this.#exchange(operation, params, options)) {
+      yield [{ kind: "result", ...takeCursor(message) }];
+    }
+  }
+
+  /** The messages of the answer. Who is not known may try once more with new credentials. */
+  async *#exchange(
+    operation: OperationName,
+    params: unknown,
+    options: StreamOptions,
+  ): AsyncGenerator<unknown, void, undefined> {
+    const method = this.#methodOf(operation);
+    const tenant = this.#tenant === undefined ? {} : { tenant: this.#tenant };
+    const message = method.encodeRequest({ ...(params as object), ...tenant });
+    for (let mayRenew = true; ; mayRenew = false) {
+      const sent = (await this.#credentials?.headersFor(this.speaking.url)) ?? {};
+      const { error, asks } = yield* this.#attempt({ method, message, sent, options });
+      if (error === undefined) return;
+      const isUnknown = error.reason === "Unauthenticated" && mayRenew;
+      if (!isUnknown || (await this.#credentials?.renew({ asks, sent })) !== true) throw error;
+    }
+  }
+
+  async *#attempt({
+    method,
+    message,
+    sent,
+    options: { signal, lastEventId },
+  }: {
+    readonly method: GrpcMethod;
+    readonly message: Uint8Array;
+    readonly sent: Readonly<Record<string, string>>;
+    readonly options: StreamOptions;
+  }): AsyncGenerator<unknown, Outcome, undefined> {
+    const answer = this.#channel.call({
+      url: this.speaking.url,
+      path: method.path,
+      metadata: {
+        ...lowerCased(versionHeaders(this.speaking.version, this.#extensions)),
+        ...(lastEventId !== undefined && { "last-event-id": lastEventId }),
+        ...lowerCased(sent),
+      },
+      message,
+      signal,
+    });
+    try {
+      for (;;) {
+        const next = await answer.next();
+        if (next.done === true) {
+          const secrets = this.#credentials?.secrets() ?? [];
+          const error = grpcError(next.value, (text) => redact(text, secrets));
+          return { error, asks: next.value.headers["www-authenticate"] ?? "" };
+        }
+        yield this.#read(() => method.decodeResponse(next.value));
+      }
+    } finally {
+      // Who leaves the loop ends the call.
+      await answer.return(undefined as never);
+    }
+  }
+
+  #methodOf(operation: OperationName): GrpcMethod {
+    const { version } = this.speaking;
+    const method = GRPC_SERVICES[version].methods.find((row) => row.operation === operation);
+    if (method !== undefined) return method;
+    const { method: name } = OPERATIONS[operation];
+    throw new ClientError("unsupported", `A2A ${version} has no ${name} on gRPC`);
+  }
+
+  #read<T>(decode: () => T): T {
+    try {
+      return decode();
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error);
+      throw this.#unreadable(`cannot be understood: ${problem}`, error);
+    }
+  }
+
+  #unreadable(problem: string, cause?: unknown): ClientError {
+    return new ClientError("unreadable", `the answer of ${this.speaking.url} ${problem}`, {
+      cause,
+    });
+  }
+}
+
+function lowerCased(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+}

@@ -1,0 +1,27 @@
+import type { Codec, OperationName } from "@convoke/protocol";
+import type { CallOptions, Speaking, StreamOptions } from "../connection/connection.ts";
+
+/** One answer of a stream in the words of the wire, or a sign of life. */
+export type Frame =
+  | { readonly kind: "result"; readonly result: unknown; readonly id: string }
+  | { readonly kind: "alive" };
+
+/**
+ * One binding at one address: opens and closes envelopes, and knows nothing of
+ * what is inside. Its codec does, for `params` and results.
+ */
+export interface Transport {
+  readonly speaking: Speaking;
+  readonly codec: Codec;
+  /** One request, one result. */
+  call(operation: OperationName, params: unknown, options?: CallOptions): Promise<unknown>;
+  /**
+   * One request, many results, for as long as it takes. What arrives together
+   * comes together, never nothing; an error comes after what was before it.
+   */
+  stream(
+    operation: OperationName,
+    params: unknown,
+    options?: StreamOptions,
+  ): AsyncGenerator<readonly Frame[], void, undefined>;
+}

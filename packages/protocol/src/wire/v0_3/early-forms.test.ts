@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import { CODECS, PROTO_CODECS } from "../codecs.ts";
+
+const ids = { taskId: "t1", contextId: "c1" };
+
+test.each([
+  ["a task", { id: "t1", contextId: "c1", status: { state: "started" } }, "task"],
+  ["a status", { ...ids, status: { state: "working" } }, "status-update"],
+  ["an artifact", { ...ids, artifact: { artifactId: "a", parts: [] } }, "artifact-update"],
+  ["a message", { messageId: "m", role: "agent", parts: [{ kind: "text", text: "x" }] }, "message"],
+])("%s that does not say its kind is told by its fields", (_, value, kind) => {
+  for (const codec of [CODECS["0.3"], PROTO_CODECS["0.3"]]) {
+    expect(codec.decodeEvent(value).kind).toBe(kind);
+  }
+});
+
+test("what nothing tells is no event", () => {
+  for (const value of [{}, null, "task", { id: "t1" }, { status: {} }]) {
+    expect(() => CODECS["0.3"].decodeEvent(value)).toThrow("the event has no known kind");
+    expect(() => PROTO_CODECS["0.3"].decodeEvent(value)).toThrow("the event has no known member");
+  }
+});
+
+test("parts that come one by one make up the artifact of their number", () => {
+  const update = { ...ids, kind: "artifact-update", index: 2, part: { kind: "text", text: "x" } };
+
+  expect(CODECS["0.3"].decodeEvent(update)).toEqual({
+    kind: "artifact-update",
+    ...ids,
+    append: true,
+    artifact: { artifactId: "artifact-2", parts: [{ kind: "text", text: "x" }] },
+  });
+});
+
+test("a message of an assistant is one of the agent, whatever holds its text", () => {
+  const text = [{ kind: "text", text: "hi" }];
+  for (const message of [
+    { role: "assistant", content: "hi" },
+    { role: "assistant", content: text },
+    { role: "assistant", parts: text },
+  ]) {
+    const status = { state: "working", message };
+    expect(CODECS["0.3"].decodeTask({ id: "t1", contextId: "c1", status }).status.message).toEqual({
+      kind: "message",
+      messageId: "unnamed",
+      role: "agent",
+      parts: text,
+    });
+  }
+});
+
+test("a status may come with words that say nothing", () => {
+  const said = (role: string) => ({ messageId: "m", role });
+  const task = (state: string, message: object) => ({ id: "t1", status: { state, message } });
+
+  for (const decoded of [
+    CODECS["0.3"].decodeTask(task("working", { ...said("agent"), parts: [] })),
+    PROTO_CODECS["0.3"].decodeTask(task("TASK_STATE_WORKING", said("ROLE_AGENT"))),
+    CODECS["1.0"].decodeTask(task("TASK_STATE_WORKING", said("ROLE_AGENT"))),
+  ]) {
+    expect(decoded.status).toEqual({
+      state: "working",
+      message: { kind: "message", messageId: "m", role: "agent", parts: [] },
+    });
+  }
+});
+
+test.each(["cancelled", "canceled", "TASK_STATE_CANCELLED", "TASK_STATE_CANCELED", 5])(
+  "%s is canceled, in an answer of 1.0 too",
+  (state) => {
+    expect(CODECS["1.0"].decodeTask({ id: "t1", status: { state } }).status.state).toBe("canceled");
+  },
+);

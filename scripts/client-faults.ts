@@ -1,0 +1,90 @@
+/**
+ * Lets our client and the official ones meet every agent that goes wrong, and writes down in
+ * `docs/client/faults.md` what each of them did. `--only <id>` runs one scenario and prints it.
+ */
+import { execFileSync } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { FAULT_GROUPS, type FaultScenario, type FaultSpeaking } from "@convoke/client/testing";
+import { selfSigned } from "../test/bindings/self-signed.ts";
+import type { ClientUnderTest } from "../test/client/faults/client-under-test.ts";
+import { ourClient } from "../test/client/faults/our-client.ts";
+import { mountRepeater } from "../test/client/faults/repeating-agent.ts";
+import { runScenario } from "../test/client/faults/run-scenario.ts";
+import { sdkV03, sdkV1 } from "../test/client/faults/sdk-clients.ts";
+import { type Row, countsTable, groupTable } from "../test/client/faults/table.ts";
+import { judge } from "../test/client/faults/verdict.ts";
+
+const PAGE = new URL("../docs/client/faults.md", import.meta.url);
+const BEGIN = "<!-- what follows is written by scripts/client-faults.ts -->";
+
+/** Most of the time they all wait for the network. */
+const AT_ONCE = 12;
+
+const { values: options } = parseArgs({ options: { only: { type: "string" } } });
+
+interface Run {
+  readonly client: ClientUnderTest;
+  readonly scenario: FaultScenario;
+  readonly speaking: FaultSpeaking;
+}
+
+const runs: readonly Run[] = FAULT_GROUPS.flatMap(({ scenarios }) => scenarios)
+  .filter(({ id }) => options.only === undefined || options.only === id)
+  .flatMap((scenario) => scenario.speaks.map((speaking) => ({ scenario, speaking })))
+  .flatMap((run) =>
+    [ourClient, sdkV1, sdkV03]
+      .filter((client) => client.speaks(run.speaking))
+      .map((client) => ({ ...run, client })),
+  );
+
+// What nobody catches is noted, and the others go on.
+const unhandled: string[] = [];
+process.on("unhandledRejection", (error) => unhandled.push(String(error)));
+process.on("uncaughtException", (error) => unhandled.push(String(error)));
+
+const trusted = selfSigned();
+const untrusted = selfSigned();
+setDefaultCACertificates([...getCACertificates(), trusted.cert]);
+const repeater = await mountRepeater();
+const rows: Row[] = [];
+
+async function take({ client, scenario, speaking }: Run): Promise<void> {
+  const tls = scenario.tls === "trusted" ? trusted : untrusted;
+  const { fetch: behind } = repeater;
+  const { outcome } = await runScenario({ client, scenario, speaking, tls, behind });
+  const judged = judge(outcome, scenario);
+  rows.push({ client: client.name, scenario: scenario.id, speaking, judged });
+  if (options.only !== undefined) {
+    console.log(
+      `${client.name} ${speaking.binding} ${speaking.version}: ${judged.verdict} ${judged.came}`,
+    );
+  }
+}
+
+// Those that need a processor for themselves come last, one after the other.
+const light = runs.filter(({ scenario }) => scenario.boundMs === undefined);
+const left = [...light];
+await Promise.all(
+  Array.from({ length: AT_ONCE }, async () => {
+    for (let run = left.shift(); run !== undefined; run = left.shift()) await take(run);
+  }),
+);
+for (const run of runs) if (!light.includes(run)) await take(run);
+await repeater.close();
+
+console.log(`\n${countsTable(rows)}`);
+if (unhandled.length > 0)
+  console.log(`\nnobody caught ${unhandled.length}: ${[...new Set(unhandled)].join("; ")}`);
+
+if (options.only === undefined) {
+  const groups = FAULT_GROUPS.map((group) => `### ${group.title}\n\n${groupTable(group, rows)}\n`);
+  const [text = ""] = (await readFile(PAGE, "utf8")).split(BEGIN);
+  const table = [countsTable(rows), ...groups].join("\n\n");
+  await writeFile(PAGE, `${text}${BEGIN}\n\n${table}`);
+  execFileSync("npx", ["--no-install", "oxfmt", fileURLToPath(PAGE)]);
+}
+// The official clients keep connections and timers of their own.
+process.exit(0);

@@ -1,0 +1,79 @@
+import { once } from "node:events";
+import { type IncomingHttpHeaders, type ServerHttp2Stream, createServer } from "node:http2";
+import type { AddressInfo, Socket } from "node:net";
+import { onTestFinished } from "vitest";
+
+/** What the agent does with a call. */
+export type GrpcScript = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void;
+
+export interface GrpcAgent {
+  readonly card: Readonly<Record<string, unknown>>;
+  /** The paths that were called. */
+  readonly called: readonly string[];
+  /** How many connections were made. */
+  readonly connections: number;
+}
+
+/** A server of HTTP/2 that says what a test tells it to. It closes with the test. */
+export async function startGrpcAgent(script: GrpcScript, version = "1.0"): Promise<GrpcAgent> {
+  const called: string[] = [];
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  const server = createServer();
+  server.on("connection", (socket: Socket) => {
+    connections += 1;
+    sockets.add(socket);
+  });
+  server.on("sessionError", () => undefined);
+  server.on("stream", (stream, headers) => {
+    called.push(String(headers[":path"]));
+    stream.on("error", () => undefined);
+    script(stream, headers);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    card: {
+      name: "Scripted",
+      capabilities: { streaming: true },
+      supportedInterfaces: [{ url, protocolBinding: "GRPC", protocolVersion: version }],
+    },
+    called,
+    get connections() {
+      return connections;
+    },
+  };
+}
+
+/** Answers with the messages and then with the trailers. */
+export function answer(
+  stream: ServerHttp2Stream,
+  messages: readonly Uint8Array[],
+  trailers: Readonly<Record<string, string>> = { "grpc-status": "0" },
+): void {
+  stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
+  stream.on("wantTrailers", () => stream.sendTrailers({ ...trailers }));
+  for (const message of messages) stream.write(framed(message));
+  stream.end();
+}
+
+/** An error that comes without any message. */
+export function refuse(stream: ServerHttp2Stream, headers: Readonly<Record<string, string>>): void {
+  stream.respond(
+    { ":status": 200, "content-type": "application/grpc", ...headers },
+    { endStream: true },
+  );
+}
+
+/** A flag and a length, and then the message. */
+export function framed(message: Uint8Array, flag = 0): Buffer {
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt8(flag, 0);
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
+}

@@ -1,0 +1,194 @@
+import { type ConnectOptions, connect, discover } from "@convoke/client";
+import { type CardKey, generateCardKey, publicKeySet, signCard } from "@convoke/protocol";
+import { describe, expect, test } from "vitest";
+import {
+  type FakeAgent,
+  json,
+  pagesV1,
+  startFakeAgent,
+} from "../../packages/client/src/testing/fake-agent.suite.ts";
+import { conformanceAgent } from "../conformance/conformance-agent.ts";
+import { verifies } from "../verifies.ts";
+import { useServer } from "../wire/wire-server.ts";
+
+const CARD = "/.well-known/agent-card.json";
+const KEYS = "/keys.json";
+
+const key = await aKey();
+const { keys: trustedKeys } = publicKeySet([key]);
+
+async function aKey(): Promise<CardKey> {
+  const { kid, privateKey } = await generateCardKey("ES256");
+  return { kid, privateKey, alg: "ES256" };
+}
+
+/** An agent whose card is signed, by a key that is where the test says, and then perhaps changed. */
+async function anAgent(
+  signed: Partial<CardKey> | undefined,
+  more: { readonly change?: object; readonly keySet?: object } = {},
+): Promise<FakeAgent> {
+  const { change = {}, keySet = publicKeySet([key]) } = more;
+  const card: object[] = [];
+  const agent = await startFakeAgent({
+    pages: {
+      [CARD]: () => json(card[0]),
+      [KEYS]: () => json(keySet),
+    },
+  });
+  const plain = JSON.parse(pagesV1()[CARD]?.(agent.url).body ?? "") as object;
+  const own = { ...key, ...signed };
+  const { jku } = own;
+  const at = jku === undefined ? {} : { jku: new URL(jku, agent.url).href };
+  card.push(
+    signed === undefined ? plain : { ...(await signCard(plain, [{ ...own, ...at }])), ...change },
+  );
+  return agent;
+}
+
+async function signatureOf(agent: FakeAgent, options: ConnectOptions = {}) {
+  return (await discover(agent.url, options)).signature;
+}
+
+describe("a card that is signed", () => {
+  verifies(["v1-C11"], "is good by a key that the caller has", async () => {
+    const agent = await anAgent({});
+
+    for (const signatures of ["if-present", "require"] as const) {
+      expect(await signatureOf(agent, { signatures, trustedKeys })).toEqual({
+        kind: "valid",
+        kid: key.kid,
+        form: "spec",
+      });
+    }
+  });
+
+  verifies(["v1-C11"], "is good by a key that its own origin shows", async () => {
+    const agent = await anAgent({ jku: KEYS });
+
+    expect(await signatureOf(agent, { signatures: "require" })).toMatchObject({ kind: "valid" });
+    expect(agent.last.path).toBe(KEYS);
+    expect(agent.last.headers["authorization"]).toBeUndefined();
+  });
+
+  verifies(["v1-C11"], "and changed is an error, and no other card is looked for", async () => {
+    const agent = await anAgent({ jku: KEYS }, { change: { name: "Somebody else" } });
+
+    for (const options of [{}, { signatures: "require" }, { trustedKeys }] as const) {
+      await expect(connect(agent.url, options)).rejects.toMatchObject({
+        kind: "bad-signature",
+        message: expect.stringMatching(/is not by the key .* over this card/),
+      });
+    }
+    expect(new Set(agent.seen.map(({ path }) => path))).toEqual(new Set([CARD, KEYS]));
+    expect(await signatureOf(agent, { signatures: "ignore" })).toEqual({ kind: "unchecked" });
+  });
+
+  test("by a key that the caller does not trust is an error", async () => {
+    const agent = await anAgent({});
+    const other = publicKeySet([await aKey()]).keys;
+
+    await expect(connect(agent.url, { trustedKeys: other })).rejects.toMatchObject({
+      kind: "bad-signature",
+      message: expect.stringContaining("unknown key"),
+    });
+  });
+
+  test("by a key that pretends to be another does not count", async () => {
+    const other = { ...(await aKey()), kid: key.kid };
+    const agent = await anAgent({ ...other, jku: KEYS });
+
+    await expect(connect(agent.url)).rejects.toMatchObject({ kind: "bad-signature" });
+  });
+
+  test("by an algorithm that nobody accepts is an error", async () => {
+    const header = Buffer.from(JSON.stringify({ alg: "none", kid: "k" })).toString("base64url");
+    const agent = await anAgent(
+      {},
+      { change: { signatures: [{ protected: header, signature: "" }] } },
+    );
+
+    await expect(connect(agent.url)).rejects.toMatchObject({
+      kind: "bad-signature",
+      message: expect.stringContaining('the algorithm "none", which is not accepted'),
+    });
+  });
+
+  test("whose keys cannot be had counts as unsigned, and not where a signature is demanded", async () => {
+    const agent = await anAgent({});
+
+    expect(await signatureOf(agent)).toMatchObject({
+      kind: "unverified",
+      reason: expect.stringContaining("no key is known and it names no jku; give trustedKeys"),
+    });
+    await expect(connect(agent.url, { signatures: "require" })).rejects.toMatchObject({
+      kind: "bad-signature",
+    });
+  });
+
+  test("whose keys are elsewhere makes nobody go there, unless the caller says so", async () => {
+    const elsewhere = await startFakeAgent({ pages: { [KEYS]: () => json(publicKeySet([key])) } });
+    const agent = await anAgent({ jku: `${elsewhere.url}${KEYS}` });
+    const jkuOrigins = [elsewhere.url];
+    const allow = [new URL(elsewhere.url).host];
+
+    expect(await signatureOf(agent, { allow })).toMatchObject({
+      kind: "unverified",
+      reason: expect.stringContaining(`its keys are at ${elsewhere.url}, which is not asked`),
+    });
+    // Without TLS anybody could have written the keys.
+    expect(await signatureOf(agent, { allow, jkuOrigins })).toMatchObject({
+      kind: "unverified",
+      reason: expect.stringContaining("which is not asked without https"),
+    });
+    expect(elsewhere.seen).toEqual([]);
+  });
+
+  test("whose keys should be inside the network makes nobody go there", async () => {
+    const agent = await anAgent({ jku: "https://169.254.169.254/keys" });
+    const jkuOrigins = ["https://169.254.169.254"];
+
+    await expect(connect(agent.url, { jkuOrigins })).rejects.toMatchObject({
+      kind: "bad-signature",
+      message: expect.stringContaining("is not a public address"),
+    });
+  });
+
+  test.each([
+    ["no keys", {}, "shows no keys"],
+    ["nothing", undefined, "answered 404"],
+  ] as const)("and whose origin shows %s is an error", async (_, keySet, words) => {
+    const agent = await anAgent(
+      { jku: keySet === undefined ? "/none.json" : KEYS },
+      { keySet: keySet ?? {} },
+    );
+
+    await expect(connect(agent.url)).rejects.toMatchObject({
+      kind: "bad-signature",
+      message: expect.stringContaining(words),
+    });
+  });
+});
+
+test("a card without a signature is one, unless one is demanded", async () => {
+  const agent = await anAgent(undefined);
+
+  expect(await signatureOf(agent)).toEqual({ kind: "unsigned" });
+  await expect(connect(agent.url, { signatures: "require" })).rejects.toMatchObject({
+    kind: "bad-signature",
+    message: `the card at ${agent.url}${CARD} is not signed as it must be: has no signature`,
+  });
+});
+
+describe("a server of our own that signs", () => {
+  const server = useServer(conformanceAgent(), { card: { keys: [key] } });
+
+  verifies(["v1-C11"], "is believed by its key", async () => {
+    const remote = await connect(server.url, { signatures: "require", trustedKeys });
+
+    expect((await remote.send("hello")).text).toBe("hello");
+    expect((await discover(server.url, { trustedKeys })).signature).toMatchObject({
+      kind: "valid",
+    });
+    remote.close();
+  });
+});

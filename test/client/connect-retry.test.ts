@@ -1,0 +1,124 @@
+import { type ConnectOptions, connect } from "@convoke/client";
+import { describe, expect, test } from "vitest";
+import {
+  type Call,
+  type Reply,
+  pagesV1,
+  result,
+  startFakeAgent,
+} from "../../packages/client/src/testing/fake-agent.suite.ts";
+
+const TASK = { id: "t1", contextId: "c1", status: { state: "TASK_STATE_COMPLETED" } };
+const LOST: Reply = { body: "{", end: "broken" };
+const IDEMPOTENT = {
+  capabilities: { extensions: [{ uri: "https://convoke.dev/extensions/idempotency/v1" }] },
+};
+
+/** Answers the first calls as told, and then well. */
+async function anAgent(first: readonly Reply[], card: object = {}) {
+  const replies = [...first];
+  const answer = (call: Call) =>
+    replies.shift() ?? result(call, call.method === "SendMessage" ? { task: TASK } : TASK);
+  return startFakeAgent({ pages: pagesV1(card), answer });
+}
+
+function quick(retry: ConnectOptions["retry"] = {}): ConnectOptions {
+  return { retry: retry === false ? false : { baseMs: 1, ...retry } };
+}
+
+describe("a read", () => {
+  test.each([
+    ["the connection was lost", LOST],
+    ["the agent is busy", { status: 429 }],
+    ["the agent is away", { status: 503, headers: { "Retry-After": "0" } }],
+    ["a proxy lost the agent", { status: 502 }],
+    ["a proxy waited too long", { status: 504 }],
+  ] satisfies [string, Reply][])("is made again when %s", async (_, reply) => {
+    const agent = await anAgent([reply, reply]);
+    const remote = await connect(agent.url, quick());
+
+    expect((await remote.get("t1")).id).toBe("t1");
+    expect(agent.seen).toHaveLength(1 + 3);
+  });
+
+  test("is not made again for ever, nor when the agent said no", async () => {
+    const agent = await anAgent([...Array<Reply>(3).fill({ status: 503 }), { status: 500 }]);
+    const remote = await connect(agent.url, quick());
+
+    await expect(remote.get("t1")).rejects.toMatchObject({ httpStatus: 503 });
+    await expect(remote.get("t1")).rejects.toMatchObject({ httpStatus: 500 });
+    expect(agent.seen).toHaveLength(1 + 3 + 1);
+  });
+
+  test("waits as long as the agent asks, and not longer than it may", async () => {
+    const agent = await anAgent([
+      { status: 503, headers: { "Retry-After": "1" } },
+      { status: 503, headers: { "Retry-After": "3600" } },
+    ]);
+    const remote = await connect(agent.url, quick());
+    const begun = Date.now();
+
+    await expect(remote.get("t1")).rejects.toMatchObject({ retryAfterMs: 3_600_000 });
+    expect(Date.now() - begun).toBeGreaterThanOrEqual(990);
+  });
+
+  test("is made once where no other is wanted", async () => {
+    const agent = await anAgent([{ status: 503 }]);
+    const remote = await connect(agent.url, { retry: false });
+
+    await expect(remote.get("t1")).rejects.toMatchObject({ httpStatus: 503 });
+    await expect(connect(agent.url, { retry: { attempts: 0 } })).rejects.toThrow(
+      "retry.attempts must be a number of at least 1",
+    );
+  });
+
+  test("does not wait for an agent that never answers, and an abort ends the waiting", async () => {
+    const silent: Reply = { body: "{", end: "never" };
+    const agent = await anAgent([silent, { status: 503 }]);
+    const remote = await connect(agent.url, { timeoutMs: 60, retry: { attempts: 1 } });
+
+    await expect(remote.get("t1")).rejects.toMatchObject({
+      kind: "unreachable",
+      message: `${agent.url}/ did not answer within 60 ms`,
+    });
+    const patient = await connect(agent.url, { retry: { baseMs: 60_000, maxMs: 60_000 } });
+    const signal = AbortSignal.timeout(50);
+    await expect(patient.get("t1", { signal })).rejects.toThrow(/aborted due to timeout/);
+  });
+});
+
+describe("what changes something", () => {
+  test("is made again only when nothing of it can have arrived", async () => {
+    const agent = await anAgent([LOST, { status: 502 }, { status: 429 }]);
+    const remote = await connect(agent.url, quick());
+
+    await expect(remote.cancel("t1")).rejects.toMatchObject({ kind: "unreachable" });
+    await expect(remote.cancel("t1")).rejects.toMatchObject({ httpStatus: 502 });
+    expect((await remote.cancel("t1")).id).toBe("t1");
+    expect(agent.seen).toHaveLength(1 + 4);
+  });
+
+  test("a message that may have arrived is not sent again to an agent that would take it twice", async () => {
+    const agent = await anAgent([LOST]);
+    const remote = await connect(agent.url, quick());
+
+    await expect(remote.send("a", { reconnect: false })).rejects.toMatchObject({
+      kind: "unreachable",
+    });
+    expect(agent.seen).toHaveLength(1 + 1);
+  });
+
+  test.each([
+    ["an agent that knows it by its id", IDEMPOTENT, {}],
+    ["any agent when that is wanted", {}, { sends: "always" }],
+  ] as const)("a message is sent again with the same id to %s", async (_, card, retry) => {
+    const agent = await anAgent([LOST, { status: 502 }], card);
+    const remote = await connect(agent.url, quick(retry));
+
+    expect((await remote.send("a", { reconnect: false })).task?.id).toBe("t1");
+
+    const messages = agent.seen.slice(1).map(({ call }) => call?.params["message"]);
+    expect(messages).toHaveLength(3);
+    expect(new Set(messages.map((message) => JSON.stringify(message))).size).toBe(1);
+  });
+});

@@ -1,0 +1,69 @@
+import { setTimeout as realSleep } from "node:timers/promises";
+import type { Clock } from "@convoke/client";
+
+interface Sleeper {
+  readonly due: number;
+  readonly ms: number;
+  readonly wake: () => void;
+}
+
+/** A clock that stands still until a test turns it; nobody waits for real. */
+export class ManualClock implements Clock {
+  #now = 1_000_000;
+  readonly #sleepers = new Set<Sleeper>();
+  /** How long others have slept so far, in order. */
+  readonly slept: number[] = [];
+
+  now(): number {
+    return this.#now;
+  }
+
+  sleep(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason as Error);
+      const sleeper: Sleeper = {
+        due: this.#now + ms,
+        ms,
+        wake: () => {
+          this.#sleepers.delete(sleeper);
+          this.slept.push(ms);
+          resolve();
+        },
+      };
+      this.#sleepers.add(sleeper);
+      signal.addEventListener("abort", () => {
+        this.#sleepers.delete(sleeper);
+        reject(signal.reason as Error);
+      });
+    });
+  }
+
+  advance(ms: number): void {
+    this.#now += ms;
+    for (const sleeper of this.#sleepers) if (sleeper.due <= this.#now) sleeper.wake();
+  }
+
+  /** Waits, in real time but briefly, until somebody sleeps for so long. */
+  async someoneSleeps(ms: number): Promise<void> {
+    const isAsleep = () => [...this.#sleepers].some((sleeper) => sleeper.ms === ms);
+    for (let tries = 0; !isAsleep(); tries += 1) {
+      if (tries > 1000) throw new Error(`nobody sleeps for ${ms} ms`);
+      await realSleep(2);
+    }
+  }
+
+  /** Turns the clock whenever somebody sleeps for so long, until the work is done. */
+  async passing<T>(ms: number, work: Promise<T>): Promise<T> {
+    let isOver = false;
+    const over = () => {
+      isOver = true;
+    };
+    work.then(over, over);
+    for (let turns = 0; !isOver; turns += 1) {
+      if (turns > 5000) throw new Error("it takes too long");
+      if ([...this.#sleepers].some((sleeper) => sleeper.ms === ms)) this.advance(ms);
+      await realSleep(1);
+    }
+    return work;
+  }
+}

@@ -1,0 +1,61 @@
+import { type RunNotice, connect } from "@convoke/client";
+import { expect, onTestFinished, test } from "vitest";
+import { ScriptProcess } from "../crash/script-process.ts";
+import { temporaryFolder } from "../start/temporary-folder.ts";
+import { type Got, logOf } from "./cut-run.ts";
+import { CuttingProxy } from "./cutting-proxy.ts";
+
+const SCRIPT = new URL("./talker-server.ts", import.meta.url);
+
+const WAYS = [
+  { binding: "jsonrpc", version: "1.0" },
+  { binding: "jsonrpc", version: "0.3" },
+  { binding: "rest", version: "1.0" },
+  { binding: "grpc", version: "1.0" },
+] as const;
+
+test.each(WAYS)(
+  "an answer goes on over restarts of its server ($binding $version)",
+  async ({ binding, version }) => {
+    const proxy = new CuttingProxy();
+    const url = await proxy.open();
+    const env = { CONVOKE_DATA: temporaryFolder(), CONVOKE_PUBLIC: url };
+    let server: ScriptProcess;
+    const begin = async (): Promise<void> => {
+      server = new ScriptProcess(SCRIPT, env);
+      proxy.target = new URL(await server.greeting);
+    };
+    onTestFinished(async () => {
+      await server.kill();
+      await proxy.close();
+    });
+    await begin();
+    const remote = await connect(url, { bindings: [binding], version });
+    const notices: RunNotice[] = [];
+
+    const run = remote.stream("1500", { onNotice: (notice) => notices.push(notice) });
+    const got: Got[] = [];
+    // Once as kill -9 does, and once as an operator does.
+    const ends: [number, NodeJS.Signals][] = [
+      [20, "SIGKILL"],
+      [100, "SIGTERM"],
+    ];
+    let restarting: Promise<void> | undefined;
+    for await (const event of run) {
+      got.push({ id: run.lastEventId, event });
+      const [next] = ends;
+      if (next === undefined || got.length < next[0] || restarting !== undefined) continue;
+      ends.shift();
+      server!.signal(next[1]);
+      // The run finds out by itself that nobody is there for a while.
+      restarting = server!.ended.then(begin).finally(() => (restarting = undefined));
+    }
+    await restarting;
+
+    expect(ends).toEqual([]);
+    expect(notices.filter(({ kind }) => kind === "resumed").length).toBeGreaterThanOrEqual(2);
+    expect(got).toEqual(await logOf(remote, run.taskId ?? ""));
+    expect((await run.result).task).toEqual(await remote.get(run.taskId ?? ""));
+    expect((await run.result).task?.status.state).toBe("completed");
+  },
+);

@@ -1,0 +1,90 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createJsonLogger } from "@convoke/server";
+import { connect } from "@convoke/client";
+import { serve } from "convoke";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { randomFrom } from "../kill-all/random.ts";
+import { logOf, runOverCuts } from "./cut-run.ts";
+import { CuttingProxy } from "./cutting-proxy.ts";
+import { talker } from "./talker.ts";
+
+/** How many answers are read over lines that are cut, over all versions and bindings. */
+const RUNS = Number(process.env["CONVOKE_RESUME_RUNS"] ?? 150);
+const SEED = Number(process.env["CONVOKE_RESUME_SEED"] ?? Date.now() % 1_000_000);
+const AT_ONCE = 12;
+
+const WAYS = (["jsonrpc", "rest", "grpc"] as const).flatMap((binding) =>
+  (["1.0", "0.3"] as const).map((version) => ({ binding, version })),
+);
+
+describe(`answers over lines that are cut at random bytes (seed ${SEED})`, () => {
+  const proxy = new CuttingProxy();
+  let server: Awaited<ReturnType<typeof serve>>;
+  let url: string;
+  let data: string;
+  let runs = 0;
+
+  beforeAll(async () => {
+    url = await proxy.open();
+    data = await mkdtemp(join(tmpdir(), "convoke-resume-"));
+    const logger = createJsonLogger("error", (line) => process.stderr.write(line));
+    server = await serve(talker, { port: 0, data, publicUrl: url, logger });
+    proxy.target = new URL(`http://127.0.0.1:${server.port}/`);
+  });
+
+  afterAll(async () => {
+    await proxy.close();
+    await server.close();
+    await rm(data, { recursive: true, force: true });
+  });
+
+  test.each(WAYS)(
+    "are received exactly as they are in the log ($binding $version)",
+    async ({ binding, version }) => {
+      const random = randomFrom(
+        SEED + WAYS.findIndex((way) => way.binding === binding && way.version === version),
+      );
+      proxy.cutBy(() => undefined);
+      const remote = await connect(url, { bindings: [binding], version });
+      const direct = await connect(url, { bindings: [binding], version });
+      const cutsBefore = proxy.cuts;
+      let left = Math.ceil(RUNS / WAYS.length);
+      // Some in the head or before it, most in the middle; some live long enough for several answers.
+      proxy.cutBy(() => {
+        const dice = random();
+        if (dice < 0.1) return 0;
+        if (dice < 0.25) return Math.floor(random() * 300);
+        return Math.floor(random() * (dice < 0.85 ? 20_000 : 100_000));
+      });
+      const tasks: Awaited<ReturnType<typeof runOverCuts>>[] = [];
+      await Promise.all(
+        Array.from({ length: AT_ONCE }, async () => {
+          while (left-- > 0)
+            tasks.push(await runOverCuts(remote, `${20 + Math.floor(random() * 60)}`));
+        }),
+      );
+      const cuts = proxy.cuts - cutsBefore;
+      proxy.cutBy(() => undefined);
+
+      for (const { taskId, got, text } of tasks) {
+        expect(got).toEqual(await logOf(direct, taskId));
+        expect((await direct.get(taskId)).status.state).toBe("completed");
+        expect(text).toContain("🦉");
+      }
+      expect(cuts).toBeGreaterThan(tasks.length / 4);
+      runs += tasks.length;
+    },
+    30_000 + RUNS * 500,
+  );
+
+  test("and no message was taken twice, however often it was sent", async () => {
+    const inspector = await connect(url, { version: "1.0" });
+
+    const { totalSize } = await inspector.list({ pageSize: 1 });
+
+    expect(runs).toBeGreaterThanOrEqual(RUNS);
+    expect(totalSize).toBe(runs);
+  });
+});

@@ -1,0 +1,93 @@
+import { glob, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { findOpeners } from "./connection-openers.ts";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+
+/** Who may deal with connections, and why. Everyone else goes out by the egress. */
+const ALLOWED: Readonly<Record<string, string>> = {
+  "packages/client/src/egress/": "it is the way out",
+  "packages/client/src/http/fetch-client.ts": "browsers have no other way out",
+  "packages/client/src/testing/": "agents for tests listen, and never connect",
+  "packages/server/src/node/port.ts": "it listens and never connects",
+  "apps/convoke/src/check/scene/webhook.ts": "it listens for what a checked server pushes",
+};
+
+test("no module but the egress opens a connection", async () => {
+  const folders: string[] = [];
+  for await (const folder of glob("{packages,apps}/*/src", { cwd: ROOT })) folders.push(folder);
+
+  const openers = await findOpeners(folders, ROOT);
+  const others = openers.filter(({ file }) => allowanceOf(file) === undefined);
+
+  expect(others, "send it through @convoke/client/egress instead").toEqual([]);
+  // What is not needed any more is taken off the list.
+  expect(new Set(openers.map(({ file }) => allowanceOf(file)))).toEqual(
+    new Set(Object.keys(ALLOWED)),
+  );
+});
+
+test("nobody keeps the search from looking", async () => {
+  const hidden: string[] = [];
+  for await (const file of glob("{packages,apps}/*/src/**/*.ts", { cwd: ROOT })) {
+    const source = await readFile(join(ROOT, file), "utf8");
+    const directives = source.matchAll(/lint-disable(?:-next-line|-line)?(?!-)([^\n]*)/g);
+    for (const [, rules = ""] of directives) {
+      // A directive that names no rule switches off all of them.
+      if (!/[a-z]/.test(rules) || rules.includes("restricted")) hidden.push(file);
+    }
+  }
+
+  expect(hidden).toEqual([]);
+});
+
+describe("the search finds", () => {
+  for (const [what, source] of [
+    ["an import", `import { request } from "node:http"; request("http://a.test");`],
+    ["an import without its prefix", `import { connect } from "net"; connect(80);`],
+    ["an import of everything", `import * as http2 from "node:http2"; http2.connect("");`],
+    ["an import for its default", `import dns from "node:dns/promises"; dns.lookup("");`],
+    ["a late import", `const { connect } = await import("node:tls"); connect(443);`],
+    ["an export", `export { request } from "node:https";`],
+    ["another client", `import { request } from "undici"; request("");`],
+    ["a way to require", `import { createRequire } from "node:module"; createRequire("");`],
+    ["a module of Node by its name", `process.getBuiltinModule("node:http");`],
+    ["the global fetch", `await fetch("http://a.test");`],
+    ["the global fetch, handed on", `export const get = fetch;`],
+    ["the global fetch by its object", `await globalThis.fetch("http://a.test");`],
+    ["the global fetch by its name", `await globalThis["fetch"]("http://a.test");`],
+    ["the global fetch, taken apart", `const { fetch: get } = globalThis; get("");`],
+    ["a socket of the web", `new WebSocket("ws://a.test");`],
+    ["an event source", `new EventSource("http://a.test");`],
+  ] as const) {
+    test(what, async () => {
+      expect(await openersIn(source)).toHaveLength(1);
+    });
+  }
+});
+
+describe("the search leaves alone", () => {
+  for (const [what, source] of [
+    ["types", `import type { Socket } from "node:net"; export type A = Socket;`],
+    ["the type of fetch", `export type Fetch = typeof globalThis.fetch;`],
+    ["a fetch that was given", `export const ask = (fetch: (a: string) => void) => fetch("");`],
+    ["a type by the same name", `interface EventSource { a: 1 } export type B = EventSource;`],
+  ] as const) {
+    test(what, async () => {
+      expect(await openersIn(source)).toEqual([]);
+    });
+  }
+});
+
+function allowanceOf(file: string): string | undefined {
+  return Object.keys(ALLOWED).find((place) => file.startsWith(place));
+}
+
+async function openersIn(source: string) {
+  const folder = await mkdtemp(join(tmpdir(), "convoke-only-way-out-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, "module.ts"), source);
+  return findOpeners(["module.ts"], folder);
+}
