@@ -5,19 +5,47 @@ import { NotRun } from "./test/not-run.ts";
 /** Tests run on the live sources: no build comes before them. */
 const conditions = ["@convoke/source", ...defaultServerConditions];
 
+/** Whole servers and agents, but in the process of the test, and closed with it. */
+const TIDY = [
+  "approvals",
+  "bindings",
+  "cards",
+  "conformance",
+  "extensions",
+  "limits",
+  "lists",
+  "loop",
+  "models",
+  "rest",
+  "wire",
+].map((folder) => `test/${folder}/**/*.test.ts`);
+
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
-    include: [
-      "packages/*/src/**/*.test.ts",
-      "apps/*/src/**/*.test.ts",
-      "test/**/*.test.ts",
-      "examples/**/*.test.ts",
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "units",
+          include: ["packages/*/src/**/*.test.ts", "apps/*/src/**/*.test.ts", ...TIDY],
+          // They leave nothing behind, so one worker runs many files: half the time.
+          isolate: false,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "worlds",
+          include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
+          exclude: TIDY,
+        },
+      },
     ],
     reporters: ["default", new NotRun()],
     // More than there are cores: many tests wait for processes, timers and sockets of their own.
-    maxWorkers: 3,
+    maxWorkers: 4,
     // A liveness bound on a slow machine, not a performance claim.
     testTimeout: 30_000,
     hookTimeout: 30_000,

@@ -10,6 +10,7 @@ import { fanOut } from "./measures/fan-out.ts";
 import { firstByte } from "./measures/first-byte.ts";
 import { followUpTurns } from "./measures/follow-up-turns.ts";
 import { idleStreams } from "./measures/idle-streams.ts";
+import { loop } from "./measures/loop.ts";
 import { restart } from "./measures/restart.ts";
 import { start } from "./measures/start.ts";
 import { streams } from "./measures/streams.ts";
@@ -93,6 +94,14 @@ const TABLE: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
       chunks: 1000,
       rounds: size(5, 1),
       limits: { rest: 1.2, unary: 3.5, stream: 1.5 },
+    }),
+  loop: () =>
+    loop({
+      tokens: size(5000, 500),
+      answers: size(8, 2),
+      rounds: size(11, 1),
+      data,
+      limits: { loop: 5, server: 5 },
     }),
   client: () =>
     client(field, {

@@ -9,6 +9,7 @@ import { DISCOVERY } from "./requirements/discovery.ts";
 import { GUARANTEES } from "./requirements/guarantees.ts";
 import { INBOUND_SESSIONS } from "./requirements/inbound-sessions.ts";
 import { INPUT } from "./requirements/input.ts";
+import { LOOP_REGRESSIONS } from "./requirements/loop-regressions.ts";
 import { OBSERVABILITY } from "./requirements/observability.ts";
 import { PROTOCOL_SURFACE } from "./requirements/protocol-surface.ts";
 import { REMOTE_INVOCATION } from "./requirements/remote-invocation.ts";
@@ -44,6 +45,7 @@ export const REQUIREMENTS: readonly RequirementGroup[] = [
   CONFORMANCE_V03,
   CONFORMANCE_V03_CLIENT,
   SEED_FORMS,
+  LOOP_REGRESSIONS,
 ];
 
 const byId: ReadonlyMap<string, Requirement> = new Map(

@@ -41,3 +41,10 @@ export function chunkText(place: number): string {
 
 /** What an agent asks that waits for its caller. */
 export const QUESTION = "And what then?";
+
+/** What a model says: so many tokens of about six bytes. */
+export function tokensOf(count: number): string {
+  return Array.from({ length: count }, (_, place) => `t${String(place).padStart(4, "0")} `).join(
+    "",
+  );
+}

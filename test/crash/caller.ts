@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import {
+  type A2APart,
   type AgentEvent,
   type Message,
   type StatusUpdateEvent,
@@ -79,9 +80,9 @@ export class Caller {
     while (!this.frames.some(({ event }) => fits(event))) await sleep(5);
   }
 
-  /** Answers the task's question, and waits for it to end or to ask again. */
-  answer(taskId: string, text: string): Promise<Task> {
-    const message = { ...userMessage(`${this.messageId}-answer`, text), taskId };
+  /** Answers the task's question, and waits for it to end or to ask again. Each answer has a name of its own. */
+  answer(taskId: string, content: string | readonly A2APart[], name = "answer"): Promise<Task> {
+    const message = { ...userMessage(`${this.messageId}-${name}`, content), taskId };
     return this.#call<Task>("message/send", { message });
   }
 

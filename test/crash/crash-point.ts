@@ -6,9 +6,9 @@ const CRASH_POINTS = [
   "after-commit",
   /** What was committed is about to be told to the caller. */
   "before-ack",
-  /** The body of a step has just done its work. */
+  /** The body of a step or a tool has just done its work. */
   "after-effect",
-  /** The result of a step is about to be handed to the storage. */
+  /** The result of a step or a tool is about to be handed to the storage. */
   "before-result",
 ] as const;
 

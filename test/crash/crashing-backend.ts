@@ -28,6 +28,9 @@ function holds({ events }: Step, pattern: string): boolean {
   return events.some((json) => new RegExp(pattern).test(json));
 }
 
+/** Of a step of a function, or of a tool. */
 function isResultOf(json: string, name: string): boolean {
-  return json.includes('"kind":"internal:step-end"') && json.includes(`"name":"${name}"`);
+  const isStep = json.includes('"kind":"internal:step-end"') && json.includes(`"name":"${name}"`);
+  const isTool = json.includes('"kind":"internal:tool-complete"');
+  return isStep || (isTool && json.includes(`"toolName":"${name}"`));
 }

@@ -16,8 +16,13 @@ export class MortalServer implements Directory {
   #second: ScriptProcess | undefined;
   #isStopping = false;
 
-  constructor(receiverUrl: string, plan: CrashPlan) {
-    this.#env = { CONVOKE_RECEIVER: receiverUrl, CONVOKE_DATA: this.#folder };
+  /** With the spec of a model it serves an agent that thinks. */
+  constructor(receiverUrl: string, plan: CrashPlan, model?: string) {
+    this.#env = {
+      CONVOKE_RECEIVER: receiverUrl,
+      CONVOKE_DATA: this.#folder,
+      ...(model !== undefined && { CONVOKE_MODEL: model }),
+    };
     this.#first = this.#start(crashEnvironment(plan));
     void this.#first.ended.then((signal) => {
       if (!this.#isStopping) this.crashedBy = signal;

@@ -26,7 +26,8 @@ export class NineLives implements Directory {
   hits = 0;
   /** How long the starts took, from the first instruction to the first request. */
   readonly startsMs: number[] = [];
-  readonly #receiverUrl: string;
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #script: URL;
   readonly #folder = mkdtempSync(join(tmpdir(), "convoke-kill-"));
   readonly #recorder = join(this.#folder, "recorder");
   #process: ScriptProcess;
@@ -34,8 +35,14 @@ export class NineLives implements Directory {
   #isOver = false;
   #complaints = "";
 
-  constructor(receiverUrl: string) {
-    this.#receiverUrl = receiverUrl;
+  /** Another script than the usual gets what it needs beside the receiver by its environment. */
+  constructor(
+    receiverUrl: string,
+    script = new URL("./kill-server.ts", import.meta.url),
+    env: Readonly<Record<string, string>> = {},
+  ) {
+    this.#env = { CONVOKE_RECEIVER: receiverUrl, ...env };
+    this.#script = script;
     this.#process = this.#start();
   }
 
@@ -107,8 +114,8 @@ export class NineLives implements Directory {
     const began = performance.now();
     // Now and then tasks without a journal are given up; the others are begun from the top.
     const restart = this.kills % 10 === 7 ? "no" : "yes";
-    const started = new ScriptProcess(new URL("./kill-server.ts", import.meta.url), {
-      CONVOKE_RECEIVER: this.#receiverUrl,
+    const started = new ScriptProcess(this.#script, {
+      ...this.#env,
       CONVOKE_DATA: join(this.#folder, "data"),
       CONVOKE_RECORDER: this.#recorder,
       CONVOKE_RESTART: restart,

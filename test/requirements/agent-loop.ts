@@ -9,7 +9,7 @@ export const AGENT_LOOP: RequirementGroup = {
       text: "The agent loop takes a message and emits A2A events through an RxJS Observable.",
       source: "user document 001",
       milestone: "runtime",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R46",
@@ -19,7 +19,7 @@ export const AGENT_LOOP: RequirementGroup = {
         "and adds the envelope.",
       source: "user document 002",
       milestone: "runtime",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R47",
@@ -28,7 +28,7 @@ export const AGENT_LOOP: RequirementGroup = {
         "final status update and contains nothing but task, status and artifact events.",
       source: "user document 002",
       milestone: "runtime",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R48",
@@ -37,7 +37,7 @@ export const AGENT_LOOP: RequirementGroup = {
         "with their ids, for metrics and tracing. They never reach an A2A client.",
       source: "user document 002",
       milestone: "runtime",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R49",
@@ -57,7 +57,7 @@ export const AGENT_LOOP: RequirementGroup = {
         "status.",
       source: "user document 002",
       milestone: "runtime",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R51",
@@ -66,14 +66,14 @@ export const AGENT_LOOP: RequirementGroup = {
         "taskId, and goes on until the model asks for no more tools.",
       source: "user documents 001 and 002",
       milestone: "runtime",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R52",
       text: "Users can add their own event handlers and transformers to the loop.",
       source: "user document 001",
       milestone: "runtime",
-      status: "planned",
+      status: "proven",
     },
   ],
 };

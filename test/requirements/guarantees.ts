@@ -112,7 +112,7 @@ export const GUARANTEES: RequirementGroup = {
         "withdraws an open approval and never grants it.",
       source: "Convoke guarantee",
       milestone: "runtime",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "G12",

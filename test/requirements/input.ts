@@ -37,7 +37,7 @@ export const INPUT: RequirementGroup = {
       text: "The value of a sensitive answer appears in no log, history, trace or error.",
       source: "user document 001",
       milestone: "runtime",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R61",

@@ -18,7 +18,7 @@ export const RESUME: RequirementGroup = {
         "iteration leaves a checkpoint event.",
       source: "user document 002",
       milestone: "runtime",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R113",

@@ -20,7 +20,7 @@ export const TOOLS: RequirementGroup = {
         "status and tools, and all available tools with description and parameter schema.",
       source: "user document 000",
       milestone: "tools",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R55",
@@ -29,7 +29,7 @@ export const TOOLS: RequirementGroup = {
         "events, and does not end the task by itself.",
       source: "user document 001",
       milestone: "runtime",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R56",

@@ -1,10 +1,12 @@
 import { openSqliteBackend } from "@convoke/backends/sqlite";
+import type { Agent } from "@convoke/protocol";
 import {
   type Backend,
   type Logger,
   type RetentionOptions,
   createJsonLogger,
 } from "@convoke/server";
+import { resolve } from "node:path";
 
 /** Where an agent keeps its tasks. */
 export interface DataOptions {
@@ -17,11 +19,17 @@ export interface DataOptions {
 /** Memory is dearer than a disk, and what is in it is gone soon anyway. */
 const MEMORY_RETENTION = { maxTasks: 1000, perCycle: 100 };
 
-/** @param holder what the message of a second process tells about this one */
+/**
+ * Opens the storage for an agent, which is told where that is.
+ *
+ * @param holder what the message of a second process tells about this one
+ */
 export async function openData(
-  { data = ".convoke", onFatal }: DataOptions,
+  agent: Agent,
+  { data = ".convoke", onFatal, logger }: DataOptions & { readonly logger: Logger },
   holder: { readonly port?: number } = {},
 ): Promise<Backend> {
+  agent.prepare?.({ logger, ...(data !== "memory" && { folder: resolve(data) }) });
   if (data === "memory") {
     const { createMemoryBackend } = await import("@convoke/backends/memory");
     return createMemoryBackend();

@@ -16,6 +16,36 @@ export {
 } from "@convoke/runtime";
 export type { Agent, AgentEvent, Message, Task, TaskState } from "@convoke/protocol";
 
+// Have it think with a model
+export {
+  AgentLoop,
+  type AgentLoopDefinition,
+  type ApprovalSettings,
+  type Budget,
+  type ConfirmRule,
+  type Grant,
+  type GrantStore,
+  type Interrupt,
+  type LoopHooks,
+  type McpServerConfig,
+  McpServers,
+  type Model,
+  type ModelAgentDefinition,
+  ModelError,
+  type ModelEvent,
+  type ModelOptions,
+  type ModelRequest,
+  type ModelSpec,
+  type Tool,
+  type ToolContext,
+  type ToolDefinition,
+  type ToolEvent,
+  type Usage,
+  authRequired,
+  inputRequired,
+  tool,
+} from "@convoke/runtime";
+
 // Serve it
 export { type ServeAgentOptions, serve } from "./serve-agent.ts";
 export { type MountAgentOptions, mount } from "./mount-agent.ts";

@@ -8,11 +8,11 @@ export interface MountAgentOptions
 
 /** Gives an agent, with its tasks in SQLite, to an app that has the port. */
 export function mount(agent: Agent, options: MountAgentOptions = {}): Promise<Mounted> {
-  const { data, onFatal, ...rest } = options;
+  const { data, onFatal, logger = defaultLogger(), ...rest } = options;
   return mountOn(agent, {
-    logger: defaultLogger(),
     ...rest,
+    logger,
     retention: retentionFor(data, rest.retention),
-    openBackend: () => openData({ data, onFatal }),
+    openBackend: () => openData(agent, { data, onFatal, logger }),
   });
 }

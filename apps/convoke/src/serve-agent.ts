@@ -8,13 +8,13 @@ export interface ServeAgentOptions
 
 /** Serves an agent, with its tasks in SQLite. */
 export function serve(agent: Agent, options: ServeAgentOptions = {}): Promise<Server> {
-  const { data, onFatal, ...rest } = options;
+  const { data, onFatal, logger = defaultLogger(), ...rest } = options;
   return serveOn(agent, {
     port: 3000,
     host: "127.0.0.1",
-    logger: defaultLogger(),
     ...rest,
+    logger,
     retention: retentionFor(data, rest.retention),
-    openBackend: ({ port }) => openData({ data, onFatal }, { port }),
+    openBackend: ({ port }) => openData(agent, { data, onFatal, logger }, { port }),
   });
 }

@@ -1,6 +1,8 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { AgentEvent, InternalEvent } from "./events.ts";
 import type { AgentExtension } from "./extensions/agent-extension.ts";
 import type { Message } from "./message.ts";
+import type { Metadata } from "./part.ts";
 import type { Task } from "./task.ts";
 
 /** Something an agent can do, as its card lists it. */
@@ -55,6 +57,31 @@ export interface Agent {
   readonly info: AgentInfo;
   /** Works on one turn and yields the events to append, alone or in batches. */
   run(turn: Turn): AsyncIterable<AgentEvent | readonly AgentEvent[]>;
+  /**
+   * Looks at a message to a task that waits, before anybody stores it. Throws an `A2AError` to
+   * refuse it: then nothing is added to the task. Returns it as it may be stored, which need not be
+   * all of it; the run that waits gets what was sent. It depends on its arguments alone, because a
+   * message that comes a second time is known by what it gives. Of a message that comes while the
+   * task does not wait, it may say better than the server why that is refused.
+   *
+   * Without it every message is taken, and stored as it is.
+   */
+  accept?(task: Task, message: Message, at: Date): Message;
+  /** Hears where it is served, before its first turn there. */
+  prepare?(place: AgentPlace): void;
+  /** Lets go of what it holds, such as processes it started. Nothing of it runs any more; it may be served again. */
+  [Symbol.asyncDispose]?(): PromiseLike<void>;
+}
+
+/** Where an agent is served. */
+export interface AgentPlace {
+  /** Where its data are, and where it may keep files of its own. Absent when nothing is kept. */
+  readonly folder?: string;
+  /** Takes what the operator should know. */
+  readonly logger?: {
+    debug(message: string, fields?: Metadata): void;
+    warn(message: string, fields?: Metadata): void;
+  };
 }
 
 /** One run of an agent on a task. */

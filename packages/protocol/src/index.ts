@@ -69,6 +69,7 @@ export { type Method, type ProtocolVersion, findMethod, parseVersion } from "./v
 export type {
   Agent,
   AgentInfo,
+  AgentPlace,
   AgentSkill,
   Caller,
   InputTimeout,
@@ -109,6 +110,7 @@ export {
   digestArguments,
 } from "./extensions/approvals.ts";
 export { answerApproval } from "./extensions/answer-approval.ts";
+export { type ApprovalRequests, approvalsIn, openApprovals } from "./extensions/open-approvals.ts";
 export {
   type Budget,
   type BudgetLimit,

@@ -64,8 +64,8 @@ describe("a definition that cannot work is refused at once, with what is missing
     ["a name", { name: 5 }],
     ["a description", { description: undefined }],
     ["a description", { description: " " }],
-    ["a run function", { run: undefined }],
-    ["a run function", { run: "hello" }],
+    ["a run function or a model", { run: undefined }],
+    ["a run function or a model", { run: "hello" }],
   ])("%s: %j", (what, overrides) => {
     expect(() => defineAgent(aDefinition(overrides))).toThrow(
       new TypeError(`defineAgent needs ${what}: defineAgent({ name, description, run })`),

@@ -1,4 +1,5 @@
 import { setImmediate as nextTick } from "node:timers/promises";
+import type { StatusUpdateEvent } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../test/verifies.ts";
 import { FunctionRun, type RunResult } from "./function-run.ts";
@@ -34,6 +35,13 @@ test("what is said besides the answer can be taken from the turn", async () => {
     "status-update",
   ]);
 });
+
+/** The question, with its answers for programs. */
+function aChoice(messageId: string, text: string): StatusUpdateEvent {
+  const { status, ...event } = aStatus("input-required", messageId, text);
+  const message = { ...status.message!, metadata: { options: ["Yes", "No"] } };
+  return { ...event, status: { ...status, message } };
+}
 
 describe("asking", () => {
   verifies(
@@ -120,7 +128,7 @@ describe("asking", () => {
     );
 
     expect(events).toEqual([
-      aStatus("input-required", "id-1", "Refund? (Yes / No)"),
+      aChoice("id-1", "Refund? (Yes / No)"),
       aChunk("Yes", { append: false, lastChunk: true }),
     ]);
   });
@@ -134,9 +142,9 @@ describe("asking", () => {
     );
 
     expect(events).toEqual([
-      aStatus("input-required", "id-1", "Refund? (Yes / No)"),
-      aStatus("input-required", "id-2", again),
-      aStatus("input-required", "id-3", again),
+      aChoice("id-1", "Refund? (Yes / No)"),
+      aChoice("id-2", again),
+      aChoice("id-3", again),
       aChunk("No", { append: false, lastChunk: true }),
     ]);
   });

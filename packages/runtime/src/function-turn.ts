@@ -43,8 +43,12 @@ export function createFunctionTurn(
   const journal = new Journal(turn.journal);
   const steps = new Steps(turn, journal, (event) => say([event]));
   const waits = new Waits(turn, journal, say);
-  const wait = async (state: TaskState, text: string): Promise<string | undefined> => {
-    const answer = await waits.forCaller(state, text);
+  const wait = async (
+    state: TaskState,
+    text: string,
+    choices?: readonly string[],
+  ): Promise<string | undefined> => {
+    const answer = await waits.forCaller(state, text, choices);
     return answer && textOfParts(answer.parts);
   };
   return {
@@ -55,7 +59,7 @@ export function createFunctionTurn(
       if (choices.length === 0) return (await wait("input-required", question)) ?? "";
       const again = `Please answer with one of: ${choices.join(", ")}.`;
       for (let text = `${question} (${choices.join(" / ")})`; ; text = again) {
-        const answer = await wait("input-required", text);
+        const answer = await wait("input-required", text, choices);
         if (answer === undefined) return "";
         const given = answer.trim().toLowerCase();
         const chosen = choices.find((choice) => choice.toLowerCase() === given);

@@ -32,14 +32,24 @@ export class Waits {
   }
 
   /** Asks in the given state; resolves to the answer, or to nothing when it did not come in time. */
-  forCaller(state: TaskState, text: string): Promise<Message | undefined> {
+  forCaller(
+    state: TaskState,
+    text: string,
+    choices: readonly string[] = [],
+  ): Promise<Message | undefined> {
     return this.#inLine(async (n) => {
+      // Taken also where nothing is asked, so that what comes later gets the same ids again.
+      const messageId = this.#turn.id();
       const earlier = this.#journal.wait(n);
       if (earlier?.isOver === true) return earlier.message;
       if (earlier === undefined) {
         await this.#say([
           this.#note({ kind: "internal:ask", question: text }),
-          this.#question(state, text),
+          this.#question(state, {
+            ...agentMessage(messageId, text),
+            // Beside the words: a data part would be read aloud by clients that know nothing of it.
+            ...(choices.length > 0 && { metadata: { options: choices } }),
+          }),
         ]);
       }
       return this.#turn.park();
@@ -70,9 +80,8 @@ export class Waits {
     return { ...facts, taskId: this.#turn.task.id };
   }
 
-  #question(state: TaskState, text: string): StatusUpdateEvent {
+  #question(state: TaskState, message: Message): StatusUpdateEvent {
     const { id: taskId, contextId } = this.#turn.task;
-    const message = agentMessage(this.#turn.id(), text);
     const status = { state, message };
     return { kind: "status-update", taskId, contextId, status, final: isFinal(state) };
   }

@@ -35,7 +35,7 @@ export interface AgentOptions {
   readonly extendedCard?: (caller: Caller) => Partial<AgentInfo> | Promise<Partial<AgentInfo>>;
   /** Believes `Forwarded` and `X-Forwarded-*`: there is a proxy in front that sets them. */
   readonly trustProxy?: boolean;
-  /** The longest silence of a stream; by default 15 s. */
+  /** The longest silence of a stream; by default 15 s. 0 sends no keep-alive at all. */
   readonly keepAliveMs?: number;
 }
 

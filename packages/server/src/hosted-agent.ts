@@ -109,7 +109,17 @@ export class HostedAgent {
     this.keepAlive.close();
     await retention.close();
     await hangUp?.();
+    await this.#closeAgent();
     await backend.close();
+  }
+
+  /** The storage is closed in any case. */
+  async #closeAgent(): Promise<void> {
+    try {
+      await this.#agent[Symbol.asyncDispose]?.();
+    } catch (error) {
+      this.#options.logger.error("the agent could not be closed", { error });
+    }
   }
 
   #app({ engine, push }: Opened, address: ServerAddress | undefined): App {

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { verifies } from "../../../../test/verifies.ts";
 import {
   type Call,
   events,
@@ -307,26 +308,30 @@ describe("files that come in", () => {
     return folder;
   }
 
-  test("are listed with numbers, and saved under names that do no harm", async () => {
-    const folder = inFolder();
-    const agent = await agentWith(
-      { raw: Buffer.from("one").toString("base64"), filename: "../../.bashrc" },
-      { raw: Buffer.from("two").toString("base64"), filename: "/tmp/bashrc" },
-      { data: { id: 7 } },
-      { text: "words" },
-    );
+  verifies(
+    "loop-L11",
+    "are listed with numbers, and saved under names that do no harm",
+    async () => {
+      const folder = inFolder();
+      const agent = await agentWith(
+        { raw: Buffer.from("one").toString("base64"), filename: "../../.bashrc" },
+        { raw: Buffer.from("two").toString("base64"), filename: "/tmp/bashrc" },
+        { data: { id: 7 } },
+        { text: "words" },
+      );
 
-    const { stdout, stderr } = await runCli(["chat", agent.url], { stdin: "hi\n/save\n" });
+      const { stdout, stderr } = await runCli(["chat", agent.url], { stdin: "hi\n/save\n" });
 
-    expect(stdout).toBe("words\n");
-    expect(stderr).toMatch(
-      /^\[1\] \.\.\/\.\.\/\.bashrc: file .*3 B\n\[2\] .*\n\[3\] a1\.json: data/,
-    );
-    expect(stderr).toContain("Saved bashrc\nSaved bashrc-2\nSaved a1.json\n");
-    expect(readdirSync(folder).toSorted()).toEqual(["a1.json", "bashrc", "bashrc-2"]);
-    expect(readFileSync(join(folder, "bashrc-2"), "utf8")).toBe("two");
-    expect(JSON.parse(readFileSync(join(folder, "a1.json"), "utf8"))).toEqual({ id: 7 });
-  });
+      expect(stdout).toBe("words\n");
+      expect(stderr).toMatch(
+        /^\[1\] \.\.\/\.\.\/\.bashrc: file .*3 B\n\[2\] .*\n\[3\] a1\.json: data/,
+      );
+      expect(stderr).toContain("Saved bashrc\nSaved bashrc-2\nSaved a1.json\n");
+      expect(readdirSync(folder).toSorted()).toEqual(["a1.json", "bashrc", "bashrc-2"]);
+      expect(readFileSync(join(folder, "bashrc-2"), "utf8")).toBe("two");
+      expect(JSON.parse(readFileSync(join(folder, "a1.json"), "utf8"))).toEqual({ id: 7 });
+    },
+  );
 
   test("go where the person says, and over nothing", async () => {
     const folder = inFolder();

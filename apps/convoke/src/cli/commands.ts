@@ -1,3 +1,4 @@
+import { approvalsCommands } from "./approvals.ts";
 import { cancelCommand } from "./cancel.ts";
 import { cardCommand } from "./card.ts";
 import { chatCommand } from "./chat.ts";
@@ -25,6 +26,7 @@ export const COMMANDS: readonly (Command | CommandGroup)[] = [
   watchCommand,
   cancelCommand,
   checkCommand,
+  approvalsCommands,
   pushCommands,
   loginCommand,
   logoutCommand,

@@ -1,13 +1,10 @@
-import { ClientError, RemoteError } from "@convoke/client";
-import { type HttpAnswer, createEgress, readText } from "@convoke/client/egress";
-import { urlOf } from "./agent-options.ts";
+import { askServer, unreadable } from "./ask-server.ts";
 import type { CommandContext } from "./command.ts";
-import { authOf } from "./credentials/auth-of.ts";
-import { carriedBy } from "./credentials/carried-by.ts";
-import { objectField, textField } from "./json-fields.ts";
 
 /** What the server says about one push config; nobody has checked it. */
 export type PushReport = Readonly<Record<string, unknown>>;
+
+const ABOUT = "pushes";
 
 /** The push configs of the caller in one state. */
 export async function listPushes(
@@ -15,7 +12,7 @@ export async function listPushes(
   state: string,
 ): Promise<readonly PushReport[]> {
   const path = `/convoke/pushes?state=${encodeURIComponent(state)}`;
-  const { pushes } = await ask(context, { path });
+  const { pushes } = await askServer(context, { path, about: ABOUT });
   if (Array.isArray(pushes)) return pushes as readonly PushReport[];
   throw unreadable("names no pushes");
 }
@@ -25,86 +22,8 @@ export async function replayPushes(
   context: CommandContext,
   which: { readonly taskId?: string; readonly id?: string },
 ): Promise<number> {
-  const { replayed } = await ask(context, { path: "/convoke/pushes:replay", body: which });
+  const path = "/convoke/pushes:replay";
+  const { replayed } = await askServer(context, { path, body: which, about: ABOUT });
   if (typeof replayed === "number") return replayed;
   throw unreadable("does not say how many pushes it tries again");
-}
-
-/**
- * One request to the part of a Convoke server that is no A2A. The client speaks
- * A2A only, so this goes out by itself; credentials go to the address that was
- * typed and nowhere else, because no redirect leads to another origin.
- */
-async function ask(
-  context: CommandContext,
-  { path, body }: { readonly path: string; readonly body?: object },
-): Promise<Readonly<Record<string, unknown>>> {
-  const { signal } = context.io;
-  const base = baseOf(urlOf(context));
-  const { headers, query } = carriedBy(await authOf(context));
-  const url = new URL(`${base}${path}`);
-  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-  return request({ url: url.href, headers, body, signal });
-}
-
-async function request({
-  url,
-  headers,
-  body,
-  signal,
-}: {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: object | undefined;
-  readonly signal: AbortSignal;
-}): Promise<Readonly<Record<string, unknown>>> {
-  const egress = createEgress({ trusted: [url] });
-  try {
-    const answer = await egress.request({
-      url,
-      headers: {
-        Accept: "application/json",
-        ...(body !== undefined && { "Content-Type": "application/json" }),
-        ...headers,
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal,
-    });
-    const text = await readText(answer, signal);
-    if (answer.status !== 200) throw refusal(answer, text);
-    return objectField({ answer: parsed(text) }, "answer");
-  } finally {
-    egress.close();
-  }
-}
-
-/** The address of the server: a person may also have typed that of its card. */
-function baseOf(url: string): string {
-  const { origin, pathname } = new URL(url);
-  return `${origin}${pathname.replace(/\/(?:\.well-known\/)?[^/]+\.json$/, "").replace(/\/+$/, "")}`;
-}
-
-function refusal({ status, statusText, url }: HttpAnswer, text: string): Error {
-  // Servers that only speak A2A have nothing there, or take no such method anywhere.
-  if (status === 404 || status === 405) {
-    return new ClientError(
-      "unsupported",
-      `what is at ${new URL(url).origin} is no Convoke server, or an older one: it cannot tell about pushes`,
-    );
-  }
-  const title = `HTTP ${status} ${statusText}`.trim();
-  const message = textField(objectField(parsed(text), "error"), "message");
-  return new RemoteError(message || title, { httpStatus: status });
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
-
-function unreadable(problem: string): ClientError {
-  return new ClientError("unreadable", `the answer of the server ${problem}`);
 }

@@ -5,7 +5,7 @@ import { commandLine } from "./command-line.ts";
 import { EXIT } from "./exit-code.ts";
 import { didYouMean } from "./nearest.ts";
 import { listPushes } from "./push-admin.ts";
-import { PUSH_OPTIONS } from "./push-options.ts";
+import { SERVER_OPTIONS } from "./server-options.ts";
 import { pushTable } from "./push-table.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -32,7 +32,7 @@ export const pushListCommand: Command = {
       value: "<state>",
       help: `Those in this state: ${STATES.join(", ")} (default: dead, which are given up)`,
     },
-    ...PUSH_OPTIONS,
+    ...SERVER_OPTIONS,
   },
   environment: AGENT_ENVIRONMENT,
   run: pushList,

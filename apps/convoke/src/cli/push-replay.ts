@@ -2,7 +2,7 @@ import { AGENT_ENVIRONMENT, refuseText } from "./agent-options.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { EXIT } from "./exit-code.ts";
 import { replayPushes } from "./push-admin.ts";
-import { PUSH_OPTIONS } from "./push-options.ts";
+import { SERVER_OPTIONS } from "./server-options.ts";
 
 export const pushReplayCommand: Command = {
   name: "push replay",
@@ -16,7 +16,7 @@ export const pushReplayCommand: Command = {
   options: {
     task: { type: "string", value: "<id>", help: "Only those of this task" },
     id: { type: "string", value: "<config>", help: "Only those of push configs with this id" },
-    ...PUSH_OPTIONS,
+    ...SERVER_OPTIONS,
   },
   environment: AGENT_ENVIRONMENT,
   run: pushReplay,

@@ -1,4 +1,4 @@
-import { type A2APart, type Message, type Task, textOfParts } from "@convoke/protocol";
+import { type Message, type Task, textOfParts } from "@convoke/protocol";
 
 /** A task waits for its caller. */
 export interface Question {
@@ -16,7 +16,7 @@ export interface Question {
 
 export function questionOf({ id: taskId, contextId, status }: Task): Question {
   const { state, message } = status;
-  const options = message && optionsIn(message.parts);
+  const options = message && optionsOf(message);
   return {
     kind: state === "auth-required" ? "auth-required" : "input-required",
     text: message === undefined ? "" : textOfParts(message.parts),
@@ -27,11 +27,12 @@ export function questionOf({ id: taskId, contextId, status }: Task): Question {
   };
 }
 
-/** A2A has no field for them; agents that offer some put a list into a data part. */
-function optionsIn(parts: readonly A2APart[]): readonly string[] | undefined {
-  for (const part of parts) {
-    if (part.kind !== "data" || typeof part.data !== "object" || part.data === null) continue;
-    const { options, choices } = part.data as Readonly<Record<string, unknown>>;
+/** A2A has no field for them; agents that offer some put a list into the metadata or into a data part. */
+function optionsOf({ parts, metadata }: Message): readonly string[] | undefined {
+  const places = [metadata, ...parts.map((part) => (part.kind === "data" ? part.data : undefined))];
+  for (const place of places) {
+    if (typeof place !== "object" || place === null) continue;
+    const { options, choices } = place as Readonly<Record<string, unknown>>;
     const list = Array.isArray(options) ? options : choices;
     if (!Array.isArray(list) || list.length === 0) continue;
     if (list.every((option) => typeof option === "string")) return list;

@@ -125,3 +125,18 @@ describe("the timer", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 });
+
+verifies("loop-L6", "one that is switched off says nothing, and has no timer", () => {
+  let said = 0;
+  const silence = new KeepAlive(0).watch(() => said++);
+
+  vi.advanceTimersByTime(60_000);
+
+  expect(said).toBe(0);
+  expect(vi.getTimerCount()).toBe(0);
+  silence.stop();
+});
+
+test.each([-1, Number.NaN, 2 ** 31, Number.POSITIVE_INFINITY])("%s is no interval", (ms) => {
+  expect(() => new KeepAlive(ms)).toThrow("keepAliveMs must be from 0");
+});

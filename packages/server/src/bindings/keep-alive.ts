@@ -1,6 +1,9 @@
 /** How often the timer looks, as a share of the interval. */
 const TICKS = 3;
 
+/** What a timer can count to. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 /** One stream's place at the timer. */
 export class Silence {
   #ticks = 0;
@@ -30,8 +33,13 @@ export class KeepAlive {
   #silences = new Set<Silence>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param intervalMs the longest silence; by default 15 s, because proxies cut at 30 s and more */
+  /** @param intervalMs the longest silence; by default 15 s, because proxies cut at 30 s and more; 0 is no end of it */
   constructor(intervalMs = 15_000) {
+    if (!(intervalMs >= 0 && intervalMs <= LONGEST_MS)) {
+      throw new RangeError(
+        `keepAliveMs must be from 0 (never) to ${LONGEST_MS}, not ${intervalMs}`,
+      );
+    }
     this.#intervalMs = intervalMs;
   }
 
@@ -42,6 +50,8 @@ export class KeepAlive {
       if (this.#silences.size === 0) this.close();
     });
     this.#silences.add(silence);
+    // A timer of 0 would be one without a pause.
+    if (this.#intervalMs === 0) return silence;
     this.#timer ??= setInterval(() => {
       for (const each of this.#silences) each.tick();
     }, this.#intervalMs / TICKS).unref();

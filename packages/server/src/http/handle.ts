@@ -1,5 +1,11 @@
 import { A2AError, errorText } from "@convoke/protocol";
 import type { App } from "../app.ts";
+import {
+  APPROVALS_PATH,
+  answeredApproval,
+  showApprovals,
+  takeDecision,
+} from "../bindings/approval-admin.ts";
 import { CARD_PATHS, KEYS_PATH } from "../bindings/card.ts";
 import { PUSHES_PATH, REPLAY_PATH, listPushes, replayPushes } from "../bindings/push-admin.ts";
 import { isGrpc } from "../bindings/grpc/is-grpc.ts";
@@ -55,6 +61,13 @@ async function answer(app: App, request: HttpRequest): Promise<HttpResponse> {
     }
     if (request.path === REPLAY_PATH) {
       return allow(request, ["POST"]) ?? (await replayPushes(app, request, caller));
+    }
+    if (request.path === APPROVALS_PATH) {
+      return allow(request, ["GET"]) ?? (await showApprovals(app, request, caller));
+    }
+    const approvalId = answeredApproval(request);
+    if (approvalId !== undefined) {
+      return allow(request, ["POST"]) ?? (await takeDecision(app, approvalId, { request, caller }));
     }
     return plainError(
       404,

@@ -2,13 +2,19 @@ import { type A2APart, A2AError, type AgentInfo, type Message } from "@convoke/p
 
 /**
  * Refuses a message with a part that the agent does not take, as its card says
- * (0.3 §8.2, 1.0 §3.3.2). A file that does not say what it is, is taken.
+ * (0.3 §8.2, 1.0 §3.3.2). A file that does not say what it is, is taken, and so
+ * is what an active extension says: the agent declares that it reads it.
  */
-export function checkMediaTypes({ parts }: Message, info: AgentInfo): void {
+export function checkMediaTypes(
+  { parts }: Message,
+  info: AgentInfo,
+  active: ReadonlySet<string> = new Set(),
+): void {
   const modes = [...info.inputModes, ...info.skills.flatMap(({ inputModes = [] }) => inputModes)];
   for (const [place, part] of parts.entries()) {
     const type = mediaTypeOf(part);
     if (type === undefined || accepts(modes, type)) continue;
+    if (Object.keys(part.metadata ?? {}).some((uri) => active.has(uri))) continue;
     throw new A2AError(
       "ContentTypeNotSupported",
       `message.parts[${place}] is ${type}, and the agent takes ${modes.join(", ")}`,

@@ -39,7 +39,7 @@ export async function acceptRequest(request: SendMessageRequest, call: Call): Pr
   const { message, pushConfig } = request;
   checkRequired(call);
   checkMessageSize(message, engine.limits);
-  checkMediaTypes(message, engine.agent.info);
+  checkMediaTypes(message, engine.agent.info, extensions);
   if (extensions !== undefined && extensions.size > 0) await checkData(message, call, extensions);
   const push = pushConfig && (await inlinePush(pushConfig, call, message.taskId));
   if (engine.isDraining) throw stopping("no new work is taken");

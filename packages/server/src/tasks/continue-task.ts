@@ -17,6 +17,7 @@ import { checkHistory } from "./input-limits.ts";
 import { joinTask } from "./join-task.ts";
 import type { LiveTask } from "./live-task.ts";
 import { beginAnew } from "./resume-task.ts";
+import { storable } from "./storable.ts";
 import { turnEndedAt } from "./turn-end.ts";
 import { readTurnLog } from "./turn-log.ts";
 
@@ -60,8 +61,20 @@ function receive(engine: Engine, live: LiveTask, incoming: Incoming): Promise<Ac
   checkHistory(live.task, engine.limits);
   if (isInterrupted(nextState)) return arriving(live, message, answer(engine, live, incoming));
   const isWelcome = nextState === "working" && engine.agent.info.takesMessages;
-  if (!isWelcome) throw takesNoMessage(taskId, nextState);
+  if (!isWelcome) return refuse(engine, live, { incoming, why: takesNoMessage(taskId, nextState) });
   return arriving(live, message, tellWorking(engine, live, incoming));
+}
+
+/** Refuses a message that nobody waits for: in the agent's words, where it has some. */
+async function refuse(
+  engine: Engine,
+  live: LiveTask,
+  { incoming, why }: { readonly incoming: Incoming; readonly why: A2AError },
+): Promise<never> {
+  await live.writer.settled;
+  const at = live.writer.statusTime(engine.now());
+  storable(engine, { task: live.task, message: incoming.message, at });
+  throw why;
 }
 
 /** Lets a retry that comes meanwhile wait for what becomes of the first. */
@@ -77,16 +90,30 @@ function arriving(
 
 /** Takes the caller's answer, and lets the agent go on: the run that asked, or a new one. */
 async function answer(engine: Engine, live: LiveTask, incoming: Incoming): Promise<Accepted> {
-  const { writer, run, deadline } = live;
+  const { writer, deadline } = live;
+  if (writer.settled !== undefined) {
+    // An answer is taken for what was asked, so the question must be in the task by then.
+    await writer.settled;
+    await hasAsked(live);
+  }
+  // From here on nobody comes in between: of two answers the second finds the question answered.
+  const { nextState } = writer;
+  if (!isInterrupted(nextState)) {
+    return refuse(engine, live, { incoming, why: takesNoMessage(writer.taskId, nextState) });
+  }
+  const at = writer.statusTime(engine.now());
+  const stored = storable(engine, { task: live.task, message: incoming.message, at });
+  const { run } = live;
   const after = writer.head;
   const parked = run?.isParked === true ? run : undefined;
   const epoch = parked?.epoch ?? writer.fence();
   const received = asReceived(live, incoming.message);
   const push = incoming.push?.(writer.taskId, after);
+  const arrived = arrival(live, { incoming, stored, at });
   const working = engine.status(live, "working", { trace: incoming.trace });
-  const committed = await writer.append([arrival(engine, live, incoming), working], {
+  const committed = await writer.append([arrived, working], {
     epoch,
-    message: { messageId: received.messageId, digest: digestOf(incoming.message) },
+    message: { messageId: received.messageId, digest: digestOf(stored) },
     wakeAt: deadline ?? null,
     ...(push && { push }),
   });
@@ -105,7 +132,9 @@ async function tellWorking(engine: Engine, live: LiveTask, incoming: Incoming): 
   const after = writer.head;
   const received = asReceived(live, incoming.message);
   const push = incoming.push?.(writer.taskId, after);
-  const committed = await writer.append([arrival(engine, live, incoming)], {
+  const at = writer.statusTime(engine.now());
+  const arrived = arrival(live, { incoming, stored: incoming.message, at });
+  const committed = await writer.append([arrived], {
     epoch: writer.epoch,
     message: { messageId: received.messageId, digest: digestOf(incoming.message) },
     ...(push && { push }),
@@ -137,12 +166,14 @@ async function goOn(
   const { owner, contextId, writer, task } = live;
   const { head } = writer;
   const endedTurn = await turnEndedAt(engine.backend, writer.taskId, after);
+  const message = asReceived(live, incoming.message);
   if (endedTurn === undefined) {
     const { log } = await readTurnLog(engine.backend, writer.taskId);
+    // The log may have less of it than was sent.
+    log.tell(message);
     await beginAnew(engine, live, { epoch, log });
     return;
   }
-  const message = asReceived(live, incoming.message);
   const context = { owner, contextId, before: writer.taskId };
   const said = (task.history ?? []).filter(({ messageId }) => messageId !== message.messageId);
   const conversation = [...(await conversationBefore(engine.backend, context)), ...said];
@@ -166,13 +197,16 @@ function asReceived({ writer, contextId }: LiveTask, message: Message): Message 
   return { ...message, taskId: writer.taskId, contextId };
 }
 
-function arrival(engine: Engine, live: LiveTask, incoming: Incoming): AgentEvent {
-  const { writer } = live;
+function arrival(
+  live: LiveTask,
+  facts: { readonly incoming: Incoming; readonly stored: Message; readonly at: string },
+): AgentEvent {
+  const { incoming, stored, at } = facts;
   return {
     kind: "internal:message",
-    taskId: writer.taskId,
-    message: asReceived(live, incoming.message),
-    timestamp: writer.statusTime(engine.now()),
+    taskId: live.writer.taskId,
+    message: asReceived(live, stored),
+    timestamp: at,
     ...activatedFields(incoming.extensions),
   };
 }

@@ -3,6 +3,7 @@ import {
   type AgentInfo,
   type InternalEvent,
   type StatusUpdateEvent,
+  isInterrupted,
   isSleep,
 } from "@convoke/protocol";
 
@@ -21,21 +22,22 @@ export function wakeAfter(
   facts: {
     readonly info: AgentInfo;
     readonly deadline: number | undefined;
+    /** When the question that the event asks expires. */
+    readonly until: number | undefined;
     readonly now: () => number;
   },
 ): number | null | undefined {
-  const { info, deadline, now } = facts;
+  const { info, deadline, until, now } = facts;
   if (event.kind === "internal:sleep" && isSleep(event as InternalEvent)) {
-    return earliest(deadline, Date.parse((event as InternalEvent)["until"] as string));
+    return earliest([deadline, Date.parse((event as InternalEvent)["until"] as string)]);
   }
   if (event.kind !== "status-update") return undefined;
   const { state } = (event as StatusUpdateEvent).status;
-  if (state === "input-required" && info.inputTimeout !== undefined) {
-    return earliest(deadline, now() + info.inputTimeout.ms);
-  }
-  return undefined;
+  const hasTimeout = state === "input-required" && info.inputTimeout !== undefined;
+  if (!isInterrupted(state) || (!hasTimeout && until === undefined)) return undefined;
+  return earliest([deadline, until, hasTimeout ? now() + info.inputTimeout.ms : undefined]);
 }
 
-function earliest(deadline: number | undefined, at: number): number {
-  return deadline === undefined ? at : Math.min(deadline, at);
+function earliest(times: readonly (number | undefined)[]): number {
+  return Math.min(...times.filter((at) => at !== undefined));
 }

@@ -1,11 +1,12 @@
-import { type Message, type Task, invalidParams } from "@convoke/protocol";
+import { A2AError, type Message, invalidParams, isMessageReceived } from "@convoke/protocol";
 import type { Accepted, Incoming } from "./accept-message.ts";
-import type { Backend, Committed } from "./backend.ts";
+import type { Committed } from "./backend.ts";
 import { digestOf } from "./digest.ts";
 import type { Engine } from "./engine.ts";
+import { findArrival } from "./find-arrival.ts";
 import type { LiveTask } from "./live-task.ts";
 import { type Folded, foldMore } from "./load-task.ts";
-import { type LogEntry, readEntry } from "./log-entry.ts";
+import { storable } from "./storable.ts";
 
 type Duplicate = Extract<Committed, { kind: "duplicate" }>;
 
@@ -15,16 +16,19 @@ export async function joinTask(
   { message, caller }: Incoming,
   { taskId, digest }: Duplicate,
 ): Promise<Accepted> {
-  if (digest !== digestOf(message)) {
+  const isSame =
+    digest === digestOf(message) || digest === (await storedDigest(engine, taskId, message));
+  if (!isSame) {
     const problem = `was used for another message, of task ${taskId}; use a new messageId`;
     throw invalidParams("message.messageId", problem);
   }
   const live = await engine.tasks.openFor(caller, taskId);
   try {
     if (live.oldest > 0) return { live, after: live.writer.head, joined: whole(live) };
-    const joined = await foldUpTo(engine.backend, taskId, message.messageId);
+    const came = await findArrival(engine.backend, taskId, message.messageId);
     // The store knows the first before the one who sent it does.
     await live.until(({ writer }) => writer.head > 0);
+    const joined = came === undefined ? whole(live) : foldMore(came.before, [came.entry]);
     return { live, after: joined.head - 1, joined };
   } finally {
     engine.tasks.release(live);
@@ -36,25 +40,26 @@ function whole({ task, writer }: LiveTask): Folded {
   return { task, head: writer.head };
 }
 
-const PAGE = 256;
-
-/** The task as it stood when the message had just come. */
-async function foldUpTo(backend: Backend, taskId: string, messageId: string): Promise<Folded> {
-  let folded: Folded | undefined;
-  for (;;) {
-    const page = (await backend.read(taskId, folded?.head ?? 0, PAGE)).map(readEntry);
-    const place = page.findIndex(({ event }) => brings(event, messageId));
-    folded = foldMore(folded, place === -1 ? page : page.slice(0, place + 1));
-    if (place !== -1 || page.length < PAGE) return folded;
+/**
+ * The digest that the message had if the agent let only a part of it be stored: it is asked again
+ * about the task as it stood then. Where the log was compacted since, nobody knows how that was.
+ */
+async function storedDigest(
+  engine: Engine,
+  taskId: string,
+  message: Message,
+): Promise<string | undefined> {
+  if (engine.agent.accept === undefined) return undefined;
+  const { entry, before } = (await findArrival(engine.backend, taskId, message.messageId)) ?? {};
+  if (entry === undefined || before === undefined || !isMessageReceived(entry.event)) {
+    return undefined;
   }
-}
-
-function brings(event: LogEntry["event"], messageId: string): boolean {
-  if (event.kind === "task") {
-    return (event as Task).history?.some((message) => message.messageId === messageId) === true;
+  try {
+    const { timestamp: at } = entry.event;
+    return digestOf(storable(engine, { task: before.task, message, at }));
+  } catch (error) {
+    // It would have been refused, so it is another one.
+    if (A2AError.is(error)) return undefined;
+    throw error;
   }
-  return (
-    event.kind === "internal:message" &&
-    (event as { readonly message: Message }).message.messageId === messageId
-  );
 }

@@ -1,6 +1,7 @@
 import {
   type Agent,
   type AgentEvent,
+  type InternalEvent,
   type Message,
   type Metadata,
   NOTES,
@@ -18,6 +19,7 @@ import { OutputLimits } from "./output-limits.ts";
 import type { Replay } from "./replay.ts";
 import { statusEvent } from "./status-event.ts";
 import { type TurnFacts, createTurn } from "./turn.ts";
+import { askedUntil } from "./turn-log.ts";
 
 /** What a run needs besides its turn. */
 export interface RunOptions {
@@ -55,6 +57,8 @@ export class Run {
   #refused = false;
   #last: Promise<unknown> = Promise.resolve();
   #parked: PromiseWithResolvers<Message | undefined> | undefined;
+  /** When the question that is asked last expires. */
+  #until: number | undefined;
   readonly #firstParked = Promise.withResolvers<void>();
   readonly #onPark: (() => void)[] = [];
 
@@ -64,6 +68,7 @@ export class Run {
     this.epoch = facts.epoch;
     this.#announced = facts.announced;
     this.#replay = facts.replay;
+    this.#until = askedUntil(facts.journal);
     this.#limits = new OutputLimits(limits, live.task, live.writer.head);
     this.#turn = createTurn(live, facts, {
       now,
@@ -94,6 +99,11 @@ export class Run {
   /** Whether the run waits for `resume`. */
   get isParked(): boolean {
     return this.#parked !== undefined;
+  }
+
+  /** When the question that it asked last expires, in milliseconds, if it does. */
+  get until(): number | undefined {
+    return this.#until;
   }
 
   /** Goes on with the answer, or with nothing when the time came. */
@@ -292,7 +302,10 @@ export class Run {
   #append(events: readonly AgentEvent[]): void {
     if (events.length === 0) return;
     const { live, agent, now } = this.#options;
-    const wakeAt = wakeAfter(events.at(-1)!, { info: agent.info, deadline: live.deadline, now });
+    const last = events.at(-1)!;
+    if (last.kind === "internal:ask") this.#until = askedUntil([last as InternalEvent]);
+    const { info } = agent;
+    const wakeAt = wakeAfter(last, { info, deadline: live.deadline, until: this.#until, now });
     const committed = live.writer.append(events, {
       epoch: this.epoch,
       insist: true,

@@ -56,7 +56,21 @@ export class TurnLog {
 
   /** Whether it waits for the answer to a question that it noted. */
   get isAsking(): boolean {
-    return this.journal.findLast(({ kind }) => ASKING.has(kind))?.kind === "internal:ask";
+    return openQuestion(this.journal) !== undefined;
+  }
+
+  /** When that question expires, in milliseconds, if it does. */
+  get until(): number | undefined {
+    return askedUntil(this.journal);
+  }
+
+  /** Puts a message as it was sent in the place of what the log has of it. */
+  tell(message: Message): void {
+    this.journal = this.journal.map((event) =>
+      isMessageReceived(event) && event.message.messageId === message.messageId
+        ? { ...event, message }
+        : event,
+    );
   }
 
   /** `taskNow` folds the log up to and including the entry. */
@@ -128,6 +142,7 @@ const DURABLE: ReadonlySet<string> = new Set([
   "internal:step-end",
   "internal:ask",
   "internal:sleep",
+  "internal:llm-call",
   "internal:remote-task",
 ]);
 
@@ -137,6 +152,18 @@ const ASKING: ReadonlySet<string> = new Set([
   "internal:message" satisfies MessageReceivedEvent["kind"],
   NOTES.expired,
 ]);
+
+/** The question of a turn that nothing has ended. */
+function openQuestion(journal: readonly InternalEvent[]): InternalEvent | undefined {
+  const last = journal.findLast(({ kind }) => ASKING.has(kind));
+  return last?.kind === "internal:ask" ? last : undefined;
+}
+
+/** When it expires, in milliseconds, if it does. */
+export function askedUntil(journal: readonly InternalEvent[]): number | undefined {
+  const until = openQuestion(journal)?.["until"];
+  return typeof until === "string" ? Date.parse(until) : undefined;
+}
 
 const PAGE = 256;
 

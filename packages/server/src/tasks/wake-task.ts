@@ -5,6 +5,7 @@ import { endTask } from "./end-task.ts";
 import type { LiveTask } from "./live-task.ts";
 import { resumeTask } from "./resume-task.ts";
 import { turnEndedAt } from "./turn-end.ts";
+import { readTurnLog } from "./turn-log.ts";
 
 /**
  * A task's time has come: its deadline, the end of its wait for an answer, or
@@ -23,7 +24,7 @@ export async function wakeTask(engine: Engine, record: TaskRecord, at: number): 
 async function wake(engine: Engine, live: LiveTask, at: number): Promise<void> {
   const { writer, deadline } = live;
   // Read first: from here on nobody may come in between.
-  const isWaiting = live.run !== undefined || !(await hasEndedTurn(engine, live));
+  const { isWaiting, until } = await questionOf(engine, live);
   if (live.isCanceled) return;
   // Whoever was quicker, an answer perhaps, took the wish back.
   if (isTerminal(writer.nextState) || (writer.nextWake ?? at + 1) > at) return;
@@ -32,11 +33,17 @@ async function wake(engine: Engine, live: LiveTask, at: number): Promise<void> {
   if (live.isInLine) return;
   const { inputTimeout } = engine.agent.info;
   if (isInterrupted(writer.nextState)) {
+    const timestamp = writer.statusTime(engine.now());
+    const expired: AgentEvent = { kind: NOTES.expired, taskId: writer.taskId, timestamp };
+    // Its own time is over, and that was the earlier one.
+    if (isWaiting && until !== undefined && until <= (writer.nextWake ?? at)) {
+      return goOn(engine, live, [expired, engine.status(live, "working")]);
+    }
     if (inputTimeout === undefined) return forget(engine, live);
     return inputTimeout.afterwards === "fail" || !isWaiting
       ? failUnanswered(engine, live, inputTimeout.ms)
       : goOn(engine, live, [
-          { kind: NOTES.expired, taskId: writer.taskId },
+          expired,
           engine.status(live, "working", {
             message: agentMessage(
               `${writer.taskId}-expired-${writer.head}`,
@@ -61,9 +68,20 @@ function failUnanswered(engine: Engine, live: LiveTask, ms: number): Promise<voi
   return endTask(engine, live, "failed", { text: "Input timeout", metadata });
 }
 
-/** Whether the turn ended with its question: then there is no code that could go on without an answer. */
-async function hasEndedTurn(engine: Engine, { writer }: LiveTask): Promise<boolean> {
-  return (await turnEndedAt(engine.backend, writer.taskId, writer.head)) !== undefined;
+interface Question {
+  /** There is code that can go on without an answer: the turn did not end with its question. */
+  readonly isWaiting: boolean;
+  /** When the question itself expires, in milliseconds, if it does. */
+  readonly until?: number | undefined;
+}
+
+async function questionOf({ backend }: Engine, { run, writer }: LiveTask): Promise<Question> {
+  if (run !== undefined) return { isWaiting: true, until: run.until };
+  const { taskId, head } = writer;
+  if ((await turnEndedAt(backend, taskId, head)) !== undefined) return { isWaiting: false };
+  if (!isInterrupted(writer.nextState)) return { isWaiting: true };
+  const { log } = await readTurnLog(backend, taskId);
+  return { isWaiting: true, until: log.until };
 }
 
 /** Notes that the wait is over, and lets the agent go on. */

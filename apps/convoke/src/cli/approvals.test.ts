@@ -1,0 +1,150 @@
+import { createJsonLogger } from "@convoke/server";
+import { connect } from "@convoke/client";
+import { defineAgent, tool } from "@convoke/runtime";
+import { scriptedModel } from "@convoke/runtime/testing";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { serve } from "../serve-agent.ts";
+import { json, runCli, startFakeAgent } from "./testing/run-cli.suite.ts";
+import { serveDemo } from "./testing/serve-demo.suite.ts";
+
+/** A bound on a slow machine. */
+const WAIT = { timeout: 20_000 };
+
+/** A server on which one call waits for approval. */
+async function waitingCall() {
+  const ran: unknown[] = [];
+  const guarded = tool({
+    name: "delete",
+    description: "Deletes a file.",
+    input: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
+    confirm: () => ({ title: "Delete \u001b[2Jit", risk: "warning" }),
+    run: (input) => {
+      ran.push(input);
+      return "deleted";
+    },
+  });
+  const model = scriptedModel([
+    { kind: "tool-call", toolName: "delete", input: { path: "a.txt" } },
+    "Done.",
+  ]);
+  const agent = defineAgent({
+    name: "Thinker",
+    description: "Thinks.",
+    model,
+    tools: [guarded],
+  });
+  const logger = createJsonLogger("silent", () => undefined);
+  const server = await serve(agent, { port: 0, data: "memory", logger });
+  onTestFinished(() => server.close());
+  const client = await connect(server.url);
+  const { task } = await client.send("delete a.txt");
+  const url = server.url.replace(/\/$/, "");
+  const { stdout } = await runCli(["approvals", "list", url, "--json"]);
+  const { approvals } = JSON.parse(stdout) as { readonly approvals: readonly { id: string }[] };
+  const isOver = async (): Promise<boolean> =>
+    (await client.get(task!.id)).status.state === "completed";
+  return { url, id: approvals[0]!.id, approvals, taskId: task!.id, ran, model, isOver };
+}
+
+describe("convoke approvals list", () => {
+  test("shows what waits, and how to decide on it", async () => {
+    const { url, id, approvals, taskId } = await waitingCall();
+
+    const { code, stdout, stderr } = await runCli(["approvals", "list", url]);
+
+    expect(code).toBe(0);
+    const [heads, row, ...more] = stdout.trimEnd().split("\n");
+    expect(heads).toMatch(/^ID +RISK +WAITS FOR +TITLE +CALL$/);
+    expect(row).toMatch(/^(\S+) {2}warning {2}\d+s +Delete \[2Jit +delete \{"path":"a\.txt"\}$/);
+    expect(row).toContain(id);
+    expect(more).toEqual([]);
+    expect(stderr).toBe(
+      `Decide with: convoke approvals answer ${url} ${id} --approve, or --reject "why"\n`,
+    );
+    expect(approvals).toMatchObject([{ taskId, tool: "delete", arguments: { path: "a.txt" } }]);
+  });
+
+  test("says so where nothing waits", async () => {
+    const { url } = await serveDemo();
+
+    expect(await runCli(["approvals", "list", url])).toEqual({
+      code: 0,
+      stdout: "",
+      stderr: "Nothing waits for your approval.\n",
+    });
+  });
+});
+
+describe("convoke approvals answer", () => {
+  test.each<[readonly string[], string, readonly unknown[]]>([
+    [["--approve"], "Approved: ", [{ path: "a.txt" }]],
+    [
+      ["--approve", "--for", "conversation"],
+      "Approved for the rest of the conversation: ",
+      [{ path: "a.txt" }],
+    ],
+    [["--reject", "keep it"], "Rejected: ", []],
+    [["--edit", '{"path":"b.txt"}'], "Approved with other arguments: ", [{ path: "b.txt" }]],
+  ])("%j decides, and says how to see what comes of it", async (args, told, expected) => {
+    const { url, id, taskId, ran, isOver } = await waitingCall();
+
+    const finished = await runCli(["approvals", "answer", url, id, ...args]);
+
+    expect(finished).toEqual({
+      code: 0,
+      stdout: `${told}${id}\n`,
+      stderr: `See what comes of it with: convoke watch ${url} ${taskId}\n`,
+    });
+    await vi.waitUntil(isOver, WAIT);
+    expect(ran).toEqual(expected);
+  });
+
+  test("a second time is an error of the server", async () => {
+    const { url, id, taskId } = await waitingCall();
+
+    const first = await runCli(["approvals", "answer", url, id, "--approve", "--json"]);
+    const second = await runCli(["approvals", "answer", url, id, "--approve"]);
+
+    expect(JSON.parse(first.stdout)).toMatchObject({ id, taskId, decision: "once" });
+    expect(second.code).toBe(3);
+    expect(second.stderr).toContain("is no open approval: it was decided or given up");
+  });
+
+  test.each<[readonly string[], string]>([
+    [[], "The id of the approval is missing; convoke approvals list http://127.0.0.1:1 shows"],
+    [["a1"], "Decide with exactly one of --approve, --reject <why> and --edit <json>."],
+    [["a1", "--approve", "--reject", "x"], "Decide with exactly one of"],
+    [["a1", "--reject", "x", "--for", "once"], "--for says how long --approve holds"],
+    [["a1", "--approve", "--for", "alway"], "Did you mean always?"],
+    [["a1", "--edit", "path=b"], "--edit must be a JSON object such as"],
+    [["a1", "b2", "--approve"], '"b2" is one argument too many.'],
+  ])("with %j is used wrongly: %s", async (args, problem) => {
+    const { code, stderr } = await runCli(["approvals", "answer", "http://127.0.0.1:1", ...args]);
+
+    expect(code).toBe(2);
+    expect(stderr).toContain(problem);
+  });
+});
+
+describe("on other servers", () => {
+  test("one that knows of no approvals is told to be none of ours", async () => {
+    const other = await startFakeAgent({
+      pages: { "/convoke/approvals": () => ({ status: 404 }) },
+    });
+
+    expect(await runCli(["approvals", "list", other.url])).toEqual({
+      code: 3,
+      stdout: "",
+      stderr: `What is at ${other.url} is no Convoke server, or an older one: it cannot tell about approvals\n`,
+    });
+  });
+
+  test("an answer that is none is exit code 3", async () => {
+    const other = await startFakeAgent({ pages: { "/convoke/approvals": () => json({}) } });
+
+    const { code, stderr } = await runCli(["approvals", "list", other.url]);
+
+    expect(code).toBe(3);
+    expect(stderr).toBe("The answer of the server names no approvals\n");
+  });
+});

@@ -1,0 +1,62 @@
+import {
+  type Approval,
+  EXTENSIONS,
+  type Message,
+  agentMessage,
+  userMessage,
+} from "@convoke/protocol";
+import { expect, test } from "vitest";
+import { askApproval } from "./ask-approval.ts";
+import { grantedIn, memoryGrants } from "./grants.ts";
+import { markedPart } from "./open-request.ts";
+import { withApprovals } from "./question-message.ts";
+
+const now = new Date("2026-01-31T12:00:00Z");
+const approval = askApproval({
+  id: "a1",
+  toolCallId: "c1",
+  toolName: "delete",
+  arguments: { path: "a" },
+  words: {},
+  now,
+});
+const taken: Approval = {
+  ...approval,
+  decision: { outcome: "approved", option: "conversation", decidedAt: now.toISOString() },
+};
+
+function answered(option = "conversation", digest = approval.digest): Message {
+  const data = { approvalId: "a1", digest, option };
+  return userMessage("m1", [markedPart(EXTENSIONS.approvals.uri, "approval-answer", data)]);
+}
+
+function noted(messageId = "t1-1-1-grant-1", given: Approval = taken, isPlain = false): Message {
+  return withApprovals(agentMessage(messageId, []), { approvals: [given], isPlain });
+}
+
+test("a tool is granted where the caller answered so and the loop took the answer", () => {
+  expect([...grantedIn([answered(), noted()])]).toEqual(["delete"]);
+  expect([...grantedIn([answered("always"), noted()])]).toEqual(["delete"]);
+  expect([...grantedIn([answered(), noted(undefined, taken, true)])]).toEqual(["delete"]);
+});
+
+test("neither alone is enough, nor is what an agent said otherwise, nor another answer", () => {
+  expect([...grantedIn([answered()])]).toEqual([]);
+  expect([...grantedIn([noted()])]).toEqual([]);
+  // What a tool made, a remote agent perhaps, is told under another id.
+  expect([...grantedIn([answered(), noted("t1-answer")])]).toEqual([]);
+  expect([...grantedIn([answered("once"), noted()])]).toEqual([]);
+  expect([...grantedIn([answered("conversation", "sha-256:other"), noted()])]).toEqual([]);
+  expect([...grantedIn([answered(), noted(undefined, approval)])]).toEqual([]);
+});
+
+test("what is always granted is so for one agent, one caller and one tool", async () => {
+  const grants = memoryGrants();
+  const grant = { agent: "A", owner: "ann", toolName: "delete" };
+  await grants.add(grant);
+
+  expect(await grants.isGranted(grant)).toBe(true);
+  expect(await grants.isGranted({ ...grant, owner: "eve" })).toBe(false);
+  expect(await grants.isGranted({ ...grant, agent: "B" })).toBe(false);
+  expect(await grants.isGranted({ ...grant, toolName: "write" })).toBe(false);
+});

@@ -1,0 +1,89 @@
+import {
+  type A2APart,
+  type Approval,
+  EXTENSIONS,
+  type Message,
+  agentMessage,
+  textPart,
+} from "@convoke/protocol";
+import { type OpenRequest, markedPart } from "./open-request.ts";
+
+const { approvals, clientTools } = EXTENSIONS;
+
+interface QuestionFacts {
+  readonly messageId: string;
+  /** What was wrong with the last answer. */
+  readonly problem?: string | undefined;
+  /** What the caller of the turn has activated. */
+  readonly extensions: ReadonlySet<string>;
+}
+
+/** The message that asks for everything that is open: a text for people, and data for programs. */
+export function questionMessage(open: readonly OpenRequest[], facts: QuestionFacts): Message {
+  const { messageId, problem, extensions } = facts;
+  const isPlain = readsWordsOnly(extensions);
+  const before = problem === undefined ? [] : [`${problem}\n`];
+  const text = [...before, ...questionLines(open), ...(isPlain ? howToAnswer(open) : [])];
+  const asked = open.flatMap((request) => (request.kind === "approval" ? [request.approval] : []));
+  const others = open.flatMap(inputPart);
+  return withApprovals(agentMessage(messageId, [textPart(text.join("\n")), ...others]), {
+    approvals: asked,
+    isPlain,
+  });
+}
+
+/**
+ * The message with approvals for programs: as data parts where the caller has activated the
+ * extension. Other callers would show such parts to a person, or to a model, as they stand; for
+ * them they are in the metadata.
+ */
+export function withApprovals(
+  message: Message,
+  facts: { readonly approvals: readonly Approval[]; readonly isPlain: boolean },
+): Message {
+  const { uri } = approvals;
+  if (facts.approvals.length === 0) return message;
+  if (facts.isPlain) {
+    return { ...message, metadata: { ...message.metadata, [uri]: { requests: facts.approvals } } };
+  }
+  const parts = facts.approvals.map((approval) => markedPart(uri, "approval-request", approval));
+  return { ...message, parts: [...message.parts, ...parts] };
+}
+
+/** Whether a caller has not activated the extension, and so can only read and answer in words. */
+export function readsWordsOnly(extensions: ReadonlySet<string>): boolean {
+  return !extensions.has(approvals.uri);
+}
+
+function questionLines(open: readonly OpenRequest[]): readonly string[] {
+  const questions = open.map(questionText);
+  return questions.length === 1
+    ? questions
+    : questions.map((question, place) => `${place + 1}. ${question}`);
+}
+
+function questionText(request: OpenRequest): string {
+  if (request.kind === "approval") {
+    const { title, prompt } = request.approval;
+    return prompt === undefined ? `Approve: ${title}?` : `Approve: ${title}?\n${prompt}`;
+  }
+  if (request.kind === "auth") {
+    return request.url === undefined ? request.prompt : `${request.prompt}\n${request.url}`;
+  }
+  const { prompt, options } = request;
+  return options === undefined ? prompt : `${prompt} (${options.join(" / ")})`;
+}
+
+/** For whoever has nothing but words. */
+function howToAnswer(open: readonly OpenRequest[]): readonly string[] {
+  if (!open.some(({ kind }) => kind === "approval")) return [];
+  return open.length === 1
+    ? ['Answer "approve", or "reject" and why. Anything else is a new message, and it is not run.']
+    : ["Words give all of these up. Each is answered by its id, as this agent's approvals say."];
+}
+
+function inputPart(request: OpenRequest): readonly A2APart[] {
+  if (request.kind === "approval") return [];
+  const { kind, ...rest } = request;
+  return [markedPart(clientTools.uri, "input-request", { kind: `${kind}-request`, ...rest })];
+}

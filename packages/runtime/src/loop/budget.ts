@@ -1,0 +1,70 @@
+import type { Usage } from "./usage.ts";
+
+/** What one task may use. What is absent has no limit. */
+export interface Budget {
+  /** How often the model is asked, retries not counted. By default 50. */
+  readonly iterations?: number;
+  /** Tokens read and written. */
+  readonly tokens?: number;
+  /** By the prices of the model. */
+  readonly cost?: number;
+  /** How long it may work, the time in which it waits for its caller not counted. */
+  readonly timeMs?: number;
+  readonly toolCalls?: number;
+  /** How many rounds of tool calls in a row may fail altogether. By default 5. */
+  readonly consecutiveFailures?: number;
+}
+
+export type BudgetName = keyof Budget;
+
+const DEFAULT_BUDGET = { iterations: 50, consecutiveFailures: 5 } as const;
+
+const NAMES: readonly BudgetName[] = [
+  "iterations",
+  "tokens",
+  "cost",
+  "timeMs",
+  "toolCalls",
+  "consecutiveFailures",
+];
+
+/** The task used more than it may. Its text is safe to show. */
+export class BudgetError extends Error {
+  override readonly name = "BudgetError";
+  readonly budget: BudgetName;
+
+  constructor(budget: BudgetName, most: number, used: number) {
+    super(`The agent reached its budget: ${budget} is limited to ${most}, and ${used} was used.`);
+    this.budget = budget;
+  }
+}
+
+/** A budget that makes no sense is a mistake of whoever defines the agent. */
+export function budgetOf(given: Budget = {}): Budget {
+  for (const [name, most] of Object.entries(given) as [BudgetName, number | undefined][]) {
+    if (!NAMES.includes(name)) {
+      throw new TypeError(`budget.${name} is unknown; there are ${NAMES.join(", ")}`);
+    }
+    if (most !== undefined && !(most > 0)) {
+      throw new TypeError(`budget.${name} must be a number above 0, not ${most}`);
+    }
+  }
+  return { ...DEFAULT_BUDGET, ...given };
+}
+
+/** Throws when the next iteration would be beyond the budget. */
+export function checkBudget(budget: Budget, usage: Usage, consecutiveFailures: number): void {
+  const { inputTokens, outputTokens, iterations, toolCalls, cost = 0, durationMs } = usage;
+  const used: Record<BudgetName, number> = {
+    iterations,
+    tokens: inputTokens + outputTokens,
+    cost,
+    timeMs: durationMs,
+    toolCalls,
+    consecutiveFailures,
+  };
+  for (const name of NAMES) {
+    const most = budget[name];
+    if (most !== undefined && used[name] >= most) throw new BudgetError(name, most, used[name]);
+  }
+}

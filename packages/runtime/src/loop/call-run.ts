@@ -1,0 +1,290 @@
+import type { Approval, ApprovalAnswer, ApprovalDecision, Metadata } from "@convoke/protocol";
+import { askApproval } from "../approvals/ask-approval.ts";
+import { confirmCall } from "../approvals/confirm-call.ts";
+import { digestArguments } from "../approvals/digest-arguments.ts";
+import { type OpenRequest, approvalRequest } from "../approvals/open-request.ts";
+import { refusalText } from "../approvals/refusal-text.ts";
+import { runTool } from "../tools/run-tool.ts";
+import type { InterruptAnswer, Tool } from "../tools/tool.ts";
+import { CallInterrupts } from "./call-interrupts.ts";
+import { type CallResult, type ToolCall, completeCall, notedResult } from "./call-result.ts";
+import { CallSink } from "./call-sink.ts";
+import { checkArguments } from "./check-arguments.ts";
+import { callHook, isVeto } from "./hooks.ts";
+import type { LoopScope } from "./loop-scope.ts";
+import { parseArguments } from "./parse-arguments.ts";
+import type { RunApprovals } from "./run-approvals.ts";
+
+/** What the calls of a run share. */
+export interface CallSurroundings {
+  readonly scope: LoopScope;
+  readonly approvals: RunApprovals;
+  readonly findTool: (name: string) => Tool | undefined;
+  /** What the model is told that calls a tool that is not here. */
+  readonly unknownTool: (name: string) => string;
+  /** The artifact that only the model writes. */
+  readonly answerId: string;
+}
+
+const UNKNOWN =
+  "Unknown: a crash cut this call; it may or may not have done its work. Check before you repeat it.";
+
+/**
+ * One tool call from its arguments to its result, over as many rounds, answers
+ * and restarts as it takes. What the journal has of it is where it begins.
+ *
+ *     arguments ──▶ rule ──▶ decision ──▶ round ──▶ result
+ *                                ▲          │
+ *                                └─ answer ─┘
+ */
+export class CallRun {
+  readonly #call: ToolCall;
+  readonly #around: CallSurroundings;
+  readonly #tool: Tool | undefined;
+  readonly #interrupts: CallInterrupts;
+  #result: CallResult | undefined;
+  #arguments: Metadata | undefined;
+  /** The one that is open. */
+  #approval: Approval | undefined;
+  #isConfirmed = false;
+  #isGuarded = false;
+  #round = 0;
+  /** It was running when a crash came. */
+  #isCut = false;
+
+  constructor(call: ToolCall, around: CallSurroundings) {
+    this.#call = call;
+    this.#around = around;
+    this.#tool = around.findTool(call.toolName);
+    this.#interrupts = new CallInterrupts(call.toolCallId);
+    this.#load();
+  }
+
+  get result(): CallResult | undefined {
+    return this.#result;
+  }
+
+  /** What it waits for. */
+  get open(): readonly OpenRequest[] {
+    if (this.#result !== undefined) return [];
+    if (this.#approval !== undefined) return [approvalRequest(this.#approval)];
+    return this.#interrupts.open;
+  }
+
+  /** Goes on until it has a result, or waits for something. */
+  async advance(): Promise<void> {
+    if (this.#result !== undefined || this.open.length > 0) return;
+    const tool = this.#tool;
+    if (tool === undefined) {
+      const missing = this.#around.unknownTool(this.#call.toolName);
+      return this.#fail(this.#isCut ? `${UNKNOWN} ${missing}` : missing);
+    }
+    const input = this.#arguments ?? (await this.#prepare(tool));
+    if (input === undefined) return;
+    this.#arguments = input;
+    if (!this.#isConfirmed) await this.#confirm(tool, input);
+    if (this.#result !== undefined || this.#approval !== undefined) return;
+    if (this.#isCut && !tool.idempotent) return this.#fail(UNKNOWN);
+    await this.#execute(tool, input);
+  }
+
+  /** The caller decided on its approval. Returns what is wrong with edited arguments, if something is. */
+  async decide(answer: ApprovalAnswer, at: Date): Promise<string | undefined> {
+    const approval = this.#approval;
+    if (approval === undefined) return undefined;
+    const { option, feedback, arguments: edited } = answer;
+    // Without its tool, such as when an MCP server is gone, the call fails whatever was decided.
+    if (edited !== undefined && this.#tool !== undefined) {
+      const checked = await checkArguments(this.#tool, edited);
+      if (!checked.ok) return `The arguments do not fit. ${checked.problem}`;
+    }
+    const decision: ApprovalDecision = {
+      outcome: option === "reject" ? "rejected" : "approved",
+      option,
+      decidedBy: this.#around.scope.turn.caller.owner,
+      decidedAt: at.toISOString(),
+      ...(feedback !== undefined && { feedback }),
+    };
+    this.#decided(approval, decision, edited);
+    if (option === "conversation" || option === "always") {
+      await this.#around.approvals.grant(approval, option, at);
+    }
+    await this.#heedDecision();
+    return undefined;
+  }
+
+  /** An answer to what the tool asked for, and where the journal has it. */
+  answer(requestId: string, answer: InterruptAnswer, place: number): void {
+    if (this.#result !== undefined) return;
+    const answered = this.#interrupts.answer(requestId, answer, place);
+    const isSecret = answered?.kind === "interrupt:input" && answered.sensitive === true;
+    if (isSecret) this.#around.approvals.secrets.add(answer.text);
+  }
+
+  /** Nobody will answer what is open: the caller went on to something else, or the time is over. */
+  async giveUp(outcome: "superseded" | "expired", at: Date): Promise<void> {
+    if (this.open.length === 0) return;
+    if (this.#approval !== undefined) {
+      this.#decided(this.#approval, { outcome, decidedAt: at.toISOString() });
+      return this.#heedDecision();
+    }
+    this.#interrupts.giveUp();
+    const why =
+      outcome === "superseded"
+        ? "the user sent a new message instead of an answer"
+        : "nobody answered in time";
+    return this.#decline(`Not finished: ${why}.`);
+  }
+
+  /** What the journal knows of it. */
+  #load(): void {
+    const { scope, approvals } = this.#around;
+    const { journal } = scope;
+    const { toolCallId } = this.#call;
+    const { complete, starts, interrupts, approvals: asked } = journal.call(toolCallId);
+    if (complete !== undefined) {
+      this.#result = notedResult(complete);
+      return;
+    }
+    const approval = asked.at(-1)?.approval;
+    const decision = approvals.decisionOf(toolCallId);
+    const start = starts.at(-1);
+    const isOpen = approval !== undefined && decision?.approvalId !== approval.id;
+    this.#approval = isOpen ? approval : undefined;
+    this.#isGuarded = approval !== undefined || decision !== undefined;
+    this.#arguments =
+      (start?.input as Metadata | undefined) ?? decision?.arguments ?? approval?.tool.arguments;
+    this.#round = start?.round ?? 0;
+    this.#isCut = start !== undefined && interrupts.at(-1)?.round !== start.round;
+    this.#interrupts.load(interrupts, {
+      isOpen: !this.#isCut,
+      placeOf: (event) => journal.placeOf(event),
+    });
+  }
+
+  /** What it would run with; nothing when that cannot run. */
+  async #prepare(tool: Tool): Promise<Metadata | undefined> {
+    const { turn, settings } = this.#around.scope;
+    const { toolCallId, toolName, input: text } = this.#call;
+    const parsed = parseArguments(text);
+    if (!parsed.ok) {
+      await this.#fail(`${parsed.problem} Call ${toolName} again with a JSON object.`);
+      return undefined;
+    }
+    const checked = await checkArguments(tool, parsed.arguments);
+    if (!checked.ok) {
+      await this.#fail(`The arguments of ${toolName} do not fit. ${checked.problem}`);
+      return undefined;
+    }
+    const hooked = { toolCallId, toolName, input: parsed.arguments };
+    const given = await callHook("beforeTool", () => settings.hooks.beforeTool?.(hooked, turn));
+    if (!isVeto(given)) return given?.input ?? parsed.arguments;
+    await this.#decline(given.veto);
+    return undefined;
+  }
+
+  /** Lets the tool's rule say whether somebody must decide, and finds or asks for the decision. */
+  async #confirm(tool: Tool, input: Metadata): Promise<void> {
+    const { scope, approvals } = this.#around;
+    const { turn, settings } = scope;
+    const { toolCallId, toolName } = this.#call;
+    this.#isConfirmed = true;
+    if (approvals.decisionOf(toolCallId) !== undefined) return this.#heedDecision();
+    const ruled = { toolName, input, caller: turn.caller };
+    const confirmed = await callHook(`rule for ${toolName}`, () =>
+      confirmCall(tool.confirm, ruled),
+    );
+    if (confirmed?.kind === "deny") {
+      return this.#decline("Not run: a rule of this agent does not allow it.");
+    }
+    this.#isGuarded = confirmed?.kind !== "allow";
+    if (!this.#isGuarded) return undefined;
+    if (await approvals.applyGrant(this.#call, digestArguments(input))) return undefined;
+    this.#approval = askApproval({
+      id: approvals.idFor(toolCallId),
+      toolCallId,
+      toolName,
+      arguments: input,
+      words: confirmed?.kind === "ask" ? confirmed.words : {},
+      now: turn.now(),
+      expiresInMs: settings.approvals.expiresInMs,
+    });
+    scope.note({ kind: "internal:approval-requested", toolCallId, approval: this.#approval });
+    return undefined;
+  }
+
+  #decided(approval: Approval, decision: ApprovalDecision, edited?: Metadata): void {
+    this.#approval = undefined;
+    this.#isConfirmed = true;
+    if (edited !== undefined) this.#arguments = edited;
+    this.#around.approvals.decided(approval, decision, edited);
+  }
+
+  /** A call that was not approved ends here; the model is told why. */
+  async #heedDecision(): Promise<void> {
+    const decision = this.#around.approvals.decisionOf(this.#call.toolCallId);
+    if (decision === undefined || decision.outcome === "approved") return;
+    await this.#decline(refusalText(decision));
+  }
+
+  async #execute(tool: Tool, given: Metadata): Promise<void> {
+    const { scope, approvals, answerId } = this.#around;
+    const { task, caller } = scope.turn;
+    const { toolCallId, toolName } = this.#call;
+    const { secrets } = approvals;
+    const checked = await checkArguments(tool, given);
+    if (!checked.ok) {
+      return this.#fail(`The arguments of ${toolName} do not fit. ${checked.problem}`);
+    }
+    this.#isCut = false;
+    const round = (this.#round += 1);
+    scope.note({ kind: "internal:tool-start", toolName, toolCallId, input: given, round });
+    await scope.durable();
+    const sink = new CallSink(scope, { call: this.#call, round, secrets, answerId });
+    const outcome = await runTool(tool, {
+      call: { toolCallId, digest: checked.digest, isGuarded: this.#isGuarded },
+      decisions: approvals.decisions,
+      input: checked.input,
+      context: {
+        taskId: task.id,
+        contextId: task.contextId,
+        toolCallId,
+        key: `${task.id}:${toolCallId}`,
+        caller,
+        answers: new Map(this.#interrupts.answers),
+      },
+      signal: scope.signal,
+      outputLimit: scope.settings.toolOutputLimit,
+      sink,
+    });
+    if (outcome.kind === "error") return this.#fail(outcome.text);
+    if (outcome.kind === "result")
+      return this.#complete({ output: outcome.value, sources: sink.sources });
+    const interrupts = secrets.hide(outcome.interrupts);
+    this.#interrupts.ask(interrupts);
+    scope.note({ kind: "internal:tool-interrupt", toolName, toolCallId, round, interrupts });
+    return undefined;
+  }
+
+  #fail(text: string): Promise<void> {
+    return this.#complete({ output: text, isError: true });
+  }
+
+  #decline(text: string): Promise<void> {
+    return this.#complete({ output: text, isError: true, isDeclined: true });
+  }
+
+  async #complete(result: Partial<CallResult>): Promise<void> {
+    const { scope, approvals } = this.#around;
+    const { toolCallId, toolName } = this.#call;
+    this.#result = await completeCall(scope, this.#arguments ?? {}, {
+      toolCallId,
+      toolName,
+      isError: false,
+      isDeclined: false,
+      sources: [],
+      ...result,
+      output: approvals.secrets.hide(result.output),
+    });
+  }
+}

@@ -1,0 +1,26 @@
+import type { Metadata } from "@convoke/protocol";
+import { digestArguments } from "../approvals/digest-arguments.ts";
+import type { Tool } from "../tools/tool.ts";
+
+export type CheckedArguments =
+  | {
+      readonly ok: true;
+      /** As the tool wants them. */
+      readonly input: unknown;
+      /** Of the arguments as they were given. */
+      readonly digest: string;
+    }
+  | { readonly ok: false; readonly problem: string };
+
+/** Checks the arguments of a call. A copy is checked, so that nobody who holds the original can change it. */
+export async function checkArguments(tool: Tool, given: Metadata): Promise<CheckedArguments> {
+  try {
+    const copy = structuredClone(given);
+    const digest = digestArguments(copy);
+    const checked = await tool.check(copy);
+    if (checked.ok) return { ok: true, input: checked.input, digest };
+    return { ok: false, problem: checked.problems.join("; ") };
+  } catch (error) {
+    return { ok: false, problem: error instanceof Error ? error.message : String(error) };
+  }
+}

@@ -1,0 +1,161 @@
+import { type InternalEvent, type Message, NOTES, isMessageReceived } from "@convoke/protocol";
+import type { ApprovalDecidedEvent, ApprovalRequestedEvent } from "../approvals/approval-events.ts";
+import type {
+  AskEvent,
+  LlmCallEvent,
+  LlmResultEvent,
+  LlmRetryEvent,
+  ToolCompleteEvent,
+  ToolInterruptEvent,
+  ToolStartEvent,
+  TrimmedEvent,
+} from "./loop-events.ts";
+
+/** A question as the journal has it, and what ended the wait for its answer. */
+export interface NotedWait {
+  readonly ask: AskEvent;
+  /** Absent while it waits. */
+  readonly end?: {
+    /** Absent when nobody answered in time. */
+    readonly message: Message | undefined;
+    readonly at: Date;
+    readonly place: number;
+  };
+}
+
+/** One tool call as the journal has it. */
+export interface NotedCall {
+  readonly starts: readonly ToolStartEvent[];
+  readonly interrupts: readonly ToolInterruptEvent[];
+  readonly approvals: readonly ApprovalRequestedEvent[];
+  readonly complete?: ToolCompleteEvent;
+}
+
+const NO_CALL: NotedCall = { starts: [], interrupts: [], approvals: [] };
+
+/** What earlier attempts of a turn did, by iteration and by tool call. */
+export class LoopJournal {
+  readonly #results = new Map<number, LlmResultEvent>();
+  readonly #attempts = new Map<number, number>();
+  readonly #retries = new Map<number, LlmRetryEvent[]>();
+  readonly #trimmed = new Map<number, number>();
+  readonly #checkpoints = new Set<number>();
+  readonly #waits = new Map<number, NotedWait[]>();
+  readonly #calls = new Map<string, NotedCall>();
+  readonly #places: ReadonlyMap<InternalEvent, number>;
+  readonly decisions: ApprovalDecidedEvent[] = [];
+  /** When the first model call was made. */
+  readonly startedAt: Date | undefined;
+
+  constructor(events: readonly InternalEvent[]) {
+    this.#places = new Map(events.map((event, place) => [event, place]));
+    let asking: number | undefined;
+    for (const event of events) {
+      if (event.kind === "internal:ask") asking = (event as AskEvent).iteration;
+      this.#add(event, asking);
+    }
+    const first = events.find(({ kind }) => kind === "internal:llm-call") as LlmCallEvent;
+    this.startedAt = first === undefined ? undefined : new Date(first.timestamp);
+  }
+
+  /** The model's answer, when it came in full. */
+  result(iteration: number): LlmResultEvent | undefined {
+    return this.#results.get(iteration);
+  }
+
+  /** How many requests were made. */
+  attempts(iteration: number): number {
+    return this.#attempts.get(iteration) ?? 0;
+  }
+
+  /** The requests that failed. */
+  retries(iteration: number): readonly LlmRetryEvent[] {
+    return this.#retries.get(iteration) ?? [];
+  }
+
+  /** How many entries were left out of the request. */
+  trimmed(iteration: number): number {
+    return this.#trimmed.get(iteration) ?? 0;
+  }
+
+  hasCheckpoint(iteration: number): boolean {
+    return this.#checkpoints.has(iteration);
+  }
+
+  /** The questions of an iteration, in order. */
+  waits(iteration: number): readonly NotedWait[] {
+    return this.#waits.get(iteration) ?? [];
+  }
+
+  /** Where an event stands, to tell what came before what. */
+  placeOf(event: InternalEvent): number {
+    return this.#places.get(event) ?? Number.POSITIVE_INFINITY;
+  }
+
+  call(toolCallId: string): NotedCall {
+    return this.#calls.get(toolCallId) ?? NO_CALL;
+  }
+
+  #add(event: InternalEvent, asking: number | undefined): void {
+    const iteration = event["iteration"] as number;
+    switch (event.kind) {
+      case "internal:llm-call":
+        this.#attempts.set(iteration, Math.max(this.attempts(iteration), Number(event["attempt"])));
+        break;
+      case "internal:llm-retry":
+        this.#retries.set(iteration, [...this.retries(iteration), event as LlmRetryEvent]);
+        break;
+      case "internal:llm-result":
+        this.#results.set(iteration, event as LlmResultEvent);
+        break;
+      case "internal:trimmed":
+        this.#trimmed.set(iteration, (event as TrimmedEvent).entries);
+        break;
+      case "internal:checkpoint":
+        this.#checkpoints.add(iteration);
+        break;
+      case "internal:ask":
+        this.#waits.set(iteration, [...this.waits(iteration), { ask: event as AskEvent }]);
+        break;
+      case "internal:approval-decided":
+        this.decisions.push(event as ApprovalDecidedEvent);
+        break;
+      case NOTES.expired:
+        this.#endWait(asking, event);
+        break;
+      default:
+        if (isMessageReceived(event)) this.#endWait(asking, event);
+        else this.#addToCall(event);
+    }
+  }
+
+  #addToCall(event: InternalEvent): void {
+    const toolCallId = event["toolCallId"] as string;
+    const call = this.call(toolCallId);
+    if (event.kind === "internal:tool-start") {
+      const starts = [...call.starts, event as ToolStartEvent];
+      this.#calls.set(toolCallId, { ...call, starts });
+    } else if (event.kind === "internal:tool-interrupt") {
+      const interrupts = [...call.interrupts, event as ToolInterruptEvent];
+      this.#calls.set(toolCallId, { ...call, interrupts });
+    } else if (event.kind === "internal:tool-complete") {
+      this.#calls.set(toolCallId, { ...call, complete: event as ToolCompleteEvent });
+    } else if (event.kind === "internal:approval-requested") {
+      const approvals = [...call.approvals, event as ApprovalRequestedEvent];
+      this.#calls.set(toolCallId, { ...call, approvals });
+    }
+  }
+
+  /** A loop waits for one message at a time. */
+  #endWait(iteration: number | undefined, event: InternalEvent): void {
+    const waits = iteration === undefined ? undefined : this.#waits.get(iteration);
+    const last = waits?.at(-1);
+    if (waits === undefined || last === undefined || last.end !== undefined) return;
+    const { ask } = last;
+    const received = isMessageReceived(event) ? event : undefined;
+    const endedAt = received?.timestamp ?? (event["timestamp"] as string | undefined);
+    const at = new Date(endedAt ?? ask.until ?? ask.timestamp);
+    const end = { message: received?.message, at, place: this.placeOf(event) };
+    waits[waits.length - 1] = { ask, end };
+  }
+}

@@ -1,0 +1,76 @@
+import type { AgentEvent, InternalEvent, Turn } from "@convoke/protocol";
+import { isFinal, isPublic } from "@convoke/protocol";
+import { keepRequests } from "../approvals/keep-requests.ts";
+import { stopped } from "../tools/stoppable.ts";
+import { callHookNow } from "./hooks.ts";
+import { LoopJournal } from "./loop-journal.ts";
+import type { LoopSettings } from "./loop-settings.ts";
+import type { Outbox } from "./outbox.ts";
+import { WorkClock } from "./work-clock.ts";
+
+/** What every part of one run of the loop needs: its turn, its journal, and how to speak. */
+export class LoopScope {
+  readonly turn: Turn;
+  readonly settings: LoopSettings;
+  readonly journal: LoopJournal;
+  /** Fires when the task is over, for whatever reason. */
+  readonly signal: AbortSignal;
+  readonly clock: WorkClock;
+  /** Begins the ids of everything that this run names, the same in each attempt. */
+  readonly runId: string;
+  readonly #outbox: Outbox;
+
+  constructor(turn: Turn, settings: LoopSettings, outbox: Outbox, signal: AbortSignal) {
+    this.turn = turn;
+    this.settings = settings;
+    this.signal = signal;
+    this.#outbox = outbox;
+    this.journal = new LoopJournal(turn.journal);
+    this.clock = new WorkClock(turn, this.journal.startedAt);
+    this.runId = turn.id();
+  }
+
+  /** Appends an event, as the author's hook lets it through. */
+  say(event: AgentEvent): void {
+    const { transformEvent } = this.settings.hooks;
+    if (transformEvent === undefined) return this.#outbox.put(event);
+    const given = callHookNow("transformEvent", () => transformEvent(event, this.turn));
+    const events = given === undefined ? [] : [given].flat();
+    if (mustBeWritten(event) && !events.some((one) => replaces(one, event))) {
+      this.#outbox.put(event);
+    }
+    for (const one of events)
+      this.#outbox.put(replaces(one, event) ? keepRequests(one, event) : one);
+    return undefined;
+  }
+
+  /** Notes something in the log of the task. */
+  note(facts: Pick<InternalEvent, "kind"> & Readonly<Record<string, unknown>>): void {
+    const timestamp = this.turn.now().toISOString();
+    this.say({ ...facts, taskId: this.turn.task.id, timestamp });
+  }
+
+  /** Resolves when everything said so far is committed. */
+  durable(): Promise<void> {
+    return stopped(this.#outbox.durable(), this.signal);
+  }
+
+  /** Resolves when more may be said; nothing while there is room. */
+  room(): Promise<void> | undefined {
+    return this.#outbox.room();
+  }
+}
+
+/** Notes as they are, and the words that end a task or ask its caller. */
+function mustBeWritten(event: AgentEvent): boolean {
+  if (!isPublic(event)) return true;
+  return event.kind === "status-update" && event.status.state !== "working";
+}
+
+/** A note stands only for itself; a status may be said in other words. */
+function replaces(one: AgentEvent, event: AgentEvent): boolean {
+  if (one === event) return true;
+  if (!isPublic(event) || event.kind !== "status-update") return false;
+  if (!isPublic(one) || one.kind !== "status-update") return false;
+  return one.status.state === event.status.state && one.final === isFinal(one.status.state);
+}

@@ -1,0 +1,196 @@
+import type { A2APart } from "@convoke/protocol";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ModelError } from "../models/model-error.ts";
+import type { AssistantContent, Model, ModelRequest, TranscriptEntry } from "../models/model.ts";
+import { stoppable } from "../tools/stoppable.ts";
+import type { AnswerArtifact } from "./answer-artifact.ts";
+import { AnswerCollector, type MadeFile } from "./answer-collector.ts";
+import { backoffMs } from "./backoff.ts";
+import { callHook, callHookNow, isVeto } from "./hooks.ts";
+import type { LlmResultEvent, Source } from "./loop-events.ts";
+import { VetoError } from "./loop-failure.ts";
+import type { LoopScope } from "./loop-scope.ts";
+import { type Trimmed, tokensOf, trim } from "./trim.ts";
+import type { TurnTools } from "./turn-tools.ts";
+
+/** What the model said in one iteration. */
+export type ModelAnswer = Pick<LlmResultEvent, "content" | "finish" | "usage" | "sources">;
+
+interface Asked {
+  readonly iteration: number;
+  readonly transcript: readonly TranscriptEntry[];
+  /** The place of the message that the task is about. */
+  readonly subject: number;
+}
+
+/** A share of what a model can read is kept free for what it writes, and for what we estimate too low. */
+const FREE_SHARE = 0.1;
+
+/** Asks the model, again where that may help, and streams what it says into the answer. */
+export class ModelCalls {
+  readonly #scope: LoopScope;
+  readonly #model: Model;
+  readonly #tools: TurnTools;
+  readonly #artifact: AnswerArtifact;
+  readonly #callIds = new Set<string>();
+
+  constructor(scope: LoopScope, model: Model, tools: TurnTools, artifact: AnswerArtifact) {
+    this.#scope = scope;
+    this.#model = model;
+    this.#tools = tools;
+    this.#artifact = artifact;
+  }
+
+  /** The answer: the one that is noted, said again as it was, or a new one. */
+  async answer(asked: Asked): Promise<ModelAnswer> {
+    const noted = this.#scope.journal.result(asked.iteration);
+    if (noted !== undefined) this.#artifact.add(textOfContent(noted.content));
+    else if (this.#scope.journal.attempts(asked.iteration) > 0) this.#artifact.mayBeStale();
+    const answer = noted ?? (await this.#ask(asked));
+    this.#artifact.keep();
+    for (const content of answer.content) {
+      if (content.kind === "tool-call") this.#callIds.add(content.toolCallId);
+    }
+    return answer;
+  }
+
+  async #ask(asked: Asked): Promise<ModelAnswer> {
+    const { journal, settings, turn, signal } = this.#scope;
+    const { iteration } = asked;
+    const retries = journal.retries(iteration);
+    const givenUp = retries.find(({ isGivenUp }) => isGivenUp === true);
+    if (givenUp !== undefined) throw new ModelError("refused", givenUp.problem);
+    // A request that was too long is asked again at once, and is no failure of the provider.
+    let failures = retries.filter(({ waitMs }) => waitMs > 0).length;
+    let attempt = journal.attempts(iteration);
+    let least = journal.trimmed(iteration);
+    let mustTrim = least;
+    for (;;) {
+      await this.#tools.look();
+      const trimmed = this.#fit(asked, mustTrim);
+      if (trimmed.left > least) {
+        this.#scope.note({ kind: "internal:trimmed", iteration, entries: trimmed.left });
+      }
+      least = trimmed.left;
+      const request = await this.#request(trimmed.entries);
+      attempt += 1;
+      this.#scope.note({ kind: "internal:llm-call", iteration, attempt, model: this.#model.id });
+      try {
+        return await this.#stream(iteration, request);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof ModelError)) throw error;
+        this.#artifact.breakOff();
+        const note = { kind: "internal:llm-retry", iteration, attempt } as const;
+        const problem = error.message;
+        const shorter = least + Math.ceil((asked.transcript.length - least) / 3);
+        if (error.kind === "too-long" && this.#fit(asked, shorter).left > least) {
+          this.#scope.note({ ...note, problem, waitMs: 0 });
+          mustTrim = shorter;
+          continue;
+        }
+        failures += 1;
+        const { attempts, firstWaitMs, maxWaitMs } = settings.retry;
+        const { retryAfterMs } = error;
+        const seed = `${turn.task.id}:${iteration}`;
+        const waitMs = backoffMs(failures, { firstWaitMs, seed, retryAfterMs });
+        if (!error.isPassing || failures >= attempts || waitMs > maxWaitMs) {
+          this.#scope.note({ ...note, problem, waitMs: 0, isGivenUp: true });
+          throw error;
+        }
+        this.#scope.note({ ...note, problem, waitMs });
+        await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+      }
+    }
+  }
+
+  /** What of the transcript the model can read. */
+  #fit({ transcript, subject }: Asked, least: number): Trimmed {
+    const { contextTokens } = this.#model;
+    if (contextTokens === undefined && least === 0) return { entries: transcript, left: 0 };
+    const { maxOutputTokens = 0 } = this.#scope.settings;
+    const fixed = tokensOf(
+      (this.#instructions() ?? "") + JSON.stringify(this.#tools.box.describe()),
+    );
+    const space = (contextTokens ?? Number.POSITIVE_INFINITY) * (1 - FREE_SHARE);
+    return trim(transcript, { maxTokens: space - maxOutputTokens - fixed, least, subject });
+  }
+
+  #instructions(): string | undefined {
+    const { settings, turn } = this.#scope;
+    const { instructions } = settings;
+    if (typeof instructions !== "function") return instructions;
+    return callHookNow("instructions", () => instructions(turn));
+  }
+
+  async #request(transcript: readonly TranscriptEntry[]): Promise<ModelRequest> {
+    const { settings, turn } = this.#scope;
+    const { maxOutputTokens, temperature, hooks } = settings;
+    const instructions = this.#instructions();
+    const request: ModelRequest = {
+      ...(instructions !== undefined && { instructions }),
+      transcript,
+      tools: this.#tools.box.describe(),
+      ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+      ...(temperature !== undefined && { temperature }),
+    };
+    const given = await callHook("beforeModel", () => hooks.beforeModel?.(request, turn));
+    if (isVeto(given)) throw new VetoError(given.veto);
+    return given ?? request;
+  }
+
+  async #stream(iteration: number, request: ModelRequest): Promise<ModelAnswer> {
+    const { signal, settings, turn } = this.#scope;
+    const { modelEvent } = settings.hooks;
+    const collector = new AnswerCollector(this.#callIds);
+    for await (const event of stoppable(this.#model.stream(request, signal), signal)) {
+      collector.add(event);
+      if (modelEvent !== undefined) {
+        const given = callHookNow("modelEvent", () => modelEvent(event, turn));
+        for (const one of given === undefined ? [] : [given].flat()) this.#scope.say(one);
+      }
+      if (event.kind !== "text") continue;
+      this.#artifact.add(event.text);
+      const room = this.#scope.room();
+      if (room !== undefined) await room;
+    }
+    if (collector.end === undefined) {
+      throw new ModelError("unreachable", "the answer of the model broke off");
+    }
+    for (const [place, file] of collector.files.entries()) {
+      this.#sayFile(`${this.#artifact.artifactId}-file-${iteration}-${place + 1}`, file);
+    }
+    const content = await this.#changed(collector.content());
+    const { reason: finish, usage } = collector.end;
+    const sources: readonly Source[] = collector.sources;
+    const answer = { content, finish, usage, ...(sources.length > 0 && { sources }) };
+    this.#scope.note({ kind: "internal:llm-result", iteration, ...answer });
+    return answer;
+  }
+
+  /** What the author's hook makes of an answer. */
+  async #changed(content: readonly AssistantContent[]): Promise<readonly AssistantContent[]> {
+    const { settings, turn } = this.#scope;
+    const given = await callHook("afterModel", () => settings.hooks.afterModel?.(content, turn));
+    if (isVeto(given)) throw new VetoError(given.veto);
+    if (given === undefined) return content;
+    if (textOfContent(given) !== textOfContent(content)) {
+      this.#artifact.breakOff();
+      this.#artifact.add(textOfContent(given));
+    }
+    return given;
+  }
+
+  /** A file stands beside the answer. It is said before the answer is noted, so that no crash loses it. */
+  #sayFile(artifactId: string, { mediaType, bytes }: MadeFile): void {
+    const { id: taskId, contextId } = this.#scope.turn.task;
+    const parts: readonly A2APart[] = [{ kind: "file", file: { mimeType: mediaType, bytes } }];
+    const artifact = { artifactId, parts };
+    const event = { kind: "artifact-update", taskId, contextId, artifact } as const;
+    this.#scope.say({ ...event, append: false, lastChunk: true });
+  }
+}
+
+function textOfContent(content: readonly AssistantContent[]): string {
+  return content.map((piece) => (piece.kind === "text" ? piece.text : "")).join("");
+}

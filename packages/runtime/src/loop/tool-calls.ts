@@ -1,0 +1,112 @@
+import { A2AError, type Message } from "@convoke/protocol";
+import { checkAnswer } from "../approvals/check-answer.ts";
+import { hasExpired } from "../approvals/open-request.ts";
+import { readsWordsOnly } from "../approvals/question-message.ts";
+import { eachBounded } from "./each-bounded.ts";
+import type { CallResult, ToolCall } from "./call-result.ts";
+import { CallRun } from "./call-run.ts";
+import type { LoopScope } from "./loop-scope.ts";
+import type { Questions, Reply } from "./questions.ts";
+import { RunApprovals } from "./run-approvals.ts";
+import type { TurnTools } from "./turn-tools.ts";
+
+/** What a round of tool calls came to. */
+export interface CallsOutcome {
+  /** In the order of the calls. */
+  readonly results: readonly CallResult[];
+  /** What the caller said instead of an answer, if it did. */
+  readonly said: readonly Message[];
+}
+
+/**
+ * Runs the calls of one answer: as many at a time as are allowed, asking for
+ * everything that is open at once, until each has a result.
+ *
+ *     calls ──▶ run ──▶ results
+ *       ▲        └────▶ open requests ──▶ ask, wait ──┐
+ *       └───────────────── answers ◀─────────────────┘
+ */
+export class ToolCalls {
+  readonly #scope: LoopScope;
+  readonly #tools: TurnTools;
+  readonly #questions: Questions;
+  readonly #approvals: RunApprovals;
+  readonly #answerId: string;
+
+  constructor(
+    scope: LoopScope,
+    facts: { readonly tools: TurnTools; readonly questions: Questions; readonly answerId: string },
+  ) {
+    this.#scope = scope;
+    this.#tools = facts.tools;
+    this.#questions = facts.questions;
+    this.#answerId = facts.answerId;
+    this.#approvals = new RunApprovals(scope);
+  }
+
+  async run(iteration: number, calls: readonly ToolCall[]): Promise<CallsOutcome> {
+    const { journal } = this.#scope;
+    // What is finished needs no tool, and none of a server that cannot be reached now.
+    const isOpen = calls.some(({ toolCallId }) => journal.call(toolCallId).complete === undefined);
+    if (isOpen) await this.#tools.lookOnce();
+    const around = {
+      scope: this.#scope,
+      approvals: this.#approvals,
+      findTool: (name: string) => this.#tools.box.find(name),
+      unknownTool: (name: string) => this.#tools.unknownText(name),
+      answerId: this.#answerId,
+    };
+    const runs = calls.map((call) => new CallRun(call, around));
+    const said: Message[] = [];
+    let problem: string | undefined;
+    for (const reply of this.#questions.answered(iteration)) {
+      problem = await this.#take(reply, runs, said);
+    }
+    for (;;) {
+      await eachBounded(runs, this.#scope.settings.maxParallelTools, (run) => run.advance());
+      const open = runs.flatMap((run) => run.open);
+      if (open.length === 0) break;
+      const reply = await this.#questions.ask(iteration, open, problem);
+      problem = await this.#take(reply, runs, said);
+    }
+    return { results: runs.map((run) => run.result!), said };
+  }
+
+  /** Gives each call its answer. Returns what is wrong with the reply, for the next question. */
+  async #take(
+    reply: Reply,
+    runs: readonly CallRun[],
+    said: Message[],
+  ): Promise<string | undefined> {
+    const { message, at, place, requests } = reply;
+    // When the time came for none of them, it came for the task: it goes on without any answer.
+    // By what was asked, for an attempt that is begun anew finds their decisions in its journal.
+    const isTimeOver = message === undefined && !requests.some((one) => hasExpired(one, at));
+    const expired = runs.filter(({ open }) => open.some((one) => hasExpired(one, at)));
+    for (const run of isTimeOver ? runs : expired) await run.giveUp("expired", at);
+    if (message === undefined) return undefined;
+    const { settings, turn } = this.#scope;
+    const { plainWords = readsWordsOnly(turn.extensions) } = settings.approvals;
+    try {
+      const answer = checkAnswer(requests, message, { now: at, plainWords });
+      if (answer.kind === "superseded") {
+        for (const run of runs) await run.giveUp("superseded", at);
+        said.push(message);
+        return undefined;
+      }
+      for (const [requestId, input] of answer.inputs) {
+        for (const run of runs) run.answer(requestId, input, place);
+      }
+      const problems: string[] = [];
+      for (const [approvalId, decision] of answer.approvals) {
+        const run = runs.find(({ open }) => open.some(({ requestId }) => requestId === approvalId));
+        const unfit = await run?.decide(decision, at);
+        if (unfit !== undefined) problems.push(unfit);
+      }
+      return problems.length === 0 ? undefined : problems.join("\n");
+    } catch (error) {
+      if (!A2AError.is(error)) throw error;
+      return `That does not answer what is open: ${error.detail}.`;
+    }
+  }
+}

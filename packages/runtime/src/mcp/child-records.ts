@@ -1,0 +1,80 @@
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { McpLogger } from "./mcp-config.ts";
+import { killGroup } from "./process-group.ts";
+import { type ProcessIdentity, isSameProcess, processIdentity } from "./process-identity.ts";
+
+interface ChildRecord {
+  /** Who started it: while that process lives, the child is its business. */
+  readonly owner: ProcessIdentity;
+  readonly child: ProcessIdentity;
+}
+
+const FILE = /^mcp-child-\d+-\d+\.json$/;
+
+/**
+ * Remembers the servers that run, in a folder, one file for each. A process that
+ * is killed cannot end its children; the next one finds them here.
+ */
+export class ChildRecords {
+  readonly #folder: string;
+  readonly #logger: McpLogger;
+
+  constructor(folder: string, logger: McpLogger) {
+    this.#folder = folder;
+    this.#logger = logger;
+  }
+
+  /** Writes at once, because the crash may come at once. Returns what forgets it. */
+  add(pid: number): () => void {
+    const [owner, child] = [processIdentity(process.pid), processIdentity(pid)];
+    if (owner === undefined || child === undefined) return () => undefined;
+    const path = join(this.#folder, `mcp-child-${pid}-${child.startTime}.json`);
+    try {
+      mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      writeFileSync(path, JSON.stringify({ owner, child } satisfies ChildRecord));
+    } catch (error) {
+      // A server without a record runs as well; it is only not found after a crash.
+      this.#logger.warn("an MCP server could not be recorded", { error });
+    }
+    return () => rmSync(path, { force: true });
+  }
+
+  /** Ends what a process that is no more has left behind. */
+  reap(): void {
+    for (const file of this.#files()) {
+      const path = join(this.#folder, file);
+      const record = readRecord(path);
+      if (record !== undefined && isSameProcess(processIdentity(record.owner.pid), record.owner)) {
+        continue;
+      }
+      const child = record?.child;
+      if (child !== undefined && isSameProcess(processIdentity(child.pid), child)) {
+        killGroup(child.pid, "SIGKILL");
+        this.#logger.warn("an MCP server had outlived its agent and was ended", { pid: child.pid });
+      }
+      rmSync(path, { force: true });
+    }
+  }
+
+  #files(): readonly string[] {
+    try {
+      return readdirSync(this.#folder).filter((name) => FILE.test(name));
+    } catch {
+      return [];
+    }
+  }
+}
+
+function readRecord(path: string): ChildRecord | undefined {
+  try {
+    const record = JSON.parse(readFileSync(path, "utf8")) as ChildRecord;
+    // Numbers below 2 would mean whole families of processes, not one.
+    const isSound = [record.owner.pid, record.child.pid].every(
+      (pid) => Number.isSafeInteger(pid) && pid > 1,
+    );
+    return isSound ? record : undefined;
+  } catch {
+    return undefined;
+  }
+}

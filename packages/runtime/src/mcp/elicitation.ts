@@ -1,0 +1,121 @@
+import type { ElicitRequestParams, ElicitResult } from "@modelcontextprotocol/client";
+import { createHash } from "node:crypto";
+import { jsonSchemaCheck } from "../tools/json-schema-check.ts";
+import type { Interrupt, InterruptAnswer } from "../tools/tool.ts";
+import { type FormField, choicesOf, fieldValue, formFields } from "./form-field.ts";
+import { webUrl } from "./web-url.ts";
+
+/** What an answer means to the server, or what is wrong with it. */
+export type ElicitAnswer =
+  | { readonly ok: true; readonly result: ElicitResult }
+  | { readonly ok: false; readonly problem: string };
+
+const ID = /^elicitation-/;
+const MAX_PROMPT = 4000;
+
+/**
+ * A question of a server, as an interrupt of its call. The id tells the question:
+ * a call that is begun again after a crash finds the answer that was given before,
+ * and another question does not.
+ */
+export function elicitationInterrupt(
+  server: string,
+  params: ElicitRequestParams,
+  place: number,
+): Interrupt {
+  const prompt = `The MCP server ${server} asks: ${params.message}`.slice(0, MAX_PROMPT);
+  if (params.mode === "url") {
+    const url = webUrl(params.url);
+    const requestId = idOf(place, [params.message, params.url]);
+    return { kind: "interrupt:auth", requestId, prompt, ...(url !== undefined && { url }) };
+  }
+  const { requestedSchema } = params;
+  const fields = formFields(requestedSchema);
+  const [only] = fields;
+  const choices = only !== undefined && fields.length === 1 ? choicesOf(only) : undefined;
+  return {
+    kind: "interrupt:input",
+    requestId: idOf(place, [params.message, requestedSchema]),
+    prompt: choices === undefined ? withFields(prompt, fields) : prompt,
+    // The words by which an answer is refused must stand among those that are taken.
+    ...(choices && { options: [...choices, "decline"] }),
+    metadata: { server, requestedSchema },
+  };
+}
+
+/** Whether an answer was given to a question of a server. */
+export function isElicitationId(requestId: string): boolean {
+  return ID.test(requestId);
+}
+
+/** A person's answer in the form that the server wants. */
+export function elicitationAnswer(
+  params: ElicitRequestParams,
+  answer: InterruptAnswer,
+): ElicitAnswer {
+  const text = answer.text.trim();
+  const word = text.toLowerCase();
+  if (word === "decline" || word === "cancel") return { ok: true, result: { action: word } };
+  if (params.mode === "url") return { ok: true, result: { action: "accept" } };
+  const given = objectOf(text);
+  const action = given?.["action"];
+  if (action === "decline" || action === "cancel") return { ok: true, result: { action } };
+  const fields = formFields(params.requestedSchema);
+  const content =
+    given === undefined
+      ? contentOfText(text, fields)
+      : action === "accept" && isObject(given["content"])
+        ? given["content"]
+        : given;
+  if (content === undefined) {
+    return { ok: false, problem: "The answer must be JSON with the fields that are asked for." };
+  }
+  const checked = jsonSchemaCheck(params.requestedSchema)(content);
+  if (!checked.ok)
+    return { ok: false, problem: `The answer does not fit: ${checked.problems.join("; ")}.` };
+  return { ok: true, result: { action: "accept", content: content as ElicitResult["content"] } };
+}
+
+function idOf(place: number, facts: readonly unknown[]): string {
+  const digest = createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 8);
+  return `elicitation-${place}-${digest}`;
+}
+
+function withFields(prompt: string, fields: readonly FormField[]): string {
+  if (fields.length === 0) return prompt;
+  const lines = fields.map(({ name, schema, isRequired }) => {
+    const choices = choicesOf({ name, schema, isRequired });
+    const named = typeof schema["type"] === "string" ? schema["type"] : "any";
+    const type = choices?.join(" | ") ?? named;
+    const about = schema["description"] ?? schema["title"];
+    const described = typeof about === "string" ? `: ${about}` : "";
+    return `- ${name} (${type}${isRequired ? ", required" : ""})${described}`;
+  });
+  const intro = "Answer with JSON, or with decline:";
+  return `${prompt}\n${intro}\n${lines.join("\n")}`.slice(0, MAX_PROMPT);
+}
+
+/** Plain words answer the only field, or the only one that must be filled. */
+function contentOfText(
+  text: string,
+  fields: readonly FormField[],
+): Readonly<Record<string, unknown>> | undefined {
+  if (fields.length === 0) return {};
+  const required = fields.filter(({ isRequired }) => isRequired);
+  const [field] = fields.length === 1 ? fields : required.length === 1 ? required : [];
+  return field === undefined || text === "" ? undefined : { [field.name]: fieldValue(field, text) };
+}
+
+function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
+  if (!text.startsWith("{")) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

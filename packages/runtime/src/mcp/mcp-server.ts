@@ -1,0 +1,132 @@
+import type { Tool as ServerTool } from "@modelcontextprotocol/client";
+import type { Tool } from "../tools/tool.ts";
+import type { ChildRecords } from "./child-records.ts";
+import { McpConnection, type McpStatus } from "./mcp-connection.ts";
+import type { McpSession } from "./mcp-session.ts";
+import type { McpServerSettings, McpSettings } from "./mcp-settings.ts";
+import { mcpTool } from "./mcp-tool.ts";
+import { OpenCalls } from "./open-calls.ts";
+import { signInTool } from "./sign-in.ts";
+import { toolNames } from "./tool-names.ts";
+
+/** What anyone may know of a server. */
+export interface McpServerReport {
+  readonly name: string;
+  readonly status: McpStatus;
+  /** Why it is not connected. */
+  readonly error?: string;
+  /** What else one should know, such as that some of its tools are left out. */
+  readonly note?: string;
+  readonly tools: readonly {
+    readonly name: string;
+    readonly description: string;
+    readonly parameterSchema: Tool["input"];
+  }[];
+}
+
+/** One server of an agent: its connection, its calls, and its tools. */
+export class McpServer {
+  readonly #server: McpServerSettings;
+  readonly #settings: McpSettings;
+  readonly #connection: McpConnection;
+  readonly #calls: OpenCalls;
+  #tools: readonly Tool[] = [];
+  #note: string | undefined;
+
+  constructor(server: McpServerSettings, settings: McpSettings, records: ChildRecords | undefined) {
+    this.#server = server;
+    this.#settings = settings;
+    this.#calls = new OpenCalls(server.name, settings.answerTimeoutMs);
+    this.#connection = new McpConnection({
+      server,
+      settings,
+      records,
+      onElicit: (params, signal) => this.#calls.ask(params, signal),
+      onTools: (tools) => this.#take(tools),
+    });
+  }
+
+  get name(): string {
+    return this.#server.name;
+  }
+
+  /** What can be called now. */
+  get tools(): readonly Tool[] {
+    const { status, error } = this.#connection;
+    if (status === "connected") return this.#tools;
+    return error?.kind === "sign-in" ? [signInTool(this.#server, this.#connection)] : [];
+  }
+
+  settled(): Promise<void> {
+    return this.#connection.settled();
+  }
+
+  session(): Promise<McpSession> {
+    return this.#connection.ready();
+  }
+
+  owns(toolName: string): boolean {
+    return toolName.startsWith(`${this.#server.prefix}__`);
+  }
+
+  report(): McpServerReport {
+    const { status, error } = this.#connection;
+    return {
+      name: this.name,
+      status,
+      ...(error && { error: error.message }),
+      ...(status === "connected" && this.#note !== undefined && { note: this.#note }),
+      tools: this.tools.map(({ name, description, input }) => ({
+        name,
+        description,
+        parameterSchema: input,
+      })),
+    };
+  }
+
+  /** Gives up the calls that wait for answers in a task that is over. */
+  endTask(taskId: string): void {
+    this.#calls.cancel(taskId);
+  }
+
+  async close(): Promise<void> {
+    this.#calls.cancel();
+    await this.#connection.close();
+  }
+
+  #take(listed: readonly ServerTool[]): void {
+    const { allow, deny, prefix, name: server } = this.#server;
+    const { maxTools, maxResultSize, logger } = this.#settings;
+    const chosen = listed.filter(
+      ({ name }) => (allow === undefined || allow.has(name)) && !deny.has(name),
+    );
+    const offered = new Map(chosen.slice(0, maxTools).map((tool) => [tool.name, tool]));
+    const names = toolNames(prefix, [...offered.keys()]);
+    const [connection, calls] = [this.#connection, this.#calls];
+    const around = { server: this.#server, connection, calls, maxResultSize };
+    this.#tools = [...offered.values()].flatMap((tool): readonly Tool[] => {
+      try {
+        return [mcpTool(names.get(tool.name)!, tool, around)];
+      } catch (error) {
+        logger.warn("a tool of an MCP server is left out", { server, tool: tool.name, error });
+        return [];
+      }
+    });
+    this.#note = noteOf(this.#server, listed, { chosen: chosen.length, maxTools });
+  }
+}
+
+function noteOf(
+  { allow }: McpServerSettings,
+  listed: readonly ServerTool[],
+  { chosen, maxTools }: { readonly chosen: number; readonly maxTools: number },
+): string | undefined {
+  if (chosen > maxTools) {
+    return `it has ${chosen} tools, of which the first ${maxTools} are used; choose with allow`;
+  }
+  const known = new Set(listed.map(({ name }) => name));
+  const missing = [...(allow ?? [])].filter((name) => !known.has(name));
+  return missing.length === 0
+    ? undefined
+    : `allow names tools it does not have: ${missing.join(", ")}`;
+}

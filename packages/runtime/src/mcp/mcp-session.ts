@@ -1,0 +1,261 @@
+import {
+  type CallToolResult,
+  Client,
+  type ElicitRequestParams,
+  type ElicitResult,
+  type Prompt,
+  type PromptMessage,
+  type ReadResourceResult,
+  type Resource,
+  StreamableHTTPClientTransport,
+  type Tool as ServerTool,
+  type Transport,
+} from "@modelcontextprotocol/client";
+import { setImmediate } from "node:timers/promises";
+import { stopped } from "../tools/stoppable.ts";
+import type { ChildRecords } from "./child-records.ts";
+import { ChildTransport } from "./child-transport.ts";
+import { createTransport } from "./create-transport.ts";
+import { McpError } from "./mcp-error.ts";
+import type { McpServerSettings, McpSettings } from "./mcp-settings.ts";
+import { translateError } from "./translate-error.ts";
+
+export interface McpSessionOptions {
+  readonly server: McpServerSettings;
+  readonly settings: McpSettings;
+  readonly records: ChildRecords | undefined;
+  readonly onElicit: (params: ElicitRequestParams, signal: AbortSignal) => Promise<ElicitResult>;
+  /** The server has other tools now. */
+  readonly onTools: (session: McpSession) => void;
+  /** Something that goes on behind, such as the end of a process. */
+  readonly track: (work: Promise<void>) => void;
+  /** The connection ended, and not because it was closed. */
+  readonly onLost: (session: McpSession, error: McpError) => void;
+}
+
+export interface CallOptions {
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: {
+    readonly progress: number;
+    readonly total?: number | undefined;
+    readonly message?: string | undefined;
+  }) => void;
+}
+
+const CLIENT = { name: "convoke", version: "0.1.0" };
+/** Who calls decides how long a call may take; the client would stop it after a minute. */
+const NO_TIMEOUT_MS = 2 ** 31 - 1;
+const NEW_REVISION = "2026-07-28";
+
+/** One connection to a server, from its handshake to its end. */
+export class McpSession {
+  readonly #options: McpSessionOptions;
+  readonly #client: Client;
+  readonly #transport: Transport;
+  #tools: readonly ServerTool[] = [];
+  #isOver = false;
+  #lost: McpError | undefined;
+
+  private constructor(options: McpSessionOptions, isNew: boolean) {
+    this.#options = options;
+    this.#client = new Client(CLIENT, {
+      capabilities: { elicitation: { form: { applyDefaults: true }, url: {} } },
+      ...(isNew && { versionNegotiation: { mode: { pin: NEW_REVISION } } }),
+      listChanged: { tools: { autoRefresh: false, onChanged: () => void this.#relist() } },
+    });
+    this.#client.setRequestHandler("elicitation/create", ({ params }, { mcpReq }) =>
+      options.onElicit(params, mcpReq.signal),
+    );
+    this.#client.onclose = () => this.#end(new McpError("gone", "the connection to it ended"));
+    this.#client.onerror = (error) =>
+      options.settings.logger.debug("trouble with an MCP server", {
+        server: options.server.name,
+        error,
+      });
+    this.#transport = createTransport(options, (error) => this.#end(error));
+  }
+
+  /** Connects and lists the tools, within the server's time to start. */
+  static async open(options: McpSessionOptions, closing: AbortSignal): Promise<McpSession> {
+    const { startTimeoutMs } = options.server;
+    const timeout = AbortSignal.timeout(startTimeoutMs);
+    const signal = AbortSignal.any([closing, timeout]);
+    try {
+      return await McpSession.#openEither(options, signal);
+    } catch (error) {
+      if (closing.aborted) throw new McpError("stopped", "it was closed", { cause: error });
+      if (!timeout.aborted) throw error;
+      const message = `it did not answer within ${startTimeoutMs / 1000} s`;
+      throw new McpError("unanswered", message, { cause: error });
+    }
+  }
+
+  /**
+   * Most servers know the handshake by `initialize`. One that answers it with an
+   * error may be newer than that, and is asked again in the new way.
+   */
+  static async #openEither(options: McpSessionOptions, signal: AbortSignal): Promise<McpSession> {
+    try {
+      return await McpSession.#openWith(options, false, signal);
+    } catch (error) {
+      if (!(error instanceof McpError) || error.kind !== "refused") throw error;
+      try {
+        return await McpSession.#openWith(options, true, signal);
+      } catch {
+        throw error;
+      }
+    }
+  }
+
+  static async #openWith(
+    options: McpSessionOptions,
+    isNew: boolean,
+    signal: AbortSignal,
+  ): Promise<McpSession> {
+    const session = new McpSession(options, isNew);
+    try {
+      const timeout = options.server.startTimeoutMs;
+      const connected = session.#client.connect(session.#transport, { signal, timeout });
+      await stopped(connected, signal);
+      await session.#list(signal);
+      return session;
+    } catch (error) {
+      const problem = session.#explain(error);
+      options.track(session.close());
+      throw problem;
+    }
+  }
+
+  get tools(): readonly ServerTool[] {
+    return this.#tools;
+  }
+
+  async call(
+    name: string,
+    input: Readonly<Record<string, unknown>>,
+    { signal, onProgress }: CallOptions,
+  ): Promise<CallToolResult> {
+    return this.#translated(
+      this.#client.callTool(
+        { name, arguments: input },
+        { signal, timeout: NO_TIMEOUT_MS, onprogress: onProgress },
+      ),
+    );
+  }
+
+  async resources(signal?: AbortSignal): Promise<readonly Resource[]> {
+    if (this.#client.getServerCapabilities()?.resources === undefined) return [];
+    const { resources } = await this.#translated(
+      this.#client.listResources(undefined, this.#request(signal)),
+    );
+    return resources;
+  }
+
+  readResource(uri: string, signal?: AbortSignal): Promise<ReadResourceResult> {
+    return this.#translated(this.#client.readResource({ uri }, this.#request(signal)));
+  }
+
+  async prompts(signal?: AbortSignal): Promise<readonly Prompt[]> {
+    if (this.#client.getServerCapabilities()?.prompts === undefined) return [];
+    const { prompts } = await this.#translated(
+      this.#client.listPrompts(undefined, this.#request(signal)),
+    );
+    return prompts;
+  }
+
+  async prompt(
+    name: string,
+    input: Readonly<Record<string, string>>,
+    signal?: AbortSignal,
+  ): Promise<readonly PromptMessage[]> {
+    const { messages } = await this.#translated(
+      this.#client.getPrompt({ name, arguments: input }, this.#request(signal)),
+    );
+    return messages;
+  }
+
+  /** Resolves when the connection is closed, and the process gone if it was one. */
+  async close(): Promise<void> {
+    this.#isOver = true;
+    try {
+      if (this.#transport instanceof StreamableHTTPClientTransport && this.#lost === undefined) {
+        // Politeness: a server that does not answer must not hold us up.
+        await stopped(this.#transport.terminateSession(), AbortSignal.timeout(1000));
+      }
+    } catch {
+      // It forgets the session by itself.
+    }
+    // The client closes its transport only while it is connected.
+    await Promise.allSettled([this.#client.close(), this.#transport.close()]);
+  }
+
+  #request(signal: AbortSignal | undefined): {
+    readonly signal?: AbortSignal;
+    readonly timeout: number;
+  } {
+    return { ...(signal && { signal }), timeout: this.#options.server.callTimeoutMs };
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    if (this.#client.getServerCapabilities()?.tools === undefined) return;
+    const options = { signal, timeout: this.#options.server.startTimeoutMs };
+    const { tools } = await this.#client.listTools(undefined, { ...options, cacheMode: "refresh" });
+    this.#tools = tools;
+  }
+
+  /** A list that cannot be read changes nothing: the tools that were known go on. */
+  async #relist(): Promise<void> {
+    try {
+      await this.#list(AbortSignal.timeout(this.#options.server.startTimeoutMs));
+      if (!this.#isOver) this.#options.onTools(this);
+    } catch (error) {
+      const { name } = this.#options.server;
+      this.#options.settings.logger.warn("an MCP server did not list its new tools", {
+        server: name,
+        error,
+      });
+    }
+  }
+
+  async #translated<T>(answer: Promise<T>): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      throw this.#explain(error);
+    }
+  }
+
+  /**
+   * What ends with the connection is told why that ended. It stays "gone" even when
+   * the server could not be reached afterwards: what was sent may have been done.
+   */
+  #explain(error: unknown): McpError {
+    const problem = translateError(error);
+    if (problem.kind !== "gone") return problem;
+    return this.#lost === undefined
+      ? this.#how(problem)
+      : new McpError("gone", this.#lost.message, { cause: this.#lost });
+  }
+
+  #how(error: McpError): McpError {
+    if (error.kind !== "gone" || !(this.#transport instanceof ChildTransport)) return error;
+    return this.#transport.end ?? error;
+  }
+
+  #end(error: McpError): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#lost = this.#how(error);
+    this.#options.onLost(this, this.#lost);
+    this.#options.track(this.#closeSoon());
+  }
+
+  /**
+   * What still waits for an answer learns that none will come; but first whoever
+   * found out learns of that, because it may know that nothing was done.
+   */
+  async #closeSoon(): Promise<void> {
+    await setImmediate();
+    await this.close();
+  }
+}

@@ -1,0 +1,183 @@
+import type { ConfirmRule } from "../tools/tool.ts";
+import type {
+  McpConfirm,
+  McpFetch,
+  McpLogger,
+  McpOptions,
+  McpServerConfig,
+  McpUrlConfig,
+} from "./mcp-config.ts";
+import { serverPrefixes } from "./tool-names.ts";
+
+/** One server with every default, checked. */
+export interface McpServerSettings {
+  readonly name: string;
+  /** What the names of its tools begin with. */
+  readonly prefix: string;
+  readonly target: CommandTarget | UrlTarget;
+  readonly allow: ReadonlySet<string> | undefined;
+  readonly deny: ReadonlySet<string>;
+  readonly confirm: McpConfirm | undefined;
+  readonly startTimeoutMs: number;
+  readonly callTimeoutMs: number;
+}
+
+export interface CommandTarget {
+  readonly kind: "command";
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string | undefined;
+}
+
+export interface UrlTarget {
+  readonly kind: "url";
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly auth: McpUrlConfig["auth"];
+}
+
+/** What all servers share. */
+export interface McpSettings {
+  readonly logger: McpLogger;
+  readonly fetch: McpFetch | undefined;
+  readonly folder: string | undefined;
+  readonly answerTimeoutMs: number;
+  readonly maxResultSize: number;
+  readonly maxMessageBytes: number;
+  readonly maxTools: number;
+}
+
+const DEFAULT_START_MS = 10_000;
+const DEFAULT_CALL_MS = 60_000;
+const SILENT: McpLogger = { debug: () => undefined, warn: () => undefined };
+const FIELDS = ["allow", "deny", "confirm", "startTimeoutMs", "callTimeoutMs"];
+const COMMAND_FIELDS = new Set([...FIELDS, "command", "args", "env", "cwd", "url"]);
+const URL_FIELDS = new Set([...FIELDS, "url", "headers", "auth", "command"]);
+
+export function mcpSettings(options: McpOptions): McpSettings {
+  const {
+    logger = SILENT,
+    fetch,
+    folder,
+    answerTimeoutMs = 3_600_000,
+    maxResultSize = 1_000_000,
+    maxMessageBytes = 10_000_000,
+    maxTools = 128,
+  } = options;
+  if (folder !== undefined) checkText("folder", folder);
+  checkWhole("answerTimeoutMs", answerTimeoutMs);
+  checkWhole("maxResultSize", maxResultSize);
+  checkWhole("maxMessageBytes", maxMessageBytes);
+  checkWhole("maxTools", maxTools);
+  return { logger, fetch, folder, answerTimeoutMs, maxResultSize, maxMessageBytes, maxTools };
+}
+
+export function mcpServerSettings(
+  servers: Readonly<Record<string, McpServerConfig>>,
+  options: McpOptions,
+): readonly McpServerSettings[] {
+  if (!isRecord(servers)) {
+    throw new TypeError('mcpServers must be an object of servers: { files: { command: "…" } }');
+  }
+  const prefixes = serverPrefixes(Object.keys(servers));
+  return Object.entries(servers).map(([name, config]) => {
+    const field = `mcpServers.${name}`;
+    if (!isRecord(config)) {
+      throw new TypeError(`${field} must be { command: "…" } or { url: "…" }`);
+    }
+    const { startTimeoutMs = options.startTimeoutMs ?? DEFAULT_START_MS } = config;
+    const { callTimeoutMs = options.callTimeoutMs ?? DEFAULT_CALL_MS } = config;
+    checkWhole(`${field}.startTimeoutMs`, startTimeoutMs);
+    checkWhole(`${field}.callTimeoutMs`, callTimeoutMs);
+    return {
+      name,
+      prefix: prefixes.get(name)!,
+      target: target(field, config),
+      allow: config.allow && new Set(texts(`${field}.allow`, config.allow)),
+      deny: new Set(texts(`${field}.deny`, config.deny ?? [])),
+      confirm: confirm(`${field}.confirm`, config.confirm),
+      startTimeoutMs,
+      callTimeoutMs,
+    };
+  });
+}
+
+function target(field: string, config: McpServerConfig): McpServerSettings["target"] {
+  const isCommand = config.command !== undefined;
+  if (isCommand === (config.url !== undefined)) {
+    throw new TypeError(`${field} needs either a command or a url`);
+  }
+  // A mistyped "deny" must not leave a tool open.
+  const unknown = Object.keys(config).find(
+    (key) => !(isCommand ? COMMAND_FIELDS : URL_FIELDS).has(key),
+  );
+  if (unknown !== undefined) {
+    const kind = isCommand ? "a command" : "a url";
+    throw new TypeError(`${field}.${unknown} is no setting of a server with ${kind}; remove it`);
+  }
+  if (config.command === undefined) return urlTarget(field, config);
+  const { command, args = [], env = {}, cwd } = config;
+  checkText(`${field}.command`, command);
+  if (cwd !== undefined) checkText(`${field}.cwd`, cwd);
+  const variables = textRecord(`${field}.env`, env);
+  return { kind: "command", command, args: texts(`${field}.args`, args), env: variables, cwd };
+}
+
+function urlTarget(field: string, config: McpUrlConfig): UrlTarget {
+  const url = URL.parse(String(config.url));
+  if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) {
+    throw new TypeError(`${field}.url must be an http or https address`);
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw new TypeError(`${field}.url must not hold a password; give it as headers or auth`);
+  }
+  const { headers = {}, auth } = config;
+  if (auth !== undefined && typeof auth !== "string" && typeof auth !== "function") {
+    throw new TypeError(`${field}.auth must be a token, or a function that gives one`);
+  }
+  return { kind: "url", url, headers: textRecord(`${field}.headers`, headers), auth };
+}
+
+/** A mistyped rule must not leave a tool unguarded. */
+function confirm(field: string, given: McpConfirm | undefined): McpConfirm | undefined {
+  if (given === undefined || isRule(given)) return given;
+  if (!isRecord(given)) throw new TypeError(`${field} must be "never", "ask" or a function`);
+  for (const [toolName, rule] of Object.entries(given)) {
+    if (!isRule(rule)) {
+      throw new TypeError(`${field}.${toolName} must be "never", "ask" or a function`);
+    }
+  }
+  return given;
+}
+
+export function isRule(value: unknown): value is ConfirmRule {
+  return value === "never" || value === "ask" || typeof value === "function";
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function checkText(field: string, value: unknown): void {
+  if (typeof value === "string" && value !== "") return;
+  throw new TypeError(`${field} must be a text, not ${JSON.stringify(value)}`);
+}
+
+function checkWhole(field: string, value: unknown): void {
+  // More milliseconds than this is not a longer timer, but none.
+  if (Number.isInteger(value) && Number(value) > 0 && Number(value) < 2 ** 31) return;
+  throw new TypeError(`${field} must be a whole number above 0, not ${String(value)}`);
+}
+
+function texts(field: string, value: unknown): readonly string[] {
+  if (Array.isArray(value) && value.every((one) => typeof one === "string")) return value;
+  throw new TypeError(`${field} must be a list of texts`);
+}
+
+function textRecord(field: string, value: unknown): Readonly<Record<string, string>> {
+  if (!isRecord(value)) throw new TypeError(`${field} must be an object of texts`);
+  const wrong = Object.keys(value).find((key) => typeof value[key] !== "string");
+  if (wrong !== undefined) throw new TypeError(`${field}.${wrong} must be a text`);
+  return value as Readonly<Record<string, string>>;
+}

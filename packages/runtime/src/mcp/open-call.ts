@@ -1,0 +1,152 @@
+import type {
+  CallToolResult,
+  ElicitRequestParams,
+  ElicitResult,
+} from "@modelcontextprotocol/client";
+import type { Interrupt, InterruptAnswer, ToolContext, ToolEvent } from "../tools/tool.ts";
+import { elicitationAnswer, elicitationInterrupt } from "./elicitation.ts";
+import { McpError } from "./mcp-error.ts";
+import type { CallOptions } from "./mcp-session.ts";
+
+/** How one round of a call ends. */
+export type RoundEnd =
+  | { readonly kind: "result"; readonly result: CallToolResult }
+  | { readonly kind: "error"; readonly error: unknown }
+  /** The server wants answers first; the call stays open for them. */
+  | { readonly kind: "questions"; readonly interrupts: readonly Interrupt[] };
+
+interface Question {
+  readonly params: ElicitRequestParams;
+  readonly interrupt: Interrupt;
+  readonly resolve: (result: ElicitResult) => void;
+}
+
+/**
+ * A call to a server. It may outlive the round of the tool that began it: while
+ * somebody thinks about a question of the server the call waits here, and the
+ * next round gives it the answer.
+ */
+export class OpenCall {
+  readonly taskId: string;
+  readonly #server: string;
+  readonly #stop = new AbortController();
+  readonly #questions = new Map<string, Question>();
+  #asked = 0;
+  #progress: ToolEvent | undefined;
+  #end: RoundEnd | undefined;
+  #changed = Promise.withResolvers<void>();
+
+  constructor(server: string, taskId: string) {
+    this.#server = server;
+    this.taskId = taskId;
+  }
+
+  get isOver(): boolean {
+    return this.#end !== undefined;
+  }
+
+  /** It waits for somebody, so that whatever the server asks now is asked by another call. */
+  get isWaiting(): boolean {
+    return this.#questions.size > 0;
+  }
+
+  begin(call: (options: CallOptions) => Promise<CallToolResult>): void {
+    const onProgress: CallOptions["onProgress"] = (progress) => {
+      // Only the latest counts: nobody reads more of it than that.
+      this.#progress = progressEvent(progress);
+      this.#wake();
+    };
+    call({ signal: this.#stop.signal, onProgress }).then(
+      (result) => this.#finish({ kind: "result", result }),
+      (error: unknown) => this.#finish({ kind: "error", error }),
+    );
+  }
+
+  /** The server asks something. Resolves when somebody has answered, in whatever round. */
+  ask(params: ElicitRequestParams, signal: AbortSignal): Promise<ElicitResult> {
+    if (this.isOver) throw new Error("the call is over");
+    this.#asked += 1;
+    const interrupt = elicitationInterrupt(this.#server, params, this.#asked);
+    const { promise, resolve } = Promise.withResolvers<ElicitResult>();
+    this.#questions.set(interrupt.requestId, { params, interrupt, resolve });
+    signal.addEventListener("abort", () => this.#drop(interrupt.requestId), { once: true });
+    this.#wake();
+    return promise;
+  }
+
+  /** Shows what happens until there is an end, or a question that nobody has answered. */
+  async *round({ signal, answers }: ToolContext): AsyncGenerator<ToolEvent, RoundEnd> {
+    const stop = (): void => this.cancel("the call was canceled");
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+    try {
+      for (;;) {
+        const changed = this.#changed.promise;
+        const progress = this.#progress;
+        this.#progress = undefined;
+        if (progress !== undefined) yield progress;
+        if (this.#end !== undefined) return this.#end;
+        const interrupts = this.#deliver(answers);
+        if (interrupts.length > 0) return { kind: "questions", interrupts };
+        await changed;
+      }
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  /** Tells the server to stop, and does not wait for it. */
+  cancel(reason: string): void {
+    this.#stop.abort(reason);
+    for (const requestId of this.#questions.keys()) this.#drop(requestId);
+    this.#finish({ kind: "error", error: new McpError("stopped", reason) });
+  }
+
+  /** Gives the server the answers it waits for; what has none, or a wrong one, is asked. */
+  #deliver(answers: ReadonlyMap<string, InterruptAnswer>): readonly Interrupt[] {
+    const open: Interrupt[] = [];
+    for (const [requestId, { params, interrupt, resolve }] of this.#questions) {
+      const given = answers.get(requestId);
+      const answer = given && elicitationAnswer(params, given);
+      if (answer?.ok === true) {
+        this.#questions.delete(requestId);
+        resolve(answer.result);
+      } else {
+        const problem = answer === undefined ? "" : `${answer.problem}\n`;
+        open.push({ ...interrupt, prompt: problem + interrupt.prompt });
+      }
+    }
+    return open;
+  }
+
+  #drop(requestId: string): void {
+    this.#questions.get(requestId)?.resolve({ action: "cancel" });
+    this.#questions.delete(requestId);
+    this.#wake();
+  }
+
+  #finish(end: RoundEnd): void {
+    this.#end ??= end;
+    this.#wake();
+  }
+
+  #wake(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+}
+
+function progressEvent({
+  progress,
+  total,
+  message,
+}: Parameters<CallOptions["onProgress"]>[0]): ToolEvent {
+  const text = message ?? (total === undefined ? String(progress) : `${progress} of ${total}`);
+  const isShare = total !== undefined && total > 0 && Number.isFinite(progress / total);
+  const fraction = isShare ? Math.min(1, Math.max(0, progress / total)) : undefined;
+  return {
+    kind: "tool:progress",
+    text: text.slice(0, 500),
+    ...(fraction !== undefined && { fraction }),
+  };
+}

@@ -1,0 +1,126 @@
+import type { CallToolResult, ContentBlock, EmbeddedResource } from "@modelcontextprotocol/client";
+import type { A2APart, FilePart } from "@convoke/protocol";
+import { isDeepStrictEqual } from "node:util";
+import { boundedOutput } from "../tools/tool-output.ts";
+import type { ToolContext, ToolEvent } from "../tools/tool.ts";
+
+type Resource = EmbeddedResource["resource"];
+
+const MAX_TITLE = 200;
+
+/**
+ * What a call gave, as tool events: files become artifacts, resources sources,
+ * and the rest is the result. More than `limit` characters are cut, with a note.
+ */
+export function* resultEvents(
+  { content, structuredContent, isError }: CallToolResult,
+  { taskId, contextId, toolCallId }: ToolContext,
+  limit: number,
+): Generator<ToolEvent, ToolEvent> {
+  const texts: string[] = [];
+  let room = limit;
+  let files = 0;
+  for (const block of content) {
+    const source = sourceOf(block);
+    if (source !== undefined) yield source;
+    const file = fileOf(block);
+    if (file === undefined) {
+      texts.push(textOf(block));
+      continue;
+    }
+    const { mimeType = "application/octet-stream", bytes = "" } = file.file;
+    room -= bytes.length;
+    if (room < 0) {
+      texts.push(`[a file of type ${mimeType} was left out: the result is longer than ${limit}]`);
+      continue;
+    }
+    files += 1;
+    const artifactId = `${toolCallId}-file-${files}`;
+    const artifact = { artifactId, name: file.file.name ?? `File ${files}`, parts: [file] };
+    const update = {
+      kind: "artifact-update",
+      taskId,
+      contextId,
+      artifact,
+      lastChunk: true,
+    } as const;
+    yield { kind: "tool:event", event: update };
+    texts.push(`[a file of type ${mimeType} was given to the user as artifact ${artifactId}]`);
+  }
+  const text = texts.join("\n");
+  if (isError === true) {
+    const told = text.trim() === "" ? "it does not say why" : text;
+    return { kind: "tool:error", text: String(boundedOutput(told, limit)) };
+  }
+  const value = structuredContent === undefined ? text : structured(text, structuredContent);
+  return { kind: "tool:result", value: boundedOutput(value, limit) };
+}
+
+/** A piece of content as a part of a message. */
+export function contentPart(block: ContentBlock): A2APart {
+  return fileOf(block) ?? { kind: "text", text: textOf(block) };
+}
+
+/** A resource as a part of a message. */
+export function resourcePart(resource: Resource): A2APart {
+  if ("text" in resource) return { kind: "text", text: resource.text };
+  const { uri, mimeType, blob } = resource;
+  const file = { name: uri, bytes: blob, ...(mimeType !== undefined && { mimeType }) };
+  return { kind: "file", file };
+}
+
+/** Servers repeat structured content as text for those that cannot read it; once is enough. */
+function structured(text: string, value: unknown): unknown {
+  if (text.trim() === "") return value;
+  try {
+    if (isDeepStrictEqual(JSON.parse(text), value)) return value;
+  } catch {
+    // Words of their own.
+  }
+  return { text, structuredContent: value };
+}
+
+function fileOf(block: ContentBlock): FilePart | undefined {
+  if (block.type === "image" || block.type === "audio") {
+    return { kind: "file", file: { mimeType: block.mimeType, bytes: block.data } };
+  }
+  if (block.type !== "resource") return undefined;
+  const part = resourcePart(block.resource);
+  return part.kind === "file" ? part : undefined;
+}
+
+function textOf(block: ContentBlock): string {
+  switch (block.type) {
+    case "text":
+      return block.text;
+    case "resource_link":
+      return `[resource ${block.title ?? block.name}: ${block.uri}]`;
+    case "resource":
+      return "text" in block.resource ? block.resource.text : "";
+    case "image":
+    case "audio":
+      return "";
+    default:
+      return `[content of a type that is not known here]`;
+  }
+}
+
+function sourceOf(block: ContentBlock): ToolEvent | undefined {
+  if (block.type === "resource_link") {
+    return sourceEvent(block.uri, block.title ?? block.name);
+  }
+  return block.type === "resource" ? sourceEvent(block.resource.uri) : undefined;
+}
+
+/** Addresses that run code or carry the content themselves are no place where something comes from. */
+function sourceEvent(uri: string, title?: string): ToolEvent | undefined {
+  const url = URL.parse(uri);
+  if (url === null || ["javascript:", "data:", "vbscript:", "blob:"].includes(url.protocol)) {
+    return undefined;
+  }
+  return {
+    kind: "tool:source",
+    url: uri,
+    ...(title !== undefined && { title: title.slice(0, MAX_TITLE) }),
+  };
+}

@@ -1,0 +1,125 @@
+import { boundedBody } from "./bounded-body.ts";
+import { readChallenge } from "./challenge.ts";
+import type { McpFetch } from "./mcp-config.ts";
+import { McpError } from "./mcp-error.ts";
+import type { UrlTarget } from "./mcp-settings.ts";
+
+export interface ServerFetchOptions {
+  readonly fetch: McpFetch;
+  readonly maxMessageBytes: number;
+  /** The server is gone, or knows our session no more: what waits for it waits in vain. */
+  readonly onLost: (error: McpError) => void;
+}
+
+/** Codes of failures before anything was sent. */
+const NOT_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
+
+/**
+ * The one way to a server over HTTP. Our headers go to its origin and to no
+ * other; redirects come back as they are, for the transport to judge; and what
+ * the server's answers say about the connection is read here.
+ */
+export function serverFetch(target: UrlTarget, options: ServerFetchOptions): McpFetch {
+  return async (address, init = {}) => {
+    const url = new URL(address);
+    if (url.origin !== target.url.origin) {
+      throw new McpError("refused", "it points to another origin, which is not followed");
+    }
+    const headers = await headersOf(target, init);
+    const response = await request(url, { ...init, headers, redirect: "manual" }, options);
+    if (response.status === 401) {
+      void response.body?.cancel().catch(() => undefined);
+      const challenge = readChallenge(response.headers.get("www-authenticate"));
+      throw new McpError("sign-in", "somebody must sign in first", { challenge });
+    }
+    const hasSession = headers.has("mcp-session-id");
+    const isCall = init.method === "POST";
+    return checked(response, { hasSession, isCall, signal: init.signal ?? undefined }, options);
+  };
+}
+
+async function headersOf({ headers: own, auth }: UrlTarget, init: RequestInit): Promise<Headers> {
+  const headers = new Headers(own);
+  const token = typeof auth === "function" ? await tokenOf(auth) : auth;
+  if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+  // Last, because the protocol does not work with other values of its own headers.
+  new Headers(init.headers).forEach((value, name) => headers.set(name, value));
+  return headers;
+}
+
+async function tokenOf(
+  auth: () => string | undefined | Promise<string | undefined>,
+): Promise<string | undefined> {
+  try {
+    return await auth();
+  } catch (cause) {
+    throw new McpError("unreachable", "its auth function failed", { cause });
+  }
+}
+
+async function request(
+  url: URL,
+  init: RequestInit,
+  { fetch, onLost }: ServerFetchOptions,
+): Promise<Response> {
+  try {
+    return await fetch(url, init);
+  } catch (cause) {
+    if (init.signal?.aborted === true) throw cause;
+    const code = codeOf(cause);
+    const isSent = !NOT_SENT.has(code ?? "");
+    const why = isSent ? "the request to it failed" : "it could not be reached";
+    const message = code === undefined ? why : `${why} (${code})`;
+    const error = new McpError(isSent ? "gone" : "unreachable", message, { cause });
+    onLost(error);
+    throw error;
+  }
+}
+
+async function checked(
+  response: Response,
+  {
+    hasSession,
+    isCall,
+    signal,
+  }: {
+    readonly hasSession: boolean;
+    readonly isCall: boolean;
+    readonly signal: AbortSignal | undefined;
+  },
+  { maxMessageBytes, onLost }: ServerFetchOptions,
+): Promise<Response> {
+  const { status, statusText, headers } = response;
+  const type = headers.get("content-type") ?? "";
+  const lose = (error: McpError): McpError => {
+    onLost(error);
+    return error;
+  };
+  const body =
+    response.body &&
+    boundedBody(response.body, {
+      isEventStream: type.startsWith("text/event-stream"),
+      maxBytes: maxMessageBytes,
+      signal,
+      onTooLong: () =>
+        lose(new McpError("gone", `it sent more than ${maxMessageBytes} bytes in one message`)),
+      // A stream that only waits for news is opened again by itself.
+      onBroken: () => isCall && lose(new McpError("gone", "the connection to it broke")),
+    });
+  if (!hasSession || (status !== 404 && status !== 400)) {
+    return body === null ? response : new Response(body, { status, statusText, headers });
+  }
+  // The specification says 404; many servers say 400 and that they miss a session.
+  const text = await new Response(body).text();
+  if (status === 404 || /session/i.test(text)) {
+    throw lose(new McpError("session-gone", "it knows our session no more"));
+  }
+  return new Response(text, { status, statusText, headers });
+}
+
+/** `fetch` hides why it failed in a cause. */
+function codeOf(error: unknown): string | undefined {
+  const { code, cause } = error as { readonly code?: unknown; readonly cause?: unknown };
+  if (typeof code === "string") return code;
+  return cause instanceof Error ? codeOf(cause) : undefined;
+}

@@ -1,0 +1,56 @@
+import { authRequired } from "../tools/interrupts.ts";
+import type { AuthRequired, Tool, ToolContext, ToolEvent } from "../tools/tool.ts";
+import type { Challenge } from "./challenge.ts";
+import type { McpConnection } from "./mcp-connection.ts";
+import { McpError } from "./mcp-error.ts";
+import type { McpServerSettings } from "./mcp-settings.ts";
+
+const REQUEST_ID = "sign-in";
+
+/** Asks somebody to sign in to a server. */
+export function signInInterrupt(server: string, challenge: Challenge = {}): AuthRequired {
+  const { url, realm } = challenge;
+  const where = realm === undefined ? "" : ` (${realm})`;
+  return authRequired(`The MCP server ${server}${where} wants you to sign in.`, {
+    requestId: REQUEST_ID,
+    ...(url !== undefined && { url }),
+  });
+}
+
+/**
+ * The only tool of a server that tells nothing before somebody signs in: without
+ * it, no call could ever ask for that.
+ */
+export function signInTool(server: McpServerSettings, connection: McpConnection): Tool {
+  const name = `${server.prefix}__sign_in`;
+  return {
+    name,
+    description:
+      `Asks the user to sign in to the MCP server ${server.name}, whose tools cannot be used ` +
+      "before. Call it only when they are needed.",
+    input: { type: "object", properties: {} },
+    confirm: "never",
+    idempotent: true,
+    timeoutMs: server.callTimeoutMs,
+    check: async (input) => ({ ok: true, input }),
+    run: (_, context) => signIn(server.name, connection, context),
+  };
+}
+
+async function signIn(
+  server: string,
+  connection: McpConnection,
+  { answers }: ToolContext,
+): Promise<AuthRequired | ToolEvent> {
+  try {
+    await connection.ready();
+    return { kind: "tool:result", value: `Signed in: the tools of ${server} can be used now.` };
+  } catch (error) {
+    if (!(error instanceof McpError)) throw error;
+    if (error.kind === "sign-in" && !answers.has(REQUEST_ID)) {
+      return signInInterrupt(server, error.challenge);
+    }
+    const why = error.kind === "sign-in" ? "it still refuses us" : error.message;
+    return { kind: "tool:error", text: `The MCP server ${server} cannot be used: ${why}.` };
+  }
+}

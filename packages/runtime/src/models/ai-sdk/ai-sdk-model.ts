@@ -1,0 +1,138 @@
+import type { PartReader } from "../answer-stream.ts";
+import type { ProviderData } from "../model.ts";
+
+/**
+ * A model object of the AI SDK, as far as it is used here. Written out so that
+ * nobody needs the SDK's types: specifications 2, 3 and 4 all fit, and differ
+ * only in how they name files, usage and the reason to finish.
+ */
+export interface AiSdkModel {
+  readonly specificationVersion: "v2" | "v3" | "v4";
+  /** Such as `anthropic.messages`. */
+  readonly provider: string;
+  readonly modelId: string;
+  /** Addresses the provider reads by itself: media type → patterns. */
+  readonly supportedUrls: PromiseLike<SupportedUrls> | SupportedUrls;
+  /** Called with an `AiSdkCall`. The three specifications agree on no type for it, so any model fits here. */
+  doStream(call: never): PromiseLike<{ readonly stream: PartStream }>;
+}
+
+export type SupportedUrls = Readonly<Record<string, readonly RegExp[]>>;
+
+/** What of a `ReadableStream` is used. */
+interface PartStream {
+  getReader(): PartReader;
+}
+
+/** The parts of a stream that matter; all others are skipped. */
+export type AiSdkPart =
+  | { readonly type: "text-delta"; readonly delta: string }
+  | {
+      readonly type: "reasoning-start" | "reasoning-end";
+      readonly providerMetadata?: ProviderData;
+    }
+  | {
+      readonly type: "reasoning-delta";
+      readonly delta: string;
+      readonly providerMetadata?: ProviderData;
+    }
+  | {
+      readonly type: "tool-input-start";
+      readonly id: string;
+      readonly toolName: string;
+      readonly inputEncoding?: "json" | "text";
+      readonly providerExecuted?: boolean;
+    }
+  | { readonly type: "tool-input-delta"; readonly id: string; readonly delta: string }
+  | {
+      readonly type: "tool-call";
+      readonly toolCallId: string;
+      readonly toolName: string;
+      readonly input: string;
+      readonly providerExecuted?: boolean;
+      readonly providerMetadata?: ProviderData;
+    }
+  | {
+      readonly type: "source";
+      readonly sourceType: string;
+      readonly url?: string;
+      readonly title?: string;
+    }
+  | { readonly type: "file"; readonly mediaType: string; readonly data: AiSdkFileData }
+  | { readonly type: "finish"; readonly finishReason: unknown; readonly usage: unknown }
+  | { readonly type: "error"; readonly error: unknown };
+
+/** Plain up to specification 3, tagged since 4. */
+export type AiSdkFileData =
+  | string
+  | Uint8Array
+  | URL
+  | { readonly type: "data"; readonly data: string | Uint8Array }
+  | { readonly type: "url"; readonly url: URL };
+
+/** What `doStream` is called with. */
+export interface AiSdkCall {
+  readonly prompt: readonly AiSdkMessage[];
+  readonly tools?: readonly AiSdkTool[];
+  readonly toolChoice?: { readonly type: "auto" };
+  readonly maxOutputTokens?: number;
+  readonly temperature?: number;
+  /** Since specification 4. */
+  readonly reasoning?: ReasoningEffort;
+  readonly providerOptions?: ProviderData;
+  readonly abortSignal: AbortSignal;
+}
+
+/** How much a model thinks before it answers, for models that can. */
+export type ReasoningEffort = "none" | "minimal" | "low" | "medium" | "high";
+
+export interface AiSdkTool {
+  readonly type: "function";
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: object;
+}
+
+export type AiSdkMessage =
+  | { readonly role: "system"; readonly content: string }
+  | { readonly role: "user"; readonly content: readonly AiSdkUserContent[] }
+  | { readonly role: "assistant"; readonly content: readonly AiSdkAssistantContent[] }
+  | { readonly role: "tool"; readonly content: readonly AiSdkToolResult[] };
+
+export type AiSdkUserContent =
+  | { readonly type: "text"; readonly text: string }
+  | {
+      readonly type: "file";
+      readonly mediaType: string;
+      readonly filename?: string;
+      readonly data: AiSdkFileData;
+    };
+
+export type AiSdkAssistantContent =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "reasoning"; readonly text: string; readonly providerOptions?: ProviderData }
+  | {
+      readonly type: "tool-call";
+      readonly toolCallId: string;
+      readonly toolName: string;
+      readonly input: unknown;
+      readonly providerOptions?: ProviderData;
+    };
+
+interface AiSdkToolResult {
+  readonly type: "tool-result";
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly output: AiSdkToolOutput;
+}
+
+export type AiSdkToolOutput =
+  | { readonly type: "text" | "error-text"; readonly value: string }
+  | { readonly type: "json" | "error-json"; readonly value: unknown };
+
+/** Whether something is a model object of the AI SDK that can be used here. */
+export function isAiSdkModel(value: unknown): value is AiSdkModel {
+  if (typeof value !== "object" || value === null) return false;
+  const { specificationVersion, doStream } = value as Partial<AiSdkModel>;
+  return ["v2", "v3", "v4"].includes(specificationVersion ?? "") && typeof doStream === "function";
+}

@@ -1,0 +1,114 @@
+import { ModelError, type ModelErrorKind } from "../model-error.ts";
+import { errorFacts, isRecord } from "./error-facts.ts";
+import { LostAnswerError } from "../lost-answer-error.ts";
+import { redacted } from "./redact.ts";
+import { retryAfterOf } from "./retry-after.ts";
+
+/** Where a request went. */
+export interface CallPlace {
+  /** The id of the model. */
+  readonly id: string;
+  /** What to set when the provider refuses the key. */
+  readonly keyVariable?: string | undefined;
+  /** Never to be shown. */
+  readonly secrets?: readonly string[];
+}
+
+/**
+ * What went wrong with a request. The message is made of our words and of the
+ * provider's codes; the provider's own words may quote the prompt, so they are
+ * only in the cause, for the log of the operator.
+ */
+export function toModelError(error: unknown, place: CallPlace): ModelError {
+  const own = ownError(error);
+  if (own !== undefined) return own;
+  const facts = errorFacts(error);
+  const kind = kindOf(error, facts.status, facts.hints);
+  const codes = [facts.status, ...facts.codes].filter((code) => code !== undefined).join(" ");
+  const detail = codes === "" ? "" : ` (${codes})`;
+  return new ModelError(kind, `${place.id}: ${words(kind, facts.status, place)}${detail}`, {
+    cause: new Error(redacted(facts.words, place.secrets ?? [])),
+    retryAfterMs: kind === "overloaded" || kind === "unreachable" ? retryAfterOf(error) : undefined,
+  });
+}
+
+/** An error that is ours already, such as of a fetch that refuses an address. */
+function ownError(error: unknown): ModelError | undefined {
+  if (error instanceof ModelError) return error;
+  return error instanceof Error && error.cause !== undefined ? ownError(error.cause) : undefined;
+}
+
+function kindOf(error: unknown, status: number | undefined, hints: string): ModelErrorKind {
+  if (error instanceof LostAnswerError || isNetworkError(error)) return "unreachable";
+  // How the SDK says it for compatible servers.
+  if (/stream ended without/.test(hints)) return "unreachable";
+  if (isUnreadable(error)) return "unreadable";
+  if (isTooLong(status, hints)) return "too-long";
+  // Waiting does not fill an account.
+  if (/insufficient_quota|billing_error/.test(hints)) return "refused";
+  if (status !== undefined) return kindOfStatus(status);
+  return kindOfHints(error, hints);
+}
+
+/** What a status code of a provider means. */
+export function kindOfStatus(status: number): ModelErrorKind {
+  if (status === 401 || status === 403) return "unauthorized";
+  if (status === 429 || status === 503 || status === 529) return "overloaded";
+  if (status === 413) return "too-long";
+  if (status === 408 || status >= 500) return "unreachable";
+  return status >= 400 ? "refused" : "unreadable";
+}
+
+function kindOfHints(error: unknown, hints: string): ModelErrorKind {
+  if (/loadapikey|authentication|permission/.test(hints)) return "unauthorized";
+  if (/rate_limit|overloaded|resource_exhausted/.test(hints)) return "overloaded";
+  if (/unsupportedfunctionality|invalidprompt|invalidargument|invalid_request/.test(hints)) {
+    return "refused";
+  }
+  // A provider that reports an error of its own in mid-answer, and gives no code, may do better next time.
+  return error instanceof Error ? "unreadable" : "unreachable";
+}
+
+function isNetworkError(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code } = error as { readonly code?: unknown };
+  if (typeof code === "string" && /^(E[A-Z]{3,}|UND_ERR_\w+)$/.test(code)) return true;
+  if (error instanceof TypeError && /^(fetch failed|terminated)$/i.test(error.message)) return true;
+  return isNetworkError(error.cause);
+}
+
+function isUnreadable(error: unknown): boolean {
+  if (!isRecord(error)) return false;
+  const name = String(error["name"]);
+  if (/JSONParse|TypeValidation|InvalidResponseData|EmptyResponseBody/.test(name)) return true;
+  return isUnreadable(error["cause"]);
+}
+
+function isTooLong(status: number | undefined, hints: string): boolean {
+  if (status !== undefined && status !== 400 && status !== 413 && status !== 422) return false;
+  return /context_length|exceed_context|prompt is too long|context limit|context length|context size|context window|input token count.*exceeds/.test(
+    hints,
+  );
+}
+
+function words(kind: ModelErrorKind, status: number | undefined, place: CallPlace): string {
+  switch (kind) {
+    case "unreachable":
+      if (status !== undefined && status >= 400) return "the provider failed";
+      return "the provider could not be reached, or the connection was lost";
+    case "overloaded":
+      return "the provider has too much to do";
+    case "unauthorized":
+      return place.keyVariable === undefined
+        ? "the provider refused the key"
+        : `the provider refused the key; set ${place.keyVariable} to one that may use this model`;
+    case "refused":
+      return status === 404
+        ? "the provider does not know this model or address"
+        : "the provider refused the request";
+    case "too-long":
+      return "the conversation is longer than the model can read";
+    case "unreadable":
+      return "the answer of the provider could not be read";
+  }
+}

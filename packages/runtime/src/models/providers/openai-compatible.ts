@@ -1,0 +1,39 @@
+import type { AiSdkModel, SupportedUrls } from "../ai-sdk/ai-sdk-model.ts";
+import { loadPackage } from "./load-package.ts";
+import type { ProviderSettings } from "./provider.ts";
+
+interface CompatibleSettings extends ProviderSettings {
+  readonly baseUrl: string;
+  /** Under which the SDK keeps what the server says. */
+  readonly label: string;
+  readonly supportedUrls?: Record<string, RegExp[]>;
+}
+
+/** A model of any server that speaks OpenAI's chat completions. */
+export async function openCompatible(
+  name: string,
+  { apiKey, baseUrl, fetch, label, supportedUrls }: CompatibleSettings,
+): Promise<AiSdkModel> {
+  const { createOpenAICompatible } = await loadPackage(
+    "@ai-sdk/openai-compatible",
+    () => import("@ai-sdk/openai-compatible"),
+  );
+  const url = new URL(baseUrl);
+  const queryParams = Object.fromEntries(url.searchParams);
+  url.search = url.hash = "";
+  const provider = createOpenAICompatible({
+    name: label,
+    baseURL: url.href,
+    fetch,
+    includeUsage: true,
+    ...(apiKey !== "" && { apiKey }),
+    ...(Object.keys(queryParams).length > 0 && { queryParams }),
+    ...(supportedUrls && { supportedUrls: () => supportedUrls }),
+  });
+  return provider.chatModel(name);
+}
+
+/** Servers that are no local toy take the addresses of pictures. */
+export const PICTURE_URLS: SupportedUrls & Record<string, RegExp[]> = {
+  "image/*": [/^https?:\/\//],
+};

@@ -1,0 +1,196 @@
+import { describe, expect, test } from "vitest";
+import { ModelError } from "../models/model-error.ts";
+import type { Model, ModelEvent, ModelRequest } from "../models/model.ts";
+
+/** A request, and the model to ask. */
+export interface Asked {
+  readonly model: Model;
+  readonly request: ModelRequest;
+}
+
+/** A model, and what makes it do what the contract is about. */
+export interface ModelUnderTest {
+  /** The answer is some words. */
+  text(): Asked | Promise<Asked>;
+  /** The answer calls two tools. */
+  toolCalls(): Asked | Promise<Asked>;
+  /** The answer begins with a thought. Leave it out for a model that has none. */
+  reasoning?(): Asked | Promise<Asked>;
+  /** The answer begins with text, and takes far longer than a test may. */
+  endless(): Asked | Promise<Asked>;
+  /** The provider fails. */
+  failing(): Asked | Promise<Asked>;
+  /** How many requests are open at the provider, if that can be told. */
+  openRequests?(): number;
+  close?(): Promise<void>;
+}
+
+/** Far more than what "at once" takes, on a slow machine too. */
+const AT_ONCE_MS = 2_000;
+
+/** What every model must do, whatever is behind it. */
+export function describeModel(name: string, open: () => Promise<ModelUnderTest>): void {
+  const using = (body: (model: ModelUnderTest) => Promise<void>) => async () => {
+    const model = await open();
+    try {
+      await body(model);
+    } finally {
+      await model.close?.();
+    }
+  };
+
+  describe(`the model contract: ${name}`, () => {
+    test(
+      "an answer ends with exactly one finish, and its usage counts tokens",
+      using(async (subject) => {
+        const events = await all(await subject.text());
+
+        expect(textOf(events)).not.toBe("");
+        expect(events.filter(({ kind }) => kind === "finish")).toEqual([events.at(-1)]);
+        expect(events.at(-1)).toMatchObject({
+          reason: "stop",
+          usage: { inputTokens: expect.any(Number), outputTokens: expect.any(Number) },
+        });
+      }),
+    );
+
+    test(
+      "the pieces of a tool call's arguments make the whole, and come before the call",
+      using(async (subject) => {
+        const events = await all(await subject.toolCalls());
+
+        const calls = events.filter((event) => event.kind === "tool-call");
+        expect(calls).toHaveLength(2);
+        expect(new Set(calls.map(({ toolCallId }) => toolCallId)).size).toBe(2);
+        for (const call of calls) {
+          const before = events.slice(0, events.indexOf(call));
+          const pieces = before.filter(
+            (event) => event.kind === "tool-input" && event.toolCallId === call.toolCallId,
+          );
+          const whole = pieces.map((event) => (event.kind === "tool-input" ? event.delta : ""));
+          expect(whole.join("")).toBe(call.input);
+          expect(JSON.parse(call.input)).toBeTypeOf("object");
+        }
+        expect(events.at(-1)).toMatchObject({ kind: "finish", reason: "tool-calls" });
+      }),
+    );
+
+    test(
+      "a thought is complete before anything else is said",
+      using(async (subject) => {
+        if (subject.reasoning === undefined) return;
+        const events = await all(await subject.reasoning());
+
+        const end = events.findIndex(({ kind }) => kind === "reasoning-end");
+        expect(end).toBeGreaterThan(0);
+        expect(events.slice(0, end).every(({ kind }) => kind === "reasoning")).toBe(true);
+        expect(textOf(events)).not.toBe("");
+      }),
+    );
+
+    test(
+      "when the signal fires, whoever waits gets its reason at once",
+      using(async (subject) => {
+        const { model, request } = await subject.endless();
+        const abort = new AbortController();
+        const answer = model.stream(request, abort.signal)[Symbol.asyncIterator]();
+        expect((await answer.next()).done).toBe(false);
+        const rest = drain(answer);
+
+        abort.abort(new Error("enough"));
+
+        await expect(within(rest)).rejects.toThrow("enough");
+        expect(await answer.next()).toEqual({ done: true, value: undefined });
+        await expect.poll(() => subject.openRequests?.() ?? 0).toBe(0);
+      }),
+    );
+
+    test(
+      "a signal that has fired before asks nothing",
+      using(async (subject) => {
+        const { model, request } = await subject.text();
+        const signal = AbortSignal.abort(new Error("too late"));
+
+        await expect(within(drain(iterate(model, request, signal)))).rejects.toThrow("too late");
+      }),
+    );
+
+    test(
+      "leaving in the middle ends the request, also while somebody waits",
+      using(async (subject) => {
+        const { model, request } = await subject.endless();
+        const answer = iterate(model, request);
+        await answer.next();
+        const rest = drain(answer);
+
+        await within(Promise.resolve(answer.return?.()));
+
+        await within(rest);
+        expect(await answer.next()).toEqual({ done: true, value: undefined });
+        await expect.poll(() => subject.openRequests?.() ?? 0).toBe(0);
+      }),
+    );
+
+    test(
+      "two answers at once do not mix",
+      using(async (subject) => {
+        const { model, request } = await subject.text();
+        const other = await subject.toolCalls();
+
+        const [one, two] = await Promise.all([all({ model, request }), all(other)]);
+
+        expect(one.filter(({ kind }) => kind === "tool-call")).toEqual([]);
+        expect(two.filter(({ kind }) => kind === "tool-call")).toHaveLength(2);
+      }),
+    );
+
+    test(
+      "what goes wrong is a ModelError, and nothing comes after it",
+      using(async (subject) => {
+        const { model, request } = await subject.failing();
+        const answer = iterate(model, request);
+
+        await expect(within(drain(answer))).rejects.toBeInstanceOf(ModelError);
+
+        expect(await answer.next()).toEqual({ done: true, value: undefined });
+      }),
+    );
+  });
+}
+
+function iterate(
+  model: Model,
+  request: ModelRequest,
+  signal = new AbortController().signal,
+): AsyncIterator<ModelEvent> {
+  return model.stream(request, signal)[Symbol.asyncIterator]();
+}
+
+async function all({ model, request }: Asked): Promise<readonly ModelEvent[]> {
+  return within(drain(iterate(model, request)));
+}
+
+async function drain(answer: AsyncIterator<ModelEvent>): Promise<readonly ModelEvent[]> {
+  const events: ModelEvent[] = [];
+  for (;;) {
+    const result = await answer.next();
+    if (result.done === true) return events;
+    events.push(result.value);
+  }
+}
+
+function textOf(events: readonly ModelEvent[]): string {
+  return events.map((event) => (event.kind === "text" ? event.text : "")).join("");
+}
+
+async function within<T>(promise: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`took more than ${AT_ONCE_MS} ms`)), AT_ONCE_MS);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

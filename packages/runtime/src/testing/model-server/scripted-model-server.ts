@@ -1,0 +1,126 @@
+import { once } from "node:events";
+import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { resolveModel } from "../../models/resolve-model.ts";
+import type { Model } from "../../models/model.ts";
+import type { ModelOptions } from "../../models/model-options.ts";
+import { type ScriptTurn, stepsOf } from "../../models/script/script-step.ts";
+import { formatOf, wireOf } from "./formats.ts";
+import { OpenRequest } from "./open-request.ts";
+import type { ServedRequest } from "./served-request.ts";
+import { writeAnswer } from "./write-answer.ts";
+
+/** What the server says to one request, or a function that decides by it. */
+export type ServedTurn = ScriptTurn | ((request: ServedRequest) => ScriptTurn);
+
+/** Each turn answers one request; a function answers them all. */
+export type ServedScript = readonly ServedTurn[] | ((request: ServedRequest) => ScriptTurn);
+
+/** The providers that can be pointed at the server. */
+export type ServedProvider = "anthropic" | "google" | "openai" | "ollama" | "openai-compatible";
+
+export interface ScriptedModelServer {
+  /** Such as `http://127.0.0.1:41234`. */
+  readonly url: string;
+  /** Everything it was asked, in order. */
+  readonly requests: readonly ServedRequest[];
+  /** Keys and addresses that lead every provider here: for `resolveModel`, or for a process. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** A name for `resolveModel`, by provider. */
+  readonly specs: Readonly<Record<ServedProvider, string>>;
+  /** The real provider's model, asking this server. */
+  model(provider: ServedProvider, options?: ModelOptions): Promise<Model>;
+  close(): Promise<void>;
+}
+
+/**
+ * A server on loopback that speaks as Anthropic, Google and OpenAI do, and says
+ * what a script tells it to. The same script means the same in all of them.
+ */
+export async function startScriptedModelServer(script: ServedScript): Promise<ScriptedModelServer> {
+  const requests: OpenRequest[] = [];
+  let calls = 0;
+  const nextId = (): string => `call_${(calls += 1)}`;
+
+  const serve = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const format = formatOf(incoming.url ?? "");
+    const body = await bodyOf(incoming);
+    if (format === undefined) return refuse(response, `no provider has ${incoming.url}`);
+    const request = new OpenRequest({
+      incoming,
+      response,
+      body,
+      format,
+      number: requests.length + 1,
+    });
+    requests.push(request);
+    const turn = turnOf(script, request);
+    if (turn === undefined) return refuse(response, `the script has no turn ${request.number}`);
+    await writeAnswer({ request, wire: wireOf(format), steps: stepsOf(turn, nextId) });
+  };
+  const server = createServer((incoming, response) => {
+    serve(incoming, response).catch((error: unknown) => refuse(response, String(error)));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const environment = environmentOf(url);
+  const specs = specsOf(url);
+  return {
+    url,
+    requests,
+    environment,
+    specs,
+    model: (provider, options) => resolveModel(specs[provider], { environment, ...options }),
+    close: async () => {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function turnOf(script: ServedScript, request: ServedRequest): ScriptTurn | undefined {
+  const turn = typeof script === "function" ? script : script[request.number - 1];
+  return typeof turn === "function" ? turn(request) : turn;
+}
+
+function environmentOf(url: string): Readonly<Record<string, string>> {
+  const key = "scripted-key";
+  return {
+    ANTHROPIC_API_KEY: key,
+    ANTHROPIC_BASE_URL: `${url}/anthropic/v1`,
+    GOOGLE_GENERATIVE_AI_API_KEY: key,
+    GOOGLE_GENERATIVE_AI_BASE_URL: `${url}/google/v1beta`,
+    OPENAI_API_KEY: key,
+    OPENAI_BASE_URL: `${url}/openai/v1`,
+    OPENAI_COMPATIBLE_API_KEY: key,
+    OLLAMA_HOST: url,
+  };
+}
+
+function specsOf(url: string): Readonly<Record<ServedProvider, string>> {
+  return {
+    anthropic: "anthropic:claude-sonnet-4-5",
+    google: "google:gemini-2.5-pro",
+    openai: "openai:gpt-5",
+    ollama: "ollama:llama3.2",
+    "openai-compatible": `${url}/v1#scripted`,
+  };
+}
+
+async function bodyOf(incoming: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk as Buffer);
+  return JSON.parse(Buffer.concat(chunks).toString("utf8") || "{}") as Record<string, unknown>;
+}
+
+function refuse(response: ServerResponse, message: string): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  response.writeHead(400, { "content-type": "application/json" });
+  response.end(JSON.stringify({ error: { message, type: "script_error" } }));
+}

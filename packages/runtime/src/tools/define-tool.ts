@@ -1,0 +1,65 @@
+import type { JsonSchema } from "../models/model.ts";
+import type { OutputOf } from "./standard-schema.ts";
+import { type InputSchema, toolInput } from "./tool-input.ts";
+import type { ConfirmRule, Tool, ToolContext, ToolReturn } from "./tool.ts";
+
+/** A tool as its author writes it. */
+export interface ToolDefinition<Schema extends InputSchema = InputSchema> {
+  /** One to 64 letters, digits, `_` and `-`: what providers take. */
+  readonly name: string;
+  /** What it does and when to use it; the model reads nothing else of it. */
+  readonly description: string;
+  /** Any Standard Schema (zod, valibot, arktype, …) or JSON Schema of an object; without it, no arguments. */
+  readonly input?: Schema;
+  /** For the model, where the schema library has no conversion of its own. */
+  readonly inputJsonSchema?: JsonSchema;
+  /** Whether a call needs somebody's approval: never, always, or by a rule. By default never. */
+  readonly confirm?: ConfirmRule;
+  /** May run again, with the same key, after a crash cut it. By default it may not. */
+  readonly idempotent?: boolean;
+  /** How long one call may take; by default 60 s. */
+  readonly timeoutMs?: number;
+  /** Returns a value, a promise, a stream of tool events, or an interrupt. */
+  run(input: OutputOf<Schema>, context: ToolContext): ToolReturn;
+}
+
+const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+const DEFAULT_TIMEOUT_MS = 60_000;
+
+/** Makes a tool for models. */
+export function tool<Schema extends InputSchema>(definition: ToolDefinition<Schema>): Tool {
+  const { name, description, input, inputJsonSchema, timeoutMs = DEFAULT_TIMEOUT_MS } = definition;
+  if (typeof name !== "string" || !NAME.test(name)) {
+    throw new TypeError(
+      `a tool's name has 1 to 64 letters, digits, "_" and "-": ${JSON.stringify(name)} does not fit`,
+    );
+  }
+  if (typeof description !== "string" || description.trim() === "") {
+    throw new TypeError(`tool "${name}" needs a description: the model chooses by it`);
+  }
+  if (typeof definition.run !== "function") {
+    throw new TypeError(`tool "${name}" needs a run function: tool({ name, description, run })`);
+  }
+  if (!Number.isFinite(timeoutMs) || timeoutMs <= 0) {
+    throw new TypeError(`timeoutMs of tool "${name}" must be above 0, not ${timeoutMs}`);
+  }
+  const { schema, check } = toolInput(name, input, inputJsonSchema);
+  return {
+    name,
+    description,
+    input: schema,
+    confirm: confirmRule(name, definition.confirm),
+    idempotent: definition.idempotent ?? false,
+    timeoutMs,
+    check,
+    run: (checked, context) => definition.run(checked as OutputOf<Schema>, context),
+  };
+}
+
+/** A mistyped rule must not leave a tool unguarded. */
+function confirmRule(name: string, rule: ConfirmRule = "never"): ConfirmRule {
+  if (rule === "never" || rule === "ask" || typeof rule === "function") return rule;
+  throw new TypeError(
+    `confirm of tool "${name}" must be "never", "ask" or a function, not ${JSON.stringify(rule)}`,
+  );
+}

@@ -1,0 +1,33 @@
+import type { AuthRequired, InputRequired, Interrupt } from "./tool.ts";
+
+/**
+ * A tool returns it when it needs something from the caller first. The answer
+ * calls the tool again, with the answer in `context.answers` under the request id.
+ */
+export function inputRequired(
+  prompt: string,
+  options: Partial<Omit<InputRequired, "kind" | "prompt">> = {},
+): InputRequired {
+  if (typeof prompt !== "string" || prompt.trim() === "") {
+    throw new TypeError("inputRequired needs a prompt: inputRequired(prompt, { requestId })");
+  }
+  const { requestId = "input", ...rest } = options;
+  return { kind: "interrupt:input", requestId, prompt, ...rest };
+}
+
+/** A tool returns it when somebody must sign in somewhere first. */
+export function authRequired(
+  prompt: string,
+  options: Partial<Omit<AuthRequired, "kind" | "prompt">> = {},
+): AuthRequired {
+  if (typeof prompt !== "string" || prompt.trim() === "") {
+    throw new TypeError("authRequired needs a prompt: authRequired(prompt, { url })");
+  }
+  const { requestId = "auth", ...rest } = options;
+  return { kind: "interrupt:auth", requestId, prompt, ...rest };
+}
+
+export function isInterrupt(value: unknown): value is Interrupt {
+  const kind = (value as { readonly kind?: unknown } | null | undefined)?.kind;
+  return kind === "interrupt:input" || kind === "interrupt:auth";
+}

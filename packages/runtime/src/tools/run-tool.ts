@@ -1,0 +1,188 @@
+import { type GatedCall, mayRun } from "../approvals/may-run.ts";
+import type { ApprovalDecidedEvent } from "../approvals/approval-events.ts";
+import type { Subscriber } from "rxjs";
+// The class alone: the whole of rxjs takes ten times as long to load.
+import { SafeSubscriber } from "rxjs/internal/Subscriber";
+import { stoppable, stopped } from "./stoppable.ts";
+import { type ToolOutcome, ToolValues } from "./tool-values.ts";
+import type { Tool, ToolContext, ToolEvent } from "./tool.ts";
+
+/** Takes what a running tool shows. */
+export interface ToolSink {
+  take(event: ToolEvent): void;
+  /** Resolves when more may come; nothing while there is room. */
+  room(): Promise<void> | undefined;
+}
+
+export interface ToolRunOptions {
+  /** The call, as the gate knows it. */
+  readonly call: GatedCall;
+  readonly decisions: readonly ApprovalDecidedEvent[];
+  /** The arguments, checked. */
+  readonly input: unknown;
+  readonly context: Omit<ToolContext, "signal">;
+  /** Fires when the task is over. */
+  readonly signal: AbortSignal;
+  /** How many characters of output the model is told. */
+  readonly outputLimit: number;
+  readonly sink: ToolSink;
+}
+
+/** How far a source that cannot be paused may run ahead. */
+const MAX_AHEAD = 1024;
+
+/**
+ * Runs a tool to its end, whatever it returns. One that fails, takes too long,
+ * or is refused by the gate gives an error for the model; when the task is
+ * over, the reason of its signal is thrown, and what the tool still says is dropped.
+ */
+export async function runTool(tool: Tool, options: ToolRunOptions): Promise<ToolOutcome> {
+  const { signal, sink, outputLimit } = options;
+  signal.throwIfAborted();
+  const own = new AbortController();
+  const stop = (): void => own.abort(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  const timer = setTimeout(() => own.abort(new ToolTimeout(tool)), tool.timeoutMs);
+  const values = new ToolValues(outputLimit, (event) => {
+    if (!own.signal.aborted) hand(event, sink);
+  });
+  try {
+    await consume(begin(tool, options, own.signal), values, { signal: own.signal, sink });
+    return values.outcome();
+  } catch (error) {
+    // Whatever a tool that failed left behind, such as a request, is told to stop. One that ended
+    // well has left what it wants to leave: nobody may be listening there for an abort.
+    own.abort(new Error("the call is over"));
+    signal.throwIfAborted();
+    if (error instanceof SinkError) throw error.cause;
+    return { kind: "error", text: errorText(tool, error) };
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+/** The one place where the body of a tool begins; nothing stands between the gate and it. */
+function begin(tool: Tool, options: ToolRunOptions, signal: AbortSignal): unknown {
+  const { call, decisions, input, context } = options;
+  if (!mayRun(call, decisions)) throw new Error("the call is not approved");
+  return tool.run(input, { ...context, signal });
+}
+
+interface Consuming {
+  readonly signal: AbortSignal;
+  readonly sink: ToolSink;
+}
+
+async function consume(returned: unknown, values: ToolValues, consuming: Consuming): Promise<void> {
+  const value = isPromise(returned) ? await stopped(returned, consuming.signal) : returned;
+  if (isAsyncIterable(value)) return pull(value, values, consuming);
+  if (isObservable(value)) return watch(value, values, consuming);
+  if (isGenerator(value)) return pull(asAsync(value), values, consuming);
+  return values.end(value);
+}
+
+/** Not pulled from while the sink is full: a tool that prints without end waits. */
+async function pull(
+  source: AsyncIterable<unknown>,
+  values: ToolValues,
+  { signal, sink }: Consuming,
+): Promise<void> {
+  const iterator = stoppable(source, signal);
+  for (;;) {
+    const { done, value } = await iterator.next();
+    if (done === true) return values.end(value);
+    try {
+      values.add(value);
+      await sink.room();
+    } catch (error) {
+      void iterator.return(undefined);
+      throw error;
+    }
+  }
+}
+
+/** An Observable cannot be paused: its output is bounded anyway, and events too far ahead are an error. */
+function watch(
+  source: ObservableLike,
+  values: ToolValues,
+  { signal, sink }: Consuming,
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let ahead = 0;
+  const fail = (error: unknown): void => {
+    reject(error as Error);
+    subscriber.unsubscribe();
+  };
+  const stop = (): void => fail(signal.reason);
+  // A subscriber of our own, because one that speaks without a pause can only be left from inside.
+  const subscriber = new SafeSubscriber<unknown>({
+    next: (value) => {
+      ahead = sink.room() === undefined ? 0 : ahead + 1;
+      try {
+        if (ahead > MAX_AHEAD) throw new Error("it gave more events than could be taken");
+        values.add(value);
+      } catch (error) {
+        fail(error);
+      }
+    },
+    error: fail,
+    complete: resolve,
+  });
+  subscriber.add(() => signal.removeEventListener("abort", stop));
+  signal.addEventListener("abort", stop, { once: true });
+  source.subscribe(subscriber);
+  return promise;
+}
+
+/** An error of whoever takes the events is not one of the tool. */
+class SinkError extends Error {
+  override readonly name = "SinkError";
+}
+
+function hand(event: ToolEvent, sink: ToolSink): void {
+  try {
+    sink.take(event);
+  } catch (cause) {
+    throw new SinkError("the event was not taken", { cause });
+  }
+}
+
+class ToolTimeout extends Error {
+  override readonly name = "ToolTimeout";
+
+  constructor({ timeoutMs }: Tool) {
+    super(`it took longer than ${timeoutMs / 1000} s and was stopped`);
+  }
+}
+
+function errorText(tool: Tool, error: unknown): string {
+  const why = error instanceof Error ? error.message : String(error);
+  return `Tool ${tool.name} failed: ${why === "" ? "it does not say why" : why.slice(0, 4000)}`;
+}
+
+interface ObservableLike {
+  subscribe(observer: Subscriber<unknown>): unknown;
+}
+
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === "function";
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}
+
+function isObservable(value: unknown): value is ObservableLike {
+  return typeof (value as ObservableLike | null | undefined)?.subscribe === "function";
+}
+
+/** A list is a value; only a generator is a stream. */
+function isGenerator(value: unknown): value is Generator<unknown, unknown> {
+  return typeof value === "object" && value !== null && Symbol.iterator in value && "next" in value;
+}
+
+// oxlint-disable-next-line require-await -- the steps of a plain generator, one at a time
+async function* asAsync(source: Generator<unknown, unknown>): AsyncGenerator<unknown, unknown> {
+  return yield* source;
+}

@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { stoppable, stopped } from "./stoppable.ts";
+
+test("a stream that hangs is left when the signal fires", async () => {
+  const abort = new AbortController();
+  let isReturned = false;
+  const hanging = {
+    [Symbol.asyncIterator]: () => ({
+      next: () => new Promise<never>(() => undefined),
+      return: async () => {
+        isReturned = true;
+        return { done: true as const, value: undefined };
+      },
+    }),
+  };
+
+  const next = stoppable(hanging, abort.signal).next();
+  abort.abort(new Error("enough"));
+
+  await expect(next).rejects.toThrow("enough");
+  expect(isReturned).toBe(true);
+});
+
+test("a stream gives its values and what it returns, and its error is its own", async () => {
+  const { signal } = new AbortController();
+  async function* source(): AsyncGenerator<number, string> {
+    yield 1;
+    yield 2;
+    return "end";
+  }
+  const iterator = stoppable(source(), signal);
+
+  expect([await iterator.next(), await iterator.next(), await iterator.next()]).toEqual([
+    { done: false, value: 1 },
+    { done: false, value: 2 },
+    { done: true, value: "end" },
+  ]);
+  // oxlint-disable-next-line require-yield -- it fails before it says anything
+  async function* failing(): AsyncGenerator<number> {
+    throw new Error("broken");
+  }
+  await expect(stoppable(failing(), signal).next()).rejects.toThrow("broken");
+});
+
+test("a promise is left when the signal fires, also when that was before", async () => {
+  const abort = new AbortController();
+  const waiting = stopped(new Promise(() => undefined), abort.signal);
+  abort.abort(new Error("enough"));
+
+  await expect(waiting).rejects.toThrow("enough");
+  await expect(stopped(Promise.resolve(1), abort.signal)).rejects.toThrow("enough");
+  expect(await stopped(Promise.resolve(1), new AbortController().signal)).toBe(1);
+});

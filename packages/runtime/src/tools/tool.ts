@@ -1,0 +1,121 @@
+import type { A2APart, AgentEvent, Caller, Metadata } from "@convoke/protocol";
+import type { JsonSchema } from "../models/model.ts";
+
+/**
+ * Something a model can do. Whatever its author returns, running it gives a
+ * stream of tool events that ends with a result or an interrupt.
+ */
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of its arguments, for the model. */
+  readonly input: JsonSchema;
+  /** Whether a call needs somebody's approval. By default it does not. */
+  readonly confirm: ConfirmRule;
+  /** May run again after a crash cut it, with the same key. */
+  readonly idempotent: boolean;
+  /** How long one call may take. */
+  readonly timeoutMs: number;
+  /** Checks the arguments before anything runs. */
+  check(input: unknown): Promise<CheckedInput>;
+  run(input: unknown, context: ToolContext): ToolReturn;
+}
+
+export type CheckedInput =
+  | { readonly ok: true; readonly input: unknown }
+  /** Each problem names the argument and the fix. */
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+export type ConfirmRule =
+  | "never"
+  | "ask"
+  | ((call: ConfirmedCall) => Confirmation | Promise<Confirmation>);
+
+/** What a rule decides by. */
+export interface ConfirmedCall {
+  readonly toolName: string;
+  readonly input: unknown;
+  readonly caller: Caller;
+}
+
+export type Confirmation = "allow" | "ask" | "deny" | ApprovalWords;
+
+/** How the question is put to whoever decides. */
+export interface ApprovalWords {
+  readonly title?: string;
+  readonly prompt?: string;
+  readonly risk?: "info" | "warning" | "danger";
+  /** What would happen, such as a diff. */
+  readonly preview?: readonly A2APart[];
+}
+
+/** What a running tool gets. */
+export interface ToolContext {
+  readonly taskId: string;
+  readonly contextId: string;
+  readonly toolCallId: string;
+  /** The same for every attempt of this call, and for no other: give it to services that take an idempotency key. */
+  readonly key: string;
+  /** Fires when the task is canceled, or the call took too long. */
+  readonly signal: AbortSignal;
+  readonly caller: Caller;
+  /** Answers to what this call asked for in earlier rounds, by request id. */
+  readonly answers: ReadonlyMap<string, InterruptAnswer>;
+}
+
+/**
+ * What the author of a tool may return: a value or a promise of one, a stream (an
+ * async or a plain generator, an Observable) of what `ToolYield` lists, a tool
+ * event, an interrupt or a list of interrupts.
+ */
+export type ToolReturn = unknown;
+
+/**
+ * What a tool that is a stream may give: a string is output. Its result is the
+ * `tool:result` it gave, else what it returned, else its output.
+ */
+export type ToolYield = string | ToolEvent | Interrupt;
+
+export type ToolEvent =
+  /** What it is doing, for people. */
+  | { readonly kind: "tool:progress"; readonly text: string; readonly fraction?: number }
+  /** More of its output, as it comes. */
+  | { readonly kind: "tool:output"; readonly text: string }
+  /** An event of the task, such as an artifact. */
+  | { readonly kind: "tool:event"; readonly event: AgentEvent }
+  /** Where what it says comes from. */
+  | { readonly kind: "tool:source"; readonly url: string; readonly title?: string }
+  | { readonly kind: "tool:result"; readonly value: unknown }
+  /** It did not work, in words for the model. */
+  | { readonly kind: "tool:error"; readonly text: string };
+
+/**
+ * A tool that needs something first. Interrupts are values, not suspended
+ * promises: the answer calls the tool again, so they survive restarts.
+ */
+export type Interrupt = InputRequired | AuthRequired;
+
+export interface InputRequired {
+  readonly kind: "interrupt:input";
+  /** Names the request within the call; the answer comes under it. */
+  readonly requestId: string;
+  readonly prompt: string;
+  readonly options?: readonly string[];
+  /** The answer is kept in memory only, and never written anywhere. */
+  readonly sensitive?: boolean;
+  readonly metadata?: Metadata;
+}
+
+export interface AuthRequired {
+  readonly kind: "interrupt:auth";
+  readonly requestId: string;
+  readonly prompt: string;
+  /** Where to sign in. */
+  readonly url?: string;
+}
+
+export interface InterruptAnswer {
+  /** The words of the answer; empty when somebody only signed in. */
+  readonly text: string;
+  readonly parts: readonly A2APart[];
+}

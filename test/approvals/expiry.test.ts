@@ -1,0 +1,128 @@
+import { inputRequired, tool } from "@convoke/runtime";
+import { scriptedModel } from "@convoke/runtime/testing";
+import { describe, expect, test } from "vitest";
+import { LoopWorld } from "../loop/a-loop-world.ts";
+import { openApprovals } from "../loop/approval-parts.ts";
+import { calls, resultsTold } from "../loop/scripts.ts";
+import { verifies } from "../verifies.ts";
+import { aGuardedTool } from "./a-guarded-tool.ts";
+
+const asking = tool({
+  name: "asking",
+  description: "Asks.",
+  run: (_, { answers }) => answers.get("input")?.text ?? inputRequired("What?"),
+});
+
+const EXPIRED = "Not run: nobody approved it in time.";
+
+describe("an approval whose time is over", () => {
+  verifies("G11", "is refused by the clock, and the agent goes on", async () => {
+    const { guarded, ran } = aGuardedTool();
+    const model = scriptedModel([calls("delete", { path: "a" }), "Fine."]);
+    const world = new LoopWorld({ model, tools: [guarded], approvals: { expiresInMs: 50 } });
+    const asked = await world.ask("go");
+    expect(asked.status.state).toBe("input-required");
+
+    await world.hasEvent(asked.id, "internal:expired");
+
+    const done = await world.settled(asked.id);
+    expect(done.status.state).toBe("completed");
+    expect(ran).toEqual([]);
+    expect(resultsTold(model.requests)).toEqual([EXPIRED]);
+    const decided = await world.notes(asked.id, "internal:approval-decided");
+    expect(decided).toMatchObject([{ outcome: "expired" }]);
+    expect(decided[0]).not.toHaveProperty("decidedBy");
+  });
+
+  test.each([
+    ["while the server is down", 80],
+    ["after the server came back", 0],
+  ])("%s is refused all the same", async (_, downMs) => {
+    const { guarded, ran } = aGuardedTool();
+    const model = scriptedModel([calls("delete", { path: "a" }), "Fine."]);
+    const world = new LoopWorld({ model, tools: [guarded], approvals: { expiresInMs: 60 } });
+    const asked = await world.ask("go");
+    world.die();
+    await new Promise((resolve) => setTimeout(resolve, downMs));
+
+    expect(await world.restart()).toEqual({ resumed: 0, ended: 0, waiting: 1 });
+
+    await world.hasEvent(asked.id, "internal:checkpoint", 2);
+    expect((await world.settled(asked.id)).status.state).toBe("completed");
+    expect(ran).toEqual([]);
+    expect(resultsTold(model.requests)).toEqual([EXPIRED]);
+  });
+
+  test("leaves what else is open, which is asked for again and waits on", async () => {
+    const { guarded } = aGuardedTool();
+    const model = scriptedModel([[calls("delete", { path: "a" }), calls("asking")], "Fine."]);
+    const tools = [guarded, asking];
+    const world = new LoopWorld({ model, tools, approvals: { expiresInMs: 50 } });
+    const asked = await world.ask("go");
+
+    await world.hasEvent(asked.id, "internal:ask", 2);
+    const again = await world.settled(asked.id);
+    expect(openApprovals(again)).toEqual([]);
+    await world.restart();
+    const done = await world.ask("that", { taskId: asked.id });
+
+    expect(done.status.state).toBe("completed");
+    expect(resultsTold(model.requests)).toEqual([EXPIRED, "that"]);
+  });
+
+  test("is no input timeout: the task does not fail by it", async () => {
+    const { guarded } = aGuardedTool();
+    const model = scriptedModel([calls("delete", { path: "a" }), "Fine."]);
+    const world = new LoopWorld({
+      model,
+      tools: [guarded],
+      approvals: { expiresInMs: 40 },
+      inputTimeout: { ms: 3_600_000, afterwards: "fail" },
+    });
+    const asked = await world.ask("go");
+
+    await world.hasEvent(asked.id, "internal:expired");
+
+    expect((await world.settled(asked.id)).status.state).toBe("completed");
+  });
+});
+
+describe("an input timeout that comes before", () => {
+  test("fails the task, where the agent wants that", async () => {
+    const { guarded } = aGuardedTool();
+    const world = new LoopWorld({
+      model: scriptedModel([calls("delete", { path: "a" })]),
+      tools: [guarded],
+      approvals: { expiresInMs: 3_600_000 },
+      inputTimeout: { ms: 40, afterwards: "fail" },
+    });
+    const asked = await world.ask("go");
+
+    await expect
+      .poll(async () => (await world.backend.tasks.get(asked.id))?.state, { timeout: 5000 })
+      .toBe("failed");
+  });
+
+  test("lets the agent go on without, also when that is begun anew", async () => {
+    const { guarded, ran } = aGuardedTool();
+    const model = scriptedModel([[calls("delete", { path: "a" }), calls("asking")], "Fine."]);
+    const world = new LoopWorld({
+      model,
+      tools: [guarded, asking],
+      approvals: { expiresInMs: 3_600_000 },
+      inputTimeout: { ms: 60, afterwards: "continue" },
+    });
+    const asked = await world.ask("go");
+    await world.restart();
+
+    await world.hasEvent(asked.id, "internal:checkpoint", 2);
+
+    expect((await world.settled(asked.id)).status.state).toBe("completed");
+    expect(ran).toEqual([]);
+    expect(resultsTold(model.requests)).toEqual([
+      EXPIRED,
+      "Not finished: nobody answered in time.",
+    ]);
+    expect(JSON.stringify(await world.events(asked.id))).toContain("Continuing without client");
+  });
+});

@@ -1,0 +1,55 @@
+import { AgentLoop, inputRequired, tool } from "@convoke/runtime";
+import { scriptedModel } from "@convoke/runtime/testing";
+import { describe, expect, test } from "vitest";
+import { LoopWorld } from "./a-loop-world.ts";
+import { calls, echoTool, eventsOf, resultsTold } from "./scripts.ts";
+
+const asking = tool({
+  name: "asking",
+  description: "Asks.",
+  run: (_, { answers }) => answers.get("input")?.text ?? inputRequired("What?"),
+});
+const guarded = echoTool({ confirm: "ask" });
+
+describe("when nobody answers in time", () => {
+  test("the loop goes on without, and the model is told", async () => {
+    const model = scriptedModel([[calls("asking"), calls("echo", { text: "a" })], "Fine."]);
+    const inputTimeout = { ms: 30, afterwards: "continue" } as const;
+    const world = new LoopWorld({ model, tools: [asking, guarded], inputTimeout });
+    const asked = await world.ask("go");
+    expect(asked.status.state).toBe("input-required");
+
+    await world.hasEvent(asked.id, "internal:expired");
+    await world.hasEvent(asked.id, "internal:checkpoint", 2);
+
+    expect((await world.settled(asked.id)).status.state).toBe("completed");
+    expect(resultsTold(model.requests)).toEqual([
+      "Not finished: nobody answered in time.",
+      "Not run: nobody approved it in time.",
+    ]);
+  });
+
+  test("an approval of a loop by itself expires by the clock; what else is open is asked for again", async () => {
+    const model = scriptedModel([[calls("asking"), calls("echo", { text: "a" })], "Fine."]);
+    const approvals = { expiresInMs: 30 };
+    const loop = new AgentLoop({ model, tools: [asking, guarded], approvals });
+    await eventsOf(loop.execute("go", { taskId: "t1" }));
+    await new Promise((resolve) => setTimeout(resolve, 60));
+
+    const done = await loop.invokeSync([{ kind: "text", text: "that" }], { taskId: "t1" });
+
+    expect(done.status.state).toBe("completed");
+    expect(resultsTold(model.requests)).toEqual(["that", "Not run: nobody approved it in time."]);
+  });
+});
+
+test("the time in which a task waits does not count for its budget", async () => {
+  const model = scriptedModel([calls("asking"), "Fine."]);
+  const world = new LoopWorld({ model, tools: [asking], budget: { timeMs: 1000 } });
+  const asked = await world.ask("go");
+
+  await new Promise((resolve) => setTimeout(resolve, 1200));
+  const done = await world.ask("that", { taskId: asked.id });
+
+  expect(done.status.state).toBe("completed");
+});

@@ -1,0 +1,257 @@
+import { describe, expect, test, vi } from "vitest";
+import { aNotebook } from "./a-notebook.ts";
+import { World, ours, published } from "./a-world.ts";
+import { eventually } from "./eventually.ts";
+import { expectNoLeftovers, markedProcesses } from "./marked-processes.ts";
+
+expectNoLeftovers();
+
+const everything = published("everything");
+
+describe("one broken server does not break a turn", () => {
+  test("one that hangs at the start costs its time once, and the others work", async () => {
+    const hanging = { ...ours("odd-server", ["hanging"]), startTimeoutMs: 2000 };
+    const world = new World({ hanging, helpful: ours("helpful-server") });
+
+    const began = performance.now();
+    const names = await world.names();
+
+    expect(performance.now() - began).toBeLessThan(8000);
+    expect(names).toContain("helpful__sleep");
+    expect(world.servers.report()).toMatchObject([
+      { name: "hanging", status: "failed", error: "it did not answer within 2 s", tools: [] },
+      { name: "helpful", status: "connected" },
+    ]);
+    const again = performance.now();
+    await world.names();
+    expect(performance.now() - again).toBeLessThan(1000);
+    expect(world.servers.whyMissing("hanging__anything")).toBe(
+      "The MCP server hanging is not connected: it did not answer within 2 s. " +
+        "Its tools cannot be used now.",
+    );
+  });
+
+  test("one that cannot be started says so, without its path", async () => {
+    const secret = "/secret/place/program";
+    const world = new World({ absent: { command: secret }, helpful: ours("helpful-server") });
+
+    expect(await world.names()).toContain("helpful__sleep");
+    const [report] = world.servers.report();
+    expect(report).toMatchObject({
+      status: "failed",
+      error: "its command or its working directory was not found",
+    });
+    expect(JSON.stringify(report)).not.toContain("secret");
+  });
+
+  test("one that ends at once says how", async () => {
+    const world = new World({
+      ending: { command: process.execPath, args: ["-e", "process.exit(3)"] },
+    });
+
+    expect(await world.names()).toEqual([]);
+    expect(world.servers.report()).toMatchObject([
+      { status: "failed", error: "it ended with code 3" },
+    ]);
+  });
+
+  test("one that prints garbage between its messages works", async () => {
+    const world = new World({ odd: ours("odd-server", ["garbage"]) });
+
+    expect(await world.result("odd__plain")).toBe("called plain");
+  });
+
+  test("one that prints without end on its output is ended", async () => {
+    const world = new World(
+      { odd: ours("odd-server", ["hanging", "endless"]) },
+      { maxMessageBytes: 1_000_000 },
+    );
+
+    expect(await world.names()).toEqual([]);
+    expect(world.servers.report()).toMatchObject([
+      { status: "failed", error: "it sent more than 1000000 bytes in one message" },
+    ]);
+  });
+
+  test("one that floods its error output works, and the log stays small", async () => {
+    const world = new World({ odd: ours("odd-server", ["flooding"]) });
+
+    await world.names();
+    await eventually(() => expect(world.log.length).toBeGreaterThanOrEqual(50));
+
+    expect(await world.result("odd__plain")).toBe("called plain");
+    const lines = world.log.filter(({ message }) => message === "an MCP server says");
+    expect(lines.length).toBeLessThanOrEqual(60);
+    expect(
+      Math.max(...lines.map(({ fields }) => String(fields["line"]).length)),
+    ).toBeLessThanOrEqual(1000);
+  });
+
+  test("one that failed is tried again behind the scenes", async () => {
+    const world = new World({ absent: { command: "/nowhere/at-all" } });
+    const attempts = (): number =>
+      world.log.filter(({ message }) => message === "an MCP server is not connected").length;
+
+    await world.names();
+
+    expect(attempts()).toBe(1);
+    await eventually(() => expect(attempts()).toBe(2));
+    expect(world.log.map(({ fields }) => fields["waitMs"])).toEqual([1000, 2000]);
+  });
+});
+
+describe("a server that dies", () => {
+  test("fails the call that runs, and works again at the next", async () => {
+    const { notes, read } = await aNotebook();
+    const world = new World({ helpful: ours("helpful-server", [], { NOTES: notes }) });
+    const running = world.call("helpful__sleep", { ms: 60_000 });
+    await eventually(async () => expect(await read()).toBe("sleeps\n"));
+    const [pid] = markedProcesses();
+
+    process.kill(pid!, "SIGKILL");
+    const { outcome } = await running;
+
+    expect(outcome).toEqual({
+      kind: "error",
+      text:
+        "sleep of the MCP server helpful failed: it was ended by SIGKILL. " +
+        "It may or may not have done its work; check before you repeat it.",
+    });
+    expect(world.servers.report()).toMatchObject([
+      { status: "disconnected", error: "it was ended by SIGKILL", tools: [] },
+    ]);
+    expect(await world.result("helpful__sleep", { ms: 1 })).toBe("slept");
+    expect(markedProcesses()).not.toContain(pid);
+  });
+
+  test("comes back by itself, without a call", async () => {
+    const world = new World({ everything });
+    await world.names();
+    process.kill(markedProcesses()[0]!, "SIGKILL");
+
+    await eventually(() => expect(world.servers.report()[0]?.status).toBe("disconnected"));
+    await eventually(() => expect(world.servers.report()[0]?.status).toBe("connected"));
+  });
+
+  test("and a tool that was found before connects it again", async () => {
+    const world = new World({ helpful: ours("helpful-server") });
+    const sleep = await world.find("helpful__sleep");
+    process.kill(markedProcesses()[0]!, "SIGKILL");
+    await eventually(() => expect(world.servers.report()[0]?.status).toBe("disconnected"));
+
+    const { outcome } = await world.run(sleep, { ms: 1 });
+
+    expect(outcome).toEqual({ kind: "result", value: "slept" });
+  });
+});
+
+describe("a call", () => {
+  test("that is canceled ends at once, and the server is told", async () => {
+    const { notes, read } = await aNotebook();
+    const world = new World({ helpful: ours("helpful-server", [], { NOTES: notes }) });
+    const stop = new AbortController();
+
+    const running = world.call("helpful__sleep", { ms: 60_000 }, { signal: stop.signal });
+    await eventually(async () => expect(await read()).toBe("sleeps\n"));
+    const canceledAt = performance.now();
+    stop.abort(new Error("nobody needs it any more"));
+
+    await expect(running).rejects.toThrow("nobody needs it any more");
+    expect(performance.now() - canceledAt).toBeLessThan(1000);
+    await eventually(async () => expect(await read()).toBe("sleeps\nstopped sleeping\n"));
+    expect(await world.result("helpful__sleep", { ms: 1 })).toBe("slept");
+  });
+
+  test("that takes too long ends with the time it had, and the server is told", async () => {
+    const { notes, read } = await aNotebook();
+    const helpful = { ...ours("helpful-server", [], { NOTES: notes }), callTimeoutMs: 300 };
+    const world = new World({ helpful });
+
+    const { outcome } = await world.call("helpful__sleep", { ms: 60_000 });
+
+    expect(outcome).toMatchObject({
+      kind: "error",
+      text: expect.stringContaining("0.3 s") as string,
+    });
+    await eventually(async () => expect(await read()).toBe("sleeps\nstopped sleeping\n"));
+  });
+
+  test("that fails says what the server says", async () => {
+    const world = new World({ helpful: ours("helpful-server") });
+
+    expect((await world.call("helpful__fail")).outcome).toEqual({
+      kind: "error",
+      text: "It is broken.",
+    });
+  });
+
+  test("with a long result is cut, with a note", async () => {
+    const world = new World({ helpful: ours("helpful-server") }, { maxResultSize: 1000 });
+
+    const value = String(await world.result("helpful__big", { size: 5000 }));
+
+    expect(value.length).toBeLessThan(1100);
+    expect(value).toContain("[truncated: 4000 characters]");
+  });
+});
+
+describe("tools", () => {
+  test("that come later are there in the next turn", async () => {
+    const world = new World({ helpful: ours("helpful-server") });
+    expect(await world.names()).not.toContain("helpful__grown");
+
+    await world.result("helpful__grow");
+
+    await eventually(async () => expect(await world.names()).toContain("helpful__grown"));
+    expect(await world.result("helpful__grown")).toBe("grown");
+  });
+
+  test("with odd names get names that every provider takes, and are called by their own", async () => {
+    const world = new World({ odd: ours("odd-server") });
+
+    const names = await world.names();
+
+    expect(new Set(names).size).toBe(4);
+    for (const name of names) expect(name).toMatch(/^odd__[a-zA-Z0-9_-]{1,59}$/);
+    expect(await world.result(names[1]!)).toBe("called with spaces/and.dots");
+    expect(await world.result(names[3]!)).toBe(`called ${"l".repeat(100)}`);
+  });
+
+  test("on many pages are found, and too many are cut with a note", async () => {
+    const world = new World({
+      odd: ours("odd-server", ["many"]),
+      few: { ...ours("odd-server", ["many"]), allow: ["tool_7", "tool_299"] },
+    });
+
+    const names = await world.names();
+
+    expect(names).toHaveLength(128 + 2);
+    expect(names.slice(-2)).toEqual(["few__tool_7", "few__tool_299"]);
+    expect(world.servers.report()).toMatchObject([
+      { note: "it has 300 tools, of which the first 128 are used; choose with allow" },
+      { name: "few" },
+    ]);
+  });
+});
+
+test("a server that knows only the newest revision is spoken to in it", async () => {
+  const world = new World({ helpful: ours("helpful-server", ["new"]) });
+
+  expect(await world.names()).toContain("helpful__sleep");
+  expect(await world.result("helpful__sleep", { ms: 1 })).toBe("slept");
+  await world.result("helpful__grow");
+  await eventually(async () => expect(await world.names()).toContain("helpful__grown"));
+});
+
+test("secrets of ours do not reach a server", async () => {
+  vi.stubEnv("OPENAI_API_KEY", "sk-secret");
+  vi.stubEnv("CONVOKE_TOKEN", "secret");
+  const world = new World({ helpful: ours("helpful-server", [], { GIVEN: "this" }) });
+
+  const seen = JSON.parse(String(await world.result("helpful__environment"))) as object;
+
+  expect(seen).toMatchObject({ GIVEN: "this", PATH: process.env["PATH"] });
+  expect(Object.keys(seen)).not.toContain("OPENAI_API_KEY");
+  expect(JSON.stringify(seen)).not.toContain("secret");
+  vi.unstubAllEnvs();
+});

@@ -1,0 +1,35 @@
+import { randomUUID } from "node:crypto";
+import { readFileSync, readdirSync } from "node:fs";
+import { beforeEach, expect, onTestFinished } from "vitest";
+
+/** Marks what the tests of one file start, also what is started by that. */
+export const MARK = randomUUID();
+
+/** The processes that carry a mark and still live. */
+export function markedProcesses(mark = MARK): readonly number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        const isMarked = readFileSync(`/proc/${pid}/environ`, "utf8").includes(`MCP_TEST=${mark}`);
+        return isMarked && !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}
+
+/** No test of the file may leave a process behind. */
+export function expectNoLeftovers(): void {
+  beforeEach(() => {
+    // What is registered first comes last, when everything that the test opened is closed.
+    onTestFinished(async () => {
+      try {
+        await expect.poll(() => markedProcesses(), { timeout: 5000 }).toEqual([]);
+      } finally {
+        for (const pid of markedProcesses()) process.kill(pid, "SIGKILL");
+      }
+    });
+  });
+}

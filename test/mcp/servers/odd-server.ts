@@ -1,0 +1,66 @@
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+
+// A server that speaks the protocol by hand, so that it can do what no library lets it do.
+// Its arguments say what is odd about it.
+
+const oddities = new Set(process.argv.slice(2));
+
+interface Incoming {
+  readonly id?: number;
+  readonly method: string;
+  readonly params?: { readonly cursor?: string; readonly name?: string };
+}
+
+const TOOLS: readonly { readonly name: string; readonly inputSchema: object }[] = oddities.has(
+  "many",
+)
+  ? Array.from({ length: 300 }, (_, place) => aTool(`tool_${place}`))
+  : [
+      aTool("plain"),
+      aTool("with spaces/and.dots"),
+      aTool("with_spaces_and.dots"),
+      aTool("l".repeat(100)),
+    ];
+
+function aTool(name: string): { name: string; inputSchema: object } {
+  return { name, inputSchema: { type: "object" } };
+}
+
+function answer({ method, params }: Incoming): object {
+  if (method === "initialize") {
+    return {
+      protocolVersion: "2025-06-18",
+      capabilities: { tools: {} },
+      serverInfo: { name: "odd", version: "1.0.0" },
+    };
+  }
+  if (method === "tools/list") {
+    const start = Number(params?.cursor ?? 0);
+    const next = start + 100;
+    const page = TOOLS.slice(start, next);
+    return { tools: page, ...(next < TOOLS.length && { nextCursor: String(next) }) };
+  }
+  return { content: [{ type: "text", text: `called ${params?.name}` }] };
+}
+
+if (oddities.has("stubborn")) {
+  process.on("SIGTERM", () => undefined);
+  setInterval(() => undefined, 60_000);
+  // One more that nobody would find, if it were not in the same group.
+  spawn(process.execPath, ["-e", "setInterval(() => {}, 60000)"], { stdio: "ignore" });
+}
+if (oddities.has("endless")) setInterval(() => process.stdout.write("x".repeat(100_000)), 1);
+if (oddities.has("flooding")) {
+  setInterval(() => process.stderr.write(`${"noise ".repeat(500)}\n`.repeat(100)), 1).unref();
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  if (oddities.has("hanging")) continue;
+  const message = JSON.parse(line) as Incoming;
+  if (oddities.has("garbage"))
+    process.stdout.write('Welcome!\n{"half": \n[1,2]\n\u0000\n{"jsonrpc":"1"}\n');
+  if (message.id === undefined) continue;
+  const response = { jsonrpc: "2.0", id: message.id, result: answer(message) };
+  process.stdout.write(`${JSON.stringify(response)}\n`);
+}
