@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { GRPC_STATUS } from "./grpc-status.ts";
 import { verifies } from "../../../test/verifies.ts";
 import { A2AError, ERRORS, type ErrorReason, invalidParams } from "./errors.ts";
 
@@ -147,4 +148,8 @@ describe("an error", () => {
       false,
     );
   });
+});
+
+test("every error has a status that gRPC knows", () => {
+  for (const row of Object.values(ERRORS)) expect(GRPC_STATUS).toContain(row.grpc);
 });

@@ -63,6 +63,7 @@ export {
   type SpecPatch,
   invalidParams,
 } from "./errors.ts";
+export { GRPC_STATUS } from "./grpc-status.ts";
 export { type Method, type ProtocolVersion, findMethod, parseVersion } from "./version.ts";
 
 // The seam between servers and whatever thinks

@@ -1,28 +1,7 @@
-import { ERRORS, type ErrorReason } from "@convoke/protocol";
-
-/** gRPC's own names in the order of their numbers. */
-const NAMES = [
-  "OK",
-  "CANCELLED",
-  "UNKNOWN",
-  "INVALID_ARGUMENT",
-  "DEADLINE_EXCEEDED",
-  "NOT_FOUND",
-  "ALREADY_EXISTS",
-  "PERMISSION_DENIED",
-  "RESOURCE_EXHAUSTED",
-  "FAILED_PRECONDITION",
-  "ABORTED",
-  "OUT_OF_RANGE",
-  "UNIMPLEMENTED",
-  "INTERNAL",
-  "UNAVAILABLE",
-  "DATA_LOSS",
-  "UNAUTHENTICATED",
-] as const;
+import { ERRORS, type ErrorReason, GRPC_STATUS } from "@convoke/protocol";
 
 export function statusName(number: number): string {
-  return NAMES[number] ?? "UNKNOWN";
+  return GRPC_STATUS[number] ?? "UNKNOWN";
 }
 
 /** What a status means where nothing but its name is there. Several errors share most of them. */

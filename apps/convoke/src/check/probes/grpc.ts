@@ -1,10 +1,10 @@
+import { GRPC_STATUS } from "@convoke/protocol";
 import { GRPC_SERVICES } from "@convoke/protocol/grpc";
 import { must } from "../claim.ts";
 import type { Probe } from "../probe.ts";
 import type { Scene } from "../scene/scene.ts";
 import { Failed } from "../verdict.ts";
 import type { GrpcEnd } from "../wire/grpc-call.ts";
-import { GRPC_STATUS } from "../wire/grpc-status.ts";
 import { GrpcSpeaker } from "../wire/grpc-speaker.ts";
 
 /** The service of gRPC. */

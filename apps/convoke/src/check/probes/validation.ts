@@ -1,3 +1,4 @@
+import { GRPC_STATUS } from "@convoke/protocol";
 import { type Claim, must, should } from "../claim.ts";
 import type { Probe } from "../probe.ts";
 import { changed } from "../scene/changed.ts";
@@ -5,7 +6,6 @@ import { ordinary } from "../scene/tasks.ts";
 import { Failed } from "../verdict.ts";
 import type { Binding } from "../wire/binding.ts";
 import { isObject } from "../wire/json.ts";
-import { GRPC_STATUS } from "../wire/grpc-status.ts";
 import { describeReason } from "../wire/is-refused-as.ts";
 import type { WireError } from "../wire/wire-error.ts";
 

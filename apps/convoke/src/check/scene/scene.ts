@@ -1,8 +1,7 @@
-import type { ErrorReason } from "@convoke/protocol";
+import { type ErrorReason, GRPC_STATUS } from "@convoke/protocol";
 import type { CheckSettings } from "../settings.ts";
 import { Failed, Skipped } from "../verdict.ts";
 import type { Answer, Call, Conversation, Opened, Served, Speaker, Target } from "../wire/call.ts";
-import { GRPC_STATUS } from "../wire/grpc-status.ts";
 import { describeReason, isRefusedAs } from "../wire/is-refused-as.ts";
 import { speakerFor } from "../wire/speaker-for.ts";
 import type { WireError } from "../wire/wire-error.ts";

@@ -1,9 +1,9 @@
+import { GRPC_STATUS } from "@convoke/protocol";
 import type { ClientHttp2Session, IncomingHttpHeaders } from "node:http2";
 import { createEgress } from "@convoke/client/egress";
 import { Failed } from "../verdict.ts";
 import type { Conversation, WireHeaders } from "./call.ts";
 import { framed, framesOf } from "./grpc-frames.ts";
-import { GRPC_STATUS } from "./grpc-status.ts";
 import { whyUnreachable } from "./why-unreachable.ts";
 
 /** How a call ended. */

@@ -1,5 +1,4 @@
-import { ERRORS, type ErrorReason, type ProtocolVersion } from "@convoke/protocol";
-import { GRPC_STATUS } from "./grpc-status.ts";
+import { type ErrorReason, ERRORS, GRPC_STATUS, type ProtocolVersion } from "@convoke/protocol";
 import type { WireError } from "./wire-error.ts";
 
 interface Row {

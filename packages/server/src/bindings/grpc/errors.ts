@@ -1,22 +1,12 @@
-import { type A2AError, CODECS, type ProtocolVersion, type SpecPatch } from "@convoke/protocol";
+import {
+  type A2AError,
+  CODECS,
+  GRPC_STATUS,
+  type ProtocolVersion,
+  type SpecPatch,
+} from "@convoke/protocol";
 import { encodeStatusDetails } from "@convoke/protocol/grpc";
 import type { HttpHeaders } from "../../http/exchange.ts";
-
-/** gRPC's own numbers (grpc/status). */
-const CODES: Readonly<Record<string, number>> = {
-  OK: 0,
-  INVALID_ARGUMENT: 3,
-  NOT_FOUND: 5,
-  PERMISSION_DENIED: 7,
-  RESOURCE_EXHAUSTED: 8,
-  FAILED_PRECONDITION: 9,
-  UNIMPLEMENTED: 12,
-  INTERNAL: 13,
-  UNAVAILABLE: 14,
-  UNAUTHENTICATED: 16,
-};
-
-const UNKNOWN = 2;
 
 /** How a call that succeeded ends. */
 export const OK_TRAILERS: HttpHeaders = { "grpc-status": "0" };
@@ -29,7 +19,7 @@ export function errorTrailers(
 ): HttpHeaders {
   // 0.3 has no table of its own; its SDKs use the one that became that of 1.0.0.
   const { grpc } = error.statuses(version === "0.3" ? "1.0.0" : patch);
-  const code = CODES[grpc] ?? UNKNOWN;
+  const code = GRPC_STATUS.indexOf(grpc);
   const { message, data } = CODECS["1.0"].encodeError(error);
   const details = Array.isArray(data) ? (data as readonly object[]) : [];
   const status = encodeStatusDetails({ code, message, details });

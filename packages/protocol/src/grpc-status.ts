@@ -1,4 +1,4 @@
-/** The names of the statuses of gRPC, by number. */
+/** The names of the statuses of gRPC, by number (grpc/status). */
 export const GRPC_STATUS: readonly string[] = [
   "OK",
   "CANCELLED",
