@@ -1,34 +1,18 @@
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { createMemoryBackend } from "@convoke/backends/memory";
 import { EXTENSIONS, type Task, textPart } from "@convoke/protocol";
-import { type Tool, digestArguments, tool } from "@convoke/runtime";
+import { digestArguments } from "@convoke/runtime";
 import { scriptedModel } from "@convoke/runtime/testing";
 import type { Backend } from "@convoke/server/backend";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { aGuardedTool } from "../approvals/a-guarded-tool.ts";
 import { verifies } from "../verifies.ts";
 import { LoopWorld } from "./a-loop-world.ts";
 import { answerTo, openApprovals } from "./approval-parts.ts";
 import { calls, resultsTold, statusText } from "./scripts.ts";
-
-/** A guarded tool, and what it was really called with. */
-function aGuardedTool(more: Partial<Parameters<typeof tool>[0]> = {}) {
-  const ran: unknown[] = [];
-  const guarded: Tool = tool({
-    name: "delete",
-    description: "Deletes a file.",
-    input: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
-    confirm: "ask",
-    run: (input) => {
-      ran.push(input);
-      return "deleted";
-    },
-    ...more,
-  });
-  return { guarded, ran };
-}
 
 async function aSqliteBackend(): Promise<Backend> {
   const folder = await mkdtemp(join(tmpdir(), "convoke-loop-"));

@@ -157,7 +157,8 @@ describe("a call", () => {
     stop.abort(new Error("nobody needs it any more"));
 
     await expect(running).rejects.toThrow("nobody needs it any more");
-    expect(performance.now() - canceledAt).toBeLessThan(1000);
+    // Long before the minute that the call would have taken.
+    expect(performance.now() - canceledAt).toBeLessThan(10_000);
     await eventually(async () => expect(await read()).toBe("sleeps\nstopped sleeping\n"));
     expect(await world.result("helpful__sleep", { ms: 1 })).toBe("slept");
   });

@@ -1,7 +1,8 @@
+import { EXTENSIONS } from "@convoke/protocol";
 import type { RawCard } from "../discover.ts";
 
 /** What an agent declares that does a message once, however often it comes with the same id. */
-const IDEMPOTENCY = "https://convoke.dev/extensions/idempotency/v1";
+const { uri: IDEMPOTENCY } = EXTENSIONS.idempotency;
 
 /** Whether the agent says that it knows a message by its id. */
 export function knowsMessages(card: RawCard): boolean {

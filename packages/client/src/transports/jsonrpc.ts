@@ -5,17 +5,17 @@ import {
   type Operation,
   type OperationName,
   type ProtocolVersion,
+  type SseEvent,
 } from "@convoke/protocol";
 import type { AgentHttp } from "../auth/agent-http.ts";
 import type { ChosenInterface } from "../choose-interface.ts";
 import type { CallOptions, Speaking, StreamOptions } from "../connection/connection.ts";
-import { ClientError, RemoteError } from "../errors.ts";
+import { ClientError } from "../errors.ts";
 import type { HttpAnswer } from "../http/http-client.ts";
 import { readText } from "../http/read-text.ts";
-import { unreachable } from "../http/unreachable.ts";
 import { isEventStream, isOk } from "./answer-head.ts";
 import { type AnswerHead, errorFrom, errorIn } from "./read-error.ts";
-import { SseFrames } from "./sse-frames.ts";
+import { framesIn } from "./sse-frames.ts";
 import type { Frame, Transport } from "./transport.ts";
 
 /** One request that was made. */
@@ -64,23 +64,13 @@ export class JsonRpcTransport implements Transport {
       yield [{ kind: "result", result: await this.#notAStream(exchange, options.signal), id: "" }];
       return;
     }
-    const frames = new SseFrames(({ event, data, id: eventId }) => {
+    const read = ({ event, data, id: eventId }: SseEvent): Frame => {
       if (event === "error") {
         throw errorFrom(this.#http.clean(data), answer, "the agent ended the stream");
       }
       return { kind: "result", result: this.#open(data, answer, id), id: eventId };
-    });
-    try {
-      for await (const piece of answer.body) {
-        const { items, failure } = frames.push(piece);
-        if (items.length > 0) yield items;
-        if (failure !== undefined) throw failure.error;
-      }
-    } catch (error) {
-      options.signal?.throwIfAborted();
-      if (error instanceof RemoteError || error instanceof ClientError) throw error;
-      throw unreachable(`the connection to ${this.speaking.url} was lost`, error);
-    }
+    };
+    yield* framesIn(answer, { read, url: this.speaking.url, signal: options.signal });
   }
 
   async #post(

@@ -1,15 +1,14 @@
-import { type Codec, type OperationName, PROTO_CODECS } from "@convoke/protocol";
+import { type Codec, type OperationName, PROTO_CODECS, type SseEvent } from "@convoke/protocol";
 import type { AgentHttp } from "../auth/agent-http.ts";
 import type { ChosenInterface } from "../choose-interface.ts";
 import type { CallOptions, Speaking, StreamOptions } from "../connection/connection.ts";
-import { ClientError, RemoteError } from "../errors.ts";
+import { ClientError } from "../errors.ts";
 import type { HttpAnswer } from "../http/http-client.ts";
 import { readText } from "../http/read-text.ts";
-import { unreachable } from "../http/unreachable.ts";
 import { isEventStream, isOk } from "./answer-head.ts";
 import { errorFrom, errorIn } from "./read-error.ts";
 import { restRequest } from "./rest-request.ts";
-import { SseFrames } from "./sse-frames.ts";
+import { framesIn } from "./sse-frames.ts";
 import type { Frame, Transport } from "./transport.ts";
 
 /** What 1.0.1 has, and what every server took before (1.0 §11.1). */
@@ -64,25 +63,15 @@ export class RestTransport implements Transport {
       yield [{ kind: "result", result, id: "" }];
       return;
     }
-    const frames = new SseFrames(({ event, data, id }) => {
+    const read = ({ event, data, id }: SseEvent): Frame => {
       if (event === "error") {
         throw errorFrom(this.#http.clean(data), answer, "the agent ended the stream");
       }
       const result = this.#parse(data);
       if (errorIn(result, answer)) throw errorFrom(this.#http.clean(data), answer);
       return { kind: "result", result, id };
-    });
-    try {
-      for await (const piece of answer.body) {
-        const { items, failure } = frames.push(piece);
-        if (items.length > 0) yield items;
-        if (failure !== undefined) throw failure.error;
-      }
-    } catch (error) {
-      options.signal?.throwIfAborted();
-      if (error instanceof RemoteError || error instanceof ClientError) throw error;
-      throw unreachable(`the connection to ${this.speaking.url} was lost`, error);
-    }
+    };
+    yield* framesIn(answer, { read, url: this.speaking.url, signal: options.signal });
   }
 
   /** The text of both versions subscribes by POST and their proto by GET, so servers may have one only. */

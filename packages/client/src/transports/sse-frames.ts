@@ -1,12 +1,42 @@
 import { SseDecoder, type SseEvent } from "@convoke/protocol";
+import { ClientError, RemoteError } from "../errors.ts";
+import type { HttpAnswer } from "../http/http-client.ts";
+import { unreachable } from "../http/unreachable.ts";
 import { type ReadBatch, readBatch } from "./read-batch.ts";
 import type { Frame } from "./transport.ts";
 
 /** Something came that was no event, such as a keep-alive: the stream lives. */
 const ALIVE: ReadBatch<Frame> = { items: [{ kind: "alive" }] };
 
+export interface FrameReading {
+  /** What is read of one event; throws what the event says went wrong. */
+  readonly read: (event: SseEvent) => Frame;
+  /** The address of the interface, for errors. */
+  readonly url: string;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** The frames of an answer that is an event stream, as they come. */
+export async function* framesIn(
+  { body }: HttpAnswer,
+  { read, url, signal }: FrameReading,
+): AsyncGenerator<readonly Frame[], void, undefined> {
+  const frames = new SseFrames(read);
+  try {
+    for await (const piece of body) {
+      const { items, failure } = frames.push(piece);
+      if (items.length > 0) yield items;
+      if (failure !== undefined) throw failure.error;
+    }
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (error instanceof RemoteError || error instanceof ClientError) throw error;
+    throw unreachable(`the connection to ${url} was lost`, error);
+  }
+}
+
 /** Finds the frames of an event stream whose bytes come in any pieces. */
-export class SseFrames {
+class SseFrames {
   readonly #read: (event: SseEvent) => Frame;
   readonly #decoder = new SseDecoder();
   readonly #text = new TextDecoder();

@@ -1,3 +1,4 @@
+import { EXTENSIONS } from "@convoke/protocol";
 import { showsCard } from "../replies/cards.ts";
 import { cut } from "../replies/cut.ts";
 import { honestReply } from "../replies/honest.ts";
@@ -248,7 +249,7 @@ export const CUTS: readonly FaultScenario[] = [
           ...card,
           capabilities: {
             streaming: true,
-            extensions: [{ uri: "https://convoke.dev/extensions/idempotency/v1" }],
+            extensions: [{ uri: EXTENSIONS.idempotency.uri }],
           },
         })),
       ],
