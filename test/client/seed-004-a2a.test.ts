@@ -58,7 +58,7 @@ describe("our own server", () => {
     const task = await remote.get(taskId);
     remote.close();
     expect(task.artifacts?.[0]?.metadata).toEqual({
-      [BUDGET]: { depth: 3, sourceAgent: "Planner" },
+      [BUDGET]: { depth: 0, visited: ["Planner"] },
       skill: "echo",
     });
     expect(task.history?.[0]?.extensions).toEqual([BUDGET]);

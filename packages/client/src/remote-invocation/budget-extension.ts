@@ -1,18 +1,22 @@
-import { type Message, userMessage } from "@convoke/protocol";
+import { type Budget, EXTENSIONS, type Message, userMessage } from "@convoke/protocol";
 import type { Order } from "./invocation.ts";
+import { MAX_DEPTH } from "./invocation-guard.ts";
 
-/** Tells an agent what its caller has used up already, in the metadata of the message. */
-const BUDGET_EXTENSION = "https://convoke.dev/extensions/budget/v1";
+const { uri: BUDGET } = EXTENSIONS.budget;
 
-/** The message of a call, with its depth, and what else the polling protocol has fields for. */
+/**
+ * The message of a call, with what is left of its budget. We count the calls
+ * that led here; the extension, how many more the callee may make.
+ */
 export function messageOfOrder({ message, depth, options }: Order): Message {
-  const { skill, sourceAgent } = options;
+  const { skill, sourceAgent, maxDepth = MAX_DEPTH } = options;
+  const budget: Budget = {
+    depth: maxDepth - depth,
+    ...(sourceAgent !== undefined && { visited: [sourceAgent] }),
+  };
   return {
     ...userMessage(crypto.randomUUID(), message),
-    extensions: [BUDGET_EXTENSION],
-    metadata: {
-      [BUDGET_EXTENSION]: { depth, ...(sourceAgent !== undefined && { sourceAgent }) },
-      ...(skill !== undefined && { skill }),
-    },
+    extensions: [BUDGET],
+    metadata: { [BUDGET]: budget, ...(skill !== undefined && { skill }) },
   };
 }

@@ -9,6 +9,9 @@ export interface InvocationRefusal {
   readonly agent: string;
 }
 
+/** How long a chain of agents may be, unless the caller says otherwise. */
+export const MAX_DEPTH = 3;
+
 /**
  * All that a model learns of a refusal. Who knows the rule that stopped it would
  * look for a way around it.
@@ -18,7 +21,7 @@ export const REFUSED = "Remote agent invocation is temporarily unavailable. Try 
 /** Whether the call may be made; when it may, it is taken from the budget. */
 export async function refusalOf(
   agent: string,
-  { depth = 1, maxDepth = 3, trust, budget }: InvokeOptions,
+  { depth = 1, maxDepth = MAX_DEPTH, trust, budget }: InvokeOptions,
 ): Promise<InvocationRefusal | undefined> {
   if (depth > maxDepth) {
     const detail = `the call would be number ${depth} in a chain of agents that may be ${maxDepth} long`;

@@ -1,6 +1,7 @@
 import { isHeaderValue } from "../auth/header-text.ts";
 import { readBaseUrl } from "./base-url.ts";
 import { ValidationError } from "./errors.ts";
+import { MAX_DEPTH } from "./invocation-guard.ts";
 import type { Order } from "./invocation.ts";
 import type { InvokeOptions } from "./invoke-options.ts";
 import { refuseUnboundCredentials } from "./peer.ts";
@@ -10,7 +11,7 @@ const TIMEOUT_MS = 5 * 60_000;
 
 /** The call as it was asked for, or an error that names what is wrong with it. */
 export function readOrder(baseUrl: string, message: string, options: InvokeOptions): Order {
-  const { depth = 1, maxDepth = 3, timeoutMs = TIMEOUT_MS, limits = {} } = options;
+  const { depth = 1, maxDepth = MAX_DEPTH, timeoutMs = TIMEOUT_MS, limits = {} } = options;
   const { protocol = "auto", sourceAgent = "" } = options;
   const base = readBaseUrl(baseUrl);
   if (typeof message !== "string" || message.trim() === "")
