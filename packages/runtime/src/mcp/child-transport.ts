@@ -90,7 +90,10 @@ export class ChildTransport implements Transport {
       return Promise.reject(this.#end ?? gone("it is not running"));
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    stdin.write(serializeMessage(message), (error) => (error ? reject(error) : resolve()));
+    // A pipe that breaks belongs to a process that has ended: how it did is told by its exit, which comes.
+    stdin.write(serializeMessage(message), (error) =>
+      isBroken(error) ? undefined : error ? reject(error) : resolve(),
+    );
     return promise;
   }
 
@@ -175,4 +178,8 @@ function startError(cause: NodeJS.ErrnoException): McpError {
       ? "its command or its working directory was not found"
       : `its command could not be started (${cause.code ?? "unknown"})`;
   return new McpError("unreachable", why, { cause });
+}
+
+function isBroken(error: Error | null | undefined): boolean {
+  return (error as NodeJS.ErrnoException | undefined)?.code === "EPIPE";
 }
