@@ -22,6 +22,7 @@ export type { RunNotice } from "./run/notice.ts";
 export type { Question } from "./run/question.ts";
 export type { Run } from "./run/run.ts";
 export type { Answering, Conversation, ConversationOptions } from "./conversation/conversation.ts";
+export type { ClientTool, ClientToolContext } from "./client-tools/client-tool.ts";
 export type { ConversationState } from "./conversation/conversation-state.ts";
 export type { ExchangeStep, OpenQuestion } from "./conversation/exchange.ts";
 export type { Input } from "./message-of.ts";

@@ -15,7 +15,6 @@ import { infoOf } from "./bridge/info-of.ts";
 import type { Binding, Connection } from "./connection/connection.ts";
 import { Conversation, type ConversationOptions } from "./conversation/conversation.ts";
 import type { RawCard } from "./discover.ts";
-import { ClientError } from "./errors.ts";
 import { type Input, type MessageOptions, messageOf } from "./message-of.ts";
 import { RemotePush } from "./remote-push.ts";
 import type { Answer } from "./run/answer.ts";
@@ -131,14 +130,7 @@ export class RemoteAgent implements Agent {
   }
 
   /** One page of the caller's tasks, newest first. 1.0 can list, and some agents of 0.3 by REST. */
-  async list({ signal, ...request }: ListOptions = {}): Promise<TaskPage> {
-    const { version, binding } = this.#connection.speaking;
-    if (version !== "1.0" && binding !== "HTTP+JSON") {
-      throw new ClientError(
-        "unsupported",
-        `listing tasks needs A2A 1.0; ${this.url} is spoken to in ${version}`,
-      );
-    }
+  list({ signal, ...request }: ListOptions = {}): Promise<TaskPage> {
     const whole = { pageSize: 50, includeArtifacts: false, ...request };
     return this.#connection.call("listTasks", whole, { signal });
   }

@@ -54,6 +54,7 @@ export interface InputTimeout {
  * agent loop, a process or a remote agent implement it.
  */
 export interface Agent {
+  /** May be another object later, and is the same while nothing of it has changed. */
   readonly info: AgentInfo;
   /** Works on one turn and yields the events to append, alone or in batches. */
   run(turn: Turn): AsyncIterable<AgentEvent | readonly AgentEvent[]>;
@@ -67,6 +68,12 @@ export interface Agent {
    * Without it every message is taken, and stored as it is.
    */
   accept?(task: Task, message: Message, at: Date): Message;
+  /**
+   * Hears that a task was canceled on which it does not work at the moment: its turn waits and was
+   * dropped, or a crash came between. By what it noted it lets go of what it began elsewhere. May be
+   * called more than once.
+   */
+  abandon?(task: Task, journal: readonly InternalEvent[]): void;
   /** Hears where it is served, before its first turn there. */
   prepare?(place: AgentPlace): void;
   /** Lets go of what it holds, such as processes it started. Nothing of it runs any more; it may be served again. */
@@ -75,6 +82,13 @@ export interface Agent {
 
 /** Where an agent is served. */
 export interface AgentPlace {
+  /** Tells this agent from every other, also after a restart: its name and something unique. */
+  readonly id?: string;
+  /**
+   * Serves another agent beside it, for it alone: with its own tasks, which are kept where those of
+   * this agent are. Absent where that is not possible.
+   */
+  readonly serveBeside?: (name: string, agent: Agent) => Promise<ServedBeside>;
   /** Where its data are, and where it may keep files of its own. Absent when nothing is kept. */
   readonly folder?: string;
   /** Takes what the operator should know. */
@@ -82,6 +96,14 @@ export interface AgentPlace {
     debug(message: string, fields?: Metadata): void;
     warn(message: string, fields?: Metadata): void;
   };
+}
+
+/** An agent that is served for another one only, in the same process. */
+export interface ServedBeside extends AsyncDisposable {
+  /** Where it seems to be; only `fetchFor` gets there. */
+  readonly url: string;
+  /** Speaks to it in the name of somebody, whose tasks are apart from those of others. */
+  readonly fetchFor: (owner: string) => typeof fetch;
 }
 
 /** One run of an agent on a task. */
@@ -111,8 +133,13 @@ export interface Turn {
    * Waits for the caller's next message (after a status that asks for one) or
    * until a time. Resolves to the message, or to nothing when the time came.
    * Meanwhile the run may be dropped, and the turn begun anew with its journal.
+   *
+   * With a signal the agent may take its question back: when it fires before an
+   * answer came, the task works again, and the wait resolves to nothing. Such a
+   * run is not dropped, and where its `internal:ask` says `isWatched`, it is
+   * begun anew when its server starts.
    */
-  readonly park: (until?: Date) => Promise<Message | undefined>;
+  readonly park: (until?: Date, recall?: AbortSignal) => Promise<Message | undefined>;
   /** Resolves when everything that was yielded so far is committed. */
   readonly durable: () => Promise<void>;
   readonly now: () => Date;
@@ -129,4 +156,6 @@ export interface Caller {
 export interface TraceContext {
   readonly traceId: string;
   readonly spanId: string;
+  /** What tracing systems of the caller add (`tracestate`), to be handed on as it came. */
+  readonly state?: string;
 }

@@ -176,6 +176,16 @@ describe("artifacts", () => {
 });
 
 describe("statuses and messages", () => {
+  test("what extensions report with the end stays with the task, and nothing else of a status does", () => {
+    const report = { "https://example.com/report/v1": { used: 3 } };
+    const metadata = { ...report, traceId: "abc" };
+    const working = { ...aStatusUpdate("working"), metadata };
+    const completed = { ...aStatusUpdate("completed"), metadata };
+
+    expect(fold([aTask(), working]).metadata).toBeUndefined();
+    expect(fold([aTask(), working, completed]).metadata).toEqual(report);
+  });
+
   test("the last status is the status of the task", () => {
     fc.assert(
       fc.property(logs, taskStates, repeatedMessages, (log, state, message) => {

@@ -2,12 +2,13 @@ import type { A2AArtifact } from "./artifact.ts";
 import {
   type AgentEvent,
   type ArtifactUpdateEvent,
+  type StatusUpdateEvent,
   isMessageReceived,
   isPublic,
 } from "./events.ts";
 import type { Message } from "./message.ts";
 import type { A2APart, TextPart } from "./part.ts";
-import type { Task, TaskStatus } from "./task.ts";
+import { type Task, type TaskStatus, isTerminal } from "./task.ts";
 
 /**
  * The task after one event. The server's stored task and the task a client
@@ -21,7 +22,7 @@ export function applyEvent(task: Task | undefined, event: AgentEvent): Task {
   if (!isPublic(event)) return task;
   switch (event.kind) {
     case "status-update":
-      return withStatus(task, event.status);
+      return withReport(withStatus(task, event.status), event);
     case "artifact-update":
       return withArtifact(task, event);
     case "message":
@@ -34,6 +35,18 @@ export function applyEvent(task: Task | undefined, event: AgentEvent): Task {
 
 function withStatus(task: Task, status: TaskStatus): Task {
   return { ...withLastWords(task), status };
+}
+
+/**
+ * What extensions say about a task at its end, under their URIs, stays with it:
+ * whoever reads the task later finds it there. Anything else in the metadata of
+ * a status is about the status alone.
+ */
+function withReport(task: Task, { status, metadata }: StatusUpdateEvent): Task {
+  if (metadata === undefined || !isTerminal(status.state)) return task;
+  const reports = Object.entries(metadata).filter(([name]) => name.includes("://"));
+  if (reports.length === 0) return task;
+  return { ...task, metadata: { ...task.metadata, ...Object.fromEntries(reports) } };
 }
 
 /**

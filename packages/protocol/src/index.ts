@@ -71,6 +71,7 @@ export type {
   Agent,
   AgentInfo,
   AgentPlace,
+  ServedBeside,
   AgentSkill,
   Caller,
   InputTimeout,
@@ -94,6 +95,8 @@ export {
   declaredTools,
   toolResult,
 } from "./extensions/client-tools.ts";
+export { argumentSchema } from "./extensions/argument-schema.ts";
+export { toolUsesIn } from "./extensions/tool-uses.ts";
 export {
   APPROVAL_OPTIONS,
   APPROVAL_OUTCOMES,
@@ -102,6 +105,7 @@ export {
   type ApprovalAnswer,
   type ApprovalDecision,
   type ApprovalOption,
+  type ApprovalOrigin,
   type ApprovalOutcome,
   type ApprovalPartType,
   type ApprovalPreview,
@@ -124,7 +128,7 @@ export { ServerStopping } from "./server-stopping.ts";
 
 // The wire
 export type { Codec, JsonRpcError, WireDialect } from "./wire/codec.ts";
-export { CODECS, PROTO_CODECS } from "./wire/codecs.ts";
+export { CODECS, LENIENT_CODECS, PROTO_CODECS } from "./wire/codecs.ts";
 export { type JsonRpcId, type JsonRpcRequest, idOf, openRequest } from "./jsonrpc/request.ts";
 export { errorText, resultPrefix, resultText } from "./jsonrpc/response.ts";
 export { SSE_KEEP_ALIVE, SSE_RECONNECT, sseFrame, sseNamedFrame } from "./sse/encode.ts";

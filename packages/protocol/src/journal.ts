@@ -12,6 +12,8 @@ export interface EngineNotes {
   readonly expired: "internal:expired";
   /** A sleep is over. */
   readonly woken: "internal:woken";
+  /** The agent took its question back: what it asked for was settled elsewhere. */
+  readonly recalled: "internal:recalled";
 }
 
 export const NOTES: EngineNotes = {
@@ -20,6 +22,7 @@ export const NOTES: EngineNotes = {
   cancel: "internal:cancel",
   expired: "internal:expired",
   woken: "internal:woken",
+  recalled: "internal:recalled",
 };
 
 /** The agent sleeps; the engine wakes it, also after a restart. */

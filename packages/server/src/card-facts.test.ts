@@ -4,14 +4,14 @@ import { anAgentInfo } from "./an-agent-info.suite.ts";
 import { cardFacts } from "./card-facts.ts";
 import { aRequest } from "./http/a-request.suite.ts";
 
-const INFO = anAgentInfo();
+const AGENT = { info: anAgentInfo() };
 
 /** The addresses that the card gives to someone who asks for it by a host. */
 function urlsFor(
   options: Parameters<typeof cardFacts>[1],
   host = "localhost:3000",
 ): readonly string[] {
-  const { interfaces } = cardFacts(INFO, options)(aRequest({ headers: { host } }));
+  const { interfaces } = cardFacts(AGENT, options)(aRequest({ headers: { host } }));
   // gRPC is called by host and port.
   return interfaces.filter(({ binding }) => binding !== "GRPC").map(({ url }) => url);
 }
@@ -45,7 +45,7 @@ describe("a server that listens everywhere", () => {
 });
 
 test("both versions are offered, the newer one first", () => {
-  const { interfaces } = cardFacts(INFO, { address: { host: "127.0.0.1", port: 1 } })(aRequest());
+  const { interfaces } = cardFacts(AGENT, { address: { host: "127.0.0.1", port: 1 } })(aRequest());
 
   expect(interfaces.map(({ binding, version }) => `${binding} ${version}`)).toEqual([
     "JSONRPC 1.0",
@@ -60,7 +60,7 @@ test("both versions are offered, the newer one first", () => {
 
 test("each tenant has addresses of its own in 1.0, and names itself", () => {
   const address = { host: "127.0.0.1", port: 1 };
-  const { interfaces } = cardFacts(INFO, { address, tenants: ["acme"] })(aRequest());
+  const { interfaces } = cardFacts(AGENT, { address, tenants: ["acme"] })(aRequest());
 
   expect(interfaces.filter(({ tenant }) => tenant === "acme")).toHaveLength(3);
 });
@@ -68,6 +68,6 @@ test("each tenant has addresses of its own in 1.0, and names itself", () => {
 verifies("R115", "a bearer token is declared exactly when one is demanded", () => {
   const address = { host: "127.0.0.1", port: 1 };
 
-  expect(cardFacts(INFO, { address })(aRequest()).bearer).toBe(false);
-  expect(cardFacts(INFO, { address, token: "right" })(aRequest()).bearer).toBe(true);
+  expect(cardFacts(AGENT, { address })(aRequest()).bearer).toBe(false);
+  expect(cardFacts(AGENT, { address, token: "right" })(aRequest()).bearer).toBe(true);
 });

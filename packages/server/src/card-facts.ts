@@ -1,4 +1,5 @@
 import {
+  type Agent,
   type AgentCardFacts,
   type AgentInfo,
   type AgentInterface,
@@ -12,12 +13,13 @@ import { forwardedOf } from "./http/forwarded.ts";
 import { type ServerAddress, isWildcard, urlOf } from "./node/address.ts";
 
 /**
- * What is true of the served agent. The address is the public one if there is
- * one, else where the server listens; a server that listens everywhere, or
- * inside an app, names the host it was asked by, which the guard has checked.
+ * What is true of the served agent, which may say something else of itself each
+ * time. The address is the public one if there is one, else where the server
+ * listens; a server that listens everywhere, or inside an app, names the host it
+ * was asked by, which the guard has checked.
  */
 export function cardFacts(
-  info: AgentInfo,
+  agent: Pick<Agent, "info">,
   options: {
     /** Where the server listens. Absent inside an app that has the port, where gRPC cannot be. */
     readonly address?: ServerAddress;
@@ -33,21 +35,23 @@ export function cardFacts(
 ): (request: HttpRequest) => AgentCardFacts {
   const { token, pushes = false, tenants = [], hasExtendedCard = false } = options;
   // An agent need not come from `defineAgent`, which has looked at them already.
-  checkAgentExtensions(info.extensions ?? []);
-  const extensions = declaredExtensions(info);
-  return (request) => ({
-    info,
-    interfaces: interfacesAt(addressFor(request, options), tenants).filter(
-      ({ binding }) => binding !== "GRPC" || options.address !== undefined,
-    ),
-    capabilities: {
-      streaming: true,
-      pushNotifications: pushes,
-      ...(hasExtendedCard && { extendedAgentCard: true }),
-      extensions,
-    },
-    bearer: token !== undefined,
-  });
+  checkAgentExtensions(agent.info.extensions ?? []);
+  return (request) => {
+    const { info } = agent;
+    return {
+      info,
+      interfaces: interfacesAt(addressFor(request, options), tenants).filter(
+        ({ binding }) => binding !== "GRPC" || options.address !== undefined,
+      ),
+      capabilities: {
+        streaming: true,
+        pushNotifications: pushes,
+        ...(hasExtendedCard && { extendedAgentCard: true }),
+        extensions: declaredExtensions(info),
+      },
+      bearer: token !== undefined,
+    };
+  };
 }
 
 /** What is told to a caller whom the server knows: the same, with more in some places. */

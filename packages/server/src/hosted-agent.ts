@@ -5,7 +5,7 @@ import { App } from "./app.ts";
 import { CardBinding } from "./bindings/card.ts";
 import { KeepAlive } from "./bindings/keep-alive.ts";
 import { cardFacts, extendedFacts } from "./card-facts.ts";
-import { Guard } from "./guard/guard.ts";
+import { Guard, type GuardOptions } from "./guard/guard.ts";
 import { Cors } from "./http/cors.ts";
 import type { Entrance } from "./http/entrance.ts";
 import { handle } from "./http/handle.ts";
@@ -23,6 +23,9 @@ interface Opening {
   readonly address?: ServerAddress;
 }
 
+/** Only an app that has the port can know who calls. */
+interface HostOptions extends AgentOptions, Pick<GuardOptions, "callerOf"> {}
+
 /** What ends with the agent. */
 interface Opened {
   readonly backend: Backend;
@@ -39,13 +42,13 @@ export class HostedAgent {
   readonly keepAlive: KeepAlive;
   readonly entrance: Entrance;
   readonly #agent: Agent;
-  readonly #options: AgentOptions;
+  readonly #options: HostOptions;
   readonly #limits: Limits;
   readonly #cors: Cors;
   readonly #ready = Promise.withResolvers<App>();
   #opened: Opened | undefined;
 
-  constructor(agent: Agent, options: AgentOptions, basePath = "") {
+  constructor(agent: Agent, options: HostOptions, basePath = "") {
     const { logger } = options;
     if (options.tenants?.includes("v1") === true) {
       throw new RangeError("tenants must not have v1: its paths are those of A2A 0.3");
@@ -93,8 +96,8 @@ export class HostedAgent {
       return recovered;
     } catch (error) {
       this.#ready.reject(error);
-      // What could be opened would keep the process alive.
-      await opening.then((backend) => backend.close()).catch(() => undefined);
+      // What could be opened would keep the process alive, and so would what the agent began there.
+      await opening.then((backend) => this.#closeBoth(backend)).catch(() => undefined);
       throw error;
     }
   }
@@ -109,23 +112,22 @@ export class HostedAgent {
     this.keepAlive.close();
     await retention.close();
     await hangUp?.();
-    await this.#closeAgent();
-    await backend.close();
+    await this.#closeBoth(backend);
   }
 
-  /** The storage is closed in any case. */
-  async #closeAgent(): Promise<void> {
+  /** The agent, and in any case the storage. */
+  async #closeBoth(backend: Backend): Promise<void> {
     try {
       await this.#agent[Symbol.asyncDispose]?.();
     } catch (error) {
       this.#options.logger.error("the agent could not be closed", { error });
     }
+    await backend.close();
   }
 
   #app({ engine, push }: Opened, address: ServerAddress | undefined): App {
     const { extendedCard, card, logger, tenants, strict, specPatch } = this.#options;
-    const { info } = this.#agent;
-    const facts = cardFacts(info, {
+    const facts = cardFacts(this.#agent, {
       ...this.#options,
       ...(address && { address }),
       pushes: push !== undefined,

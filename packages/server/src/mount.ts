@@ -1,13 +1,21 @@
-import type { Agent } from "@convoke/protocol";
+import type { Agent, Caller } from "@convoke/protocol";
 import type { AgentOptions, CloseOptions } from "./agent-options.ts";
 import { HostedAgent } from "./hosted-agent.ts";
 import { checkedBasePath } from "./http/base-path.ts";
+import type { HttpRequest } from "./http/exchange.ts";
 import { type NodeListener, createNodeListener } from "./node/node-listener.ts";
 import type { Backend } from "./tasks/backend.ts";
 import type { Recovered } from "./tasks/recover.ts";
 import { type FetchHandler, createFetchHandler } from "./web/fetch-handler.ts";
 
 export interface MountOptions extends AgentOptions {
+  /**
+   * Who calls, where the app knows that already: it is asked instead of looking for a token. Nobody
+   * is refused with 401. What it is given are the method, the path and the headers of the request.
+   */
+  readonly callerOf?: (
+    request: Pick<HttpRequest, "method" | "path" | "headers">,
+  ) => Caller | undefined;
   readonly openBackend: () => Promise<Backend>;
   /**
    * The path under which the app has the agent, such as "/agent". Express and

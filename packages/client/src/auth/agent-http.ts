@@ -1,4 +1,9 @@
 import type { ProtocolVersion } from "@convoke/protocol";
+import {
+  type RequestContext,
+  askedExtensions,
+  traceHeaders,
+} from "../connection/request-context.ts";
 import { ClientError } from "../errors.ts";
 import type { HttpAnswer, HttpCall, HttpClient } from "../http/http-client.ts";
 import { readText } from "../http/read-text.ts";
@@ -13,6 +18,10 @@ export interface AgentHttpOptions {
   readonly extensions?: readonly string[] | undefined;
 }
 
+interface AgentCall extends HttpCall {
+  readonly context?: RequestContext | undefined;
+}
+
 /**
  * Requests to one agent: adds the version and the credentials, and after a 401
  * tries once more with new ones where there are any.
@@ -24,7 +33,7 @@ export class AgentHttp {
     this.#options = options;
   }
 
-  async request(call: HttpCall): Promise<HttpAnswer> {
+  async request(call: AgentCall): Promise<HttpAnswer> {
     const { credentials } = this.#options;
     const sent = (await credentials?.headersFor(call.url)) ?? {};
     const answer = await this.#send(call, sent);
@@ -41,7 +50,7 @@ export class AgentHttp {
   }
 
   async #send(
-    { url, headers, body, ...call }: HttpCall,
+    { url, headers, body, context, ...call }: AgentCall,
     credentials: Readonly<Record<string, string>>,
   ): Promise<HttpAnswer> {
     const { client, version, extensions } = this.#options;
@@ -51,7 +60,8 @@ export class AgentHttp {
         ...call,
         url: withQuery(url, query),
         headers: {
-          ...versionHeaders(version, extensions),
+          ...versionHeaders(version, askedExtensions(extensions, context)),
+          ...traceHeaders(context),
           ...(body !== undefined && { "Content-Type": "application/json" }),
           ...headers,
           ...credentials,

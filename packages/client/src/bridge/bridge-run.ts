@@ -176,7 +176,8 @@ export class BridgeRun {
   }
 
   #source(wanted: Wanted): EventSource {
-    return new ResilientSource(this.#connection, wanted, settingsOf({}));
+    const { trace } = this.#turn;
+    return new ResilientSource(this.#connection, wanted, settingsOf({ trace }));
   }
 
   /** The caller's message as the remote agent gets it: the ids of this side mean nothing there. */

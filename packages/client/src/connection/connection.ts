@@ -17,6 +17,7 @@ import type {
   TaskPage,
 } from "@convoke/protocol";
 import type { RawCard } from "../discover.ts";
+import type { RequestContext } from "./request-context.ts";
 
 /** How an agent is spoken to. */
 export type Binding = "JSONRPC" | "HTTP+JSON" | "GRPC";
@@ -30,6 +31,7 @@ export interface Speaking {
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
+  readonly context?: RequestContext | undefined;
 }
 
 export interface StreamOptions extends CallOptions {

@@ -40,7 +40,7 @@ export class RetryingConnection implements Connection {
     const { signal } = options;
     for (let count = 1; ; count += 1) {
       try {
-        return await this.#once(operation, request, signal);
+        return await this.#once(operation, request, options);
       } catch (error) {
         signal?.throwIfAborted();
         const waitMs = waitBeforeRetry({
@@ -59,15 +59,16 @@ export class RetryingConnection implements Connection {
   async #once<Name extends keyof Calls>(
     operation: Name,
     request: Calls[Name]["request"],
-    signal: AbortSignal | undefined,
+    options: CallOptions,
   ): Promise<Calls[Name]["result"]> {
+    const { signal } = options;
     // An agent may work on a message for hours.
-    if (operation === "sendMessage") return this.#connection.call(operation, request, { signal });
+    if (operation === "sendMessage") return this.#connection.call(operation, request, options);
     const { timeoutMs } = this.#policy;
     const timeout = AbortSignal.timeout(timeoutMs);
     const both = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
     try {
-      return await this.#connection.call(operation, request, { signal: both });
+      return await this.#connection.call(operation, request, { ...options, signal: both });
     } catch (error) {
       if (!timeout.aborted || signal?.aborted === true) throw error;
       const { url } = this.speaking;

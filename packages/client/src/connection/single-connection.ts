@@ -1,3 +1,4 @@
+import { A2AError } from "@convoke/protocol";
 import type { RawCard } from "../discover.ts";
 import { ClientError } from "../errors.ts";
 import { readBatch } from "../transports/read-batch.ts";
@@ -36,7 +37,8 @@ export class SingleConnection implements Connection {
   ): Promise<Calls[Name]["result"]> {
     const { codec } = this.#transport;
     const words = CALLS[operation];
-    const result = await this.#transport.call(operation, words.encode(codec, request), options);
+    const params = this.#said(() => words.encode(codec, request));
+    const result = await this.#transport.call(operation, params, options);
     this.#legacy.lookAt(operation, codec.dialect, result);
     try {
       return words.decode(codec, result, request);
@@ -68,6 +70,18 @@ export class SingleConnection implements Connection {
 
   /** It keeps nothing: the way out is shared by all interfaces of an agent. */
   close(): void {}
+
+  /** What the version has no words for is known here alone: the interface may change with each call. */
+  #said(encode: () => unknown): unknown {
+    try {
+      return encode();
+    } catch (error) {
+      if (!A2AError.is(error) || error.reason !== "UnsupportedOperation") throw error;
+      const { url, version } = this.speaking;
+      const message = `${error.detail}; ${url} is spoken to in ${version}`;
+      throw new ClientError("unsupported", message, { cause: error });
+    }
+  }
 
   /** What the codec cannot read is the agent's mistake, whatever the codec calls it. */
   #unreadable(error: unknown): ClientError {

@@ -1,11 +1,15 @@
+import type { ClientTool } from "../client-tools/client-tool.ts";
+import { checkTools, refuseWithout, withExtension } from "../client-tools/declare-tools.ts";
+import { ToolRuns } from "../client-tools/tool-runs.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { Input } from "../message-of.ts";
 import type { EventSource, Followed } from "../run/event-source.ts";
-import { type FollowOptions, settingsOf } from "../run/follow-options.ts";
+import { type FollowOptions, type FollowSettings, settingsOf } from "../run/follow-options.ts";
 import type { Question } from "../run/question.ts";
 import { Run } from "../run/run.ts";
 import { type ConversationState, readState } from "./conversation-state.ts";
-import { Exchange, type ExchangeStep } from "./exchange.ts";
+import { Exchange, type ExchangeOptions, type ExchangeStep } from "./exchange.ts";
+import { unlessAborted } from "./unless-aborted.ts";
 
 /** Answers a question, or leaves it open. */
 export type Answering = (question: Question) => Input | undefined | Promise<Input | undefined>;
@@ -22,8 +26,13 @@ export interface ConversationOptions extends FollowOptions {
    * otherwise the run goes on for as long as the agent keeps its stream open.
    */
   readonly onAuthRequired?: Answering | undefined;
-  /** Is asked before the others, for answers that need nobody: tools of the caller. */
+  /** Is asked before the others, for answers that need nobody. */
   readonly answerFirst?: Answering | undefined;
+  /**
+   * Tools that run here when the agent calls them, for what it cannot reach itself. Each call runs
+   * once, those of one question at the same time; what else is asked goes to the others above.
+   */
+  readonly tools?: readonly ClientTool[] | undefined;
 }
 
 /**
@@ -33,12 +42,17 @@ export interface ConversationOptions extends FollowOptions {
 export class Conversation {
   readonly #connection: Connection;
   readonly #options: ConversationOptions;
+  readonly #tools: ToolRuns | undefined;
   #state: ConversationState;
 
+  /** An agent that uses no tools of its callers is refused where there are some. */
   constructor(connection: Connection, options: ConversationOptions) {
-    const { state = {}, contextId } = options;
+    const { state = {}, contextId, tools = [] } = options;
     this.#connection = connection;
     this.#options = options;
+    checkTools(tools);
+    if (tools.length > 0) refuseWithout(connection.card, connection.speaking.url);
+    this.#tools = tools.length === 0 ? undefined : new ToolRuns(tools);
     this.#state = readState({ ...state, ...(contextId !== undefined && { contextId }) });
   }
 
@@ -49,10 +63,20 @@ export class Conversation {
 
   /** Says something. The run has the whole exchange, with every question that was answered. */
   say(input: Input, options: FollowOptions = {}): Run {
-    const { onNotice } = settingsOf({ ...this.#options, ...options });
-    const signal = options.signal ?? this.#options.signal;
-    const source = new AnsweringSource(this.#exchange(input, options), this.#options);
-    return new Run({ connection: this.#connection, source, signal, onNotice });
+    return this.#run({ input }, options);
+  }
+
+  /**
+   * Goes on with the task that was left, such as by a process that ended: runs the tools that it
+   * waits for, answers what it asks, and has everything that comes of it.
+   */
+  goOn(options: FollowOptions = {}): Run {
+    const { taskId, lastTaskId } = this.#state;
+    const left = taskId ?? lastTaskId;
+    if (left === undefined) {
+      throw new Error("there is no task to go on with: say something, or give the state of one");
+    }
+    return this.#run({ taskId: left }, options);
   }
 
   /**
@@ -64,14 +88,29 @@ export class Conversation {
     options: FollowOptions = {},
   ): AsyncGenerator<ExchangeStep, void, undefined> {
     const signal = options.signal ?? this.#options.signal ?? new AbortController().signal;
-    return this.#exchange(input, options).steps(signal);
+    return this.#exchange({ input }, this.#settings(options)).steps(signal);
   }
 
-  #exchange(input: Input, options: FollowOptions): Exchange {
+  #run(begins: ExchangeOptions["begins"], options: FollowOptions): Run {
+    const settings = this.#settings(options);
+    const { onNotice } = settings;
+    const signal = options.signal ?? this.#options.signal;
+    const source = new AnsweringSource(this.#exchange(begins, settings), this.#options);
+    return new Run({ connection: this.#connection, source, signal, onNotice });
+  }
+
+  #settings(options: FollowOptions): FollowSettings {
+    const both = { ...this.#options, ...options };
+    if (this.#tools === undefined) return settingsOf(both);
+    return settingsOf({ ...both, extensions: withExtension(both.extensions) });
+  }
+
+  #exchange(begins: ExchangeOptions["begins"], settings: FollowSettings): Exchange {
     return new Exchange({
       connection: this.#connection,
-      settings: settingsOf({ ...this.#options, ...options }),
-      input,
+      settings,
+      begins,
+      tools: this.#tools,
       state: this.#state,
       onState: (state) => {
         this.#state = state;
@@ -112,14 +151,4 @@ class AnsweringSource implements EventSource {
       if (input !== undefined) question.answer(input);
     }
   }
-}
-
-/** Whoever answers may take for ever; whoever wants to leave need not wait for that. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason as Error);
-    if (signal.aborted) return stop();
-    signal.addEventListener("abort", stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-  });
 }

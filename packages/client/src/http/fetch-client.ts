@@ -49,6 +49,8 @@ const HARMLESS = new Set([
   "accept",
   "if-modified-since",
   "if-none-match",
+  "traceparent",
+  "tracestate",
   "x-a2a-extensions",
 ]);
 

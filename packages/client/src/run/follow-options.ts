@@ -1,3 +1,4 @@
+import type { RequestContext } from "../connection/request-context.ts";
 import type { OnNotice } from "./notice.ts";
 
 /** How a lost connection is dealt with. */
@@ -12,7 +13,7 @@ export interface ReconnectOptions {
   readonly resend?: "safe" | "always" | undefined;
 }
 
-export interface FollowOptions {
+export interface FollowOptions extends RequestContext {
   /** When it aborts, the reading ends with its reason. The task goes on. */
   readonly signal?: AbortSignal | undefined;
   /** False takes the first loss of the connection for the end. */
@@ -39,6 +40,7 @@ export interface FollowSettings {
   readonly silenceMs: number;
   readonly pollMs: { readonly first: number; readonly most: number };
   readonly onNotice: OnNotice;
+  readonly context: RequestContext;
 }
 
 export function settingsOf(options: FollowOptions): FollowSettings {
@@ -58,6 +60,7 @@ export function settingsOf(options: FollowOptions): FollowSettings {
     silenceMs,
     pollMs,
     onNotice: options.onNotice ?? (() => undefined),
+    context: { extensions: options.extensions, trace: options.trace },
   };
 }
 

@@ -1,5 +1,6 @@
 import { type PublicEvent, type Task, isInterrupted, isTerminal } from "@convoke/protocol";
 import type { Connection, StreamItem } from "../connection/connection.ts";
+import { ContextualConnection } from "../connection/contextual-connection.ts";
 import { Arrivals } from "./arrivals.ts";
 import { EventCursor } from "./event-cursor.ts";
 import type { EventSource, Followed } from "./event-source.ts";
@@ -36,7 +37,8 @@ export class ResilientSource implements EventSource {
   /** What arrived with the event that was given last. */
   #takeable: Arrivals | undefined;
 
-  constructor(connection: Connection, wanted: Wanted, settings: FollowSettings) {
+  constructor(given: Connection, wanted: Wanted, settings: FollowSettings) {
+    const connection = new ContextualConnection(given, settings.context);
     this.#connection = connection;
     this.#wanted = wanted;
     this.#settings = settings;

@@ -5,6 +5,7 @@ import { redact } from "../auth/redact.ts";
 import { versionHeaders } from "../auth/version-headers.ts";
 import type { ChosenInterface } from "../choose-interface.ts";
 import type { CallOptions, Speaking, StreamOptions } from "../connection/connection.ts";
+import { askedExtensions, traceHeaders } from "../connection/request-context.ts";
 import { ClientError, type RemoteError } from "../errors.ts";
 import type { GrpcChannel } from "./grpc-channel.ts";
 import { takeCursor } from "./grpc-cursor.ts";
@@ -91,18 +92,20 @@ export class GrpcTransport implements Transport {
     method,
     message,
     sent,
-    options: { signal, lastEventId },
+    options: { signal, lastEventId, context },
   }: {
     readonly method: GrpcMethod;
     readonly message: Uint8Array;
     readonly sent: Readonly<Record<string, string>>;
     readonly options: StreamOptions;
   }): AsyncGenerator<unknown, Outcome, undefined> {
+    const extensions = askedExtensions(this.#extensions, context);
     const answer = this.#channel.call({
       url: this.speaking.url,
       path: method.path,
       metadata: {
-        ...lowerCased(versionHeaders(this.speaking.version, this.#extensions)),
+        ...lowerCased(versionHeaders(this.speaking.version, extensions)),
+        ...traceHeaders(context),
         ...(lastEventId !== undefined && { "last-event-id": lastEventId }),
         ...lowerCased(sent),
       },

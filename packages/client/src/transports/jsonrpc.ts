@@ -77,7 +77,7 @@ export class JsonRpcTransport implements Transport {
     operation: OperationName,
     params: unknown,
     accept: string,
-    { signal, lastEventId }: StreamOptions,
+    { signal, lastEventId, context }: StreamOptions,
   ): Promise<Exchange> {
     const named =
       this.#tenant === undefined ? params : { ...(params as object), tenant: this.#tenant };
@@ -91,6 +91,7 @@ export class JsonRpcTransport implements Transport {
       },
       body: JSON.stringify({ jsonrpc: "2.0", id, method, params: named }),
       signal,
+      context,
     });
     return { id, answer };
   }

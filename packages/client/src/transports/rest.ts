@@ -100,7 +100,7 @@ export class RestTransport implements Transport {
     operation: OperationName,
     params: unknown,
     accept: string,
-    { signal, lastEventId }: StreamOptions,
+    { signal, lastEventId, context }: StreamOptions,
   ): Promise<HttpAnswer> {
     const { method, path, body } = restRequest({
       operation,
@@ -120,6 +120,7 @@ export class RestTransport implements Transport {
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
         signal,
+        context,
       });
     const answer = await send(this.#contentType);
     if (answer.status !== 415 || body === undefined || this.#contentType === JSON_TYPE) {

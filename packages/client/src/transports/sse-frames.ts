@@ -5,6 +5,9 @@ import { unreachable } from "../http/unreachable.ts";
 import { type ReadBatch, readBatch } from "./read-batch.ts";
 import type { Frame } from "./transport.ts";
 
+/** As much as a whole answer may have: an event without an end would fill the memory. */
+const MAX_EVENT = 64 * 1024 * 1024;
+
 /** Something came that was no event, such as a keep-alive: the stream lives. */
 const ALIVE: ReadBatch<Frame> = { items: [{ kind: "alive" }] };
 
@@ -21,7 +24,7 @@ export async function* framesIn(
   { body }: HttpAnswer,
   { read, url, signal }: FrameReading,
 ): AsyncGenerator<readonly Frame[], void, undefined> {
-  const frames = new SseFrames(read);
+  const frames = new SseFrames(read, url);
   try {
     for await (const piece of body) {
       const { items, failure } = frames.push(piece);
@@ -40,14 +43,25 @@ class SseFrames {
   readonly #read: (event: SseEvent) => Frame;
   readonly #decoder = new SseDecoder();
   readonly #text = new TextDecoder();
+  readonly #url: string;
+  /** How much has come since the last event that was whole. */
+  #pending = 0;
 
-  constructor(read: (event: SseEvent) => Frame) {
+  constructor(read: (event: SseEvent) => Frame, url: string) {
     this.#read = read;
+    this.#url = url;
   }
 
   /** The frames that the piece completes. */
   push(piece: Uint8Array): ReadBatch<Frame> {
     const events = this.#decoder.push(this.#text.decode(piece, { stream: true }));
+    this.#pending = events.length === 0 ? this.#pending + piece.length : 0;
+    if (this.#pending > MAX_EVENT) throw this.#tooLong();
     return events.length === 0 ? ALIVE : readBatch(events, this.#read);
+  }
+
+  #tooLong(): ClientError {
+    const most = `${MAX_EVENT / 1024 / 1024} MiB`;
+    return new ClientError("unreadable", `${this.#url} sends an event of more than ${most}`);
   }
 }

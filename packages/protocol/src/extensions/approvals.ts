@@ -46,6 +46,17 @@ export interface Approval {
   readonly expiresAt?: string;
   /** Absent while it is open. */
   readonly decision?: ApprovalDecision;
+  /**
+   * Through whom it came, the nearest first: the sub-agents that hand it up, and the tasks in
+   * which they ask. Absent where the agent itself wants to make the call.
+   */
+  readonly from?: readonly ApprovalOrigin[];
+}
+
+/** A sub-agent by the name that its caller has for it. */
+export interface ApprovalOrigin {
+  readonly name: string;
+  readonly taskId: string;
 }
 
 /** A text to show, or a file before and after. */
@@ -127,6 +138,11 @@ const checkShape = checkOf({
         decidedAt: text,
         feedback: text,
       },
+    },
+    from: {
+      type: "array",
+      maxItems: 64,
+      items: { type: "object", required: ["name", "taskId"], properties: { name: id, taskId: id } },
     },
   },
 });

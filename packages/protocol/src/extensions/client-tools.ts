@@ -1,6 +1,7 @@
 import { invalidParams } from "../errors.ts";
 import type { Metadata } from "../part.ts";
 import { checkOf } from "../wire/check.ts";
+import { argumentSchema } from "./argument-schema.ts";
 import { dataField, extensionData } from "./extension-data.ts";
 import { EXTENSIONS } from "./extensions.ts";
 
@@ -48,7 +49,8 @@ const checkTools = checkOf({
         type: "object",
         required: ["name"],
         properties: {
-          name: { type: "string", pattern: "^[A-Za-z0-9_.-]{1,64}$" },
+          // What the providers of models take.
+          name: { type: "string", pattern: "^[A-Za-z0-9_-]{1,64}$" },
           description: { type: "string", maxLength: 4096 },
           inputSchema: { type: "object" },
         },
@@ -73,9 +75,11 @@ export function declaredTools(metadata: Metadata | undefined): readonly ClientTo
   checkTools(data, FIELD);
   const { tools } = data as ClientTools;
   const names = new Set<string>();
-  for (const [place, { name }] of tools.entries()) {
-    if (names.has(name)) throw invalidParams(`${FIELD}.tools[${place}].name`, `repeats ${name}`);
+  for (const [place, { name, inputSchema }] of tools.entries()) {
+    const field = `${FIELD}.tools[${place}]`;
+    if (names.has(name)) throw invalidParams(`${field}.name`, `repeats ${name}`);
     names.add(name);
+    if (inputSchema !== undefined) argumentSchema(inputSchema, `${field}.inputSchema`);
   }
   return tools;
 }

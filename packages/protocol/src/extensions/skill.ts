@@ -26,7 +26,12 @@ export function chosenSkill({ metadata }: Message): string | undefined {
   return (data as SkillChoice).id;
 }
 
+/** The card has them all; an error names enough to see what they look like. */
+const MAX_NAMED = 20;
+
 /** The message is for a skill that the agent does not have. */
 export function unknownSkill(known: readonly string[]): A2AError {
-  return invalidParams(`${FIELD}.id`, `must be a skill of the agent: ${known.join(", ")}`);
+  const named = known.slice(0, MAX_NAMED).join(", ");
+  const more = known.length > MAX_NAMED ? `, and ${known.length - MAX_NAMED} more` : "";
+  return invalidParams(`${FIELD}.id`, `must be a skill of the agent: ${named}${more}`);
 }

@@ -7,10 +7,10 @@ import {
 } from "@convoke/protocol";
 import type { App } from "../app.ts";
 import { scopedCaller } from "../guard/tenant.ts";
-import { type HttpRequest, type HttpResponse, header } from "../http/exchange.ts";
+import { type HttpRequest, type HttpResponse } from "../http/exchange.ts";
 import { jsonResponse } from "../http/json-response.ts";
 import { parseJson } from "../http/parse-json.ts";
-import { traceOf } from "../http/trace-context.ts";
+import { requestTrace } from "../http/trace-context.ts";
 import { type ApprovalDecided, decideApproval } from "../operations/decide-approval.ts";
 import { type WaitingApproval, listApprovals } from "../operations/list-approvals.ts";
 
@@ -57,7 +57,7 @@ export async function takeDecision(
   const { task } = await decideApproval(decided, {
     engine: app.engine,
     caller: callerIn(app, request.query, caller),
-    trace: traceOf(header(request, "traceparent")),
+    trace: requestTrace(request),
   });
   const { id: taskId, contextId } = task;
   const answer = { id: approvalId, taskId, contextId, decision: decided.option };

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
 import { anAgentInfo } from "../an-agent-info.suite.ts";
 import { cardFacts } from "../card-facts.ts";
@@ -10,7 +10,7 @@ type Card = Readonly<Record<string, unknown>>;
 
 function aBinding(options: Partial<Parameters<typeof cardFacts>[1]> = {}): CardBinding {
   const address = { host: "127.0.0.1", port: 3000 };
-  return new CardBinding(cardFacts(anAgentInfo(), { address, ...options }));
+  return new CardBinding(cardFacts({ info: anAgentInfo() }, { address, ...options }));
 }
 
 function cardOf({ body }: HttpResponse): Card {
@@ -132,6 +132,58 @@ describe("caches", () => {
 
     expect((await binding.handle(asking("0.3", { "if-none-match": tag }))).status).toBe(200);
     expect((await binding.handle(asking("1.0", { "if-none-match": '"older"' }))).status).toBe(200);
+  });
+});
+
+describe("an agent that says something else of itself", () => {
+  const START = Date.parse("2026-01-01T00:00:00.000Z");
+
+  /** A card that was read once, before the agent changed. */
+  async function aChange(change: { readonly name: string; readonly afterMs: number }) {
+    vi.useFakeTimers({ now: START, toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const agent = { info: anAgentInfo() };
+    const address = { host: "127.0.0.1", port: 3000 };
+    const binding = new CardBinding(cardFacts(agent, { address }));
+    const before = await binding.handle(asking());
+    vi.setSystemTime(START + change.afterMs);
+    agent.info = anAgentInfo({ name: change.name });
+    const after = await binding.handle(asking());
+    return {
+      before,
+      after,
+      statusBy: async (headers: HttpRequest["headers"]) =>
+        (await binding.handle(asking(undefined, headers))).status,
+    };
+  }
+
+  test("has a new card, also for who has the old one", async () => {
+    const { before, after, statusBy } = await aChange({ name: "Changed", afterMs: 1000 });
+
+    expect(cardOf(after)).toMatchObject({ name: "Changed" });
+    expect(after.headers["last-modified"]).toBe("Thu, 01 Jan 2026 00:00:01 GMT");
+    for (const [{ headers }, status] of [
+      [before, 200],
+      [after, 304],
+    ] as const) {
+      expect(await statusBy({ "if-none-match": headers["etag"] })).toBe(status);
+      expect(await statusBy({ "if-modified-since": headers["last-modified"] })).toBe(status);
+    }
+  });
+
+  test("within a second has two cards of one date, which then counts for nothing", async () => {
+    const { before, after, statusBy } = await aChange({ name: "Changed", afterMs: 10 });
+    const date = before.headers["last-modified"];
+
+    expect(after.headers["last-modified"]).toBe(date);
+    expect(await statusBy({ "if-modified-since": date })).toBe(200);
+    expect(await statusBy({ "if-none-match": after.headers["etag"] })).toBe(304);
+  });
+
+  test("in the same words has the same card", async () => {
+    const { before, after } = await aChange({ name: "Greeter", afterMs: 1000 });
+
+    expect(after).toEqual(before);
   });
 });
 

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import {
   type AgentCardFacts,
+  type AgentInfo,
   type CardKey,
   type ProtocolVersion,
   buildCard,
@@ -37,16 +39,26 @@ interface Built {
   readonly etag: string;
 }
 
+/** The card as long as the agent says the same of itself. */
+interface Edition {
+  readonly info: AgentInfo;
+  readonly date: string;
+  /** Whether the one before has the same date, which counts in seconds: then it tells nothing. */
+  readonly isDateShared: boolean;
+  readonly built: Map<string, Promise<Built>>;
+}
+
 /**
  * The agent's card, in the form the caller asks for: 1.0, 0.3, or a hybrid when
- * it names no version. Each form is built and signed once per address.
+ * it names no version. Each form is built and signed once per address, until the
+ * agent says something else of itself.
  */
 export class CardBinding {
   readonly #facts: (request: HttpRequest) => AgentCardFacts;
   readonly #form: CardForm;
   readonly #keys: readonly CardKey[];
-  readonly #lastModified = new Date().toUTCString();
-  #built = new Map<string, Promise<Built>>();
+  readonly #firstDate = new Date().toUTCString();
+  #edition: Edition | undefined;
 
   constructor(facts: (request: HttpRequest) => AgentCardFacts, options: CardOptions = {}) {
     this.#facts = facts;
@@ -55,15 +67,17 @@ export class CardBinding {
   }
 
   async handle(request: HttpRequest): Promise<HttpResponse> {
-    const { text, etag } = await this.#build(this.#facts(request), this.#version(request));
+    const facts = this.#facts(request);
+    const edition = this.#editionOf(facts.info);
+    const { text, etag } = await this.#build(edition, facts, this.#version(request));
     const headers = {
       etag,
-      "last-modified": this.#lastModified,
+      "last-modified": edition.date,
       vary: "A2A-Version",
       "cache-control": "public, max-age=300",
       "access-control-allow-origin": "*",
     };
-    if (this.#isKnown(request, etag)) return { status: 304, headers, body: "" };
+    if (isKnown(request, etag, edition)) return { status: 304, headers, body: "" };
     return jsonResponse(200, text, headers);
   }
 
@@ -90,22 +104,28 @@ export class CardBinding {
     }
   }
 
-  /** A tag counts before a date, which says less (RFC 9110 §13.2.2). */
-  #isKnown(request: HttpRequest, etag: string): boolean {
-    const tags = header(request, "if-none-match");
-    if (tags !== undefined) return hasTag(tags, etag);
-    const since = Date.parse(header(request, "if-modified-since") ?? "");
-    return since >= Date.parse(this.#lastModified);
+  #editionOf(info: AgentInfo): Edition {
+    const last = this.#edition;
+    if (last?.info === info) return last;
+    // An agent may make the same words anew for each who asks.
+    if (last !== undefined && isDeepStrictEqual(last.info, info)) return last;
+    const date = last === undefined ? this.#firstDate : new Date().toUTCString();
+    this.#edition = { info, date, isDateShared: date === last?.date, built: new Map() };
+    return this.#edition;
   }
 
-  #build(facts: AgentCardFacts, version: ProtocolVersion | undefined): Promise<Built> {
+  #build(
+    { built }: Edition,
+    facts: AgentCardFacts,
+    version: ProtocolVersion | undefined,
+  ): Promise<Built> {
     const key = `${version ?? "hybrid"} ${facts.interfaces[0]?.url}`;
-    const known = this.#built.get(key);
+    const known = built.get(key);
     if (known !== undefined) return known;
-    if (this.#built.size >= MAX_BUILT) this.#built.clear();
-    const built = this.#write(facts, version);
-    this.#built.set(key, built);
-    return built;
+    if (built.size >= MAX_BUILT) built.clear();
+    const writing = this.#write(facts, version);
+    built.set(key, writing);
+    return writing;
   }
 
   async #write(facts: AgentCardFacts, version: ProtocolVersion | undefined): Promise<Built> {
@@ -115,6 +135,14 @@ export class CardBinding {
     const text = JSON.stringify(isSigned ? await signCard(card, this.#keys) : card);
     return { text, etag: `"${createHash("sha256").update(text).digest("base64url")}"` };
   }
+}
+
+/** A tag counts before a date, which says less (RFC 9110 §13.2.2). */
+function isKnown(request: HttpRequest, etag: string, { date, isDateShared }: Edition): boolean {
+  const tags = header(request, "if-none-match");
+  if (tags !== undefined) return hasTag(tags, etag);
+  const since = Date.parse(header(request, "if-modified-since") ?? "");
+  return !isDateShared && since >= Date.parse(date);
 }
 
 /** A proxy may have made the tag weak or put it into a list (RFC 9110 §13.1.2). */

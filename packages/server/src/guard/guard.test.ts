@@ -49,3 +49,18 @@ test("without a token every local caller is the same owner", () => {
 
   expect(plain).toEqual(dressed);
 });
+
+test("an app that knows who calls is asked instead of looking for a token", () => {
+  const callerOf = ({ headers }: Parameters<Guard["identify"]>[0]) =>
+    typeof headers["x-user"] === "string" ? { owner: headers["x-user"] } : undefined;
+  const guard = new Guard({ callerOf });
+
+  expect(guard.identify(aRequest({ headers: { ...LOCAL, "x-user": "ann" } }))).toEqual({
+    owner: "ann",
+  });
+  expect(() => guard.identify(aRequest({ headers: LOCAL }))).toThrow("it is not known who calls");
+  expect(() => guard.identify(aRequest({ headers: { ...FOREIGN, "x-user": "ann" } }))).toThrow(
+    "Forbidden",
+  );
+  expect(() => new Guard({ callerOf, token: "right" })).toThrow("give one of them");
+});

@@ -1,4 +1,4 @@
-import type { Caller } from "@convoke/protocol";
+import { A2AError, type Caller } from "@convoke/protocol";
 import type { Cors } from "../http/cors.ts";
 import { type HttpRequest, header } from "../http/exchange.ts";
 import { forwardedOf } from "../http/forwarded.ts";
@@ -15,6 +15,8 @@ export interface GuardOptions {
   readonly trustProxy?: boolean;
   /** Which pages of other origins may call; by default none. */
   readonly cors?: Pick<Cors, "allows">;
+  /** Who calls, where whoever embeds the agent knows it: it is asked instead of looking for a token. */
+  readonly callerOf?: (request: HttpRequest) => Caller | undefined;
 }
 
 /** The one gate that every request passes, whatever its path. */
@@ -24,8 +26,14 @@ export class Guard {
   #publicHost: string | undefined;
   #isListed: (origin: string) => boolean;
   #authenticate: Authenticate;
+  #callerOf: GuardOptions["callerOf"];
 
-  constructor({ token, allowedHosts = [], publicUrl, trustProxy = false, cors }: GuardOptions) {
+  constructor(options: GuardOptions) {
+    const { token, allowedHosts = [], publicUrl, trustProxy = false, cors, callerOf } = options;
+    if (token !== undefined && callerOf !== undefined) {
+      throw new TypeError("token and callerOf both say who calls: give one of them");
+    }
+    this.#callerOf = callerOf;
     this.#checkName = createHostCheck(allowedHosts);
     this.#trustProxy = trustProxy;
     this.#publicHost = publicUrl === undefined ? undefined : new URL(publicUrl).host;
@@ -48,6 +56,7 @@ export class Guard {
   /** For everything else: who calls. */
   identify(request: HttpRequest): Caller {
     this.admitPage(request);
+    if (this.#callerOf !== undefined) return known(this.#callerOf(request));
     return this.#authenticate(header(request, "authorization"));
   }
 
@@ -58,4 +67,10 @@ export class Guard {
     if (host !== undefined) this.#checkName(host);
     return host;
   }
+}
+
+function known(caller: Caller | undefined): Caller {
+  if (caller !== undefined) return caller;
+  const detail = "it is not known who calls";
+  throw new A2AError("Unauthenticated", detail, { details: { reason: "unauthenticated" } });
 }

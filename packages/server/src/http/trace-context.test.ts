@@ -66,3 +66,23 @@ describe("a malformed header starts no trace", () => {
     });
   }
 });
+
+verifies("R121", "what tracing systems add is handed on as it came, if it is well formed", () => {
+  const state = "congo=t61rcWkgMzE,rojo@vendor=00f067aa0ba902b7";
+
+  expect(traceOf(traceparent(), ` ${state.replace(",", " , ")} `)?.state).toBe(state);
+  for (const malformed of [
+    "",
+    ",",
+    "no-value",
+    "Upper=1",
+    "a=1,,b",
+    `a=${"x".repeat(600)}`,
+    "a=\n",
+  ]) {
+    const trace = traceOf(traceparent(), malformed);
+    expect(trace?.traceId).toBe(TRACE_ID);
+    expect(trace).not.toHaveProperty("state");
+  }
+  expect(traceOf(undefined, state)).toBeUndefined();
+});

@@ -7,6 +7,7 @@ import type { Engine } from "./engine.ts";
 import { joinTask } from "./join-task.ts";
 import { newId } from "./new-id.ts";
 import { beginPush } from "../push/begin-push.ts";
+import { traceFields } from "./trace-fields.ts";
 
 /** Makes a task for a message, in one transaction with the message's id, and starts the agent on it. */
 export async function beginTask(engine: Engine, incoming: Incoming): Promise<Accepted> {
@@ -28,7 +29,7 @@ export async function beginTask(engine: Engine, incoming: Incoming): Promise<Acc
     contextId,
     status: { state: "submitted", timestamp: live.writer.statusTime(now) },
     history: [received],
-    ...(trace && { metadata: { ...trace } }),
+    ...(trace && { metadata: traceFields(trace) }),
   };
   // An agent that may reply without a task shows it only once its first event tells.
   const announced = !engine.agent.info.replies;

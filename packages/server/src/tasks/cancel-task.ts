@@ -1,5 +1,6 @@
 import { A2AError, type Caller, NOTES, type Task, isTerminal } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
+import { abandonTask } from "./abandon-task.ts";
 import { endTask } from "./end-task.ts";
 import type { Engine } from "./engine.ts";
 import type { LiveTask } from "./live-task.ts";
@@ -29,6 +30,7 @@ export async function cancelTask(engine: Engine, taskId: string, caller: Caller)
 async function stop(engine: Engine, live: LiveTask): Promise<void> {
   const { run, writer } = live;
   const { taskId } = writer;
+  if (run === undefined && !isTerminal(writer.nextState)) await abandonTask(engine, taskId);
   if (run !== undefined && !isTerminal(writer.nextState)) {
     const epoch = run.epoch;
     live.isCanceled = true;

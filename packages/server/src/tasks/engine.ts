@@ -24,6 +24,7 @@ import { Readers } from "./readers.ts";
 import { Run } from "./run.ts";
 import { statusEvent } from "./status-event.ts";
 import { TaskClock } from "./task-clock.ts";
+import { traceFields } from "./trace-fields.ts";
 import type { TurnFacts } from "./turn.ts";
 import { wakeTask } from "./wake-task.ts";
 
@@ -129,7 +130,7 @@ export class Engine {
   /** A status in the engine's own name. */
   status(live: LiveTask, state: TaskState, extra: StatusExtra = {}): AgentEvent {
     const { message, trace, metadata } = extra;
-    const all = { ...metadata, ...trace };
+    const all = { ...metadata, ...traceFields(trace) };
     return statusEvent({
       taskId: live.writer.taskId,
       contextId: live.contextId,

@@ -1,5 +1,6 @@
 import { isInterrupted } from "@convoke/protocol";
 import type { TaskRecord } from "./backend.ts";
+import { abandonBy } from "./abandon-task.ts";
 import { endTask } from "./end-task.ts";
 import type { Engine } from "./engine.ts";
 import type { LiveTask } from "./live-task.ts";
@@ -68,12 +69,13 @@ async function decide(
     return "ended";
   }
   if (log.isCanceled) {
+    abandonBy(engine, log);
     await endTask(engine, live, "canceled");
     return "ended";
   }
   const mayGoOn = log.isDurable || engine.agent.info.restart;
   const waits = isInterrupted(record.state) ? log.isOver || log.isAsking : log.sleep !== undefined;
-  if (waits) return "waiting";
+  if (waits && !log.isWatched) return "waiting";
   if (!mayGoOn) {
     const text = "The server stopped while the agent was working on this task.";
     await endTask(engine, live, "failed", { text, metadata: { reason: "interrupted" } });

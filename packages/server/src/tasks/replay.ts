@@ -4,6 +4,7 @@ import {
   type ArtifactUpdateEvent,
   type StatusUpdateEvent,
   type Task,
+  isInterrupted,
   joinParts,
   textPart,
 } from "@convoke/protocol";
@@ -76,6 +77,7 @@ export class Replay {
 
   /** Statuses are said in order; the first that differs ends the comparison. */
   #status(event: StatusUpdateEvent): AgentEvent | undefined {
+    if (isQuestionOf(this.#task, event)) return undefined;
     const logged = this.#statuses.shift();
     const isSame =
       logged !== undefined &&
@@ -104,6 +106,13 @@ export class Replay {
       ...flags,
     };
   }
+}
+
+/** Whether it is the question that the task waits with: it stands, and is not asked again. */
+function isQuestionOf(task: Task, { status }: StatusUpdateEvent): boolean {
+  if (!isInterrupted(status.state) || status.state !== task.status.state) return false;
+  const { messageId } = status.message ?? {};
+  return messageId !== undefined && messageId === task.status.message?.messageId;
 }
 
 /** What `longer` has beyond `shorter`, or nothing when it does not begin with it. */

@@ -30,9 +30,14 @@ export async function beginAnew(
   const attempt = log.attempts + 1;
   const byJournal = log.isDurable;
   const opening = openingOf(engine, live, { attempt, byJournal });
-  // Whatever the earlier attempt wanted to be woken for, this one has not come to it yet.
-  await writer.append(opening, { epoch, insist: true, wakeAt: deadline ?? null });
-  if (deadline !== undefined) engine.alarm.want(deadline);
+  if (log.isAsking) {
+    // The question stands, and so does the time at which it expires.
+    await writer.append(opening, { epoch, insist: true });
+  } else {
+    // Whatever the earlier attempt wanted to be woken for, this one has not come to it yet.
+    await writer.append(opening, { epoch, insist: true, wakeAt: deadline ?? null });
+    if (deadline !== undefined) engine.alarm.want(deadline);
+  }
   const context = { owner, contextId, before: taskId };
   const conversation = await conversationBefore(engine.backend, context);
   live.inbox.begin(log.inbox, log.head);
@@ -46,6 +51,7 @@ export async function beginAnew(
     journal: byJournal ? log.journal : [],
     caller: { owner },
     extensions: log.extensions,
+    trace: log.trace,
     announced: writer.listed,
     ...(byJournal && { replay: new Replay(log, live.task) }),
   });

@@ -18,6 +18,7 @@ import type { LiveTask } from "./live-task.ts";
 import { OutputLimits } from "./output-limits.ts";
 import type { Replay } from "./replay.ts";
 import { statusEvent } from "./status-event.ts";
+import { traceFields } from "./trace-fields.ts";
 import { type TurnFacts, createTurn } from "./turn.ts";
 import { askedUntil } from "./turn-log.ts";
 
@@ -73,7 +74,7 @@ export class Run {
     this.#turn = createTurn(live, facts, {
       now,
       signal: this.#abort.signal,
-      park: () => this.#park(),
+      park: (_until, recall) => this.#park(recall),
       durable: () => this.#durable(),
     });
     this.ended = this.#drive();
@@ -121,16 +122,36 @@ export class Run {
     this.#parked = undefined;
   }
 
-  #park(): Promise<Message | undefined> {
+  #park(recall: AbortSignal | undefined): Promise<Message | undefined> {
     if (this.#abort.signal.aborted) return Promise.reject(this.#abort.signal.reason as Error);
-    this.#parked = Promise.withResolvers();
+    const parking = Promise.withResolvers<Message | undefined>();
+    this.#parked = parking;
     // A run that is dropped while it waits is never told; nobody else is waiting for this promise.
     this.#parked.promise.catch(() => undefined);
     const { promise } = this.#parked;
     this.#firstParked.resolve();
     for (const resolve of this.#onPark.splice(0)) resolve();
-    this.#options.onPark();
+    if (recall === undefined) this.#options.onPark();
+    else this.#recallOn(recall, parking);
     return promise;
+  }
+
+  /** Goes on without an answer when the signal fires; an answer that is being stored was quicker. */
+  #recallOn(signal: AbortSignal, parking: PromiseWithResolvers<Message | undefined>): void {
+    const recall = (): void => {
+      const { live, now } = this.#options;
+      const { writer } = live;
+      if (this.#parked !== parking || !isInterrupted(writer.nextState) || this.#isStopped()) return;
+      const { taskId } = writer;
+      const timestamp = writer.statusTime(now());
+      const events = [{ kind: NOTES.recalled, taskId, timestamp }, this.#statusOf("working")];
+      this.#append(events, live.deadline ?? null);
+      this.resume(undefined);
+    };
+    if (signal.aborted) return recall();
+    signal.addEventListener("abort", recall, { once: true });
+    const forget = (): void => signal.removeEventListener("abort", recall);
+    parking.promise.then(forget, forget);
   }
 
   async #durable(): Promise<void> {
@@ -281,7 +302,7 @@ export class Run {
         ...event,
         taskId,
         contextId,
-        metadata: { ...given.metadata, ...trace },
+        metadata: { ...given.metadata, ...traceFields(trace) },
       } as AgentEvent;
     }
     const isNamed = given.taskId === taskId && given.contextId === contextId;
@@ -299,13 +320,15 @@ export class Run {
     if (exceeded !== undefined) throw exceeded.error;
   }
 
-  #append(events: readonly AgentEvent[]): void {
+  #append(events: readonly AgentEvent[], wake?: number | null): void {
     if (events.length === 0) return;
     const { live, agent, now } = this.#options;
     const last = events.at(-1)!;
     if (last.kind === "internal:ask") this.#until = askedUntil([last as InternalEvent]);
     const { info } = agent;
-    const wakeAt = wakeAfter(last, { info, deadline: live.deadline, until: this.#until, now });
+    const { deadline } = live;
+    const wakeAt =
+      wake !== undefined ? wake : wakeAfter(last, { info, deadline, until: this.#until, now });
     const committed = live.writer.append(events, {
       epoch: this.epoch,
       insist: true,

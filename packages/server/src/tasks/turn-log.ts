@@ -4,11 +4,13 @@ import {
   type InternalEvent,
   type Message,
   type MessageReceivedEvent,
+  type Metadata,
   NOTES,
   type SleepEvent,
   type StatusUpdateEvent,
   type Task,
   type TaskState,
+  type TraceContext,
   isInterrupted,
   isMessageReceived,
   isPublic,
@@ -32,6 +34,8 @@ export class TurnLog {
   /** What that message had activated. */
   extensions = NO_EXTENSIONS;
   attempts = 1;
+  /** The trace of its caller, as its events carry it. */
+  trace: TraceContext | undefined;
   /** What the agent noted and was told since, in order. */
   journal: InternalEvent[] = [];
   /** Messages that came while it worked. */
@@ -59,6 +63,11 @@ export class TurnLog {
     return openQuestion(this.journal) !== undefined;
   }
 
+  /** Whether the agent watches meanwhile what it asks for, so that it must run while it waits. */
+  get isWatched(): boolean {
+    return openQuestion(this.journal)?.["isWatched"] === true;
+  }
+
   /** When that question expires, in milliseconds, if it does. */
   get until(): number | undefined {
     return askedUntil(this.journal);
@@ -84,8 +93,9 @@ export class TurnLog {
   #addPublic(event: AgentEvent): void {
     if (event.kind === "task") {
       const task = event as Task;
-      return this.#begin(task.history?.at(-1), () => task);
+      this.#begin(task.history?.at(-1), () => task);
     }
+    this.trace ??= traceIn((event as Task).metadata);
     if (event.kind === "status-update") {
       const update = event as StatusUpdateEvent;
       this.#state = update.status.state;
@@ -127,6 +137,7 @@ export class TurnLog {
     this.task = taskNow();
     this.extensions = NO_EXTENSIONS;
     this.attempts = 1;
+    this.trace = undefined;
     this.journal = [];
     this.inbox = [];
     this.statuses = [];
@@ -146,11 +157,19 @@ const DURABLE: ReadonlySet<string> = new Set([
   "internal:remote-task",
 ]);
 
+function traceIn(metadata: Metadata | undefined): TraceContext | undefined {
+  const { traceId, spanId } = metadata ?? {};
+  return typeof traceId === "string" && typeof spanId === "string"
+    ? { traceId, spanId }
+    : undefined;
+}
+
 /** A question, and what ends the wait for its answer. */
 const ASKING: ReadonlySet<string> = new Set([
   "internal:ask",
   "internal:message" satisfies MessageReceivedEvent["kind"],
   NOTES.expired,
+  NOTES.recalled,
 ]);
 
 /** The question of a turn that nothing has ended. */

@@ -1,4 +1,12 @@
-import { type AgentEvent, NOTES, agentMessage, isInterrupted, isTerminal } from "@convoke/protocol";
+import {
+  type AgentEvent,
+  type Metadata,
+  NOTES,
+  agentMessage,
+  isInterrupted,
+  isTerminal,
+} from "@convoke/protocol";
+import { abandonTask } from "./abandon-task.ts";
 import type { TaskRecord } from "./backend.ts";
 import type { Engine } from "./engine.ts";
 import { endTask } from "./end-task.ts";
@@ -56,16 +64,23 @@ async function wake(engine: Engine, live: LiveTask, at: number): Promise<void> {
 }
 
 function timeOut(engine: Engine, live: LiveTask): Promise<void> {
-  return endTask(engine, live, "failed", {
-    text: "Task timed out",
-    metadata: { reason: "timeout" },
-  });
+  return giveUp(engine, live, { text: "Task timed out", metadata: { reason: "timeout" } });
 }
 
 function failUnanswered(engine: Engine, live: LiveTask, ms: number): Promise<void> {
   const { taskId } = live.writer;
   const metadata = { reason: "input-timeout", taskId, timeoutSeconds: ms / 1000 };
-  return endTask(engine, live, "failed", { text: "Input timeout", metadata });
+  return giveUp(engine, live, { text: "Input timeout", metadata });
+}
+
+async function giveUp(
+  engine: Engine,
+  live: LiveTask,
+  why: { readonly text: string; readonly metadata: Metadata },
+): Promise<void> {
+  const isDropped = live.run === undefined;
+  await endTask(engine, live, "failed", why);
+  if (isDropped) await abandonTask(engine, live.writer.taskId);
 }
 
 interface Question {

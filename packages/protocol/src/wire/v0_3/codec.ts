@@ -32,5 +32,5 @@ export const codecV03: Codec = {
 };
 
 function noList(): never {
-  throw new A2AError("UnsupportedOperation", "A2A 0.3 has no method that lists tasks");
+  throw new A2AError("UnsupportedOperation", "listing tasks needs A2A 1.0");
 }

@@ -1,3 +1,5 @@
+import { EXTENSIONS } from "../../extensions/extensions.ts";
+
 /** A JSON object of which nothing else is known yet. */
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -17,16 +19,44 @@ export function kindOf(value: unknown): unknown {
 
 /**
  * A message in today's form. Early servers say `assistant` and put the text, or
- * the parts, into `content`; some give it no id, and there is none to make up.
+ * the parts, into `content`; some give it no id, and there is none to make up. What they ask a
+ * program for is in kinds of parts that 0.3 does not have, or in `inputRequest`.
  */
 export function todaysMessage(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
-  const { content, ...fields } = fieldsIn(value);
+  const { content, inputRequest, ...fields } = fieldsIn(value);
+  const parts = fields["parts"] ?? partsIn(content);
   return {
     ...fields,
     messageId: fields["messageId"] || UNNAMED,
     role: fields["role"] === "assistant" ? "agent" : fields["role"],
-    parts: fields["parts"] ?? partsIn(content),
+    parts: Array.isArray(parts) ? withRequest(parts.map(todaysPart), inputRequest) : parts,
+  };
+}
+
+/** A part in today's form: calls of tools and their results are data. */
+function todaysPart(part: unknown): unknown {
+  const { kind, metadata, ...data } = fieldsIn(part);
+  if (kind !== "tool-use" && kind !== "tool-result") return part;
+  return markedPart(kind, data, fieldsIn(metadata));
+}
+
+/** What is asked for as a data part, unless one says it already. */
+function withRequest(parts: readonly unknown[], inputRequest: unknown): readonly unknown[] {
+  if (inputRequest === undefined) return parts;
+  const { requestId = "" } = fieldsIn(inputRequest);
+  const isThere = parts.some((part) => {
+    const data = fieldsIn(fieldsIn(part)["data"]);
+    return data["requestId"] === requestId || data["toolUseId"] === requestId;
+  });
+  return isThere ? parts : [...parts, markedPart("input-request", inputRequest)];
+}
+
+function markedPart(type: string, data: unknown, metadata: Fields = {}): Fields {
+  return {
+    kind: "data",
+    data,
+    metadata: { ...metadata, [EXTENSIONS.clientTools.uri]: { type } },
   };
 }
 

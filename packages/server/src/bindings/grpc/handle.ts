@@ -3,7 +3,7 @@ import type { App } from "../../app.ts";
 import { NOTHING_ACTIVE, activate, echoed } from "../../extensions/activation.ts";
 import { scopedCaller, tenantOf } from "../../guard/tenant.ts";
 import { type HttpRequest, type HttpResponse, header } from "../../http/exchange.ts";
-import { traceOf } from "../../http/trace-context.ts";
+import { requestTrace } from "../../http/trace-context.ts";
 import type { EventSource } from "../../operations/event-source.ts";
 import { PERFORM } from "../../operations/operation-table.ts";
 import { EventStream } from "../event-stream.ts";
@@ -34,7 +34,7 @@ export async function handleGrpc(
       caller,
       version: codec.version,
       extensions: activation.extensions,
-      trace: traceOf(header(request, "traceparent")),
+      trace: requestTrace(request),
       lastEventId: header(request, CURSOR),
     });
     const response =

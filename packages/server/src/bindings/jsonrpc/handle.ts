@@ -15,7 +15,7 @@ import { type HttpRequest, type HttpResponse, header } from "../../http/exchange
 import { jsonResponse } from "../../http/json-response.ts";
 import { parseJson } from "../../http/parse-json.ts";
 import { requestedVersion } from "../../http/requested-version.ts";
-import { traceOf } from "../../http/trace-context.ts";
+import { requestTrace } from "../../http/trace-context.ts";
 import type { EventSource } from "../../operations/event-source.ts";
 import { PERFORM } from "../../operations/operation-table.ts";
 import type { App } from "../../app.ts";
@@ -71,7 +71,7 @@ async function answerTo(
       caller: scoped,
       version,
       extensions: known.activation.extensions,
-      trace: traceOf(header(request, "traceparent")),
+      trace: requestTrace(request),
       lastEventId: header(request, "last-event-id"),
     });
     return outcome.kind === "value"

@@ -3,6 +3,7 @@ import {
   CODECS,
   type Codec,
   type JsonRpcRequest,
+  LENIENT_CODECS,
   type OperationName,
   type ProtocolVersion,
   findMethod,
@@ -20,7 +21,8 @@ export interface Opened {
 /**
  * Which operation in which version. The two versions spell their methods
  * differently, so the method decides; a header that contradicts it is served
- * all the same, as older 1.0 clients need (1.0 §3.6.2), unless we are strict.
+ * all the same, as older 1.0 clients need (1.0 §3.6.2), unless we are strict. So
+ * is what early documents of 0.3 have besides.
  */
 export function openMethod(
   { method }: JsonRpcRequest,
@@ -30,7 +32,8 @@ export function openMethod(
   const found = findMethod(method);
   const fits = !isStrict || asked === undefined || asked === found?.version;
   if (found !== undefined && fits) {
-    return { operation: found.operation, codec: CODECS[found.version] };
+    const codecs = isStrict ? CODECS : LENIENT_CODECS;
+    return { operation: found.operation, codec: codecs[found.version] };
   }
   const known = asked === "1.0" ? "1.0" : "0.3";
   throw new A2AError("MethodNotFound", `A2A ${known} has no method ${JSON.stringify(method)}`, {

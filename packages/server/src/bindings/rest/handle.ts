@@ -4,7 +4,7 @@ import { NOTHING_ACTIVE, activate, echoed } from "../../extensions/activation.ts
 import { scopedCaller } from "../../guard/tenant.ts";
 import { type HttpResponse, header } from "../../http/exchange.ts";
 import { jsonResponse } from "../../http/json-response.ts";
-import { traceOf } from "../../http/trace-context.ts";
+import { requestTrace } from "../../http/trace-context.ts";
 import type { EventSource } from "../../operations/event-source.ts";
 import { PERFORM } from "../../operations/operation-table.ts";
 import { EventStream } from "../event-stream.ts";
@@ -25,7 +25,7 @@ export async function handleRest(
   try {
     const identified = identify();
     if (route === undefined) return methodNotAllowed(opened);
-    const call = await readRest(opened, route);
+    const call = await readRest(opened, route, app.isStrict);
     const caller = scopedCaller(identified, call.tenant, app.tenants);
     activation = await activate(app, { request, caller, version });
     const outcome = await PERFORM[call.operation](call.params, call.codec, {
@@ -34,7 +34,7 @@ export async function handleRest(
       caller,
       version,
       extensions: activation.extensions,
-      trace: traceOf(header(request, "traceparent")),
+      trace: requestTrace(request),
       lastEventId: header(request, "last-event-id"),
     });
     if (outcome.kind === "events") {

@@ -2,6 +2,7 @@ import {
   A2AError,
   CODECS,
   type Codec,
+  LENIENT_CODECS,
   type OperationName,
   PROTO_CODECS,
   type ProtocolVersion,
@@ -26,7 +27,11 @@ export interface RestCall {
 }
 
 /** Joins path, query and body to the request object that the codec takes. */
-export async function readRest(opened: OpenedRest, route: Route): Promise<RestCall> {
+export async function readRest(
+  opened: OpenedRest,
+  route: Route,
+  isStrict: boolean,
+): Promise<RestCall> {
   const { request, version, written } = opened;
   const { operation, naming, query = {}, shape = {} } = route;
   checkVersion(request, version);
@@ -35,7 +40,7 @@ export async function readRest(opened: OpenedRest, route: Route): Promise<RestCa
     configId: decodeName(written, "configId") ?? "",
   };
   const body = request.method === "POST" ? await readBody(request) : {};
-  const codec = codecOf(version, body);
+  const codec = codecOf(version, body, isStrict);
   const shaped = shape[codec.dialect]?.(body) ?? body;
   const given: Fields = { ...readQuery(request.query, query), ...shaped };
   const named = naming[codec.dialect](names);
@@ -59,8 +64,10 @@ function checkVersion(request: HttpRequest, spoken: ProtocolVersion): void {
 }
 
 /** 0.3 is answered as it is spoken to; its official REST dialect is the one of its proto. */
-function codecOf(version: ProtocolVersion, body: Fields): Codec {
-  return version === "0.3" && isKindDialect(body) ? CODECS["0.3"] : PROTO_CODECS[version];
+function codecOf(version: ProtocolVersion, body: Fields, isStrict: boolean): Codec {
+  if (version !== "0.3" || !isKindDialect(body)) return PROTO_CODECS[version];
+  // The same as on JSON-RPC: an event is written once for both.
+  return (isStrict ? CODECS : LENIENT_CODECS)["0.3"];
 }
 
 async function readBody(request: HttpRequest): Promise<Fields> {

@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { framesIn } from "./sse-frames.ts";
+
+const MIB = new Uint8Array(1024 * 1024).fill("x".charCodeAt(0));
+
+/** An answer whose events never end, or end after so many pieces. */
+async function* pouring(pieces: number, every = pieces + 1): AsyncGenerator<Uint8Array> {
+  const text = new TextEncoder();
+  for (let place = 0; place < pieces; place += 1) {
+    if (place % every === 0) yield text.encode("\n\ndata: ");
+    yield MIB;
+  }
+}
+
+async function read(body: AsyncIterable<Uint8Array>): Promise<number> {
+  const answer = { status: 200, statusText: "", headers: {}, url: "http://a.example/", body };
+  let events = 0;
+  const reading = {
+    read: () => ({ kind: "result", result: (events += 1), id: "" }) as const,
+    url: answer.url,
+    signal: undefined,
+  };
+  for await (const _ of framesIn(answer, reading));
+  return events;
+}
+
+test("an event without an end is given up before it fills the memory", async () => {
+  await expect(read(pouring(1000))).rejects.toThrow(
+    "http://a.example/ sends an event of more than 64 MiB",
+  );
+});
+
+test("a stream may be as long as it likes, in events that end", async () => {
+  expect(await read(pouring(100, 20))).toBe(4);
+});
