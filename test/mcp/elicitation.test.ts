@@ -8,7 +8,9 @@ expectNoLeftovers();
 
 function questionOf({ outcome }: Called): { readonly requestId: string; readonly prompt: string } {
   if (outcome.kind !== "interrupts") throw new Error(JSON.stringify(outcome));
-  return outcome.interrupts[0]!;
+  const [asked] = outcome.interrupts;
+  if (asked?.kind !== "interrupt:input") throw new Error(JSON.stringify(outcome));
+  return asked;
 }
 
 test("an answer is given to the call that waits, which is not made again", async () => {

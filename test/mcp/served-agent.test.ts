@@ -14,12 +14,13 @@ expectNoLeftovers();
 /** A server that only ends when it must, and has a process of its own. */
 const STUBBORN = { ...ours("odd-server", ["stubborn"]), confirm: "never" } as const;
 
-function anAgent(model: ScriptedModel): Agent {
+function anAgent(model: ScriptedModel, mcpSkills = true): Agent {
   return defineAgent({
     name: "Thinker",
     description: "Thinks with a model.",
     model,
     mcpServers: { odd: STUBBORN },
+    mcpSkills,
   });
 }
 
@@ -31,7 +32,8 @@ test("a server that is closed leaves no process, and its agent can be served aga
   const data = await aFolder();
   const logger = memoryLogger();
   const model = scriptedModel([calls("odd__plain"), "Done.", calls("odd__plain"), "Done."]);
-  const agent = anAgent(model);
+  // Without its servers on its card, so that it can be seen that nothing runs before a turn.
+  const agent = anAgent(model, false);
 
   for (const _time of ["first", "second"]) {
     const server = await serve(agent, { port: 0, data, logger });

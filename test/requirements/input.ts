@@ -13,7 +13,7 @@ export const INPUT: RequirementGroup = {
         "field unless it runs strict.",
       source: "user document 001; A2A 0.3 §7.2",
       milestone: "bindings",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R58",
@@ -23,7 +23,7 @@ export const INPUT: RequirementGroup = {
         "that very request is continued.",
       source: "user document 001",
       milestone: "bindings",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R59",
@@ -48,7 +48,7 @@ export const INPUT: RequirementGroup = {
         "default).",
       source: "user document 001",
       milestone: "engine",
-      status: "planned",
+      status: "proven",
     },
   ],
 };

@@ -78,7 +78,7 @@ export const LOOP_REGRESSIONS: RequirementGroup = {
         "with the trace of its caller.",
       source: "known failures of agent loops",
       milestone: "tools",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "loop-L11",

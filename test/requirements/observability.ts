@@ -9,7 +9,7 @@ export const OBSERVABILITY: RequirementGroup = {
       text: "The traceparent and tracestate headers of a request are accepted and continued.",
       source: "user document 001",
       milestone: "skeleton",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R122",
@@ -32,7 +32,7 @@ export const OBSERVABILITY: RequirementGroup = {
         "tree of calls.",
       source: "user document 001",
       milestone: "tools",
-      status: "planned",
+      status: "proven",
     },
   ],
 };

@@ -27,7 +27,7 @@ export const RESUME: RequirementGroup = {
         "repeating finished work, and its first event already holds the artifacts so far.",
       source: "user document 001",
       milestone: "tools",
-      status: "planned",
+      status: "proven",
     },
   ],
 };

@@ -11,14 +11,14 @@ export const SUB_AGENTS: RequirementGroup = {
         "referenced tasks.",
       source: "user document 001",
       milestone: "tools",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R63",
       text: "The sub-agent works on a task of its own, with its own stream.",
       source: "user document 001",
       milestone: "tools",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R64",
@@ -27,14 +27,14 @@ export const SUB_AGENTS: RequirementGroup = {
         'another after the answer ("Received …").',
       source: "user document 001",
       milestone: "tools",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R65",
       text: "Sub-agents may call sub-agents, to any depth that the limits allow.",
       source: "user document 001",
       milestone: "tools",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R66",
@@ -43,7 +43,7 @@ export const SUB_AGENTS: RequirementGroup = {
         "which; references to unknown tasks are ignored.",
       source: "user document 001",
       milestone: "tools",
-      status: "planned",
+      status: "proven",
     },
   ],
 };

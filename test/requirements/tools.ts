@@ -11,7 +11,7 @@ export const TOOLS: RequirementGroup = {
         "and their results appear as A2A messages.",
       source: "user document 001",
       milestone: "tools",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R54",
@@ -36,7 +36,7 @@ export const TOOLS: RequirementGroup = {
       text: "Registered MCP tools show up as skills on the agent's card.",
       source: "user document 004",
       milestone: "tools",
-      status: "planned",
+      status: "proven",
     },
   ],
 };

@@ -1,5 +1,5 @@
 import { openSqliteBackend } from "@convoke/backends/sqlite";
-import type { Agent } from "@convoke/protocol";
+import type { Agent, ServedBeside } from "@convoke/protocol";
 import {
   type Backend,
   type Logger,
@@ -7,6 +7,7 @@ import {
   createJsonLogger,
 } from "@convoke/server";
 import { resolve } from "node:path";
+import { agentId } from "./agent-id.ts";
 
 /** Where an agent keeps its tasks. */
 export interface DataOptions {
@@ -14,6 +15,16 @@ export interface DataOptions {
   readonly data?: string | undefined;
   /** The storage can work no more: the process should end, and say why. */
   readonly onFatal?: ((error: Error) => void) | undefined;
+}
+
+/** What an agent is told about where it is served. */
+interface PlaceOptions {
+  readonly logger: Logger;
+  readonly serveBeside: (
+    name: string,
+    agent: Agent,
+    options: DataOptions & { readonly logger: Logger },
+  ) => Promise<ServedBeside>;
 }
 
 /** Memory is dearer than a disk, and what is in it is gone soon anyway. */
@@ -26,15 +37,33 @@ const MEMORY_RETENTION = { maxTasks: 1000, perCycle: 100 };
  */
 export async function openData(
   agent: Agent,
-  { data = ".convoke", onFatal, logger }: DataOptions & { readonly logger: Logger },
+  options: DataOptions & PlaceOptions,
   holder: { readonly port?: number } = {},
 ): Promise<Backend> {
-  agent.prepare?.({ logger, ...(data !== "memory" && { folder: resolve(data) }) });
-  if (data === "memory") {
-    const { createMemoryBackend } = await import("@convoke/backends/memory");
-    return createMemoryBackend();
+  const { data = ".convoke", onFatal, logger } = options;
+  const folder = data === "memory" ? undefined : resolve(data);
+  const backend = await openBackend(data, { holder, ...(onFatal && { onFatal }) });
+  try {
+    agent.prepare?.({
+      id: await agentId(agent.info.name, folder),
+      logger,
+      ...(folder !== undefined && { folder }),
+      serveBeside: (name, other) => options.serveBeside(name, other, { data, onFatal, logger }),
+    });
+    return backend;
+  } catch (error) {
+    await backend.close();
+    throw error;
   }
-  return openSqliteBackend({ folder: data, holder, ...(onFatal && { onFatal }) });
+}
+
+async function openBackend(
+  data: string,
+  options: Omit<Parameters<typeof openSqliteBackend>[0], "folder">,
+): Promise<Backend> {
+  if (data !== "memory") return openSqliteBackend({ folder: data, ...options });
+  const { createMemoryBackend } = await import("@convoke/backends/memory");
+  return createMemoryBackend();
 }
 
 /** How long ended tasks are kept there, unless the options say otherwise. */

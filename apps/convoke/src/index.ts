@@ -36,6 +36,7 @@ export {
   type ModelOptions,
   type ModelRequest,
   type ModelSpec,
+  type SubAgentDefinition,
   type Tool,
   type ToolContext,
   type ToolDefinition,
@@ -52,7 +53,12 @@ export { type MountAgentOptions, mount } from "./mount-agent.ts";
 export type { Mounted, Server } from "@convoke/server";
 
 // Call one
-export { type RemoteAgent, connect } from "@convoke/client";
+export {
+  type ClientTool,
+  type ClientToolContext,
+  type RemoteAgent,
+  connect,
+} from "@convoke/client";
 
 // Call one by a single function
 export {

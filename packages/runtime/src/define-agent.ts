@@ -25,10 +25,17 @@ export function defineAgent(definition: AgentDefinition | ModelAgentDefinition):
   }
   if (definition.model !== undefined) return modelAgent(info, definition);
   if (typeof definition.run !== "function") throw missing("a run function or a model");
-  if ((definition as { readonly mcpServers?: unknown }).mcpServers !== undefined) {
+  const { mcpServers, subAgents } = definition as Pick<
+    Partial<ModelAgentDefinition>,
+    "mcpServers" | "subAgents"
+  >;
+  if (mcpServers !== undefined) {
     throw new TypeError(
       "mcpServers is for agents with a model: in run, use new McpServers yourself",
     );
+  }
+  if (subAgents !== undefined) {
+    throw new TypeError("subAgents is for agents with a model: in run, use connect yourself");
   }
   return {
     info,

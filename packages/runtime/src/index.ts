@@ -42,6 +42,9 @@ export type {
   ToolYield,
 } from "./tools/tool.ts";
 
+// Tools of its callers
+export type { ClientToolOptions } from "./client-tools/client-tool-settings.ts";
+
 // Its MCP servers
 export type { McpFetch, McpLogger, McpOptions, McpServerConfig } from "./mcp/mcp-config.ts";
 export type { McpServerReport } from "./mcp/mcp-server.ts";
@@ -51,6 +54,20 @@ export {
   type McpResource,
   McpServers,
 } from "./mcp/mcp-servers.ts";
+
+// Other agents that it calls
+export type {
+  SubAgentAtUrl,
+  SubAgentDefinition,
+  SubAgentHere,
+  SubAgentsDefinition,
+} from "./sub-agents/sub-agent-definition.ts";
+export type {
+  SubAgentCallEvent,
+  SubAgentEvent,
+  SubAgentQuestionEvent,
+} from "./sub-agents/sub-agent-events.ts";
+export type { SubAgentReport } from "./sub-agents/sub-agent-link.ts";
 
 // Who lets them run
 export type { Approval, ApprovalAnswer, ApprovalDecision } from "@convoke/protocol";

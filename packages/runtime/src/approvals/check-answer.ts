@@ -58,6 +58,9 @@ export function checkAnswer(
     const inputData = inputAnswerIn(part);
     if (inputData !== undefined) {
       const { requestId, answer } = inputAnswer(open, inputData, { field, part });
+      if (answer?.result !== undefined && inputs.has(requestId)) {
+        throw invalidParams(`${field}.toolUseId`, "is answered twice in this message");
+      }
       if (answer !== undefined) inputs.set(requestId, answer);
       isAnswer = true;
     }
@@ -87,6 +90,8 @@ function plainAnswer(
 ): Answer {
   const [only, ...others] = open;
   if (only === undefined || others.length > 0) return { kind: "superseded" };
+  // Words are no result of a tool.
+  if (only.kind === "tool-use") return { kind: "superseded" };
   if (only.kind !== "approval") {
     const text = textOfParts(message.parts);
     const data = { requestId: only.requestId, value: text };

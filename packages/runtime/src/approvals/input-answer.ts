@@ -1,4 +1,4 @@
-import { type A2APart, invalidParams } from "@convoke/protocol";
+import { type A2APart, invalidParams, toolResult } from "@convoke/protocol";
 import type { InterruptAnswer } from "../tools/tool.ts";
 import type { OpenRequest } from "./open-request.ts";
 
@@ -15,8 +15,8 @@ interface Place {
 export const REDACTED = "redacted";
 
 /**
- * The answer to a question or a sign-in, for the tool that asked. A sensitive
- * one that only its placeholder is left of is no answer.
+ * The answer to a question or a sign-in, or what a tool of the caller came to, for the tool that
+ * asked. A sensitive one that only its placeholder is left of is no answer.
  */
 export function inputAnswer(
   open: readonly OpenRequest[],
@@ -29,6 +29,12 @@ export function inputAnswer(
   const request = open.find((one) => one.kind !== "approval" && one.requestId === requestId);
   if (request === undefined || typeof requestId !== "string") {
     throw invalidParams(`${field}.${name}`, "is nothing that this task waits for");
+  }
+  if (request.kind === "tool-use") {
+    if (name === "requestId") {
+      throw invalidParams(`${field}.requestId`, "is a tool's call: send its result by toolUseId");
+    }
+    return { requestId, answer: { text: "", parts: [], result: toolResult(data, field) } };
   }
   if (data[REDACTED] === true) return { requestId, answer: undefined };
   const text = answerText(data);

@@ -6,12 +6,14 @@ import {
   type Message,
   type Metadata,
   type Task,
+  type ToolUse,
   approvalsIn,
+  toolUsesIn,
 } from "@convoke/protocol";
 import type { Interrupt } from "../tools/tool.ts";
 
-/** Something a task waits for: a decision, words, or that somebody signs in. */
-export type OpenRequest = OpenApproval | OpenInput | OpenAuth;
+/** Something a task waits for: a decision, words, that somebody signs in, or that the caller runs a tool. */
+export type OpenRequest = OpenApproval | OpenInput | OpenAuth | OpenToolUse;
 
 interface OpenApproval {
   readonly kind: "approval";
@@ -40,12 +42,33 @@ interface OpenAuth {
   readonly url?: string;
 }
 
+interface OpenToolUse {
+  readonly kind: "tool-use";
+  readonly requestId: string;
+  readonly toolCallId: string;
+  readonly name: string;
+  readonly input: Metadata;
+}
+
 export function approvalRequest(approval: Approval): OpenRequest {
   return { kind: "approval", requestId: approval.id, toolCallId: approval.tool.callId, approval };
 }
 
-/** Two calls may use the same name for what they ask, so the call is part of the id. */
+function toolUseRequest({ toolUseId, name, input }: ToolUse): OpenRequest {
+  return { kind: "tool-use", requestId: toolUseId, toolCallId: toolUseId, name, input };
+}
+
+/** What a call asks for, as the task asks for it. Two calls may use the same name for what they ask, so the call is part of the id. */
 export function interruptRequest(toolCallId: string, interrupt: Interrupt): OpenRequest {
+  if (interrupt.kind === "interrupt:approval") {
+    const { approval } = interrupt;
+    return { kind: "approval", requestId: approval.id, toolCallId, approval };
+  }
+  if (interrupt.kind === "interrupt:tool-use") {
+    const { name, input } = interrupt;
+    // A call uses one tool, so that its own id will do.
+    return toolUseRequest({ toolUseId: toolCallId, name, input });
+  }
   const requestId = `${toolCallId}:${interrupt.requestId}`;
   if (interrupt.kind === "interrupt:auth") {
     const { prompt, url } = interrupt;
@@ -97,5 +120,6 @@ export function requestsIn(message: Message): readonly OpenRequest[] {
     const kind = asked.kind === "auth-request" ? "auth" : "input";
     return [{ ...asked, kind } as OpenRequest];
   });
-  return [...[...inParts, ...inMetadata].map(approvalRequest), ...others];
+  const uses = toolUsesIn(message).map(toolUseRequest);
+  return [...[...inParts, ...inMetadata].map(approvalRequest), ...others, ...uses];
 }

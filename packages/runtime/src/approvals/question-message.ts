@@ -64,12 +64,15 @@ function questionLines(open: readonly OpenRequest[]): readonly string[] {
 
 function questionText(request: OpenRequest): string {
   if (request.kind === "approval") {
-    const { title, prompt } = request.approval;
-    return prompt === undefined ? `Approve: ${title}?` : `Approve: ${title}?\n${prompt}`;
+    const { title, prompt, from = [] } = request.approval;
+    const whom = from.map(({ name }) => name).join(" › ");
+    const question = `Approve${whom === "" ? "" : ` for ${whom}`}: ${title}?`;
+    return prompt === undefined ? question : `${question}\n${prompt}`;
   }
   if (request.kind === "auth") {
     return request.url === undefined ? request.prompt : `${request.prompt}\n${request.url}`;
   }
+  if (request.kind === "tool-use") return `Run ${request.name} and send its result.`;
   const { prompt, options } = request;
   return options === undefined ? prompt : `${prompt} (${options.join(" / ")})`;
 }
@@ -84,6 +87,10 @@ function howToAnswer(open: readonly OpenRequest[]): readonly string[] {
 
 function inputPart(request: OpenRequest): readonly A2APart[] {
   if (request.kind === "approval") return [];
+  if (request.kind === "tool-use") {
+    const { requestId: toolUseId, name, input } = request;
+    return [markedPart(clientTools.uri, "tool-use", { toolUseId, name, input })];
+  }
   const { kind, ...rest } = request;
   return [markedPart(clientTools.uri, "input-request", { kind: `${kind}-request`, ...rest })];
 }

@@ -13,11 +13,13 @@ export interface Budget {
   readonly toolCalls?: number;
   /** How many rounds of tool calls in a row may fail altogether. By default 5. */
   readonly consecutiveFailures?: number;
+  /** How often the work may be handed on: to a sub-agent, by that to another one, and so on. By default 8. */
+  readonly depth?: number;
 }
 
 export type BudgetName = keyof Budget;
 
-const DEFAULT_BUDGET = { iterations: 50, consecutiveFailures: 5 } as const;
+const DEFAULT_BUDGET = { iterations: 50, consecutiveFailures: 5, depth: 8 } as const;
 
 const NAMES: readonly BudgetName[] = [
   "iterations",
@@ -26,14 +28,15 @@ const NAMES: readonly BudgetName[] = [
   "timeMs",
   "toolCalls",
   "consecutiveFailures",
+  "depth",
 ];
 
 /** The task used more than it may. Its text is safe to show. */
 export class BudgetError extends Error {
   override readonly name = "BudgetError";
-  readonly budget: BudgetName;
+  readonly budget: BudgetName | "deadline";
 
-  constructor(budget: BudgetName, most: number, used: number) {
+  constructor(budget: BudgetName | "deadline", most: number | string, used: number | string) {
     super(`The agent reached its budget: ${budget} is limited to ${most}, and ${used} was used.`);
     this.budget = budget;
   }
@@ -55,15 +58,15 @@ export function budgetOf(given: Budget = {}): Budget {
 /** Throws when the next iteration would be beyond the budget. */
 export function checkBudget(budget: Budget, usage: Usage, consecutiveFailures: number): void {
   const { inputTokens, outputTokens, iterations, toolCalls, cost = 0, durationMs } = usage;
-  const used: Record<BudgetName, number> = {
+  const used: Record<Exclude<BudgetName, "depth">, number> = {
     iterations,
-    tokens: inputTokens + outputTokens,
+    tokens: inputTokens + outputTokens + (usage.subAgents?.tokens ?? 0),
     cost,
     timeMs: durationMs,
     toolCalls,
     consecutiveFailures,
   };
-  for (const name of NAMES) {
+  for (const name of Object.keys(used) as (keyof typeof used)[]) {
     const most = budget[name];
     if (most !== undefined && used[name] >= most) throw new BudgetError(name, most, used[name]);
   }

@@ -3,6 +3,7 @@ import type { AssistantContent, ToolResultEntry } from "../models/model.ts";
 import { callHook } from "./hooks.ts";
 import type { Source, ToolCompleteEvent } from "./loop-events.ts";
 import type { LoopScope } from "./loop-scope.ts";
+import type { DelegatedUsage } from "./usage.ts";
 
 export type ToolCall = AssistantContent & { readonly kind: "tool-call" };
 
@@ -11,12 +12,14 @@ export interface CallResult extends ToolResultEntry {
   /** Somebody, or a rule, did not let it run. */
   readonly isDeclined: boolean;
   readonly sources: readonly Source[];
+  /** What other agents used for it. */
+  readonly used?: DelegatedUsage | undefined;
 }
 
 /** The result that the journal has. */
 export function notedResult(noted: ToolCompleteEvent): CallResult {
-  const { toolCallId, toolName, output, success, isDeclined = false, sources = [] } = noted;
-  return { toolCallId, toolName, output, isError: !success, isDeclined, sources };
+  const { toolCallId, toolName, output, success, isDeclined = false, sources = [], used } = noted;
+  return { toolCallId, toolName, output, isError: !success, isDeclined, sources, used };
 }
 
 /** What of a result the model is told. */
@@ -31,7 +34,7 @@ export async function completeCall(
   input: Metadata,
   result: CallResult,
 ): Promise<CallResult> {
-  const { toolCallId, toolName, isDeclined, sources } = result;
+  const { toolCallId, toolName, isDeclined, sources, used } = result;
   const { output, isError } = result;
   const { hooks } = scope.settings;
   const hooked = { toolCallId, toolName, input, output, isError };
@@ -45,6 +48,7 @@ export async function completeCall(
     output: complete.output,
     ...(isDeclined && { isDeclined }),
     ...(sources.length > 0 && { sources }),
+    ...(used && { used }),
   });
   return complete;
 }

@@ -2,7 +2,7 @@ import type { Approval, ApprovalAnswer, ApprovalDecision, Metadata } from "@conv
 import { askApproval } from "../approvals/ask-approval.ts";
 import { confirmCall } from "../approvals/confirm-call.ts";
 import { digestArguments } from "../approvals/digest-arguments.ts";
-import { type OpenRequest, approvalRequest } from "../approvals/open-request.ts";
+import { type OpenRequest, approvalRequest, hasExpired } from "../approvals/open-request.ts";
 import { refusalText } from "../approvals/refusal-text.ts";
 import { runTool } from "../tools/run-tool.ts";
 import type { InterruptAnswer, Tool } from "../tools/tool.ts";
@@ -89,9 +89,12 @@ export class CallRun {
   }
 
   /** The caller decided on its approval. Returns what is wrong with edited arguments, if something is. */
-  async decide(answer: ApprovalAnswer, at: Date): Promise<string | undefined> {
+  async decide(answer: ApprovalAnswer, at: Date, place: number): Promise<string | undefined> {
     const approval = this.#approval;
-    if (approval === undefined) return undefined;
+    if (approval?.id !== answer.approvalId) {
+      this.relay(answer, place);
+      return undefined;
+    }
     const { option, feedback, arguments: edited } = answer;
     // Without its tool, such as when an MCP server is gone, the call fails whatever was decided.
     if (edited !== undefined && this.#tool !== undefined) {
@@ -121,6 +124,22 @@ export class CallRun {
     if (isSecret) this.#around.approvals.secrets.add(answer.text);
   }
 
+  /** A decision for somebody whom the tool works with: nothing of it is decided here. */
+  relay(decision: ApprovalAnswer, place: number): void {
+    this.answer(decision.approvalId, { text: "", parts: [], decision }, place);
+  }
+
+  /** Resolves when what it waits for was settled elsewhere; nothing for a call that cannot know. */
+  watch(signal: AbortSignal): Promise<void> | undefined {
+    const isAsking = this.#approval === undefined && this.open.length > 0;
+    return isAsking ? this.#tool?.watch?.(this.#call, signal) : undefined;
+  }
+
+  /** What it waited for was settled elsewhere: it goes on by itself. */
+  recall(): void {
+    if (this.#approval === undefined && this.#tool?.watch !== undefined) this.#interrupts.giveUp();
+  }
+
   /** Nobody will answer what is open: the caller went on to something else, or the time is over. */
   async giveUp(outcome: "superseded" | "expired", at: Date): Promise<void> {
     if (this.open.length === 0) return;
@@ -128,7 +147,11 @@ export class CallRun {
       this.#decided(this.#approval, { outcome, decidedAt: at.toISOString() });
       return this.#heedDecision();
     }
+    const isTheirs = this.open.some((one) => hasExpired(one, at));
     this.#interrupts.giveUp();
+    // Whoever asked knows by itself when its own question expires, and goes on.
+    if (outcome === "expired" && isTheirs && this.#tool?.watch !== undefined) return undefined;
+    this.#tool?.giveUp?.(this.#call);
     const why =
       outcome === "superseded"
         ? "the user sent a new message instead of an answer"
@@ -257,9 +280,13 @@ export class CallRun {
       outputLimit: scope.settings.toolOutputLimit,
       sink,
     });
-    if (outcome.kind === "error") return this.#fail(outcome.text);
-    if (outcome.kind === "result")
-      return this.#complete({ output: outcome.value, sources: sink.sources });
+    const { sources, used } = sink;
+    if (outcome.kind === "error") {
+      return this.#complete({ output: outcome.text, isError: true, used });
+    }
+    if (outcome.kind === "result") {
+      return this.#complete({ output: outcome.value, sources, used });
+    }
     const interrupts = secrets.hide(outcome.interrupts);
     this.#interrupts.ask(interrupts);
     scope.note({ kind: "internal:tool-interrupt", toolName, toolCallId, round, interrupts });

@@ -1,6 +1,7 @@
 import {
   type AgentEvent,
   type ArtifactUpdateEvent,
+  type Message,
   type StatusUpdateEvent,
   agentMessage,
 } from "@convoke/protocol";
@@ -9,6 +10,7 @@ import type { ToolEvent } from "../tools/tool.ts";
 import type { Source } from "./loop-events.ts";
 import type { LoopScope } from "./loop-scope.ts";
 import type { Secrets } from "./secrets.ts";
+import { type DelegatedUsage, added } from "./usage.ts";
 
 /** Progress is for people: more often than this nobody can read it, and the history would fill up. */
 const PROGRESS_MS = 1000;
@@ -27,6 +29,7 @@ export class CallSink implements ToolSink {
   readonly #scope: LoopScope;
   readonly #facts: SinkFacts;
   readonly sources: Source[] = [];
+  used: DelegatedUsage | undefined;
   #statuses = 0;
   #progressAt = Number.NEGATIVE_INFINITY;
 
@@ -51,6 +54,9 @@ export class CallSink implements ToolSink {
         }
         return undefined;
       }
+      case "tool:usage":
+        this.used = added(this.used, shown.used);
+        return undefined;
       case "tool:result":
       case "tool:error":
         return undefined;
@@ -84,7 +90,11 @@ export class CallSink implements ToolSink {
     if (event.kind !== "status-update") return;
     const { state, message } = (event as StatusUpdateEvent).status;
     if (state !== "working" || message === undefined) return;
-    this.#status(message.parts);
+    const { parts, referenceTaskIds, metadata } = message;
+    this.#status(parts, {
+      ...(referenceTaskIds && { referenceTaskIds }),
+      ...(metadata && { metadata }),
+    });
   }
 
   #artifact(event: ArtifactUpdateEvent): void {
@@ -97,13 +107,17 @@ export class CallSink implements ToolSink {
   }
 
   /** The id is ours: no tool can speak as the loop does. */
-  #status(content: Parameters<typeof agentMessage>[1]): void {
+  #status(
+    content: Parameters<typeof agentMessage>[1],
+    more: Pick<Message, "referenceTaskIds" | "metadata"> = {},
+  ): void {
     const { turn, runId } = this.#scope;
     const { id: taskId, contextId } = turn.task;
     this.#statuses += 1;
     const { call, round } = this.#facts;
     const messageId = `${runId}-${call.toolCallId}-${round}-progress-${this.#statuses}`;
-    const status = { state: "working", message: agentMessage(messageId, content) } as const;
+    const message = { ...agentMessage(messageId, content), ...more };
+    const status = { state: "working", message } as const;
     this.#scope.say({ kind: "status-update", taskId, contextId, status, final: false });
   }
 }

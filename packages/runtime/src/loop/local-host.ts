@@ -3,8 +3,11 @@ import {
   type Agent,
   type AgentEvent,
   EXTENSIONS,
+  type InternalEvent,
   type Message,
+  NOTES,
   type Task,
+  type TraceContext,
   type Turn,
 } from "@convoke/protocol";
 import { randomUUID } from "node:crypto";
@@ -13,6 +16,10 @@ import { LocalTask, journalOf } from "./local-task.ts";
 export interface LocalHostOptions {
   /** Hears why a task failed, where its caller is told only that it did. */
   readonly onError: (error: unknown, errorId: string) => void;
+  /** What callers have activated; by default approvals. */
+  readonly extensions?: ReadonlySet<string>;
+  /** The trace that a task belongs to, where somebody knows it. */
+  readonly traceOf?: (taskId: string) => TraceContext | undefined;
 }
 
 /** How many tasks are kept; the oldest that are over make room. */
@@ -161,6 +168,8 @@ export class LocalHost {
 
   #turn(local: LocalTask, running: Running): Turn {
     let ids = 0;
+    const { extensions = ACTIVE, traceOf } = this.#options;
+    const trace = traceOf?.(local.task.id);
     return {
       task: local.opening,
       message: local.message,
@@ -168,10 +177,11 @@ export class LocalHost {
       journal: journalOf(local),
       attempt: 1,
       caller: CALLER,
-      extensions: ACTIVE,
+      extensions,
+      ...(trace && { trace }),
       signal: running.abort.signal,
       inbox: { next: () => new Promise(() => undefined) },
-      park: (until) => this.#park(running, until, local),
+      park: (until, recall) => this.#park(running, { until, recall }, local),
       durable: () => Promise.resolve(),
       now: () => new Date(),
       id: () => `${local.task.id}-1-${++ids}`,
@@ -180,7 +190,10 @@ export class LocalHost {
 
   async #park(
     running: Running,
-    until: Date | undefined,
+    {
+      until,
+      recall,
+    }: { readonly until: Date | undefined; readonly recall: AbortSignal | undefined },
     local: LocalTask,
   ): Promise<Message | undefined> {
     const { answer } = running;
@@ -189,18 +202,23 @@ export class LocalHost {
     const parked = Promise.withResolvers<Message | undefined>();
     running.parked = parked;
     const ms = until === undefined ? undefined : Math.max(0, until.getTime() - Date.now());
-    const expire = (): void => {
+    const goOn = (kind: InternalEvent["kind"]) => (): void => {
+      if (running.parked !== parked) return;
       running.parked = undefined;
       const timestamp = new Date().toISOString();
-      local.append({ kind: "internal:expired", taskId: local.task.id, timestamp });
+      local.append({ kind, taskId: local.task.id, timestamp });
       local.status("working");
       parked.resolve(undefined);
     };
-    const timer = ms === undefined ? undefined : setTimeout(expire, ms).unref();
+    const onRecall = goOn(NOTES.recalled);
+    const timer = ms === undefined ? undefined : setTimeout(goOn(NOTES.expired), ms).unref();
+    recall?.addEventListener("abort", onRecall, { once: true });
+    if (recall?.aborted === true) onRecall();
     try {
       return await parked.promise;
     } finally {
       clearTimeout(timer);
+      recall?.removeEventListener("abort", onRecall);
     }
   }
 

@@ -2,6 +2,7 @@ import type { InternalEvent } from "@convoke/protocol";
 import type { OpenRequest } from "../approvals/open-request.ts";
 import type { AssistantContent, FinishReason, ModelUsage } from "../models/model.ts";
 import type { Interrupt } from "../tools/tool.ts";
+import type { DelegatedUsage } from "./usage.ts";
 
 // What the loop notes in the log of its task. A later attempt goes on by these
 // notes: a model answer or a tool result that is noted is never computed twice.
@@ -63,6 +64,8 @@ export interface ToolCompleteEvent extends InternalEvent {
   /** Somebody, or a rule, did not let it run: that is no failure of the tool. */
   readonly isDeclined?: true;
   readonly sources?: readonly Source[];
+  /** What other agents used for it. */
+  readonly used?: DelegatedUsage;
   readonly timestamp: string;
 }
 
@@ -98,6 +101,8 @@ export interface AskEvent extends InternalEvent {
   readonly requests: readonly OpenRequest[];
   /** When the first of them expires, if one does. */
   readonly until?: string;
+  /** The loop looks meanwhile whether something of it is settled elsewhere. */
+  readonly isWatched?: true;
   readonly timestamp: string;
 }
 

@@ -1,6 +1,11 @@
 import { type InternalEvent, type Message, NOTES, isMessageReceived } from "@convoke/protocol";
 import type { ApprovalDecidedEvent, ApprovalRequestedEvent } from "../approvals/approval-events.ts";
 import type {
+  SubAgentCallEvent,
+  SubAgentEvent,
+  SubAgentQuestionEvent,
+} from "../sub-agents/sub-agent-events.ts";
+import type {
   AskEvent,
   LlmCallEvent,
   LlmResultEvent,
@@ -20,6 +25,7 @@ export interface NotedWait {
     readonly message: Message | undefined;
     readonly at: Date;
     readonly place: number;
+    readonly isRecalled: boolean;
   };
 }
 
@@ -29,6 +35,15 @@ export interface NotedCall {
   readonly interrupts: readonly ToolInterruptEvent[];
   readonly approvals: readonly ApprovalRequestedEvent[];
   readonly complete?: ToolCompleteEvent;
+  /** Where it is the call of a sub-agent. */
+  readonly subAgent?: NotedSubAgent;
+}
+
+/** What a call of a sub-agent has come to. */
+interface NotedSubAgent {
+  readonly call?: SubAgentCallEvent;
+  readonly task?: SubAgentEvent;
+  readonly questions?: readonly SubAgentQuestionEvent[];
 }
 
 const NO_CALL: NotedCall = { starts: [], interrupts: [], approvals: [] };
@@ -96,6 +111,13 @@ export class LoopJournal {
     return this.#calls.get(toolCallId) ?? NO_CALL;
   }
 
+  /** Tasks of sub-agents whose calls have no result. */
+  openSubAgents(): readonly SubAgentEvent[] {
+    return [...this.#calls.values()].flatMap(({ complete, subAgent }) =>
+      complete === undefined && subAgent?.task !== undefined ? [subAgent.task] : [],
+    );
+  }
+
   #add(event: InternalEvent, asking: number | undefined): void {
     const iteration = event["iteration"] as number;
     switch (event.kind) {
@@ -121,6 +143,7 @@ export class LoopJournal {
         this.decisions.push(event as ApprovalDecidedEvent);
         break;
       case NOTES.expired:
+      case NOTES.recalled:
         this.#endWait(asking, event);
         break;
       default:
@@ -143,6 +166,9 @@ export class LoopJournal {
     } else if (event.kind === "internal:approval-requested") {
       const approvals = [...call.approvals, event as ApprovalRequestedEvent];
       this.#calls.set(toolCallId, { ...call, approvals });
+    } else {
+      const subAgent = withSubAgent(call.subAgent, event);
+      if (subAgent !== undefined) this.#calls.set(toolCallId, { ...call, subAgent });
     }
   }
 
@@ -155,7 +181,27 @@ export class LoopJournal {
     const received = isMessageReceived(event) ? event : undefined;
     const endedAt = received?.timestamp ?? (event["timestamp"] as string | undefined);
     const at = new Date(endedAt ?? ask.until ?? ask.timestamp);
-    const end = { message: received?.message, at, place: this.placeOf(event) };
+    const isRecalled = event.kind === NOTES.recalled;
+    const end = { message: received?.message, at, place: this.placeOf(event), isRecalled };
     waits[waits.length - 1] = { ask, end };
+  }
+}
+
+/** With what a note says of a sub-agent; nothing for a note of anything else. */
+function withSubAgent(
+  known: NotedSubAgent | undefined,
+  event: InternalEvent,
+): NotedSubAgent | undefined {
+  switch (event.kind) {
+    case "internal:sub-agent-call":
+      return { ...known, call: event as SubAgentCallEvent };
+    case "internal:sub-agent":
+      return { ...known, task: event as SubAgentEvent };
+    case "internal:sub-agent-question": {
+      const questions = [...(known?.questions ?? []), event as SubAgentQuestionEvent];
+      return { ...known, questions };
+    }
+    default:
+      return undefined;
   }
 }

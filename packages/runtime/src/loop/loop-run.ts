@@ -1,7 +1,8 @@
 import { type AgentEvent, type Turn, agentMessage } from "@convoke/protocol";
 import type { TranscriptEntry } from "../models/model.ts";
 import { AnswerArtifact } from "./answer-artifact.ts";
-import { BudgetError, checkBudget } from "./budget.ts";
+import { BudgetError } from "./budget.ts";
+import { budgetReport } from "./budget-report.ts";
 import { type ToolCall, toldResult } from "./call-result.ts";
 import type { Source } from "./loop-events.ts";
 import { type LoopEnd, endOf } from "./loop-failure.ts";
@@ -41,15 +42,18 @@ export function runLoop(turn: Turn, settings: LoopSettings): AsyncIterable<reado
   });
 }
 
+/** Timers count in 32 bits; what is further away is looked at by each iteration. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 class LoopRun {
   readonly #scope: LoopScope;
   readonly #abort: AbortController;
   readonly #artifact: AnswerArtifact;
   readonly #tools: TurnTools;
   readonly #sources = new Map<string, Source>();
-  #usage = new UsageMeter(undefined);
   #modelId: string | undefined;
   #failures = 0;
+  #hasEnded = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(turn: Turn, settings: LoopSettings, outbox: Outbox, abort: AbortController) {
@@ -70,15 +74,17 @@ class LoopRun {
       this.#end(end);
     } finally {
       clearTimeout(this.#timer);
-      this.#tools.end();
+      this.#tools.end(this.#hasEnded);
     }
   }
 
   /** The loop itself. */
   async #work(): Promise<ModelAnswer> {
-    const { turn, settings, clock, journal } = this.#scope;
+    const { turn, settings, clock, journal, budget } = this.#scope;
+    const { allowsCycles, identity } = settings;
+    budget.admit(identity.id, { allowsCycles, now: clock.startedAt ?? turn.now() });
     const model = await settings.model();
-    this.#usage = new UsageMeter(model.price);
+    this.#scope.usage = new UsageMeter(model.price);
     this.#modelId = model.id;
     const tools = this.#tools;
     const models = new ModelCalls(this.#scope, model, tools, this.#artifact);
@@ -90,9 +96,9 @@ class LoopRun {
     clock.start();
     this.#time(false);
     for (let iteration = 1; ; iteration++) {
-      checkBudget(settings.budget, this.#total(), this.#failures);
+      budget.check(this.#total(), this.#failures, turn.now());
       const answer = await models.answer({ iteration, transcript, subject });
-      this.#usage.addAnswer(answer.usage);
+      this.#scope.usage.addAnswer(answer.usage);
       this.#addSources(answer.sources);
       const wanted = answer.content.filter(
         (piece): piece is ToolCall => piece.kind === "tool-call",
@@ -100,7 +106,10 @@ class LoopRun {
       if (wanted.length > 0) {
         this.#checkToolCalls(wanted.length);
         const { results, said } = await calls.run(iteration, wanted);
-        for (const { sources } of results) this.#addSources(sources);
+        for (const { sources, used } of results) {
+          this.#addSources(sources);
+          this.#scope.usage.addDelegated(used);
+        }
         const failed = results.filter(({ isError, isDeclined }) => isError && !isDeclined);
         this.#failures = failed.length === results.length ? this.#failures + 1 : 0;
         const told = results.map(toldResult);
@@ -121,9 +130,10 @@ class LoopRun {
 
   #checkToolCalls(wanted: number): void {
     const { toolCalls: most } = this.#scope.settings.budget;
-    const used = this.#usage.toolCalls + wanted;
+    const { usage } = this.#scope;
+    const used = usage.toolCalls + wanted;
     if (most !== undefined && used > most) throw new BudgetError("toolCalls", most, used);
-    this.#usage.toolCalls = used;
+    usage.toolCalls = used;
   }
 
   #addSources(sources: readonly Source[] = []): void {
@@ -133,23 +143,23 @@ class LoopRun {
   }
 
   #total(): ReturnType<UsageMeter["total"]> {
-    return this.#usage.total(this.#scope.clock.workedMs);
+    return this.#scope.usage.total(this.#scope.clock.workedMs);
   }
 
   /** The budget of time ends what is under way; while the task waits for its caller, no time counts. */
   #time(isWaiting: boolean): void {
     clearTimeout(this.#timer);
-    const { timeMs } = this.#scope.settings.budget;
-    if (isWaiting || timeMs === undefined) return;
-    const leftMs = Math.max(0, timeMs - this.#scope.clock.workedMs);
-    const error = new BudgetError("timeMs", timeMs, timeMs);
-    this.#timer = setTimeout(() => this.#abort.abort(error), leftMs);
+    const { budget, clock, turn } = this.#scope;
+    const end = isWaiting ? undefined : budget.end(clock.workedMs, turn.now());
+    if (end === undefined) return;
+    this.#timer = setTimeout(() => this.#abort.abort(end.error), Math.min(end.inMs, MAX_TIMER_MS));
   }
 
   #end({ state, text, metadata }: LoopEnd): void {
     const { turn, runId } = this.#scope;
     const { id: taskId, contextId } = turn.task;
     this.#artifact.close();
+    this.#hasEnded = true;
     const sources = [...this.#sources.values()];
     const message = text === "" ? undefined : agentMessage(`${runId}-end`, text);
     this.#scope.say({
@@ -161,6 +171,7 @@ class LoopRun {
       metadata: {
         ...metadata,
         usage: this.#total(),
+        ...budgetReport(turn, this.#total(), metadata),
         ...(sources.length > 0 && { sources }),
         ...runReport(this.#modelId, this.#tools),
       },

@@ -6,6 +6,8 @@ import { callHookNow } from "./hooks.ts";
 import { LoopJournal } from "./loop-journal.ts";
 import type { LoopSettings } from "./loop-settings.ts";
 import type { Outbox } from "./outbox.ts";
+import { RunBudget } from "./run-budget.ts";
+import { UsageMeter } from "./usage.ts";
 import { WorkClock } from "./work-clock.ts";
 
 /** What every part of one run of the loop needs: its turn, its journal, and how to speak. */
@@ -16,6 +18,9 @@ export class LoopScope {
   /** Fires when the task is over, for whatever reason. */
   readonly signal: AbortSignal;
   readonly clock: WorkClock;
+  readonly budget: RunBudget;
+  /** What it has used so far. */
+  usage = new UsageMeter(undefined);
   /** Begins the ids of everything that this run names, the same in each attempt. */
   readonly runId: string;
   readonly #outbox: Outbox;
@@ -27,6 +32,7 @@ export class LoopScope {
     this.#outbox = outbox;
     this.journal = new LoopJournal(turn.journal);
     this.clock = new WorkClock(turn, this.journal.startedAt);
+    this.budget = new RunBudget(settings.budget, turn);
     this.runId = turn.id();
   }
 

@@ -1,12 +1,7 @@
-import {
-  type Agent,
-  type AgentExtension,
-  type AgentInfo,
-  type AgentPlace,
-  EXTENSIONS,
-} from "@convoke/protocol";
+import type { Agent, AgentInfo } from "@convoke/protocol";
 import { acceptAnswer } from "../approvals/accept-answer.ts";
-import { McpServers } from "../mcp/mcp-servers.ts";
+import { infoWithSkills } from "../mcp/info-with-skills.ts";
+import { declaredExtensions } from "./declared-extensions.ts";
 import { runLoop } from "./loop-run.ts";
 import { type LoopDefinition, loopSettings } from "./loop-settings.ts";
 
@@ -18,35 +13,34 @@ export function modelAgent(info: AgentInfo, definition: LoopDefinition): Agent {
     );
   }
   const settings = loopSettings(info.name, definition);
-  const { mcp } = settings;
-  const extensions = declared(info.extensions, definition);
+  const { mcp, subAgents, identity } = settings;
+  const own: AgentInfo = {
+    ...info,
+    // Before its first note the loop has done nothing, so that it can always begin again.
+    restart: true,
+    extensions: declaredExtensions(info.extensions, definition),
+  };
+  const shown = mcp && infoWithSkills(own, () => mcp.skills(), toolNames(definition));
   return {
-    info: {
-      ...info,
-      // Before its first note the loop has done nothing, so that it can always begin again.
-      restart: true,
-      ...(extensions.length > 0 && { extensions }),
+    get info() {
+      return shown?.() ?? own;
     },
     run: (turn) => runLoop(turn, settings),
     accept: (task, message, at) => acceptAnswer(task, message, { now: at }),
-    ...(mcp && {
-      prepare: (place: AgentPlace) => mcp.prepare(place),
-      [Symbol.asyncDispose]: () => mcp.close(),
-    }),
+    prepare: (place) => {
+      identity.prepare(place);
+      subAgents?.prepare(place);
+      // Last, because it starts processes, and nobody would end those of an agent that is not served.
+      mcp?.prepare(place);
+    },
+    abandon: (_task, journal) => subAgents?.abandon(journal),
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all([mcp?.close(), subAgents?.close()]);
+    },
   };
 }
 
-/** What the card declares: an agent that may ask for approvals says so, in the words of its author if there are some. */
-function declared(
-  extensions: readonly AgentExtension[] = [],
-  { tools = [], mcpServers = {} }: Pick<LoopDefinition, "tools" | "mcpServers">,
-): readonly AgentExtension[] {
-  const { uri, description } = EXTENSIONS.approvals;
-  // Which tools a server has is not known before it runs.
-  const hasServers = mcpServers instanceof McpServers || Object.keys(mcpServers).length > 0;
-  const isGuarded = hasServers || tools.some(({ confirm }) => confirm !== "never");
-  const isNamed = extensions.some((extension) => extension.uri === uri);
-  return isGuarded && !isNamed
-    ? [...extensions, { uri, description, required: false }]
-    : extensions;
+/** Names for which the model gets something else than the tool of a server. */
+function toolNames({ tools = [], subAgents = {} }: LoopDefinition): ReadonlySet<string> {
+  return new Set([...tools.map(({ name }) => name), ...Object.keys(subAgents)]);
 }

@@ -1,7 +1,9 @@
 import { type Message, isFinal } from "@convoke/protocol";
 import type { OpenRequest } from "../approvals/open-request.ts";
 import { questionMessage } from "../approvals/question-message.ts";
+import { asksForToolsOnly, expiryOfUses, goOnUnanswered } from "../client-tools/unanswered.ts";
 import { stopped } from "../tools/stoppable.ts";
+import type { AskEvent } from "./loop-events.ts";
 import type { LoopScope } from "./loop-scope.ts";
 
 /** What came of a question. */
@@ -11,8 +13,21 @@ export interface Reply {
   readonly at: Date;
   /** Where the journal has it. */
   readonly place: number;
+  /** What was asked for was settled elsewhere. */
+  readonly isRecalled: boolean;
   /** What was open when it was asked. */
   readonly requests: readonly OpenRequest[];
+  /** When the question itself expired, if it did not wait for as long as the task. */
+  readonly until: Date | undefined;
+}
+
+/** What a question is about. */
+export interface Asking {
+  readonly open: readonly OpenRequest[];
+  /** What was wrong with the last answer. */
+  readonly problem: string | undefined;
+  /** Resolves when something of it was settled elsewhere; nothing where nobody can know. */
+  readonly watch: (signal: AbortSignal) => Promise<unknown> | undefined;
 }
 
 /** Asks the caller and waits, by the journal: what was answered in an earlier attempt is not asked again. */
@@ -20,8 +35,9 @@ export class Questions {
   readonly #scope: LoopScope;
   readonly #onWait: (isWaiting: boolean) => void;
   #count = 0;
-  /** An earlier attempt noted the question that comes next, and may not have come to ask it. */
-  #isNoted = false;
+  #expired = 0;
+  /** The question that comes next, where an earlier attempt noted it and may not have come to ask it. */
+  #noted: AskEvent | undefined;
 
   /** `onWait` hears when work rests and when it goes on. */
   constructor(scope: LoopScope, onWait: (isWaiting: boolean) => void) {
@@ -33,41 +49,61 @@ export class Questions {
   answered(iteration: number): readonly Reply[] {
     return this.#scope.journal.waits(iteration).flatMap(({ ask, end }) => {
       this.#count += 1;
-      this.#isNoted = end === undefined;
+      this.#noted = end === undefined ? ask : undefined;
       if (end === undefined) return [];
       this.#scope.clock.addWait(new Date(ask.timestamp), end.at);
-      return [{ ...end, requests: ask.requests }];
+      return [{ ...end, requests: ask.requests, until: untilOf(ask) }];
     });
   }
 
   /** Asks for what is open, and resolves to what comes next. */
-  async ask(
-    iteration: number,
-    open: readonly OpenRequest[],
-    problem: string | undefined,
-  ): Promise<Reply> {
-    const { turn, signal, clock } = this.#scope;
+  async ask(iteration: number, { open, problem, watch }: Asking): Promise<Reply> {
+    const { turn, signal, clock, settings } = this.#scope;
+    const recall = new AbortController();
+    const over = new AbortController();
+    const settled = watch(AbortSignal.any([signal, over.signal]));
+    settled?.then(
+      () => recall.abort(),
+      () => undefined,
+    );
     const requests = askedTogether(open);
     const askedAt = turn.now();
-    const until = firstExpiry(requests);
-    if (!this.#isNoted) {
+    const noted = this.#noted;
+    const until =
+      noted === undefined
+        ? (firstExpiry(requests) ?? expiryOfUses(requests, askedAt, settings.clientTools))
+        : untilOf(noted);
+    if (noted === undefined) {
       this.#count += 1;
       this.#scope.note({
         kind: "internal:ask",
         iteration,
         requests,
         ...(until && { until: until.toISOString() }),
+        ...(settled && { isWatched: true }),
       });
     }
-    this.#isNoted = false;
+    this.#noted = undefined;
     this.#sayQuestion(requests, problem);
     await this.#scope.durable();
     this.#onWait(true);
-    const message = await stopped(turn.park(until), signal);
+    const parked = turn.park(until, settled && recall.signal);
+    const message = await stopped(parked, signal).finally(() => over.abort());
     this.#onWait(false);
     const at = turn.now();
     clock.addWait(askedAt, at);
-    return { message, at, place: Number.POSITIVE_INFINITY, requests };
+    const isRecalled = message === undefined && recall.signal.aborted;
+    return { message, at, place: Number.POSITIVE_INFINITY, isRecalled, requests, until };
+  }
+
+  /** The caller did not run its tools in time: the task goes on all the same and says so, or ends here. */
+  heedExpiry({ message, at, until, requests, isRecalled }: Reply): void {
+    const { turn, runId, settings } = this.#scope;
+    const { clientTools } = settings;
+    const isOver = message === undefined && !isRecalled && until !== undefined && until <= at;
+    if (!isOver || clientTools === undefined || !asksForToolsOnly(requests)) return;
+    const messageId = `${runId}-expired-${(this.#expired += 1)}`;
+    this.#scope.say(goOnUnanswered(turn.task, messageId, clientTools));
   }
 
   #sayQuestion(requests: readonly OpenRequest[], problem: string | undefined): void {
@@ -87,6 +123,10 @@ export class Questions {
 function askedTogether(open: readonly OpenRequest[]): readonly OpenRequest[] {
   const sensitive = open.find((request) => request.kind === "input" && request.sensitive);
   return sensitive === undefined ? open : [sensitive];
+}
+
+function untilOf({ until }: AskEvent): Date | undefined {
+  return until === undefined ? undefined : new Date(until);
 }
 
 function firstExpiry(requests: readonly OpenRequest[]): Date | undefined {

@@ -20,11 +20,12 @@ const DETAILS: readonly ((tool: ToolFacts) => ToolFacts)[] = [
 
 /**
  * What worked on a task, for people and programs that look at it: the model, each
- * MCP server with its status, and all tools. Where there are too many of them,
+ * MCP server and sub-agent with its status, and all tools. Where there are too many of them,
  * their schemas are left out, and then their descriptions.
  */
 export function runReport(modelId: string | undefined, tools: TurnTools): Metadata {
   const servers = tools.serverReports();
+  const subAgents = tools.subAgentReports();
   const available = tools.box.describe().map(({ name, description, input }) => ({
     name,
     description,
@@ -36,6 +37,7 @@ export function runReport(modelId: string | undefined, tools: TurnTools): Metada
       ...(modelId !== undefined && { model: modelId }),
       mcpServers: servers.map((server) => ({ ...server, tools: server.tools.map(detail) })),
       availableTools: available.map(detail),
+      ...(subAgents.length > 0 && { subAgents }),
     };
     if (JSON.stringify(report).length <= MAX_LENGTH) break;
   }

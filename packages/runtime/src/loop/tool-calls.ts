@@ -66,7 +66,8 @@ export class ToolCalls {
       await eachBounded(runs, this.#scope.settings.maxParallelTools, (run) => run.advance());
       const open = runs.flatMap((run) => run.open);
       if (open.length === 0) break;
-      const reply = await this.#questions.ask(iteration, open, problem);
+      const watch = (signal: AbortSignal): Promise<unknown> | undefined => firstOf(runs, signal);
+      const reply = await this.#questions.ask(iteration, { open, problem, watch });
       problem = await this.#take(reply, runs, said);
     }
     return { results: runs.map((run) => run.result!), said };
@@ -78,7 +79,12 @@ export class ToolCalls {
     runs: readonly CallRun[],
     said: Message[],
   ): Promise<string | undefined> {
-    const { message, at, place, requests } = reply;
+    const { message, at, place, isRecalled, requests } = reply;
+    if (isRecalled) {
+      for (const run of runs) run.recall();
+      return undefined;
+    }
+    this.#questions.heedExpiry(reply);
     // When the time came for none of them, it came for the task: it goes on without any answer.
     // By what was asked, for an attempt that is begun anew finds their decisions in its journal.
     const isTimeOver = message === undefined && !requests.some((one) => hasExpired(one, at));
@@ -100,7 +106,9 @@ export class ToolCalls {
       const problems: string[] = [];
       for (const [approvalId, decision] of answer.approvals) {
         const run = runs.find(({ open }) => open.some(({ requestId }) => requestId === approvalId));
-        const unfit = await run?.decide(decision, at);
+        // Begun anew, it may have gone on since: then its journal has what it was told.
+        if (run === undefined) for (const one of runs) one.relay(decision, place);
+        const unfit = await run?.decide(decision, at, place);
         if (unfit !== undefined) problems.push(unfit);
       }
       return problems.length === 0 ? undefined : problems.join("\n");
@@ -109,4 +117,10 @@ export class ToolCalls {
       return `That does not answer what is open: ${error.detail}.`;
     }
   }
+}
+
+/** Resolves when the first of what they wait for was settled elsewhere. */
+function firstOf(runs: readonly CallRun[], signal: AbortSignal): Promise<unknown> | undefined {
+  const watched = runs.flatMap((run) => run.watch(signal) ?? []);
+  return watched.length === 0 ? undefined : Promise.race(watched);
 }

@@ -1,5 +1,7 @@
 import { type A2APart, EXTENSIONS, type Message, type Turn } from "@convoke/protocol";
 import { GRANT_ID } from "../approvals/grants.ts";
+import { requestsIn } from "../approvals/open-request.ts";
+import { asksForToolsOnly } from "../client-tools/unanswered.ts";
 import type { AssistantContent, TranscriptEntry } from "../models/model.ts";
 
 /** Marks statuses that only say how far a tool is. */
@@ -34,8 +36,11 @@ export function withMessage(
 }
 
 /** What the agent said, without what it only said about its work. */
-function assistantContent({ messageId, parts }: Message): readonly AssistantContent[] {
+function assistantContent(message: Message): readonly AssistantContent[] {
+  const { messageId, parts } = message;
   if (PROGRESS_ID.test(messageId) || GRANT_ID.test(messageId)) return [];
+  // A model that reads how its calls were put in words would say such words instead of calling.
+  if (asksForToolsOnly(requestsIn(message))) return [];
   const text = parts
     .filter((part) => !isForPrograms(part))
     .map(textOfPart)

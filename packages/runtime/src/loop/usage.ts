@@ -9,6 +9,16 @@ export interface Usage {
   readonly cost?: number;
   readonly toolCalls: number;
   readonly durationMs: number;
+  /** What sub-agents used, as far as they say; their cost is in `cost` already. */
+  readonly subAgents?: DelegatedUsage;
+}
+
+/** What other agents used for this one. */
+export interface DelegatedUsage {
+  /** How often work was handed on, by them as well. */
+  readonly calls: number;
+  readonly tokens: number;
+  readonly costUsd?: number;
 }
 
 /** Adds up what a task uses, replayed work included. */
@@ -19,6 +29,7 @@ export class UsageMeter {
   #inputTokens = 0;
   #outputTokens = 0;
   #cost = 0;
+  #delegated: DelegatedUsage | undefined;
 
   constructor(price: ModelPrice | undefined) {
     this.#price = price;
@@ -31,17 +42,39 @@ export class UsageMeter {
     if (this.#price !== undefined) this.#cost += costOf(usage, this.#price);
   }
 
+  addDelegated(used: DelegatedUsage | undefined): void {
+    this.#delegated = added(this.#delegated, used);
+  }
+
   total(durationMs: number): Usage {
+    const delegated = this.#delegated;
+    const cost = this.#cost + (delegated?.costUsd ?? 0);
+    const isPriced = this.#price !== undefined || delegated?.costUsd !== undefined;
     return {
       iterations: this.iterations,
       inputTokens: this.#inputTokens,
       outputTokens: this.#outputTokens,
       // Without the noise of adding up fractions.
-      ...(this.#price !== undefined && { cost: Number(this.#cost.toFixed(6)) }),
+      ...(isPriced && { cost: Number(cost.toFixed(6)) }),
       toolCalls: this.toolCalls,
       durationMs,
+      ...(delegated && { subAgents: delegated }),
     };
   }
+}
+
+/** The sum of what is known. */
+export function added(
+  one: DelegatedUsage | undefined,
+  other: DelegatedUsage | undefined,
+): DelegatedUsage | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  const isPriced = one.costUsd !== undefined || other.costUsd !== undefined;
+  return {
+    calls: one.calls + other.calls,
+    tokens: one.tokens + other.tokens,
+    ...(isPriced && { costUsd: (one.costUsd ?? 0) + (other.costUsd ?? 0) }),
+  };
 }
 
 function costOf(usage: ModelUsage, price: ModelPrice): number {

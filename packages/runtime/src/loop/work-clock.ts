@@ -11,6 +11,11 @@ export class WorkClock {
     this.#startedAt = startedAt?.getTime();
   }
 
+  /** When the first model call was made. */
+  get startedAt(): Date | undefined {
+    return this.#startedAt === undefined ? undefined : new Date(this.#startedAt);
+  }
+
   start(): void {
     this.#startedAt ??= this.#now().getTime();
   }

@@ -1,7 +1,7 @@
 import type { ElicitRequestParams, ElicitResult } from "@modelcontextprotocol/client";
 import { createHash } from "node:crypto";
 import { jsonSchemaCheck } from "../tools/json-schema-check.ts";
-import type { Interrupt, InterruptAnswer } from "../tools/tool.ts";
+import type { AuthRequired, InputRequired, InterruptAnswer } from "../tools/tool.ts";
 import { type FormField, choicesOf, fieldValue, formFields } from "./form-field.ts";
 import { webUrl } from "./web-url.ts";
 
@@ -22,7 +22,7 @@ export function elicitationInterrupt(
   server: string,
   params: ElicitRequestParams,
   place: number,
-): Interrupt {
+): InputRequired | AuthRequired {
   const prompt = `The MCP server ${server} asks: ${params.message}`.slice(0, MAX_PROMPT);
   if (params.mode === "url") {
     const url = webUrl(params.url);

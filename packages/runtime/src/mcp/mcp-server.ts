@@ -1,4 +1,6 @@
+import type { AgentSkill } from "@convoke/protocol";
 import type { Tool as ServerTool } from "@modelcontextprotocol/client";
+import { isDeepStrictEqual } from "node:util";
 import type { Tool } from "../tools/tool.ts";
 import type { ChildRecords } from "./child-records.ts";
 import { McpConnection, type McpStatus } from "./mcp-connection.ts";
@@ -8,6 +10,9 @@ import { mcpTool } from "./mcp-tool.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { signInTool } from "./sign-in.ts";
 import { toolNames } from "./tool-names.ts";
+import { toolSkill } from "./tool-skill.ts";
+
+const NO_SKILLS: readonly AgentSkill[] = [];
 
 /** What anyone may know of a server. */
 export interface McpServerReport {
@@ -31,6 +36,7 @@ export class McpServer {
   readonly #connection: McpConnection;
   readonly #calls: OpenCalls;
   #tools: readonly Tool[] = [];
+  #skills = NO_SKILLS;
   #note: string | undefined;
 
   constructor(server: McpServerSettings, settings: McpSettings, records: ChildRecords | undefined) {
@@ -55,6 +61,11 @@ export class McpServer {
     const { status, error } = this.#connection;
     if (status === "connected") return this.#tools;
     return error?.kind === "sign-in" ? [signInTool(this.#server, this.#connection)] : [];
+  }
+
+  /** What can be called now, for a card. It is the same list until that changes. */
+  get skills(): readonly AgentSkill[] {
+    return this.#connection.status === "connected" ? this.#skills : NO_SKILLS;
   }
 
   settled(): Promise<void> {
@@ -104,14 +115,20 @@ export class McpServer {
     const names = toolNames(prefix, [...offered.keys()]);
     const [connection, calls] = [this.#connection, this.#calls];
     const around = { server: this.#server, connection, calls, maxResultSize };
-    this.#tools = [...offered.values()].flatMap((tool): readonly Tool[] => {
+    const made = [...offered.values()].flatMap((described) => {
+      const { name: ownName } = described;
       try {
-        return [mcpTool(names.get(tool.name)!, tool, around)];
+        const tool = mcpTool(names.get(ownName)!, described, around);
+        return [{ tool, skill: toolSkill(tool, { server, ownName }) }];
       } catch (error) {
-        logger.warn("a tool of an MCP server is left out", { server, tool: tool.name, error });
+        logger.warn("a tool of an MCP server is left out", { server, tool: ownName, error });
         return [];
       }
     });
+    this.#tools = made.map(({ tool }) => tool);
+    const skills = made.map(({ skill }) => skill);
+    // A server that comes back as it was is no news for who has the card.
+    if (!isDeepStrictEqual(skills, this.#skills)) this.#skills = skills;
     this.#note = noteOf(this.#server, listed, { chosen: chosen.length, maxTools });
   }
 }

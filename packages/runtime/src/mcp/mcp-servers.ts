@@ -1,10 +1,11 @@
-import type { A2APart } from "@convoke/protocol";
+import type { A2APart, AgentSkill } from "@convoke/protocol";
 import { stopped } from "../tools/stoppable.ts";
 import type { Tool } from "../tools/tool.ts";
 import { ChildRecords } from "./child-records.ts";
 import type { McpOptions, McpServerConfig } from "./mcp-config.ts";
 import { McpServer, type McpServerReport } from "./mcp-server.ts";
 import { mcpServerSettings, mcpSettings } from "./mcp-settings.ts";
+import { McpSkills } from "./mcp-skills.ts";
 import { contentPart, resourcePart } from "./result-content.ts";
 
 /** Something to read on a server. */
@@ -42,10 +43,12 @@ export interface McpPromptMessage {
  */
 export class McpServers implements AsyncDisposable {
   readonly #servers: readonly McpServer[];
+  readonly #skills: McpSkills;
 
   constructor(servers: Readonly<Record<string, McpServerConfig>>, options: McpOptions = {}) {
     const settings = mcpSettings(options);
     const { folder, logger } = settings;
+    this.#skills = new McpSkills(logger);
     const records = folder === undefined ? undefined : new ChildRecords(folder, logger);
     this.#servers = mcpServerSettings(servers, options).map(
       (server) => new McpServer(server, settings, records),
@@ -58,6 +61,14 @@ export class McpServers implements AsyncDisposable {
     const settled = Promise.all(this.#servers.map((server) => server.settled()));
     await (signal === undefined ? settled : stopped(settled, signal));
     return this.#servers.flatMap(({ tools }) => tools);
+  }
+
+  /**
+   * The tools of the servers that are connected now, as skills for a card; 256 at most. Starts
+   * nothing, and gives the same list until it changes.
+   */
+  skills(): readonly AgentSkill[] {
+    return this.#skills.of(this.#servers.map(({ skills }) => skills));
   }
 
   /** Where each server stands, for people; it holds no secrets. */

@@ -209,6 +209,7 @@ export class McpSession {
       await this.#list(AbortSignal.timeout(this.#options.server.startTimeoutMs));
       if (!this.#isOver) this.#options.onTools(this);
     } catch (error) {
+      if (this.#isOver) return;
       const { name } = this.#options.server;
       this.#options.settings.logger.warn("an MCP server did not list its new tools", {
         server: name,

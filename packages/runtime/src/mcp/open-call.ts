@@ -3,7 +3,13 @@ import type {
   ElicitRequestParams,
   ElicitResult,
 } from "@modelcontextprotocol/client";
-import type { Interrupt, InterruptAnswer, ToolContext, ToolEvent } from "../tools/tool.ts";
+import type {
+  AuthRequired,
+  InputRequired,
+  InterruptAnswer,
+  ToolContext,
+  ToolEvent,
+} from "../tools/tool.ts";
 import { elicitationAnswer, elicitationInterrupt } from "./elicitation.ts";
 import { McpError } from "./mcp-error.ts";
 import type { CallOptions } from "./mcp-session.ts";
@@ -13,11 +19,11 @@ export type RoundEnd =
   | { readonly kind: "result"; readonly result: CallToolResult }
   | { readonly kind: "error"; readonly error: unknown }
   /** The server wants answers first; the call stays open for them. */
-  | { readonly kind: "questions"; readonly interrupts: readonly Interrupt[] };
+  | { readonly kind: "questions"; readonly interrupts: readonly (InputRequired | AuthRequired)[] };
 
 interface Question {
   readonly params: ElicitRequestParams;
-  readonly interrupt: Interrupt;
+  readonly interrupt: InputRequired | AuthRequired;
   readonly resolve: (result: ElicitResult) => void;
 }
 
@@ -103,8 +109,10 @@ export class OpenCall {
   }
 
   /** Gives the server the answers it waits for; what has none, or a wrong one, is asked. */
-  #deliver(answers: ReadonlyMap<string, InterruptAnswer>): readonly Interrupt[] {
-    const open: Interrupt[] = [];
+  #deliver(
+    answers: ReadonlyMap<string, InterruptAnswer>,
+  ): readonly (InputRequired | AuthRequired)[] {
+    const open: (InputRequired | AuthRequired)[] = [];
     for (const [requestId, { params, interrupt, resolve }] of this.#questions) {
       const given = answers.get(requestId);
       const answer = given && elicitationAnswer(params, given);

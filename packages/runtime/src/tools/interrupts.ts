@@ -27,7 +27,14 @@ export function authRequired(
   return { kind: "interrupt:auth", requestId, prompt, ...rest };
 }
 
+const INTERRUPTS: ReadonlySet<Interrupt["kind"]> = new Set([
+  "interrupt:input",
+  "interrupt:auth",
+  "interrupt:approval",
+  "interrupt:tool-use",
+]);
+
 export function isInterrupt(value: unknown): value is Interrupt {
   const kind = (value as { readonly kind?: unknown } | null | undefined)?.kind;
-  return kind === "interrupt:input" || kind === "interrupt:auth";
+  return INTERRUPTS.has(kind as Interrupt["kind"]);
 }

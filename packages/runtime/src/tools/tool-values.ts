@@ -82,6 +82,7 @@ export class ToolValues {
       case "tool:progress":
       case "tool:event":
       case "tool:source":
+      case "tool:usage":
         return this.#show(event);
       default:
         throw new TypeError(`there is no tool event ${JSON.stringify((event as ToolEvent).kind)}`);

@@ -1,4 +1,13 @@
-import type { A2APart, AgentEvent, Caller, Metadata } from "@convoke/protocol";
+import type {
+  A2APart,
+  AgentEvent,
+  Approval,
+  ApprovalAnswer,
+  Caller,
+  Metadata,
+  ToolResult,
+} from "@convoke/protocol";
+import type { DelegatedUsage } from "../loop/usage.ts";
 import type { JsonSchema } from "../models/model.ts";
 
 /**
@@ -19,6 +28,18 @@ export interface Tool {
   /** Checks the arguments before anything runs. */
   check(input: unknown): Promise<CheckedInput>;
   run(input: unknown, context: ToolContext): ToolReturn;
+  /**
+   * While a call waits for its answer: resolves when what it asked for was settled elsewhere. Then it
+   * runs again without an answer, and so does a call that nobody answered in time.
+   */
+  watch?(call: WaitingCall, signal: AbortSignal): Promise<void>;
+  /** Nobody will answer what a call asked for: lets go of what it began. */
+  giveUp?(call: WaitingCall): void;
+}
+
+/** A call that has asked for something. */
+interface WaitingCall {
+  readonly toolCallId: string;
 }
 
 export type CheckedInput =
@@ -85,6 +106,8 @@ export type ToolEvent =
   | { readonly kind: "tool:event"; readonly event: AgentEvent }
   /** Where what it says comes from. */
   | { readonly kind: "tool:source"; readonly url: string; readonly title?: string }
+  /** What other agents used for it. */
+  | { readonly kind: "tool:usage"; readonly used: DelegatedUsage }
   | { readonly kind: "tool:result"; readonly value: unknown }
   /** It did not work, in words for the model. */
   | { readonly kind: "tool:error"; readonly text: string };
@@ -93,7 +116,7 @@ export type ToolEvent =
  * A tool that needs something first. Interrupts are values, not suspended
  * promises: the answer calls the tool again, so they survive restarts.
  */
-export type Interrupt = InputRequired | AuthRequired;
+export type Interrupt = InputRequired | AuthRequired | ApprovalRequired | ToolUseRequired;
 
 export interface InputRequired {
   readonly kind: "interrupt:input";
@@ -114,8 +137,28 @@ export interface AuthRequired {
   readonly url?: string;
 }
 
+/** Somebody must decide on a call that another agent wants to make for this one. */
+interface ApprovalRequired {
+  readonly kind: "interrupt:approval";
+  /** That of the approval, which is unique in the task. */
+  readonly requestId: string;
+  readonly approval: Approval;
+}
+
+/** The caller must run a tool of its own. */
+export interface ToolUseRequired {
+  readonly kind: "interrupt:tool-use";
+  readonly requestId: string;
+  readonly name: string;
+  readonly input: Metadata;
+}
+
 export interface InterruptAnswer {
-  /** The words of the answer; empty when somebody only signed in. */
+  /** The words of the answer; empty when somebody only signed in, or decided. */
   readonly text: string;
   readonly parts: readonly A2APart[];
+  /** To an approval. */
+  readonly decision?: ApprovalAnswer;
+  /** Of a tool that the caller ran. */
+  readonly result?: ToolResult;
 }

@@ -1,0 +1,13 @@
+import { defineAgent } from "convoke";
+import { NAMES, cityIn, factsOf } from "./cities.ts";
+
+/** An agent without a model: it runs in the process of whoever calls it. */
+export default defineAgent({
+  name: "Outlook",
+  description: "Tells the weather in a city, so that somebody knows what to pack.",
+  run: ({ text }) => {
+    const city = cityIn(text);
+    if (city === undefined) return `I know ${NAMES.join(", ")}.`;
+    return `${city}: ${factsOf(city).sky}.`;
+  },
+});

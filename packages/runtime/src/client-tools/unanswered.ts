@@ -1,0 +1,43 @@
+import { type StatusUpdateEvent, type Task, agentMessage } from "@convoke/protocol";
+import type { OpenRequest } from "../approvals/open-request.ts";
+import { type LoopEnd, LoopEndError } from "../loop/loop-failure.ts";
+import type { ClientToolSettings } from "./client-tool-settings.ts";
+
+// What a task says whose caller does not run its tools in time: the same as a server says of a
+// question that waits too long.
+
+/** When a question for nothing but tools of the caller expires. */
+export function expiryOfUses(
+  requests: readonly OpenRequest[],
+  askedAt: Date,
+  settings: ClientToolSettings | undefined,
+): Date | undefined {
+  if (settings === undefined || !asksForToolsOnly(requests)) return undefined;
+  return new Date(askedAt.getTime() + settings.timeoutMs);
+}
+
+export function asksForToolsOnly(requests: readonly OpenRequest[]): boolean {
+  return requests.length > 0 && requests.every(({ kind }) => kind === "tool-use");
+}
+
+/** Says that the task goes on all the same; throws the end of one that does not. */
+export function goOnUnanswered(
+  { id: taskId, contextId }: Task,
+  messageId: string,
+  { timeoutMs, afterwards }: ClientToolSettings,
+): StatusUpdateEvent {
+  if (afterwards === "fail") throw new LoopEndError(inputTimeout(taskId, timeoutMs));
+  const message = agentMessage(messageId, "Continuing without client input...");
+  const status = { state: "working", message } as const;
+  return { kind: "status-update", taskId, contextId, status, final: false };
+}
+
+function inputTimeout(taskId: string, timeoutMs: number): LoopEnd {
+  const text = "Input timeout";
+  const timeoutSeconds = timeoutMs / 1000;
+  return {
+    state: "failed",
+    text,
+    metadata: { error: text, reason: "input-timeout", taskId, timeoutSeconds },
+  };
+}

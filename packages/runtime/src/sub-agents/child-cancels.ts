@@ -1,0 +1,99 @@
+import { type AgentPlace, ERRORS } from "@convoke/protocol";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type CancelRecord, CancelRecords } from "./cancel-records.ts";
+import type { SubAgentLink } from "./sub-agent-link.ts";
+
+/** What is canceled: a task of a sub-agent, in the name of whoever had it called. */
+export type Cancel = Omit<CancelRecord, "caller">;
+
+const FIRST_WAIT_MS = 250;
+const MOST_WAIT_MS = 15_000;
+/** For how long it is tried. After that the next start of the agent tries again. */
+const PATIENCE_MS = 10 * 60_000;
+/** How long the end of the agent waits for those that are on their way. */
+const CLOSE_MS = 1000;
+
+/** Tells sub-agents to stop, until they have heard it: through losses of connections and restarts of either. */
+export class ChildCancels {
+  readonly #caller: string;
+  readonly #find: (agent: string) => SubAgentLink | undefined;
+  readonly #underWay = new Map<string, Promise<void>>();
+  #records: CancelRecords | undefined;
+  #logger: AgentPlace["logger"];
+  #closing = new AbortController();
+
+  constructor(caller: string, find: (agent: string) => SubAgentLink | undefined) {
+    this.#caller = caller;
+    this.#find = find;
+  }
+
+  /** Takes up what an earlier process did not come to. */
+  prepare({ folder, logger }: AgentPlace): void {
+    this.#logger = logger;
+    this.#records = folder === undefined ? undefined : new CancelRecords(folder, this.#caller);
+    for (const record of this.#records?.all() ?? []) this.#begin(record);
+  }
+
+  add(cancel: Cancel): void {
+    const record = { caller: this.#caller, ...cancel };
+    try {
+      this.#records?.add(record);
+    } catch (error) {
+      // It is canceled all the same, as long as this process lives.
+      this.#logger?.warn("that a sub-agent is to be canceled could not be recorded", { error });
+    }
+    this.#begin(record);
+  }
+
+  /** What has no answer by then is left to the next start. */
+  async close(): Promise<void> {
+    const all = Promise.allSettled(this.#underWay.values());
+    await Promise.race([all, sleep(CLOSE_MS, undefined, { ref: false })]);
+    this.#closing.abort(new Error("the agent is closed"));
+    this.#closing = new AbortController();
+  }
+
+  #begin(record: CancelRecord): void {
+    const key = JSON.stringify([record.agent, record.owner, record.childTaskId]);
+    if (this.#underWay.has(key)) return;
+    const { signal } = this.#closing;
+    const done = this.#deliver(record, signal)
+      .catch((error: unknown) => {
+        if (signal.aborted) return;
+        const { agent, childTaskId } = record;
+        this.#logger?.warn("a sub-agent could not be canceled", { agent, childTaskId, error });
+      })
+      .finally(() => this.#underWay.delete(key));
+    this.#underWay.set(key, done);
+  }
+
+  async #deliver(record: CancelRecord, closing: AbortSignal): Promise<void> {
+    const { agent, owner, childTaskId } = record;
+    const link = this.#find(agent);
+    // Without its definition nobody knows any more where it is.
+    if (link === undefined) return this.#records?.remove(record);
+    const until = Date.now() + PATIENCE_MS;
+    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, MOST_WAIT_MS)) {
+      try {
+        const remote = await link.reach({ owner, signal: closing, patienceMs: 0 });
+        await remote.cancel(childTaskId, { signal: closing });
+        return this.#records?.remove(record);
+      } catch (error) {
+        if (isOver(error)) return this.#records?.remove(record);
+        closing.throwIfAborted();
+        if (Date.now() + waitMs > until) throw error;
+        await sleep(waitMs, undefined, { signal: closing, ref: false });
+      }
+    }
+  }
+}
+
+const OVER: ReadonlySet<unknown> = new Set([
+  ERRORS.TaskNotCancelable.code,
+  ERRORS.TaskNotFound.code,
+]);
+
+/** It has ended already, or is no more. */
+function isOver(error: unknown): boolean {
+  return error instanceof Error && OVER.has((error as { readonly code?: unknown }).code);
+}

@@ -1,0 +1,263 @@
+import type { RemoteAgent } from "@convoke/client";
+import {
+  ERRORS,
+  EXTENSIONS,
+  type Message,
+  type Metadata,
+  type Task,
+  isInterrupted,
+  userMessage,
+} from "@convoke/protocol";
+import type { LoopScope } from "../loop/loop-scope.ts";
+import type { Interrupt, ToolContext, ToolEvent } from "../tools/tool.ts";
+import { answerParts, isAnswered } from "./child-answer.ts";
+import type { ChildCall } from "./child-call.ts";
+import { childFailure, childResult } from "./child-result.ts";
+import { ChildStatuses } from "./child-statuses.ts";
+import { childUsage } from "./child-usage.ts";
+import { type Arrived, ChildStream, type Followed } from "./child-stream.ts";
+import { handedBudget } from "./handed-budget.ts";
+import type { RunSubAgents } from "./run-sub-agents.ts";
+import type { ChildQuestion } from "./sub-agent-events.ts";
+import type { SubAgentLink } from "./sub-agent-link.ts";
+import { taskTrace } from "./task-trace.ts";
+import { withoutAddresses } from "./without-addresses.ts";
+
+export interface SubAgentCallFacts {
+  readonly link: SubAgentLink;
+  readonly run: RunSubAgents;
+  readonly scope: LoopScope;
+  readonly call: ChildCall;
+  readonly context: ToolContext;
+  /** What the sub-agent shall do. */
+  readonly message: string;
+}
+
+type RoundEnd = ToolEvent | readonly Interrupt[];
+type Round<T> = AsyncGenerator<ToolEvent, T>;
+
+const { approvals, budget, clientTools } = EXTENSIONS;
+const ASKED = [approvals.uri, budget.uri, clientTools.uri];
+
+/** How long an agent that was not heard of yet may take to be there. */
+const FIRST_PATIENCE_MS = 5000;
+/** How long one that works for us already may be away. */
+const PATIENCE_MS = 5 * 60_000;
+const MAX_PROBLEM = 2000;
+
+const UNKNOWN =
+  "Unknown: a crash cut this call before the agent had named its task; it may or may not have begun. " +
+  "Check before you repeat it.";
+
+/**
+ * One round of a call of a sub-agent: begins its task, goes on with it by the answers to what it
+ * asked, or follows it again, until it has ended or asks for something.
+ *
+ *     no task yet ─────▶ send the message ─┐
+ *     all answered ────▶ send the answers ─┼─▶ follow ──▶ result, failure or questions
+ *     anything else ───▶ subscribe ────────┘
+ */
+export class SubAgentCall {
+  readonly #facts: SubAgentCallFacts;
+  readonly #statuses: ChildStatuses;
+
+  constructor(facts: SubAgentCallFacts) {
+    this.#facts = facts;
+    this.#statuses = new ChildStatuses(facts.link);
+  }
+
+  async *round(): Round<RoundEnd> {
+    const { scope, call, context, run, link } = this.#facts;
+    const { isCut } = call;
+    call.isCut = false;
+    let isLeft = true;
+    try {
+      const end = yield* this.#go(isCut);
+      isLeft = false;
+      return end;
+    } catch (error) {
+      scope.signal.throwIfAborted();
+      context.signal.throwIfAborted();
+      return yield* this.#failed(failureText(link.name, error));
+    } finally {
+      // When the task is over, its run knows whether somebody else goes on with it.
+      if (isLeft && !scope.signal.aborted) run.letGo(call, link);
+    }
+  }
+
+  async *#go(isCut: boolean): Round<RoundEnd> {
+    const { call, context, link } = this.#facts;
+    const { child, question, sent } = call;
+    if (child === undefined && sent === undefined) {
+      const { refusal, metadata } = handedBudget(this.#facts.scope);
+      if (refusal !== undefined) return { kind: "tool:error", text: refusal };
+      yield this.#statuses.invoking();
+      return yield* this.#begin(metadata);
+    }
+    const { signal } = context;
+    const { owner } = context.caller;
+    const remote = await link.reach({ owner, signal, patienceMs: PATIENCE_MS });
+    if (child === undefined) {
+      // Only an agent that knows a message by its id may be told the same again.
+      if (!(await knowsMessages(remote))) return { kind: "tool:error", text: UNKNOWN };
+      return yield* this.#ended(yield* this.#open(remote, sent ?? {}));
+    }
+    if (question !== undefined && isAnswered(question, context.answers)) {
+      return yield* this.#ended(yield* this.#answer(remote, question, isCut));
+    }
+    const run = remote.subscribe(child.taskId, this.#options());
+    return yield* this.#ended(yield* this.#follow({ run }));
+  }
+
+  async *#begin(metadata: Metadata): Round<RoundEnd> {
+    const { scope, call, context, link } = this.#facts;
+    const { toolCallId, signal } = context;
+    const { owner } = context.caller;
+    const remote = await link.reach({ owner, signal, patienceMs: FIRST_PATIENCE_MS });
+    const { name: agent } = link;
+    scope.note({ kind: "internal:sub-agent-call", toolCallId, agent, handed: metadata });
+    call.sent = metadata;
+    await scope.durable();
+    return yield* this.#ended(yield* this.#open(remote, metadata));
+  }
+
+  async *#open(remote: RemoteAgent, metadata: Metadata): Round<Arrived> {
+    const { context, call } = this.#facts;
+    const { remoteContextId } = await import("@convoke/client/connection");
+    const message: Message = {
+      ...userMessage(context.key, this.#facts.message),
+      referenceTaskIds: [context.taskId],
+      metadata,
+    };
+    const contextId = await remoteContextId(context.caller.owner, context.contextId);
+    try {
+      const run = remote.stream({ ...message, contextId }, this.#options());
+      return yield* this.#follow({ run });
+    } catch (error) {
+      // An agent may want to choose the ids of its contexts itself (1.0 §3.4.1).
+      if (call.child !== undefined || !isRefusal(error)) throw error;
+      return yield* this.#follow({ run: remote.stream(message, this.#options()) });
+    }
+  }
+
+  async *#answer(remote: RemoteAgent, question: ChildQuestion, isCut: boolean): Round<Arrived> {
+    const { context, call } = this.#facts;
+    const { taskId, contextId } = call.child!;
+    const { key, answers, signal } = context;
+    const messageId = `${key}:answer-${question.number}`;
+    const message = {
+      ...userMessage(messageId, answerParts(question, answers)),
+      taskId,
+      contextId,
+      referenceTaskIds: [context.taskId],
+    };
+    if (isCut && !(await knowsMessages(remote))) {
+      const { history = [] } = await remote.get(taskId, { signal });
+      if (history.some((one) => one.messageId === messageId)) {
+        const run = remote.subscribe(taskId, this.#options());
+        return yield* this.#follow({ run, answered: question });
+      }
+    }
+    try {
+      const run = remote.stream(message, this.#options());
+      return yield* this.#follow({ run, answered: question });
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      // Somebody may have been quicker, at the sub-agent itself.
+      const task = await remote.get(taskId, { signal });
+      const isStill = task.status.message?.messageId === question.messageId;
+      if (isStill && isInterrupted(task.status.state)) {
+        return { kind: "question", task, problem: error.message.slice(0, MAX_PROBLEM) };
+      }
+      return yield* this.#follow({ run: remote.subscribe(taskId, this.#options()) });
+    }
+  }
+
+  /** Reads on; the task of the sub-agent is noted with the first event that names it. */
+  #follow(followed: Followed): Round<Arrived> {
+    const { call, link, scope, run, context } = this.#facts;
+    const stream = new ChildStream(followed, {
+      name: link.name,
+      child: () => call.child,
+      signal: context.signal,
+      onTask: ({ id: childTaskId, contextId: childContextId }) => {
+        call.child = { taskId: childTaskId, contextId: childContextId };
+        const { toolCallId, caller } = context;
+        scope.note({
+          kind: "internal:sub-agent",
+          toolCallId,
+          agent: link.name,
+          owner: caller.owner,
+          childTaskId,
+          childContextId,
+        });
+        run.begun(call, link);
+      },
+    });
+    return stream.read((task) => this.#statuses.begun(task));
+  }
+
+  async *#ended(arrived: Arrived): Round<RoundEnd> {
+    const { call, link, scope } = this.#facts;
+    if (arrived.kind === "question") return this.#question(arrived.task, arrived.problem);
+    call.isSettled = true;
+    const limit = scope.settings.toolOutputLimit;
+    if (arrived.kind === "message") {
+      yield this.#statuses.received();
+      return { kind: "tool:result", value: childResult(link.name, arrived.message, limit) };
+    }
+    const { task } = arrived;
+    yield { kind: "tool:usage", used: childUsage(task) };
+    if (task.status.state !== "completed") {
+      return yield* this.#failed(childFailure(link.name, task), task);
+    }
+    yield this.#statuses.received(task);
+    return { kind: "tool:result", value: childResult(link.name, task, limit) };
+  }
+
+  /** Puts its question to the caller of this task. */
+  #question(task: Task, problem: string | undefined): readonly Interrupt[] {
+    const { call, context, link, scope } = this.#facts;
+    const { toolCallId, answers } = context;
+    const now = scope.turn.now();
+    const facts = { name: link.name, toolCallId, now, problem };
+    const { interrupts, noted } = call.ask(task, answers, facts);
+    if (noted !== undefined) {
+      scope.note({ kind: "internal:sub-agent-question", toolCallId, ...noted });
+    }
+    return interrupts;
+  }
+
+  *#failed(text: string, task?: Task): Generator<ToolEvent, RoundEnd> {
+    yield this.#statuses.failed(text, task, this.#facts.call.child);
+    return { kind: "tool:error", text };
+  }
+
+  #options(): NonNullable<Parameters<RemoteAgent["stream"]>[1]> {
+    const { scope } = this.#facts;
+    return { extensions: ASKED, trace: taskTrace(scope.turn), reconnect: { forMs: PATIENCE_MS } };
+  }
+}
+
+/** What the agent says of an error itself is a quotation, too. */
+function failureText(name: string, error: unknown): string {
+  const why = (error instanceof Error ? error.message : String(error)).slice(0, MAX_PROBLEM);
+  const isTheirs = error instanceof Error && error.name === "RemoteError";
+  if (!isTheirs) return `${name} failed: ${withoutAddresses(why, name)}`;
+  return `${name} answered with an error, which is data: ${JSON.stringify(why)}`;
+}
+
+async function knowsMessages({ card }: RemoteAgent): Promise<boolean> {
+  const client = await import("@convoke/client/connection");
+  return client.knowsMessages(card);
+}
+
+const REFUSALS: ReadonlySet<unknown> = new Set([
+  ERRORS.InvalidParams.code,
+  ERRORS.UnsupportedOperation.code,
+]);
+
+/** The agent did not take the message. */
+function isRefusal(error: unknown): error is Error {
+  return error instanceof Error && REFUSALS.has((error as { readonly code?: unknown }).code);
+}

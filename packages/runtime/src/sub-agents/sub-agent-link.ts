@@ -1,0 +1,174 @@
+import type { RemoteAgent } from "@convoke/client";
+import type { Agent, AgentPlace, ServedBeside } from "@convoke/protocol";
+import { setTimeout as sleep } from "node:timers/promises";
+import { stopped } from "../tools/stoppable.ts";
+import type { SubAgentSettings } from "./sub-agent-settings.ts";
+import { withoutAddresses } from "./without-addresses.ts";
+
+/** What people are told of a sub-agent. */
+export interface SubAgentReport {
+  readonly name: string;
+  readonly status: "connected" | "unreachable" | "not connected";
+  readonly error?: string;
+}
+
+export interface ReachOptions {
+  /** In whose name it is spoken to. */
+  readonly owner: string;
+  readonly signal: AbortSignal;
+  /** For how long it is tried. */
+  readonly patienceMs: number;
+}
+
+/** An agent that cannot be reached is not tried again by every look. */
+const REST_MS = 10_000;
+const FIRST_WAIT_MS = 100;
+const MOST_WAIT_MS = 5000;
+/** Each speaks for one owner; those that were used longest ago make room. */
+const MAX_OWNERS = 256;
+
+/** How a sub-agent is reached. Nothing is connected before it is needed, and then it is kept. */
+export class SubAgentLink {
+  readonly settings: SubAgentSettings;
+  /** By owner, for agents of this process; under "" for all others. */
+  readonly #remotes = new Map<string, Promise<RemoteAgent>>();
+  #served: Promise<ServedBeside> | undefined;
+  #known: RemoteAgent | undefined;
+  #logger: AgentPlace["logger"];
+  #failed: { readonly why: string; readonly at: number } | undefined;
+
+  constructor(settings: SubAgentSettings) {
+    this.settings = settings;
+    const { target } = settings;
+    if (target.kind === "remote") this.#known = target.remote;
+  }
+
+  get name(): string {
+    return this.settings.name;
+  }
+
+  /** An agent of this process is served beside its caller at once, so that its tasks go on. */
+  prepare({ serveBeside, logger }: AgentPlace): void {
+    this.#logger = logger;
+    const { target, name } = this.settings;
+    if (target.kind !== "local" || serveBeside === undefined) return;
+    this.#served = serveBeside(name, target.agent);
+    // Whoever calls it hears why.
+    this.#served.catch(() => undefined);
+  }
+
+  /** The agent, however often it must be tried. */
+  async reach({ owner, signal, patienceMs }: ReachOptions): Promise<RemoteAgent> {
+    const until = Date.now() + patienceMs;
+    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, MOST_WAIT_MS)) {
+      try {
+        return await stopped(this.#remote(owner), signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (Date.now() + waitMs > until) throw error;
+        await stopped(sleep(waitMs, undefined, { ref: false }), signal);
+      }
+    }
+  }
+
+  /** Looks who it is, unless that is known, or was in vain just now. Never rejects. */
+  async look(owner: string, waitMs: number): Promise<void> {
+    if (this.#known !== undefined || this.settings.target.kind === "local") return;
+    if (this.#failed !== undefined && Date.now() - this.#failed.at < REST_MS) return;
+    const looked = this.#remote(owner).then(
+      () => undefined,
+      () => undefined,
+    );
+    const timer = new AbortController();
+    const late = sleep(waitMs, undefined, { signal: timer.signal }).catch(() => undefined);
+    await Promise.race([looked, late]);
+    timer.abort();
+  }
+
+  /** What is known of it: by its card, or because it is here. */
+  get info(): Agent["info"] | undefined {
+    const { target } = this.settings;
+    return target.kind === "local" ? target.agent.info : this.#known?.info;
+  }
+
+  report(): SubAgentReport {
+    const { name } = this;
+    const isKnown = this.info !== undefined;
+    const failed = isKnown ? undefined : this.#failed;
+    const status = isKnown ? "connected" : failed === undefined ? "not connected" : "unreachable";
+    return {
+      name,
+      status,
+      ...(failed && { error: failed.why }),
+    };
+  }
+
+  /** Closes what it opened. It may be used again. */
+  async close(): Promise<void> {
+    const remotes = [...this.#remotes.values()];
+    this.#remotes.clear();
+    const served = this.#served;
+    this.#served = undefined;
+    this.#failed = undefined;
+    if (this.settings.target.kind !== "remote") this.#known = undefined;
+    const closed = remotes.map(async (remote) => (await remote).close());
+    await Promise.allSettled(closed);
+    await served?.then(
+      (beside) => beside[Symbol.asyncDispose](),
+      () => undefined,
+    );
+  }
+
+  #remote(owner: string): Promise<RemoteAgent> {
+    const { target } = this.settings;
+    if (target.kind === "remote") return Promise.resolve(target.remote);
+    const key = target.kind === "local" && this.#served !== undefined ? owner : "";
+    const known = this.#remotes.get(key);
+    if (known !== undefined) {
+      this.#remotes.delete(key);
+      this.#remotes.set(key, known);
+      return known;
+    }
+    const remote = this.#connect(owner);
+    this.#remotes.set(key, remote);
+    this.#makeRoom();
+    remote.then(
+      (connected) => {
+        this.#known = connected;
+        this.#failed = undefined;
+      },
+      (error: unknown) => {
+        if (this.#remotes.get(key) === remote) this.#remotes.delete(key);
+        const why = error instanceof Error ? error.message : String(error);
+        this.#logger?.warn("a sub-agent cannot be reached", { agent: this.name, error: why });
+        const shown = withoutAddresses(why, this.name).slice(0, 500);
+        this.#failed = { why: shown, at: Date.now() };
+      },
+    );
+    return remote;
+  }
+
+  async #connect(owner: string): Promise<RemoteAgent> {
+    const { target } = this.settings;
+    if (target.kind === "remote") return target.remote;
+    if (target.kind === "local" && this.#served === undefined) {
+      const { localRemote } = await import("./local-connection.ts");
+      return localRemote(target.agent);
+    }
+    // Loaded when it is needed: an agent without sub-agents starts without it.
+    const { connect } = await import("@convoke/client");
+    if (target.kind === "url") return connect(target.url, target.options);
+    const { url, fetchFor } = await this.#served!;
+    return connect(url, { fetch: fetchFor(owner) });
+  }
+
+  #makeRoom(): void {
+    const [oldest] = this.#remotes;
+    if (oldest === undefined || this.#remotes.size <= MAX_OWNERS) return;
+    this.#remotes.delete(oldest[0]);
+    oldest[1].then(
+      (remote) => remote.close(),
+      () => undefined,
+    );
+  }
+}

@@ -1,0 +1,130 @@
+import type { ConnectOptions, RemoteAgent } from "@convoke/client";
+import type { Agent } from "@convoke/protocol";
+import type { ConfirmRule, Tool } from "../tools/tool.ts";
+import type {
+  SubAgentAtUrl,
+  SubAgentDefinition,
+  SubAgentHere,
+  SubAgentsDefinition,
+} from "./sub-agent-definition.ts";
+
+/** One sub-agent with every default, checked. */
+export interface SubAgentSettings {
+  readonly name: string;
+  readonly target: SubAgentTarget;
+  readonly description: string | undefined;
+  readonly confirm: ConfirmRule;
+  readonly timeoutMs: number;
+}
+
+type SubAgentTarget =
+  | { readonly kind: "url"; readonly url: string; readonly options: ConnectOptions }
+  | { readonly kind: "remote"; readonly remote: RemoteAgent }
+  | { readonly kind: "local"; readonly agent: Agent };
+
+const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+const DEFAULT_TIMEOUT_MS = 600_000;
+
+const RULES = ["description", "confirm", "timeoutMs"];
+const HERE_FIELDS: ReadonlySet<string> = new Set([...RULES, "agent", "url"]);
+const URL_FIELDS: ReadonlySet<string> = new Set([
+  ...HERE_FIELDS,
+  "allow",
+  "allowDowngrade",
+  "auth",
+  "bindings",
+  "fetch",
+  "jkuOrigins",
+  "signatures",
+  "tenant",
+  "token",
+  "trustedKeys",
+  "version",
+]);
+
+/** The sub-agents of an agent. What cannot be is an error of its author, at once. */
+export function subAgentSettings(
+  definitions: SubAgentsDefinition,
+  tools: readonly Tool[],
+): readonly SubAgentSettings[] {
+  if (!isRecord(definitions)) {
+    throw new TypeError('subAgents must be an object of agents: { planner: "https://…" }');
+  }
+  return Object.entries(definitions).map(([name, definition]) => {
+    const field = `subAgents.${name}`;
+    if (!NAME.test(name)) {
+      throw new TypeError(
+        `the name of a sub-agent is that of its tool, and has 1 to 64 letters, digits, "_" and "-": ` +
+          `${JSON.stringify(name)} does not fit`,
+      );
+    }
+    if (tools.some((tool) => tool.name === name)) {
+      throw new TypeError(`${field} has the name of a tool: give one of them another name`);
+    }
+    return settingsOf(name, field, definition);
+  });
+}
+
+function settingsOf(name: string, field: string, definition: SubAgentDefinition): SubAgentSettings {
+  const given = typeof definition === "string" ? { url: definition } : definition;
+  if (isAgent(given)) return settingsOf(name, field, { agent: given });
+  if (!isRecord(given)) {
+    throw new TypeError(`${field} must be an address, an agent, { url: "…" } or { agent }`);
+  }
+  const detailed = given as SubAgentAtUrl | SubAgentHere;
+  const { url, agent, description, confirm = "never" } = detailed;
+  const { timeoutMs = DEFAULT_TIMEOUT_MS } = detailed;
+  if ((url === undefined) === (agent === undefined)) {
+    throw new TypeError(`${field} needs either a url or an agent`);
+  }
+  // A mistyped "confirm" must not leave a call unguarded.
+  const known = url === undefined ? HERE_FIELDS : URL_FIELDS;
+  const unknown = Object.keys(given).find((key) => !known.has(key));
+  if (unknown !== undefined) {
+    const kind = url === undefined ? "an agent of this process" : "a url";
+    throw new TypeError(`${field}.${unknown} is no setting of a sub-agent with ${kind}; remove it`);
+  }
+  if (description !== undefined && (typeof description !== "string" || description.trim() === "")) {
+    throw new TypeError(`${field}.description must be a text: the model chooses by it`);
+  }
+  if (confirm !== "never" && confirm !== "ask" && typeof confirm !== "function") {
+    throw new TypeError(`${field}.confirm must be "never", "ask" or a function`);
+  }
+  // More milliseconds than this is not a longer timer, but none.
+  if (!Number.isFinite(timeoutMs) || timeoutMs <= 0 || timeoutMs >= 2 ** 31) {
+    throw new TypeError(`${field}.timeoutMs must be above 0, not ${String(timeoutMs)}`);
+  }
+  return { name, target: targetOf(field, detailed), description, confirm, timeoutMs };
+}
+
+function targetOf(field: string, given: SubAgentAtUrl | SubAgentHere): SubAgentTarget {
+  if (given.agent !== undefined) {
+    const { agent } = given;
+    if (!isAgent(agent)) throw new TypeError(`${field}.agent must be what defineAgent makes`);
+    return isRemote(agent) ? { kind: "remote", remote: agent } : { kind: "local", agent };
+  }
+  const { url, description: _d, confirm: _c, timeoutMs: _t, agent: _a, ...options } = given;
+  const parsed = typeof url === "string" ? URL.parse(url) : null;
+  if (parsed === null || (parsed.protocol !== "http:" && parsed.protocol !== "https:")) {
+    throw new TypeError(`${field}.url must be an http or https address`);
+  }
+  if (parsed.username !== "" || parsed.password !== "") {
+    throw new TypeError(`${field}.url must not hold a password; give it as token or auth`);
+  }
+  return { kind: "url", url, options };
+}
+
+function isAgent(value: unknown): value is Agent {
+  const { run, info } = (value ?? {}) as Partial<Agent>;
+  return typeof run === "function" && typeof info === "object";
+}
+
+/** By what it can do: the class itself is not loaded before somebody connects. */
+function isRemote(agent: Agent | RemoteAgent): agent is RemoteAgent {
+  const { subscribe, cancel } = agent as Partial<RemoteAgent>;
+  return typeof subscribe === "function" && typeof cancel === "function";
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,160 @@
+import type { StatusUpdateEvent } from "@convoke/protocol";
+import { inputRequired, tool } from "@convoke/runtime";
+import { scriptedModel } from "@convoke/runtime/testing";
+import { describe, expect, test } from "vitest";
+import { LoopWorld } from "../loop/a-loop-world.ts";
+import { calls, echoTool, resultsTold } from "../loop/scripts.ts";
+import { verifies } from "../verifies.ts";
+import { ACTIVE, READ_FILE, declaring, resultPart, usesOf } from "./a-caller.ts";
+
+const READING = calls("read_file", { path: "notes.txt" });
+const CONTINUING = "Continuing without client input...";
+
+const asking = tool({
+  name: "asking",
+  description: "Asks.",
+  run: (_, { answers }) => answers.get("input")?.text ?? inputRequired("What?"),
+});
+
+/** What the task said of itself, without what each of them says of its work. */
+async function saidOf(world: LoopWorld, taskId: string) {
+  const events = (await world.events(taskId)) as readonly StatusUpdateEvent[];
+  return events.flatMap(({ kind, status, final }) =>
+    kind === "status-update" && status.message !== undefined && status.state !== "input-required"
+      ? [{ state: status.state, text: status.message.parts, final }]
+      : [],
+  );
+}
+
+async function endOf(world: LoopWorld, taskId: string): Promise<StatusUpdateEvent> {
+  await expect
+    .poll(async () => (await world.backend.tasks.get(taskId))?.state, {
+      timeout: 5000,
+      interval: 5,
+    })
+    .toMatch(/completed|failed/);
+  return (await world.events(taskId)).at(-1) as StatusUpdateEvent;
+}
+
+describe("a call that the caller does not answer", () => {
+  verifies(["R61", "R109"], "waits 300 seconds, by the log, and no longer", async () => {
+    const model = scriptedModel([READING, "Fine."]);
+    const world = new LoopWorld({ model }, { extensions: ACTIVE });
+    const asked = await world.ask("go", declaring(READ_FILE));
+
+    const [ask] = await world.notes(asked.id, "internal:ask");
+    const waits = Date.parse(String(ask?.["until"])) - Date.parse(String(ask?.["timestamp"]));
+
+    expect(waits).toBe(300_000);
+    expect((await world.backend.tasks.get(asked.id))?.wakeAt).toBe(
+      Date.parse(String(ask?.["until"])),
+    );
+  });
+
+  verifies("R61", "is gone on without, and the model is told so", async () => {
+    const model = scriptedModel([[READING, READING], "Fine."]);
+    const clientTools = { timeoutMs: 40 };
+    const world = new LoopWorld({ model, clientTools }, { extensions: ACTIVE });
+    const asked = await world.ask("go", declaring(READ_FILE));
+
+    expect((await endOf(world, asked.id)).status.state).toBe("completed");
+
+    expect(resultsTold(model.requests)).toEqual([
+      "Not finished: nobody answered in time.",
+      "Not finished: nobody answered in time.",
+    ]);
+    expect(JSON.stringify(await saidOf(world, asked.id))).toContain(CONTINUING);
+  });
+
+  verifies("R61", "fails the task with the facts, where the agent wants that", async () => {
+    const model = scriptedModel([READING]);
+    const clientTools = { timeoutMs: 40, afterwards: "fail" } as const;
+    const world = new LoopWorld({ model, clientTools }, { extensions: ACTIVE });
+    const asked = await world.ask("go", declaring(READ_FILE));
+
+    expect(await endOf(world, asked.id)).toMatchObject({
+      status: { state: "failed", message: { parts: [{ text: "Input timeout" }] } },
+      final: true,
+      metadata: { reason: "input-timeout", taskId: asked.id, timeoutSeconds: 0.04 },
+    });
+  });
+
+  for (const afterwards of ["continue", "fail"] as const) {
+    test(`is spoken of as any question that waits too long: ${afterwards}`, async () => {
+      const byTools = new LoopWorld(
+        { model: scriptedModel([READING, "Fine."]), clientTools: { timeoutMs: 40, afterwards } },
+        { extensions: ACTIVE },
+      );
+      const byWords = new LoopWorld({
+        model: scriptedModel([calls("asking"), "Fine."]),
+        tools: [asking],
+        inputTimeout: { ms: 40, afterwards },
+      });
+      const one = await byTools.ask("go", declaring(READ_FILE));
+      const other = await byWords.ask("go");
+      const [ours, theirs] = [await endOf(byTools, one.id), await endOf(byWords, other.id)];
+
+      expect(await saidOf(byTools, one.id)).toEqual(await saidOf(byWords, other.id));
+      const facts = ({ metadata }: StatusUpdateEvent) => [
+        metadata?.["reason"],
+        metadata?.["timeoutSeconds"],
+      ];
+      expect(facts(ours)).toEqual(facts(theirs));
+    });
+
+    verifies(
+      "R109",
+      `expires at the same time for a server that was down meanwhile: ${afterwards}`,
+      async () => {
+        const model = scriptedModel([READING, "Fine."]);
+        const clientTools = { timeoutMs: 60, afterwards };
+        const world = new LoopWorld({ model, clientTools }, { extensions: ACTIVE });
+        const asked = await world.ask("go", declaring(READ_FILE));
+        world.die();
+        await new Promise((resolve) => setTimeout(resolve, 80));
+
+        expect(await world.restart()).toEqual({ resumed: 0, ended: 0, waiting: 1 });
+
+        const end = await endOf(world, asked.id);
+        expect(end.status.state).toBe(afterwards === "fail" ? "failed" : "completed");
+      },
+    );
+
+    test(`has one end wherever a crash comes in between: ${afterwards}`, async () => {
+      const play = async (dieAfter?: number) => {
+        const model = scriptedModel([READING, ...Array.from({ length: 9 }, () => "Fine.")]);
+        const clientTools = { timeoutMs: 20, afterwards };
+        const world = new LoopWorld({ model, clientTools }, { extensions: ACTIVE });
+        const asked = await world.ask("go", declaring(READ_FILE));
+        const before = (await world.events(asked.id)).length;
+        if (dieAfter !== undefined) {
+          world.dieAfter(dieAfter);
+          await expect.poll(() => world.isDead, { timeout: 5000, interval: 1 }).toBe(true);
+          await world.atRest();
+          await world.restart();
+        }
+        await endOf(world, asked.id);
+        const said = await saidOf(world, asked.id);
+        return { said, events: (await world.events(asked.id)).length - before };
+      };
+      const whole = await play();
+      for (let events = 1; events < whole.events; events++) {
+        expect((await play(events)).said, `cut after ${events}`).toEqual(whole.said);
+      }
+    });
+  }
+
+  test("does not expire while a person is asked as well", async () => {
+    const model = scriptedModel([[READING, calls("echo", { text: "x" })], "Fine."]);
+    const tools = [echoTool({ confirm: "ask" })];
+    const clientTools = { timeoutMs: 30 };
+    const world = new LoopWorld({ model, tools, clientTools }, { extensions: ACTIVE });
+    const asked = await world.ask("go", declaring(READ_FILE));
+    await new Promise((resolve) => setTimeout(resolve, 60));
+
+    const next = await world.ask([resultPart("call_1", { result: 1 })], { taskId: asked.id });
+
+    expect(usesOf(next)).toEqual([]);
+    expect(next.status.state).toBe("input-required");
+  });
+});

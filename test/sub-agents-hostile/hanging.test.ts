@@ -1,0 +1,102 @@
+import { describe, expect, test } from "vitest";
+import { statusText } from "../loop/scripts.ts";
+import { toldIn } from "../sub-agents/a-hop.ts";
+import { ended } from "../sub-agents/questions.ts";
+import { aBossOf } from "./a-boss.ts";
+import { type HostileCall, aHostileAgent, hangsAfter, shows, streams } from "./hostile-agent.ts";
+import { aStatus, aTask } from "./hostile-words.ts";
+
+const RULES = { timeoutMs: 700 };
+const TOO_LONG = [
+  { isError: true, output: "Tool other failed: it took longer than 0.7 s and was stopped" },
+];
+
+describe("a sub-agent that hangs", () => {
+  test("before its first word fails when its time is over", async () => {
+    const agent = await aHostileAgent({});
+    const boss = await aBossOf(agent.url, { rules: RULES });
+
+    const { task } = await (await boss.client()).send("go");
+
+    expect(task?.status.state).toBe("completed");
+    expect(toldIn(task!)).toMatchObject(TOO_LONG);
+    expect(agent.seen.map(({ method }) => method)).toEqual(["SendStreamingMessage"]);
+  });
+
+  test("with its task begun fails and is canceled, although it never answers that", async () => {
+    const agent = await aHostileAgent({
+      SendStreamingMessage: (call) => hangsAfter(call, [aTask("working")]),
+    });
+    const boss = await aBossOf(agent.url, { rules: RULES });
+
+    const { task } = await (await boss.client()).send("go");
+
+    expect(toldIn(task!)).toMatchObject(TOO_LONG);
+    await expect.poll(() => agent.seen.at(-1)?.method).toBe("CancelTask");
+    const before = Date.now();
+    await boss.stop();
+    expect(Date.now() - before).toBeLessThan(10_000);
+  });
+
+  test("and names its task when its time is over is canceled then", async () => {
+    let open: HostileCall | undefined;
+    const agent = await aHostileAgent({
+      SendStreamingMessage: (call) => {
+        open = call;
+      },
+      CancelTask: (call) => shows(call, aTask("canceled")),
+    });
+    const boss = await aBossOf(agent.url, { rules: RULES });
+    const { task } = await (await boss.client()).send("go");
+    expect(toldIn(task!)).toMatchObject(TOO_LONG);
+
+    hangsAfter(open!, [aTask("working")]);
+
+    await expect
+      .poll(() => agent.seen.find(({ method }) => method === "CancelTask")?.params["id"], {
+        timeout: 10_000,
+      })
+      .toBe("t1");
+  });
+});
+
+describe("a sub-agent that asks", () => {
+  test("something else whenever somebody looks is left after a hundred times", async () => {
+    const question = (call: HostileCall): void =>
+      hangsAfter(call, [aTask("working"), aStatus("input-required", "And now?")]);
+    const agent = await aHostileAgent({
+      SendStreamingMessage: question,
+      SubscribeToTask: question,
+      CancelTask: (call) => shows(call, aTask("canceled")),
+    });
+    const boss = await aBossOf(agent.url);
+
+    const { task } = await (await boss.client()).send("go", { wait: false });
+
+    const done = await ended(boss, task!.id);
+    expect(toldIn(done)).toMatchObject([
+      { isError: true, output: "other failed: it asked 100 times" },
+    ]);
+  });
+
+  test("the same again and again, and says between that it works, is left as well", async () => {
+    const asks = aStatus("input-required", "And now?", { messageId: "q" });
+    const agent = await aHostileAgent({
+      SendStreamingMessage: (call) => streams(call, [aTask("working"), asks]),
+      SubscribeToTask: (call) => hangsAfter(call, [aTask("working"), asks]),
+      CancelTask: (call) => shows(call, aTask("canceled")),
+    });
+    const boss = await aBossOf(agent.url);
+
+    const { task } = await (await boss.client()).send("go", { wait: false });
+
+    const done = await ended(boss, task!.id);
+    expect(toldIn(done)).toMatchObject([
+      {
+        isError: true,
+        output: expect.stringMatching(/^other failed: it asked the same 100 times/),
+      },
+    ]);
+    expect(statusText(done)).toBe("");
+  });
+});

@@ -1,0 +1,115 @@
+import { scriptedModel } from "@convoke/runtime/testing";
+import { tool } from "@convoke/runtime";
+import { describe, expect, test } from "vitest";
+import { calls } from "../loop/scripts.ts";
+import { verifies } from "../verifies.ts";
+import { Hop, callsOnce, toldIn } from "./a-hop.ts";
+import { until } from "./questions.ts";
+
+/** A way to an agent on which the answers to messages are held up, as by a slow network. */
+class SlowWay {
+  readonly #gate = Promise.withResolvers<undefined>();
+  /** How many messages have arrived at the agent. */
+  arrived = 0;
+  readonly #isForgetful: boolean;
+
+  /** A forgetful agent does not say that it knows messages by their ids. */
+  constructor({ isForgetful = false } = {}) {
+    this.#isForgetful = isForgetful;
+  }
+
+  open(): void {
+    this.#gate.resolve(undefined);
+  }
+
+  readonly fetch: typeof fetch = async (input, init) => {
+    const request = new Request(input, init);
+    const body = await request.clone().text();
+    const isMessage = body.includes("SendStreamingMessage");
+    const response = await fetch(request);
+    if (isMessage) {
+      this.arrived += 1;
+      await this.#gate.promise;
+    }
+    if (!this.#isForgetful || !request.url.includes("agent-card")) return response;
+    const card = (await response.text()).replaceAll("extensions/idempotency", "extensions/none");
+    return new Response(card, { headers: response.headers });
+  };
+}
+
+describe("a call that is cut before the sub-agent has named its task", () => {
+  async function aCutCall(way: SlowWay) {
+    const worker = await Hop.started("worker", () => ({ model: scriptedModel(["Worked."]) }));
+    const boss = await Hop.started(
+      "boss",
+      () => ({
+        model: callsOnce(calls("worker", { message: "work" })),
+        subAgents: { worker: { url: worker.url, fetch: way.fetch } },
+      }),
+      { onDisk: true },
+    );
+    const { task } = await (await boss.client()).send("go", { wait: false });
+    await expect.poll(() => way.arrived, { timeout: 10_000 }).toBe(1);
+    await boss.stop();
+    way.open();
+    await boss.start();
+    return { worker, boss, taskId: task!.id };
+  }
+
+  verifies("R113", "is made again with the same message, and finds the same task", async () => {
+    const way = new SlowWay();
+
+    const { worker, boss, taskId } = await aCutCall(way);
+
+    const done = await until(boss, "completed", taskId);
+    expect(toldIn(done)).toMatchObject([{ isError: false, output: { agent: "worker" } }]);
+    expect(way.arrived).toBe(2);
+    expect(await worker.tasks()).toHaveLength(1);
+  });
+
+  test("is not made again where the agent does not know messages by their ids", async () => {
+    const way = new SlowWay({ isForgetful: true });
+
+    const { worker, boss, taskId } = await aCutCall(way);
+
+    const done = await until(boss, "completed", taskId);
+    expect(toldIn(done)).toMatchObject([
+      { isError: true, output: expect.stringMatching(/^Unknown: .* may or may not have begun/) },
+    ]);
+    expect(way.arrived).toBe(1);
+    expect(await worker.tasks()).toHaveLength(1);
+  });
+});
+
+test("a task that is canceled before its sub-agent was heard of cancels that as soon as it is", async () => {
+  const way = new SlowWay();
+  let isAborted = false;
+  const work = tool({
+    name: "work",
+    description: "Works for ever.",
+    run: (_, { signal }) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener("abort", () => {
+          isAborted = true;
+          reject(signal.reason as Error);
+        });
+      }),
+  });
+  const worker = await Hop.started("worker", () => ({
+    model: callsOnce(calls("work")),
+    tools: [work],
+  }));
+  const boss = await Hop.started("boss", () => ({
+    model: callsOnce(calls("worker", { message: "work" })),
+    subAgents: { worker: { url: worker.url, fetch: way.fetch } },
+  }));
+  const remote = await boss.client();
+  const { task } = await remote.send("go", { wait: false });
+  await expect.poll(() => way.arrived, { timeout: 10_000 }).toBe(1);
+
+  await remote.cancel(task!.id);
+  way.open();
+
+  await until(worker, "canceled");
+  expect(isAborted).toBe(true);
+});
