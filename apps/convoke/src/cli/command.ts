@@ -54,6 +54,8 @@ export interface Command {
   readonly options: Readonly<Record<string, CommandOption>>;
   /** The environment variables that it reads, each with a line of help. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** What else its help shows, after the examples. */
+  readonly more?: string;
   /** Resolves to the exit code. */
   run(context: CommandContext): Promise<number>;
 }

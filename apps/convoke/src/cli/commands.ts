@@ -8,6 +8,7 @@ import { keysCommands } from "./keys.ts";
 import { credentialsCommand } from "./list-credentials.ts";
 import { loginCommand } from "./login.ts";
 import { logoutCommand } from "./logout.ts";
+import { mcpCommand } from "./mcp.ts";
 import { pushCommands } from "./push.ts";
 import { sendCommand } from "./send.ts";
 import { serveCommand } from "./serve.ts";
@@ -26,6 +27,7 @@ export const COMMANDS: readonly (Command | CommandGroup)[] = [
   watchCommand,
   cancelCommand,
   checkCommand,
+  mcpCommand,
   approvalsCommands,
   pushCommands,
   loginCommand,

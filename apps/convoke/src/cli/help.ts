@@ -35,7 +35,7 @@ convoke help ${name} <command> shows the options and examples of a command.
 
 /** What `convoke help <command>` says. */
 export function commandHelp(command: Command): string {
-  const { name, summary, usage, options, environment, examples } = command;
+  const { name, summary, usage, options, environment, examples, more } = command;
   const flags = Object.entries({ ...options, help: HELP_OPTION });
   return `convoke ${name}: ${summary}
 
@@ -46,7 +46,7 @@ ${aligned(flags.map(([flag, option]) => [spelling(flag, option), option.help] as
 ${environment === undefined ? "" : `\nEnvironment\n${aligned(Object.entries(environment))}\n`}
 Examples
 ${examples.map((line) => `  ${line}`).join("\n")}
-`;
+${more === undefined ? "" : `\n${more}\n`}`;
 }
 
 const HELP_OPTION: CommandOption = { type: "boolean", short: "h", help: "Show this help" };

@@ -1,0 +1,141 @@
+import type { Answer, RemoteAgent } from "@convoke/client";
+import { isInterrupted, isTerminal } from "@convoke/protocol";
+import {
+  type CallToolResult,
+  type InputRequests,
+  type InputRequiredResult,
+  type ServerContext,
+  inputRequired,
+} from "@modelcontextprotocol/server";
+import { AgentTurns, type AgentTurnsOptions } from "./agent-turns.ts";
+import { answerParts, hasVisited } from "./answer-parts.ts";
+import { type AskedState, readState, writeState } from "./asked-state.ts";
+import { type Asked, askedBy } from "./asked.ts";
+import { callResult, failedResult } from "./call-result.ts";
+import { elicitations } from "./elicitations.ts";
+import type { Host, Responses } from "./host.ts";
+import type { OpenCalls } from "./open-calls.ts";
+import type { SkillTool } from "./skill-tools.ts";
+import type { ToolInput } from "./tool-input.ts";
+import { type Elsewhere, waitingWords } from "./waiting-words.ts";
+
+export interface SkillCallOptions extends AgentTurnsOptions {
+  readonly tool: SkillTool;
+  readonly input: ToolInput;
+  readonly host: Host;
+  readonly calls: OpenCalls;
+  readonly elsewhere: Elsewhere;
+}
+
+type Result = CallToolResult | InputRequiredResult;
+
+/** One call of a tool: says something to the agent, and brings its questions to the host. */
+export class SkillCall {
+  readonly #options: SkillCallOptions;
+  readonly #agent: RemoteAgent;
+  readonly #context: ServerContext["mcpReq"];
+  readonly #turns: AgentTurns;
+
+  constructor(options: SkillCallOptions) {
+    this.#options = options;
+    this.#agent = options.agent;
+    this.#context = options.context.mcpReq;
+    this.#turns = new AgentTurns(options);
+  }
+
+  async run(): Promise<Result> {
+    try {
+      const state = readState(this.#context.requestState());
+      if (state === undefined) return await this.#begin();
+      this.#options.calls.answered(state.taskId);
+      return await this.#goOn(state, this.#context.inputResponses ?? {});
+    } finally {
+      this.#turns.close();
+    }
+  }
+
+  async #begin(): Promise<Result> {
+    const { tool, input } = this.#options;
+    const { message, contextId, taskId } = input;
+    if (taskId !== undefined) return this.#join(taskId, input);
+    const said = this.#turns.messageFor(message, tool.skill);
+    return this.#bring(await this.#turns.say(said, { contextId }));
+  }
+
+  /** Answers a task that waits, or waits for it. */
+  async #join(taskId: string, { message, contextId }: ToolInput): Promise<Result> {
+    const { signal } = this.#context;
+    const task = await this.#agent.get(taskId, { historyLength: 0, signal });
+    const { state } = task.status;
+    if (message.trim() === "") return this.#bring(await this.#turns.look(taskId));
+    if (isTerminal(state)) {
+      const advice = `leave taskId out, and give contextId ${JSON.stringify(task.contextId)} to go on with the conversation`;
+      return failedResult(`taskId: the task has ended already (${state}); ${advice}.`);
+    }
+    if (isInterrupted(state)) {
+      const answer = await this.#turns.look(taskId);
+      const isForPeople = askedOf(answer).some(
+        ({ kind }) => kind === "approval" || kind === "secret",
+      );
+      // A decision is not the model's to make, and a secret not its to know.
+      if (isForPeople) return this.#bring(answer, { remark: "The message was not sent." });
+    }
+    return this.#bring(await this.#turns.say(message, { contextId, taskId }));
+  }
+
+  /** The answers of a person came; they count if the question still is the same. */
+  async #goOn(state: AskedState, responses: Responses): Promise<Result> {
+    const { taskId, messageId, wasVisited } = state;
+    const answer = await this.#turns.look(taskId);
+    if (answer.question?.message?.messageId !== messageId) return this.#bring(answer);
+    const asked = askedOf(answer);
+    const parts = answerParts(asked, responses, wasVisited);
+    if (parts.length > 0) return this.#bring(await this.#turns.say(parts, { taskId }));
+    if (!wasVisited && hasVisited(asked, responses)) {
+      return this.#bring(answer, { wasVisited: true });
+    }
+    return callResult(answer, this.#waiting(asked, taskId));
+  }
+
+  /** Gives the host the result, or has it ask what the agent asks. */
+  async #bring(
+    answer: Answer,
+    {
+      remark,
+      wasVisited = false,
+    }: { readonly remark?: string; readonly wasVisited?: boolean } = {},
+  ): Promise<Result> {
+    const { host, calls } = this.#options;
+    const { task, question } = answer;
+    const asked = askedOf(answer);
+    if (task === undefined || asked.length === 0) return callResult(answer, remark);
+    const requests = elicitations(asked, host, wasVisited);
+    if (Object.keys(requests).length === 0) {
+      const words = this.#waiting(asked, task.id);
+      return callResult(answer, remark === undefined ? words : `${remark} ${words}`);
+    }
+    const state = { taskId: task.id, messageId: question?.message?.messageId, wasVisited };
+    if (host.ask !== undefined) return this.#goOn(state, await this.#askNow(requests, task.id));
+    calls.asked(task.id);
+    return inputRequired({ inputRequests: requests, requestState: writeState(state) });
+  }
+
+  async #askNow(requests: InputRequests, taskId: string): Promise<Responses> {
+    try {
+      return (await this.#options.host.ask?.(requests)) ?? {};
+    } catch (error) {
+      // The host gave the call up while a person was thinking.
+      await this.#agent.cancel(taskId).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  #waiting(asked: readonly Asked[], taskId: string): string {
+    const { tool, elsewhere } = this.#options;
+    return waitingWords(asked, { ...elsewhere, tool: tool.name, taskId });
+  }
+}
+
+function askedOf(answer: Answer): readonly Asked[] {
+  return askedBy(answer, new Date());
+}

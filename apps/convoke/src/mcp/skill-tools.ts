@@ -1,0 +1,59 @@
+import type { AgentInfo, AgentSkill } from "@convoke/protocol";
+import { oneLine, printable } from "../cli/printable.ts";
+import { cleanName, toolNames } from "./tool-name.ts";
+
+/** A skill as a host sees it. */
+export interface SkillTool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  /** The id on the card; none where the agent lists no skills. */
+  readonly skill?: string;
+}
+
+const MAX_TOOLS = 128;
+const MAX_TITLE = 100;
+const MAX_DESCRIPTION = 2000;
+const MAX_EXAMPLES = 5;
+
+/** The tools that an agent is: one for each skill, or one for an agent without any. */
+export function skillTools(info: AgentInfo): readonly SkillTool[] {
+  const { skills } = info;
+  if (skills.length === 0) return [agentTool(info)];
+  // An id that is there twice would be one name for two tools.
+  const unique = skills.filter(
+    ({ id }, place) => skills.findIndex((other) => other.id === id) === place,
+  );
+  const shown = unique.slice(0, MAX_TOOLS);
+  const names = toolNames(shown.map(({ id }) => id));
+  return shown.map((skill) => skillTool(names.get(skill.id) ?? skill.id, skill, info.name));
+}
+
+function agentTool({ name, description }: AgentInfo): SkillTool {
+  return {
+    name: cleanName(name),
+    title: oneLine(name, MAX_TITLE),
+    description: bounded(`${description}\n\n${answeredBy(name)}`),
+  };
+}
+
+function skillTool(toolName: string, skill: AgentSkill, agent: string): SkillTool {
+  const { id, name, description, examples = [] } = skill;
+  const shown = examples.slice(0, MAX_EXAMPLES).map((example) => `- ${oneLine(example)}`);
+  const told = shown.length === 0 ? "" : `\n\nExamples of messages:\n${shown.join("\n")}`;
+  return {
+    name: toolName,
+    title: oneLine(name, MAX_TITLE),
+    description: bounded(`${description || name}${told}\n\n${answeredBy(agent)}`),
+    skill: id,
+  };
+}
+
+function answeredBy(name: string): string {
+  return `Answered by the A2A agent ${oneLine(name, MAX_TITLE)}.`;
+}
+
+function bounded(text: string): string {
+  const shown = printable(text).trim();
+  return shown.length <= MAX_DESCRIPTION ? shown : `${shown.slice(0, MAX_DESCRIPTION - 1)}…`;
+}

@@ -1,0 +1,15 @@
+import type { Progress } from "@modelcontextprotocol/client";
+
+/** Resolves when the agent counts, for a call that would take ten seconds. */
+export function untilItCounts(): {
+  onProgress: (progress: Progress) => void;
+  counts: Promise<void>;
+} {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return {
+    onProgress: ({ message = "" }) => {
+      if (/\b3\b/.test(message)) resolve();
+    },
+    counts: promise,
+  };
+}
