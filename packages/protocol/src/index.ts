@@ -112,6 +112,7 @@ export {
   type ApprovalRisk,
   checkApproval,
   checkApprovalAnswer,
+  approvalPath,
   digestArguments,
 } from "./extensions/approvals.ts";
 export { answerApproval } from "./extensions/answer-approval.ts";

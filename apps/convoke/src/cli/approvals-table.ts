@@ -21,9 +21,15 @@ export function approvalsTable(
       oneLine(textField(approval, "id"), Number.POSITIVE_INFINITY),
       oneLine(textField(approval, "risk")),
       ageOf(textField(approval, "createdAt"), now),
-      oneLine(textField(approval, "title"), LONGEST_TITLE),
+      oneLine(`${whom(approval)}${textField(approval, "title")}`, LONGEST_TITLE),
       oneLine(call, LONGEST_CALL),
     ];
   });
   return table(HEADS, rows, colours);
+}
+
+/** The agents that it came through, which a person must know to decide. */
+function whom(approval: ApprovalReport): string {
+  const from = Array.isArray(approval["from"]) ? (approval["from"] as readonly unknown[]) : [];
+  return from.map((origin) => `${textField(origin as ApprovalReport, "name")} › `).join("");
 }

@@ -46,7 +46,38 @@ async function waitingCall() {
   return { url, id: approvals[0]!.id, approvals, taskId: task!.id, ran, model, isOver };
 }
 
+/** The same below another agent, which only hands the work on. */
+async function waitingCallBelow() {
+  const worker = defineAgent({
+    name: "Worker",
+    description: "Deletes.",
+    model: scriptedModel([{ kind: "tool-call", toolName: "delete", input: {} }]),
+    tools: [
+      tool({ name: "delete", description: "Deletes.", confirm: "ask", run: () => "deleted" }),
+    ],
+  });
+  const boss = defineAgent({
+    name: "Boss",
+    description: "Has others work.",
+    model: scriptedModel([{ kind: "tool-call", toolName: "worker", input: { message: "go" } }]),
+    subAgents: { worker },
+  });
+  const logger = createJsonLogger("silent", () => undefined);
+  const server = await serve(boss, { port: 0, data: "memory", logger });
+  onTestFinished(() => server.close());
+  await (await connect(server.url)).send("go");
+  return { url: server.url.replace(/\/$/, "") };
+}
+
 describe("convoke approvals list", () => {
+  test("shows for which sub-agent an approval is", async () => {
+    const { url } = await waitingCallBelow();
+
+    const { stdout } = await runCli(["approvals", "list", url]);
+
+    expect(stdout).toContain("worker › Run delete");
+  });
+
   test("shows what waits, and how to decide on it", async () => {
     const { url, id, approvals, taskId } = await waitingCall();
 

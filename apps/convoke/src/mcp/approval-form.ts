@@ -1,4 +1,9 @@
-import type { Approval, ApprovalAnswer, ApprovalOption } from "@convoke/protocol";
+import {
+  type Approval,
+  type ApprovalAnswer,
+  type ApprovalOption,
+  approvalPath,
+} from "@convoke/protocol";
 import type { ElicitRequestFormParams } from "@modelcontextprotocol/server";
 import { oneLine, printable } from "../cli/printable.ts";
 
@@ -41,9 +46,11 @@ export function approvalForm(approval: Approval): ElicitRequestFormParams | unde
 }
 
 /** What a person must see to decide: what is to run, with which arguments, and how dangerous it is. */
-export function approvalText({ title, prompt, risk, tool, preview }: Approval): string {
+export function approvalText(approval: Approval): string {
+  const { title, prompt, risk, tool, preview } = approval;
+  const whom = oneLine(approvalPath(approval));
   const lines = [
-    `Approve: ${oneLine(title)}?`,
+    `Approve${whom === "" ? "" : ` for ${whom}`}: ${oneLine(title)}?`,
     `Risk: ${risk}`,
     ...(prompt === undefined ? [] : [prompt]),
     `Tool: ${oneLine(tool.name)}`,

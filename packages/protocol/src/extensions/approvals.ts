@@ -188,3 +188,8 @@ export async function digestArguments(toolArguments: Metadata): Promise<string> 
   const hash = await crypto.subtle.digest("SHA-256", bytes);
   return `sha-256:${encodeBase64Url(new Uint8Array(hash))}`;
 }
+
+/** Through whom an approval came, for people: `planner › payer`; nothing for one of the agent itself. */
+export function approvalPath({ from = [] }: Pick<Approval, "from">): string {
+  return from.map(({ name }) => name).join(" › ");
+}

@@ -4,6 +4,7 @@ import {
   EXTENSIONS,
   type Message,
   agentMessage,
+  approvalPath,
   textPart,
 } from "@convoke/protocol";
 import { type OpenRequest, markedPart } from "./open-request.ts";
@@ -64,8 +65,8 @@ function questionLines(open: readonly OpenRequest[]): readonly string[] {
 
 function questionText(request: OpenRequest): string {
   if (request.kind === "approval") {
-    const { title, prompt, from = [] } = request.approval;
-    const whom = from.map(({ name }) => name).join(" › ");
+    const { title, prompt } = request.approval;
+    const whom = approvalPath(request.approval);
     const question = `Approve${whom === "" ? "" : ` for ${whom}`}: ${title}?`;
     return prompt === undefined ? question : `${question}\n${prompt}`;
   }

@@ -102,13 +102,14 @@ function optionOf(decision: unknown): ApprovalOption {
 }
 
 function shown({ task, approval }: WaitingApproval): object {
-  const { id, digest, title, prompt, risk, tool, preview, options, createdAt, expiresAt } =
+  const { id, digest, title, prompt, risk, tool, preview, options, createdAt, expiresAt, from } =
     approval;
   return {
     id,
     taskId: task.id,
     contextId: task.contextId,
     title,
+    from,
     prompt,
     risk,
     tool: tool.name,
