@@ -17,6 +17,7 @@ import { streams } from "./measures/streams.ts";
 import { bindings } from "./measures/bindings.ts";
 import { storedTasks } from "./measures/stored-tasks.ts";
 import { tokenStreams } from "./measures/token-streams.ts";
+import { tree } from "./measures/tree.ts";
 import { type Row, printHead, printRow, short } from "./table.ts";
 import type { Counts } from "./targets/control.ts";
 
@@ -103,6 +104,8 @@ const TABLE: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
       data,
       limits: { loop: 5, server: 5 },
     }),
+  tree: () =>
+    tree({ agents: 5, rounds: size(21, 2), data, limits: { eachWay: 300, cancel: 1000 } }),
   client: () =>
     client(field, {
       sends: size(1000, 200),

@@ -97,6 +97,21 @@ describe("an interface that does not work", () => {
     expect(remote.binding).toBe("JSONRPC");
   });
 
+  test("because the agent is away is not left for another one at the same door", async () => {
+    // Whichever answers first when the agent is back would be kept, and 0.3 says less.
+    const agent = await agentWith([at("/rpc"), at("/old", "0.3")], {
+      "/rpc": (call) => result(call, GREETING),
+    });
+    const remote = await connect(agent.url, { retry: false });
+    await agent.close();
+
+    await expect(remote.get("t1")).rejects.toMatchObject({
+      kind: "unreachable",
+      message: expect.stringMatching(/^(?!none of)/) as string,
+    });
+    expect(remote.version).toBe("1.0");
+  });
+
   test("is told with all others when none works", async () => {
     const agent = await agentWith([at("/one"), at("/two", "1.0", "HTTP+JSON")], {});
     const remote = await connect(agent.url);

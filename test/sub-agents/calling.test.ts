@@ -1,5 +1,5 @@
 import { type Message, type Task, budgetReportOf } from "@convoke/protocol";
-import { defineAgent, tool } from "@convoke/runtime";
+import { type ModelRequest, defineAgent, tool } from "@convoke/runtime";
 import { scriptedModel } from "@convoke/runtime/testing";
 import { serve } from "convoke";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -108,6 +108,31 @@ describe("three agents, each of which calls the next", () => {
     expect(below.tokens).toBeGreaterThan(last.tokens);
     expect(all.tokens).toBeGreaterThan(below.tokens);
   });
+});
+
+test("calls of one sub-agent at the same time do not hear of each other, and later ones of what was said", async () => {
+  const asked: string[] = [];
+  const worker = await Hop.started("worker", () => ({
+    model: scriptedModel(
+      Array.from({ length: 9 }, () => (request: ModelRequest) => {
+        asked.push(JSON.stringify(request.transcript));
+        return "Done.";
+      }),
+    ),
+  }));
+  const twice = [calls("worker", { message: "one" }), calls("worker", { message: "two" })];
+  const boss = await Hop.started("boss", () => ({
+    model: scriptedModel([twice, calls("worker", { message: "three" }), "Done."]),
+    subAgents: { worker: worker.url },
+  }));
+
+  await (await boss.client()).send("go");
+
+  const [three, ...both] = asked.toReversed();
+  expect(both.map((text) => text.includes("one") && text.includes("two"))).toEqual([false, false]);
+  expect(three).toContain("three");
+  // One of the two was in the conversation that the third goes on with.
+  expect(three!.includes("one") !== three!.includes("two")).toBe(true);
 });
 
 describe("what a model is told of a sub-agent", () => {

@@ -1,4 +1,4 @@
-import type { Agent, ServedBeside } from "@convoke/protocol";
+import type { Agent, ServedBeside, SpeakWithin } from "@convoke/protocol";
 import { type Logger, mount } from "@convoke/server";
 import { join } from "node:path";
 import { type DataOptions, openData, retentionFor } from "./agent-data.ts";
@@ -29,7 +29,7 @@ export async function serveBeside(
     },
     openBackend: () => openData(agent, { ...own, serveBeside }),
   });
-  const known = new Map<string, typeof fetch>();
+  const known = new Map<string, SpeakWithin>();
   return {
     url,
     fetchFor: (owner) => {
@@ -41,7 +41,7 @@ export async function serveBeside(
   };
 }
 
-function fetchAs(owner: string, handle: (request: Request) => Promise<Response>): typeof fetch {
+function fetchAs(owner: string, handle: (request: Request) => Promise<Response>): SpeakWithin {
   return (input, init) => {
     const request = new Request(input, init);
     request.headers.set(OWNER, encodeURIComponent(owner));

@@ -103,8 +103,11 @@ export interface ServedBeside extends AsyncDisposable {
   /** Where it seems to be; only `fetchFor` gets there. */
   readonly url: string;
   /** Speaks to it in the name of somebody, whose tasks are apart from those of others. */
-  readonly fetchFor: (owner: string) => typeof fetch;
+  readonly fetchFor: (owner: string) => SpeakWithin;
 }
+
+/** A request and its answer as the Fetch standard has them, without a network. */
+export type SpeakWithin = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
 /** One run of an agent on a task. */
 export interface Turn {

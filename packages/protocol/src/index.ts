@@ -72,6 +72,7 @@ export type {
   AgentInfo,
   AgentPlace,
   ServedBeside,
+  SpeakWithin,
   AgentSkill,
   Caller,
   InputTimeout,

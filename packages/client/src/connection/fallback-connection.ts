@@ -10,7 +10,7 @@ import type {
   StreamOptions,
   Streams,
 } from "./connection.ts";
-import { type Failure, allFailed, mayTryNext } from "./fallback-rule.ts";
+import { type Failure, allFailed, isBehindClosedDoor, mayTryNext } from "./fallback-rule.ts";
 
 export interface FallbackConnectionOptions {
   readonly card: RawCard;
@@ -24,7 +24,9 @@ export interface FallbackConnectionOptions {
 /**
  * A connection by the first interface that works. One that cannot be reached, or
  * has nothing at its address, is left for the next as long as the agent certainly
- * did nothing yet; the one that answered is remembered.
+ * did nothing yet; the one that answered is remembered. Where nobody opens, the
+ * other interfaces of the same origin are not tried: whichever came first when
+ * the agent is back would be kept, and it may be the worst.
  */
 export class FallbackConnection implements Connection {
   readonly card: RawCard;
@@ -54,6 +56,7 @@ export class FallbackConnection implements Connection {
   ): Promise<Calls[Name]["result"]> {
     const failures: Failure[] = [];
     for (const chosen of this.#inOrder()) {
+      if (isBehindClosedDoor(chosen, failures)) continue;
       try {
         const connection = await this.#open(chosen);
         const result = await connection.call(operation, request, options);
@@ -73,6 +76,7 @@ export class FallbackConnection implements Connection {
   ): AsyncGenerator<readonly StreamItem[], void, undefined> {
     const failures: Failure[] = [];
     for (const chosen of this.#inOrder()) {
+      if (isBehindClosedDoor(chosen, failures)) continue;
       let hasBegun = false;
       try {
         const connection = await this.#open(chosen);

@@ -28,6 +28,24 @@ export function mayTryNext({ chosen, error, operation }: Failure, isConfirmed: b
   return reason === "MethodNotFound" && CORE.has(operation);
 }
 
+/**
+ * Whether an interface is where another one could not be reached. By gRPC less
+ * is certain: what has no HTTP/2 may still answer by other bindings.
+ */
+export function isBehindClosedDoor(
+  { url }: ChosenInterface,
+  failures: readonly Failure[],
+): boolean {
+  const { origin } = new URL(url);
+  return failures.some(
+    ({ chosen, error }) =>
+      error instanceof ClientError &&
+      error.kind === "unreachable" &&
+      chosen.binding !== "GRPC" &&
+      new URL(chosen.url).origin === origin,
+  );
+}
+
 /** What every agent has; another operation may really be missing. */
 const CORE: ReadonlySet<OperationName> = new Set([
   "sendMessage",

@@ -46,6 +46,12 @@ interface NotedSubAgent {
   readonly questions?: readonly SubAgentQuestionEvent[];
 }
 
+/** A sub-agent that may be at work. */
+interface OpenSubAgent {
+  readonly call: SubAgentCallEvent;
+  readonly task?: SubAgentEvent;
+}
+
 const NO_CALL: NotedCall = { starts: [], interrupts: [], approvals: [] };
 
 /** What earlier attempts of a turn did, by iteration and by tool call. */
@@ -111,10 +117,10 @@ export class LoopJournal {
     return this.#calls.get(toolCallId) ?? NO_CALL;
   }
 
-  /** Tasks of sub-agents whose calls have no result. */
-  openSubAgents(): readonly SubAgentEvent[] {
-    return [...this.#calls.values()].flatMap(({ complete, subAgent }) =>
-      complete === undefined && subAgent?.task !== undefined ? [subAgent.task] : [],
+  /** Calls of sub-agents that have no result; their tasks, where these are known. */
+  openSubAgents(): readonly OpenSubAgent[] {
+    return [...this.#calls.values()].flatMap(({ complete, subAgent: { call, task } = {} }) =>
+      complete === undefined && call !== undefined ? [{ call, ...(task && { task }) }] : [],
     );
   }
 

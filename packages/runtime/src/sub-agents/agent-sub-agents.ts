@@ -34,8 +34,14 @@ export class AgentSubAgents {
 
   /** Nobody works on the task any more: whatever its calls began is canceled. */
   abandon(journal: readonly InternalEvent[]): void {
-    for (const { agent, owner, childTaskId } of new LoopJournal(journal).openSubAgents()) {
-      this.cancels.add({ agent, owner, childTaskId });
+    for (const { task, call } of new LoopJournal(journal).openSubAgents()) {
+      if (task !== undefined) {
+        const { agent, owner, childTaskId } = task;
+        this.cancels.add({ agent, owner, childTaskId });
+      } else {
+        const { agent, owner, messageId, childContextId } = call;
+        this.cancels.add({ agent, owner, message: { messageId, childContextId } });
+      }
     }
   }
 

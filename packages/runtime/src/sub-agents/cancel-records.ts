@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { SentMessage } from "./find-child.ts";
 
 /** A task of a sub-agent that is to be canceled. */
 export interface CancelRecord {
@@ -9,7 +10,9 @@ export interface CancelRecord {
   /** The name of the sub-agent there. */
   readonly agent: string;
   readonly owner: string;
-  readonly childTaskId: string;
+  /** Its task; where nobody knows that, the message that may have begun it. */
+  readonly childTaskId?: string;
+  readonly message?: SentMessage;
 }
 
 const FILE = /^sub-agent-cancel-[0-9a-f]{32}\.json$/;
@@ -42,8 +45,8 @@ export class CancelRecords {
     });
   }
 
-  #path({ caller, agent, owner, childTaskId }: CancelRecord): string {
-    const name = JSON.stringify([caller, agent, owner, childTaskId]);
+  #path(record: CancelRecord): string {
+    const name = JSON.stringify([record.caller, cancelKey(record)]);
     const digest = createHash("sha256").update(name).digest("hex").slice(0, 32);
     return join(this.#folder, `sub-agent-cancel-${digest}.json`);
   }
@@ -57,11 +60,20 @@ export class CancelRecords {
   }
 }
 
+/** What makes a cancel the one it is, among those of one caller. */
+export function cancelKey(record: Omit<CancelRecord, "caller">): string {
+  const { agent, owner, childTaskId, message } = record;
+  return JSON.stringify([agent, owner, childTaskId ?? message?.messageId]);
+}
+
 function read(path: string): CancelRecord | undefined {
   try {
     const record = JSON.parse(readFileSync(path, "utf8")) as CancelRecord;
-    const texts = [record.caller, record.agent, record.owner, record.childTaskId];
-    return texts.every((text) => typeof text === "string") ? record : undefined;
+    const { caller, agent, owner, childTaskId, message } = record;
+    const what = childTaskId === undefined ? Object.values(message ?? {}) : [childTaskId];
+    const texts = [caller, agent, owner, ...what];
+    const isWhole = what.length > 0 && texts.every((text) => typeof text === "string");
+    return isWhole ? record : undefined;
   } catch {
     return undefined;
   }

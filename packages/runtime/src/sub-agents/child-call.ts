@@ -1,10 +1,10 @@
-import type { Metadata, Task } from "@convoke/protocol";
+import type { Task } from "@convoke/protocol";
 import type { NotedCall } from "../loop/loop-journal.ts";
 import type { Interrupt, InterruptAnswer } from "../tools/tool.ts";
 import { isAnswered } from "./child-answer.ts";
 import { type QuestionFacts, relayedQuestion } from "./child-question.ts";
 import { UnfitQuestion } from "./relayed-approval.ts";
-import type { ChildQuestion } from "./sub-agent-events.ts";
+import type { ChildQuestion, SentCall } from "./sub-agent-events.ts";
 
 /** The task of a sub-agent. */
 export interface Child {
@@ -17,9 +17,11 @@ const MAX_QUESTIONS = 100;
 
 /** What is known of one call of a sub-agent, over its rounds: by the journal, and by this attempt. */
 export class ChildCall {
-  /** What the message to the sub-agent carries, once it may have been sent. */
-  sent: Metadata | undefined;
+  /** The message to the sub-agent, once it may have been sent. */
+  sent: SentCall | undefined;
   child: Child | undefined;
+  /** It goes on with the conversation that the sub-agent has had with this one. */
+  isInConversation: boolean;
   readonly questions: ChildQuestion[];
   /** The sub-agent has ended, or is being canceled: nothing more is to be done about it. */
   isSettled: boolean;
@@ -30,7 +32,8 @@ export class ChildCall {
 
   constructor({ starts, interrupts, complete, subAgent }: NotedCall) {
     const { call, task, questions = [] } = subAgent ?? {};
-    this.sent = call?.handed;
+    this.sent = call;
+    this.isInConversation = call !== undefined;
     this.child = task && { taskId: task.childTaskId, contextId: task.childContextId };
     this.questions = [...questions];
     this.isSettled = complete !== undefined;

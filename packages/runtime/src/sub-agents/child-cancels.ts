@@ -1,6 +1,8 @@
+import type { RemoteAgent } from "@convoke/client";
 import { type AgentPlace, ERRORS } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type CancelRecord, CancelRecords } from "./cancel-records.ts";
+import { type CancelRecord, CancelRecords, cancelKey } from "./cancel-records.ts";
+import { findChild } from "./find-child.ts";
 import type { SubAgentLink } from "./sub-agent-link.ts";
 
 /** What is canceled: a task of a sub-agent, in the name of whoever had it called. */
@@ -10,6 +12,8 @@ const FIRST_WAIT_MS = 250;
 const MOST_WAIT_MS = 15_000;
 /** For how long it is tried. After that the next start of the agent tries again. */
 const PATIENCE_MS = 10 * 60_000;
+/** How long a message may be on its way; one that has begun nothing by then was lost. */
+const ARRIVAL_MS = 30_000;
 /** How long the end of the agent waits for those that are on their way. */
 const CLOSE_MS = 1000;
 
@@ -54,46 +58,66 @@ export class ChildCancels {
   }
 
   #begin(record: CancelRecord): void {
-    const key = JSON.stringify([record.agent, record.owner, record.childTaskId]);
+    const key = cancelKey(record);
     if (this.#underWay.has(key)) return;
     const { signal } = this.#closing;
     const done = this.#deliver(record, signal)
       .catch((error: unknown) => {
         if (signal.aborted) return;
-        const { agent, childTaskId } = record;
-        this.#logger?.warn("a sub-agent could not be canceled", { agent, childTaskId, error });
+        const { agent, childTaskId, message } = record;
+        const facts = { agent, childTaskId, messageId: message?.messageId, error };
+        this.#logger?.warn("a sub-agent could not be canceled", facts);
       })
       .finally(() => this.#underWay.delete(key));
     this.#underWay.set(key, done);
   }
 
   async #deliver(record: CancelRecord, closing: AbortSignal): Promise<void> {
-    const { agent, owner, childTaskId } = record;
+    const { agent, owner } = record;
     const link = this.#find(agent);
     // Without its definition nobody knows any more where it is.
     if (link === undefined) return this.#records?.remove(record);
-    const until = Date.now() + PATIENCE_MS;
+    const began = Date.now();
+    const until = began + PATIENCE_MS;
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, MOST_WAIT_MS)) {
       try {
         const remote = await link.reach({ owner, signal: closing, patienceMs: 0 });
-        await remote.cancel(childTaskId, { signal: closing });
+        await remote.cancel(await this.#taskOf(record, remote), { signal: closing });
         return this.#records?.remove(record);
       } catch (error) {
-        if (isOver(error)) return this.#records?.remove(record);
+        const isLost = error instanceof NoTask && Date.now() > began + ARRIVAL_MS;
+        if (isLost || isOver(error)) return this.#records?.remove(record);
         closing.throwIfAborted();
         if (Date.now() + waitMs > until) throw error;
         await sleep(waitMs, undefined, { signal: closing, ref: false });
       }
     }
   }
+
+  async #taskOf({ childTaskId, message }: CancelRecord, remote: RemoteAgent): Promise<string> {
+    if (childTaskId !== undefined) return childTaskId;
+    const task = await findChild(remote, message!, this.#closing.signal);
+    if (task === undefined) throw new NoTask(`message ${message!.messageId} began no task`);
+    return task.id;
+  }
+}
+
+/** A message has not begun a task, or not yet. */
+class NoTask extends Error {
+  override readonly name = "NoTask";
 }
 
 const OVER: ReadonlySet<unknown> = new Set([
+  // An agent that cannot cancel, or cannot tell which tasks it has, will not learn it.
+  ERRORS.MethodNotFound.code,
+  ERRORS.UnsupportedOperation.code,
   ERRORS.TaskNotCancelable.code,
   ERRORS.TaskNotFound.code,
 ]);
 
 /** It has ended already, or is no more. */
 function isOver(error: unknown): boolean {
-  return error instanceof Error && OVER.has((error as { readonly code?: unknown }).code);
+  if (!(error instanceof Error)) return false;
+  const { code, kind } = error as { readonly code?: unknown; readonly kind?: unknown };
+  return OVER.has(code) || kind === "unsupported";
 }

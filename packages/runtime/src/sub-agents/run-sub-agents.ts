@@ -45,6 +45,22 @@ export class RunSubAgents {
     return call;
   }
 
+  /**
+   * Whether a call goes on with the conversation that its sub-agent has had with this one. Of calls
+   * at the same time one does: the others would be told of each other's work as if it were theirs.
+   */
+  takesConversation(call: ChildCall, link: SubAgentLink): boolean {
+    const isTaken = [...this.#calls].some(
+      ([toolCallId, other]) =>
+        other !== call &&
+        other.isInConversation &&
+        !other.isSettled &&
+        this.#links.get(toolCallId) === link,
+    );
+    call.isInConversation = !isTaken;
+    return !isTaken;
+  }
+
   /** The sub-agent has begun. When it was called for a task that is over by now, it is stopped. */
   begun(call: ChildCall, link: SubAgentLink): void {
     if (this.#isOver) this.letGo(call, link);
@@ -52,11 +68,18 @@ export class RunSubAgents {
 
   /** Nobody waits any more for what a sub-agent does. */
   letGo(call: ChildCall, { name: agent }: SubAgentLink): void {
-    if (call.child === undefined || call.isSettled) return;
-    call.isSettled = true;
+    const { child, sent, isSettled } = call;
     const { owner } = this.#scope.turn.caller;
-    const { taskId: childTaskId } = call.child;
-    this.#scope.settings.subAgents?.cancels.add({ agent, owner, childTaskId });
+    const cancels = this.#scope.settings.subAgents?.cancels;
+    if (isSettled) return;
+    if (child !== undefined) {
+      call.isSettled = true;
+      cancels?.add({ agent, owner, childTaskId: child.taskId });
+    } else if (this.#isOver && sent !== undefined) {
+      // It may have begun all the same: this process may end before it hears of it.
+      const { messageId, childContextId } = sent;
+      cancels?.add({ agent, owner, message: { messageId, childContextId } });
+    }
   }
 
   /**
@@ -68,7 +91,8 @@ export class RunSubAgents {
     const { aborted, reason } = turn.signal;
     if (!hasEnded && (!aborted || ServerStopping.is(reason))) return;
     this.#isOver = true;
-    for (const { toolCallId, agent } of journal.openSubAgents()) {
+    for (const { call } of journal.openSubAgents()) {
+      const { toolCallId, agent } = call;
       const link = settings.subAgents?.find(agent);
       if (link !== undefined) this.call(toolCallId, link);
     }

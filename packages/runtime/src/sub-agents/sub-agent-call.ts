@@ -16,9 +16,10 @@ import { childFailure, childResult } from "./child-result.ts";
 import { ChildStatuses } from "./child-statuses.ts";
 import { childUsage } from "./child-usage.ts";
 import { type Arrived, ChildStream, type Followed } from "./child-stream.ts";
+import { findChild } from "./find-child.ts";
 import { handedBudget } from "./handed-budget.ts";
 import type { RunSubAgents } from "./run-sub-agents.ts";
-import type { ChildQuestion } from "./sub-agent-events.ts";
+import type { ChildQuestion, SentCall } from "./sub-agent-events.ts";
 import type { SubAgentLink } from "./sub-agent-link.ts";
 import { taskTrace } from "./task-trace.ts";
 import { withoutAddresses } from "./without-addresses.ts";
@@ -81,7 +82,11 @@ export class SubAgentCall {
       return yield* this.#failed(failureText(link.name, error));
     } finally {
       // When the task is over, its run knows whether somebody else goes on with it.
-      if (isLeft && !scope.signal.aborted) run.letGo(call, link);
+      if (!scope.signal.aborted) {
+        if (isLeft) run.letGo(call, link);
+        // Nothing that could be stopped came of it.
+        call.isSettled ||= call.child === undefined;
+      }
     }
   }
 
@@ -100,7 +105,7 @@ export class SubAgentCall {
     if (child === undefined) {
       // Only an agent that knows a message by its id may be told the same again.
       if (!(await knowsMessages(remote))) return { kind: "tool:error", text: UNKNOWN };
-      return yield* this.#ended(yield* this.#open(remote, sent ?? {}));
+      return yield* this.#ended(yield* this.#open(remote, sent!, true));
     }
     if (question !== undefined && isAnswered(question, context.answers)) {
       return yield* this.#ended(yield* this.#answer(remote, question, isCut));
@@ -110,32 +115,41 @@ export class SubAgentCall {
   }
 
   async *#begin(metadata: Metadata): Round<RoundEnd> {
-    const { scope, call, context, link } = this.#facts;
-    const { toolCallId, signal } = context;
+    const { scope, call, context, link, run } = this.#facts;
+    const { toolCallId, signal, key } = context;
     const { owner } = context.caller;
+    const conversation = run.takesConversation(call, link) ? context.contextId : key;
     const remote = await link.reach({ owner, signal, patienceMs: FIRST_PATIENCE_MS });
     const { name: agent } = link;
-    scope.note({ kind: "internal:sub-agent-call", toolCallId, agent, handed: metadata });
-    call.sent = metadata;
+    const { remoteContextId } = await import("@convoke/client/connection");
+    const childContextId = await remoteContextId(owner, conversation);
+    const sent: SentCall = { messageId: key, childContextId, handed: metadata };
+    scope.note({ kind: "internal:sub-agent-call", toolCallId, agent, owner, ...sent });
+    call.sent = sent;
     await scope.durable();
-    return yield* this.#ended(yield* this.#open(remote, metadata));
+    return yield* this.#ended(yield* this.#open(remote, sent, false));
   }
 
-  async *#open(remote: RemoteAgent, metadata: Metadata): Round<Arrived> {
+  /** Sends the message; what is sent again begins nothing where it has begun something. */
+  async *#open(remote: RemoteAgent, sent: SentCall, isAgain: boolean): Round<Arrived> {
     const { context, call } = this.#facts;
-    const { remoteContextId } = await import("@convoke/client/connection");
+    const { messageId, childContextId: contextId, handed: metadata } = sent;
     const message: Message = {
-      ...userMessage(context.key, this.#facts.message),
+      ...userMessage(messageId, this.#facts.message),
       referenceTaskIds: [context.taskId],
       metadata,
     };
-    const contextId = await remoteContextId(context.caller.owner, context.contextId);
     try {
       const run = remote.stream({ ...message, contextId }, this.#options());
       return yield* this.#follow({ run });
     } catch (error) {
       // An agent may want to choose the ids of its contexts itself (1.0 §3.4.1).
       if (call.child !== undefined || !isRefusal(error)) throw error;
+      // It may have got the message in a form that it does not take for the same now.
+      const begun = isAgain ? await findChild(remote, sent, context.signal) : undefined;
+      if (begun !== undefined) {
+        return yield* this.#follow({ run: remote.subscribe(begun.id, this.#options()) });
+      }
       return yield* this.#follow({ run: remote.stream(message, this.#options()) });
     }
   }

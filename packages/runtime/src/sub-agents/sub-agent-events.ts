@@ -8,6 +8,11 @@ export interface SubAgentCallEvent extends InternalEvent {
   readonly kind: "internal:sub-agent-call";
   readonly toolCallId: string;
   readonly agent: string;
+  /** In whose name it is called. */
+  readonly owner: string;
+  /** Of the message, and of the context that it is sent to: its task can be found by them. */
+  readonly messageId: string;
+  readonly childContextId: string;
   /**
    * What the metadata of its message are: sent again, it must be the very same message. The metadata
    * of this event itself are the server's, which adds the trace to them.
@@ -51,6 +56,9 @@ export interface ChildRequest {
   /** Of the arguments that an approval is for. */
   readonly digest?: string;
 }
+
+/** What a sub-agent is told when it is called. */
+export type SentCall = Pick<SubAgentCallEvent, "messageId" | "childContextId" | "handed">;
 
 /** A question as the rounds of a call know it. */
 export type ChildQuestion = Pick<SubAgentQuestionEvent, "number" | "messageId" | "requests">;

@@ -1,0 +1,56 @@
+import type { Wanted, Work } from "./work.ts";
+
+/** What one task of the root is to do, and what becomes of it. */
+export interface Plan {
+  readonly work: Work;
+  /** How long after its beginning its caller cancels it; most are seen through. */
+  readonly cancelAfterMs?: number;
+}
+
+const UNKNOWN = "Unknown: a crash cut this call; it may or may not have done its work.";
+
+/**
+ * A task of root calls middle twice at once, and each time middle calls leaf twice, one after the
+ * other; all of them also do something themselves, and some of it must be approved.
+ */
+export function aPlan(place: number, random: () => number): Plan {
+  const id = `t${place}`;
+  const pauseMs = Math.floor(40 * random());
+  const act = (tool: string, path: string): Wanted => ({ tool, input: { path } });
+  const leaf = (path: string): Wanted => {
+    const tool = random() < 0.3 ? "delete" : "write";
+    const rounds = [[act("read", `${path}.r`)], [act(tool, `${path}.w`)]];
+    return { agent: "leaf", work: { id: path, rounds, pauseMs } };
+  };
+  const middle = (path: string): Wanted => {
+    const rounds = [[act("write", `${path}.w`), leaf(`${path}.0`)], [leaf(`${path}.1`)]];
+    return { agent: "middle", work: { id: path, rounds, pauseMs } };
+  };
+  const rounds = [[middle(`${id}.0`), middle(`${id}.1`)], [act("read", `${id}.r`)]];
+  const cancelAfterMs = 50 + Math.floor(1500 * random());
+  return { work: { id, rounds, pauseMs }, ...(place % 5 === 4 && { cancelAfterMs }) };
+}
+
+/** What an agent says in the end. Nobody knows of a call that a crash cut whether it did its work. */
+export function wordsFor(agent: string, { rounds }: Work): RegExp {
+  return new RegExp(`^${patternFor(agent, rounds)}$`);
+}
+
+/** A pattern of this very text. */
+function literal(text: string): string {
+  return text.replaceAll(/[.()]/g, "\\$&");
+}
+
+function patternFor(agent: string, rounds: Work["rounds"]): string {
+  const heard = rounds.flat().map((wanted) => {
+    if ("agent" in wanted) {
+      const { agent: other, work } = wanted;
+      return work === "the same" ? "" : patternFor(other, work.rounds);
+    }
+    const { path } = wanted.input as { readonly path: string };
+    const verbs: Record<string, string> = { read: "read", write: "wrote", delete: "deleted" };
+    const done = literal(`${verbs[wanted.tool]} ${path}`);
+    return wanted.tool === "read" ? done : `(?:${done}|${literal(UNKNOWN)}[^,]*)`;
+  });
+  return `${agent} heard: ${heard.join(", ")}`;
+}

@@ -1,0 +1,106 @@
+import { statSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "vitest";
+import { randomFrom } from "../kill-all/random.ts";
+import { verifies } from "../verifies.ts";
+import { Tree } from "./a-tree.ts";
+import { KillDriver } from "./kill-driver.ts";
+import { aPlan } from "./kill-plan.ts";
+import { type Left, problemsOf } from "./kill-verdict.ts";
+import type { TreeAgent } from "./tree-agent.ts";
+
+// The short form; `npm run test:tree` has the full size.
+const TASKS = Number(process.env["CONVOKE_TREE_TASKS"] ?? 10);
+const KILLS = Number(process.env["CONVOKE_TREE_KILLS"] ?? 8);
+const SEED = Number(process.env["CONVOKE_TREE_SEED"] ?? Date.now() % 1_000_000);
+
+/** How long the last tasks may take when nobody disturbs them any more. */
+const PATIENCE_MS = 40_000 + 300 * TASKS;
+/** An agent that does nothing for so long is killed all the same. */
+const IDLE_MS = 500;
+
+verifies(
+  ["G3", "G10", "R62", "R65", "R113"],
+  `${TASKS} tasks of three agents in a row come through ${KILLS} kills of any of them, and nobody is called twice`,
+  async () => {
+    const random = randomFrom(SEED);
+    await using tree = await Tree.start(["root", "middle", "leaf"]);
+    const drivers = Array.from(
+      { length: TASKS },
+      (_, place) => new KillDriver(tree.root, aPlan(place, random)),
+    );
+    const began = performance.now();
+    const phases = Array.from({ length: KILLS + 1 }, () => Promise.withResolvers<undefined>());
+    const ran = Promise.all(
+      drivers.map(async (driver, place) => {
+        // They begin one after the other, so that every kill hits some in their midst.
+        await phases[Math.floor((place * KILLS) / TASKS)]!.promise;
+        await driver.run();
+      }),
+    );
+    ran.catch(() => undefined);
+    const started = new Map(tree.agents.map((agent) => [agent, Promise.resolve()]));
+    phases[0]!.resolve(undefined);
+    for (let kill = 1; kill <= KILLS; kill++) {
+      const victim = tree.agents[Math.floor(3 * random())]!;
+      await started.get(victim);
+      await sleep(400 * random());
+      // As soon as the one below begins something, its caller does not know yet what.
+      if (random() < 0.5) await hasDone(below(tree, victim));
+      await victim.kill();
+      started.set(victim, victim.start());
+      phases[kill]!.resolve(undefined);
+    }
+    await Promise.all(started.values());
+    // Whoever is not through by then is told by name.
+    const all = ran.then(() => tree.isQuiet());
+    await Promise.race([all, sleep(PATIENCE_MS, undefined, { ref: false })]);
+    const seconds = (performance.now() - began) / 1000;
+
+    await Promise.all(tree.agents.map((agent) => agent.kill()));
+    const left = await Promise.all(
+      tree.agents.map(async (agent): Promise<Left> => {
+        return { name: agent.name, stored: await agent.stored(), notes: agent.notes };
+      }),
+    );
+    process.stdout.write(summaryOf(drivers, left, seconds));
+    expect(problemsOf(drivers, left)).toEqual([]);
+    // That others were away they may say.
+    expect(tree.agents.map(({ complaints }) => complaints).join("")).not.toContain(
+      '"level":"error"',
+    );
+  },
+  2 * PATIENCE_MS + 10_000 * KILLS,
+);
+
+function below({ agents }: Tree, agent: TreeAgent): TreeAgent {
+  return agents[agents.indexOf(agent) + 1] ?? agent;
+}
+
+/** Resolves when an agent notes something. */
+async function hasDone({ notesFile }: TreeAgent): Promise<void> {
+  const size = (): number => statSync(notesFile, { throwIfNoEntry: false })?.size ?? 0;
+  const before = size();
+  const deadline = performance.now() + IDLE_MS;
+  while (size() === before && performance.now() < deadline) await sleep(1);
+}
+
+function summaryOf(
+  drivers: readonly KillDriver[],
+  agents: readonly Left[],
+  seconds: number,
+): string {
+  const asked = drivers.reduce((sum, driver) => sum + driver.asked, 0);
+  const losses = drivers.reduce((sum, { caller }) => sum + caller.losses, 0);
+  const tasks = agents.map(({ name, stored }) => `${name} ${stored.length}`);
+  const answers = agents.map(
+    ({ name, notes }) => `${name} ${notes.filter(({ what }) => what === "model").length}`,
+  );
+  return `
+Kill test of a tree, seed ${SEED}: ${drivers.length} tasks, ${KILLS} kills in ${seconds.toFixed(1)} s
+  tasks              ${tasks.join(", ")}
+  requests           ${answers.join(", ")}
+  approvals          ${asked}
+  connections lost   ${losses}
+`;
+}

@@ -1,0 +1,23 @@
+import { defineAgent, serve } from "convoke";
+import { greetParent } from "../crash/greet-parent.ts";
+import { Notes } from "./notes.ts";
+import { obedientModel } from "./obedient-model.ts";
+import type { TreeSettings } from "./tree-settings.ts";
+import { treeTools } from "./tree-tools.ts";
+
+// One agent of a tree: a real server that does what its messages ask for.
+
+const settings = JSON.parse(process.env["CONVOKE_TREE"] ?? "") as TreeSettings;
+const { name, port, folder, notes: file, subAgents, allowsCycles } = settings;
+const notes = new Notes(file);
+
+const agent = defineAgent({
+  name,
+  description: `Agent ${name} of a tree.`,
+  model: obedientModel(name, notes),
+  tools: treeTools(notes),
+  subAgents,
+  allowsCycles,
+});
+const server = await serve(agent, { port, data: folder });
+greetParent(server.url);
