@@ -45,7 +45,7 @@ export default defineConfig({
     ],
     reporters: ["default", new NotRun()],
     // More than there are cores: many tests wait for processes, timers and sockets of their own.
-    maxWorkers: 4,
+    maxWorkers: 5,
     // A liveness bound on a slow machine, not a performance claim.
     testTimeout: 30_000,
     hookTimeout: 30_000,

@@ -1,21 +1,9 @@
-import { type Browser, type Page, chromium } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeEach, describe, expect } from "vitest";
 import { startExample } from "../embedding/example.ts";
 import { needs } from "../needs.ts";
+import { PATIENCE_MS, WAIT, launchChromium } from "./chromium.ts";
 import { verifies } from "../verifies.ts";
-
-/** A browser on a slow machine, which loads some hundred modules. */
-const PATIENCE_MS = 60_000;
-const WAIT = { timeout: 20_000 };
-
-const FLAGS = [
-  "--no-sandbox",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-  "--no-first-run",
-  "--disable-gpu",
-];
 
 describe("a page whose agent uses it", { timeout: PATIENCE_MS }, () => {
   const program = needs("chromium");
@@ -23,7 +11,7 @@ describe("a page whose agent uses it", { timeout: PATIENCE_MS }, () => {
   let page: Page;
 
   beforeEach(async ({ onTestFinished }) => {
-    browser ??= await chromium.launch({ executablePath: program(), args: FLAGS });
+    browser ??= await launchChromium(program());
     page = await browser.newPage({ viewport: { width: 900, height: 700 } });
     onTestFinished(() => page.close());
     const { url } = await startExample("browser-tool/server.ts");

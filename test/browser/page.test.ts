@@ -1,23 +1,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Browser, type Page, chromium } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { startExample } from "../embedding/example.ts";
 import { needs } from "../needs.ts";
-
-/** A browser on a slow machine, which loads some hundred modules. */
-const PATIENCE_MS = 60_000;
-const WAIT = { timeout: 20_000 };
-
-const FLAGS = [
-  "--no-sandbox",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-  "--no-first-run",
-  "--disable-gpu",
-];
+import { PATIENCE_MS, WAIT, launchChromium } from "./chromium.ts";
 
 describe("a page in a browser", { timeout: PATIENCE_MS }, () => {
   const program = needs("chromium");
@@ -26,7 +14,7 @@ describe("a page in a browser", { timeout: PATIENCE_MS }, () => {
   let pictures: string;
 
   beforeEach(async ({ onTestFinished }) => {
-    browser ??= await chromium.launch({ executablePath: program(), args: FLAGS });
+    browser ??= await launchChromium(program());
     page = await browser.newPage({ viewport: { width: 900, height: 700 } });
     pictures = await mkdtemp(join(tmpdir(), "convoke-browser-"));
     onTestFinished(async () => {

@@ -2,26 +2,22 @@ import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { succeed } from "../program.ts";
 import { verifies } from "../verifies.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const GUIDE = "docs/guide/agents-with-models.md";
+const GUIDES = ["agents-with-models.md", "client-tools.md", "sub-agents.md"];
 
-/** A piece of code of the guide, and what it prints according to it. */
+/** A piece of code of a guide, and what it prints according to it. */
 interface Snippet {
+  readonly guide: string;
   readonly heading: string;
   readonly code: string;
   readonly output: string;
 }
 
-const guide = await readFile(join(ROOT, GUIDE), "utf8");
-const snippets = guide.split(/^#+ /m).flatMap((section): readonly Snippet[] => {
-  const [heading = ""] = section.split("\n");
-  const blocks = section.matchAll(/```ts\n(.*?)```(?:\n\n```text\n(.*?)```)?/gs);
-  return Array.from(blocks, ([, code = "", output = ""]) => ({ heading, code, output }));
-});
+const snippets = (await Promise.all(GUIDES.map(snippetsOf))).flat();
 
 let folder: string;
 beforeAll(async () => {
@@ -46,17 +42,21 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-describe(`the code in ${GUIDE}`, () => {
+test("each guide has code", () => {
+  expect(new Set(snippets.map(({ guide }) => guide))).toEqual(new Set(GUIDES));
+});
+
+describe("the code in the guides", () => {
   verifies("loop-L16", "is right to the compiler", async () => {
     const compiler = join(ROOT, "node_modules/.bin/tsc");
 
     expect(await succeed(compiler, ["-p", folder], { cwd: folder })).toBe("");
   });
 
-  for (const [place, { heading, output }] of snippets.entries()) {
+  for (const [place, { guide, heading, output }] of snippets.entries()) {
     verifies(
       "loop-L16",
-      `under “${heading}” (${place + 1}) runs, and prints what it says`,
+      `of ${guide} under “${heading}” (${place + 1}) runs, and prints what it says`,
       async () => {
         const args = ["--conditions=@convoke/source", join(folder, `snippet-${place}.ts`)];
 
@@ -65,3 +65,12 @@ describe(`the code in ${GUIDE}`, () => {
     );
   }
 });
+
+async function snippetsOf(guide: string): Promise<readonly Snippet[]> {
+  const text = await readFile(join(ROOT, "docs/guide", guide), "utf8");
+  return text.split(/^#+ /m).flatMap((section): readonly Snippet[] => {
+    const [heading = ""] = section.split("\n");
+    const blocks = section.matchAll(/```ts\n(.*?)```(?:\n\n```text\n(.*?)```)?/gs);
+    return Array.from(blocks, ([, code = "", output = ""]) => ({ guide, heading, code, output }));
+  });
+}

@@ -1,0 +1,19 @@
+import { type Browser, chromium } from "playwright-core";
+
+/** A browser on a slow machine, which loads some hundred modules. */
+export const PATIENCE_MS = 60_000;
+export const WAIT = { timeout: 20_000 };
+
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--no-first-run",
+  "--disable-gpu",
+];
+
+/** Chromium as tests want it: also for root, and quiet. */
+export function launchChromium(executablePath: string): Promise<Browser> {
+  return chromium.launch({ executablePath, args: FLAGS });
+}
