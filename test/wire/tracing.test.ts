@@ -46,13 +46,15 @@ for (const dialect of DIALECTS) {
       expect(metadata).toEqual(sent.metadata);
     });
 
-    verifies("R122", "is on what follows an answer, too", async () => {
-      const { id: taskId } = await client.sendTask("ask", { headers: TRACED });
+    verifies("R122", "is on what follows an answer, too, whether that has one or not", async () => {
+      for (const headers of [TRACED, {}]) {
+        const { id: taskId } = await client.sendTask("ask", { headers: TRACED });
 
-      const stream = await client.stream("Ann", { message: { taskId }, headers: TRACED });
+        const stream = await client.stream("Ann", { message: { taskId }, headers });
 
-      for (const { metadata } of await stream.events()) {
-        expect(metadata).toMatchObject({ traceId: TRACE_ID });
+        for (const { metadata } of await stream.events()) {
+          expect(metadata).toMatchObject({ traceId: TRACE_ID });
+        }
       }
     });
 

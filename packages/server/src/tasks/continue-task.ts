@@ -110,7 +110,7 @@ async function answer(engine: Engine, live: LiveTask, incoming: Incoming): Promi
   const received = asReceived(live, incoming.message);
   const push = incoming.push?.(writer.taskId, after);
   const arrived = arrival(live, { incoming, stored, at });
-  const working = engine.status(live, "working", { trace: incoming.trace });
+  const working = engine.status(live, "working", { trace: parked?.trace ?? incoming.trace });
   const committed = await writer.append([arrived, working], {
     epoch,
     message: { messageId: received.messageId, digest: digestOf(stored) },

@@ -7,6 +7,7 @@ import {
   NOTES,
   type StatusUpdateEvent,
   type TaskState,
+  type TraceContext,
   type Turn,
   agentMessage,
   isInterrupted,
@@ -95,6 +96,11 @@ export class Run {
     if (this.isParked) return Promise.resolve();
     const parked = new Promise<void>((resolve) => this.#onPark.push(resolve));
     return Promise.race([this.ended, parked]);
+  }
+
+  /** The trace that its events carry. */
+  get trace(): TraceContext | undefined {
+    return this.#turn.trace;
   }
 
   /** Whether the run waits for `resume`. */
