@@ -30,6 +30,13 @@ test("an agent without skills is one tool, named after it", () => {
   ]);
 });
 
+test("what the agent has of MCP servers itself is not offered again", () => {
+  const theirs = { id: "files__read_file", tags: ["mcp", "files"] };
+
+  expect(skillTools(agent([theirs, { id: "write" }])).map(({ name }) => name)).toEqual(["write"]);
+  expect(skillTools(agent([theirs])).map(({ name }) => name)).toEqual(["B_ro_M_ller"]);
+});
+
 test("a name is made of letters, digits, _ and -, and is short", () => {
   const names = named("search web", "föö/bar", "…", "x".repeat(200), "fine-name_2");
 

@@ -18,7 +18,7 @@ const MAX_EXAMPLES = 5;
 
 /** The tools that an agent is: one for each skill, or one for an agent without any. */
 export function skillTools(info: AgentInfo): readonly SkillTool[] {
-  const { skills } = info;
+  const skills = info.skills.filter((skill) => !isToolOfServer(skill));
   if (skills.length === 0) return [agentTool(info)];
   // An id that is there twice would be one name for two tools.
   const unique = skills.filter(
@@ -27,6 +27,14 @@ export function skillTools(info: AgentInfo): readonly SkillTool[] {
   const shown = unique.slice(0, MAX_TOOLS);
   const names = toolNames(shown.map(({ id }) => id));
   return shown.map((skill) => skillTool(names.get(skill.id) ?? skill.id, skill, info.name));
+}
+
+/**
+ * What an agent has of MCP servers itself is on its card, too. A host would see a tool that takes
+ * words where the server's own takes arguments; it can have that server for itself.
+ */
+function isToolOfServer({ id, tags }: AgentSkill): boolean {
+  return tags[0] === "mcp" && id.includes("__");
 }
 
 function agentTool({ name, description }: AgentInfo): SkillTool {
