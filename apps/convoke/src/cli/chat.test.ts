@@ -1,3 +1,6 @@
+import { defineAgent, tool } from "@convoke/runtime";
+import { scriptedModel } from "@convoke/runtime/testing";
+import { createJsonLogger } from "@convoke/server";
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,6 +15,7 @@ import {
   runCli,
   startFakeAgent,
 } from "./testing/run-cli.suite.ts";
+import { serve } from "../serve-agent.ts";
 import { serveDemo } from "./testing/serve-demo.suite.ts";
 
 const contextIn = (stderr: string) => /--context (\S+)/.exec(stderr)?.[1] ?? "";
@@ -51,6 +55,39 @@ describe("lines that are piped in", () => {
 
     expect({ code, stdout }).toEqual({ code: 0, stdout: "Hello, Ann!\n" });
     expect(stderr).toMatch(/^What is your name\?\n/);
+  });
+
+  test("decide on each of several approvals by its number, and a word without one gives nothing up", async () => {
+    const ran: unknown[] = [];
+    const pay = tool({
+      name: "pay",
+      description: "Pays.",
+      input: { type: "object", properties: { amount: { type: "number" } } },
+      confirm: ({ input }) => ({ title: `Pay ${(input as { amount: number }).amount} €` }),
+      run: (input) => {
+        ran.push(input);
+        return "paid";
+      },
+    });
+    const payments = [20, 30].map(
+      (amount) => ({ kind: "tool-call", toolName: "pay", input: { amount } }) as const,
+    );
+    const model = scriptedModel([payments, "Done."]);
+    const agent = defineAgent({ name: "Clerk", description: "Pays.", model, tools: [pay] });
+    const logger = createJsonLogger("silent", () => undefined);
+    const server = await serve(agent, { port: 0, data: "memory", logger });
+    onTestFinished(() => server.close());
+
+    const stdin = "go\napprove\napprove 1\nreject: too much\n";
+    const { code, stdout, stderr } = await runCli(["chat", server.url], { stdin });
+
+    expect(code).toBe(0);
+    expect(ran).toEqual([{ amount: 20 }]);
+    expect(stdout).toContain("Done.");
+    expect(stderr).toContain("2 approvals are open");
+    // One that offers choices is not answered by their names.
+    expect(stderr).not.toContain("once");
+    expect(JSON.stringify(model.requests.at(-1)?.transcript)).toContain("too much");
   });
 
   test("may end at a question: exit code 4, and a line that goes on with its task", async () => {

@@ -1,4 +1,4 @@
-import { type Message, type Task, textOfParts } from "@convoke/protocol";
+import { type DataPart, EXTENSIONS, type Message, type Task, textOfParts } from "@convoke/protocol";
 
 /** A task waits for its caller. */
 export interface Question {
@@ -29,7 +29,10 @@ export function questionOf({ id: taskId, contextId, status }: Task): Question {
 
 /** A2A has no field for them; agents that offer some put a list into the metadata or into a data part. */
 function optionsOf({ parts, metadata }: Message): readonly string[] | undefined {
-  const places = [metadata, ...parts.map((part) => (part.kind === "data" ? part.data : undefined))];
+  const places = [
+    metadata,
+    ...parts.map((part) => (part.kind === "data" ? dataOf(part) : undefined)),
+  ];
   for (const place of places) {
     if (typeof place !== "object" || place === null) continue;
     const { options, choices } = place as Readonly<Record<string, unknown>>;
@@ -38,4 +41,9 @@ function optionsOf({ parts, metadata }: Message): readonly string[] | undefined 
     if (list.every((option) => typeof option === "string")) return list;
   }
   return undefined;
+}
+
+/** What an approval offers are no words to answer with: they would give it up. */
+function dataOf({ data, metadata }: DataPart): unknown {
+  return metadata?.[EXTENSIONS.approvals.uri] === undefined ? data : undefined;
 }

@@ -52,6 +52,21 @@ test("who does not want to wait gets the task as it has begun", async () => {
   expect(calls()[0]?.params["configuration"]).toMatchObject({ returnImmediately: true });
 });
 
+test("what an approval offers are no answers to choose from", async () => {
+  const metadata = { "https://convoke.dev/extensions/approvals/v1": { type: "approval-request" } };
+  const parts = [{ text: "Approve?" }, { data: { options: ["once", "reject"] }, metadata }];
+  const status = {
+    state: "TASK_STATE_INPUT_REQUIRED",
+    message: { messageId: "m1", role: "ROLE_AGENT", parts },
+  };
+  const { remote } = await agentThat([(call) => result(call, aTask("WORKING", { status }))]);
+
+  const { question } = await remote.send("Ann");
+
+  expect(question?.text).toBe("Approve?");
+  expect(question).not.toHaveProperty("options");
+});
+
 test("a question is an answer, with what the agent wants to know", async () => {
   const parts = [{ text: "Which one?" }, { data: { options: ["red", "blue"] } }];
   const message = { messageId: "m1", role: "ROLE_AGENT", parts };

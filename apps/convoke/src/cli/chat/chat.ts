@@ -2,10 +2,17 @@ import {
   type Answer,
   type Conversation,
   type ConversationState,
+  type Input,
   type RemoteAgent,
   RemoteError,
 } from "@convoke/client";
-import { type Task, isInterrupted } from "@convoke/protocol";
+import {
+  type Approval,
+  EXTENSIONS,
+  type Task,
+  isInterrupted,
+  openApprovals,
+} from "@convoke/protocol";
 import { coloursFor } from "../colours.ts";
 import type { CommandContext } from "../command.ts";
 import { commandLine } from "../command-line.ts";
@@ -17,11 +24,15 @@ import { oneLine, printable } from "../printable.ts";
 import { UsageError } from "../usage-error.ts";
 import { runChatCommand } from "./chat-commands.ts";
 import { choose } from "./choose.ts";
+import { decisionsIn } from "./decide.ts";
 import type { LineSource } from "./line-source.ts";
 import { readMessage } from "./read-message.ts";
 import { ReceivedFiles } from "./received-files.ts";
 import { showQuestion } from "./show-question.ts";
 import { Turn, type TurnOptions } from "./turn.ts";
+
+/** Approvals as data, so that each can be decided by itself. */
+const ASKED = [EXTENSIONS.approvals.uri];
 
 export interface ChatOptions {
   readonly agent: RemoteAgent;
@@ -47,7 +58,7 @@ export class Chat {
   constructor({ agent, context, openLines, state }: ChatOptions) {
     this.agent = agent;
     this.#context = context;
-    this.#conversation = agent.conversation({ state });
+    this.#conversation = agent.conversation({ state, extensions: ASKED });
     this.#lines = openLines(() => this.#interrupt());
   }
 
@@ -121,8 +132,7 @@ export class Chat {
     try {
       if (typed.startsWith("/") && !typed.startsWith("//"))
         return await runChatCommand(typed, this);
-      if (typed.trim() !== "")
-        await this.#say(choose(typed.replace(/^\/\//, "/"), question?.options));
+      if (typed.trim() !== "") await this.#say(this.#meant(typed.replace(/^\/\//, "/")));
       else if (question?.kind === "auth-required") await this.look();
       return true;
     } catch (error) {
@@ -130,9 +140,20 @@ export class Chat {
     }
   }
 
-  async #say(text: string): Promise<void> {
+  /** What is said to the agent: a decision, one of its options, or the words as they are. */
+  #meant(typed: string): Input {
+    const { question } = this.#answer ?? {};
+    return decisionsIn(typed, this.#approvals()) ?? choose(typed, question?.options);
+  }
+
+  /** The decisions that the task waits for. */
+  #approvals(answer = this.#answer): readonly Approval[] {
+    return answer?.task === undefined ? [] : openApprovals(answer.task, new Date());
+  }
+
+  async #say(input: Input): Promise<void> {
     const answer = await this.#take({
-      open: (options) => this.#conversation.say(text, options),
+      open: (options) => this.#conversation.say(input, options),
       isAnswer: this.state.taskId !== undefined,
       isLook: false,
     });
@@ -167,8 +188,11 @@ export class Chat {
       if (place >= known) this.note(`[${place + 1}] ${oneLine(name)}: ${oneLine(about)}`);
     }
     if (this.files.all.length > known && this.#lines.isPerson) this.note("/save keeps them.");
-    if (question !== undefined) showQuestion(question, io, this.#lines.isPerson);
-    else if (task !== undefined) this.#reportEnd(task);
+    if (question !== undefined) {
+      const approvals = this.#approvals(answer);
+      showQuestion(question, { io, approvals, isPerson: this.#lines.isPerson });
+    }
+    if (question === undefined && task !== undefined) this.#reportEnd(task);
   }
 
   #reportEnd(task: Task): void {
@@ -196,7 +220,7 @@ export class Chat {
   }
 
   #goOn(state: ConversationState, answer?: Answer): void {
-    this.#conversation = this.agent.conversation({ state });
+    this.#conversation = this.agent.conversation({ state, extensions: ASKED });
     this.#answer = answer;
   }
 

@@ -1,15 +1,23 @@
 import type { Question } from "@convoke/client";
-import type { A2APart } from "@convoke/protocol";
+import type { A2APart, Approval } from "@convoke/protocol";
 import { coloursFor } from "../colours.ts";
 import type { CommandIo } from "../command.ts";
 import { oneLine, printable } from "../printable.ts";
+import { advice as adviceFor } from "./decide.ts";
 
-/** Shows what the agent waits for, and how to give it. */
-export function showQuestion(question: Question, io: CommandIo, isPerson: boolean): void {
-  for (const line of linesOf(question, io, isPerson)) io.stderr(`${line}\n`);
+export interface ShownTo {
+  readonly io: CommandIo;
+  /** What is to be decided. */
+  readonly approvals: readonly Approval[];
+  readonly isPerson: boolean;
 }
 
-function linesOf(question: Question, io: CommandIo, isPerson: boolean): readonly string[] {
+/** Shows what the agent waits for, and how to give it. */
+export function showQuestion(question: Question, to: ShownTo): void {
+  for (const line of linesOf(question, to)) to.io.stderr(`${line}\n`);
+}
+
+function linesOf(question: Question, { io, approvals, isPerson }: ShownTo): readonly string[] {
   const { bold, dim, yellow } = coloursFor(io, "stderr");
   const { kind, text, options = [], message } = question;
   if (kind === "auth-required") {
@@ -27,6 +35,11 @@ function linesOf(question: Question, io: CommandIo, isPerson: boolean): readonly
     bold(printable(text || "The agent waits for your answer.")),
     ...options.map((option, place) => `  ${String(place + 1).padStart(width)}  ${oneLine(option)}`),
     ...(isPerson && options.length > 0 ? [dim(advice)] : []),
+    ...approvals.flatMap(({ tool }, place) => {
+      const call = `${tool.name} ${JSON.stringify(tool.arguments)}`;
+      return approvals.length === 1 ? [] : [`  ${place + 1}  ${oneLine(call)}`];
+    }),
+    ...(isPerson && approvals.length > 0 ? [dim(adviceFor(approvals))] : []),
   ];
 }
 
