@@ -24,7 +24,7 @@ describe("one broken server does not break a turn", () => {
     ]);
     const again = performance.now();
     await world.names();
-    expect(performance.now() - again).toBeLessThan(1000);
+    expect(performance.now() - again).toBeLessThan(2000);
     expect(world.servers.whyMissing("hanging__anything")).toBe(
       "The MCP server hanging is not connected: it did not answer within 2 s. " +
         "Its tools cannot be used now.",

@@ -17,6 +17,7 @@ import { wakeAfter } from "./deadlines.ts";
 import type { Limits } from "./limits.ts";
 import type { LiveTask } from "./live-task.ts";
 import { OutputLimits } from "./output-limits.ts";
+import { Parking } from "./parking.ts";
 import type { Replay } from "./replay.ts";
 import { statusEvent } from "./status-event.ts";
 import { traceFields } from "./trace-fields.ts";
@@ -58,11 +59,9 @@ export class Run {
   #announced: boolean;
   #refused = false;
   #last: Promise<unknown> = Promise.resolve();
-  #parked: PromiseWithResolvers<Message | undefined> | undefined;
+  readonly #parking = new Parking();
   /** When the question that is asked last expires. */
   #until: number | undefined;
-  readonly #firstParked = Promise.withResolvers<void>();
-  readonly #onPark: (() => void)[] = [];
 
   constructor(options: RunOptions) {
     const { live, facts, now, limits } = options;
@@ -88,14 +87,12 @@ export class Run {
 
   /** Resolves when the run gives up its place: it has ended, or waits for someone. */
   get yielded(): Promise<unknown> {
-    return Promise.race([this.ended, this.#firstParked.promise]);
+    return Promise.race([this.ended, this.#parking.first]);
   }
 
   /** Resolves when it waits for someone, or has ended. */
   idle(): Promise<unknown> {
-    if (this.isParked) return Promise.resolve();
-    const parked = new Promise<void>((resolve) => this.#onPark.push(resolve));
-    return Promise.race([this.ended, parked]);
+    return Promise.race([this.ended, this.#parking.next()]);
   }
 
   /** The trace that its events carry. */
@@ -105,7 +102,7 @@ export class Run {
 
   /** Whether the run waits for `resume`. */
   get isParked(): boolean {
-    return this.#parked !== undefined;
+    return this.#parking.isWaiting;
   }
 
   /** When the question that it asked last expires, in milliseconds, if it does. */
@@ -115,49 +112,33 @@ export class Run {
 
   /** Goes on with the answer, or with nothing when the time came. */
   resume(answer: Message | undefined): void {
-    const parked = this.#parked;
-    this.#parked = undefined;
-    parked?.resolve(answer);
+    this.#parking.resume(answer);
   }
 
   /** Tells the agent to stop. */
   abort(reason: Error): void {
     this.#abort.abort(reason);
     this.#options.live.inbox.close();
-    this.#parked?.reject(reason);
-    this.#parked = undefined;
+    this.#parking.end(reason);
   }
 
   #park(recall: AbortSignal | undefined): Promise<Message | undefined> {
     if (this.#abort.signal.aborted) return Promise.reject(this.#abort.signal.reason as Error);
-    const parking = Promise.withResolvers<Message | undefined>();
-    this.#parked = parking;
-    // A run that is dropped while it waits is never told; nobody else is waiting for this promise.
-    this.#parked.promise.catch(() => undefined);
-    const { promise } = this.#parked;
-    this.#firstParked.resolve();
-    for (const resolve of this.#onPark.splice(0)) resolve();
+    const parked = this.#parking.wait();
     if (recall === undefined) this.#options.onPark();
-    else this.#recallOn(recall, parking);
-    return promise;
+    else this.#parking.recallOn(recall, () => this.#recall());
+    return parked;
   }
 
-  /** Goes on without an answer when the signal fires; an answer that is being stored was quicker. */
-  #recallOn(signal: AbortSignal, parking: PromiseWithResolvers<Message | undefined>): void {
-    const recall = (): void => {
-      const { live, now } = this.#options;
-      const { writer } = live;
-      if (this.#parked !== parking || !isInterrupted(writer.nextState) || this.#isStopped()) return;
-      const { taskId } = writer;
-      const timestamp = writer.statusTime(now());
-      const events = [{ kind: NOTES.recalled, taskId, timestamp }, this.#statusOf("working")];
-      this.#append(events, live.deadline ?? null);
-      this.resume(undefined);
-    };
-    if (signal.aborted) return recall();
-    signal.addEventListener("abort", recall, { once: true });
-    const forget = (): void => signal.removeEventListener("abort", recall);
-    parking.promise.then(forget, forget);
+  /** Goes on without an answer, unless one is being stored: then that was quicker. */
+  #recall(): void {
+    const { live, now } = this.#options;
+    const { writer, deadline } = live;
+    if (!isInterrupted(writer.nextState) || this.#isStopped()) return;
+    const timestamp = writer.statusTime(now());
+    const recalled = { kind: NOTES.recalled, taskId: writer.taskId, timestamp };
+    this.#append([recalled, this.#statusOf("working")], deadline ?? null);
+    this.resume(undefined);
   }
 
   async #durable(): Promise<void> {
