@@ -9,6 +9,7 @@ import {
 } from "@convoke/protocol";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { verifies } from "../verifies.ts";
+import { rowsOfTheDay } from "./rows-of-the-day.ts";
 import { Caller } from "./caller.ts";
 import type { CrashPlan, CrashPoint } from "./crash-point.ts";
 import type { Effect } from "./effect.ts";
@@ -97,7 +98,7 @@ beforeAll(async () => {
 afterAll(() => receiver.stop());
 
 describe.concurrent("a server that is killed", () => {
-  for (const [scenario, at, on, outcome] of ROWS) {
+  for (const [scenario, at, on, outcome] of rowsOfTheDay(ROWS)) {
     const title = `${at} (${on}) in "${scenario}" loses nothing and does nothing twice`;
     verifies(
       ["G1", "G2", "G3", "G6", "G10"],
