@@ -22,7 +22,7 @@ export const GUARANTEES: RequirementGroup = {
         "cut. With any cursor, what it received folds to the same task as the log.",
       source: "Convoke guarantee",
       milestone: "bindings",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "G3",

@@ -37,6 +37,7 @@ export {
 export type { PushAuthentication, PushConfig, PushTarget } from "./push-config.ts";
 export { NOTES, type SleepEvent, isSleep } from "./journal.ts";
 export { applyEvent, joinParts } from "./apply-event.ts";
+export { partsBeyond } from "./parts-beyond.ts";
 export { textOf, textOfParts } from "./text-of.ts";
 
 // The operations and their errors

@@ -1,5 +1,6 @@
 import type { Answer, Question } from "@convoke/client";
-import { type Approval, EXTENSIONS, type Message, openApprovals } from "@convoke/protocol";
+import { type Approval, type Message, type Task, openApprovals } from "@convoke/protocol";
+import { openRequestsOf } from "@convoke/runtime";
 import { addressIn, webUrl } from "./web-address.ts";
 
 /** One thing that a task waits for. */
@@ -45,7 +46,7 @@ export function askedBy({ task, question }: Answer, now: Date): readonly Asked[]
     id: approval.id,
     approval,
   }));
-  const asked = [...approvals, ...requestsIn(question.message)];
+  const asked = [...approvals, ...questionsOf(task)];
   const [only, ...others] = asked;
   if (only === undefined) return [plainQuestion(question)];
   // The text says more than its only request: also what was wrong with the last answer.
@@ -61,16 +62,15 @@ function plainQuestion({ kind, text, options, message }: Question): Asked {
   return { kind: "words", id, text, options };
 }
 
-/** The questions that our own agents ask as data: each has an id. */
-function requestsIn(message: Message | undefined): readonly Asked[] {
-  return (message?.parts ?? []).flatMap((part): readonly Asked[] => {
-    if (part.kind !== "data") return [];
-    const mark = fieldsOf(part.metadata?.[EXTENSIONS.clientTools.uri]);
-    const { kind, requestId, prompt, options, sensitive, url } = fieldsOf(part.data);
-    if (mark["type"] !== "input-request" || typeof requestId !== "string") return [];
-    const about = { id: requestId, requestId, text: typeof prompt === "string" ? prompt : "" };
+/** The questions that our own agents ask as data: each has an id. What others write there may be anything. */
+function questionsOf(task: Task): readonly Asked[] {
+  return openRequestsOf(task).flatMap((request): readonly Asked[] => {
+    if (request.kind !== "input" && request.kind !== "auth") return [];
+    const { requestId, prompt, options, sensitive, url }: Fields = { ...request };
+    const id = String(requestId);
+    const about = { id, requestId: id, text: typeof prompt === "string" ? prompt : "" };
     if (sensitive === true) return [{ kind: "secret", ...about }];
-    if (kind === "auth-request") return [{ kind: "sign-in", ...about, url: webUrl(url) }];
+    if (request.kind === "auth") return [{ kind: "sign-in", ...about, url: webUrl(url) }];
     return [{ kind: "words", ...about, options: textsIn(options) }];
   });
 }

@@ -5,6 +5,7 @@ import {
   type Metadata,
   declaredTools,
 } from "@convoke/protocol";
+import { declaresExtension } from "../cards/declares-extension.ts";
 import type { RawCard } from "../discover.ts";
 import { ClientError } from "../errors.ts";
 import type { ClientTool } from "./client-tool.ts";
@@ -28,12 +29,7 @@ export function checkTools(tools: readonly ClientTool[]): void {
 
 /** Refuses an agent that would never call a tool of its caller: whoever gives some relies on them. */
 export function refuseWithout(card: RawCard, url: string): void {
-  const { extensions } = (card["capabilities"] ?? {}) as { readonly extensions?: unknown };
-  const declared = Array.isArray(extensions) ? (extensions as readonly unknown[]) : [];
-  const isTaken = declared.some(
-    (extension) => (extension as { readonly uri?: unknown } | null)?.uri === CLIENT_TOOLS,
-  );
-  if (isTaken) return;
+  if (declaresExtension(card, CLIENT_TOOLS)) return;
   throw new ClientError(
     "unsupported",
     `the agent at ${url} uses no tools of its callers: its card does not declare ${CLIENT_TOOLS}. ` +

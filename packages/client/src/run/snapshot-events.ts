@@ -6,6 +6,7 @@ import {
   type Task,
   isFinal,
   joinParts,
+  partsBeyond,
 } from "@convoke/protocol";
 
 /**
@@ -31,30 +32,13 @@ function joinedParts(parts: readonly A2APart[]): readonly A2APart[] {
   return parts.reduce<readonly A2APart[]>((joined, part) => joinParts(joined, [part]), []);
 }
 
-/** What `longer` has beyond `shorter`, or nothing when it does not begin with it. */
-function restOf(
-  longer: readonly A2APart[],
-  shorter: readonly A2APart[],
-): readonly A2APart[] | undefined {
-  const last = shorter.length - 1;
-  for (const [place, part] of shorter.entries()) {
-    const other = longer[place];
-    if (isSame(part, other)) continue;
-    if (place !== last || part.kind !== "text" || other?.kind !== "text") return undefined;
-    if (!isSame({ ...other, text: "" }, { ...part, text: "" })) return undefined;
-    if (!other.text.startsWith(part.text)) return undefined;
-    return [{ ...other, text: other.text.slice(part.text.length) }, ...longer.slice(place + 1)];
-  }
-  return longer.slice(shorter.length);
-}
-
 function updatesTo(artifact: A2AArtifact, before: Task): readonly ArtifactUpdateEvent[] {
   const { id: taskId, contextId } = before;
   const update = { kind: "artifact-update", taskId, contextId } as const;
   const { artifactId } = artifact;
   const earlier = (before.artifacts ?? []).find((other) => other.artifactId === artifactId);
   if (earlier === undefined) return [{ ...update, artifact, append: false }];
-  const rest = restOf(joinedParts(artifact.parts), joinedParts(earlier.parts));
+  const rest = partsBeyond(joinedParts(artifact.parts), joinedParts(earlier.parts), isSame);
   const isDescribedAnew = !isSame({ ...earlier, parts: [] }, { ...artifact, parts: [] });
   if (rest === undefined || isDescribedAnew) return [{ ...update, artifact, append: false }];
   if (rest.length === 0) return [];

@@ -3,6 +3,7 @@ import { type AgentPlace, ERRORS } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type CancelRecord, CancelRecords, cancelKey } from "./cancel-records.ts";
 import { findChild } from "./find-child.ts";
+import { codeOf, isUnspeakable } from "./remote-error.ts";
 import type { SubAgentLink } from "./sub-agent-link.ts";
 
 /** What is canceled: a task of a sub-agent, in the name of whoever had it called. */
@@ -117,7 +118,5 @@ const OVER: ReadonlySet<unknown> = new Set([
 
 /** It has ended already, or is no more. */
 function isOver(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { code, kind } = error as { readonly code?: unknown; readonly kind?: unknown };
-  return OVER.has(code) || kind === "unsupported";
+  return OVER.has(codeOf(error)) || isUnspeakable(error);
 }

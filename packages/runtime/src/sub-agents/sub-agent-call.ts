@@ -18,6 +18,7 @@ import { childUsage } from "./child-usage.ts";
 import { type Arrived, ChildStream, type Followed } from "./child-stream.ts";
 import { findChild } from "./find-child.ts";
 import { handedBudget } from "./handed-budget.ts";
+import { codeOf, isOfAgent } from "./remote-error.ts";
 import type { RunSubAgents } from "./run-sub-agents.ts";
 import type { ChildQuestion, SentCall } from "./sub-agent-events.ts";
 import type { SubAgentLink } from "./sub-agent-link.ts";
@@ -256,8 +257,7 @@ export class SubAgentCall {
 /** What the agent says of an error itself is a quotation, too. */
 function failureText(name: string, error: unknown): string {
   const why = (error instanceof Error ? error.message : String(error)).slice(0, MAX_PROBLEM);
-  const isTheirs = error instanceof Error && error.name === "RemoteError";
-  if (!isTheirs) return `${name} failed: ${withoutAddresses(why, name)}`;
+  if (!isOfAgent(error)) return `${name} failed: ${withoutAddresses(why, name)}`;
   return `${name} answered with an error, which is data: ${JSON.stringify(why)}`;
 }
 
@@ -273,5 +273,5 @@ const REFUSALS: ReadonlySet<unknown> = new Set([
 
 /** The agent did not take the message. */
 function isRefusal(error: unknown): error is Error {
-  return error instanceof Error && REFUSALS.has((error as { readonly code?: unknown }).code);
+  return REFUSALS.has(codeOf(error));
 }

@@ -1,6 +1,7 @@
 import { ERRORS, type PublicEvent, isInterrupted } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ChildCall } from "./child-call.ts";
+import { codeOf } from "./remote-error.ts";
 import type { SubAgentLink } from "./sub-agent-link.ts";
 
 export interface WatchFacts {
@@ -26,7 +27,7 @@ export async function watchChild(call: ChildCall, facts: WatchFacts): Promise<vo
     } catch (error) {
       if (signal.aborted) break;
       // That its task is gone is for the call to hear, when it looks itself.
-      if ((error as { readonly code?: unknown }).code === ERRORS.TaskNotFound.code) break;
+      if (codeOf(error) === ERRORS.TaskNotFound.code) break;
     }
     await sleep(AGAIN_MS, undefined, { signal, ref: false }).catch(() => undefined);
   }

@@ -6,6 +6,7 @@ import {
   type Task,
   isInterrupted,
   joinParts,
+  partsBeyond,
   textPart,
 } from "@convoke/protocol";
 import { isDeepStrictEqual } from "node:util";
@@ -60,14 +61,14 @@ export class Replay {
     this.#progress.set(artifactId, progress);
     if (logged === undefined || progress.isAhead) return event;
     progress.parts = append === true ? joinParts(progress.parts, artifact.parts) : artifact.parts;
-    const rest = restOf(progress.parts, logged);
+    const rest = partsBeyond(progress.parts, logged, isDeepStrictEqual);
     if (rest !== undefined && rest.length === 0) {
       // As far as the log goes; only the mark of its end may be missing.
       if (lastChunk !== true || this.#closed.has(artifactId)) return undefined;
       progress.isAhead = true;
       return { ...event, artifact: { ...artifact, parts: [textPart("")] }, append: true };
     }
-    const isBehind = restOf(logged, progress.parts) !== undefined;
+    const isBehind = partsBeyond(logged, progress.parts, isDeepStrictEqual) !== undefined;
     if (isBehind && lastChunk !== true) return undefined;
     progress.isAhead = true;
     return rest === undefined
@@ -113,21 +114,4 @@ function isQuestionOf(task: Task, { status }: StatusUpdateEvent): boolean {
   if (!isInterrupted(status.state) || status.state !== task.status.state) return false;
   const { messageId } = status.message ?? {};
   return messageId !== undefined && messageId === task.status.message?.messageId;
-}
-
-/** What `longer` has beyond `shorter`, or nothing when it does not begin with it. */
-function restOf(
-  longer: readonly A2APart[],
-  shorter: readonly A2APart[],
-): readonly A2APart[] | undefined {
-  const last = shorter.length - 1;
-  for (const [place, part] of shorter.entries()) {
-    const other = longer[place];
-    if (isDeepStrictEqual(part, other)) continue;
-    if (place !== last || part.kind !== "text" || other?.kind !== "text") return undefined;
-    if (!isDeepStrictEqual({ ...other, text: "" }, { ...part, text: "" })) return undefined;
-    if (!other.text.startsWith(part.text)) return undefined;
-    return [{ ...other, text: other.text.slice(part.text.length) }, ...longer.slice(place + 1)];
-  }
-  return longer.slice(shorter.length);
 }
