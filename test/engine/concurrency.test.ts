@@ -153,9 +153,11 @@ describe("a subscriber under load, with a slow disk", () => {
     ["G2", "G7"],
     "who comes at any moment misses nothing and gets nothing twice",
     async () => {
+      const enough = Promise.withResolvers<void>();
       const world = new World(
         async function* () {
           for (const chunk of numbers(101)) {
+            if (chunk === "90 ") await enough.promise;
             yield chunk;
             if (chunk.endsWith("5 ")) await sleep(2);
           }
@@ -169,6 +171,7 @@ describe("a subscriber under load, with a slow disk", () => {
       while (!isSettled(live)) {
         const cursor = readers.length % 3 === 0 ? undefined : readers.length % live.writer.head;
         readers.push(await follow(world.engine, taskId, cursor?.toString()));
+        if (readers.length > 10) enough.resolve();
         await sleep(readers.length % 4);
       }
       await Promise.all(readers.map((reader) => reader.ended));
