@@ -5,6 +5,7 @@ import { type ScriptStep, type ScriptedModel, scriptedModel } from "@convoke/run
 import { serve } from "convoke";
 import { onTestFinished } from "vitest";
 import { memoryLogger } from "../engine/an-engine.ts";
+import { keptPort } from "../kept-port.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 
 type Server = Awaited<ReturnType<typeof serve>>;
@@ -56,6 +57,7 @@ export class Hop {
   }
 
   async start(): Promise<void> {
+    this.#port ||= await keptPort();
     const definition = this.#define();
     const given = definition.model as ScriptedModel;
     const model = {
@@ -73,7 +75,6 @@ export class Hop {
     });
     const { logger, folder: data = "memory" } = this;
     this.#server = await serve(agent, { port: this.#port, data, logger });
-    this.#port = this.#server.port;
   }
 
   async stop(): Promise<void> {

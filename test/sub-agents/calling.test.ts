@@ -1,4 +1,4 @@
-import { type Message, type Task, budgetReportOf } from "@convoke/protocol";
+import { type Message, type Task, budgetOf, budgetReportOf } from "@convoke/protocol";
 import { type ModelRequest, defineAgent, tool } from "@convoke/runtime";
 import { scriptedModel } from "@convoke/runtime/testing";
 import { serve } from "convoke";
@@ -107,6 +107,54 @@ describe("three agents, each of which calls the next", () => {
     expect(all.calls).toBe(2);
     expect(below.tokens).toBeGreaterThan(last.tokens);
     expect(all.tokens).toBeGreaterThan(below.tokens);
+  });
+});
+
+describe("a budget", () => {
+  test("is shared by calls at the same time, and what one did not need is for the next", async () => {
+    const handed: number[] = [];
+    const worker = await Hop.started("worker", () => ({
+      model: scriptedModel(Array.from({ length: 3 }, () => "Done.")),
+      instructions: ({ message }) => {
+        handed.push(budgetOf(message.metadata)?.tokens ?? Number.NaN);
+        return "Work.";
+      },
+    }));
+    const boss = await Hop.started("boss", () => ({
+      model: callsOnce(...["one", "two", "three"].map((message) => calls("worker", { message }))),
+      subAgents: { worker: worker.url },
+      maxParallelTools: 2,
+      budget: { tokens: 30_000 },
+    }));
+
+    const { task } = await (await boss.client()).send("go");
+
+    const [first, second, third] = handed as [number, number, number];
+    expect(task?.status.state).toBe("completed");
+    expect(first).toBeLessThan(10_000);
+    expect(second).toBeLessThan(20_000);
+    // One has ended by then, or both have: what they left is there, and no more than that.
+    expect(third).toBeGreaterThan(first);
+    expect(third).toBeLessThan(30_000);
+  });
+
+  test("of which nothing is left for a call is told to the model instead", async () => {
+    const worker = await Hop.started("worker", () => ({ model: scriptedModel(["Done."]) }));
+    const boss = await Hop.started("boss", () => ({
+      model: callsOnce(calls("worker", { message: "one" }), calls("worker", { message: "two" }), {
+        kind: "finish",
+        reason: "tool-calls",
+        usage: { inputTokens: 90, outputTokens: 9 },
+      }),
+      subAgents: { worker: worker.url },
+      budget: { tokens: 100 },
+    }));
+
+    const { task } = await (await boss.client()).send("go");
+
+    const refused = { isError: true, output: "Not called: nothing is left of the budget for it." };
+    expect(toldIn(task!)).toMatchObject([refused, refused]);
+    expect(await worker.tasks()).toEqual([]);
   });
 });
 

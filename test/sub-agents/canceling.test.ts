@@ -66,6 +66,29 @@ describe("canceling the root", () => {
     expect(ran).toEqual([]);
   });
 
+  test("reaches who works for it, also when something of the root does not stop", async () => {
+    const endlessly = endless();
+    const worker = await Hop.started("worker", () => ({
+      model: callsOnce(calls("work")),
+      tools: [endlessly.work],
+    }));
+    const boss = await Hop.started("boss", () => ({
+      model: callsOnce(calls("worker", { message: "go" }), calls("worker", { message: "stay" })),
+      subAgents: { worker: worker.url },
+      hooks: {
+        beforeTool: ({ input }) =>
+          input["message"] === "stay" ? new Promise<undefined>(() => undefined) : undefined,
+      },
+    }));
+    const remote = await boss.client();
+    const { task } = await remote.send("go", { wait: false });
+    await expect.poll(() => endlessly.begun, { timeout: 10_000 }).toBe(1);
+
+    await remote.cancel(task!.id);
+
+    await until(worker, "canceled");
+  });
+
   test("reaches an agent that was away, also when the root was restarted meanwhile", async () => {
     const endlessly = endless();
     const chain = await aChain(endlessly.work, {}, { onDisk: true });
@@ -139,6 +162,12 @@ test("a sub-agent that takes too long is canceled, and its caller told how long 
       output: "Tool worker failed: it took longer than 0.7 s and was stopped",
     },
   ]);
-  await until(worker, "canceled");
+  // Whoever looks is told as well, and where.
+  const { id: childTaskId } = await until(worker, "canceled");
+  expect(task!.history?.at(-1)).toMatchObject({
+    parts: [{ text: "Tool worker failed: it took longer than 0.7 s and was stopped" }],
+    referenceTaskIds: [childTaskId],
+    metadata: { subAgent: { name: "worker", taskId: childTaskId } },
+  });
   expect(endlessly.aborted).toBe(1);
 });

@@ -56,6 +56,7 @@ export class ToolCalls {
       unknownTool: (name: string) => this.#tools.unknownText(name),
       answerId: this.#answerId,
     };
+    this.#tools.beginRound(calls);
     const runs = calls.map((call) => new CallRun(call, around));
     const said: Message[] = [];
     let problem: string | undefined;

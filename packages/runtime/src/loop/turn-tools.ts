@@ -5,6 +5,7 @@ import { RunSubAgents } from "../sub-agents/run-sub-agents.ts";
 import type { SubAgentReport } from "../sub-agents/sub-agent-link.ts";
 import type { ToolBox } from "../tools/tool-box.ts";
 import type { Tool } from "../tools/tool.ts";
+import type { ToolCall } from "./call-result.ts";
 import { callHookNow } from "./hooks.ts";
 import type { LoopScope } from "./loop-scope.ts";
 
@@ -52,6 +53,11 @@ export class TurnTools {
    */
   async lookOnce(): Promise<void> {
     if (!this.#hasLooked) await this.look();
+  }
+
+  /** The model wants these at the same time. */
+  beginRound(calls: readonly ToolCall[]): void {
+    this.#subAgents.beginRound(calls);
   }
 
   /** What a model is told that calls a tool that is not here. */

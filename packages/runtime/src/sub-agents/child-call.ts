@@ -1,5 +1,6 @@
-import type { Task } from "@convoke/protocol";
+import { type Budget, type Task, budgetOf } from "@convoke/protocol";
 import type { NotedCall } from "../loop/loop-journal.ts";
+import type { DelegatedUsage } from "../loop/usage.ts";
 import type { Interrupt, InterruptAnswer } from "../tools/tool.ts";
 import { isAnswered } from "./child-answer.ts";
 import { type QuestionFacts, relayedQuestion } from "./child-question.ts";
@@ -23,6 +24,8 @@ export class ChildCall {
   /** It goes on with the conversation that the sub-agent has had with this one. */
   isInConversation: boolean;
   readonly questions: ChildQuestion[];
+  /** What the sub-agent says it used, once it has ended. */
+  used: DelegatedUsage | undefined;
   /** The sub-agent has ended, or is being canceled: nothing more is to be done about it. */
   isSettled: boolean;
   /** A crash cut the round that ran last, so that nobody knows what the sub-agent was told. */
@@ -36,9 +39,15 @@ export class ChildCall {
     this.isInConversation = call !== undefined;
     this.child = task && { taskId: task.childTaskId, contextId: task.childContextId };
     this.questions = [...questions];
+    this.used = complete?.used;
     this.isSettled = complete !== undefined;
     const start = starts.at(-1);
     this.isCut = start !== undefined && interrupts.at(-1)?.round !== start.round;
+  }
+
+  /** What nobody else may use: what it was promised, or what it has used of that. */
+  get claim(): Pick<Budget, "tokens" | "costUsd"> {
+    return this.used ?? budgetOf(this.sent?.handed) ?? {};
   }
 
   /** The question that was asked last. */

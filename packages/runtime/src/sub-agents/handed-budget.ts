@@ -12,8 +12,11 @@ export type Handed =
   /** In words for the model. */
   | { readonly refusal: string; readonly metadata?: never };
 
-/** What is left of the budget of a run, as the message to a sub-agent carries it. */
-export function handedBudget({ budget, clock, usage, settings }: LoopScope): Handed {
+/** What a call may use of what is left to its run, as the message to a sub-agent carries it. */
+export function handedBudget(
+  { budget, clock, usage, settings }: LoopScope,
+  shareOf: (left: Budget) => Budget,
+): Handed {
   const { depth, deadline } = budget;
   const visited = [...budget.visited, settings.identity.id];
   if (depth <= 0 || visited.length > MAX_VISITED) {
@@ -22,8 +25,12 @@ export function handedBudget({ budget, clock, usage, settings }: LoopScope): Han
       refusal: `Not called: this work may not be handed on any further (depth limit); ${chain}.`,
     };
   }
+  const share = shareOf(budget.left(usage.total(clock.workedMs)));
+  if (share.tokens === 0 || share.costUsd === 0) {
+    return { refusal: "Not called: nothing is left of the budget for it." };
+  }
   const handed: Budget = {
-    ...budget.left(usage.total(clock.workedMs)),
+    ...share,
     ...(deadline !== undefined && { deadline }),
     depth: depth - 1,
     visited,

@@ -1,6 +1,8 @@
-import { ServerStopping } from "@convoke/protocol";
+import { type Budget, ServerStopping } from "@convoke/protocol";
+import type { ToolCall } from "../loop/call-result.ts";
 import type { LoopScope } from "../loop/loop-scope.ts";
 import type { Tool } from "../tools/tool.ts";
+import { budgetShare } from "./budget-share.ts";
 import { ChildCall } from "./child-call.ts";
 import type { SubAgentLink, SubAgentReport } from "./sub-agent-link.ts";
 import { subAgentTool } from "./sub-agent-tool.ts";
@@ -13,6 +15,8 @@ export class RunSubAgents {
   readonly #scope: LoopScope;
   readonly #calls = new Map<string, ChildCall>();
   readonly #links = new Map<string, SubAgentLink>();
+  /** The calls that the model made last, and at the same time. */
+  #round: readonly ChildCall[] = [];
   #hasLooked = false;
   /** The task is over, so that whoever works for it is told to stop. */
   #isOver = false;
@@ -34,6 +38,20 @@ export class RunSubAgents {
 
   report(): readonly SubAgentReport[] {
     return this.#scope.settings.subAgents?.report() ?? [];
+  }
+
+  beginRound(calls: readonly ToolCall[]): void {
+    const { subAgents } = this.#scope.settings;
+    this.#round = calls.flatMap(({ toolCallId, toolName }) => {
+      const link = subAgents?.find(toolName);
+      return link === undefined ? [] : [this.call(toolCallId, link)];
+    });
+  }
+
+  /** What a call of this round that was promised nothing yet may use of what is left. */
+  shareOf(left: Budget): Budget {
+    const begun = this.#round.filter(({ sent, isSettled }) => sent !== undefined || isSettled);
+    return budgetShare(left, begun, Math.max(1, this.#round.length - begun.length));
   }
 
   call(toolCallId: string, link: SubAgentLink): ChildCall {

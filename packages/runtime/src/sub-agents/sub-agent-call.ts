@@ -95,7 +95,8 @@ export class SubAgentCall {
     const { call, context, link } = this.#facts;
     const { child, question, sent } = call;
     if (child === undefined && sent === undefined) {
-      const { refusal, metadata } = handedBudget(this.#facts.scope);
+      const { scope, run } = this.#facts;
+      const { refusal, metadata } = handedBudget(scope, (left) => run.shareOf(left));
       if (refusal !== undefined) return { kind: "tool:error", text: refusal };
       yield this.#statuses.invoking();
       return yield* this.#begin(metadata);
@@ -222,7 +223,8 @@ export class SubAgentCall {
       return { kind: "tool:result", value: childResult(link.name, arrived.message, limit) };
     }
     const { task } = arrived;
-    yield { kind: "tool:usage", used: childUsage(task) };
+    call.used = childUsage(task);
+    yield { kind: "tool:usage", used: call.used };
     if (task.status.state !== "completed") {
       return yield* this.#failed(childFailure(link.name, task), task);
     }

@@ -1,6 +1,7 @@
 import type { LoopScope } from "../loop/loop-scope.ts";
 import { type ToolInput, toolInput } from "../tools/tool-input.ts";
 import type { Tool } from "../tools/tool.ts";
+import { ChildStatuses } from "./child-statuses.ts";
 import type { RunSubAgents } from "./run-sub-agents.ts";
 import { SubAgentCall } from "./sub-agent-call.ts";
 import type { SubAgentLink } from "./sub-agent-link.ts";
@@ -50,6 +51,8 @@ export function subAgentTool(
     watch: ({ toolCallId }, signal) =>
       watchChild(run.call(toolCallId, link), { link, owner: scope.turn.caller.owner, signal }),
     giveUp: ({ toolCallId }) => run.letGo(run.call(toolCallId, link), link),
+    late: ({ toolCallId }, problem) =>
+      new ChildStatuses(link).failed(problem, undefined, run.call(toolCallId, link).child),
   };
 }
 

@@ -55,7 +55,10 @@ export async function runTool(tool: Tool, options: ToolRunOptions): Promise<Tool
     own.abort(new Error("the call is over"));
     signal.throwIfAborted();
     if (error instanceof SinkError) throw error.cause;
-    return { kind: "error", text: errorText(tool, error) };
+    const text = errorText(tool, error);
+    const last = error instanceof ToolTimeout ? tool.late?.(options.context, text) : undefined;
+    if (last !== undefined) sink.take(last);
+    return { kind: "error", text };
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", stop);

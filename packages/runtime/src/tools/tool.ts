@@ -32,13 +32,15 @@ export interface Tool {
    * While a call waits for its answer: resolves when what it asked for was settled elsewhere. Then it
    * runs again without an answer, and so does a call that nobody answered in time.
    */
-  watch?(call: WaitingCall, signal: AbortSignal): Promise<void>;
+  watch?(call: KnownCall, signal: AbortSignal): Promise<void>;
   /** Nobody will answer what a call asked for: lets go of what it began. */
-  giveUp?(call: WaitingCall): void;
+  giveUp?(call: KnownCall): void;
+  /** What there is to show of a call that took too long; by then nothing else of it is shown. */
+  late?(call: KnownCall, problem: string): ToolEvent;
 }
 
-/** A call that has asked for something. */
-interface WaitingCall {
+/** A call that has begun. */
+interface KnownCall {
   readonly toolCallId: string;
 }
 
