@@ -1,7 +1,7 @@
 import { type Task, budgetReportOf, textOf } from "@convoke/protocol";
 import { describe, expect, onTestFinished } from "vitest";
+import { keptPort } from "../kept-port.ts";
 import { verifies } from "../verifies.ts";
-import { freePort } from "./free-port.ts";
 import { TreeAgent } from "./tree-agent.ts";
 import { messageFor } from "./work.ts";
 
@@ -12,7 +12,7 @@ interface Table {
 
 /** Two agents in two processes, each of which hands all work on to the other. */
 async function aTable(allowsCycles: boolean): Promise<Table> {
-  const port = await freePort();
+  const port = await keptPort();
   const ping = new TreeAgent("ping", {
     subAgents: { other: `http://127.0.0.1:${port}/` },
     allowsCycles,

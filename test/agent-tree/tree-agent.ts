@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { Directory } from "../crash/caller.ts";
 import { ScriptProcess } from "../crash/script-process.ts";
 import { type StoredTask, readStoredTasks } from "../crash/stored-logs.ts";
+import { keptPort } from "../kept-port.ts";
 import { type Note, Notes } from "./notes.ts";
 import type { TreeSettings } from "./tree-settings.ts";
 
@@ -54,6 +55,7 @@ export class TreeAgent implements Directory {
 
   async start(): Promise<void> {
     const { name } = this;
+    this.#port ||= await keptPort();
     const { subAgents = {}, allowsCycles = false } = this.#options;
     const settings: TreeSettings = {
       name,
@@ -66,7 +68,7 @@ export class TreeAgent implements Directory {
     this.#process = new ScriptProcess(new URL("./tree-process.ts", import.meta.url), {
       CONVOKE_TREE: JSON.stringify(settings),
     });
-    this.#port = Number(new URL(await this.#process.greeting).port);
+    await this.#process.greeting;
   }
 
   /** As `kill -9` does. */

@@ -2,6 +2,7 @@ import { generateCardKey } from "@convoke/protocol";
 import { createJsonLogger } from "@convoke/server";
 import { type ServeAgentOptions, serve } from "convoke";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { keptPort } from "../kept-port.ts";
 import { checkedAgent } from "./check-agent.ts";
 import { cardAt } from "./hostile-server.ts";
 import { listenOn } from "./peer-server.ts";
@@ -38,7 +39,8 @@ describe("our own server", () => {
 
   test("keeps to it also with a token, a signed card, an extended one and webhooks", async () => {
     const { kid, privateKey } = await generateCardKey("ES256");
-    const port = await freePort();
+    // The keys of a card must be said to be there before it is served.
+    const port = await keptPort();
     const jku = `http://127.0.0.1:${port}/.well-known/jwks.json`;
     const url = await start({
       port,
@@ -102,13 +104,6 @@ async function start(options: ServeAgentOptions = {}): Promise<string> {
   const server = await serve(checkedAgent, { port: 0, data: "memory", logger, ...options });
   onTestFinished(() => server.close());
   return server.url;
-}
-
-/** A port that nobody has; the keys of a card must be said to be there before it is served. */
-async function freePort(): Promise<number> {
-  const { url, close } = await listenOn(() => undefined);
-  await close();
-  return Number(new URL(url).port);
 }
 
 /** A card elsewhere that names our server for a tenant. */

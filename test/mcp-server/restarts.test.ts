@@ -1,6 +1,7 @@
 import { scriptedModel } from "@convoke/runtime/testing";
 import { describe, expect, test } from "vitest";
 import { BIN } from "../cli/typist.ts";
+import { keptPort } from "../kept-port.ts";
 import { calls, resultsTold } from "../loop/scripts.ts";
 import { AgentWorld } from "../mcp/an-agent.ts";
 import { eventually } from "../mcp/eventually.ts";
@@ -18,7 +19,7 @@ async function startAgent(
   name: "clerk" | "writer" = "clerk",
   place: { readonly cwd?: string; readonly port?: number } = {},
 ): Promise<ServedProcess & { readonly cwd: string }> {
-  const { cwd = temporaryFolder(), port = 0 } = place;
+  const { cwd = temporaryFolder(), port = await keptPort() } = place;
   const args = ["serve", agentFile(name), "--port", String(port)];
   return { ...(await serveConvoke({ cwd, args })), cwd };
 }

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { type IncomingMessage, type Server, createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
+import { keptPort } from "../kept-port.ts";
 import { published } from "./a-world.ts";
 
 /** server-everything behind HTTP, on a port that it keeps when it is started again. */
@@ -40,7 +41,7 @@ export class HttpServer {
 }
 
 export async function anHttpServer(): Promise<HttpServer> {
-  const server = new HttpServer(await aFreePort());
+  const server = new HttpServer(await keptPort());
   onTestFinished(() => server.kill());
   await server.start();
   return server;
@@ -83,15 +84,6 @@ export async function aGate(
     gate.close();
   });
   return { url: `http://127.0.0.1:${(gate.address() as AddressInfo).port}/mcp`, seen };
-}
-
-async function aFreePort(): Promise<number> {
-  const server = createServer();
-  await listen(server);
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 async function listen(server: Server): Promise<void> {

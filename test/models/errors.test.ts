@@ -1,10 +1,9 @@
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
 import { type ScriptTurn, startScriptedModelServer } from "@convoke/runtime/testing";
 import { describe, expect, test } from "vitest";
 import { ModelError } from "../../packages/runtime/src/models/model-error.ts";
 import { resolveModel } from "../../packages/runtime/src/models/resolve-model.ts";
+import { keptPort } from "../kept-port.ts";
 import { aRequest, failureOf } from "./requests.ts";
 
 const PROVIDERS = ["anthropic", "google", "openai", "openai-compatible"] as const;
@@ -68,7 +67,7 @@ describe.each(PROVIDERS)("what %s says when it fails", (provider) => {
   });
 
   test("no server at all", async () => {
-    const port = await freePort();
+    const port = await keptPort();
     const url = `http://127.0.0.1:${port}`;
     const spec = provider === "openai-compatible" ? `${url}/v1#m` : `${provider}:m`;
     const model = await resolveModel(spec, { apiKey: "key", baseUrl: `${url}/v1` });
@@ -128,11 +127,3 @@ test("a file that the provider cannot read is refused before anything is sent", 
   expect(server.requests).toEqual([]);
   await server.close();
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

@@ -1,7 +1,7 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished } from "vitest";
+import { keptPort } from "../kept-port.ts";
 
 /** A notification as it arrived. */
 export interface Arrival {
@@ -47,9 +47,9 @@ export class Webhook {
   }
 
   async up(): Promise<void> {
+    this.#port ||= await keptPort();
     const server = createServer((request, response) => void this.#receive(request, response));
     await new Promise<void>((resolve) => server.listen(this.#port, "127.0.0.1", resolve));
-    this.#port = (server.address() as AddressInfo).port;
     this.#server = server;
   }
 
