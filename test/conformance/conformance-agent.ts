@@ -1,3 +1,4 @@
+import { textOfParts } from "@convoke/protocol";
 import { type AgentDefinition, defineAgent } from "convoke";
 import { Gate } from "../wire/gate.ts";
 
@@ -20,8 +21,12 @@ export function conformanceAgent(more: Partial<AgentDefinition> = {}) {
     description: "Hands back what it gets, and does a few tricks.",
     inputModes: ["*/*"],
     outputModes: ["*/*"],
-    async *run({ text, task, message, signal, ask, authRequired, reply }) {
+    async *run({ text, task, message, conversation, signal, ask, authRequired, reply }) {
       const [habit, argument = ""] = text.split(" ");
+      if (habit === "remember") {
+        const said = conversation.map(({ role, parts }) => `${role}: ${textOfParts(parts)}`);
+        return JSON.stringify({ said, referred: message.referenceTaskIds ?? [] });
+      }
       if (habit === "ask") return `you said ${await ask("well?")}`;
       if (habit === "authorize") return `thanks for ${await authRequired("sign in first")}`;
       if (habit === "reply") return reply("just so");

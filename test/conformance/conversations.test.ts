@@ -137,12 +137,22 @@ describe.each(speakersTo(server))(
 );
 
 describe.each(speakersOf(server, "1.0"))("over $binding $version", (speaker) => {
-  verifies("v1-S37", "references to other tasks arrive and begin a new task", async () => {
-    const { id } = await speaker.sendTask(aRequest("ask"));
+  verifies(
+    "v1-S37",
+    "an agent is given what was said in the context, and references to other tasks",
+    async () => {
+      const first = await speaker.sendTask(aRequest("count 2"));
+      const { id, contextId } = first;
 
-    const task = await speaker.sendTask(aRequest(aMessage("hi", { referenceTaskIds: [id] })));
+      const message = aMessage("remember", { contextId, referenceTaskIds: [id, "unknown"] });
+      const task = await speaker.sendTask(aRequest(message));
 
-    expect(task.id).not.toBe(id);
-    expect(task.history?.[0]?.referenceTaskIds).toEqual([id]);
-  });
+      expect(task.id).not.toBe(id);
+      expect(task.history?.[0]?.referenceTaskIds).toEqual([id, "unknown"]);
+      expect(JSON.parse(textOf(task))).toEqual({
+        said: ["user: count 2", "agent: 1 2"],
+        referred: [id, "unknown"],
+      });
+    },
+  );
 });

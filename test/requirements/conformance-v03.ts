@@ -41,7 +41,7 @@ export const CONFORMANCE_V03: RequirementGroup = {
         "error for it where it has not.",
       source: "A2A 0.3 §7, §11.1.3",
       milestone: "bindings",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v03-S6",

@@ -231,7 +231,7 @@ export const CONFORMANCE_V1: RequirementGroup = {
         "UnsupportedOperation.",
       source: "A2A 1.0 §3.3.4",
       milestone: "bindings",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-S28",
@@ -240,7 +240,7 @@ export const CONFORMANCE_V1: RequirementGroup = {
         "is announced and missing is ExtendedAgentCardNotConfigured.",
       source: "A2A 1.0 §3.3.4",
       milestone: "cards",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-S29",
@@ -319,7 +319,7 @@ export const CONFORMANCE_V1: RequirementGroup = {
         "tasks, and how long a context lasts is documented.",
       source: "A2A 1.0 §3.4",
       milestone: "bindings",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-S38",

@@ -117,7 +117,7 @@ export const STREAMING: RequirementGroup = {
         "resume by cursor; the second time it ends with one clear error.",
       source: "user document 001",
       milestone: "client",
-      status: "planned",
+      status: "proven",
     },
   ],
 };

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { verifies } from "../../../test/verifies.ts";
 import { connect } from "./connect.ts";
 import {
   failure,
@@ -181,32 +182,36 @@ test("an error keeps the words, the code and the data of the agent", async () =>
   });
 });
 
-test("an HTTP error keeps its status and what the server said, in JSON or not", async () => {
-  const replies = [
-    json({ jsonrpc: "2.0", id: null, error: { code: -32603, message: "Unauthorized" } }, 401),
-    json({ code: -32600, message: "too big" }, 413),
-    { status: 502, body: "the agent is gone" },
-    { status: 503 },
-  ];
-  const agent = await startFakeAgent({
-    pages: pagesV1(),
-    answer: () => replies.shift() ?? {},
-  });
-  const remote = await connect(agent.url, { retry: false });
+verifies(
+  "R44",
+  "an HTTP error keeps its status and what the server said, in JSON or not",
+  async () => {
+    const replies = [
+      json({ jsonrpc: "2.0", id: null, error: { code: -32603, message: "Unauthorized" } }, 401),
+      json({ code: -32600, message: "too big" }, 413),
+      { status: 502, body: "the agent is gone" },
+      { status: 503 },
+    ];
+    const agent = await startFakeAgent({
+      pages: pagesV1(),
+      answer: () => replies.shift() ?? {},
+    });
+    const remote = await connect(agent.url, { retry: false });
 
-  await expect(remote.get("t1")).rejects.toMatchObject({
-    message: "Unauthorized",
-    code: -32603,
-    httpStatus: 401,
-  });
-  await expect(remote.get("t1")).rejects.toMatchObject({ message: "too big", httpStatus: 413 });
-  await expect(remote.get("t1")).rejects.toMatchObject({
-    message: "HTTP 502 Bad Gateway: the agent is gone",
-    code: undefined,
-    httpStatus: 502,
-  });
-  await expect(remote.get("t1")).rejects.toThrow("HTTP 503 Service Unavailable");
-});
+    await expect(remote.get("t1")).rejects.toMatchObject({
+      message: "Unauthorized",
+      code: -32603,
+      httpStatus: 401,
+    });
+    await expect(remote.get("t1")).rejects.toMatchObject({ message: "too big", httpStatus: 413 });
+    await expect(remote.get("t1")).rejects.toMatchObject({
+      message: "HTTP 502 Bad Gateway: the agent is gone",
+      code: undefined,
+      httpStatus: 502,
+    });
+    await expect(remote.get("t1")).rejects.toThrow("HTTP 503 Service Unavailable");
+  },
+);
 
 test("an answer that is not A2A is said to be so", async () => {
   const answers = ["<html>", "{}", '{"result":{"task":{}}}', '{"result":{"surprise":1}}'];

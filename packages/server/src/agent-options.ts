@@ -19,6 +19,8 @@ export interface AgentOptions {
   readonly cors?: CorsOptions;
   /** What one caller or one agent may use at most. */
   readonly limits?: Partial<Limits>;
+  /** Whether answers are streamed, by default they are. Without it callers wait for the answer, or poll. */
+  readonly streaming?: boolean;
   /** How notifications are pushed; `false` when none are. */
   readonly push?: PushOptions | false;
   /** How long ended tasks are kept. */
@@ -31,8 +33,10 @@ export interface AgentOptions {
   readonly specPatch?: SpecPatch;
   /** Which form of the card is shown, and what signs it. */
   readonly card?: CardOptions;
-  /** What the card of a caller whom the server knows says besides, or instead. */
-  readonly extendedCard?: (caller: Caller) => Partial<AgentInfo> | Promise<Partial<AgentInfo>>;
+  /** What the card of a caller whom the server knows says besides, or instead; nothing for whom it says no more. */
+  readonly extendedCard?: (
+    caller: Caller,
+  ) => Partial<AgentInfo> | undefined | Promise<Partial<AgentInfo> | undefined>;
   /** Believes `Forwarded` and `X-Forwarded-*`: there is a proxy in front that sets them. */
   readonly trustProxy?: boolean;
   /** The longest silence of a stream; by default 15 s. 0 sends no keep-alive at all. */

@@ -27,7 +27,7 @@ export class App {
   /** Whose table of statuses is used for errors. */
   readonly specPatch: SpecPatch;
   readonly extendedCard:
-    | ((request: HttpRequest, caller: Caller) => Promise<AgentCardFacts>)
+    | ((request: HttpRequest, caller: Caller) => Promise<AgentCardFacts | undefined>)
     | undefined;
 
   constructor(parts: Omit<App, "explain" | "extendedCardFor">) {

@@ -25,6 +25,8 @@ export function cardFacts(
     readonly address?: ServerAddress;
     readonly publicUrl?: string;
     readonly token?: string;
+    /** Whether answers are streamed; by default they are. */
+    readonly streams?: boolean;
     /** Whether updates are pushed; by default they are not. */
     readonly pushes?: boolean;
     readonly tenants?: readonly string[];
@@ -33,7 +35,7 @@ export function cardFacts(
     readonly hasExtendedCard?: boolean;
   },
 ): (request: HttpRequest) => AgentCardFacts {
-  const { token, pushes = false, tenants = [], hasExtendedCard = false } = options;
+  const { token, streams = true, pushes = false, tenants = [], hasExtendedCard = false } = options;
   // An agent need not come from `defineAgent`, which has looked at them already.
   checkAgentExtensions(agent.info.extensions ?? []);
   return (request) => {
@@ -44,7 +46,7 @@ export function cardFacts(
         ({ binding }) => binding !== "GRPC" || options.address !== undefined,
       ),
       capabilities: {
-        streaming: true,
+        streaming: streams,
         pushNotifications: pushes,
         ...(hasExtendedCard && { extendedAgentCard: true }),
         extensions: declaredExtensions(info),

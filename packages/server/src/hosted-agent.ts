@@ -88,6 +88,7 @@ export class HostedAgent {
       const engine = new Engine({ agent: this.#agent, backend, logger, limits: this.#limits });
       const push = pushing === false ? undefined : new PushService(engine, logger, pushing);
       engine.pushRules = push;
+      engine.streams = this.#options.streaming !== false;
       const recovered = await recover(engine);
       await push?.start();
       const retention = new Retention(engine, logger, this.#options.retention);
@@ -130,6 +131,7 @@ export class HostedAgent {
     const facts = cardFacts(this.#agent, {
       ...this.#options,
       ...(address && { address }),
+      streams: engine.streams,
       pushes: push !== undefined,
       hasExtendedCard: extendedCard !== undefined,
     });
@@ -150,7 +152,10 @@ export class HostedAgent {
       card: new CardBinding(facts, card),
       extendedCard:
         extendedCard &&
-        (async (request, caller) => extendedFacts(facts(request), await extendedCard(caller))),
+        (async (request, caller) => {
+          const more = await extendedCard(caller);
+          return more && extendedFacts(facts(request), more);
+        }),
     });
   }
 }

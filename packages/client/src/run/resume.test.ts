@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { verifies } from "../../../../test/verifies.ts";
 import { connect } from "../connect.ts";
 import {
   type Call,
@@ -337,7 +338,7 @@ describe("what cannot be read", () => {
     return stream(body.replace("{", "{{"));
   };
 
-  test("is told once, and the run goes on before it", async () => {
+  verifies("R44", "is told once, and the run goes on before it", async () => {
     const { agent } = await agentThat([
       (call) => stream(`${frames(call, BEGUN, { after: 0 }).body}${garbage(call, 3).body}`),
       (call) => frames(call, [aChunk("lo"), aStatus("COMPLETED")], { after: 3 }),
@@ -351,7 +352,7 @@ describe("what cannot be read", () => {
     expect(notices.map(({ kind }) => kind)).toEqual(["unreadable", "reconnecting", "resumed"]);
   });
 
-  test("is one clear error when it comes again", async () => {
+  verifies("R44", "is one clear error when it comes again", async () => {
     const { agent, methods } = await agentThat([
       (call) => frames(call, BEGUN, BROKEN),
       (call) => garbage(call, 3),

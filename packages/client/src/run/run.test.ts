@@ -1,5 +1,6 @@
 import type { PublicEvent } from "@convoke/protocol";
 import { expect, test } from "vitest";
+import { verifies } from "../../../../test/verifies.ts";
 import { connect } from "../connect.ts";
 import {
   type Call,
@@ -138,7 +139,7 @@ test("a message is the whole answer", async () => {
   expect(await run.result).toMatchObject({ text: "Hi", message: { messageId: "m1" } });
 });
 
-test("a refusal in plain JSON is the agent's error", async () => {
+verifies("R44", "a refusal in plain JSON is the agent's error", async () => {
   const agent = await startFakeAgent({
     pages: pagesV1(),
     answer: (call) => failure(call, { code: -32005, message: "no pictures here" }),
@@ -152,7 +153,7 @@ test("a refusal in plain JSON is the agent's error", async () => {
   });
 });
 
-test("an error inside the stream is the agent's error, named frame or not", async () => {
+verifies("R44", "an error inside the stream is the agent's error, named frame or not", async () => {
   const error = { code: -32603, message: "it broke" };
   const bodies = [
     ({ id }: Call) => `event: error\ndata: ${JSON.stringify({ jsonrpc: "2.0", id, error })}\n\n`,

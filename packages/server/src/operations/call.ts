@@ -8,7 +8,7 @@ export interface Call {
   readonly version: ProtocolVersion;
   readonly trace: TraceContext | undefined;
   /** What the agent tells callers whom it knows; absent where it tells no more than its card. */
-  readonly extendedCard?: ((caller: Caller) => Promise<AgentCardFacts>) | undefined;
+  readonly extendedCard?: ((caller: Caller) => Promise<AgentCardFacts | undefined>) | undefined;
   /** The extensions that are active for this request; by default none. */
   readonly extensions?: ReadonlySet<string> | undefined;
   /** Where a reader wants to go on, as it was sent. */

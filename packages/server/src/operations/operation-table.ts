@@ -1,4 +1,4 @@
-import type { Codec, OperationName } from "@convoke/protocol";
+import { A2AError, type Codec, type OperationName } from "@convoke/protocol";
 import { withCursor } from "../extensions/with-cursor.ts";
 import type { Call } from "./call.ts";
 import { cancelTask } from "./cancel-task.ts";
@@ -31,8 +31,11 @@ type Perform = (params: unknown, codec: Codec, call: Call) => Promise<Outcome>;
 export const PERFORM: Readonly<Record<OperationName, Perform>> = {
   sendMessage: async (params, codec, call) =>
     value(codec.encodeSendResult(await sendMessage(codec.decodeSendMessage(params), call))),
-  sendStreamingMessage: async (params, codec, call) =>
-    events(await sendStreamingMessage(codec.decodeSendMessage(params), withCursor(params, call))),
+  sendStreamingMessage: async (params, codec, call) => {
+    refuseWithoutStreams(call);
+    const request = codec.decodeSendMessage(params);
+    return events(await sendStreamingMessage(request, withCursor(params, call)));
+  },
   getTask: async (params, codec, call) =>
     value(codec.encodeTask(await getTask(codec.decodeGetTask(params), call))),
   listTasks: async (params, codec, call) => {
@@ -41,8 +44,10 @@ export const PERFORM: Readonly<Record<OperationName, Perform>> = {
   },
   cancelTask: async (params, codec, call) =>
     value(codec.encodeTask(await cancelTask(codec.decodeCancelTask(params), call))),
-  subscribeToTask: async (params, codec, call) =>
-    events(await subscribeToTask(codec.decodeSubscribe(params), withCursor(params, call))),
+  subscribeToTask: async (params, codec, call) => {
+    refuseWithoutStreams(call);
+    return events(await subscribeToTask(codec.decodeSubscribe(params), withCursor(params, call)));
+  },
   createPushConfig: async (params, codec, call) => {
     rulesOf(call);
     const request = codec.decodeCreatePushConfig(params);
@@ -65,6 +70,13 @@ export const PERFORM: Readonly<Record<OperationName, Perform>> = {
   },
   getExtendedCard: async (_params, codec, call) => value(await getExtendedCard(codec, call)),
 };
+
+/** 1.0 §3.3.4: what the card does not have is not served, whatever is asked of it. */
+function refuseWithoutStreams({ engine }: Call): void {
+  if (engine.streams) return;
+  const problem = "this agent does not stream; send the message without it, or poll its task";
+  throw new A2AError("UnsupportedOperation", problem);
+}
 
 function value(result: unknown): Outcome {
   return { kind: "value", value: result };

@@ -62,6 +62,8 @@ export class Engine {
   readonly readers: Readers;
   /** Absent while nothing is pushed. */
   pushRules: PushRules | undefined;
+  /** Whether events are told as they come. */
+  streams = true;
   /** Called each time a task has ended. */
   onTaskEnded: () => void = () => undefined;
   readonly tasks: LiveTasks;

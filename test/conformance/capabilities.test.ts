@@ -1,0 +1,75 @@
+import { connect } from "@convoke/client";
+import { textOf } from "@convoke/protocol";
+import { describe, expect, test } from "vitest";
+import { verifies } from "../verifies.ts";
+import { useServer } from "../wire/wire-server.ts";
+import { conformanceAgent } from "./conformance-agent.ts";
+import { refusalOf } from "./refusal.ts";
+import { aRequest } from "./requests.ts";
+import { speakersTo } from "./speakers.ts";
+
+const plain = useServer(conformanceAgent(), { streaming: false, push: false });
+const reserved = useServer(conformanceAgent(), { extendedCard: () => undefined });
+
+describe.each(speakersTo(plain))("over $binding $version", (speaker) => {
+  verifies(["v1-S27", "v03-S5"], "streams that the card does not have are refused", async () => {
+    const { id: taskId } = await speaker.sendTask(aRequest("ask"));
+
+    const streamed = await refusalOf(speaker.stream(aRequest("hello")).next());
+    const subscribed = await refusalOf(speaker.subscribe({ taskId }).next());
+    const unknown = await refusalOf(speaker.subscribe({ taskId: "unknown" }).next());
+
+    for (const { reason } of [streamed, subscribed, unknown]) {
+      expect(reason).toBe("UnsupportedOperation");
+    }
+  });
+
+  verifies("v03-S5", "nothing is begun by a message that was to be streamed", async () => {
+    const message = aRequest("hello").message;
+    await refusalOf(speaker.stream({ message, blocking: true }).next());
+
+    const task = await speaker.sendTask({ message, blocking: true });
+
+    expect(task.status.state).toBe("completed");
+    expect(task.history?.filter(({ role }) => role === "user")).toHaveLength(1);
+  });
+
+  verifies(["v1-S28", "v03-S5"], "so is an extended card that it does not announce", async () => {
+    const { reason } = await refusalOf(speaker.call("getExtendedCard", {}));
+
+    expect(reason).toBe(
+      speaker.version === "1.0" ? "UnsupportedOperation" : "ExtendedAgentCardNotConfigured",
+    );
+  });
+});
+
+describe.each(speakersTo(reserved))("over $binding $version", (speaker) => {
+  verifies("v1-S28", "an extended card that is announced may be missing", async () => {
+    const { reason } = await refusalOf(speaker.call("getExtendedCard", {}));
+
+    expect(reason).toBe("ExtendedAgentCardNotConfigured");
+  });
+});
+
+verifies(["v1-S27", "v1-S28", "v03-S5"], "the card says what there is", async () => {
+  const capabilities = async ({ url }: { readonly url: string }): Promise<unknown> => {
+    const answer = await fetch(new URL("/.well-known/agent-card.json", url));
+    return ((await answer.json()) as { readonly capabilities: unknown }).capabilities;
+  };
+
+  expect(await capabilities(plain)).toMatchObject({ streaming: false, pushNotifications: false });
+  expect(await capabilities(plain)).not.toHaveProperty("extendedAgentCard");
+  expect(await capabilities(reserved)).toMatchObject({ streaming: true, extendedAgentCard: true });
+});
+
+test.each(["jsonrpc", "rest", "grpc"] as const)(
+  "our client gets the answer all the same, by %s",
+  async (binding) => {
+    const remote = await connect(plain.url, { bindings: [binding] });
+
+    const { task } = await remote.stream("count 4").result;
+
+    expect(task?.status.state).toBe("completed");
+    expect(textOf(task!)).toBe("1 2 3 4");
+  },
+);
