@@ -1,7 +1,10 @@
-import type { StatusUpdateEvent, Task } from "@convoke/protocol";
+import { type StatusUpdateEvent, type Task, userMessage } from "@convoke/protocol";
 import { type Budget, tool } from "@convoke/runtime";
-import { scriptedModel } from "@convoke/runtime/testing";
+import { type ScriptedModel, scriptedModel } from "@convoke/runtime/testing";
 import { describe, expect, test } from "vitest";
+import { budgetOf } from "../../packages/runtime/src/loop/budget.ts";
+import { RunBudget } from "../../packages/runtime/src/loop/run-budget.ts";
+import { verifies } from "../verifies.ts";
 import { LoopWorld } from "./a-loop-world.ts";
 import { calls, echoTool, statusText } from "./scripts.ts";
 
@@ -73,6 +76,39 @@ describe("a task that is beyond its budget fails, and names it", () => {
 
     expect(n).toBe(7);
     expect(statusText(task)).toContain("consecutiveFailures is limited to 4");
+  });
+});
+
+describe("without a budget of its own", () => {
+  const endless = (tokens: number): ScriptedModel =>
+    scriptedModel(
+      Array.from({ length: 60 }, () => [
+        calls("echo"),
+        { kind: "finish", usage: { inputTokens: tokens, outputTokens: 0 } } as const,
+      ]),
+    );
+
+  verifies("G14", "an agent asks its model fifty times at most", async () => {
+    const { task } = await spent({}, { model: endless(1) });
+
+    expect(statusText(task)).toContain("iterations is limited to 50, and 50 was used");
+  });
+
+  verifies("G14", "it uses ten million tokens at most, unless it may use any", async () => {
+    const { task } = await spent({}, { model: endless(4_000_000) });
+    const { task: free } = await spent({ tokens: Infinity }, { model: endless(4_000_000) });
+
+    expect(statusText(task)).toContain("tokens is limited to 10000000, and 12000000 was used");
+    expect(statusText(free)).toContain("iterations is limited to 50");
+  });
+
+  verifies("G14", "it works for six hours at most, unless it may for ever", () => {
+    const turn = { message: userMessage("m1", "go"), extensions: new Set<string>() };
+    const now = new Date();
+    const HOUR = 3_600_000;
+
+    expect(new RunBudget(budgetOf(), turn).end(5 * HOUR, now)?.inMs).toBe(HOUR);
+    expect(new RunBudget(budgetOf({ timeMs: Infinity }), turn).end(HOUR, now)?.inMs).toBe(Infinity);
   });
 });
 

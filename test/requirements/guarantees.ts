@@ -141,7 +141,7 @@ export const GUARANTEES: RequirementGroup = {
         "an option to change it and an error that names it.",
       source: "Convoke guarantee",
       milestone: "tools",
-      status: "planned",
+      status: "proven",
     },
   ],
 };

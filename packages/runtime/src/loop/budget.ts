@@ -1,15 +1,16 @@
 import type { Usage } from "./usage.ts";
 
-/** What one task may use. What is absent has no limit. */
+/** What one task may use; `Infinity` takes a limit away. */
 export interface Budget {
   /** How often the model is asked, retries not counted. By default 50. */
   readonly iterations?: number;
-  /** Tokens read and written. */
+  /** Tokens read and written, those of sub-agents included. By default ten million. */
   readonly tokens?: number;
-  /** By the prices of the model. */
+  /** By the prices of the model. By default there is no limit. */
   readonly cost?: number;
-  /** How long it may work, the time in which it waits for its caller not counted. */
+  /** How long it may work, the time in which it waits for its caller not counted. By default six hours. */
   readonly timeMs?: number;
+  /** By default there is no limit of their own. */
   readonly toolCalls?: number;
   /** How many rounds of tool calls in a row may fail altogether. By default 5. */
   readonly consecutiveFailures?: number;
@@ -19,7 +20,14 @@ export interface Budget {
 
 export type BudgetName = keyof Budget;
 
-const DEFAULT_BUDGET = { iterations: 50, consecutiveFailures: 5, depth: 8 } as const;
+/** Far beyond what honest work needs: they end what runs away. */
+const DEFAULT_BUDGET = {
+  iterations: 50,
+  tokens: 10_000_000,
+  timeMs: 6 * 3_600_000,
+  consecutiveFailures: 5,
+  depth: 8,
+} as const;
 
 const NAMES: readonly BudgetName[] = [
   "iterations",

@@ -151,8 +151,8 @@ class LoopRun {
     clearTimeout(this.#timer);
     const { budget, clock, turn } = this.#scope;
     const end = isWaiting ? undefined : budget.end(clock.workedMs, turn.now());
-    if (end === undefined) return;
-    this.#timer = setTimeout(() => this.#abort.abort(end.error), Math.min(end.inMs, MAX_TIMER_MS));
+    if (end === undefined || end.inMs > MAX_TIMER_MS) return;
+    this.#timer = setTimeout(() => this.#abort.abort(end.error), end.inMs);
   }
 
   #end({ state, text, metadata }: LoopEnd): void {

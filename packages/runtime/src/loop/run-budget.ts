@@ -11,6 +11,9 @@ import type { Usage } from "./usage.ts";
 
 const { uri } = EXTENSIONS.budget;
 
+/** The most that the extension can name. */
+const MAX_DEPTH = 64;
+
 /** What came with the message leaves no room for any work. Its text is safe to show. */
 export class BudgetRefusal extends Error {
   override readonly name = "BudgetRefusal";
@@ -40,7 +43,7 @@ export class RunBudget {
 
   /** How often the work may still be handed on. */
   get depth(): number {
-    return Math.min(this.#own.depth ?? 0, this.#given.depth ?? Number.POSITIVE_INFINITY);
+    return Math.min(this.#own.depth ?? 0, this.#given.depth ?? MAX_DEPTH, MAX_DEPTH);
   }
 
   /** The agents that it has come through. */
@@ -58,8 +61,8 @@ export class RunBudget {
     const { tokens: mostTokens, cost: mostCost } = this.#limits;
     const tokens = inputTokens + outputTokens + (subAgents?.tokens ?? 0);
     return {
-      ...(mostTokens !== undefined && { tokens: Math.max(0, mostTokens - tokens) }),
-      ...(mostCost !== undefined && { costUsd: Math.max(0, mostCost - cost) }),
+      ...(isLimit(mostTokens) && { tokens: Math.max(0, mostTokens - tokens) }),
+      ...(isLimit(mostCost) && { costUsd: Math.max(0, mostCost - cost) }),
     };
   }
 
@@ -107,6 +110,11 @@ export class RunBudget {
   #late(deadline: string): BudgetError {
     return new BudgetError("deadline", deadline, "more time");
   }
+}
+
+/** Infinity is no limit, and has no place in JSON. */
+function isLimit(most: number | undefined): most is number {
+  return most !== undefined && Number.isFinite(most);
 }
 
 function smaller<Name extends string>(
