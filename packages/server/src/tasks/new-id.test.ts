@@ -24,8 +24,16 @@ test("ids of later milliseconds sort later", () => {
   expect(ids.toSorted()).toEqual(ids);
 });
 
-test("ids of one millisecond are all different", () => {
+test("ids of one millisecond are all different, and sort as they were made", () => {
   const ids = Array.from({ length: 20_000 }, () => newId(1_700_000_000_000));
 
   expect(new Set(ids).size).toBe(ids.length);
+  expect(ids.toSorted()).toEqual(ids);
+});
+
+test("a clock that is set back a little does not change the order", () => {
+  const start = Date.UTC(2026, 1, 1);
+  const ids = [start, start - 5000, start - 1, start + 1].map((now) => newId(now));
+
+  expect(ids.toSorted()).toEqual(ids);
 });
