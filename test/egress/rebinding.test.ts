@@ -54,7 +54,7 @@ describe.skipIf(process.platform !== "linux")("a name that moves inside", () => 
           const given: Answer[] = [];
           const egress = createEgress({
             allow: [OUTSIDE],
-            connectTimeoutMs: 300,
+            connectTimeoutMs: 20_000,
             resolve: () => {
               const answer = answers[asked % answers.length] ?? "inside";
               asked += 1;
