@@ -92,7 +92,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
         "is -32602.",
       source: "user document 003; A2A 1.0 §3.4",
       milestone: "push",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R11",

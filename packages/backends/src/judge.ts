@@ -46,6 +46,8 @@ interface Case {
   readonly count: number;
   readonly stored: TaskFacts | undefined;
   readonly taken: TakenMessage | undefined;
+  /** The context of the new task is forgotten, and the step wants to be told. */
+  readonly isForgotten: boolean;
 }
 
 /**
@@ -53,16 +55,18 @@ interface Case {
  * here, so they cannot disagree.
  *
  * The order matters. A retried message joins its task even when that has ended
- * or belongs to a newer run by now, so duplicates come first; nothing follows
- * the end of a task, whatever the epoch, so that comes second.
+ * or belongs to a newer run by now, and also when the context it opened is
+ * forgotten, so duplicates come first; nothing follows the end of a task,
+ * whatever the epoch, so that comes second.
  */
 export function judge(
-  { step, count, stored, taken }: Case,
+  { step, count, stored, taken, isForgotten }: Case,
   rules: StateRules,
 ): Refusal | undefined {
   if (taken !== undefined) return { kind: "duplicate", taskId: taken.taskId, digest: taken.digest };
   if (step.create !== undefined) {
     if (stored !== undefined) throw new Misuse(`task ${step.taskId} was created already`);
+    if (isForgotten) return { kind: "forgotten" };
   } else {
     if (stored === undefined) return { kind: "unknown" };
     if (rules.isTerminal(stored.state)) return { kind: "terminal", state: stored.state };

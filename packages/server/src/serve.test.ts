@@ -45,6 +45,7 @@ function anEmptyBackend(): Backend {
     retention: {
       prune: () => Promise.resolve(0),
       forgetMessages: () => Promise.resolve(0),
+      forgetContexts: () => Promise.resolve(0),
       compactable: () => Promise.resolve([]),
       compact: () => Promise.resolve(false),
       reclaim: () => Promise.resolve(false),

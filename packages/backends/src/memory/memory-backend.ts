@@ -4,6 +4,7 @@ import { judge, notOneLine } from "../judge.ts";
 import { wakeAfter } from "../wake-after.ts";
 import { Watchers } from "../watchers.ts";
 import { EndedTasks } from "./ended-tasks.ts";
+import { MemoryContexts } from "./memory-contexts.ts";
 import { MemoryMessages } from "./memory-messages.ts";
 import { MemoryPushStore } from "./memory-push-store.ts";
 import { MemoryRetentionStore } from "./memory-retention-store.ts";
@@ -26,6 +27,7 @@ class MemoryBackend implements Backend {
   readonly #tasks = new Map<string, MemoryTask>();
   readonly #ended = new EndedTasks();
   readonly #messages = new MemoryMessages();
+  readonly #contexts = new MemoryContexts(this.#tasks);
   readonly #watchers = new Watchers();
   readonly #whileOpen = new WhileOpen();
   readonly tasks = new MemoryTaskIndex(this.#tasks, () => this.#whileOpen.assert());
@@ -34,6 +36,7 @@ class MemoryBackend implements Backend {
     tasks: this.#tasks,
     ended: this.#ended,
     messages: this.#messages,
+    contexts: this.#contexts,
     pushes: this.pushes,
     whileOpen: this.#whileOpen,
   });
@@ -57,6 +60,7 @@ class MemoryBackend implements Backend {
     this.#tasks.clear();
     this.#ended.clear();
     this.#messages.clear();
+    this.#contexts.clear();
     this.pushes.clear();
     this.#watchers.clear();
   }
@@ -70,7 +74,10 @@ class MemoryBackend implements Backend {
         ? this.#messages.find(owner, step.message.messageId)
         : undefined;
     const facts = stored && { epoch: stored.epoch, head: headOf(stored), state: stored.state };
-    const refusal = judge({ step, count: step.events.length, stored: facts, taken }, rules);
+    const { create } = step;
+    const isForgotten = create?.unlessForgotten === true && this.#contexts.isForgotten(create);
+    const count = step.events.length;
+    const refusal = judge({ step, count, stored: facts, taken, isForgotten }, rules);
     if (refusal !== undefined) return refusal;
 
     const task = stored ?? createTask(step);

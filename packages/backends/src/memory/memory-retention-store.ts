@@ -1,6 +1,7 @@
 import { isTerminal } from "@convoke/protocol";
 import type { PruneQuery, RetentionStore, Snapshot, TaskRecord } from "@convoke/server/backend";
 import type { EndedTasks } from "./ended-tasks.ts";
+import type { MemoryContexts } from "./memory-contexts.ts";
 import type { MemoryMessages } from "./memory-messages.ts";
 import type { MemoryPushStore } from "./memory-push-store.ts";
 import { type MemoryTask, compactLog, headOf, toRecord } from "./memory-task.ts";
@@ -10,6 +11,7 @@ interface Parts {
   readonly tasks: Map<string, MemoryTask>;
   readonly ended: EndedTasks;
   readonly messages: MemoryMessages;
+  readonly contexts: MemoryContexts;
   readonly pushes: MemoryPushStore;
   readonly whileOpen: WhileOpen;
 }
@@ -24,18 +26,20 @@ export class MemoryRetentionStore implements RetentionStore {
 
   prune({ endedBefore, keep, limit }: PruneQuery): Promise<number> {
     return this.#parts.whileOpen.write(() => {
-      const { tasks, ended, pushes } = this.#parts;
+      const { tasks, ended, pushes, contexts } = this.#parts;
       const surplus = ended.size - keep;
-      const gone: string[] = [];
+      const gone: MemoryTask[] = [];
       let rank = 0;
       // Both reasons to go hold for the oldest, so the first that may stay ends the walk.
-      for (const { taskId, statusAt } of ended.oldestFirst()) {
-        const mustGo = statusAt < endedBefore || rank < surplus;
+      for (const task of ended.oldestFirst()) {
+        const mustGo = task.statusAt < endedBefore || rank < surplus;
         if (!mustGo || gone.length >= limit) break;
         rank += 1;
-        if (!pushes.hasActive(taskId)) gone.push(taskId);
+        if (!pushes.hasActive(task.taskId)) gone.push(task);
       }
-      for (const taskId of gone) {
+      for (const task of gone) {
+        const { taskId, listed } = task;
+        if (listed) contexts.outlive(task);
         tasks.delete(taskId);
         ended.delete(taskId);
         pushes.dropTask(taskId);
@@ -52,6 +56,11 @@ export class MemoryRetentionStore implements RetentionStore {
         limit,
       ),
     );
+  }
+
+  forgetContexts(endedBefore: number, limit: number): Promise<number> {
+    const { contexts, whileOpen } = this.#parts;
+    return whileOpen.write(() => contexts.forget(endedBefore, limit));
   }
 
   async compactable(endedBefore: number, limit: number): Promise<readonly TaskRecord[]> {

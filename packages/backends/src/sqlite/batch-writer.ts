@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { ContextWriter } from "./context-writer.ts";
 import { MessageWriter } from "./message-writer.ts";
 import { PushWriter } from "./push-writer.ts";
 import { RetentionWriter } from "./retention-writer.ts";
@@ -16,6 +17,7 @@ import type {
 export class BatchWriter {
   readonly #steps: StepWriter;
   readonly #messages: MessageWriter;
+  readonly #contexts: ContextWriter;
   readonly #pushes: PushWriter;
   readonly #retention: RetentionWriter;
   readonly #counts: TaskCounts;
@@ -25,9 +27,10 @@ export class BatchWriter {
     { terminal, followers }: Pick<WriterSettings, "terminal" | "followers">,
   ) {
     const messages = (this.#messages = new MessageWriter(db));
+    const contexts = (this.#contexts = new ContextWriter(db));
     const pushes = (this.#pushes = new PushWriter(db));
     const counts = (this.#counts = new TaskCounts(db));
-    const parts = { messages, pushes, counts };
+    const parts = { messages, contexts, pushes, counts };
     const steps = (this.#steps = new StepWriter(db, { terminal, followers, ...parts }));
     this.#retention = new RetentionWriter(db, { steps, ...parts });
   }
@@ -63,6 +66,8 @@ export class BatchWriter {
         return this.#retention.compact(write.taskId, write.snapshot);
       case "forget-messages":
         return this.#messages.forget(write.acceptedBefore, write.limit);
+      case "forget-contexts":
+        return this.#contexts.forget(write.endedBefore, write.limit);
       default:
         return write satisfies never;
     }

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { TaskState } from "@convoke/protocol";
 import type { PruneQuery, Seq, Snapshot } from "@convoke/server/backend";
+import type { ContextWriter } from "./context-writer.ts";
 import { unpackLines } from "./front-coding.ts";
 import type { MessageWriter } from "./message-writer.ts";
 import type { PushWriter } from "./push-writer.ts";
@@ -10,6 +11,7 @@ import type { TaskCounts } from "./task-counts.ts";
 interface Parts {
   readonly steps: StepWriter;
   readonly messages: MessageWriter;
+  readonly contexts: ContextWriter;
   readonly pushes: PushWriter;
   readonly counts: TaskCounts;
 }
@@ -18,6 +20,7 @@ interface EndedTask {
   readonly n: number;
   readonly taskId: string;
   readonly owner: string;
+  readonly context: string;
   readonly state: TaskState;
   readonly listed: number;
   readonly endedAt: number;
@@ -88,9 +91,13 @@ export class RetentionWriter {
     return true;
   }
 
-  #delete({ n, taskId, owner, state, listed }: EndedTask): void {
+  #delete(task: EndedTask): void {
+    const { n, taskId, owner, state, listed } = task;
     this.#parts.counts.ended(-1);
-    if (listed === 1) this.#parts.counts.listed(owner, state, -1);
+    if (listed === 1) {
+      this.#parts.counts.listed(owner, state, -1);
+      this.#parts.contexts.outlive(task);
+    }
     this.#parts.pushes.deleteAll(taskId);
     this.#parts.messages.outlive(n);
     for (const deletion of this.#deletions) deletion.run(n);
@@ -111,7 +118,7 @@ export const OLDEST_ENDED = `${endedSql(1)} UNION ALL ${endedSql(0)} ORDER BY en
 
 function endedSql(compacted: 0 | 1): string {
   return `
-    SELECT n, task_id AS taskId, owner, state, listed, status_at AS endedAt,
+    SELECT n, task_id AS taskId, owner, context, state, listed, status_at AS endedAt,
       EXISTS (SELECT 1 FROM pushes WHERE pushes.task_id = tasks.task_id AND pushes.state = 'active') AS isPushed
     FROM tasks INDEXED BY tasks_ended WHERE ended = 1 AND compacted = ${compacted}`;
 }

@@ -42,6 +42,31 @@ const VERSION_2 = `
   PRAGMA user_version = 2;
 `;
 
+/** What version 3 added, as it was released. Never edit it either. */
+const VERSION_3 = `
+  ${VERSION_2}
+  ALTER TABLE tasks ADD COLUMN compacted INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX tasks_ended ON tasks (compacted, status_at) WHERE ended = 1;
+  ALTER TABLE messages ADD COLUMN at INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE messages ADD COLUMN task INTEGER;
+  UPDATE messages SET task = 7, at = 2000 WHERE message_id = 'm1';
+  UPDATE messages SET task = 8, at = 4000 WHERE message_id = 'm2';
+  CREATE INDEX messages_of_task ON messages (task) WHERE task IS NOT NULL;
+  CREATE INDEX messages_of_gone ON messages (at) WHERE task IS NULL;
+  CREATE TABLE pushes (task_id TEXT NOT NULL, id TEXT NOT NULL, config TEXT NOT NULL, generation INTEGER NOT NULL,
+    cursor INTEGER NOT NULL, state TEXT NOT NULL, failing_since INTEGER, problem TEXT,
+    PRIMARY KEY (task_id, id)) WITHOUT ROWID;
+  CREATE INDEX pushes_active ON pushes (task_id, id) WHERE state = 'active';
+  CREATE INDEX pushes_dead ON pushes (task_id, id) WHERE state = 'dead';
+  CREATE TABLE counts (owner TEXT NOT NULL, state TEXT NOT NULL, tasks INTEGER NOT NULL,
+    PRIMARY KEY (owner, state)) WITHOUT ROWID;
+  INSERT INTO counts VALUES ('ann', 'input-required', 1), ('ann', 'completed', 1);
+
+  INSERT INTO tasks VALUES (10, 't4', 'ann', 'c2', 'greeter', 1, 'completed', 7000, 4000, 1, 1, NULL, 0);
+  UPDATE counts SET tasks = 2 WHERE state = 'completed';
+  PRAGMA user_version = 3;
+`;
+
 test("a database of version 1 is brought up to date with everything in it", async () => {
   const folder = temporaryFolder();
   const old = new DatabaseSync(join(folder, "tasks.db"));
@@ -124,9 +149,36 @@ test("a database of version 2 is brought up to date, and its old tasks can be co
   await backend.close();
 });
 
+test("a database of version 3 is brought up to date, and knows which contexts it forgets from then on", async () => {
+  const folder = temporaryFolder();
+  const old = new DatabaseSync(join(folder, "tasks.db"));
+  old.exec(VERSION_3);
+  old.close();
+
+  const backend = await openSqliteBackend({ folder });
+
+  expect(await backend.tasks.list({ owner: "ann", limit: 9 })).toMatchObject({ total: 3 });
+  expect(await backend.retention.prune({ endedBefore: 9_000, keep: 9, limit: 9 })).toBe(3);
+  const opening = async (contextId: string) =>
+    backend.commit({
+      taskId: `a task in ${contextId}`,
+      create: { owner: "ann", contextId, agent: "greeter", createdAt: 8000, unlessForgotten: true },
+      epoch: 1,
+      events: [],
+      state: "submitted",
+      statusAt: 8000,
+      listed: true,
+    });
+  // Of the first context a task is left that waits.
+  expect(await opening("c1")).toMatchObject({ kind: "committed" });
+  expect(await opening("c2")).toEqual({ kind: "forgotten" });
+  await backend.close();
+});
+
 test.each([
   ["1", VERSION_1],
   ["2", VERSION_2],
+  ["3", VERSION_3],
 ])("a database of version %s that was brought up to date is made like a new one", (_, version) => {
   const old = new DatabaseSync(":memory:");
   old.exec(version);

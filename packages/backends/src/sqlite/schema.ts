@@ -27,6 +27,9 @@ import type { DatabaseSync } from "node:sqlite";
  *   its total without counting.
  * - `pushes` are keyed by the id of their task, because lists of them are ordered by
  *   it. Few are active or dead at any time, and each of the two has its own index.
+ * - `pruned_contexts` has the contexts that lost a listed task, with the time when the
+ *   last of those ended. One that has no other task is forgotten, until that time is
+ *   so long ago that the ids of its messages are free as well.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -107,6 +110,15 @@ export const MIGRATIONS: readonly string[] = [
   ) WITHOUT ROWID;
   INSERT INTO counts (owner, state, tasks)
     SELECT owner, state, count(*) FROM tasks WHERE listed = 1 GROUP BY owner, state;
+  `,
+  `
+  CREATE TABLE pruned_contexts (
+    owner TEXT NOT NULL,
+    context TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (owner, context)
+  ) WITHOUT ROWID;
+  CREATE INDEX pruned_contexts_by_time ON pruned_contexts (at);
   `,
 ];
 

@@ -22,6 +22,10 @@ export class SqliteRetentionStore implements RetentionStore {
     return this.#writer.write({ kind: "forget-messages", acceptedBefore, limit });
   }
 
+  forgetContexts(endedBefore: number, limit: number): Promise<number> {
+    return this.#writer.write({ kind: "forget-contexts", endedBefore, limit });
+  }
+
   async compactable(endedBefore: number, limit: number): Promise<readonly TaskRecord[]> {
     return toRecords(this.#statements.get(COMPACTABLE).all(endedBefore, limit));
   }

@@ -1,5 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
+import { ContextWriter } from "./context-writer.ts";
 import { MessageWriter } from "./message-writer.ts";
 import { PushWriter } from "./push-writer.ts";
 import { migrate } from "./schema.ts";
@@ -64,6 +65,7 @@ function openWriter() {
     terminal: new Set(),
     followers: new Map([["working", new Set(["working"])]]),
     messages: new MessageWriter(db),
+    contexts: new ContextWriter(db),
     pushes: new PushWriter(db),
     counts: new TaskCounts(db),
   });

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { type StateRules, type TakenMessage, judge, notOneLine } from "../judge.ts";
 import { wakeAfter } from "../wake-after.ts";
+import type { ContextWriter } from "./context-writer.ts";
 import type { MessageWriter } from "./message-writer.ts";
 import type { PushWriter } from "./push-writer.ts";
 import type { TaskCounts } from "./task-counts.ts";
@@ -9,6 +10,7 @@ import type { SentStep, StepAnswer, WriterSettings } from "./thread-messages.ts"
 
 interface Parts extends Pick<WriterSettings, "terminal" | "followers"> {
   readonly messages: MessageWriter;
+  readonly contexts: ContextWriter;
   readonly pushes: PushWriter;
   readonly counts: TaskCounts;
 }
@@ -19,6 +21,7 @@ export class StepWriter {
   #appended: KnownTask[] = [];
   readonly #rules: StateRules;
   readonly #messages: MessageWriter;
+  readonly #contexts: ContextWriter;
   readonly #pushes: PushWriter;
   readonly #counts: TaskCounts;
   readonly #findTask: StatementSync;
@@ -31,8 +34,10 @@ export class StepWriter {
   readonly #setListed: StatementSync;
   readonly #setWake: StatementSync;
 
-  constructor(db: DatabaseSync, { terminal, followers, messages, pushes, counts }: Parts) {
+  constructor(db: DatabaseSync, parts: Parts) {
+    const { terminal, followers, messages, contexts, pushes, counts } = parts;
     this.#messages = messages;
+    this.#contexts = contexts;
     this.#pushes = pushes;
     this.#counts = counts;
     this.#rules = {
@@ -69,7 +74,9 @@ export class StepWriter {
     if (!hasLines(step.body, step.count)) throw notOneLine(step.taskId);
     const stored = this.#find(step.taskId);
     const taken = this.#taken(step, stored);
-    const refusal = judge({ step, count: step.count, stored, taken }, this.#rules);
+    const { create, count } = step;
+    const isForgotten = create?.unlessForgotten === true && this.#contexts.isForgotten(create);
+    const refusal = judge({ step, count, stored, taken, isForgotten }, this.#rules);
     if (refusal !== undefined) return refusal;
 
     const task = stored === undefined ? this.#create(step) : this.#update(stored, step);

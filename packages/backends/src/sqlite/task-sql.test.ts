@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import type { TaskQuery } from "@convoke/server/backend";
 import { expect, test } from "vitest";
+import { FORGET_CONTEXTS, FORGOTTEN } from "./context-writer.ts";
 import { migrate } from "./schema.ts";
 import { OLDEST_ENDED } from "./retention-writer.ts";
 import { COUNT_ENDED } from "./task-counts.ts";
@@ -52,6 +53,19 @@ test.each(Object.entries(LISTS))("the list of %s never scans the tasks", (_, lis
 
 test("what ended is counted in its index alone", () => {
   expect(explain(COUNT_ENDED)).toBe("SCAN tasks USING COVERING INDEX tasks_ended");
+});
+
+test("a context is looked up among those that lost tasks, and freed by time", () => {
+  expect(explain(FORGOTTEN)).toMatch(
+    /^SEARCH pruned_contexts USING PRIMARY KEY \(owner=\? AND context=\?\)/,
+  );
+  expect(explain(FORGOTTEN)).toMatch(
+    /SEARCH tasks USING COVERING INDEX tasks_of_context \(owner=\? AND context=\?\)/,
+  );
+  expect(explain(FORGET_CONTEXTS)).toMatch(/INDEX pruned_contexts_by_time \(at<\?\)/);
+  for (const plan of [explain(FORGOTTEN), explain(FORGET_CONTEXTS)]) {
+    expect(plan).not.toMatch(/SCAN|TEMP B-TREE/);
+  }
 });
 
 test("what can be compacted is looked up by the time it ended", () => {

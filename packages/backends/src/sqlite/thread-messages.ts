@@ -48,7 +48,8 @@ export type OtherWrite =
   | { readonly kind: "delete-push"; readonly taskId: string; readonly id: string }
   | { readonly kind: "prune"; readonly query: PruneQuery }
   | { readonly kind: "compact"; readonly taskId: string; readonly snapshot: Snapshot }
-  | { readonly kind: "forget-messages"; readonly acceptedBefore: number; readonly limit: number };
+  | { readonly kind: "forget-messages"; readonly acceptedBefore: number; readonly limit: number }
+  | { readonly kind: "forget-contexts"; readonly endedBefore: number; readonly limit: number };
 
 /** What each of them is answered with. */
 export interface WriteResults {
@@ -58,6 +59,7 @@ export interface WriteResults {
   readonly prune: number;
   readonly compact: boolean;
   readonly "forget-messages": number;
+  readonly "forget-contexts": number;
 }
 
 export type SentWrite = SentStep | OtherWrite;

@@ -38,6 +38,7 @@ export function toSent({
         contextId: create.contextId,
         agent: create.agent,
         createdAt: create.createdAt,
+        ...(create.unlessForgotten && { unlessForgotten: true }),
       },
     }),
     ...(message && { message: { messageId: message.messageId, digest: message.digest } }),

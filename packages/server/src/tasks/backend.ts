@@ -73,6 +73,11 @@ export interface NewTask {
   /** The name of the agent that works on it. */
   readonly agent: string;
   readonly createdAt: number;
+  /**
+   * Refuse it when its context is forgotten: retention pruned all of the owner's
+   * listed tasks that were in it, and has not freed its name yet.
+   */
+  readonly unlessForgotten?: true;
 }
 
 export interface AcceptedMessage {
@@ -97,7 +102,9 @@ export type Committed =
   /** The task has ended; nothing is appended to it. */
   | { readonly kind: "terminal"; readonly state: TaskState }
   /** The step names a task that was never created. */
-  | { readonly kind: "unknown" };
+  | { readonly kind: "unknown" }
+  /** The context of the new task is forgotten, and the step wanted to be told. */
+  | { readonly kind: "forgotten" };
 
 /** One event of a log, as it was committed. */
 export interface Stored {

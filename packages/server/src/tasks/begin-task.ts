@@ -1,4 +1,4 @@
-import type { Task } from "@convoke/protocol";
+import { type A2AError, type Task, invalidParams } from "@convoke/protocol";
 import type { Accepted, Incoming } from "./accept-message.ts";
 import { NO_EXTENSIONS, activatedNote } from "./activated.ts";
 import { conversationBefore } from "./conversation.ts";
@@ -20,6 +20,8 @@ export async function beginTask(engine: Engine, incoming: Incoming): Promise<Acc
     message.contextId === undefined
       ? []
       : await conversationBefore(engine.backend, { owner, contextId, before: taskId });
+  // Whoever names a context without tasks opens it, unless it had some: then they expect to be remembered.
+  const isOpening = message.contextId !== undefined && conversation.length === 0;
   engine.openTasks.admit(owner);
   const live = engine.tasks.create({ taskId, owner, contextId, now });
   const received = { ...message, taskId, contextId };
@@ -39,13 +41,20 @@ export async function beginTask(engine: Engine, incoming: Incoming): Promise<Acc
     const working = announced ? [engine.status(live, "working", { trace })] : [];
     const committed = await live.writer.append([task, ...activated, ...working], {
       epoch: 1,
-      create: { owner, contextId, agent: engine.agent.info.name, createdAt: now },
+      create: {
+        owner,
+        contextId,
+        agent: engine.agent.info.name,
+        createdAt: now,
+        ...(isOpening && { unlessForgotten: true }),
+      },
       message: { messageId: message.messageId, digest: digestOf(message) },
       listed: announced,
       ...(live.deadline !== undefined && { wakeAt: live.deadline }),
       ...(push && { push }),
     });
     if (committed.kind === "duplicate") return await joinTask(engine, incoming, committed);
+    if (committed.kind === "forgotten") throw expired();
     if (push !== undefined) beginPush(engine, taskId, push);
     if (live.deadline !== undefined) engine.alarm.want(live.deadline);
     const begun = { epoch: 1, turn: 1, attempt: 1, journal: [], task: live.task, announced };
@@ -57,4 +66,9 @@ export async function beginTask(engine: Engine, incoming: Incoming): Promise<Acc
     if (live.writer.head === 0) engine.openTasks.remove(owner);
     engine.tasks.release(live);
   }
+}
+
+function expired(): A2AError {
+  const problem = "names a conversation that has expired; leave contextId out to begin a new one";
+  return invalidParams("message.contextId", problem);
 }

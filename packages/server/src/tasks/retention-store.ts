@@ -14,11 +14,14 @@ export interface PruneQuery {
 export interface RetentionStore {
   /**
    * Forgets tasks: their logs, snapshots and push configs. The ids of their
-   * messages stay taken (G6). Resolves to how many are gone.
+   * messages stay taken (G6), and a context that is left without a listed task is
+   * known as forgotten. Resolves to how many are gone.
    */
   prune(query: PruneQuery): Promise<number>;
   /** Frees the ids of messages that were accepted before this time by tasks that are gone, at most `limit`. Resolves to how many. */
   forgetMessages(acceptedBefore: number, limit: number): Promise<number>;
+  /** Frees the names of contexts whose tasks are gone and ended before this time, at most `limit`. Resolves to how many. */
+  forgetContexts(endedBefore: number, limit: number): Promise<number>;
   /** Tasks that ended before this time and still have their whole log, oldest first. One with an undelivered push, active or dead, is not among them. */
   compactable(endedBefore: number, limit: number): Promise<readonly TaskRecord[]>;
   /**

@@ -14,7 +14,7 @@ export interface RetentionOptions {
   readonly perCycle: number;
   /** When the log of an ended task shrinks to its snapshot and its last event. */
   readonly compactAfterMs: number;
-  /** How long the id of a message stays taken; by default twice as long as tasks are kept. */
+  /** How long the id of a message stays taken, and an expired context known as such; by default twice as long as tasks are kept. */
   readonly messagesMaxAgeMs?: number;
   /** How often it looks. */
   readonly everyMs: number;
@@ -36,7 +36,7 @@ export class Retention {
   readonly #timer: NodeJS.Timeout;
   #ended = 0;
   #cycle: Promise<void> | undefined;
-  #messagesDueAt = 0;
+  #namesDueAt = 0;
   #isClosed = false;
 
   constructor(engine: Engine, logger: Logger, options: Partial<RetentionOptions> = {}) {
@@ -70,7 +70,7 @@ export class Retention {
   async #run(): Promise<void> {
     const compacted = await this.#compact();
     const pruned = await this.#prune();
-    await this.#forgetMessages();
+    await this.#forgetNames();
     if (compacted + pruned > 0) await this.#repeat(() => this.#engine.backend.retention.reclaim());
   }
 
@@ -106,16 +106,19 @@ export class Retention {
     return total;
   }
 
-  /** Ids of messages outlive their tasks, so that a late retry does not run twice (G6). */
-  async #forgetMessages(): Promise<void> {
+  /**
+   * Ids of messages outlive their tasks, so that a late retry does not run twice (G6). So do the
+   * names of contexts, so that who comes back to one learns that it has expired.
+   */
+  async #forgetNames(): Promise<void> {
     const now = this.#engine.now();
-    if (now < this.#messagesDueAt) return;
+    if (now < this.#namesDueAt) return;
     const { maxAgeMs, messagesMaxAgeMs = 2 * maxAgeMs, perCycle } = this.#options;
-    this.#messagesDueAt = now + Math.min(HOUR_MS, messagesMaxAgeMs / 10);
-    await this.#repeat(async () => {
-      const { retention } = this.#engine.backend;
-      return (await retention.forgetMessages(now - messagesMaxAgeMs, perCycle)) === perCycle;
-    });
+    this.#namesDueAt = now + Math.min(HOUR_MS, messagesMaxAgeMs / 10);
+    const before = now - messagesMaxAgeMs;
+    const { retention } = this.#engine.backend;
+    await this.#repeat(async () => (await retention.forgetMessages(before, perCycle)) === perCycle);
+    await this.#repeat(async () => (await retention.forgetContexts(before, perCycle)) === perCycle);
   }
 
   /** In small bites, so that whoever writes meanwhile waits for one of them at most. */

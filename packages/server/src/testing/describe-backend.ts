@@ -1,6 +1,7 @@
 import { describe } from "vitest";
 import { describeClosing } from "./backend-contract/closing.ts";
 import { describeCompaction } from "./backend-contract/compaction.ts";
+import { describeContexts } from "./backend-contract/contexts.ts";
 import { describeFencing } from "./backend-contract/fencing.ts";
 import type { OpenBackend } from "./backend-contract/fixtures.ts";
 import { describeLists } from "./backend-contract/lists.ts";
@@ -29,6 +30,7 @@ export function describeBackend(name: string, open: OpenBackend): void {
     describeWaking(open);
     describePushes(open);
     describePruning(open);
+    describeContexts(open);
     describeCompaction(open);
     describeClosing(open);
   });

@@ -57,6 +57,7 @@ export function describeClosing(open: OpenBackend): void {
         "closed",
       );
       await expect(retention.forgetMessages(1, 1)).rejects.toThrow("closed");
+      await expect(retention.forgetContexts(1, 1)).rejects.toThrow("closed");
       await expect(retention.compactable(1, 1)).rejects.toThrow("closed");
       await expect(retention.compact("t1", { seq: 1, json: "{}" })).rejects.toThrow("closed");
       await expect(retention.reclaim()).rejects.toThrow("closed");
