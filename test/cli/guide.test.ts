@@ -13,8 +13,9 @@ test("the guide has the exit codes as the command has them", () => {
   );
 });
 
-test("the guide names every command that calls an agent, and every option to do so", () => {
-  const calling = COMMANDS.filter(({ name }) => !["serve", "keys"].includes(name));
+test("the guide names every command that calls an agent, and every option to do so", async () => {
+  const loaded = await Promise.all([...COMMANDS.values()].map((load) => load()));
+  const calling = loaded.filter(({ name }) => !["serve", "keys"].includes(name));
   const options = calling.flatMap((entry) =>
     "commands" in entry
       ? entry.commands.flatMap((command) => Object.keys(command.options))

@@ -68,3 +68,8 @@ export interface CommandGroup {
   /** Each has its whole name: `push list`. */
   readonly commands: readonly Command[];
 }
+
+export type LoadCommand = () => Promise<Command | CommandGroup>;
+
+/** Commands by their names, which are those of what is loaded. */
+export type CommandTable = ReadonlyMap<string, LoadCommand>;

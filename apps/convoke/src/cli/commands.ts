@@ -1,37 +1,24 @@
-import { approvalsCommands } from "./approvals.ts";
-import { cancelCommand } from "./cancel.ts";
-import { cardCommand } from "./card.ts";
-import { chatCommand } from "./chat.ts";
-import { checkCommand } from "./check.ts";
-import type { Command, CommandGroup } from "./command.ts";
-import { keysCommands } from "./keys.ts";
-import { credentialsCommand } from "./list-credentials.ts";
-import { loginCommand } from "./login.ts";
-import { logoutCommand } from "./logout.ts";
-import { mcpCommand } from "./mcp.ts";
-import { pushCommands } from "./push.ts";
-import { sendCommand } from "./send.ts";
-import { serveCommand } from "./serve.ts";
-import { streamCommand } from "./stream.ts";
-import { tasksCommand } from "./tasks.ts";
-import { watchCommand } from "./watch.ts";
+import type { CommandTable, LoadCommand } from "./command.ts";
 
-/** Everything that `convoke` can do, in the order of the overview. A new command is a line here. */
-export const COMMANDS: readonly (Command | CommandGroup)[] = [
-  serveCommand,
-  cardCommand,
-  chatCommand,
-  sendCommand,
-  streamCommand,
-  tasksCommand,
-  watchCommand,
-  cancelCommand,
-  checkCommand,
-  mcpCommand,
-  approvalsCommands,
-  pushCommands,
-  loginCommand,
-  logoutCommand,
-  credentialsCommand,
-  keysCommands,
-];
+/**
+ * Everything that `convoke` can do, in the order of the overview. A new command is a line here. Each
+ * is loaded when it is asked for: a server that starts does not wait for what only a chat needs.
+ */
+export const COMMANDS: CommandTable = new Map<string, LoadCommand>([
+  ["serve", async () => (await import("./serve.ts")).serveCommand],
+  ["card", async () => (await import("./card.ts")).cardCommand],
+  ["chat", async () => (await import("./chat.ts")).chatCommand],
+  ["send", async () => (await import("./send.ts")).sendCommand],
+  ["stream", async () => (await import("./stream.ts")).streamCommand],
+  ["tasks", async () => (await import("./tasks.ts")).tasksCommand],
+  ["watch", async () => (await import("./watch.ts")).watchCommand],
+  ["cancel", async () => (await import("./cancel.ts")).cancelCommand],
+  ["check", async () => (await import("./check.ts")).checkCommand],
+  ["mcp", async () => (await import("./mcp.ts")).mcpCommand],
+  ["approvals", async () => (await import("./approvals.ts")).approvalsCommands],
+  ["push", async () => (await import("./push.ts")).pushCommands],
+  ["login", async () => (await import("./login.ts")).loginCommand],
+  ["logout", async () => (await import("./logout.ts")).logoutCommand],
+  ["credentials", async () => (await import("./list-credentials.ts")).credentialsCommand],
+  ["keys", async () => (await import("./keys.ts")).keysCommands],
+]);

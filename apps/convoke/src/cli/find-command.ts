@@ -1,8 +1,6 @@
-import type { Command, CommandGroup } from "./command.ts";
+import type { Command, CommandGroup, CommandTable } from "./command.ts";
 import { didYouMean } from "./nearest.ts";
 import { UsageError } from "./usage-error.ts";
-
-type Commands = readonly (Command | CommandGroup)[];
 
 export interface FoundCommand {
   /** A group when nothing was said about which of its commands. */
@@ -12,20 +10,31 @@ export interface FoundCommand {
 }
 
 /** The command that the first words name. */
-export function findCommand(words: readonly string[], commands: Commands): FoundCommand {
+export async function findCommand(
+  words: readonly string[],
+  commands: CommandTable,
+): Promise<FoundCommand> {
   const [first = "", ...args] = words;
-  const command = commands.find(({ name }) => name === first);
-  if (command === undefined) throw unknownCommand([first], [...namesOf(commands), "help"]);
+  const command = await commands.get(first)?.();
+  if (command === undefined) throw unknownCommand([first], [...commands.keys(), "help"]);
   const [second, ...rest] = args;
   if (!isGroup(command) || second === undefined || isHelp(second)) return { command, args };
   const inner = command.commands.find(({ name }) => name === `${first} ${second}`);
-  if (inner === undefined) throw unknownCommand([first, second], namesOf(command.commands));
+  if (inner === undefined) {
+    throw unknownCommand(
+      [first, second],
+      command.commands.map(({ name }) => name),
+    );
+  }
   return { command: inner, args: rest };
 }
 
 /** Where there is help about these words: about the command, or about as much of it as is right. */
-export function helpAbout([first, second]: readonly string[], commands: Commands): string {
-  const command = commands.find(({ name }) => name === first);
+export async function helpAbout(
+  [first = "", second]: readonly string[],
+  commands: CommandTable,
+): Promise<string> {
+  const command = await commands.get(first)?.();
   if (command === undefined) return "convoke help";
   const inner = isGroup(command) ? command.commands : [];
   const { name } = inner.find((candidate) => candidate.name === `${first} ${second}`) ?? command;
@@ -38,10 +47,6 @@ export function isGroup(command: Command | CommandGroup): command is CommandGrou
 
 export function isHelp(word: string): boolean {
   return word === "--help" || word === "-h";
-}
-
-function namesOf(commands: Commands): readonly string[] {
-  return commands.map(({ name }) => name);
 }
 
 function unknownCommand(words: readonly string[], names: readonly string[]): UsageError {

@@ -51,7 +51,9 @@ test.each([[["help", "push", "replay"]], [["push", "replay", "--help"]]])(
 );
 
 test("every command has help with examples that it understands, and all that call say what is sent where", async () => {
-  const commands = COMMANDS.flatMap((entry) => ("commands" in entry ? entry.commands : [entry]));
+  const loaded = await Promise.all([...COMMANDS.values()].map((load) => load()));
+  const commands = loaded.flatMap((entry) => ("commands" in entry ? entry.commands : [entry]));
+  expect(loaded.map(({ name }) => name)).toEqual([...COMMANDS.keys()]);
   for (const command of commands) {
     const { code, stdout } = await runCli(["help", ...command.name.split(" ")]);
 

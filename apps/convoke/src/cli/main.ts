@@ -1,6 +1,5 @@
-import type { Command, CommandContext, CommandGroup, CommandIo } from "./command.ts";
+import type { CommandContext, CommandIo, CommandTable } from "./command.ts";
 import { EXIT } from "./exit-code.ts";
-import { explainError } from "./explain-error.ts";
 import { findCommand, helpAbout, isGroup, isHelp } from "./find-command.ts";
 import { commandHelp, groupHelp, overview } from "./help.ts";
 import { packageVersion } from "./package-version.ts";
@@ -11,7 +10,7 @@ import { UsageError } from "./usage-error.ts";
 export async function main(
   argv: readonly string[],
   io: CommandIo,
-  commands: readonly (Command | CommandGroup)[],
+  commands: CommandTable,
 ): Promise<number> {
   const [first, ...rest] = argv;
   let context: CommandContext | undefined;
@@ -23,10 +22,10 @@ export async function main(
     const asksForHelp = first === undefined || isHelp(first) || first === "help";
     const words = asksForHelp ? rest : argv;
     if (words.length === 0) {
-      io.stdout(overview(commands));
+      io.stdout(overview(await Promise.all([...commands.values()].map((load) => load()))));
       return EXIT.done.code;
     }
-    const { command, args } = findCommand(words, commands);
+    const { command, args } = await findCommand(words, commands);
     if (isGroup(command)) {
       io.stdout(groupHelp(command));
       return EXIT.done.code;
@@ -38,10 +37,12 @@ export async function main(
     context = parseCommand(command, args, io);
     return await command.run(context);
   } catch (error) {
-    const place = context ?? { io, positionals: [], flag: () => false };
-    if (!(error instanceof UsageError)) return explainError(error, place);
+    if (!(error instanceof UsageError)) {
+      const { explainError } = await import("./explain-error.ts");
+      return explainError(error, context ?? { io, positionals: [], flag: () => false });
+    }
     const { message } = error;
-    const advice = `See: ${helpAbout(argv, commands)}`;
+    const advice = `See: ${await helpAbout(argv, commands)}`;
     const isJson = argv.slice(0, endOfOptions(argv)).includes("--json");
     const facts = { error: { kind: "usage", message, advice } };
     io.stderr(`${isJson ? JSON.stringify(facts) : `${message} ${advice}`}\n`);

@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import type { Command, CommandGroup } from "../command.ts";
+import type { Command } from "../command.ts";
 import { COMMANDS } from "../commands.ts";
 import { main } from "../main.ts";
 import { StdinText } from "../stdin-text.ts";
@@ -25,7 +25,7 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   readonly onStdout?: (text: string) => void;
   readonly onStderr?: (text: string) => void;
-  readonly commands?: readonly (Command | CommandGroup)[];
+  readonly commands?: readonly Command[];
 }
 
 export interface Finished {
@@ -58,7 +58,9 @@ export async function runCli(args: readonly string[], options: RunOptions = {}):
       signal,
       onInterrupt: () => () => undefined,
     },
-    options.commands ?? COMMANDS,
+    options.commands === undefined
+      ? COMMANDS
+      : new Map(options.commands.map((command) => [command.name, async () => command])),
   );
   return { code, stdout, stderr };
 }
