@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createMemoryBackend } from "@convoke/backends/memory";
+import { openSqliteBackend } from "@convoke/backends/sqlite";
 import {
   A2AError,
   type AgentEvent,
@@ -12,9 +13,10 @@ import {
   userMessage,
 } from "@convoke/protocol";
 import { type Engine, isSettled, sendMessage, sendStreamingMessage } from "@convoke/server/engine";
-import type { Step } from "@convoke/server/backend";
+import type { Backend, Step } from "@convoke/server/backend";
 import { defineAgent } from "convoke";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { temporaryFolder } from "../start/temporary-folder.ts";
 import { verifies } from "../verifies.ts";
 import { Reader } from "./a-reader.ts";
 import { aServer, call } from "./a-server.ts";
@@ -48,14 +50,17 @@ function outline({ frames }: Reader): readonly string[] {
 const EMPTY: Task = { kind: "task", id: "", contextId: "", status: { state: "working" } };
 
 /** Says what it was told, and how often it has been run. */
-function anEchoingWorld() {
+function anEchoingWorld(backend: Backend = createMemoryBackend()) {
   const runs: string[] = [];
-  const world = new World(async function* ({ text, step }) {
-    runs.push(text);
-    yield `${text} `;
-    await step("wait", () => new Promise((resolve) => setTimeout(resolve, 5)));
-    yield "done";
-  });
+  const world = new World(
+    async function* ({ text, step }) {
+      runs.push(text);
+      yield `${text} `;
+      await step("wait", () => new Promise((resolve) => setTimeout(resolve, 5)));
+      yield "done";
+    },
+    { backend },
+  );
   return { world, runs };
 }
 
@@ -237,21 +242,42 @@ describe("a message that is sent again", () => {
     }
     expect(runs).toEqual(["hello"]);
   });
+});
 
-  verifies("G6", "by another owner is another message", async () => {
-    const { world, runs } = anEchoingWorld();
-    const message = userMessage("m1", "hello");
-    const options = { engine: world.engine, ...CALL, lastEventId: undefined };
+const BACKENDS: Readonly<Record<string, () => Promise<Backend>>> = {
+  memory: async () => createMemoryBackend(),
+  SQLite: () => openSqliteBackend({ folder: temporaryFolder() }),
+};
 
-    const ann = await send(world.engine, message, true);
-    const bob = await sendMessage(
-      { message, blocking: true },
-      { ...options, caller: { owner: "bob" } },
-    );
+describe.each(Object.entries(BACKENDS))("the id of a message, in %s,", (_, open) => {
+  verifies(
+    ["R12", "G6"],
+    "is taken once by each owner, and each has a task of its own",
+    async () => {
+      const backend = await open();
+      onTestFinished(() => backend.close());
+      const { world, runs } = anEchoingWorld(backend);
+      const message = userMessage("m1", "hello");
+      const sendAs = async (owner: string, sent: Message): Promise<Task> => {
+        const call = { engine: world.engine, ...CALL, caller: { owner }, lastEventId: undefined };
+        return (await sendMessage({ message: sent, blocking: true }, call)) as Task;
+      };
 
-    expect((bob as Task).id).not.toBe(ann.id);
-    expect(runs).toEqual(["hello", "hello"]);
-  });
+      const ann = await sendAs("ann", message);
+      const bob = await sendAs("bob", message);
+      const again = [await sendAs("bob", message), await sendAs("ann", message)];
+
+      expect(bob.id).not.toBe(ann.id);
+      expect(again.map(({ id }) => id)).toEqual([bob.id, ann.id]);
+      expect(runs).toEqual(["hello", "hello"]);
+      // What one of them says under an id does not bind the other, but it binds the one.
+      await expect(sendAs("bob", userMessage("m1", "good bye"))).rejects.toThrow(
+        `message.messageId was used for another message, of task ${bob.id}`,
+      );
+      const eve = await sendAs("eve", userMessage("m1", "good bye"));
+      expect(textOf(eve)).toBe("good bye done");
+    },
+  );
 });
 
 describe("a message whose first sender learns last that it is stored", () => {

@@ -91,7 +91,7 @@ export const GUARANTEES: RequirementGroup = {
         "after one, and with a million stored tasks as with a thousand.",
       source: "Convoke guarantee",
       milestone: "push",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "G10",

@@ -108,7 +108,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
         "caller.",
       source: "user document 003; A2A 0.3 §6.4",
       milestone: "engine",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R13",

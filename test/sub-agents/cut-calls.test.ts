@@ -1,6 +1,9 @@
+import { createMemoryBackend } from "@convoke/backends/memory";
 import { scriptedModel } from "@convoke/runtime/testing";
 import { tool } from "@convoke/runtime";
 import { describe, expect, test } from "vitest";
+import { slowBackend } from "../engine/slow-backend.ts";
+import { LoopWorld } from "../loop/a-loop-world.ts";
 import { calls } from "../loop/scripts.ts";
 import { verifies } from "../verifies.ts";
 import { Hop, callsOnce, toldIn } from "./a-hop.ts";
@@ -36,6 +39,32 @@ class SlowWay {
     return new Response(card, { headers: response.headers });
   };
 }
+
+test("a sub-agent is called when the call is on disk, and not before", async () => {
+  const stored: (readonly string[])[] = [];
+  const worker = await Hop.started("worker", () => ({ model: scriptedModel(["Worked."]) }));
+  const look: typeof fetch = async (input, init) => {
+    const request = new Request(input, init);
+    if ((await request.clone().text()).includes("SendStreamingMessage")) {
+      stored.push((await world.events(taskId)).map(({ kind }) => kind));
+    }
+    return fetch(request);
+  };
+  const world = new LoopWorld(
+    {
+      model: callsOnce(calls("worker", { message: "work" })),
+      subAgents: { worker: { url: worker.url, fetch: look } },
+    },
+    // Whoever does not wait for a commit is ahead of it.
+    { backend: slowBackend(createMemoryBackend(), 50) },
+  );
+  const taskId = await world.tell("go");
+
+  expect((await world.settled(taskId)).status.state).toBe("completed");
+
+  expect(stored).toHaveLength(1);
+  expect(stored[0]).toContain("internal:sub-agent-call");
+});
 
 describe("a call that is cut before the sub-agent has named its task", () => {
   async function aCutCall(way: SlowWay) {

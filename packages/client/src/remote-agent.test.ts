@@ -1,6 +1,8 @@
+import { userMessage } from "@convoke/protocol";
 import { expect, test } from "vitest";
 import { verifies } from "../../../test/verifies.ts";
 import { connect } from "./connect.ts";
+import type { RemoteAgent } from "./remote-agent.ts";
 import {
   failure,
   json,
@@ -108,6 +110,54 @@ test("a whole message is sent as it is", async () => {
     metadata: { colour: "blue" },
   });
 });
+
+for (const [version, pages, task] of [
+  ["1.0", pagesV1(), { task: TASK_V1 }],
+  ["0.3", pagesV03(), TASK_V03],
+] as const) {
+  const sentIds = async (say: (remote: RemoteAgent) => Promise<unknown>) => {
+    const agent = await startFakeAgent({ pages, answer: (call) => result(call, task) });
+    const remote = await connect(agent.url);
+    await say(remote);
+    return agent.seen.flatMap(({ call }) => {
+      const message = call?.params["message"] as { readonly messageId: string } | undefined;
+      return message === undefined ? [] : [message.messageId];
+    });
+  };
+
+  verifies(
+    "R12",
+    `each message has an id of its own, also with equal words (${version})`,
+    async () => {
+      const ids = await sentIds((remote) =>
+        Promise.all([
+          remote.send("Ann"),
+          remote.send("Ann"),
+          remote.send([{ kind: "text", text: "Ann" }]),
+          remote.send("Ann", { contextId: "c1" }),
+          remote.send("Ann", { contextId: "c1", taskId: "t1" }),
+        ]),
+      );
+
+      expect(ids).toHaveLength(5);
+      expect(new Set(ids).size).toBe(5);
+      for (const id of ids) expect(id).toMatch(/^[0-9a-f-]{36}$/);
+    },
+  );
+
+  verifies("R12", `an id that the caller chose is kept (${version})`, async () => {
+    const message = userMessage("mine", "Ann");
+
+    const ids = await sentIds(async (remote) => {
+      await remote.send("Ann", { messageId: "chosen" });
+      await remote.send("Ann", { messageId: "chosen" });
+      await remote.send(message);
+      await remote.send(message, { messageId: "chosen after all" });
+    });
+
+    expect(ids).toEqual(["chosen", "chosen", "mine", "chosen after all"]);
+  });
+}
 
 test("every request of a client has its own id", async () => {
   const agent = await startFakeAgent({

@@ -1,4 +1,4 @@
-import type { A2AArtifact } from "./artifact.ts";
+import { appendChunk } from "./append-chunk.ts";
 import {
   type AgentEvent,
   type ArtifactUpdateEvent,
@@ -7,7 +7,6 @@ import {
   isPublic,
 } from "./events.ts";
 import type { Message } from "./message.ts";
-import type { A2APart, TextPart } from "./part.ts";
 import { type Task, type TaskStatus, isTerminal } from "./task.ts";
 
 /**
@@ -70,36 +69,6 @@ function withArtifact(task: Task, event: ArtifactUpdateEvent): Task {
   const place = artifacts.findIndex(({ artifactId }) => artifactId === event.artifact.artifactId);
   const earlier = artifacts[place];
   if (earlier === undefined) return { ...task, artifacts: [...artifacts, event.artifact] };
-  const changed = event.append === true ? appended(earlier, event.artifact) : event.artifact;
+  const changed = event.append === true ? appendChunk(earlier, event.artifact) : event.artifact;
   return { ...task, artifacts: artifacts.with(place, changed) };
-}
-
-function appended(artifact: A2AArtifact, more: A2AArtifact): A2AArtifact {
-  const { parts: _, ...described } = more;
-  return { ...artifact, ...described, parts: joinParts(artifact.parts, more.parts) };
-}
-
-/**
- * Chunks of plain text become one part. This keeps a streamed answer readable
- * as a snapshot, and the fold of n chunks linear.
- */
-export function joinParts(parts: readonly A2APart[], more: readonly A2APart[]): readonly A2APart[] {
-  const last = parts.at(-1);
-  const [first, ...rest] = more;
-  if (last === undefined || first === undefined || !isPlainText(last) || !isPlainText(first)) {
-    return [...parts, ...more];
-  }
-  const joined: TextPart = { kind: "text", text: last.text + first.text };
-  return rest.length === 0 && parts.length === 1
-    ? [joined]
-    : [...parts.slice(0, -1), joined, ...rest];
-}
-
-function isPlainText(part: A2APart): part is TextPart {
-  return (
-    part.kind === "text" &&
-    part.metadata === undefined &&
-    part.mediaType === undefined &&
-    part.filename === undefined
-  );
 }

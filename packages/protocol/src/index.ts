@@ -36,7 +36,8 @@ export {
 } from "./events.ts";
 export type { PushAuthentication, PushConfig, PushTarget } from "./push-config.ts";
 export { NOTES, type SleepEvent, isSleep } from "./journal.ts";
-export { applyEvent, joinParts } from "./apply-event.ts";
+export { applyEvent } from "./apply-event.ts";
+export { joinAll, joinParts } from "./join-parts.ts";
 export { partsBeyond } from "./parts-beyond.ts";
 export { textOf, textOfParts } from "./text-of.ts";
 

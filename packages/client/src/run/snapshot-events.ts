@@ -5,7 +5,7 @@ import {
   type PublicEvent,
   type Task,
   isFinal,
-  joinParts,
+  joinAll,
   partsBeyond,
 } from "@convoke/protocol";
 
@@ -29,7 +29,10 @@ export function isSameTask(one: Task, other: Task): boolean {
 
 /** The parts, with neighbours of plain text joined: that is how a stream folds. */
 function joinedParts(parts: readonly A2APart[]): readonly A2APart[] {
-  return parts.reduce<readonly A2APart[]>((joined, part) => joinParts(joined, [part]), []);
+  return joinAll(
+    [],
+    parts.map((part) => [part]),
+  );
 }
 
 function updatesTo(artifact: A2AArtifact, before: Task): readonly ArtifactUpdateEvent[] {

@@ -25,7 +25,9 @@ export interface CourierOptions {
   readonly timeoutMs?: number;
   /** What could not be delivered for so long is given up. */
   readonly maxAgeMs: number;
-  readonly onStop: () => void;
+  /** The task waits for an answer, and all there is was told. */
+  readonly onRest: (courier: Courier) => void;
+  readonly onStop: (courier: Courier) => void;
   readonly onDead: (record: PushRecord, problem: string) => void;
   readonly onError: (error: unknown) => void;
 }
@@ -77,7 +79,12 @@ export class Courier {
     if (this.#stopped.signal.aborted) return;
     this.#stopWatching();
     this.#stopped.abort();
-    this.#options.onStop();
+    this.#options.onStop(this);
+  }
+
+  /** Keeps nothing of the task in memory, unless it is telling of it just now. */
+  forget(): void {
+    if (!this.#isWalking) this.#folded = undefined;
   }
 
   #walk(): void {
@@ -193,8 +200,7 @@ export class Courier {
     if (this.#stopped.signal.aborted) return;
     const { engine, record } = this.#options;
     const state = this.#folded?.task.status.state;
-    // Whoever waits for an answer may wait for long.
-    if (state !== undefined && isInterrupted(state)) this.#folded = undefined;
+    if (state !== undefined && isInterrupted(state)) this.#options.onRest(this);
     if (state !== undefined && !isTerminal(state)) return;
     const stored = await engine.backend.tasks.get(record.taskId);
     const isOver =

@@ -6,6 +6,7 @@ import { Courier } from "./courier.ts";
 import { Endpoint } from "./endpoint.ts";
 import type { PushRules } from "./push-rules.ts";
 import type { PushPosition, PushRecord } from "./push-store.ts";
+import { RestingCouriers } from "./resting-couriers.ts";
 import { readTarget } from "./stored-target.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -38,6 +39,7 @@ export class PushService implements PushRules {
   readonly #options: PushOptions;
   readonly #egress: Egress;
   readonly #couriers = new Map<string, Courier>();
+  readonly #resting = new RestingCouriers();
   readonly #endpoints = new Map<string, Endpoint>();
 
   constructor(engine: Engine, logger: Logger, options: PushOptions = {}) {
@@ -81,8 +83,10 @@ export class PushService implements PushRules {
       chunks,
       ...(timeoutMs !== undefined && { timeoutMs }),
       maxAgeMs,
-      onStop: () => {
-        if (this.#couriers.get(key) === courier) this.#couriers.delete(key);
+      onRest: (resting) => this.#resting.add(resting),
+      onStop: (stopped) => {
+        this.#resting.delete(stopped);
+        if (this.#couriers.get(key) === stopped) this.#couriers.delete(key);
       },
       onDead: ({ taskId, id }, problem) =>
         this.#logger.warn("a push config was given up", { taskId, pushConfigId: id, problem }),

@@ -1,0 +1,179 @@
+import { DatabaseSync } from "node:sqlite";
+import type { Backend, TaskIndex, TaskQuery } from "@convoke/server/backend";
+import { describe, expect, onTestFinished, vi } from "vitest";
+import { verifies } from "../../../../test/verifies.ts";
+import { BatchWriter } from "./batch-writer.ts";
+import { migrate } from "./schema.ts";
+import { openSqliteBackend } from "./sqlite-backend.ts";
+import { temporaryFolder } from "./temporary-folder.suite.ts";
+
+/**
+ * Ways to rows that cost the same however many tasks are stored: by a whole key, or along an index
+ * in its own order, up to a LIMIT or for no more rows than the answer has.
+ */
+const CONSTANT: ReadonlySet<string> = new Set([
+  "tasks by rowid=?",
+  "tasks by task_id=?",
+  "tasks by task_id>?",
+  "tasks by wake_at>?",
+  "tasks by compacted=? AND status_at<?",
+  "tasks by owner=? AND context=? AND task_id<?",
+  "tasks by owner=? AND state=?",
+  "tasks by owner=? AND state=? AND status_at<?",
+  "tasks by owner=? AND state=? AND status_at>?",
+  "tasks by owner=? AND state=? AND status_at>? AND status_at<?",
+  "tasks by owner=? AND state=? AND (status_at,task_id)<(?,?)",
+  "tasks by owner=? AND state=? AND status_at>? AND (status_at,task_id)<(?,?)",
+  "segments by task=?",
+  "segments by task=? AND last=?",
+  "segments by task=? AND last<?",
+  "segments by task=? AND last>?",
+  "snapshots by rowid=?",
+  "messages by hash=?",
+  "messages by rowid=?",
+  "messages by task=?",
+  "messages by at<?",
+  "pushes by task_id=?",
+  "pushes by task_id=? AND id=?",
+  "pushes by (task_id,id)>(?,?)",
+  "pushes by all of pushes_active",
+  "pushes by all of pushes_dead",
+  "counts by owner=?",
+  "counts by owner=? AND state=?",
+  "pruned_contexts by owner=? AND context=?",
+  "pruned_contexts by at<?",
+]);
+
+describe("with a million stored tasks as with a thousand,", () => {
+  verifies("G9", "no statement that writes looks through what is stored", () => {
+    expect(growing(statementsOfWriter())).toEqual([
+      // Whether a context has a task left: the first one is enough.
+      "tasks by owner=? AND context=?",
+      // Retention counts once for each process.
+      "count of tasks by all of tasks_ended",
+      // Its walk ends at the first task that may stay.
+      "tasks by compacted=?",
+    ]);
+  });
+
+  verifies("G9", "no statement that reads does, but for what lists count and sort", async () => {
+    expect(growing(await statementsOfReader())).toEqual([
+      // The total of a list since a time: of all states, among all tasks of its owner.
+      "count of tasks by owner=?",
+      "count of tasks by owner=? AND state=? AND status_at>?",
+      // A list of one context, among the tasks of that context.
+      "count of tasks by owner=? AND context=?",
+      "tasks by owner=? AND context=?",
+    ]);
+  });
+});
+
+/** Everything that the writer thread has prepared, which is everything that it ever runs. */
+function statementsOfWriter(): readonly string[] {
+  const db = emptyDatabase();
+  const statements = preparedFromNowOn();
+  new BatchWriter(db, { terminal: new Set(), followers: new Map() });
+  db.close();
+  return [...statements];
+}
+
+/** Everything that reads of the main thread prepare. */
+async function statementsOfReader(): Promise<readonly string[]> {
+  const statements = preparedFromNowOn();
+  const backend = await openSqliteBackend({ folder: temporaryFolder() });
+  const { tasks, pushes, retention } = backend;
+  for (const read of Object.values(TASK_READS)) await read(tasks);
+  await backend.read("t", 0, 9);
+  await pushes.get("t", "p");
+  await pushes.ofTask("t");
+  for (const state of ["active", "dead"] as const) {
+    for (const owner of [{}, { owner: "ann" }]) {
+      await pushes.list({ state, limit: 9, ...owner });
+      await pushes.list({ state, limit: 9, ...owner, after: { taskId: "t", id: "p" } });
+    }
+  }
+  await retention.compactable(9, 9);
+  await backend.close();
+  return [...statements];
+}
+
+const OF_ANN = { owner: "ann", limit: 9 };
+
+/** Each question to the index; one that is added does not compile without its place here. */
+const TASK_READS: Readonly<Record<keyof TaskIndex, (tasks: Backend["tasks"]) => Promise<unknown>>> =
+  {
+    get: (tasks) => tasks.get("t"),
+    list: (tasks) => Promise.all(lists().map((query) => tasks.list(query))),
+    ofContext: (tasks) => tasks.ofContext({ ...OF_ANN, contextId: "c", before: "t" }),
+    changedSince: async (tasks) => {
+      await tasks.changedSince({ owner: "ann", at: 5 });
+      await tasks.changedSince({ owner: "ann", contextId: "c", at: 5 });
+    },
+    unfinished: (tasks) => tasks.unfinished("", 9),
+    waking: (tasks) => tasks.waking(9),
+  };
+
+/** A list with each filter and without, in every combination, and its first page and a later one. */
+function lists(): readonly TaskQuery[] {
+  const filters: readonly Partial<TaskQuery>[] = [
+    { contextId: "c" },
+    { state: "working" },
+    { since: 1 },
+    { until: 9 },
+    { after: { statusAt: 5, taskId: "t" } },
+  ];
+  return filters.reduce<readonly TaskQuery[]>(
+    (queries, filter) => queries.flatMap((query) => [query, { ...query, ...filter }]),
+    [OF_ANN],
+  );
+}
+
+/** The texts of all statements that are prepared in this thread until the test is over. */
+function preparedFromNowOn(): ReadonlySet<string> {
+  const statements = new Set<string>();
+  const { prepare } = DatabaseSync.prototype;
+  const spy = vi.spyOn(DatabaseSync.prototype, "prepare").mockImplementation(function (
+    this: DatabaseSync,
+    sql,
+  ) {
+    statements.add(sql);
+    return prepare.call(this, sql);
+  });
+  onTestFinished(() => spy.mockRestore());
+  return statements;
+}
+
+/** The ways to rows that depend on how many there are, each once. */
+function growing(statements: readonly string[]): readonly string[] {
+  const db = emptyDatabase();
+  const ways = statements
+    .filter((sql) => !sql.startsWith("PRAGMA"))
+    .flatMap((sql) => {
+      // Whoever counts looks at all that it counts, by whichever way.
+      const isCount = /^\s*SELECT count\(/.test(sql);
+      return waysOf(db, sql).map((way) => (isCount ? `count of ${way}` : way));
+    });
+  db.close();
+  expect(ways.length).toBeGreaterThan(20);
+  return [...new Set(ways)].filter((way) => !CONSTANT.has(way));
+}
+
+/** How a statement comes to the rows of each table. */
+function waysOf(db: DatabaseSync, sql: string): readonly string[] {
+  const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all();
+  return plan.flatMap(({ detail }) => {
+    const step = String(detail);
+    // What a statement puts together itself, such as the pages of nine states, is no table.
+    const [, isScan, table, index] =
+      /^(?:(SCAN)|SEARCH) (\w+)(?: .*?INDEX (\w+))?/.exec(step) ?? [];
+    if (table === undefined) return [];
+    if (isScan !== undefined) return [`${table} by all of ${index ?? "its rows"}`];
+    return [`${table} by ${/ \((.+)\)(?: LEFT-JOIN)?$/.exec(step)?.[1] ?? step}`];
+  });
+}
+
+function emptyDatabase(): DatabaseSync {
+  const db = new DatabaseSync(":memory:");
+  migrate(db);
+  return db;
+}
