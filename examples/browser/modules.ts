@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { stripTypeScriptTypes } from "node:module";
 
-const client = moduleOf("@convoke/client", "./");
+const client = moduleOf("@convoke/client");
 
 /** What the page imports by name, and from where on files of that package are handed out. */
 const MODULES = [
@@ -13,15 +13,13 @@ const MODULES = [
     name: "/modules/outbound",
     entry: client.entry.replace("index.", "http/fetch-outbound."),
   },
-  moduleOf("@convoke/protocol", "./"),
-  // It imports from the folders beside its own.
-  moduleOf("typebox/schema", "../"),
+  moduleOf("@convoke/protocol"),
 ];
 
-function moduleOf(name: string, from: "./" | "../") {
+function moduleOf(name: string) {
   const file = import.meta.resolve(name);
-  const folder = new URL(from, file).href;
-  const path = new URL(from, `http://page/modules/${name}/`).pathname;
+  const folder = new URL("./", file).href;
+  const path = `/modules/${name}/`;
   return { name: `/modules/${name}`, path, folder, entry: path + file.slice(folder.length) };
 }
 

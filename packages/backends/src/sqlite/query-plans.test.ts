@@ -71,15 +71,15 @@ describe("with a million stored tasks as with a thousand,", () => {
 /** Everything that the writer thread has prepared, which is everything that it ever runs. */
 function statementsOfWriter(): readonly string[] {
   const db = emptyDatabase();
-  const statements = preparedFromNowOn();
+  const prepared = preparedFromNowOn();
   new BatchWriter(db, { terminal: new Set(), followers: new Map() });
   db.close();
-  return [...statements];
+  return prepared();
 }
 
 /** Everything that reads of the main thread prepare. */
 async function statementsOfReader(): Promise<readonly string[]> {
-  const statements = preparedFromNowOn();
+  const prepared = preparedFromNowOn();
   const backend = await openSqliteBackend({ folder: temporaryFolder() });
   const { tasks, pushes, retention } = backend;
   for (const read of Object.values(TASK_READS)) await read(tasks);
@@ -94,7 +94,7 @@ async function statementsOfReader(): Promise<readonly string[]> {
   }
   await retention.compactable(9, 9);
   await backend.close();
-  return [...statements];
+  return prepared();
 }
 
 const OF_ANN = { owner: "ann", limit: 9 };
@@ -129,18 +129,10 @@ function lists(): readonly TaskQuery[] {
 }
 
 /** The texts of all statements that are prepared in this thread until the test is over. */
-function preparedFromNowOn(): ReadonlySet<string> {
-  const statements = new Set<string>();
-  const { prepare } = DatabaseSync.prototype;
-  const spy = vi.spyOn(DatabaseSync.prototype, "prepare").mockImplementation(function (
-    this: DatabaseSync,
-    sql,
-  ) {
-    statements.add(sql);
-    return prepare.call(this, sql);
-  });
+function preparedFromNowOn(): () => readonly string[] {
+  const spy = vi.spyOn(DatabaseSync.prototype, "prepare");
   onTestFinished(() => spy.mockRestore());
-  return statements;
+  return () => [...new Set(spy.mock.calls.map(([sql]) => sql))];
 }
 
 /** The ways to rows that depend on how many there are, each once. */

@@ -2,6 +2,7 @@ import { encodeBase64Url } from "../card/base64url.ts";
 import { canonicalJson } from "../card/canonical-json.ts";
 import type { Metadata } from "../part.ts";
 import { checkOf } from "../wire/check.ts";
+import type { Schema } from "../wire/schema/schema.ts";
 import { checkTime } from "./extension-data.ts";
 
 /** What a data part stands for: `part.metadata["<uri>"].type`. */
@@ -93,13 +94,13 @@ export interface ApprovalAnswer {
   readonly arguments?: Metadata;
 }
 
-const id = { type: "string", minLength: 1, maxLength: 256 } as const;
-const digest = { type: "string", pattern: "^sha-256:[A-Za-z0-9_-]{43}$" } as const;
-const text = { type: "string" } as const;
-const object = { type: "object" } as const;
-const option = { enum: APPROVAL_OPTIONS } as const;
+const id: Schema = { type: "string", minLength: 1, maxLength: 256 };
+const digest: Schema = { type: "string", pattern: "^sha-256:[A-Za-z0-9_-]{43}$" };
+const text: Schema = { type: "string" };
+const object: Schema = { type: "object" };
+const option: Schema = { enum: APPROVAL_OPTIONS };
 
-const checkShape = checkOf({
+export const APPROVAL: Schema = {
   type: "object",
   required: ["id", "tool", "digest", "title", "risk", "options", "createdAt"],
   properties: {
@@ -145,14 +146,15 @@ const checkShape = checkOf({
       items: { type: "object", required: ["name", "taskId"], properties: { name: id, taskId: id } },
     },
   },
-});
+};
 
-const checkPreview = {
-  text: checkOf({ type: "object", required: ["text"] }),
-  diff: checkOf({ type: "object", required: ["path"] }),
-} as const;
+/** What a preview needs, by its kind. */
+export const APPROVAL_PREVIEW = {
+  text: { type: "object", required: ["text"] },
+  diff: { type: "object", required: ["path"] },
+} as const satisfies Record<string, Schema>;
 
-const checkAnswerShape = checkOf({
+export const APPROVAL_ANSWER: Schema = {
   type: "object",
   required: ["approvalId", "digest", "option"],
   properties: {
@@ -162,7 +164,14 @@ const checkAnswerShape = checkOf({
     feedback: { type: "string", maxLength: 16_384 },
     arguments: object,
   },
-});
+};
+
+const checkShape = checkOf(APPROVAL);
+const checkPreview = {
+  text: checkOf(APPROVAL_PREVIEW.text),
+  diff: checkOf(APPROVAL_PREVIEW.diff),
+} as const;
+const checkAnswerShape = checkOf(APPROVAL_ANSWER);
 
 /** An approval as it came, or an error that names what is wrong with it. */
 export function checkApproval(data: unknown, field: string): Approval {

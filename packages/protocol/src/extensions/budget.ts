@@ -1,5 +1,6 @@
 import type { Metadata } from "../part.ts";
 import { checkOf } from "../wire/check.ts";
+import type { Schema } from "../wire/schema/schema.ts";
 import { checkTime, dataField, extensionData } from "./extension-data.ts";
 import { EXTENSIONS } from "./extensions.ts";
 
@@ -34,10 +35,10 @@ export type BudgetLimit = "tokens" | "cost" | "deadline" | "depth" | "cycle";
 
 const FIELD = dataField("message.metadata", EXTENSIONS.budget.uri);
 
-const count = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const;
-const amount = { type: "number", minimum: 0 } as const;
+const count: Schema = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
+const amount: Schema = { type: "number", minimum: 0 };
 
-const checkBudget = checkOf({
+export const BUDGET: Schema = {
   type: "object",
   properties: {
     tokens: count,
@@ -50,9 +51,9 @@ const checkBudget = checkOf({
       items: { type: "string", minLength: 1, maxLength: 1024 },
     },
   },
-});
+};
 
-const checkReport = checkOf({
+export const BUDGET_REPORT: Schema = {
   type: "object",
   required: ["used"],
   properties: {
@@ -63,7 +64,10 @@ const checkReport = checkOf({
     },
     exceeded: { enum: ["tokens", "cost", "deadline", "depth", "cycle"] },
   },
-});
+};
+
+const checkBudget = checkOf(BUDGET);
+const checkReport = checkOf(BUDGET_REPORT);
 
 /** The budget that came with a message, if one did. Only where the extension is active. */
 export function budgetOf(metadata: Metadata | undefined): Budget | undefined {

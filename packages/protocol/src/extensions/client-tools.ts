@@ -1,6 +1,7 @@
 import { invalidParams } from "../errors.ts";
 import type { Metadata } from "../part.ts";
 import { checkOf } from "../wire/check.ts";
+import type { Schema } from "../wire/schema/schema.ts";
 import { argumentSchema } from "./argument-schema.ts";
 import { dataField, extensionData } from "./extension-data.ts";
 import { EXTENSIONS } from "./extensions.ts";
@@ -38,7 +39,7 @@ export interface ToolResult {
 
 const FIELD = dataField("message.metadata", EXTENSIONS.clientTools.uri);
 
-const checkTools = checkOf({
+export const CLIENT_TOOLS: Schema = {
   type: "object",
   required: ["tools"],
   properties: {
@@ -57,16 +58,19 @@ const checkTools = checkOf({
       },
     },
   },
-});
+};
 
-const checkResult = checkOf({
+export const TOOL_RESULT: Schema = {
   type: "object",
   required: ["toolUseId"],
   properties: {
     toolUseId: { type: "string", minLength: 1, maxLength: 256 },
     error: { type: "string" },
   },
-});
+};
+
+const checkTools = checkOf(CLIENT_TOOLS);
+const checkResult = checkOf(TOOL_RESULT);
 
 /** The tools that a message declares, if it does. Only where the extension is active. */
 export function declaredTools(metadata: Metadata | undefined): readonly ClientTool[] {

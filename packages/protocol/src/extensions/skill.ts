@@ -1,6 +1,7 @@
 import { type A2AError, invalidParams } from "../errors.ts";
 import type { Message } from "../message.ts";
 import { checkOf } from "../wire/check.ts";
+import type { Schema } from "../wire/schema/schema.ts";
 import { dataField, extensionData } from "./extension-data.ts";
 import { EXTENSIONS } from "./extensions.ts";
 
@@ -12,11 +13,13 @@ export interface SkillChoice {
 
 const FIELD = dataField("message.metadata", EXTENSIONS.skill.uri);
 
-const check = checkOf({
+export const SKILL_CHOICE: Schema = {
   type: "object",
   required: ["id"],
   properties: { id: { type: "string", minLength: 1, maxLength: 256 } },
-});
+};
+
+const check = checkOf(SKILL_CHOICE);
 
 /** The skill that a message chooses, if it chooses one. Only where the extension is active. */
 export function chosenSkill({ metadata }: Message): string | undefined {

@@ -16,7 +16,6 @@ const TIMEOUT_MS = 60_000;
 export function clientTool(declared: ClientTool, outputLimit: number): Tool {
   const { name, description = `The caller's own tool ${name}.`, inputSchema } = declared;
   const { schema } = toolInput(name, inputSchema);
-  const check = jsonSchemaCheck(argumentSchema(schema, `tool ${name}`));
   return {
     name,
     description,
@@ -26,7 +25,7 @@ export function clientTool(declared: ClientTool, outputLimit: number): Tool {
     // What a crash cut has asked nobody, or is asked for already.
     idempotent: true,
     timeoutMs: TIMEOUT_MS,
-    check: async (input) => check(input),
+    check: jsonSchemaCheck(argumentSchema(schema, `tool ${name}`)),
     run: (input, { answers }) =>
       ask(name, input as Metadata, answers) ?? given(answers, outputLimit),
   };

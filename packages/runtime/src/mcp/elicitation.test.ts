@@ -10,8 +10,8 @@ function aForm(
   return { mode: "form", message: "Please.", requestedSchema } as unknown as ElicitRequestParams;
 }
 
-function answered(form: ElicitRequestParams, text: string): unknown {
-  const answer = elicitationAnswer(form, { text, parts: [] });
+async function answered(form: ElicitRequestParams, text: string): Promise<unknown> {
+  const answer = await elicitationAnswer(form, { text, parts: [] });
   return answer.ok ? (answer.result.content ?? answer.result.action) : answer.problem;
 }
 
@@ -31,26 +31,28 @@ describe("an answer in plain words", () => {
     ],
     ["an old choice by its name", { type: "string", enum: ["r"], enumNames: ["Red"] }, "Red", "r"],
     ["several", { type: "array", items: { enum: ["a", "b", "c"] } }, "A, c", ["a", "c"]],
-  ])("fills the only field with %s", (_, schema, text, value) => {
-    expect(answered(aForm({ it: schema }), text)).toEqual({ it: value });
+  ])("fills the only field with %s", async (_, schema, text, value) => {
+    expect(await answered(aForm({ it: schema }), text)).toEqual({ it: value });
   });
 
-  test("fills the only field that must be filled", () => {
+  test("fills the only field that must be filled", async () => {
     const form = aForm({ name: { type: "string" }, age: { type: "number" } }, ["name"]);
 
-    expect(answered(form, "Ann")).toEqual({ name: "Ann" });
+    expect(await answered(form, "Ann")).toEqual({ name: "Ann" });
   });
 
-  test("is not guessed at when it could mean several fields", () => {
+  test("is not guessed at when it could mean several fields", async () => {
     const form = aForm({ name: { type: "string" }, town: { type: "string" } });
 
-    expect(answered(form, "Ann")).toBe(
+    expect(await answered(form, "Ann")).toBe(
       "The answer must be JSON with the fields that are asked for.",
     );
   });
 
-  test("that does not fit is told with the field", () => {
-    expect(answered(aForm({ age: { type: "number" } }), "old")).toMatch(/does not fit: age: /);
+  test("that does not fit is told with the field", async () => {
+    expect(await answered(aForm({ age: { type: "number" } }), "old")).toMatch(
+      /does not fit: age: /,
+    );
   });
 });
 
@@ -62,14 +64,14 @@ describe("an answer in JSON", () => {
     ['{"action": "accept", "content": {"name": "Ann"}}', { name: "Ann" }],
     ['{"action": "decline"}', "decline"],
     ["cancel", "cancel"],
-  ])("%s is understood", (text, result) => {
-    expect(answered(form, text)).toEqual(result);
+  ])("%s is understood", async (text, result) => {
+    expect(await answered(form, text)).toEqual(result);
   });
 
-  test("may also look like an action and be none", () => {
+  test("may also look like an action and be none", async () => {
     const own = aForm({ action: { type: "string", enum: ["stay"] } });
 
-    expect(answered(own, '{"action": "stay"}')).toEqual({ action: "stay" });
+    expect(await answered(own, '{"action": "stay"}')).toEqual({ action: "stay" });
   });
 });
 

@@ -49,10 +49,10 @@ export function isElicitationId(requestId: string): boolean {
 }
 
 /** A person's answer in the form that the server wants. */
-export function elicitationAnswer(
+export async function elicitationAnswer(
   params: ElicitRequestParams,
   answer: InterruptAnswer,
-): ElicitAnswer {
+): Promise<ElicitAnswer> {
   const text = answer.text.trim();
   const word = text.toLowerCase();
   if (word === "decline" || word === "cancel") return { ok: true, result: { action: word } };
@@ -70,7 +70,7 @@ export function elicitationAnswer(
   if (content === undefined) {
     return { ok: false, problem: "The answer must be JSON with the fields that are asked for." };
   }
-  const checked = jsonSchemaCheck(params.requestedSchema)(content);
+  const checked = await jsonSchemaCheck(params.requestedSchema)(content);
   if (!checked.ok)
     return { ok: false, problem: `The answer does not fit: ${checked.problems.join("; ")}.` };
   return { ok: true, result: { action: "accept", content: content as ElicitResult["content"] } };

@@ -92,8 +92,9 @@ export class OpenCall {
         this.#progress = undefined;
         if (progress !== undefined) yield progress;
         if (this.#end !== undefined) return this.#end;
-        const interrupts = this.#deliver(answers);
-        if (interrupts.length > 0) return { kind: "questions", interrupts };
+        const interrupts = await this.#deliver(answers);
+        // It may have ended while the answers were checked; then nobody waits for more of them.
+        if (interrupts.length > 0 && !this.isOver) return { kind: "questions", interrupts };
         await changed;
       }
     } finally {
@@ -109,13 +110,15 @@ export class OpenCall {
   }
 
   /** Gives the server the answers it waits for; what has none, or a wrong one, is asked. */
-  #deliver(
+  async #deliver(
     answers: ReadonlyMap<string, InterruptAnswer>,
-  ): readonly (InputRequired | AuthRequired)[] {
+  ): Promise<readonly (InputRequired | AuthRequired)[]> {
     const open: (InputRequired | AuthRequired)[] = [];
     for (const [requestId, { params, interrupt, resolve }] of this.#questions) {
       const given = answers.get(requestId);
-      const answer = given && elicitationAnswer(params, given);
+      const answer = given && (await elicitationAnswer(params, given));
+      // The server may have taken the question back meanwhile.
+      if (!this.#questions.has(requestId)) continue;
       if (answer?.ok === true) {
         this.#questions.delete(requestId);
         resolve(answer.result);

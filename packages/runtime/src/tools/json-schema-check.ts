@@ -1,15 +1,18 @@
-import { Compile } from "typebox/schema";
+import type { Compile } from "typebox/schema";
 import type { JsonSchema } from "../models/model.ts";
 import type { CheckedInput } from "./tool.ts";
 
 /** How many problems a model is told at once. */
 const MAX_PROBLEMS = 5;
 
-/** Checks arguments by a JSON Schema. Compiles on first use: many tools are never called. */
-export function jsonSchemaCheck(schema: JsonSchema): (input: unknown) => CheckedInput {
+/**
+ * Checks arguments by a JSON Schema. The checker is loaded and compiles on first use: many tools
+ * are never called, and many processes never call one.
+ */
+export function jsonSchemaCheck(schema: JsonSchema): (input: unknown) => Promise<CheckedInput> {
   let validator: ReturnType<typeof Compile> | undefined;
-  return (input) => {
-    validator ??= Compile(schema);
+  return async (input) => {
+    validator ??= (await import("typebox/schema")).Compile(schema);
     if (validator.Check(input)) return { ok: true, input };
     const [, problems] = validator.Errors(input);
     return { ok: false, problems: problems.slice(0, MAX_PROBLEMS).map(problemText) };

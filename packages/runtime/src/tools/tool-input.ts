@@ -32,8 +32,7 @@ export function toolInput(
     };
   }
   const schema = objectSchema(toolName, input);
-  const check = jsonSchemaCheck(schema);
-  return { schema, check: async (value) => check(value) };
+  return { schema, check: jsonSchemaCheck(schema) };
 }
 
 function converted(toolName: string, schema: StandardSchema): JsonSchema {

@@ -1,11 +1,13 @@
-const text = { type: "string" } as const;
-const id = { type: "string", minLength: 1 } as const;
-const texts = { type: "array", items: text } as const;
-const object = { type: "object" } as const;
-const count = { type: "integer", minimum: 0 } as const;
+import type { ObjectSchema, Schema } from "../schema/schema.ts";
+
+const text: Schema = { type: "string" };
+const id: Schema = { type: "string", minLength: 1 };
+const texts: Schema = { type: "array", items: text };
+const object: Schema = { type: "object" };
+const count: Schema = { type: "integer", minimum: 0 };
 
 /** 0.3 §6.4. `kind` may be absent, as in the specification's own examples, but not wrong. */
-export const MESSAGE = {
+export const MESSAGE: Schema = {
   type: "object",
   required: ["messageId", "role", "parts"],
   properties: {
@@ -19,10 +21,10 @@ export const MESSAGE = {
     extensions: texts,
     metadata: object,
   },
-} as const;
+};
 
 /** 0.3 §7.1.1. */
-export const SEND = {
+export const SEND: Schema = {
   type: "object",
   required: ["message"],
   properties: {
@@ -38,21 +40,21 @@ export const SEND = {
     },
     metadata: object,
   },
-} as const;
+};
 
 /** 0.3 §7.3.1; `tasks/cancel` and `tasks/resubscribe` take the same without the length. */
-export const TASK_QUERY = {
+export const TASK_QUERY: Schema = {
   type: "object",
   required: ["id"],
   properties: { id, historyLength: count, metadata: object },
-} as const;
+};
 
-export const TASK_ID = id;
+export const TASK_ID: Schema = id;
 
-const configId = { type: "string", minLength: 1, maxLength: 256 } as const;
+const configId: Schema = { type: "string", minLength: 1, maxLength: 256 };
 
 /** 0.3 §6.8, with the further headers. What they all may hold is in `check-push-target.ts`. */
-export const PUSH_TARGET = {
+export const PUSH_TARGET: Schema = {
   type: "object",
   required: ["url"],
   properties: {
@@ -74,35 +76,35 @@ export const PUSH_TARGET = {
     },
     headers: object,
   },
-} as const;
+};
 
 /** 0.3 §6.10. */
-export const CREATE_PUSH_CONFIG = {
+export const CREATE_PUSH_CONFIG: Schema = {
   type: "object",
   required: ["taskId", "pushNotificationConfig"],
   properties: { taskId: id, pushNotificationConfig: object },
-} as const;
+};
 
 /** 0.3 §7.6.1, which may leave the id of the config out. */
-export const GET_PUSH_CONFIG = {
+export const GET_PUSH_CONFIG: ObjectSchema = {
   type: "object",
   properties: { pushNotificationConfigId: configId },
-} as const;
+};
 
 /** 0.3 §7.8.1, which may not. */
-export const DELETE_PUSH_CONFIG = {
+export const DELETE_PUSH_CONFIG: ObjectSchema = {
   ...GET_PUSH_CONFIG,
   required: ["pushNotificationConfigId"],
-} as const;
+};
 
 /** 0.3 §6.5. */
-export const TEXT_PART = {
+export const TEXT_PART: Schema = {
   type: "object",
   required: ["text"],
   properties: { text, metadata: object },
-} as const;
+};
 
-export const FILE_PART = {
+export const FILE_PART: Schema = {
   type: "object",
   required: ["file"],
   properties: {
@@ -112,10 +114,10 @@ export const FILE_PART = {
     },
     metadata: object,
   },
-} as const;
+};
 
-export const DATA_PART = {
+export const DATA_PART: Schema = {
   type: "object",
   required: ["data"],
   properties: { data: object, metadata: object },
-} as const;
+};

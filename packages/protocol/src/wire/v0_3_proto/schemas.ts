@@ -1,11 +1,13 @@
-const text = { type: "string" } as const;
-const id = { type: "string", minLength: 1 } as const;
-const texts = { type: "array", items: text } as const;
-const object = { type: "object" } as const;
-const count = { type: "integer", minimum: 0 } as const;
+import type { Schema } from "../schema/schema.ts";
+
+const text: Schema = { type: "string" };
+const id: Schema = { type: "string", minLength: 1 };
+const texts: Schema = { type: "array", items: text };
+const object: Schema = { type: "object" };
+const count: Schema = { type: "integer", minimum: 0 };
 
 /** Empty optional strings mean "unset" in ProtoJSON; `referenceTaskIds` is taken although the proto lacks it. */
-export const MESSAGE = {
+export const MESSAGE: Schema = {
   type: "object",
   required: ["messageId", "role", "content"],
   properties: {
@@ -18,10 +20,10 @@ export const MESSAGE = {
     extensions: texts,
     metadata: object,
   },
-} as const;
+};
 
 /** Exactly one of text, file, data; that rule is in `part.ts`. */
-export const PART = {
+export const PART: Schema = {
   type: "object",
   properties: {
     text,
@@ -29,21 +31,21 @@ export const PART = {
     data: { type: "object", required: ["data"], properties: { data: object } },
     metadata: object,
   },
-} as const;
+};
 
 /** Exactly one of fileWithUri, fileWithBytes; that rule is in `part.ts`. */
-export const FILE = {
+export const FILE: Schema = {
   type: "object",
   properties: { fileWithUri: id, fileWithBytes: text, mimeType: text, name: text },
-} as const;
+};
 
-export const SEND = {
+export const SEND: Schema = {
   type: "object",
   required: ["message"],
   properties: { message: object, configuration: object, metadata: object },
-} as const;
+};
 
-export const CONFIGURATION = {
+export const CONFIGURATION: Schema = {
   type: "object",
   properties: {
     blocking: { type: "boolean" },
@@ -51,23 +53,23 @@ export const CONFIGURATION = {
     acceptedOutputModes: texts,
     pushNotification: object,
   },
-} as const;
+};
 
 /** GetTaskRequest; cancel, subscribe and the configs take the same without the length. */
-export const NAMED = {
+export const NAMED: Schema = {
   type: "object",
   required: ["name"],
   properties: { name: text, historyLength: count },
-} as const;
+};
 
-export const CREATE_PUSH_CONFIG = {
+export const CREATE_PUSH_CONFIG: Schema = {
   type: "object",
   required: ["parent", "config"],
   properties: { parent: text, configId: { type: "string", maxLength: 256 }, config: object },
-} as const;
+};
 
 /** A page size of 0 is unset. */
-export const LIST_PUSH_CONFIGS = {
+export const LIST_PUSH_CONFIGS: Schema = {
   type: "object",
   required: ["parent"],
   properties: {
@@ -75,4 +77,4 @@ export const LIST_PUSH_CONFIGS = {
     pageSize: { type: "integer", minimum: 0, maximum: 100 },
     pageToken: text,
   },
-} as const;
+};

@@ -1,11 +1,13 @@
-const text = { type: "string" } as const;
-const id = { type: "string", minLength: 1 } as const;
-const texts = { type: "array", items: text } as const;
-const object = { type: "object" } as const;
-const count = { type: "integer", minimum: 0 } as const;
+import type { Schema } from "../schema/schema.ts";
+
+const text: Schema = { type: "string" };
+const id: Schema = { type: "string", minLength: 1 };
+const texts: Schema = { type: "array", items: text };
+const object: Schema = { type: "object" };
+const count: Schema = { type: "integer", minimum: 0 };
 
 /** 1.0 §4.1.4. Empty optional strings mean "unset" in ProtoJSON. */
-export const MESSAGE = {
+export const MESSAGE: Schema = {
   type: "object",
   required: ["messageId", "role", "parts"],
   properties: {
@@ -18,10 +20,10 @@ export const MESSAGE = {
     extensions: texts,
     metadata: object,
   },
-} as const;
+};
 
 /** 1.0 §3.2.1. */
-export const SEND = {
+export const SEND: Schema = {
   type: "object",
   required: ["message"],
   properties: {
@@ -38,17 +40,17 @@ export const SEND = {
     },
     metadata: object,
   },
-} as const;
+};
 
 /** 1.0 §3.1.3; cancel and subscribe take the same without the length. */
-export const TASK_QUERY = {
+export const TASK_QUERY: Schema = {
   type: "object",
   required: ["id"],
   properties: { tenant: text, id, historyLength: count, metadata: object },
-} as const;
+};
 
 /** 1.0 §3.1.4. A page size of 0 is unset in ProtoJSON, so it is refused only on JSON, where it was written. */
-export const LIST = {
+export const LIST: Schema = {
   type: "object",
   properties: {
     tenant: text,
@@ -60,15 +62,15 @@ export const LIST = {
     statusTimestampAfter: text,
     includeArtifacts: { type: "boolean" },
   },
-} as const;
+};
 
-const configId = { type: "string", minLength: 1, maxLength: 256 } as const;
+const configId: Schema = { type: "string", minLength: 1, maxLength: 256 };
 
 /**
  * 1.0 §4.3.1, with the further headers. It is also the request that creates one,
  * and then the task is required. What they all may hold is in `check-push-target.ts`.
  */
-export const PUSH_TARGET = {
+export const PUSH_TARGET: Schema = {
   type: "object",
   required: ["url"],
   properties: {
@@ -87,23 +89,23 @@ export const PUSH_TARGET = {
     },
     headers: object,
   },
-} as const;
+};
 
-export const CREATE_PUSH_CONFIG = {
+export const CREATE_PUSH_CONFIG: Schema = {
   type: "object",
   required: ["taskId"],
   properties: { taskId: id },
-} as const;
+};
 
 /** 1.0 §3.1.8 and §3.1.10. */
-export const PUSH_CONFIG_QUERY = {
+export const PUSH_CONFIG_QUERY: Schema = {
   type: "object",
   required: ["taskId", "id"],
   properties: { tenant: text, taskId: id, id: configId },
-} as const;
+};
 
 /** 1.0 §3.1.9. */
-export const LIST_PUSH_CONFIGS = {
+export const LIST_PUSH_CONFIGS: Schema = {
   type: "object",
   required: ["taskId"],
   properties: {
@@ -112,10 +114,10 @@ export const LIST_PUSH_CONFIGS = {
     pageSize: { type: "integer", minimum: 1, maximum: 100 },
     pageToken: text,
   },
-} as const;
+};
 
 /** 1.0 §4.1.6: exactly one of text, raw, url, data; that rule is in `part.ts`. */
-export const PART = {
+export const PART: Schema = {
   type: "object",
   properties: {
     text,
@@ -125,4 +127,4 @@ export const PART = {
     mediaType: text,
     metadata: object,
   },
-} as const;
+};
