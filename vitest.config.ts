@@ -10,6 +10,8 @@ const TIDY = [
   "approvals",
   "bindings",
   "cards",
+  "client",
+  "client-tools",
   "conformance",
   "extensions",
   "limits",
@@ -17,6 +19,9 @@ const TIDY = [
   "loop",
   "models",
   "rest",
+  "retention",
+  "sub-agents",
+  "sub-agents-hostile",
   "wire",
 ].map((folder) => `test/${folder}/**/*.test.ts`);
 

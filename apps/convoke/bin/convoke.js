@@ -28,9 +28,12 @@ process.on("warning", (warning) => {
 });
 
 const { existsSync } = process.getBuiltinModule("node:fs");
-const { enableCompileCache, registerHooks } = process.getBuiltinModule("node:module");
+const { enableCompileCache, flushCompileCache, registerHooks } =
+  process.getBuiltinModule("node:module");
 
 enableCompileCache();
+// Else it is written at a proper end only, and not all servers have one.
+setTimeout(flushCompileCache, 3000).unref();
 
 // In a clone the packages run from their sources, by an export condition that
 // an installed package does not have.

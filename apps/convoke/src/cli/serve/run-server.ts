@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import { flushCompileCache } from "node:module";
 import { createJsonLogger } from "@convoke/server";
 import { serve } from "../../serve-agent.ts";
 import type { CommandIo } from "../command.ts";
@@ -30,8 +29,6 @@ export async function runServer({ file, port, data, io }: ServeRequest): Promise
       needsToken: settings.token !== undefined,
     }),
   );
-  // Else Node keeps what it compiled at a proper end only, and not all servers have one.
-  flushCompileCache();
   if (!io.signal.aborted) await once(io.signal, "abort");
   await server.close({ drainMs: settings.drainMs });
 }
