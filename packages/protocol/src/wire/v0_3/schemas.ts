@@ -1,10 +1,5 @@
 import type { ObjectSchema, Schema } from "../schema/schema.ts";
-
-const text: Schema = { type: "string" };
-const id: Schema = { type: "string", minLength: 1 };
-const texts: Schema = { type: "array", items: text };
-const object: Schema = { type: "object" };
-const count: Schema = { type: "integer", minimum: 0 };
+import { count, id, object, text, texts } from "../schema/shapes.ts";
 
 /** 0.3 §6.4. `kind` may be absent, as in the specification's own examples, but not wrong. */
 export const MESSAGE: Schema = {

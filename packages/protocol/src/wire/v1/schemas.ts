@@ -1,10 +1,5 @@
 import type { Schema } from "../schema/schema.ts";
-
-const text: Schema = { type: "string" };
-const id: Schema = { type: "string", minLength: 1 };
-const texts: Schema = { type: "array", items: text };
-const object: Schema = { type: "object" };
-const count: Schema = { type: "integer", minimum: 0 };
+import { count, id, object, text, texts } from "../schema/shapes.ts";
 
 /** 1.0 §4.1.4. Empty optional strings mean "unset" in ProtoJSON. */
 export const MESSAGE: Schema = {
