@@ -58,8 +58,7 @@ describe("with a million stored tasks as with a thousand,", () => {
 
   verifies("G9", "no statement that reads does, but for what lists count and sort", async () => {
     expect(growing(await statementsOfReader())).toEqual([
-      // The total of a list since a time: of all states, among all tasks of its owner.
-      "count of tasks by owner=?",
+      // The total of a list since a time, among those that it counts.
       "count of tasks by owner=? AND state=? AND status_at>?",
       // A list of one context, among the tasks of that context.
       "count of tasks by owner=? AND context=?",

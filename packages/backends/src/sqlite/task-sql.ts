@@ -70,7 +70,10 @@ export function countSql(query: TaskQuery): string {
   const { after: _after, until: _until, ...whole } = query;
   const { contextId, since, state } = whole;
   if (contextId !== undefined || since !== undefined) {
-    return `SELECT count(*) FROM ${matching(whole)}`;
+    // By its states, the index leads to those since the time, and to no others.
+    const isOfAll = contextId === undefined && state === undefined;
+    const ofAll = isOfAll ? ` AND state IN (${STATES})` : "";
+    return `SELECT count(*) FROM ${matching(whole)}${ofAll}`;
   }
   const ofState = state === undefined ? "" : " AND state = :state";
   return `SELECT ifnull(sum(tasks), 0) FROM counts WHERE owner = :owner${ofState}`;
