@@ -16,7 +16,10 @@ const agent = defineAgent({
   description: `Agent ${name} of a tree.`,
   model: obedientModel(name, notes),
   tools: treeTools(notes),
-  subAgents,
+  // Whoever is killed comes back, however busy the machine is.
+  subAgents: Object.fromEntries(
+    Object.entries(subAgents).map(([called, url]) => [called, { url, patienceMs: 60_000 }]),
+  ),
   allowsCycles,
 });
 const server = await serve(agent, { port, data: folder });

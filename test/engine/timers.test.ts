@@ -20,7 +20,7 @@ describe("a sleep", () => {
 
   verifies("G3", "ends once, also when the process died meanwhile", async () => {
     const world = new World(async ({ sleep, attempt }) => {
-      await sleep(30);
+      await sleep(1000);
       await sleep(30);
       return `awake in attempt ${attempt}`;
     });

@@ -149,7 +149,9 @@ describe("a receiver that", () => {
 
     await dialect.send(server.url, { url: webhook.url });
     await webhook.hasReceived(TOLD);
-    await expect.poll(() => webhook.arrivals.length, { timeout: 10_000 }).toBe(3 * TOLD);
+    await expect
+      .poll(() => webhook.arrivals.length, { timeout: 10_000 })
+      .toBeGreaterThanOrEqual(3 * TOLD);
 
     expect(webhook.places).toEqual(webhook.places.toSorted((a, b) => a - b));
   });

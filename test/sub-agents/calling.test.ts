@@ -342,7 +342,8 @@ describe("an agent that is not there", () => {
     await worker.start();
     await worker.stop();
     const model = callsOnce(calls("worker", { message: "do it" }));
-    const boss = await Hop.started("boss", () => ({ model, subAgents: { worker: worker.url } }));
+    const subAgents = { worker: { url: worker.url, patienceMs: 200 } };
+    const boss = await Hop.started("boss", () => ({ model, subAgents }));
     const remote = await boss.client();
 
     const { task: first } = await remote.send("go");
@@ -363,6 +364,25 @@ describe("an agent that is not there", () => {
       description: "The agent worker, which works on what it is told.",
     });
   }, 60_000);
+});
+
+test("an agent that is being restarted is waited for", async () => {
+  const worker = await Hop.started("worker", () => ({ model: scriptedModel(["Here."]) }));
+  await worker.stop();
+  const boss = await Hop.started("boss", () => ({
+    model: callsOnce(calls("worker", { message: "do it" })),
+    subAgents: { worker: { url: worker.url, patienceMs: 20_000 } },
+  }));
+  const remote = await boss.client();
+  const { task } = await remote.send("go", { wait: false });
+  await eventually(async () => {
+    expect(words((await remote.get(task!.id)).status.message!)).toBe("Invoking worker…");
+  });
+
+  await worker.start();
+
+  const { result } = remote.subscribe(task!.id);
+  expect(toldIn((await result).task!)).toMatchObject([{ isError: false }]);
 });
 
 test("references to tasks that nobody knows are ignored", async () => {

@@ -131,6 +131,10 @@ describe("a definition that cannot be", () => {
       { other: { url: "https://a.example", timeoutMs: 0 } },
       "subAgents.other.timeoutMs must be above 0, not 0",
     ],
+    [
+      { other: { url: "https://a.example", patienceMs: -1 } },
+      "subAgents.other.patienceMs must be 0 or more, not -1",
+    ],
     [[], "subAgents must be an object of agents"],
   ];
 

@@ -41,8 +41,6 @@ type Round<T> = AsyncGenerator<ToolEvent, T>;
 const { approvals, budget, clientTools } = EXTENSIONS;
 const ASKED = [approvals.uri, budget.uri, clientTools.uri];
 
-/** How long an agent that was not heard of yet may take to be there. */
-const FIRST_PATIENCE_MS = 5000;
 /** How long one that works for us already may be away. */
 const PATIENCE_MS = 5 * 60_000;
 const MAX_PROBLEM = 2000;
@@ -121,7 +119,8 @@ export class SubAgentCall {
     const { toolCallId, signal, key } = context;
     const { owner } = context.caller;
     const conversation = run.takesConversation(call, link) ? context.contextId : key;
-    const remote = await link.reach({ owner, signal, patienceMs: FIRST_PATIENCE_MS });
+    const { patienceMs } = link.settings;
+    const remote = await link.reach({ owner, signal, patienceMs });
     const { name: agent } = link;
     const { remoteContextId } = await import("@convoke/client/connection");
     const childContextId = await remoteContextId(owner, conversation);

@@ -15,6 +15,8 @@ interface SubAgentRules {
   readonly confirm?: ConfirmRule;
   /** How long the agent may work without asking for something; by default 10 minutes. */
   readonly timeoutMs?: number;
+  /** How long a call waits for an agent that is not there, as while it is restarted; by default 5 seconds. */
+  readonly patienceMs?: number;
 }
 
 /** How an agent elsewhere is reached; see `connect`. */

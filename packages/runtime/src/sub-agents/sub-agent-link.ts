@@ -65,8 +65,9 @@ export class SubAgentLink {
         return await stopped(this.#remote(owner), signal);
       } catch (error) {
         signal.throwIfAborted();
-        if (Date.now() + waitMs > until) throw error;
-        await stopped(sleep(waitMs, undefined, { ref: false }), signal);
+        const leftMs = until - Date.now();
+        if (leftMs <= 0) throw error;
+        await stopped(sleep(Math.min(waitMs, leftMs), undefined, { ref: false }), signal);
       }
     }
   }

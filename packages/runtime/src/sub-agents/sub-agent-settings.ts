@@ -15,6 +15,7 @@ export interface SubAgentSettings {
   readonly description: string | undefined;
   readonly confirm: ConfirmRule;
   readonly timeoutMs: number;
+  readonly patienceMs: number;
 }
 
 type SubAgentTarget =
@@ -24,8 +25,9 @@ type SubAgentTarget =
 
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 const DEFAULT_TIMEOUT_MS = 600_000;
+const DEFAULT_PATIENCE_MS = 5000;
 
-const RULES = ["description", "confirm", "timeoutMs"];
+const RULES = ["description", "confirm", "timeoutMs", "patienceMs"];
 const HERE_FIELDS: ReadonlySet<string> = new Set([...RULES, "agent", "url"]);
 const URL_FIELDS: ReadonlySet<string> = new Set([
   ...HERE_FIELDS,
@@ -73,7 +75,7 @@ function settingsOf(name: string, field: string, definition: SubAgentDefinition)
   }
   const detailed = given as SubAgentAtUrl | SubAgentHere;
   const { url, agent, description, confirm = "never" } = detailed;
-  const { timeoutMs = DEFAULT_TIMEOUT_MS } = detailed;
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, patienceMs = DEFAULT_PATIENCE_MS } = detailed;
   if ((url === undefined) === (agent === undefined)) {
     throw new TypeError(`${field} needs either a url or an agent`);
   }
@@ -94,7 +96,11 @@ function settingsOf(name: string, field: string, definition: SubAgentDefinition)
   if (!Number.isFinite(timeoutMs) || timeoutMs <= 0 || timeoutMs >= 2 ** 31) {
     throw new TypeError(`${field}.timeoutMs must be above 0, not ${String(timeoutMs)}`);
   }
-  return { name, target: targetOf(field, detailed), description, confirm, timeoutMs };
+  if (!Number.isFinite(patienceMs) || patienceMs < 0) {
+    throw new TypeError(`${field}.patienceMs must be 0 or more, not ${String(patienceMs)}`);
+  }
+  const target = targetOf(field, detailed);
+  return { name, target, description, confirm, timeoutMs, patienceMs };
 }
 
 function targetOf(field: string, given: SubAgentAtUrl | SubAgentHere): SubAgentTarget {
@@ -103,7 +109,8 @@ function targetOf(field: string, given: SubAgentAtUrl | SubAgentHere): SubAgentT
     if (!isAgent(agent)) throw new TypeError(`${field}.agent must be what defineAgent makes`);
     return isRemote(agent) ? { kind: "remote", remote: agent } : { kind: "local", agent };
   }
-  const { url, description: _d, confirm: _c, timeoutMs: _t, agent: _a, ...options } = given;
+  const { url, agent: _a, description: _d, confirm: _c, timeoutMs: _t, ...rest } = given;
+  const { patienceMs: _p, ...options } = rest;
   const parsed = typeof url === "string" ? URL.parse(url) : null;
   if (parsed === null || (parsed.protocol !== "http:" && parsed.protocol !== "https:")) {
     throw new TypeError(`${field}.url must be an http or https address`);
