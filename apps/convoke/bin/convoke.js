@@ -33,7 +33,7 @@ const { enableCompileCache, flushCompileCache, registerHooks } =
 
 enableCompileCache();
 // Else it is written at a proper end only, and not all servers have one.
-setTimeout(flushCompileCache, 3000).unref();
+for (const soon of [400, 1500]) setTimeout(flushCompileCache, soon).unref();
 
 // In a clone the packages run from their sources, by an export condition that
 // an installed package does not have.
