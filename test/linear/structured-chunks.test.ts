@@ -5,6 +5,8 @@ import { verifies } from "../verifies.ts";
 const FEW = 100;
 const MANY = 20_000;
 const CHUNKS = 100;
+/** So often from the same place that some systems, which count CPU by ticks, see it. */
+const REPEATS = 100;
 const ROUNDS = 5;
 
 /** A cost that grew with the parts would be hundreds of times as high. */
@@ -24,12 +26,14 @@ verifies("G9", "a chunk of data costs an artifact of many parts what it costs on
 });
 
 function cpuOfChunks(task: Task): number {
-  let folded = task;
   const before = process.cpuUsage();
-  for (let chunk = 0; chunk < CHUNKS; chunk++)
-    folded = applyEvent(folded, update([dataPart(chunk)]));
+  for (let repeat = 0; repeat < REPEATS; repeat++) {
+    let folded = task;
+    for (let chunk = 0; chunk < CHUNKS; chunk++)
+      folded = applyEvent(folded, update([dataPart(chunk)]));
+    expect(folded.artifacts).toHaveLength(1);
+  }
   const { user, system } = process.cpuUsage(before);
-  expect(folded.artifacts).toHaveLength(1);
   return user + system;
 }
 

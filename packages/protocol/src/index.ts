@@ -37,7 +37,7 @@ export {
 export type { PushAuthentication, PushConfig, PushTarget } from "./push-config.ts";
 export { NOTES, type SleepEvent, isSleep } from "./journal.ts";
 export { applyEvent } from "./apply-event.ts";
-export { joinAll, joinParts } from "./join-parts.ts";
+export { isPlainText, joinAll, joinParts } from "./join-parts.ts";
 export { partsBeyond } from "./parts-beyond.ts";
 export { textOf, textOfParts } from "./text-of.ts";
 
@@ -121,6 +121,7 @@ export {
 export { answerApproval } from "./extensions/answer-approval.ts";
 export { type ApprovalRequests, approvalsIn, openApprovals } from "./extensions/open-approvals.ts";
 export {
+  BUDGET_BOUNDS,
   type Budget,
   type BudgetLimit,
   type BudgetReport,

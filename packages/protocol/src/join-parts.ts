@@ -36,7 +36,8 @@ function joined(one: TextPart, other: TextPart): TextPart {
   return { kind: "text", text: one.text + other.text };
 }
 
-function isPlainText(part: A2APart): part is TextPart {
+/** A text about which nothing else is said. */
+export function isPlainText(part: A2APart): part is TextPart {
   return (
     part.kind === "text" &&
     part.metadata === undefined &&

@@ -1,4 +1,5 @@
 import type { TakenMessage } from "../judge.ts";
+import { OwnedNames } from "./owned-names.ts";
 
 interface Message extends TakenMessage {
   readonly acceptedAt: number;
@@ -10,42 +11,24 @@ interface Accepted {
   readonly message: Message;
 }
 
-/** Which message ids are taken. They outlive their tasks. */
+/** Which message ids are taken. */
 export class MemoryMessages {
-  readonly #byOwner = new Map<string, Map<string, Message>>();
+  readonly #taken = new OwnedNames<Message>();
 
   find(owner: string, messageId: string): TakenMessage | undefined {
-    return this.#byOwner.get(owner)?.get(messageId);
+    return this.#taken.get(owner, messageId);
   }
 
   take({ owner, messageId, message }: Accepted): void {
-    const messages = this.#byOwner.get(owner) ?? new Map<string, Message>();
-    this.#byOwner.set(owner, messages.set(messageId, message));
+    this.#taken.set(owner, messageId, message);
   }
 
   /** Frees the ids of old messages of tasks that are gone, oldest first. */
   forget(isForgettable: (message: Message) => boolean, limit: number): number {
-    const forgotten = [...this.#all()]
-      .filter(({ message }) => isForgettable(message))
-      .toSorted((left, right) => left.message.acceptedAt - right.message.acceptedAt)
-      .slice(0, limit);
-    for (const { owner, messageId } of forgotten) this.#free(owner, messageId);
-    return forgotten.length;
+    return this.#taken.forget(limit, { isForgettable, timeOf: ({ acceptedAt }) => acceptedAt });
   }
 
   clear(): void {
-    this.#byOwner.clear();
-  }
-
-  *#all(): Iterable<Accepted> {
-    for (const [owner, messages] of this.#byOwner) {
-      for (const [messageId, message] of messages) yield { owner, messageId, message };
-    }
-  }
-
-  #free(owner: string, messageId: string): void {
-    const messages = this.#byOwner.get(owner);
-    messages?.delete(messageId);
-    if (messages?.size === 0) this.#byOwner.delete(owner);
+    this.#taken.clear();
   }
 }

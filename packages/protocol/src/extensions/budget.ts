@@ -33,6 +33,9 @@ export interface BudgetReport {
 /** `cycle`: the agent is among those that the work has come through. */
 export type BudgetLimit = "tokens" | "cost" | "deadline" | "depth" | "cycle";
 
+/** The most that a message can name. */
+export const BUDGET_BOUNDS = { depth: 64, visited: 64 } as const;
+
 const FIELD = dataField("message.metadata", EXTENSIONS.budget.uri);
 
 const count: Schema = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
@@ -44,10 +47,10 @@ export const BUDGET: Schema = {
     tokens: count,
     costUsd: amount,
     deadline: { type: "string" },
-    depth: { type: "integer", minimum: 0, maximum: 64 },
+    depth: { type: "integer", minimum: 0, maximum: BUDGET_BOUNDS.depth },
     visited: {
       type: "array",
-      maxItems: 64,
+      maxItems: BUDGET_BOUNDS.visited,
       items: { type: "string", minLength: 1, maxLength: 1024 },
     },
   },

@@ -1,4 +1,5 @@
 import {
+  BUDGET_BOUNDS,
   type BudgetLimit,
   type Budget as BudgetOfMessage,
   EXTENSIONS,
@@ -10,9 +11,6 @@ import { type Budget, BudgetError, checkBudget } from "./budget.ts";
 import type { Usage } from "./usage.ts";
 
 const { uri } = EXTENSIONS.budget;
-
-/** The most that the extension can name. */
-const MAX_DEPTH = 64;
 
 /** What came with the message leaves no room for any work. Its text is safe to show. */
 export class BudgetRefusal extends Error {
@@ -43,7 +41,8 @@ export class RunBudget {
 
   /** How often the work may still be handed on. */
   get depth(): number {
-    return Math.min(this.#own.depth ?? 0, this.#given.depth ?? MAX_DEPTH, MAX_DEPTH);
+    const { depth: most } = BUDGET_BOUNDS;
+    return Math.min(this.#own.depth ?? 0, this.#given.depth ?? most, most);
   }
 
   /** The agents that it has come through. */

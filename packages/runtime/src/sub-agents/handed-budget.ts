@@ -1,10 +1,7 @@
-import { type Budget, EXTENSIONS, type Metadata } from "@convoke/protocol";
+import { BUDGET_BOUNDS, type Budget, EXTENSIONS, type Metadata } from "@convoke/protocol";
 import type { LoopScope } from "../loop/loop-scope.ts";
 
 const { uri } = EXTENSIONS.budget;
-
-/** The most that the extension can name. */
-const MAX_VISITED = 64;
 
 /** What an agent that is called may use, or why it is not called. */
 export type Handed =
@@ -19,7 +16,7 @@ export function handedBudget(
 ): Handed {
   const { depth, deadline } = budget;
   const visited = [...budget.visited, settings.identity.id];
-  if (depth <= 0 || visited.length > MAX_VISITED) {
+  if (depth <= 0 || visited.length > BUDGET_BOUNDS.visited) {
     const chain = `it has come through ${visited.length} agents`;
     return {
       refusal: `Not called: this work may not be handed on any further (depth limit); ${chain}.`,

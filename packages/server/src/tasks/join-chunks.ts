@@ -1,4 +1,4 @@
-import type { AgentEvent, ArtifactUpdateEvent } from "@convoke/protocol";
+import { type AgentEvent, type ArtifactUpdateEvent, isPlainText } from "@convoke/protocol";
 import type { LogEntry } from "./log-entry.ts";
 
 /**
@@ -28,15 +28,13 @@ function chunkTextOf(event: AgentEvent): string | undefined {
   if (event.kind !== "artifact-update") return undefined;
   const { artifact, append } = event as ArtifactUpdateEvent;
   const part = artifact.parts[0];
-  if (append !== true || part?.kind !== "text" || artifact.parts.length > 1) return undefined;
-  const isPlain =
-    part.metadata === undefined && part.mediaType === undefined && part.filename === undefined;
+  if (append !== true || part === undefined || artifact.parts.length > 1) return undefined;
   const isBare =
     artifact.name === undefined &&
     artifact.description === undefined &&
     artifact.metadata === undefined &&
     artifact.extensions === undefined;
-  return isPlain && isBare ? part.text : undefined;
+  return isBare && isPlainText(part) ? part.text : undefined;
 }
 
 function joined(first: ArtifactUpdateEvent, texts: readonly string[]): ArtifactUpdateEvent {
