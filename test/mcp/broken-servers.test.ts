@@ -235,6 +235,57 @@ describe("tools", () => {
   });
 });
 
+describe("schemas that a server wrote", () => {
+  // Long enough to be noticed, short enough for a failing test to end.
+  const code = `${"a".repeat(26)}!`;
+
+  async function checked(world: World, name: string, input: object): Promise<unknown> {
+    return (await world.find(name)).check(input);
+  }
+
+  test("do not block us by the pattern of an argument", async () => {
+    const world = new World({ odd: ours("odd-server", ["schemas"]) });
+
+    expect(await checked(world, "odd__pattern_in", { code })).toMatchObject({ ok: true });
+    expect(await checked(world, "odd__pattern_in", { size: "big" })).toEqual({
+      ok: false,
+      problems: [expect.stringMatching(/^size: /)],
+    });
+    expect(await world.result("odd__pattern_in", { code })).toBe("called pattern_in");
+  });
+
+  test("do not block us by the pattern of a result", async () => {
+    const world = new World({ odd: ours("odd-server", ["schemas"]) });
+
+    expect(await world.result("odd__pattern_out", { code })).toMatchObject({
+      structuredContent: { code },
+    });
+    expect((await world.call("odd__pattern_out", { size: "big" })).outcome).toMatchObject({
+      kind: "error",
+      text: expect.stringContaining("data/size must be number") as string,
+    });
+  });
+
+  test("that cannot be used cost the check, a warning each, and no tool", async () => {
+    const world = new World({ odd: ours("odd-server", ["schemas"]) });
+
+    expect(await world.names()).toHaveLength(5);
+    expect(await checked(world, "odd__no_schema", { code: 1 })).toMatchObject({ ok: true });
+    expect(await world.result("odd__deep", { code: [1] })).toMatchObject({
+      structuredContent: { code: [1] },
+    });
+    expect(world.log).toEqual(
+      [
+        ["no_schema", /^inputSchema.properties\["code"\].type must be one of/],
+        ["deep", /^outputSchema.* is nested deeper than 32 levels/],
+      ].map(([tool, problem]) => ({
+        message: "a schema of an MCP server's tool is unusable, so nothing is checked by it",
+        fields: { server: "odd", tool, problem: expect.stringMatching(problem!) as string },
+      })),
+    );
+  });
+});
+
 test("a server that knows only the newest revision is spoken to in it", async () => {
   const world = new World({ helpful: ours("helpful-server", ["new"]) });
 

@@ -98,7 +98,7 @@ export {
   declaredTools,
   toolResult,
 } from "./extensions/client-tools.ts";
-export { argumentSchema } from "./extensions/argument-schema.ts";
+export { argumentSchema, boundedSchema } from "./extensions/argument-schema.ts";
 export { toolUsesIn } from "./extensions/tool-uses.ts";
 export {
   APPROVAL_OPTIONS,

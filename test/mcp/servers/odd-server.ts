@@ -9,22 +9,59 @@ const oddities = new Set(process.argv.slice(2));
 interface Incoming {
   readonly id?: number;
   readonly method: string;
-  readonly params?: { readonly cursor?: string; readonly name?: string };
+  readonly params?: {
+    readonly cursor?: string;
+    readonly name?: string;
+    readonly arguments?: object;
+  };
 }
 
-const TOOLS: readonly { readonly name: string; readonly inputSchema: object }[] = oddities.has(
-  "many",
-)
-  ? Array.from({ length: 300 }, (_, place) => aTool(`tool_${place}`))
-  : [
-      aTool("plain"),
-      aTool("with spaces/and.dots"),
-      aTool("with_spaces_and.dots"),
-      aTool("l".repeat(100)),
-    ];
+interface OddTool {
+  readonly name: string;
+  readonly inputSchema: object;
+  readonly outputSchema?: object;
+}
 
-function aTool(name: string): { name: string; inputSchema: object } {
+/** Takes time that doubles with each letter of an "aaa…!" that is checked by it. */
+const ENDLESS = {
+  type: "object",
+  properties: { code: { type: "string", pattern: "^(a+)+$" }, size: { type: "number" } },
+};
+
+const TOOLS = tools();
+
+function tools(): readonly OddTool[] {
+  if (oddities.has("many")) {
+    return Array.from({ length: 300 }, (_, place) => aTool(`tool_${place}`));
+  }
+  if (oddities.has("schemas")) {
+    return [
+      { name: "pattern_in", inputSchema: ENDLESS },
+      { ...aTool("pattern_out"), outputSchema: ENDLESS },
+      {
+        name: "no_schema",
+        inputSchema: { type: "object", properties: { code: { type: "text" } } },
+      },
+      { ...aTool("deep"), outputSchema: { type: "object", properties: { code: deepSchema() } } },
+      aTool("plain"),
+    ];
+  }
+  return [
+    aTool("plain"),
+    aTool("with spaces/and.dots"),
+    aTool("with_spaces_and.dots"),
+    aTool("l".repeat(100)),
+  ];
+}
+
+function aTool(name: string): OddTool {
   return { name, inputSchema: { type: "object" } };
+}
+
+function deepSchema(): object {
+  let schema: object = {};
+  for (let level = 0; level < 100; level++) schema = { items: schema };
+  return schema;
 }
 
 function answer({ method, params }: Incoming): object {
@@ -41,7 +78,11 @@ function answer({ method, params }: Incoming): object {
     const page = TOOLS.slice(start, next);
     return { tools: page, ...(next < TOOLS.length && { nextCursor: String(next) }) };
   }
-  return { content: [{ type: "text", text: `called ${params?.name}` }] };
+  const isStructured = TOOLS.find(({ name }) => name === params?.name)?.outputSchema !== undefined;
+  return {
+    content: [{ type: "text", text: `called ${params?.name}` }],
+    ...(isStructured && { structuredContent: params?.arguments }),
+  };
 }
 
 if (oddities.has("stubborn")) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { argumentSchema } from "./argument-schema.ts";
+import { argumentSchema, boundedSchema } from "./argument-schema.ts";
 
 const FIELD = "inputSchema";
 
@@ -31,6 +31,15 @@ describe("a caller's schema", () => {
       required: ["name"],
       additionalProperties: false,
     });
+  });
+
+  test("of any value is bounded in the same way", () => {
+    expect(boundedSchema({ type: "string", pattern: "^(a+)+$", maxLength: 9 }, FIELD)).toEqual({
+      type: "string",
+      maxLength: 9,
+    });
+    expect(boundedSchema(true, FIELD)).toBe(true);
+    expect(() => boundedSchema("text", FIELD)).toThrow("inputSchema must be a JSON Schema");
   });
 
   test("that allows properties by a pattern refuses none for their names", () => {

@@ -28,11 +28,17 @@ const NUMBERS = [
 ] as const;
 
 /**
- * What of a caller's JSON Schema the arguments of a call are checked by. A caller may write
- * anything: a pattern or a reference that never comes to an end must not be followed by the agent.
- * What is left takes time in proportion to the schema and the arguments, and refuses nothing that
- * the whole would take. Throws an `A2AError` that names the place, where it is no schema.
+ * The part of a foreign JSON Schema that is safe to check values by. Whoever wrote it may have
+ * written anything: a pattern that backtracks or a reference that never comes to an end must not be
+ * followed by the agent. What is left takes time in proportion to the schema and the value, and
+ * refuses nothing that the whole would take. Throws an `A2AError` that names the place if it is not
+ * a schema, or too deep or too large.
  */
+export function boundedSchema(schema: unknown, field: string): unknown {
+  return new Reading().schema(schema, field, 1);
+}
+
+/** A bounded schema of the arguments of a call. Throws as well if it is not a schema of an object. */
 export function argumentSchema(schema: Metadata, field: string): Metadata {
   if ((schema["type"] ?? "object") !== "object") {
     throw invalidParams(`${field}.type`, 'must be "object": arguments have names');

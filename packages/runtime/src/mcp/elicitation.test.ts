@@ -56,6 +56,14 @@ describe("an answer in plain words", () => {
   });
 });
 
+test("a form's pattern is left to the server, because it could block us", async () => {
+  const text = `${"a".repeat(26)}!`;
+
+  expect(await answered(aForm({ it: { type: "string", pattern: "^(a+)+$" } }), text)).toEqual({
+    it: text,
+  });
+});
+
 describe("an answer in JSON", () => {
   const form = aForm({ name: { type: "string" } }, ["name"]);
 

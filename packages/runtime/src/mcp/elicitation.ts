@@ -1,8 +1,8 @@
 import type { ElicitRequestParams, ElicitResult } from "@modelcontextprotocol/client";
 import { createHash } from "node:crypto";
-import { jsonSchemaCheck } from "../tools/json-schema-check.ts";
 import type { AuthRequired, InputRequired, InterruptAnswer } from "../tools/tool.ts";
 import { type FormField, choicesOf, fieldValue, formFields } from "./form-field.ts";
+import { serverSchemaCheck } from "./server-schema.ts";
 import { webUrl } from "./web-url.ts";
 
 /** What an answer means to the server, or what is wrong with it. */
@@ -70,7 +70,7 @@ export async function elicitationAnswer(
   if (content === undefined) {
     return { ok: false, problem: "The answer must be JSON with the fields that are asked for." };
   }
-  const checked = await jsonSchemaCheck(params.requestedSchema)(content);
+  const checked = await serverSchemaCheck(params.requestedSchema)(content);
   if (!checked.ok)
     return { ok: false, problem: `The answer does not fit: ${checked.problems.join("; ")}.` };
   return { ok: true, result: { action: "accept", content: content as ElicitResult["content"] } };

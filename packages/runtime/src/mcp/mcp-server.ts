@@ -8,6 +8,7 @@ import type { McpSession } from "./mcp-session.ts";
 import type { McpServerSettings, McpSettings } from "./mcp-settings.ts";
 import { mcpTool } from "./mcp-tool.ts";
 import { OpenCalls } from "./open-calls.ts";
+import { schemaProblem } from "./server-schema.ts";
 import { signInTool } from "./sign-in.ts";
 import { toolNames } from "./tool-names.ts";
 import { toolSkill } from "./tool-skill.ts";
@@ -105,6 +106,17 @@ export class McpServer {
     await this.#connection.close();
   }
 
+  /** The tool can still be used, because the server checks its arguments itself. */
+  #warnOfSchemas({ name: tool, inputSchema, outputSchema }: ServerTool): void {
+    const problem =
+      schemaProblem(inputSchema, "inputSchema") ??
+      (outputSchema && schemaProblem(outputSchema, "outputSchema"));
+    if (problem === undefined) return;
+    const { name: server } = this.#server;
+    const message = "a schema of an MCP server's tool is unusable, so nothing is checked by it";
+    this.#settings.logger.warn(message, { server, tool, problem });
+  }
+
   #take(listed: readonly ServerTool[]): void {
     const { allow, deny, prefix, name: server } = this.#server;
     const { maxTools, maxResultSize, logger } = this.#settings;
@@ -119,6 +131,7 @@ export class McpServer {
       const { name: ownName } = described;
       try {
         const tool = mcpTool(names.get(ownName)!, described, around);
+        this.#warnOfSchemas(described);
         return [{ tool, skill: toolSkill(tool, { server, ownName }) }];
       } catch (error) {
         logger.warn("a tool of an MCP server is left out", { server, tool: ownName, error });

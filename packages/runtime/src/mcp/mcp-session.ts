@@ -18,6 +18,7 @@ import { ChildTransport } from "./child-transport.ts";
 import { createTransport } from "./create-transport.ts";
 import { McpError } from "./mcp-error.ts";
 import type { McpServerSettings, McpSettings } from "./mcp-settings.ts";
+import { OutputValidator } from "./output-validator.ts";
 import { translateError } from "./translate-error.ts";
 
 export interface McpSessionOptions {
@@ -61,6 +62,8 @@ export class McpSession {
     this.#client = new Client(CLIENT, {
       capabilities: { elicitation: { form: { applyDefaults: true }, url: {} } },
       ...(isNew && { versionNegotiation: { mode: { pin: NEW_REVISION } } }),
+      // Its own validator compiles the patterns of the server.
+      jsonSchemaValidator: new OutputValidator(),
       listChanged: { tools: { autoRefresh: false, onChanged: () => void this.#relist() } },
     });
     this.#client.setRequestHandler("elicitation/create", ({ params }, { mcpReq }) =>

@@ -1,7 +1,7 @@
 import type { Tool as ServerTool } from "@modelcontextprotocol/client";
 import { authRequired } from "../tools/interrupts.ts";
 import { toolInput } from "../tools/tool-input.ts";
-import type { CheckedInput, Interrupt, Tool, ToolContext, ToolEvent } from "../tools/tool.ts";
+import type { Interrupt, Tool, ToolContext, ToolEvent } from "../tools/tool.ts";
 import { confirmByAnnotations } from "./confirm-by-annotations.ts";
 import { isElicitationId } from "./elicitation.ts";
 import type { McpConnection } from "./mcp-connection.ts";
@@ -10,6 +10,7 @@ import type { CallOptions } from "./mcp-session.ts";
 import type { McpServerSettings } from "./mcp-settings.ts";
 import type { OpenCalls } from "./open-calls.ts";
 import { resultEvents } from "./result-content.ts";
+import { serverSchemaCheck } from "./server-schema.ts";
 import { signInInterrupt } from "./sign-in.ts";
 
 /** What the tools of one server share. */
@@ -28,7 +29,7 @@ const CUT = `Unknown: the call was cut while it waited for an answer. ${PERHAPS_
 export function mcpTool(name: string, described: ServerTool, around: McpToolSurroundings): Tool {
   const { server } = around;
   const { annotations, description = described.title ?? described.name } = described;
-  const { schema, check } = toolInput(name, described.inputSchema);
+  const { schema } = toolInput(name, described.inputSchema);
   const isReader = annotations?.readOnlyHint === true;
   const idempotent = isReader || annotations?.idempotentHint === true;
   return {
@@ -38,21 +39,9 @@ export function mcpTool(name: string, described: ServerTool, around: McpToolSurr
     confirm: confirmByAnnotations(server, described),
     idempotent,
     timeoutMs: server.callTimeoutMs,
-    check: (input) => checkOrLeave(check, input),
+    check: serverSchemaCheck(schema),
     run: (input, context) => run({ ...around, described, idempotent }, input, context),
   };
-}
-
-/** A schema that we cannot read is no reason to refuse a call: the server checks by itself. */
-async function checkOrLeave(
-  check: (input: unknown) => Promise<CheckedInput>,
-  input: unknown,
-): Promise<CheckedInput> {
-  try {
-    return await check(input);
-  } catch {
-    return { ok: true, input };
-  }
 }
 
 interface RunSurroundings extends McpToolSurroundings {
