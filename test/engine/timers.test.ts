@@ -1,6 +1,7 @@
 import { textOf, textOfParts } from "@convoke/protocol";
+import type { AgentDefinition } from "convoke";
 import { isSettled } from "@convoke/server/engine";
-import { describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { verifies } from "../verifies.ts";
 import { World } from "./a-world.ts";
 import { tell } from "./an-engine.ts";
@@ -51,6 +52,78 @@ describe("a sleep", () => {
     offset = -3_600_000;
 
     expect(textOf(await world.settled(live.task.id))).toBe("awake");
+  });
+});
+
+describe("a wait of more days than a timer can measure", () => {
+  const DAY_MS = 24 * 3_600_000;
+
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
+  });
+  afterEach(() => void vi.useRealTimers());
+
+  const asleep: AgentDefinition["run"] = async ({ sleep }) => {
+    await sleep(40 * DAY_MS);
+    return "awake";
+  };
+  const waiting: AgentDefinition["run"] = async ({ ask }) => ask("Who?");
+
+  test.each([
+    { wait: "a sleep", run: asleep, options: {}, before: "working", after: "completed" },
+    {
+      wait: "a question",
+      run: waiting,
+      options: { inputTimeout: { ms: 40 * DAY_MS, afterwards: "fail" } } as const,
+      before: "input-required",
+      after: "failed",
+    },
+    {
+      wait: "a task",
+      run: never,
+      options: { timeoutMs: 40 * DAY_MS },
+      before: "working",
+      after: "failed",
+    },
+  ])("ends $wait at its end, and not before", async ({ run, options, before, after }) => {
+    const world = new World(run, options);
+    const { live } = await tell(world.engine, "go");
+    const state = async (): Promise<string> => (await world.task(live.task.id)).status.state;
+    await expect.poll(state).toBe(before);
+    await expect.poll(async () => (await world.backend.tasks.waking(1)).length).toBe(1);
+
+    await vi.advanceTimersByTimeAsync(39 * DAY_MS);
+    expect(await state()).toBe(before);
+
+    await vi.advanceTimersByTimeAsync(DAY_MS);
+    await expect.poll(state).toBe(after);
+    world.engine.close();
+  });
+});
+
+describe("a clock that is corrected", () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
+  });
+  afterEach(() => void vi.useRealTimers());
+
+  test("to a later time wakes within a minute what has become due", async () => {
+    let offset = 0;
+    const world = new World(
+      async ({ sleep }) => {
+        await sleep(10 * 3_600_000);
+        return "awake";
+      },
+      { now: () => Date.now() + offset },
+    );
+    const { live } = await tell(world.engine, "go");
+    await expect.poll(async () => (await world.backend.tasks.waking(1)).length).toBe(1);
+
+    offset = 11 * 3_600_000;
+    await vi.advanceTimersByTimeAsync(60_000);
+
+    expect(textOf(await world.settled(live.task.id))).toBe("awake");
+    world.engine.close();
   });
 });
 

@@ -214,6 +214,15 @@ describe("arguments", () => {
 });
 
 describe("bounds", () => {
+  test("a tool may have more time than a timer can measure", async () => {
+    const slow = async (): Promise<string> => {
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      return "done";
+    };
+
+    expect(await resultOf(slow, { timeoutMs: 30 * 24 * 3_600_000 })).toBe("done");
+  });
+
   test("a tool that never returns is stopped when its time is over, and told", async () => {
     let wasTold = false;
     const never = (_: unknown, { signal }: { readonly signal: AbortSignal }): Promise<never> => {

@@ -11,6 +11,19 @@ const asking = tool({
 });
 const guarded = echoTool({ confirm: "ask" });
 
+test("an approval of a loop by itself may wait longer than a timer can measure", async () => {
+  const model = scriptedModel([calls("echo", { text: "a" }), "Fine."]);
+  const approvals = { expiresInMs: 30 * 24 * 3_600_000 };
+  const loop = new AgentLoop({ model, tools: [guarded], approvals });
+  await eventsOf(loop.execute("go", { taskId: "t1" }));
+  await new Promise((resolve) => setTimeout(resolve, 30));
+
+  const done = await loop.invokeSync([{ kind: "text", text: "leave it" }], { taskId: "t1" });
+
+  expect(done.status.state).toBe("completed");
+  expect(resultsTold(model.requests)).toEqual(["Not run: the user sent a new message instead."]);
+});
+
 describe("when nobody answers in time", () => {
   test("the loop goes on without, and the model is told", async () => {
     const model = scriptedModel([[calls("asking"), calls("echo", { text: "a" })], "Fine."]);

@@ -130,6 +130,7 @@ export {
 } from "./extensions/budget.ts";
 
 export { ServerStopping } from "./server-stopping.ts";
+export { MAX_TIMER_MS, type TimerOptions, startTimer, timeoutSignal } from "./timer.ts";
 
 // The wire
 export type { Codec, JsonRpcError, WireDialect } from "./wire/codec.ts";

@@ -1,3 +1,4 @@
+import { timeoutSignal } from "@convoke/protocol";
 import type { AgentHttp } from "../auth/agent-http.ts";
 import { ClientError } from "../errors.ts";
 import { readText } from "../http/read-text.ts";
@@ -12,7 +13,7 @@ const TIMEOUT_MS = 30_000;
 /** Gets documents as the agent's caller. */
 export function documentsBy(http: AgentHttp, timeoutMs: number = TIMEOUT_MS): FetchDocument {
   return async (url, headers, signal) => {
-    const timeout = AbortSignal.timeout(timeoutMs);
+    const timeout = timeoutSignal(timeoutMs);
     const both = AbortSignal.any([signal, timeout]);
     try {
       const answer = await http.request({

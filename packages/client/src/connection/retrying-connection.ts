@@ -1,3 +1,4 @@
+import { timeoutSignal } from "@convoke/protocol";
 import type { RawCard } from "../discover.ts";
 import { ClientError } from "../errors.ts";
 import { sleep } from "../run/sleep.ts";
@@ -65,7 +66,7 @@ export class RetryingConnection implements Connection {
     // An agent may work on a message for hours.
     if (operation === "sendMessage") return this.#connection.call(operation, request, options);
     const { timeoutMs } = this.#policy;
-    const timeout = AbortSignal.timeout(timeoutMs);
+    const timeout = timeoutSignal(timeoutMs);
     const both = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
     try {
       return await this.#connection.call(operation, request, { ...options, signal: both });

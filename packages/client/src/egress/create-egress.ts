@@ -1,3 +1,4 @@
+import { MAX_TIMER_MS } from "@convoke/protocol";
 import { followRedirects } from "../http/follow-redirects.ts";
 import { methodOf } from "../http/method-of.ts";
 import type { HttpAnswer, HttpCall } from "../http/http-client.ts";
@@ -47,7 +48,7 @@ export function createEgress(options: EgressOptions = {}): Egress {
   const way = {
     connections,
     lookup: createPinnedLookup(options.resolve ?? systemResolve, mayReach),
-    connectTimeoutMs: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+    connectTimeoutMs: Math.min(options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, MAX_TIMER_MS),
   };
   const sessions = new Http2Sessions(way);
 

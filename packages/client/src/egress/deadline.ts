@@ -1,3 +1,4 @@
+import { MAX_TIMER_MS } from "@convoke/protocol";
 import { EgressError } from "./egress-error.ts";
 
 export interface DeadlineOptions {
@@ -7,9 +8,6 @@ export interface DeadlineOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The longest time a timer can measure; beyond it, timers fire at once. */
-const MAX_TIMEOUT_MS = 2 ** 31 - 1;
-
 /**
  * Gives up on the work when its time is over or the caller aborts, even where
  * the work cannot be stopped (looking up a name); the rest sees the signal.
@@ -18,8 +16,8 @@ export async function withDeadline<T>(
   { host, timeoutMs, signal }: DeadlineOptions,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  if (!(timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)) {
-    throw new TypeError(`timeoutMs is ${timeoutMs}; give milliseconds from 1 to ${MAX_TIMEOUT_MS}`);
+  if (!(timeoutMs > 0 && timeoutMs <= MAX_TIMER_MS)) {
+    throw new TypeError(`timeoutMs is ${timeoutMs}; give milliseconds from 1 to ${MAX_TIMER_MS}`);
   }
   signal?.throwIfAborted();
 

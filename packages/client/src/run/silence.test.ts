@@ -46,6 +46,18 @@ test("no silence shorter than the limit means anything, however often keep-alive
   expect(deaths).toEqual([45]);
 });
 
+test("a limit beyond what a timer can measure is not reached at once", async () => {
+  const asked = vi.fn(async () => false);
+  const silence = new Silence({ silenceMs: Infinity, onDead: () => undefined, isDead: asked });
+  silence.listen();
+
+  await vi.advanceTimersByTimeAsync(60_000);
+
+  expect(asked).not.toHaveBeenCalled();
+  expect(vi.getTimerCount()).toBe(1);
+  silence.stop();
+});
+
 test("pieces of a long event are no keep-alives", async () => {
   const { silence, asked, deaths } = aSilence();
   silence.listen();

@@ -1,3 +1,5 @@
+import { MAX_TIMER_MS } from "@convoke/protocol";
+
 /** Anything shorter is the next piece of a long event, and not a keep-alive. */
 const SHORTEST_KEEP_ALIVE_MS = 1000;
 
@@ -70,7 +72,9 @@ export class Silence {
   }
 
   #wakeIn(ms: number): void {
-    if (!this.#isStopped) this.#timer = setTimeout(() => void this.#look(), ms);
+    if (this.#isStopped) return;
+    // Who looks too early looks again.
+    this.#timer = setTimeout(() => void this.#look(), Math.min(ms, MAX_TIMER_MS));
   }
 
   async #look(): Promise<void> {

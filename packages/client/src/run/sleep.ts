@@ -1,3 +1,5 @@
+import { startTimer } from "@convoke/protocol";
+
 /** Waits; rejects with the signal's reason when it aborts meanwhile. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -6,9 +8,9 @@ export function sleep(ms: number, signal: AbortSignal): Promise<void> {
       signal.removeEventListener("abort", stop);
       resolve();
     };
-    const timer = setTimeout(wake, ms);
+    const stopTimer = startTimer(ms, wake);
     const stop = (): void => {
-      clearTimeout(timer);
+      stopTimer();
       reject(signal.reason as Error);
     };
     signal.addEventListener("abort", stop, { once: true });

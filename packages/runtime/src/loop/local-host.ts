@@ -9,6 +9,7 @@ import {
   type Task,
   type TraceContext,
   type Turn,
+  startTimer,
 } from "@convoke/protocol";
 import { randomUUID } from "node:crypto";
 import { LocalTask, journalOf } from "./local-task.ts";
@@ -211,13 +212,14 @@ export class LocalHost {
       parked.resolve(undefined);
     };
     const onRecall = goOn(NOTES.recalled);
-    const timer = ms === undefined ? undefined : setTimeout(goOn(NOTES.expired), ms).unref();
+    const expire = goOn(NOTES.expired);
+    const stopTimer = ms === undefined ? undefined : startTimer(ms, expire, { unref: true });
     recall?.addEventListener("abort", onRecall, { once: true });
     if (recall?.aborted === true) onRecall();
     try {
       return await parked.promise;
     } finally {
-      clearTimeout(timer);
+      stopTimer?.();
       recall?.removeEventListener("abort", onRecall);
     }
   }

@@ -1,4 +1,4 @@
-import { type AgentEvent, type Turn, agentMessage } from "@convoke/protocol";
+import { type AgentEvent, type Turn, agentMessage, startTimer } from "@convoke/protocol";
 import type { TranscriptEntry } from "../models/model.ts";
 import { AnswerArtifact } from "./answer-artifact.ts";
 import { BudgetError } from "./budget.ts";
@@ -42,9 +42,6 @@ export function runLoop(turn: Turn, settings: LoopSettings): AsyncIterable<reado
   });
 }
 
-/** Timers count in 32 bits; what is further away is looked at by each iteration. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
-
 class LoopRun {
   readonly #scope: LoopScope;
   readonly #abort: AbortController;
@@ -54,7 +51,7 @@ class LoopRun {
   #modelId: string | undefined;
   #failures = 0;
   #hasEnded = false;
-  #timer: NodeJS.Timeout | undefined;
+  #stopTimer: (() => void) | undefined;
 
   constructor(turn: Turn, settings: LoopSettings, outbox: Outbox, abort: AbortController) {
     this.#scope = new LoopScope(turn, settings, outbox, abort.signal);
@@ -73,7 +70,7 @@ class LoopRun {
       if (end === undefined) throw error;
       this.#end(end);
     } finally {
-      clearTimeout(this.#timer);
+      this.#stopTimer?.();
       this.#tools.end(this.#hasEnded);
     }
   }
@@ -148,11 +145,11 @@ class LoopRun {
 
   /** The budget of time ends what is under way; while the task waits for its caller, no time counts. */
   #time(isWaiting: boolean): void {
-    clearTimeout(this.#timer);
+    this.#stopTimer?.();
     const { budget, clock, turn } = this.#scope;
     const end = isWaiting ? undefined : budget.end(clock.workedMs, turn.now());
-    if (end === undefined || end.inMs > MAX_TIMER_MS) return;
-    this.#timer = setTimeout(() => this.#abort.abort(end.error), end.inMs);
+    if (end === undefined) return;
+    this.#stopTimer = startTimer(end.inMs, () => this.#abort.abort(end.error));
   }
 
   #end({ state, text, metadata }: LoopEnd): void {

@@ -1,4 +1,4 @@
-import type { A2APart } from "@convoke/protocol";
+import { type A2APart, MAX_TIMER_MS } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ModelError } from "../models/model-error.ts";
 import type { AssistantContent, Model, ModelRequest, TranscriptEntry } from "../models/model.ts";
@@ -99,7 +99,8 @@ export class ModelCalls {
           throw error;
         }
         this.#scope.note({ ...note, problem, waitMs });
-        await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+        const waits = sleep(Math.min(waitMs, MAX_TIMER_MS), undefined, { signal });
+        await waits.catch(() => signal.throwIfAborted());
       }
     }
   }

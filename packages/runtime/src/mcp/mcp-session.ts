@@ -1,3 +1,4 @@
+import { MAX_TIMER_MS } from "@convoke/protocol";
 import {
   type CallToolResult,
   Client,
@@ -44,8 +45,6 @@ export interface CallOptions {
 }
 
 const CLIENT = { name: "convoke", version: "0.1.0" };
-/** Who calls decides how long a call may take; the client would stop it after a minute. */
-const NO_TIMEOUT_MS = 2 ** 31 - 1;
 const NEW_REVISION = "2026-07-28";
 
 /** One connection to a server, from its handshake to its end. */
@@ -138,10 +137,11 @@ export class McpSession {
     input: Readonly<Record<string, unknown>>,
     { signal, onProgress }: CallOptions,
   ): Promise<CallToolResult> {
+    // The caller's signal ends a call; the client itself would stop it after a minute.
     return this.#translated(
       this.#client.callTool(
         { name, arguments: input },
-        { signal, timeout: NO_TIMEOUT_MS, onprogress: onProgress },
+        { signal, timeout: MAX_TIMER_MS, onprogress: onProgress },
       ),
     );
   }

@@ -1,3 +1,4 @@
+import { MAX_TIMER_MS } from "@convoke/protocol";
 import type { ConfirmRule } from "../tools/tool.ts";
 import type {
   McpConfirm,
@@ -166,7 +167,7 @@ function checkText(field: string, value: unknown): void {
 
 function checkWhole(field: string, value: unknown): void {
   // More milliseconds than this is not a longer timer, but none.
-  if (Number.isInteger(value) && Number(value) > 0 && Number(value) < 2 ** 31) return;
+  if (Number.isInteger(value) && Number(value) > 0 && Number(value) <= MAX_TIMER_MS) return;
   throw new TypeError(`${field} must be a whole number above 0, not ${String(value)}`);
 }
 

@@ -1,5 +1,5 @@
 import type { ConnectOptions, RemoteAgent } from "@convoke/client";
-import type { Agent } from "@convoke/protocol";
+import { type Agent, MAX_TIMER_MS } from "@convoke/protocol";
 import type { ConfirmRule, Tool } from "../tools/tool.ts";
 import type {
   SubAgentAtUrl,
@@ -93,7 +93,7 @@ function settingsOf(name: string, field: string, definition: SubAgentDefinition)
     throw new TypeError(`${field}.confirm must be "never", "ask" or a function`);
   }
   // More milliseconds than this is not a longer timer, but none.
-  if (!Number.isFinite(timeoutMs) || timeoutMs <= 0 || timeoutMs >= 2 ** 31) {
+  if (!Number.isFinite(timeoutMs) || timeoutMs <= 0 || timeoutMs > MAX_TIMER_MS) {
     throw new TypeError(`${field}.timeoutMs must be above 0, not ${String(timeoutMs)}`);
   }
   if (!Number.isFinite(patienceMs) || patienceMs < 0) {

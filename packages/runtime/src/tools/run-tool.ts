@@ -1,3 +1,4 @@
+import { startTimer } from "@convoke/protocol";
 import { type GatedCall, mayRun } from "../approvals/may-run.ts";
 import type { ApprovalDecidedEvent } from "../approvals/approval-events.ts";
 import type { Subscriber } from "rxjs";
@@ -42,7 +43,7 @@ export async function runTool(tool: Tool, options: ToolRunOptions): Promise<Tool
   const own = new AbortController();
   const stop = (): void => own.abort(signal.reason);
   signal.addEventListener("abort", stop, { once: true });
-  const timer = setTimeout(() => own.abort(new ToolTimeout(tool)), tool.timeoutMs);
+  const stopTimer = startTimer(tool.timeoutMs, () => own.abort(new ToolTimeout(tool)));
   const values = new ToolValues(outputLimit, (event) => {
     if (!own.signal.aborted) hand(event, sink);
   });
@@ -60,7 +61,7 @@ export async function runTool(tool: Tool, options: ToolRunOptions): Promise<Tool
     if (last !== undefined) sink.take(last);
     return { kind: "error", text };
   } finally {
-    clearTimeout(timer);
+    stopTimer();
     signal.removeEventListener("abort", stop);
   }
 }

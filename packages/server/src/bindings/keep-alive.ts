@@ -1,8 +1,7 @@
+import { MAX_TIMER_MS } from "@convoke/protocol";
+
 /** How often the timer looks, as a share of the interval. */
 const TICKS = 3;
-
-/** What a timer can count to. */
-const LONGEST_MS = 2 ** 31 - 1;
 
 /** One stream's place at the timer. */
 export class Silence {
@@ -35,9 +34,9 @@ export class KeepAlive {
 
   /** @param intervalMs the longest silence; by default 15 s, because proxies cut at 30 s and more; 0 is no end of it */
   constructor(intervalMs = 15_000) {
-    if (!(intervalMs >= 0 && intervalMs <= LONGEST_MS)) {
+    if (!(intervalMs >= 0 && intervalMs <= MAX_TIMER_MS)) {
       throw new RangeError(
-        `keepAliveMs must be from 0 (never) to ${LONGEST_MS}, not ${intervalMs}`,
+        `keepAliveMs must be from 0 (never) to ${MAX_TIMER_MS}, not ${intervalMs}`,
       );
     }
     this.#intervalMs = intervalMs;

@@ -1,3 +1,4 @@
+import { MAX_TIMER_MS } from "@convoke/protocol";
 import { type BackoffOptions, backoff } from "./backoff.ts";
 
 /** What became of an attempt. */
@@ -96,6 +97,7 @@ export class Endpoint {
     const wait = Math.min(
       Math.max(backoff(this.#failures, this.#options), outcome.retryAfterMs ?? 0),
       this.#options.longestMs,
+      MAX_TIMER_MS,
     );
     clearTimeout(this.#pause);
     this.#pause = setTimeout(() => {

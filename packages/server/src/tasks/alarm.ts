@@ -1,7 +1,11 @@
 import type { TaskIndex, TaskRecord } from "./backend.ts";
 
-/** Timers of Node are 32 bits; a longer wait is taken in stages. */
-const LONGEST_MS = 2 ** 31 - 1;
+/**
+ * How long the alarm relies on its timer before it looks at the clock again. The clock may be
+ * corrected meanwhile, as on a machine that starts with a wrong time; and no timer of Node can
+ * measure more than 24.8 days.
+ */
+const LOOK_MS = 60_000;
 
 /** How many due tasks are woken at a time. */
 const BATCH = 64;
@@ -51,15 +55,21 @@ export class Alarm {
   }
 
   #set(at: number): void {
-    clearTimeout(this.#timer);
     if (this.#isClosed) return;
     this.#at = at;
-    const wait = Math.min(LONGEST_MS, Math.max(0, at - this.#options.now()));
-    this.#timer = setTimeout(() => void this.#ring(at), wait).unref();
+    this.#wait(at, performance.now() + at - this.#options.now());
+  }
+
+  /** Rings when the clock says so, or once the wait has lasted as long as it should. */
+  #wait(at: number, until: number): void {
+    clearTimeout(this.#timer);
+    const leftMs = Math.min(at - this.#options.now(), until - performance.now());
+    const look = (): void => (leftMs <= LOOK_MS ? void this.#ring(at) : this.#wait(at, until));
+    this.#timer = setTimeout(look, Math.min(LOOK_MS, Math.max(0, leftMs))).unref();
   }
 
   /**
-   * Wakes everything due. The timer ran for as long as it should, so what it
+   * Wakes everything due. The alarm waited for as long as it should, so what it
    * stood for is due, even if the clock was set back meanwhile.
    */
   async #ring(armedFor: number): Promise<void> {

@@ -1,3 +1,4 @@
+import { MAX_TIMER_MS } from "@convoke/protocol";
 import type { Logger } from "../logger.ts";
 import type { Engine } from "./engine.ts";
 import { loadTask } from "./load-task.ts";
@@ -43,7 +44,10 @@ export class Retention {
     this.#engine = engine;
     this.#logger = logger;
     this.#options = { ...DEFAULT_RETENTION, ...options };
-    this.#timer = setInterval(() => void this.run(), this.#options.everyMs).unref();
+    this.#timer = setInterval(
+      () => void this.run(),
+      Math.min(this.#options.everyMs, MAX_TIMER_MS),
+    ).unref();
     engine.onTaskEnded = () => {
       // Many tasks end between two looks on a busy server, and each makes the heap or the file larger.
       if (++this.#ended >= this.#options.perCycle) void this.run();
