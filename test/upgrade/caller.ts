@@ -1,0 +1,129 @@
+import { randomUUID } from "node:crypto";
+
+/** What the planner's callers activate, so that approvals and tool calls are data. */
+const EXTENSIONS = [
+  "https://convoke.dev/extensions/approvals/v1",
+  "https://convoke.dev/extensions/client-tools/v1",
+].join(", ");
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** One event of a stream, and the sequence number by which a stream is resumed. */
+export interface Frame {
+  readonly id: number;
+  readonly result: Json;
+}
+
+/** A task as A2A 0.3 shows it, as far as the fixture looks into it. */
+export interface WireTask {
+  readonly id: string;
+  readonly contextId: string;
+  readonly status: {
+    readonly state: string;
+    readonly message?: { readonly parts: readonly WirePart[] };
+  };
+  readonly artifacts?: readonly { readonly name?: string; readonly parts: readonly WirePart[] }[];
+  readonly metadata?: Json;
+}
+
+export interface WirePart {
+  readonly kind: string;
+  readonly text?: string;
+  readonly data?: Json;
+  readonly metadata?: Json;
+}
+
+/**
+ * Speaks A2A over plain HTTP, without our client: what the fixture promises is what any client sees.
+ */
+export class Caller {
+  readonly #url: string;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  /** Sends a message and returns its task when that has ended or waits. */
+  async send(content: string | readonly WirePart[], more: object = {}): Promise<WireTask> {
+    const message = messageFrom(content, more);
+    return (await this.rpc("message/send", { message })) as WireTask;
+  }
+
+  async get(taskId: string): Promise<WireTask> {
+    return (await this.rpc("tasks/get", { id: taskId })) as WireTask;
+  }
+
+  /** The same task as A2A 1.0 shows it. */
+  async getV1(taskId: string): Promise<Json> {
+    const headers = { "a2a-version": "1.0", "a2a-extensions": EXTENSIONS };
+    const response = await fetch(new URL(`tasks/${taskId}`, this.#url), { headers });
+    return (await response.json()) as Json;
+  }
+
+  async rpc(method: string, params: object): Promise<unknown> {
+    const response = await this.#post(method, params);
+    const { result, error } = (await response.json()) as Json;
+    if (error !== undefined) throw new Error(`${method}: ${JSON.stringify(error)}`);
+    return result;
+  }
+
+  /** Sends a message, and gives what its stream brings until it ends. */
+  stream(params: object): AsyncGenerator<Frame> {
+    return framesOf(this.#post("message/stream", params));
+  }
+
+  /**
+   * The log of a task after an event, until the stream ends. That of a task which may resume by
+   * itself, such as after a sign-in, stays open while the task waits: then `count` says when to leave.
+   */
+  async resume(taskId: string, lastEventId: number, count = Infinity): Promise<readonly Frame[]> {
+    const response = this.#post("tasks/resubscribe", { id: taskId }, lastEventId);
+    const frames: Frame[] = [];
+    for await (const frame of framesOf(response)) {
+      frames.push(frame);
+      if (frames.length >= count) break;
+    }
+    return frames;
+  }
+
+  #post(method: string, params: object, lastEventId?: number): Promise<Response> {
+    return fetch(this.#url, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        "x-a2a-extensions": EXTENSIONS,
+        ...(lastEventId !== undefined && { "last-event-id": String(lastEventId) }),
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+    });
+  }
+}
+
+export function messageFrom(content: string | readonly WirePart[], more: object = {}): object {
+  const parts = typeof content === "string" ? [{ kind: "text", text: content }] : content;
+  return { kind: "message", messageId: randomUUID(), role: "user", parts, ...more };
+}
+
+async function* framesOf(response: Promise<Response>): AsyncGenerator<Frame> {
+  const { body } = await response;
+  let rest = "";
+  for await (const chunk of body!.pipeThrough(new TextDecoderStream())) {
+    const events = (rest + chunk).split("\n\n");
+    rest = events.pop() ?? "";
+    for (const event of events) {
+      const frame = parseFrame(event);
+      if (frame !== undefined) yield frame;
+    }
+  }
+}
+
+/** Comments that keep a connection alive are no frames. */
+function parseFrame(event: string): Frame | undefined {
+  const id = /^id: ?(.*)$/m.exec(event)?.[1];
+  const data = /^data: ?(.*)$/m.exec(event)?.[1];
+  if (data === undefined) return undefined;
+  const { result, error } = JSON.parse(data) as { readonly result?: Json; readonly error?: Json };
+  if (result === undefined || id === undefined)
+    throw new Error(`no event: ${JSON.stringify(error)}`);
+  return { id: Number(id), result };
+}
