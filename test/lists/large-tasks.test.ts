@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import type { Task } from "@convoke/protocol";
@@ -5,10 +8,9 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { ScriptProcess } from "../crash/script-process.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 
-const TASKS = 40;
-/** Characters of the message, and of the artifact, of each task: 80 MB in all. */
+const TASKS = 32;
+/** Characters of the message, and of the artifact, of each task: 64 MB in all. */
 const TEXT = 1_000_000;
-const HEAP_MB = 64;
 const PAGE_BYTES = 8 * 1024 * 1024;
 
 interface Page {
@@ -21,7 +23,7 @@ type Parameters = Readonly<Record<string, number | boolean>>;
 
 describe("a server whose stored tasks are larger than its heap", () => {
   test("shows every task exactly once, whatever a list asks for", async () => {
-    const server = await startServer(await storeLargeTasks());
+    const server = await startServer(await storeLargeTasks(), 64);
     const asked: readonly (readonly [Fetch, Parameters, bytes: number])[] = [
       [byRest, { historyLength: 0 }, 0],
       [byRest, { includeArtifacts: true }, 2 * TEXT],
@@ -37,6 +39,17 @@ describe("a server whose stored tasks are larger than its heap", () => {
 
       expect(seen, JSON.stringify(parameters)).toEqual(wanted());
     }
+    expect(server.process.hasEnded, server.process.stderr).toBe(false);
+  });
+
+  test("pushes all of them to receivers that hang at first", async () => {
+    const receiver = await startReceiver();
+    const server = await startServer(await storeLargeTasks(receiver.url), 96);
+    await expect.poll(() => receiver.attempted.size, { timeout: 20_000 }).toBe(TASKS);
+
+    receiver.accepts = true;
+
+    await expect.poll(() => receiver.delivered.size, { timeout: 20_000 }).toBe(TASKS);
     expect(server.process.hasEnded, server.process.stderr).toBe(false);
   });
 });
@@ -82,29 +95,56 @@ function texts(parameters: Parameters): Record<string, string> {
 
 async function startServer(
   folder: string,
+  heapMb: number,
 ): Promise<{ readonly url: string; readonly process: ScriptProcess }> {
   const process = new ScriptProcess(new URL("small-heap-server.ts", import.meta.url), {
     CONVOKE_DATA: folder,
-    NODE_OPTIONS: `--max-old-space-size=${HEAP_MB}`,
+    NODE_OPTIONS: `--max-old-space-size=${heapMb}`,
   });
   onTestFinished(() => process.kill());
   return { url: (await process.greeting).replace(/\/$/, ""), process };
 }
 
+/** Has a path for each task, and answers none of them until it accepts. */
+async function startReceiver() {
+  const attempted = new Set<string>();
+  const delivered = new Set<string>();
+  const server = createServer((request, response) => {
+    request.resume().on("end", () => {
+      attempted.add(request.url!);
+      if (!state.accepts) return;
+      delivered.add(request.url!);
+      response.writeHead(204).end();
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const state = { url, attempted, delivered, accepts: false };
+  return state;
+}
+
 /** Writes what tasks of long ago leave in a store: a snapshot, and the end of a log. */
-async function storeLargeTasks(): Promise<string> {
+async function storeLargeTasks(pushTo?: string): Promise<string> {
   const folder = join(temporaryFolder(), "data");
   const backend = await openSqliteBackend({ folder, durability: "process" });
-  for (let place = 0; place < TASKS; place++) await backend.commit(aLargeStep(place));
+  for (let place = 0; place < TASKS; place++) {
+    await backend.commit(aLargeStep(place, pushTo));
+  }
   await backend.close();
   return folder;
 }
 
-function aLargeStep(place: number) {
+function aLargeStep(place: number, pushTo: string | undefined) {
   const taskId = idOf(place);
   const statusAt = Date.now() - 60_000 + place;
   const status = { state: "completed", timestamp: new Date(statusAt).toISOString() } as const;
   const parts = [{ kind: "text", text: "x".repeat(TEXT) }] as const;
+  const config = { id: "p", version: "0.3", url: `${pushTo}/${taskId}` };
+  const end = { kind: "status-update", taskId, contextId: "c", status, final: true };
   const task: Task = { kind: "task", id: taskId, contextId: "c", status };
   const history = [{ kind: "message", role: "user", messageId: `m${place}`, parts }] as const;
   const artifacts = [{ artifactId: "a", parts }];
@@ -112,11 +152,14 @@ function aLargeStep(place: number) {
     taskId,
     create: { owner: OWNER, contextId: "c", agent: "Archivist", createdAt: statusAt },
     epoch: 1,
-    events: [JSON.stringify(task)],
+    events: [JSON.stringify(task), JSON.stringify(end)],
     state: "completed",
     statusAt,
     listed: true,
     snapshot: { seq: 1, json: JSON.stringify({ ...task, history, artifacts }) },
+    ...(pushTo !== undefined && {
+      push: { id: "p", config: JSON.stringify(config), cursor: 1 },
+    }),
   } as const;
 }
 

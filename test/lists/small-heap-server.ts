@@ -20,7 +20,7 @@ const server = await serve(agent, {
   openBackend: () => openSqliteBackend({ folder }),
   push: {
     allow: ["127.0.0.1"],
-    timeoutMs: 1000,
+    timeoutMs: 300,
     backoff: { firstMs: 20, longestMs: 100 },
   },
 });

@@ -7,10 +7,13 @@ import {
 } from "@convoke/protocol";
 import type { Backend, Seq, StoredTask, TaskRecord } from "./backend.ts";
 import { taskDeadline } from "./deadlines.ts";
+import { KeptTasks } from "./kept-tasks.ts";
 import { LiveTask } from "./live-task.ts";
 import { type Folded, loadTask } from "./load-task.ts";
 import { TaskWriter, type TaskWriterOptions } from "./task-writer.ts";
-import { WaitingTasks } from "./waiting-tasks.ts";
+
+/** How many tasks that wait for their caller are kept open. */
+const MOST_WAITING = 1000;
 
 export interface LiveTasksOptions {
   readonly backend: Backend;
@@ -31,7 +34,10 @@ export class LiveTasks {
   readonly #options: LiveTasksOptions;
   readonly #live = new Map<string, LiveTask>();
   readonly #reading = new Map<string, Promise<{ record: TaskRecord; folded: Folded }>>();
-  readonly #waiting = new WaitingTasks((live) => this.forget(live));
+  readonly #waiting = new KeptTasks<LiveTask>({
+    most: MOST_WAITING,
+    onDrop: (live) => this.forget(live),
+  });
 
   constructor(options: LiveTasksOptions) {
     this.#options = options;
