@@ -103,6 +103,20 @@ describe("GET /convoke/approvals", () => {
     );
   });
 
+  test("ends a page by bytes as well, and shows each approval once", async () => {
+    const { guarded } = aGuardedTool();
+    const paths = [4, 3, 2, 1, 0].map((place) => `${place}${"x".repeat(3000)}`);
+    const model = scriptedModel(paths.toReversed().map((path) => calls("delete", { path })));
+    const agent = await servedAgent({ model, tools: [guarded] }, { limits: { pageBytes: 16_000 } });
+    const client = structuredClient(agent);
+    for (const _ of paths) await client.send("go");
+
+    const pages = await listed(client);
+
+    expect(pages.map((page) => page.length)).toEqual([2, 2, 1]);
+    expect(pages.flat().map(({ arguments: { path } }) => path)).toEqual(paths);
+  });
+
   test("shows nothing of other owners, and nothing to those whom the guard refuses", async () => {
     const { guarded } = aGuardedTool();
     const model = deletingModel(1);

@@ -35,11 +35,8 @@ export function countBackend(backend: Backend): CountedBackend {
 }
 
 function countIndex(tasks: TaskIndex, ledger: Ledger): TaskIndex {
-  const counted = (records: readonly TaskRecord[]): void => {
-    const snapshots = records.flatMap(({ snapshot }) => snapshot?.json ?? []);
-    const snapshotBytesRead = bytesOf(snapshots);
-    ledger.note({ lookups: 1, recordsRead: records.length, snapshotBytesRead });
-  };
+  const counted = (records: readonly TaskRecord[]): void =>
+    ledger.note({ lookups: 1, recordsRead: records.length });
   const asked = async (answer: Promise<readonly TaskRecord[]>): Promise<readonly TaskRecord[]> => {
     const records = await answer;
     counted(records);
@@ -47,9 +44,10 @@ function countIndex(tasks: TaskIndex, ledger: Ledger): TaskIndex {
   };
   return {
     get: async (taskId) => {
-      const record = await tasks.get(taskId);
-      counted(record === undefined ? [] : [record]);
-      return record;
+      const stored = await tasks.get(taskId);
+      counted(stored === undefined ? [] : [stored]);
+      ledger.note({ snapshotBytesRead: bytesOf(stored?.snapshot ? [stored.snapshot.json] : []) });
+      return stored;
     },
     list: async (query) => {
       const page = await tasks.list(query);

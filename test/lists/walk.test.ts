@@ -80,6 +80,28 @@ describe.each(BACKENDS)("a walk through a list in %s", (_name, open) => {
     await backend.close();
   });
 
+  test("ends a page by bytes as well, and still shows every task once", async () => {
+    const backend = await open();
+    const engine = anEngine(agent, backend, { limits: { pageBytes: 5000 } });
+    for (const length of [3000, 10, 9000, 10, 10, 10]) await waiting(engine, "x".repeat(length));
+    const sizes: number[] = [];
+    let pageToken: string | undefined;
+    do {
+      const page = await listTasks(aRequest(4, pageToken), aCall(engine));
+      expect(page).toMatchObject({ totalSize: 6, pageSize: 4 });
+      sizes.push(page.tasks.length);
+      pageToken = page.nextPageToken || undefined;
+    } while (pageToken !== undefined);
+
+    const short = await listTasks({ ...aRequest(10), historyLength: 0 }, aCall(engine));
+
+    // The newest come first; what is larger than a page is alone on one.
+    expect(sizes).toEqual([3, 1, 2]);
+    expect(short.tasks).toHaveLength(6);
+    engine.close();
+    await backend.close();
+  });
+
   test("shows a task that was written under a clock that ran ahead", async () => {
     const backend = await open();
     let ahead = 3_600_000;
@@ -138,8 +160,8 @@ function aCall(engine: Engine) {
 }
 
 /** Begins a task, and waits until it asks. */
-async function waiting(engine: Engine): Promise<string> {
-  const { live } = await tell(engine, "go");
+async function waiting(engine: Engine, text = "go"): Promise<string> {
+  const { live } = await tell(engine, text);
   await live.until(({ task }) => asks(task));
   return live.task.id;
 }

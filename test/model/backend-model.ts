@@ -1,5 +1,13 @@
 import type { TaskState } from "@convoke/protocol";
-import type { Committed, Seq, Snapshot, Step, Stored, TaskRecord } from "@convoke/server/backend";
+import type {
+  Committed,
+  Seq,
+  Snapshot,
+  Step,
+  Stored,
+  StoredTask,
+  TaskRecord,
+} from "@convoke/server/backend";
 
 interface ModelTask {
   readonly owner: string;
@@ -58,7 +66,7 @@ export class BackendModel {
     this.#followers.length = 0;
   }
 
-  record(taskId: string): TaskRecord | undefined {
+  record(taskId: string): StoredTask | undefined {
     const task = this.tasks.get(taskId);
     if (task === undefined) return undefined;
     const { log, snapshot, wakeAt, ...facts } = task;
@@ -68,13 +76,18 @@ export class BackendModel {
       head: log.length,
       ...facts,
       compacted: false,
-      ...(snapshot && { snapshot }),
+      snapshot,
       ...(wakeAt !== undefined && { wakeAt }),
     };
   }
 
   records(matches: (record: TaskRecord) => boolean): readonly TaskRecord[] {
-    return [...this.tasks.keys()].map((taskId) => this.record(taskId)!).filter(matches);
+    return [...this.tasks.keys()]
+      .map((taskId) => {
+        const { snapshot: _, ...record } = this.record(taskId)!;
+        return record;
+      })
+      .filter(matches);
   }
 
   #apply(step: Step, owner: string): void {

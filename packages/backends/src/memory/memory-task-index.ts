@@ -3,12 +3,13 @@ import type {
   ChangedQuery,
   ContextQuery,
   ListPosition,
+  StoredTask,
   TaskIndex,
   TaskQuery,
   TaskRecord,
   TaskRecordPage,
 } from "@convoke/server/backend";
-import { type MemoryTask, toRecord } from "./memory-task.ts";
+import { type MemoryTask, toRecord, toStoredTask } from "./memory-task.ts";
 
 /**
  * Point reads are one lookup. Lists look at every task and sort those that
@@ -23,10 +24,10 @@ export class MemoryTaskIndex implements TaskIndex {
     this.#assertOpen = assertOpen;
   }
 
-  async get(taskId: string): Promise<TaskRecord | undefined> {
+  async get(taskId: string): Promise<StoredTask | undefined> {
     this.#assertOpen();
     const task = this.#tasks.get(taskId);
-    return task && toRecord(task);
+    return task && toStoredTask(task);
   }
 
   async list({

@@ -1,5 +1,5 @@
 import type { TaskState } from "@convoke/protocol";
-import type { Seq, Snapshot, Step, Stored, TaskRecord } from "@convoke/server/backend";
+import type { Seq, Snapshot, Step, Stored, StoredTask, TaskRecord } from "@convoke/server/backend";
 import { Misuse } from "../judge.ts";
 
 /** A task and its log, changed in place: an append costs the same however long the log is. */
@@ -69,11 +69,12 @@ export function compactLog(task: MemoryTask, snapshot: Snapshot): void {
 }
 
 /** A copy, so that what a caller holds does not change under it. */
-export function toRecord({ events, dropped, snapshot, wakeAt, ...task }: MemoryTask): TaskRecord {
-  return {
-    ...task,
-    head: dropped + events.length,
-    ...(snapshot && { snapshot }),
-    ...(wakeAt !== null && { wakeAt }),
-  };
+export function toRecord(task: MemoryTask): TaskRecord {
+  const { events, dropped, snapshot: _, wakeAt, ...rest } = task;
+  return { ...rest, head: dropped + events.length, ...(wakeAt !== null && { wakeAt }) };
+}
+
+/** The same with its snapshot. */
+export function toStoredTask(task: MemoryTask): StoredTask {
+  return { ...toRecord(task), snapshot: task.snapshot };
 }

@@ -87,9 +87,9 @@ test("a database of version 1 is brought up to date with everything in it", asyn
     createdAt: 1000,
     listed: true,
     compacted: false,
-    snapshot: { seq: 2, json: '{"fold":2}' },
   };
-  expect(await backend.tasks.get("t1")).toEqual(record);
+  const snapshot = { seq: 2, json: '{"fold":2}' };
+  expect(await backend.tasks.get("t1")).toEqual({ ...record, snapshot });
   expect(await backend.tasks.list({ owner: "ann", limit: 9 })).toEqual({
     records: [record],
     total: 1,

@@ -1,6 +1,7 @@
 import type {
   ChangedQuery,
   ContextQuery,
+  StoredTask,
   TaskIndex,
   TaskQuery,
   TaskRecord,
@@ -17,7 +18,7 @@ import {
   filterValues,
   pageSql,
 } from "./task-sql.ts";
-import { type TaskRow, toRecord, toRecords } from "./task-row.ts";
+import { type StoredTaskRow, toRecords, toStoredTask } from "./task-row.ts";
 
 /** Point reads and lists on the read-only connection. */
 export class SqliteTaskIndex implements TaskIndex {
@@ -27,9 +28,9 @@ export class SqliteTaskIndex implements TaskIndex {
     this.#statements = statements;
   }
 
-  async get(taskId: string): Promise<TaskRecord | undefined> {
-    const row = this.#statements.get(GET).get(taskId) as unknown as TaskRow | undefined;
-    return row && toRecord(row);
+  async get(taskId: string): Promise<StoredTask | undefined> {
+    const row = this.#statements.get(GET).get(taskId) as unknown as StoredTaskRow | undefined;
+    return row && toStoredTask(row);
   }
 
   async list(query: TaskQuery): Promise<TaskRecordPage> {

@@ -1,5 +1,5 @@
 import type { TaskState } from "@convoke/protocol";
-import type { Seq, TaskRecord } from "@convoke/server/backend";
+import type { Seq, StoredTask, TaskRecord } from "@convoke/server/backend";
 
 /** A record as SQLite gives it: an array, which is cheaper to make than an object. */
 export type TaskRow = readonly [
@@ -13,17 +13,28 @@ export type TaskRow = readonly [
   statusAt: number,
   createdAt: number,
   listed: number,
-  snapshotSeq: Seq | null,
-  snapshot: string | null,
   wakeAt: number | null,
   compacted: number,
+];
+
+/** A record with its snapshot. */
+export type StoredTaskRow = readonly [
+  ...record: TaskRow,
+  snapshotSeq: Seq | null,
+  snapshot: string | null,
 ];
 
 export function toRecords(rows: readonly unknown[]): readonly TaskRecord[] {
   return (rows as readonly TaskRow[]).map(toRecord);
 }
 
-export function toRecord(row: TaskRow): TaskRecord {
+export function toStoredTask(row: StoredTaskRow): StoredTask {
+  const [seq, json] = row.slice(-2) as [Seq | null, string | null];
+  const record = toRecord(row.slice(0, -2) as unknown as TaskRow);
+  return { ...record, snapshot: seq === null || json === null ? undefined : { seq, json } };
+}
+
+function toRecord(row: TaskRow): TaskRecord {
   const [
     taskId,
     owner,
@@ -35,8 +46,6 @@ export function toRecord(row: TaskRow): TaskRecord {
     statusAt,
     createdAt,
     listed,
-    seq,
-    json,
     wakeAt,
     compacted,
   ] = row;
@@ -52,7 +61,6 @@ export function toRecord(row: TaskRow): TaskRecord {
     createdAt,
     listed: listed === 1,
     compacted: compacted === 1,
-    ...(seq !== null && json !== null && { snapshot: { seq, json } }),
     ...(wakeAt !== null && { wakeAt }),
   };
 }

@@ -2,17 +2,20 @@ import { TASK_STATES } from "@convoke/protocol";
 import type { ChangedQuery, TaskQuery } from "@convoke/server/backend";
 
 /** In the order of `TaskRow` (`task-row.ts`). */
-const SELECT_RECORD = `
-  SELECT task_id, owner, context, agent, epoch,
+const RECORD = `task_id, owner, context, agent, epoch,
     ifnull((SELECT max(last) FROM segments WHERE segments.task = n), 0),
-    state, status_at, created_at, listed, seq, json, wake_at, compacted
-  FROM tasks LEFT JOIN snapshots ON snapshots.task = n`;
+    state, status_at, created_at, listed, wake_at, compacted`;
+
+const SELECT_RECORD = `SELECT ${RECORD} FROM tasks`;
 
 const STATES = TASK_STATES.map((state) => `'${state}'`).join(", ");
 
 const NEWEST_FIRST = "ORDER BY status_at DESC, task_id DESC";
 
-export const GET = `${SELECT_RECORD} WHERE task_id = ?`;
+/** In the order of `StoredTaskRow`. No list reads snapshots, which may be many megabytes each. */
+export const GET = `
+  SELECT ${RECORD}, seq, json FROM tasks LEFT JOIN snapshots ON snapshots.task = n
+  WHERE task_id = ?`;
 
 export const OF_CONTEXT = `${SELECT_RECORD}
   WHERE owner = ? AND context = ? AND listed = 1 AND task_id < ? ORDER BY task_id DESC LIMIT ?`;

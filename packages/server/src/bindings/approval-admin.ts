@@ -54,12 +54,11 @@ export async function takeDecision(
 ): Promise<HttpResponse> {
   const { request, caller } = facts;
   const decided = decisionIn(await request.body(), approvalId);
-  const { task } = await decideApproval(decided, {
+  const { taskId, contextId } = await decideApproval(decided, {
     engine: app.engine,
     caller: callerIn(app, request.query, caller),
     trace: requestTrace(request),
   });
-  const { id: taskId, contextId } = task;
   const answer = { id: approvalId, taskId, contextId, decision: decided.option };
   return jsonResponse(200, JSON.stringify(answer));
 }
@@ -101,13 +100,13 @@ function optionOf(decision: unknown): ApprovalOption {
   throw invalidParams("decision", `must be one of ${APPROVAL_OPTIONS.join(", ")}`);
 }
 
-function shown({ task, approval }: WaitingApproval): object {
+function shown({ taskId, contextId, approval }: WaitingApproval): object {
   const { id, digest, title, prompt, risk, tool, preview, options, createdAt, expiresAt, from } =
     approval;
   return {
     id,
-    taskId: task.id,
-    contextId: task.contextId,
+    taskId,
+    contextId,
     title,
     from,
     prompt,

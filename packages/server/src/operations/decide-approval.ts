@@ -31,7 +31,7 @@ export async function decideApproval(
   const { engine, caller, trace } = call;
   if (engine.isDraining) throw new A2AError("Unavailable", "the server is stopping");
   const waiting = await theOne(decided, call);
-  const { task, approval } = waiting;
+  const { approval, contextId } = waiting;
   const { taskId: _, ...given } = decided;
   const data = { ...given, digest: decided.digest ?? approval.digest };
   const field = "body";
@@ -45,8 +45,8 @@ export async function decideApproval(
   } as const;
   const message = {
     ...userMessage(newId(engine.now()), [part]),
-    taskId: task.id,
-    contextId: task.contextId,
+    taskId: waiting.taskId,
+    contextId,
   };
   await acceptMessage(engine, { message, caller, trace, extensions: new Set([uri]) });
   return waiting;
@@ -57,7 +57,7 @@ async function theOne(
   call: Pick<Call, "engine" | "caller">,
 ): Promise<WaitingApproval> {
   const found = await findApprovals(approvalId, call);
-  const meant = found.filter(({ task }) => taskId === undefined || task.id === taskId);
+  const meant = found.filter((waiting) => taskId === undefined || waiting.taskId === taskId);
   const [one, ...others] = meant;
   if (one === undefined) {
     const id = JSON.stringify(approvalId);
@@ -67,6 +67,6 @@ async function theOne(
     );
   }
   if (others.length === 0) return one;
-  const tasks = meant.map(({ task }) => task.id).join(", ");
+  const tasks = meant.map((waiting) => waiting.taskId).join(", ");
   throw invalidParams("taskId", `is required: ${approvalId} is in several of your tasks, ${tasks}`);
 }

@@ -1,5 +1,6 @@
 import {
   type ListTasksRequest,
+  type Task,
   type TaskPage,
   invalidParams,
   withHistoryLength,
@@ -7,6 +8,7 @@ import {
 import type { TaskQuery, TaskRecord } from "../tasks/backend.ts";
 import { statusBefore } from "../tasks/status-before.ts";
 import type { Call } from "./call.ts";
+import { PageBudget, findListed } from "./list-page.ts";
 import { type ListToken, decodeToken, encodeToken } from "./list-token.ts";
 
 /** A task at its place in the list, which is where it stood when the walk began. */
@@ -18,11 +20,12 @@ interface Placed {
 /**
  * A page of the caller's tasks, newest status first. All pages of one walk show
  * the order of the moment it began: a task that gets another status meanwhile
- * keeps its place, so it is neither skipped nor shown twice.
+ * keeps its place, so it is neither skipped nor shown twice. A page ends before
+ * `pageSize` where its tasks would be more than `limits.pageBytes`.
  */
 export async function listTasks(request: ListTasksRequest, call: Call): Promise<TaskPage> {
-  const { engine, caller } = call;
-  const { pageSize, historyLength } = request;
+  const { engine } = call;
+  const { pageSize } = request;
   const { at, position } = await walkOf(request, call);
   const { since, ...query } = queryOf(request, call);
   const { records, total } = await engine.backend.tasks.list({
@@ -34,16 +37,45 @@ export async function listTasks(request: ListTasksRequest, call: Call): Promise<
   });
   const moved = await movedSince(request, call, { at, position });
   const placed = [...records, ...moved].toSorted(newestFirst);
-  const shown = placed.slice(0, pageSize);
-  const last = shown.at(-1);
-  const folded = await Promise.all(shown.map(({ taskId }) => engine.tasks.find(taskId, caller)));
-  const isLast = placed.length <= pageSize || last === undefined;
+  const { tasks, last } = await readTasks(placed.slice(0, pageSize), request, call);
+  const isLast = last === undefined || last === placed.at(-1);
   return {
-    tasks: folded.map(({ task }) => withHistoryLength(task, historyLength)),
+    tasks,
     nextPageToken: isLast ? "" : encodeToken(at, last),
     pageSize,
     totalSize: total,
   };
+}
+
+/** As many of the tasks as a page may show, and the last of them. One at a time: each may be large. */
+async function readTasks(
+  places: readonly Placed[],
+  request: ListTasksRequest,
+  call: Call,
+): Promise<{ readonly tasks: readonly Task[]; readonly last: Placed | undefined }> {
+  const budget = new PageBudget(call.engine.limits.pageBytes);
+  const tasks: Task[] = [];
+  let last: Placed | undefined;
+  for (const place of places) {
+    const found = await findListed(place.taskId, call);
+    if (found !== undefined) {
+      budget.read(found);
+      const shown = shownTask(found.task, request);
+      if (!budget.takes(shown)) break;
+      tasks.push(shown);
+    }
+    last = place;
+    if (budget.isSpent) break;
+  }
+  return { tasks, last };
+}
+
+/** Without what was not asked for, so that it is not kept in memory until the page is written. */
+function shownTask(task: Task, { historyLength, includeArtifacts }: ListTasksRequest): Task {
+  const shown = withHistoryLength(task, historyLength);
+  if (includeArtifacts) return shown;
+  const { artifacts: _, ...rest } = shown;
+  return rest;
 }
 
 /** The walk that a page belongs to. A new one begins with everything that was written before it. */
@@ -92,14 +124,18 @@ async function movedSince(
     at,
     ...(contextId !== undefined && { contextId }),
   });
-  const earlier = await Promise.all(changed.map((record) => placeAt(record, at, call)));
-  return earlier.filter(
-    (placed) =>
+  const moved: Placed[] = [];
+  // One at a time: looking up where a task stood reads the end of its log.
+  for (const record of changed) {
+    const placed = await placeAt(record, at, call);
+    const isShown =
       placed !== undefined &&
       (state === undefined || placed.state === state) &&
       (since === undefined || placed.statusAt >= since) &&
-      (position === undefined || newestFirst(position, placed) < 0),
-  ) as readonly Placed[];
+      (position === undefined || newestFirst(position, placed) < 0);
+    if (isShown) moved.push(placed);
+  }
+  return moved;
 }
 
 async function placeAt({ taskId, head }: TaskRecord, at: number, { engine }: Call) {

@@ -1,4 +1,4 @@
-import { type PublicEvent, type Task, isInterrupted, isTerminal } from "@convoke/protocol";
+import { type PublicEvent, isInterrupted, isTerminal } from "@convoke/protocol";
 import type { Egress } from "@convoke/client/egress";
 import type { Seq } from "../tasks/backend.ts";
 import type { Engine } from "../tasks/engine.ts";
@@ -7,18 +7,23 @@ import type { LogEntry } from "../tasks/log-entry.ts";
 import { readLog } from "../tasks/read-log.ts";
 import { attemptDelivery } from "./attempt-delivery.ts";
 import { deliveryIdOf } from "./delivery-id.ts";
+import type { DeliveryMemory } from "./delivery-memory.ts";
 import type { Endpoint, Outcome } from "./endpoint.ts";
 import { notificationOf } from "./notification.ts";
 import type { PushProgress, PushRecord } from "./push-store.ts";
 import { type StoredTarget, readTarget } from "./stored-target.ts";
-import { worthTelling } from "./worth-telling.ts";
+import { isWorthTelling, worthTelling } from "./worth-telling.ts";
 
 const PAGE = 256;
+
+/** What a courier may keep in memory while it waits for its receiver, in characters. */
+const LIGHT = 64 * 1024;
 
 export interface CourierOptions {
   readonly engine: Engine;
   readonly egress: Egress;
   readonly endpoint: Endpoint;
+  readonly memory: DeliveryMemory;
   readonly record: PushRecord;
   readonly secret: string | undefined;
   readonly chunks: boolean;
@@ -43,7 +48,12 @@ export class Courier {
   readonly #stopped = new AbortController();
   /** How far the log was looked at; behind it is nothing that is still to be told. */
   #position: Seq;
+  /** The task at that position; read again when it is needed and not here. */
   #folded: Folded | undefined;
+  /** What follows that position in the log, last first, as far as it was read. */
+  #ahead: LogEntry[] = [];
+  /** What the receiver has said yes to and is not noted down yet. */
+  #sent: Sent | undefined;
   #failingSince: number | undefined;
   #isWoken = false;
   #isWalking = false;
@@ -84,7 +94,17 @@ export class Courier {
 
   /** Keeps nothing of the task in memory, unless it is telling of it just now. */
   forget(): void {
-    if (!this.#isWalking) this.#folded = undefined;
+    if (!this.#isWalking) this.#drop();
+  }
+
+  /** About how much of the task it keeps in memory, in characters. */
+  get size(): number {
+    return this.#ahead.reduce((size, { json }) => size + json.length, this.#folded?.size ?? 0);
+  }
+
+  #drop(): void {
+    this.#folded = undefined;
+    this.#ahead = [];
   }
 
   #walk(): void {
@@ -101,82 +121,124 @@ export class Courier {
   }
 
   async #walkOn(): Promise<void> {
-    while (this.#hasMore && !this.#stopped.signal.aborted) {
+    while (!this.#stopped.signal.aborted) {
       this.#hasMore = false;
-      const entries = await this.#read();
-      for (const entry of entries) {
-        if (!(await this.#tell(entry))) return;
-      }
-      if (entries.length > 0) this.#hasMore = true;
+      if (await this.#findNext()) {
+        if (!(await this.#deliver())) return;
+      } else if (!this.#hasMore) break;
     }
     await this.#rest();
   }
 
-  #read(): Promise<readonly LogEntry[]> {
-    const { engine, record } = this.#options;
-    return readLog(engine, record.taskId, { after: this.#position, limit: PAGE });
+  /** Moves on to what is worth telling. False when there is nothing yet. */
+  async #findNext(): Promise<boolean> {
+    for (;;) {
+      const entry = await this.#next();
+      if (entry === undefined) return false;
+      if (isWorthTelling(entry.event, this.#options.chunks)) return true;
+      const isKnown = this.#folded !== undefined || this.#position === 0;
+      this.#moveTo(entry.seq, isKnown ? foldMore(this.#folded, [entry]) : undefined);
+    }
   }
 
-  /** Whether to go on with the next one. */
-  async #tell(entry: LogEntry): Promise<boolean> {
-    const folded = await this.#foldThrough(entry);
-    const event = worthTelling(entry.event, folded.task, this.#options.chunks);
-    if (event !== undefined && !(await this.#deliver(event, folded.task, entry.seq))) return false;
+  async #next(): Promise<LogEntry | undefined> {
+    if (this.#ahead.length === 0) {
+      const { engine, record } = this.#options;
+      const page = await readLog(engine, record.taskId, { after: this.#position, limit: PAGE });
+      this.#ahead = page.toReversed();
+    }
+    return this.#ahead.at(-1);
+  }
+
+  #moveTo(seq: Seq, folded: Folded | undefined): void {
     this.#folded = folded;
-    this.#position = entry.seq;
-    return true;
+    this.#position = seq;
+    this.#ahead.pop();
   }
 
   /** The task as it was after the entry. */
-  async #foldThrough(entry: LogEntry): Promise<Folded> {
+  #foldThrough(entry: LogEntry): Promise<Folded> {
+    const { engine, memory, record } = this.#options;
     if (this.#folded !== undefined || this.#position === 0) {
-      return foldMore(this.#folded, [entry]);
+      return Promise.resolve(memory.hold(foldMore(this.#folded, [entry])));
     }
-    const { engine, record } = this.#options;
-    const stored = await engine.backend.tasks.get(record.taskId);
-    if (stored === undefined) throw new Error(`task ${record.taskId} is not in the store any more`);
-    // Of a compacted log only the end is left, and that is the entry.
-    if (stored.compacted) return loadTask(engine.backend, stored);
-    return foldMore(await loadTask(engine.backend, stored, this.#position), [entry]);
+    return memory.load(async () => {
+      const stored = await engine.backend.tasks.get(record.taskId);
+      if (stored === undefined)
+        throw new Error(`task ${record.taskId} is not in the store any more`);
+      // Of a compacted log only the end is left, and that is the entry.
+      if (stored.compacted) return loadTask(engine.backend, stored);
+      return foldMore(await loadTask(engine.backend, stored, this.#position), [entry]);
+    });
   }
 
   /** Tries until the receiver has it, wants nothing any more, or it is too old. */
-  async #deliver(event: PublicEvent, task: Task, seq: Seq): Promise<boolean> {
+  async #deliver(): Promise<boolean> {
     const { endpoint } = this.#options;
+    const { signal } = this.#stopped;
     for (;;) {
-      const { signal } = this.#stopped;
-      const outcome = await endpoint.deliver(() => this.#attempt(event, task, seq), signal);
+      // A receiver may fail for a day, and many tasks may wait for it.
+      if (!endpoint.isReady && this.size > LIGHT) this.#drop();
+      const outcome = await endpoint.deliver(() => this.#attempt(), signal);
+      const sent = this.#sent;
+      this.#sent = undefined;
       if (outcome === undefined || signal.aborted) return false;
-      if (outcome.kind === "delivered") return this.#delivered(event, seq);
-      if (!(await this.#failed(outcome))) return false;
+      if (outcome.kind !== "delivered") {
+        if (!(await this.#failed(outcome))) return false;
+      } else if (sent !== undefined) return this.#delivered(sent);
     }
   }
 
-  #attempt(event: PublicEvent, task: Task, seq: Seq): Promise<Outcome> {
-    const { egress, engine, record, secret, timeoutMs } = this.#options;
+  /** Sends what is next. What was dropped while it waited is read again. */
+  async #attempt(): Promise<Outcome> {
+    const { memory, onError } = this.#options;
+    try {
+      const entry = await this.#next();
+      if (entry === undefined) throw new Error("the log has become shorter");
+      const folded = await this.#foldThrough(entry);
+      try {
+        return await this.#post(entry, folded);
+      } finally {
+        memory.release(folded);
+      }
+    } catch (error) {
+      onError(error);
+      return { kind: "failed", problem: "the task could not be read" };
+    }
+  }
+
+  async #post(entry: LogEntry, folded: Folded): Promise<Outcome> {
+    const { chunks, egress, engine, record, secret, timeoutMs } = this.#options;
+    const event = worthTelling(entry.event, folded.task, chunks);
+    if (event === undefined) throw new Error(`event ${entry.seq} is not to be told`);
     const notification = notificationOf({
       target: this.#target,
       event,
-      task,
-      deliveryId: deliveryIdOf(record, seq),
+      task: folded.task,
+      deliveryId: deliveryIdOf(record, entry.seq),
       now: engine.now(),
       secret,
     });
-    return attemptDelivery({
+    const outcome = await attemptDelivery({
       egress,
       url: this.#target.url,
       notification,
       signal: this.#stopped.signal,
       ...(timeoutMs !== undefined && { timeoutMs }),
     });
+    if (outcome.kind === "delivered") {
+      this.#sent = { seq: entry.seq, isLast: isLast(event), folded };
+    }
+    return outcome;
   }
 
-  async #delivered(event: PublicEvent, seq: Seq): Promise<boolean> {
+  async #delivered({ seq, isLast: isOver, folded }: Sent): Promise<boolean> {
     this.#failingSince = undefined;
-    const state = isLast(event) ? "done" : "active";
+    const state = isOver ? "done" : "active";
     const isKept = await this.#note({ cursor: seq, state, failure: null });
-    if (!isKept || state === "done") this.stop();
-    return isKept && state === "active";
+    if (!isKept || isOver) this.stop();
+    else this.#moveTo(seq, folded);
+    return isKept && !isOver;
   }
 
   /** Whether to try again. */
@@ -215,6 +277,14 @@ export class Courier {
     const { taskId, id, generation } = record;
     return engine.backend.pushes.progress({ taskId, id, generation, ...progress });
   }
+}
+
+/** A notification that has arrived. */
+interface Sent {
+  readonly seq: Seq;
+  readonly isLast: boolean;
+  /** The task after it. */
+  readonly folded: Folded;
 }
 
 /** Whether nothing follows in the log. */

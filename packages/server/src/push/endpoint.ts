@@ -39,6 +39,15 @@ export class Endpoint {
     return this.#underWay === 0 && this.#queue.length === 0 && this.#failures === 0;
   }
 
+  /** Whether an attempt would be made at once. */
+  get isReady(): boolean {
+    return this.#pause === undefined && this.#underWay < this.#atOnce && this.#queue.length === 0;
+  }
+
+  get #atOnce(): number {
+    return this.#failures === 0 ? AT_ONCE : 1;
+  }
+
   /** Makes the attempt when it is its turn. Who leaves before is forgotten. */
   deliver(attempt: Attempt, signal: AbortSignal): Promise<Outcome | undefined> {
     if (signal.aborted) return Promise.resolve(undefined);
@@ -72,8 +81,7 @@ export class Endpoint {
   }
 
   #next(): void {
-    const most = this.#failures === 0 ? AT_ONCE : 1;
-    while (this.#pause === undefined && this.#underWay < most) {
+    while (this.#pause === undefined && this.#underWay < this.#atOnce) {
       const waiting = this.#queue.shift();
       if (waiting === undefined) return;
       void this.#attempt(waiting);

@@ -1,16 +1,20 @@
 import { createEgress, type Egress } from "@convoke/client/egress";
 import type { Engine } from "../tasks/engine.ts";
+import { KeptTasks } from "../tasks/kept-tasks.ts";
 import type { Logger } from "../logger.ts";
 import { BACKOFF, type BackoffOptions } from "./backoff.ts";
 import { Courier } from "./courier.ts";
+import { DeliveryMemory } from "./delivery-memory.ts";
 import { Endpoint } from "./endpoint.ts";
 import type { PushRules } from "./push-rules.ts";
 import type { PushPosition, PushRecord } from "./push-store.ts";
-import { RestingCouriers } from "./resting-couriers.ts";
 import { readTarget } from "./stored-target.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const PAGE = 256;
+
+/** How many couriers whose tasks wait for an answer keep what they know of them. */
+const MOST_RESTING = 256;
 
 export interface PushOptions {
   /** Hosts, addresses and networks that notifications may reach although they are private. */
@@ -39,7 +43,11 @@ export class PushService implements PushRules {
   readonly #options: PushOptions;
   readonly #egress: Egress;
   readonly #couriers = new Map<string, Courier>();
-  readonly #resting = new RestingCouriers();
+  readonly #resting = new KeptTasks<Courier>({
+    most: MOST_RESTING,
+    onDrop: (courier) => courier.forget(),
+  });
+  readonly #memory = new DeliveryMemory();
   readonly #endpoints = new Map<string, Endpoint>();
 
   constructor(engine: Engine, logger: Logger, options: PushOptions = {}) {
@@ -78,12 +86,13 @@ export class PushService implements PushRules {
       engine: this.#engine,
       egress: this.#egress,
       endpoint: this.#endpointOf(record),
+      memory: this.#memory,
       record,
       secret,
       chunks,
       ...(timeoutMs !== undefined && { timeoutMs }),
       maxAgeMs,
-      onRest: (resting) => this.#resting.add(resting),
+      onRest: (resting) => this.#resting.keep(resting),
       onStop: (stopped) => {
         this.#resting.delete(stopped);
         if (this.#couriers.get(key) === stopped) this.#couriers.delete(key);

@@ -6,6 +6,12 @@ import {
   isPublic,
 } from "@convoke/protocol";
 
+/** Whether a receiver is told of an event at all, which needs no look at the task. */
+export function isWorthTelling(event: AgentEvent, chunks: boolean): boolean {
+  if (!isPublic(event) || event.kind === "task") return false;
+  return event.kind !== "artifact-update" || chunks || event.lastChunk === true;
+}
+
 /**
  * What a receiver is told of an event, or nothing: statuses, whole artifacts
  * once they are finished, and an answer without a task. Chunks are sent as they

@@ -126,13 +126,20 @@ export interface TaskRecord {
   readonly listed: boolean;
   /** Only the last event of its log is left. */
   readonly compacted: boolean;
-  readonly snapshot?: Snapshot;
   readonly wakeAt?: number;
 }
 
-/** Point reads and lists. A read sees everything that a resolved `commit` wrote. */
+/** A record with the newest snapshot of its log, which may be as large as the limits of a task allow. */
+export interface StoredTask extends TaskRecord {
+  readonly snapshot: Snapshot | undefined;
+}
+
+/**
+ * Point reads and lists. A read sees everything that a resolved `commit` wrote. Only `get` reads
+ * a snapshot: a list of a hundred large tasks must not bring all of them into memory.
+ */
 export interface TaskIndex {
-  get(taskId: string): Promise<TaskRecord | undefined>;
+  get(taskId: string): Promise<StoredTask | undefined>;
   list(query: TaskQuery): Promise<TaskRecordPage>;
   /** The owner's listed tasks of a context created before `before`, newest first, at most `limit`. */
   ofContext(query: ContextQuery): Promise<readonly TaskRecord[]>;

@@ -14,8 +14,12 @@ export async function conversationBefore(
   context: { readonly owner: string; readonly contextId: string; readonly before: string },
 ): Promise<readonly Message[]> {
   const records = await backend.tasks.ofContext({ ...context, limit: MAX_TASKS });
-  const tasks = await Promise.all(records.map((record) => loadTask(backend, record)));
-  return tasks.toReversed().flatMap(({ task }) => told(task));
+  const messages: Message[] = [];
+  for (const { taskId } of records.toReversed()) {
+    const stored = await backend.tasks.get(taskId);
+    if (stored !== undefined) messages.push(...told((await loadTask(backend, stored)).task));
+  }
+  return messages;
 }
 
 /** A task as a conversation tells it. */

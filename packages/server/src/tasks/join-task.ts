@@ -37,7 +37,7 @@ export async function joinTask(
 
 /** Of a log that was compacted nothing can be told but how it ended. */
 function whole({ task, writer }: LiveTask): Folded {
-  return { task, head: writer.head };
+  return { task, head: writer.head, size: writer.size };
 }
 
 /**

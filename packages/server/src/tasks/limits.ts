@@ -21,6 +21,8 @@ export interface Limits {
   readonly openTasks: number;
   /** Streams that are open on one task. */
   readonly streams: number;
+  /** Bytes of the tasks on one page of a list, which has at least one task whatever its size. */
+  readonly pageBytes: number;
 }
 
 export const DEFAULT_LIMITS: Limits = {
@@ -34,6 +36,8 @@ export const DEFAULT_LIMITS: Limits = {
   events: 1_000_000,
   openTasks: 20_000,
   streams: 10_000,
+  // A hundred tasks of 80 KB; a page is in memory several times while it is written.
+  pageBytes: 8 * 1024 * 1024,
 };
 
 /** An agent used more than its task may. The task fails, and says which limit it was. */

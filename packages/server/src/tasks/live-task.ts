@@ -62,6 +62,11 @@ export class LiveTask {
     return this.writer.task;
   }
 
+  /** About how much it takes up in memory, in characters. */
+  get size(): number {
+    return this.writer.size;
+  }
+
   /** Resolves when a commit makes the condition true, or at once when it is. */
   until(condition: (live: LiveTask) => boolean): Promise<void> {
     if (condition(this)) return Promise.resolve();

@@ -5,12 +5,15 @@ import {
   isInterrupted,
   isTerminal,
 } from "@convoke/protocol";
-import type { Backend, Seq, TaskRecord } from "./backend.ts";
+import type { Backend, Seq, StoredTask, TaskRecord } from "./backend.ts";
 import { taskDeadline } from "./deadlines.ts";
+import { KeptTasks } from "./kept-tasks.ts";
 import { LiveTask } from "./live-task.ts";
 import { type Folded, loadTask } from "./load-task.ts";
 import { TaskWriter, type TaskWriterOptions } from "./task-writer.ts";
-import { WaitingTasks } from "./waiting-tasks.ts";
+
+/** How many tasks that wait for their caller are kept open. */
+const MOST_WAITING = 1000;
 
 export interface LiveTasksOptions {
   readonly backend: Backend;
@@ -31,7 +34,10 @@ export class LiveTasks {
   readonly #options: LiveTasksOptions;
   readonly #live = new Map<string, LiveTask>();
   readonly #reading = new Map<string, Promise<{ record: TaskRecord; folded: Folded }>>();
-  readonly #waiting = new WaitingTasks((live) => this.forget(live));
+  readonly #waiting = new KeptTasks<LiveTask>({
+    most: MOST_WAITING,
+    onDrop: (live) => this.forget(live),
+  });
 
   constructor(options: LiveTasksOptions) {
     this.#options = options;
@@ -41,14 +47,15 @@ export class LiveTasks {
   async find(taskId: string, caller: Caller): Promise<Found> {
     const live = this.#live.get(taskId);
     if (live?.owner === caller.owner && live.writer.head > 0) {
-      return { task: live.task, head: live.writer.head, oldest: live.oldest };
+      const { task, head, size } = live.writer;
+      return { task, head, size, oldest: live.oldest };
     }
     const record = await this.record(taskId, caller);
     return { ...(await loadTask(this.#options.backend, record)), oldest: oldestCursor(record) };
   }
 
   /** What the index knows of the task. A foreign id looks like an unknown one (G13). */
-  async record(taskId: string, caller: Caller): Promise<TaskRecord> {
+  async record(taskId: string, caller: Caller): Promise<StoredTask> {
     const record = await this.#options.backend.tasks.get(taskId);
     if (record?.owner === caller.owner) return record;
     throw new A2AError("TaskNotFound", `there is no task ${taskId}`, { details: { taskId } });

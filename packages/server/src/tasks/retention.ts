@@ -98,11 +98,13 @@ export class Retention {
     await this.#repeat(async () => {
       const records = await backend.retention.compactable(endedBefore, perCycle);
       let compacted = 0;
-      for (const record of records) {
-        if (readers.has(record.taskId)) continue;
-        const { task, head } = await loadTask(backend, record);
+      for (const { taskId } of records) {
+        if (readers.has(taskId)) continue;
+        const stored = await backend.tasks.get(taskId);
+        if (stored === undefined) continue;
+        const { task, head } = await loadTask(backend, stored);
         const snapshot = { seq: head, json: JSON.stringify(task) };
-        if (await backend.retention.compact(record.taskId, snapshot)) compacted++;
+        if (await backend.retention.compact(taskId, snapshot)) compacted++;
       }
       total += compacted;
       return compacted === perCycle;

@@ -127,6 +127,11 @@ export class TaskWriter {
     return this.#folded?.head ?? 0;
   }
 
+  /** About how much the committed task takes up in memory, in characters. */
+  get size(): number {
+    return this.#folded?.size ?? 0;
+  }
+
   get epoch(): number {
     return this.#epoch;
   }

@@ -23,8 +23,8 @@ export function describeCompaction(open: OpenBackend): void {
 
         expect(await backend.retention.compact("t1", fold(13))).toBe(true);
 
-        const after = { ...before, compacted: true, snapshot: fold(13) };
-        expect(await backend.tasks.get("t1")).toEqual(after);
+        const after = { ...before, compacted: true };
+        expect(await backend.tasks.get("t1")).toEqual({ ...after, snapshot: fold(13) });
         expect((await backend.tasks.list({ owner: "ann", limit: 9 })).records).toEqual([after]);
         const last = [{ seq: 13, json: log.at(-1)?.json }];
         for (const place of [0, 1, 11, 12]) {

@@ -24,15 +24,25 @@ export function describeLists(open: OpenBackend): void {
     );
 
     test(
-      "a listed task comes whole, with its snapshot",
+      "a listed task comes with everything except its snapshot, however it is listed",
       using(open, async (backend) => {
-        await backend.commit(aCreation("t1", { snapshot: { seq: 1, json: "{}" } }));
-        await backend.commit(aStep("t1", { events: [anEvent("more")] }));
+        const snapshot = { seq: 1, json: "{}" };
+        const before = { owner: "ann", contextId: "context", before: "t9", limit: 10 };
+        await backend.commit(
+          aCreation("t1", { snapshot, statusAt: 20, wakeAt: 5 }, { createdAt: 1 }),
+        );
+        await backend.commit(aStep("t1", { events: [anEvent("more")], statusAt: 30 }));
+        const { snapshot: stored, ...record } = (await backend.tasks.get("t1"))!;
 
         const { records } = await backend.tasks.list({ owner: "ann", limit: 10 });
 
-        expect(records).toEqual([await backend.tasks.get("t1")]);
-        expect(records[0]).toMatchObject({ head: 2, snapshot: { seq: 1, json: "{}" } });
+        expect(stored).toEqual(snapshot);
+        expect(record).toMatchObject({ head: 2, wakeAt: 5 });
+        expect(records).toEqual([record]);
+        expect(await backend.tasks.ofContext(before)).toEqual([record]);
+        expect(await backend.tasks.changedSince({ owner: "ann", at: 29 })).toEqual([record]);
+        expect(await backend.tasks.unfinished("", 10)).toEqual([record]);
+        expect(await backend.tasks.waking(10)).toEqual([record]);
       }),
     );
 

@@ -138,8 +138,7 @@ export function describeWaking(open: OpenBackend): void {
     test(
       "tasks of all owners are woken, listed or not, and come whole",
       using(open, async (backend) => {
-        const snapshot = { seq: 1, json: "{}" };
-        await backend.commit(aCreation("t1", { wakeAt: 3, snapshot }));
+        await backend.commit(aCreation("t1", { wakeAt: 3 }));
         await backend.commit(aCreation("t2", { wakeAt: 2 }, { owner: "bob", contextId: "c2" }));
         await backend.commit(aCreation("t3", { wakeAt: 1, listed: false }, { owner: "eve" }));
         await backend.commit(aStep("t1", { events: [anEvent("more")] }));
@@ -151,7 +150,7 @@ export function describeWaking(open: OpenBackend): void {
           await backend.tasks.get("t2"),
           await backend.tasks.get("t1"),
         ]);
-        expect(woken[2]).toMatchObject({ owner: "ann", head: 2, snapshot, wakeAt: 3 });
+        expect(woken[2]).toMatchObject({ owner: "ann", head: 2, wakeAt: 3 });
       }),
     );
 
@@ -241,6 +240,7 @@ async function wishes(
   backend: Backend,
 ): Promise<readonly (readonly [taskId: string, wakeAt: number | undefined])[]> {
   const records = await backend.tasks.waking(100);
-  for (const record of records) expect(await backend.tasks.get(record.taskId)).toEqual(record);
+  for (const record of records)
+    expect(await backend.tasks.get(record.taskId)).toMatchObject(record);
   return records.map(({ taskId, wakeAt }) => [taskId, wakeAt]);
 }
