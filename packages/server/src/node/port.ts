@@ -15,6 +15,9 @@ import type { NodeListener } from "./node-listener.ts";
 /** How long a reader may take for the last bytes of an answer. */
 const FLUSH_MS = 250;
 
+/** How long a client may keep its side open after an HTTP/2 session has ended ours. */
+const HALF_OPEN_MS = 2000;
+
 /** More at a time than a browser or a gRPC client opens on one connection. */
 const MAX_STREAMS = 1000;
 
@@ -87,6 +90,18 @@ export class Port {
   }
 
   #adopt(socket: Socket | TLSSocket, isHttp2: boolean): void {
+    if (isHttp2) limitHalfOpen(socket);
     (isHttp2 ? this.#http2 : this.#http).emit("connection", socket);
   }
+}
+
+/**
+ * A session that was closed gracefully ends its side of the socket and waits for the client to
+ * close the other one. A client that never does must not hold the descriptor.
+ */
+function limitHalfOpen(socket: Socket): void {
+  socket.once("finish", () => {
+    const timer = setTimeout(() => socket.destroy(), HALF_OPEN_MS).unref();
+    socket.once("close", () => clearTimeout(timer));
+  });
 }
