@@ -6,13 +6,27 @@ import type { ServeAgentOptions } from "convoke";
 import { expect, onTestFinished, test } from "vitest";
 import { selfSigned } from "../bindings/self-signed.ts";
 import { ForkedServer } from "./forked-server.ts";
-import { FRAME, PREFACE, encodeFrame, uint32 } from "./http2-frames.ts";
+import { FLAG, FRAME, PREFACE, encodeFrame, encodeHeaders, uint32 } from "./http2-frames.ts";
 
 // Short byte sequences that a port without a token must survive.
 
+const CARD = "/.well-known/agent-card.json";
 const KEEP_ALIVE_MS = 60;
 const SETTINGS = encodeFrame({ type: FRAME.settings });
 const GOAWAY = encodeFrame({ type: FRAME.goaway, payload: Buffer.concat([uint32(0), uint32(0)]) });
+const EXPECTING = encodeFrame({
+  type: FRAME.headers,
+  flags: FLAG.endHeaders,
+  streamId: 1,
+  payload: encodeHeaders({
+    ":method": "POST",
+    ":scheme": "http",
+    ":path": "/",
+    ":authority": "localhost",
+    expect: "100-continue",
+  }),
+});
+const RESET = encodeFrame({ type: FRAME.rstStream, streamId: 1, payload: uint32(8) });
 
 test.each(["http", "https"] as const)(
   "a client that says goodbye over %s and keeps its socket open cannot end the process",
@@ -30,6 +44,18 @@ test.each(["http", "https"] as const)(
     await expect.poll(() => server.descriptors(), { timeout: 20_000 }).toBeLessThanOrEqual(before);
   },
 );
+
+test("a request that expects 100-continue and is reset at once cannot end the process", async () => {
+  const server = await aServer();
+  const socket = await connect(server);
+
+  // In one packet: the stream is reset before the server sees the request.
+  socket.write(Buffer.concat([PREFACE, SETTINGS, EXPECTING, RESET]));
+  await sleep(200);
+
+  expect(server.complaints).toBe("");
+  expect((await fetch(new URL(CARD, server.url))).status).toBe(200);
+});
 
 async function aServer(options: ServeAgentOptions = {}): Promise<ForkedServer> {
   const server = await ForkedServer.start(options);

@@ -51,7 +51,14 @@ export class Port {
   constructor({ listener, tls, onSession }: PortOptions) {
     this.#http = createHttp(listener);
     const settings = { maxConcurrentStreams: MAX_STREAMS };
-    this.#http2 = createHttp2({ settings }, listener as unknown as Http2Listener);
+    const http2Listener = listener as unknown as Http2Listener;
+    this.#http2 = createHttp2({ settings }, http2Listener);
+    this.#http2.on("checkContinue", (request, response) => {
+      // What Node does by default throws if the stream was reset meanwhile, which ends the process.
+      const { destroyed, closed } = response.stream;
+      if (!destroyed && !closed) response.writeContinue();
+      http2Listener(request, response);
+    });
     this.#http2.on("session", (session) => {
       const gone = onSession(session);
       this.#sessions.add(session);
