@@ -57,6 +57,23 @@ test("a request that expects 100-continue and is reset at once cannot end the pr
   expect((await fetch(new URL(CARD, server.url))).status).toBe(200);
 });
 
+test.each([
+  ["http", "ends", (socket: Socket) => socket.end(PREFACE)],
+  ["http", "resets", (socket: Socket) => socket.write(PREFACE, () => socket.resetAndDestroy())],
+  ["https", "ends", (socket: Socket) => socket.end(PREFACE)],
+] as const)(
+  "connections over %s that a client begins and %s leave no descriptor behind",
+  async (scheme, _how, leave) => {
+    const server = await aServer(scheme === "https" ? { tls: selfSigned() } : {});
+    const before = await server.descriptors();
+
+    for (let count = 0; count < 50; count++) leave(await connect(server));
+
+    await expect.poll(() => server.descriptors(), { timeout: 20_000 }).toBeLessThanOrEqual(before);
+    expect(server.complaints).toBe("");
+  },
+);
+
 async function aServer(options: ServeAgentOptions = {}): Promise<ForkedServer> {
   const server = await ForkedServer.start(options);
   onTestFinished(() => server.stop());
