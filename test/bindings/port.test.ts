@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { request as secureRequest } from "node:https";
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { connect as connectTcp } from "node:net";
@@ -45,6 +47,17 @@ describe("one port", () => {
     expect(JSON.parse(sent.body)).toMatchObject({ result: { status: { state: "completed" } } });
     expect(streamed.type).toBe("text/event-stream");
     expect(streamed.body).toContain('"state":"completed"');
+  });
+
+  test.each(["1.1", "2"])("says 100 Continue over HTTP/%s, and then answers", async (version) => {
+    const { url } = await aServer();
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tasks/get", params: {} });
+
+    const answer = await (version === "2"
+      ? expectOverHttp2(http2To(url), body)
+      : expectOverHttp1(url, body));
+
+    expect(JSON.parse(answer)).toMatchObject({ id: 1, error: {} });
   });
 
   test("waits for the bytes that tell which it is", async () => {
@@ -161,4 +174,23 @@ async function over(
     type: String(answer["content-type"]),
     body: await text(stream),
   };
+}
+
+const EXPECTING = { "content-type": "application/json", expect: "100-continue" };
+
+/** Sends the body once the server has asked for it. */
+async function expectOverHttp2(session: ClientHttp2Session, body: string): Promise<string> {
+  const stream = session.request({ ":method": "POST", ":path": "/", ...EXPECTING });
+  await once(stream, "continue");
+  stream.end(body);
+  return text(stream);
+}
+
+async function expectOverHttp1(url: string, body: string): Promise<string> {
+  const asked = request(url, { method: "POST", headers: EXPECTING });
+  asked.flushHeaders();
+  await once(asked, "continue");
+  asked.end(body);
+  const [response] = (await once(asked, "response")) as [IncomingMessage];
+  return text(response);
 }

@@ -1,4 +1,4 @@
-import { serve } from "convoke";
+import { type ServeAgentOptions, serve } from "convoke";
 import { demoAgent } from "../../apps/convoke/src/demo-agent.ts";
 
 // A server in a process of its own: whether it crashes, complains or grows is seen from outside.
@@ -8,6 +8,7 @@ const server = await serve(demoAgent, {
   data: "memory",
   push: { allow: [] },
   limits: { openTasks: 1_000_000, textLength: 10_000 },
+  ...(JSON.parse(process.argv[2] ?? "{}") as ServeAgentOptions),
 });
 
 process.on("unhandledRejection", (reason) => {
@@ -15,7 +16,11 @@ process.on("unhandledRejection", (reason) => {
 });
 process.on("message", () => {
   globalThis.gc?.();
-  process.send?.({ heapBytes: process.memoryUsage().heapUsed });
+  process.send?.({
+    heapBytes: process.memoryUsage().heapUsed,
+    connections: process.getActiveResourcesInfo().filter((name) => /^(TCP|TLS).*Wrap$/.test(name))
+      .length,
+  });
 });
 process.on("disconnect", () => process.exit());
 process.send?.({ url: server.url });

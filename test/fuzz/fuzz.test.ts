@@ -1,11 +1,11 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
 import { Agent, request } from "node:http";
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { connect as connectTcp } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { randomFrom } from "../kill-all/random.ts";
+import { ForkedServer } from "./forked-server.ts";
+import { PREFACE } from "./http2-frames.ts";
 import { mutated } from "./mutate.ts";
 import { JSONRPC, REST, type Target, grpcTargets } from "./targets.ts";
 
@@ -17,25 +17,16 @@ const TIMEOUT_MS = 60_000 + 2 * RUNS;
 const PATIENCE_MS = 10_000;
 const MB = 1024 * 1024;
 
-let child: ChildProcess;
-let url: URL;
-let complaints = "";
+let server: ForkedServer;
 const keepAlive = new Agent({ keepAlive: true, maxSockets: 16 });
 
 beforeAll(async () => {
-  child = fork(new URL("./fuzz-server.ts", import.meta.url), {
-    execArgv: ["--conditions=@convoke/source", "--expose-gc"],
-    stdio: ["ignore", "ignore", "pipe", "ipc"],
-  });
-  child.stderr?.on("data", (piece: Buffer) => {
-    complaints += piece.toString();
-  });
-  url = new URL(((await once(child, "message")) as [{ url: string }])[0].url);
+  server = await ForkedServer.start();
 });
 
 afterAll(() => {
   keepAlive.destroy();
-  child.disconnect();
+  server.stop();
 });
 
 describe(`spoilt requests, seed ${SEED}`, () => {
@@ -69,7 +60,7 @@ describe(`spoilt requests, seed ${SEED}`, () => {
       const random = randomFrom(SEED);
       const targets = grpcTargets();
       const before = await heap();
-      const session = connectHttp2(url);
+      const session = connectHttp2(server.url);
       session.on("error", () => undefined);
       const faults: string[] = [];
       await many(16, RUNS, async () => {
@@ -101,18 +92,16 @@ describe(`spoilt requests, seed ${SEED}`, () => {
 
 /** The server answers, has complained of nothing, and holds about as much as before. */
 async function expectHealthy(before: number): Promise<void> {
-  const card = await fetch(new URL("/.well-known/agent-card.json", url));
+  const card = await fetch(new URL("/.well-known/agent-card.json", server.url));
   expect(card.status).toBe(200);
-  expect(child.exitCode).toBeNull();
-  expect(complaints).toBe("");
+  expect(server.isRunning).toBe(true);
+  expect(server.complaints).toBe("");
   // In memory up to a thousand ended tasks are kept, and what is unfinished.
   expect((await heap()) - before).toBeLessThan(60 * MB + RUNS * 2000);
 }
 
 async function heap(): Promise<number> {
-  const answered = once(child, "message") as Promise<[{ heapBytes: number }]>;
-  child.send("memory?");
-  return (await answered)[0].heapBytes;
+  return (await server.usage()).heapBytes;
 }
 
 async function many(atOnce: number, total: number, work: () => Promise<void>): Promise<void> {
@@ -171,7 +160,14 @@ interface Answered {
 function send({ method, path, headers, body }: Spoilt): Promise<Answered> {
   return new Promise((resolve, reject) => {
     const asked = request(
-      { host: url.hostname, port: url.port, method, path, headers, agent: keepAlive },
+      {
+        host: server.url.hostname,
+        port: server.url.port,
+        method,
+        path,
+        headers,
+        agent: keepAlive,
+      },
       (response) => {
         const status = response.statusCode ?? 0;
         if (response.headers["content-type"] !== "text/event-stream") {
@@ -227,8 +223,6 @@ function callGrpc(session: ClientHttp2Session, path: string, body: Buffer): Prom
   });
 }
 
-const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-
 function rawBytes(random: () => number): Buffer {
   const noise = Buffer.from(
     Array.from({ length: Math.floor(random() * 300) }, () => Math.floor(random() * 256)),
@@ -236,7 +230,7 @@ function rawBytes(random: () => number): Buffer {
   const beginning = pick(
     [
       "",
-      PREFACE,
+      PREFACE.toString("latin1"),
       "PRI",
       "PR",
       "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
@@ -253,7 +247,9 @@ function rawBytes(random: () => number): Buffer {
 
 function sendRaw(bytes: Buffer): Promise<void> {
   return new Promise((resolve) => {
-    const socket = connectTcp(Number(url.port), url.hostname, () => socket.end(bytes));
+    const socket = connectTcp(Number(server.url.port), server.url.hostname, () =>
+      socket.end(bytes),
+    );
     socket.setTimeout(300, () => socket.destroy());
     socket.on("error", () => undefined);
     socket.on("data", () => undefined);

@@ -42,7 +42,11 @@ export async function serve(agent: Agent, options: ServeOptions): Promise<Server
     listener: createNodeListener(hosted.entrance),
     tls: options.tls,
     onSession: (session) => {
-      const silence = hosted.keepAlive.watch(() => void session.ping(() => undefined));
+      const silence = hosted.keepAlive.watch(() => {
+        // A destroyed session stays until its socket is closed, and throws when it is pinged.
+        if (session.destroyed) return silence.stop();
+        session.ping(() => undefined);
+      });
       return () => silence.stop();
     },
   });

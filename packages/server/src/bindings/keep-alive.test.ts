@@ -113,6 +113,22 @@ describe("the timer", () => {
     keepAlive.close();
   });
 
+  test("survives a stream that cannot be written to, and leaves it alone", () => {
+    const keepAlive = new KeepAlive(INTERVAL_MS);
+    const broken = vi.fn(() => {
+      throw new Error("the stream is gone");
+    });
+    const speak = vi.fn();
+    keepAlive.watch(broken);
+    keepAlive.watch(speak);
+
+    vi.advanceTimersByTime(3 * INTERVAL_MS);
+
+    expect(broken).toHaveBeenCalledTimes(1);
+    expect(speak).toHaveBeenCalledTimes(3);
+    keepAlive.close();
+  });
+
   test("ends when it is closed", () => {
     const keepAlive = new KeepAlive(INTERVAL_MS);
     const speak = vi.fn();

@@ -51,10 +51,19 @@ export class KeepAlive {
     this.#silences.add(silence);
     // A timer of 0 would be one without a pause.
     if (this.#intervalMs === 0) return silence;
-    this.#timer ??= setInterval(() => {
-      for (const each of this.#silences) each.tick();
-    }, this.#intervalMs / TICKS).unref();
+    this.#timer ??= setInterval(() => this.#tick(), this.#intervalMs / TICKS).unref();
     return silence;
+  }
+
+  /** An error thrown here would end the process: a stream that cannot be written to is no longer watched. */
+  #tick(): void {
+    for (const each of this.#silences) {
+      try {
+        each.tick();
+      } catch {
+        each.stop();
+      }
+    }
   }
 
   close(): void {

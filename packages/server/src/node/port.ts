@@ -15,6 +15,12 @@ import type { NodeListener } from "./node-listener.ts";
 /** How long a reader may take for the last bytes of an answer. */
 const FLUSH_MS = 250;
 
+/** How long one side of an HTTP/2 connection may stay open once the other has ended. */
+const HALF_OPEN_MS = 2000;
+
+/** Longer than proxies and gRPC clients keep a connection they do not use; they open another one. */
+const IDLE_MS = 5 * 60_000;
+
 /** More at a time than a browser or a gRPC client opens on one connection. */
 const MAX_STREAMS = 1000;
 
@@ -32,6 +38,11 @@ export interface PortOptions {
   readonly tls?: TlsOptions | undefined;
   /** Called for each connection of HTTP/2; returns what to call when it is gone. */
   readonly onSession: (session: ServerHttp2Session) => () => void;
+  /**
+   * Closes an HTTP/2 connection that has had no open stream for this long. Default 5 minutes. A
+   * connection with an open stream stays, however long nothing happens on it.
+   */
+  readonly idleMs?: number;
 }
 
 /**
@@ -44,11 +55,20 @@ export class Port {
   readonly #http2: Http2Server;
   readonly #sniffed = new SniffedSockets((socket, isHttp2) => this.#adopt(socket, isHttp2));
   readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #idleMs: number;
 
-  constructor({ listener, tls, onSession }: PortOptions) {
+  constructor({ listener, tls, onSession, idleMs = IDLE_MS }: PortOptions) {
+    this.#idleMs = idleMs;
     this.#http = createHttp(listener);
     const settings = { maxConcurrentStreams: MAX_STREAMS };
-    this.#http2 = createHttp2({ settings }, listener as unknown as Http2Listener);
+    const http2Listener = listener as unknown as Http2Listener;
+    this.#http2 = createHttp2({ settings }, http2Listener);
+    this.#http2.on("checkContinue", (request, response) => {
+      // What Node does by default throws if the stream was reset meanwhile, which ends the process.
+      const { destroyed, closed } = response.stream;
+      if (!destroyed && !closed) response.writeContinue();
+      http2Listener(request, response);
+    });
     this.#http2.on("session", (session) => {
       const gone = onSession(session);
       this.#sessions.add(session);
@@ -87,6 +107,47 @@ export class Port {
   }
 
   #adopt(socket: Socket | TLSSocket, isHttp2: boolean): void {
-    (isHttp2 ? this.#http2 : this.#http).emit("connection", socket);
+    if (socket.destroyed) return;
+    if (!isHttp2) return void this.#http.emit("connection", socket);
+    // The server announces the session of a socket before it returns.
+    this.#http2.once("session", (session) => closeWhenIdle(session, socket, this.#idleMs));
+    limitHalfOpen(socket);
+    this.#http2.emit("connection", socket);
   }
+}
+
+/**
+ * A session notices the end of its socket only when the socket is closed, so both sides end
+ * together, as with a server of node:http2. A side that is not closed in time, because the client
+ * keeps its own open or does not read, must not hold the descriptor.
+ */
+function limitHalfOpen(socket: Socket): void {
+  socket.allowHalfOpen = false;
+  const limit = (): void => destroyLater(socket);
+  socket.once("end", limit);
+  socket.once("finish", limit);
+}
+
+function destroyLater(socket: Socket): void {
+  const timer = setTimeout(() => socket.destroy(), HALF_OPEN_MS).unref();
+  socket.once("close", () => clearTimeout(timer));
+}
+
+/** Counts streams instead of bytes: the answers to our keep-alive pings are no use of a connection. */
+function closeWhenIdle(session: ServerHttp2Session, socket: Socket, idleMs: number): void {
+  let open = 0;
+  const timer = setTimeout(() => {
+    if (open > 0) return;
+    session.close();
+    destroyLater(socket);
+  }, idleMs).unref();
+  session.on("stream", (stream) => {
+    // Reset before it was announced: its end may be announced already.
+    if (stream.destroyed) return;
+    open++;
+    stream.once("close", () => {
+      if (--open === 0 && !socket.destroyed) timer.refresh();
+    });
+  });
+  socket.once("close", () => clearTimeout(timer));
 }

@@ -1,0 +1,67 @@
+import { once } from "node:events";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { NodeListener } from "./node-listener.ts";
+import { Port } from "./port.ts";
+
+const IDLE_MS = 100;
+
+/** Answers `/` at once, and everything else with headers and an open stream. */
+const listener: NodeListener = (incoming, outgoing) => {
+  outgoing.writeHead(200);
+  if (incoming.url === "/") outgoing.end("done");
+  else outgoing.flushHeaders();
+};
+
+describe("an HTTP/2 connection", () => {
+  test("that never opens a stream is closed after the idle time", async () => {
+    const session = await aSession();
+
+    await once(session, "close");
+
+    expect(session.destroyed).toBe(true);
+  });
+
+  test("whose last stream has ended is told to go away, without an error", async () => {
+    const session = await aSession();
+    let code: number | undefined;
+    session.on("goaway", (given) => (code = given));
+
+    await drained(session.request({ ":path": "/" }));
+    await once(session, "close");
+
+    expect(code).toBe(0);
+  });
+
+  test("with an open stream stays, however long nothing happens on it", async () => {
+    const session = await aSession();
+    const stream = session.request({ ":path": "/open" });
+    await once(stream, "response");
+
+    await sleep(5 * IDLE_MS);
+    await drained(session.request({ ":path": "/" }));
+    await sleep(5 * IDLE_MS);
+
+    expect(session.closed).toBe(false);
+    expect(stream.closed).toBe(false);
+    stream.close();
+    await once(session, "close");
+  });
+});
+
+async function aSession(): Promise<ClientHttp2Session> {
+  const port = new Port({ listener, idleMs: IDLE_MS, onSession: () => () => undefined });
+  await new Promise<void>((resolve) => port.net.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => port.close());
+  const session = connect(`http://127.0.0.1:${(port.net.address() as AddressInfo).port}`);
+  onTestFinished(() => session.destroy());
+  await once(session, "connect");
+  return session;
+}
+
+async function drained(stream: ClientHttp2Stream): Promise<void> {
+  stream.resume();
+  await once(stream, "close");
+}

@@ -1,0 +1,95 @@
+import { once } from "node:events";
+import { type Socket, connect as connectTcp } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { connect as connectTls } from "node:tls";
+import type { ServeAgentOptions } from "convoke";
+import { expect, onTestFinished, test } from "vitest";
+import { selfSigned } from "../bindings/self-signed.ts";
+import { ForkedServer } from "./forked-server.ts";
+import { FLAG, FRAME, PREFACE, encodeFrame, encodeHeaders, uint32 } from "./http2-frames.ts";
+
+// Short byte sequences that a port without a token must survive.
+
+const CARD = "/.well-known/agent-card.json";
+const KEEP_ALIVE_MS = 60;
+const SETTINGS = encodeFrame({ type: FRAME.settings });
+const GOAWAY = encodeFrame({ type: FRAME.goaway, payload: Buffer.concat([uint32(0), uint32(0)]) });
+const EXPECTING = encodeFrame({
+  type: FRAME.headers,
+  flags: FLAG.endHeaders,
+  streamId: 1,
+  payload: encodeHeaders({
+    ":method": "POST",
+    ":scheme": "http",
+    ":path": "/",
+    ":authority": "localhost",
+    expect: "100-continue",
+  }),
+});
+const RESET = encodeFrame({ type: FRAME.rstStream, streamId: 1, payload: uint32(8) });
+
+test.each(["http", "https"] as const)(
+  "a client that says goodbye over %s and keeps its socket open cannot end the process",
+  async (scheme) => {
+    const tls = scheme === "https" ? selfSigned() : undefined;
+    const server = await aServer({ keepAliveMs: KEEP_ALIVE_MS, ...(tls && { tls }) });
+    const before = await server.descriptors();
+    const socket = await connect(server);
+
+    socket.write(Buffer.concat([PREFACE, SETTINGS, GOAWAY]));
+    await sleep(10 * KEEP_ALIVE_MS);
+
+    expect(server.complaints).toBe("");
+    expect(server.isRunning).toBe(true);
+    await expect.poll(() => server.descriptors(), { timeout: 20_000 }).toBeLessThanOrEqual(before);
+  },
+);
+
+test("a request that expects 100-continue and is reset at once cannot end the process", async () => {
+  const server = await aServer();
+  const socket = await connect(server);
+
+  // In one packet: the stream is reset before the server sees the request.
+  socket.write(Buffer.concat([PREFACE, SETTINGS, EXPECTING, RESET]));
+  await sleep(200);
+
+  expect(server.complaints).toBe("");
+  expect((await fetch(new URL(CARD, server.url))).status).toBe(200);
+});
+
+test.each([
+  ["http", "ends", (socket: Socket) => socket.end(PREFACE)],
+  ["http", "resets", (socket: Socket) => socket.write(PREFACE, () => socket.resetAndDestroy())],
+  ["https", "ends", (socket: Socket) => socket.end(PREFACE)],
+] as const)(
+  "connections over %s that a client begins and %s leave no descriptor behind",
+  async (scheme, _how, leave) => {
+    const server = await aServer(scheme === "https" ? { tls: selfSigned() } : {});
+    const before = await server.descriptors();
+
+    for (let count = 0; count < 50; count++) leave(await connect(server));
+
+    await expect.poll(() => server.descriptors(), { timeout: 20_000 }).toBeLessThanOrEqual(before);
+    expect(server.complaints).toBe("");
+  },
+);
+
+async function aServer(options: ServeAgentOptions = {}): Promise<ForkedServer> {
+  const server = await ForkedServer.start(options);
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+/** A connection that stays open on this side, whatever the server does. */
+async function connect({ url }: ForkedServer): Promise<Socket> {
+  const options = { host: url.hostname, port: Number(url.port), allowHalfOpen: true };
+  const isSecure = url.protocol === "https:";
+  const socket = isSecure
+    ? connectTls({ ...options, rejectUnauthorized: false, ALPNProtocols: ["h2"] })
+    : connectTcp(options);
+  socket.on("error", () => undefined);
+  socket.resume();
+  onTestFinished(() => void socket.destroy());
+  await once(socket, isSecure ? "secureConnect" : "connect");
+  return socket;
+}
