@@ -4,7 +4,7 @@
  * second run changes nothing unless a server or a probe has changed.
  */
 import { writeFile } from "node:fs/promises";
-import { createJsonLogger } from "@convoke/server";
+import { createJsonLogger } from "@convoke/engine";
 import { serve } from "convoke";
 import { runCli } from "../apps/convoke/src/cli/testing/run-cli.suite.ts";
 import { checkedAgent } from "../test/check/check-agent.ts";

@@ -1,5 +1,4 @@
-import { readFileSync } from "node:fs";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { inFlight, openStream, stream } from "../client.ts";
 import { type Contender, bothVersions } from "../contenders.ts";

@@ -1,7 +1,7 @@
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
-import type { Backend } from "@convoke/server";
+import type { Backend } from "@convoke/engine";
 import { type Answer, getTask, inFlight, listTasks, send } from "../client.ts";
 import { type Contender, bothVersions } from "../contenders.ts";
 import { type Samples, costOf, interleave, median } from "../rounds.ts";

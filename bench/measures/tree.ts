@@ -8,7 +8,7 @@ import {
   openApprovals,
   textOf,
 } from "@convoke/protocol";
-import { type RemoteAgent, connect } from "convoke";
+import { connect, type RemoteAgent } from "@convoke/client";
 import { median } from "../rounds.ts";
 import { type Row, short } from "../table.ts";
 import { Target } from "../target.ts";

@@ -2,7 +2,8 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import type { ArtifactUpdateEvent } from "@convoke/protocol";
 import { AgentLoop, defineAgent } from "@convoke/runtime";
-import { createJsonLogger, serve } from "@convoke/server";
+import { createJsonLogger } from "@convoke/engine";
+import { serve } from "@convoke/server";
 import { report } from "./control.ts";
 import { listen, readJson } from "./listen.ts";
 

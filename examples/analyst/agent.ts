@@ -1,4 +1,5 @@
-import { type Agent, type ModelSpec, defineAgent, tool } from "convoke";
+import type { Agent } from "@convoke/protocol";
+import { defineAgent, type ModelSpec, tool } from "@convoke/runtime";
 import { COLUMNS, DIMENSIONS, type Dimension, SALES, totalsBy } from "./sales.ts";
 
 const lookAtSales = tool({

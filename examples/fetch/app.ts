@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { defineAgent, mount } from "convoke";
+import { defineAgent } from "@convoke/runtime";
+import { mount } from "convoke";
 
 const agent = defineAgent({
   name: "Counter",

@@ -1,4 +1,4 @@
-import { defineAgent } from "convoke";
+import { defineAgent } from "@convoke/runtime";
 
 export default defineAgent({
   name: "Greeter",

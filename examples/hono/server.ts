@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { serve } from "@hono/node-server";
-import { defineAgent, mount } from "convoke";
+import { defineAgent } from "@convoke/runtime";
+import { mount } from "convoke";
 import { Hono } from "hono";
 
 const agent = defineAgent({

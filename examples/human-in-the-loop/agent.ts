@@ -1,4 +1,5 @@
-import { type Agent, type ModelSpec, defineAgent, tool } from "convoke";
+import type { Agent } from "@convoke/protocol";
+import { defineAgent, type ModelSpec, tool } from "@convoke/runtime";
 import { MAIL, deliver, isColleague } from "./mail.ts";
 
 const sendMail = tool({

@@ -1,4 +1,5 @@
-import { type Agent, type ModelSpec, defineAgent } from "convoke";
+import type { Agent } from "@convoke/protocol";
+import { defineAgent, type ModelSpec } from "@convoke/runtime";
 import outlook from "./outlook.ts";
 
 /** Where the agents are that run elsewhere. */

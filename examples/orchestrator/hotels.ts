@@ -1,4 +1,5 @@
-import { type Agent, type ModelSpec, defineAgent, tool } from "convoke";
+import type { Agent } from "@convoke/protocol";
+import { defineAgent, type ModelSpec, tool } from "@convoke/runtime";
 import { NAMES, type City, factsOf } from "./cities.ts";
 import { reserve } from "./reservations.ts";
 

@@ -1,4 +1,4 @@
-import { defineAgent, tool } from "convoke";
+import { defineAgent, tool } from "@convoke/runtime";
 
 const weather = tool({
   name: "weather",

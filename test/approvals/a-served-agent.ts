@@ -1,4 +1,4 @@
-import { createMemoryBackend } from "@convoke/backends/memory";
+import { createMemoryBackend } from "@convoke/engine/memory";
 import { EXTENSIONS, type A2APart, type Task } from "@convoke/protocol";
 import { type ModelAgentDefinition, defineAgent } from "@convoke/runtime";
 import { type ServeOptions, serve } from "@convoke/server";

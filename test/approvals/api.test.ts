@@ -1,5 +1,5 @@
 import { openSqliteBackend } from "@convoke/backends/sqlite";
-import { createMemoryBackend } from "@convoke/backends/memory";
+import { createMemoryBackend } from "@convoke/engine/memory";
 import { digestArguments, inputRequired, tool } from "@convoke/runtime";
 import { scriptedModel } from "@convoke/runtime/testing";
 import { describe, expect, test } from "vitest";

@@ -1,5 +1,5 @@
-import { createMemoryBackend } from "@convoke/backends/memory";
-import type { Backend } from "@convoke/server/backend";
+import { createMemoryBackend } from "@convoke/engine/memory";
+import type { Backend } from "@convoke/engine";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** Takes longer to store a question than an answer waits for an agent that is about to ask. */

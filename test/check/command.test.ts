@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createJsonLogger } from "@convoke/server";
+import { createJsonLogger } from "@convoke/engine";
 import { type ServeAgentOptions, serve } from "convoke";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { runCli } from "../../apps/convoke/src/cli/testing/run-cli.suite.ts";

@@ -1,5 +1,5 @@
 import { generateCardKey } from "@convoke/protocol";
-import { createJsonLogger } from "@convoke/server";
+import { createJsonLogger } from "@convoke/engine";
 import { type ServeAgentOptions, serve } from "convoke";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { keptPort } from "../kept-port.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import type { Report } from "../../apps/convoke/src/check/report.ts";
+import type { Report } from "../../packages/check/src/report.ts";
 import type { PeerServer } from "./peer-server.ts";
 import { HABITS, check, idsOf, resultOf, stumbles } from "./run-check.ts";
 import { startSdkV03 } from "./sdk-v03-server.ts";

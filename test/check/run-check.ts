@@ -1,4 +1,4 @@
-import type { ProbeResult, Report, Section } from "../../apps/convoke/src/check/report.ts";
+import type { ProbeResult, Report, Section } from "../../packages/check/src/report.ts";
 import { runCli } from "../../apps/convoke/src/cli/testing/run-cli.suite.ts";
 
 /** What `convoke check --json` found, and how it ended. */

@@ -8,7 +8,7 @@ import {
 } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
-import { createJsonLogger } from "@convoke/server";
+import { createJsonLogger } from "@convoke/engine";
 import { serve } from "convoke";
 import { onTestFinished } from "vitest";
 import { checkedAgent } from "./check-agent.ts";

@@ -1,6 +1,6 @@
 import { type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
-import { createJsonLogger } from "@convoke/server";
+import { createJsonLogger } from "@convoke/engine";
 import { type ServeAgentOptions, serve } from "convoke";
 import { onTestFinished } from "vitest";
 import { checkedAgent } from "./check-agent.ts";

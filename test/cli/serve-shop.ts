@@ -1,6 +1,6 @@
 import { type RemoteAgent, connect } from "@convoke/client";
 import type { TaskState } from "@convoke/protocol";
-import { createJsonLogger } from "@convoke/server";
+import { createJsonLogger } from "@convoke/engine";
 import { serve } from "convoke";
 import { onTestFinished } from "vitest";
 import { shop } from "./shop-agent.ts";

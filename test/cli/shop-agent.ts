@@ -8,7 +8,7 @@ import {
   agentMessage,
   textOfParts,
 } from "@convoke/protocol";
-import { type FunctionTurn, artifact, defineAgent, status } from "convoke";
+import { artifact, defineAgent, type FunctionTurn, status } from "@convoke/runtime";
 
 /** Works long, hands over files with bad names, and speaks in control characters. */
 const seller = defineAgent({

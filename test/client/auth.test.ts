@@ -1,5 +1,5 @@
-import { type Auth, type BindingName, RemoteError, connect } from "@convoke/client";
-import type { ProtocolVersion } from "@convoke/protocol";
+import { type Auth, type BindingName, connect } from "@convoke/client";
+import { type ProtocolVersion, RemoteError } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
 import {
   events,

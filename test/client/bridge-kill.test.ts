@@ -1,5 +1,5 @@
 import { type RemoteAgent, connect } from "@convoke/client";
-import { createJsonLogger } from "@convoke/server";
+import { createJsonLogger } from "@convoke/engine";
 import { serve } from "convoke";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ScriptProcess } from "../crash/script-process.ts";

@@ -1,4 +1,5 @@
-import { ClientError, connect } from "@convoke/client";
+import { ClientError } from "@convoke/protocol";
+import { connect } from "@convoke/client";
 import { describe, expect, test } from "vitest";
 import {
   type Call,

@@ -1,5 +1,5 @@
 import { type ExchangeStep, type RemoteAgent, connect } from "@convoke/client";
-import { createJsonLogger } from "@convoke/server";
+import { createJsonLogger } from "@convoke/engine";
 import { serve } from "convoke";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { worker } from "./worker-agent.ts";

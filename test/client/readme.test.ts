@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { createJsonLogger } from "@convoke/server";
+import { createJsonLogger } from "@convoke/engine";
 import { connect } from "@convoke/client";
 import { serve } from "convoke";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createJsonLogger } from "@convoke/server";
+import { createJsonLogger } from "@convoke/engine";
 import { connect } from "@convoke/client";
 import { serve } from "convoke";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import {
+  type A2APart,
   type Binding,
-  type BindingName,
-  type RemoteAgent,
+  type ProtocolVersion,
+  type PublicEvent,
   RemoteError,
-  connect,
-} from "@convoke/client";
-import type { A2APart, ProtocolVersion, PublicEvent } from "@convoke/protocol";
+} from "@convoke/protocol";
+import { type BindingName, connect, type RemoteAgent } from "@convoke/client";
 import { beforeAll, describe, expect, test } from "vitest";
 import { conformanceAgent } from "../conformance/conformance-agent.ts";
 import { verifies } from "../verifies.ts";

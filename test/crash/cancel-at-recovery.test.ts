@@ -1,5 +1,5 @@
-import { createMemoryBackend } from "@convoke/backends/memory";
-import { cancelTask } from "@convoke/server/engine";
+import { createMemoryBackend } from "@convoke/engine/memory";
+import { cancelTask } from "@convoke/engine";
 import { expect } from "vitest";
 import { World } from "../engine/a-world.ts";
 import { CALLER, tell } from "../engine/an-engine.ts";

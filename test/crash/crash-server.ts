@@ -1,6 +1,7 @@
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { defineAgent } from "@convoke/runtime";
-import { createJsonLogger, serve } from "@convoke/server";
+import { createJsonLogger } from "@convoke/engine";
+import { serve } from "@convoke/server";
 import { crash, readCrashPlan } from "./crash-point.ts";
 import { crashBeforeAnswer } from "./crashing-answers.ts";
 import { crashingBackend } from "./crashing-backend.ts";

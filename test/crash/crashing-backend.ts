@@ -1,4 +1,4 @@
-import type { Backend, Step } from "@convoke/server/backend";
+import type { Backend, Step } from "@convoke/engine";
 import { type CrashPlan, crash } from "./crash-point.ts";
 
 /** A backend that kills its process before or after one of its commits. */

@@ -1,5 +1,5 @@
 import { A2AError } from "@convoke/protocol";
-import { isSettled } from "@convoke/server/engine";
+import { isSettled } from "@convoke/engine";
 import { expect } from "vitest";
 import { World } from "../engine/a-world.ts";
 import { tell } from "../engine/an-engine.ts";

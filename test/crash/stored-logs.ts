@@ -1,6 +1,6 @@
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import type { AgentEvent } from "@convoke/protocol";
-import type { Seq, TaskRecord } from "@convoke/server/backend";
+import type { Seq, TaskRecord } from "@convoke/engine";
 
 /** One task as the store has it, with its whole log. */
 export interface StoredTask {

@@ -18,14 +18,14 @@ test("the client loads in a browser: nothing of Node can be reached from its ent
   const { files, builtins } = await reachable(["@convoke/source"]);
 
   expect(builtins).toEqual([]);
-  expect(files).toContain("client/src/http/fetch-outbound.ts");
+  expect(files).toContain("client/src/outbound/fetch-outbound.ts");
   expect(files.filter((file) => file.includes("/egress/"))).toEqual([]);
 });
 
 test("in Node the same walk ends at the egress, so it sees what it should", async () => {
   const { files, builtins } = await reachable(["@convoke/source", "node"]);
 
-  expect(files).toContain("client/src/egress/create-egress.ts");
+  expect(files).toContain("egress/src/create-egress.ts");
   expect(builtins).toContain("node:https");
 });
 

@@ -8,11 +8,10 @@ const ROOT = join(import.meta.dirname, "..", "..");
 
 /** Who may deal with connections, and why. Everyone else goes out by the egress. */
 const ALLOWED: Readonly<Record<string, string>> = {
-  "packages/client/src/egress/": "it is the way out",
-  "packages/client/src/http/fetch-client.ts": "browsers have no other way out",
+  "packages/egress/src/": "it is the way out, in Node and in browsers",
   "packages/client/src/testing/": "agents for tests listen, and never connect",
   "packages/server/src/node/port.ts": "it listens and never connects",
-  "apps/convoke/src/check/scene/webhook.ts": "it listens for what a checked server pushes",
+  "packages/check/src/scene/webhook.ts": "it listens for what a checked server pushes",
   "packages/runtime/src/testing/": "it listens, as the providers of models do",
 };
 

@@ -4,7 +4,8 @@ import { createSecureServer } from "node:http2";
 import { type AddressInfo, type Server, createServer as createTcp } from "node:net";
 import { text } from "node:stream/consumers";
 import { createServer as createTls, getCACertificates, setDefaultCACertificates } from "node:tls";
-import { createEgress, readText } from "@convoke/client/egress";
+import { createEgress } from "@convoke/egress";
+import { readText } from "@convoke/egress/http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { selfSigned } from "../bindings/self-signed.ts";
 

@@ -1,5 +1,6 @@
-import { connect, serve } from "convoke";
-import { createJsonLogger } from "@convoke/server";
+import { connect } from "@convoke/client";
+import { serve } from "convoke";
+import { createJsonLogger } from "@convoke/engine";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { demoAgent } from "../../apps/convoke/src/demo-agent.ts";
 

@@ -1,6 +1,6 @@
 import type { Server as HttpServer } from "node:http";
 import { type MountAgentOptions, mount } from "convoke";
-import { createJsonLogger } from "@convoke/server";
+import { createJsonLogger } from "@convoke/engine";
 import { onTestFinished } from "vitest";
 import { demoAgent } from "../../apps/convoke/src/demo-agent.ts";
 import { type HOSTS, urlOf } from "./hosts.ts";

@@ -1,8 +1,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type MountAgentOptions, type Mounted, connect, mount, serve } from "convoke";
-import { createJsonLogger } from "@convoke/server";
+import { mount, type MountAgentOptions, serve } from "convoke";
+import type { Mounted } from "@convoke/server";
+import { connect } from "@convoke/client";
+import { createJsonLogger } from "@convoke/engine";
 import { expect, onTestFinished, test } from "vitest";
 import { demoAgent } from "../../apps/convoke/src/demo-agent.ts";
 

@@ -1,5 +1,8 @@
 import { type AgentEvent, CODECS, SseDecoder, type Task, applyEvent } from "@convoke/protocol";
-import { EventStream, KeepAlive, SseFraming, type EventSource } from "@convoke/server/engine";
+import type { EventSource } from "@convoke/engine";
+import { EventStream } from "../../packages/server/src/bindings/event-stream.ts";
+import { KeepAlive } from "../../packages/server/src/bindings/keep-alive.ts";
+import { SseFraming } from "../../packages/server/src/bindings/sse-framing.ts";
 
 /** One frame, as a client of 0.3 decodes it. */
 export interface Frame {

@@ -1,6 +1,6 @@
 import type { Agent } from "@convoke/protocol";
 import { type Server, serve } from "@convoke/server";
-import type { Backend } from "@convoke/server/backend";
+import type { Backend } from "@convoke/engine";
 import { onTestFinished } from "vitest";
 import { memoryLogger } from "./an-engine.ts";
 

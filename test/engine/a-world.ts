@@ -1,8 +1,7 @@
-import { createMemoryBackend } from "@convoke/backends/memory";
+import { createMemoryBackend } from "@convoke/engine/memory";
 import { type AgentEvent, type Task, isTerminal } from "@convoke/protocol";
-import { type AgentDefinition, defineAgent } from "convoke";
-import type { Backend } from "@convoke/server/backend";
-import { Engine, type Recovered, recover } from "@convoke/server/engine";
+import { type AgentDefinition, defineAgent } from "@convoke/runtime";
+import { type Backend, Engine, recover, type Recovered } from "@convoke/engine";
 import { expect } from "vitest";
 import { CALLER, memoryLogger } from "./an-engine.ts";
 

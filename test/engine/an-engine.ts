@@ -1,9 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { createMemoryBackend } from "@convoke/backends/memory";
+import { createMemoryBackend } from "@convoke/engine/memory";
 import { type Agent, type Message, userMessage } from "@convoke/protocol";
-import { type Accepted, Engine, type EngineOptions, acceptMessage } from "@convoke/server/engine";
-import type { Backend } from "@convoke/server/backend";
-import type { Logger } from "@convoke/server";
+import {
+  type Accepted,
+  acceptMessage,
+  type Backend,
+  Engine,
+  type EngineOptions,
+  type Logger,
+} from "@convoke/engine";
 
 export const CALLER = { owner: "ann" };
 

@@ -1,13 +1,7 @@
-import { createMemoryBackend } from "@convoke/backends/memory";
+import { createMemoryBackend } from "@convoke/engine/memory";
 import { textOf } from "@convoke/protocol";
-import { defineAgent } from "convoke";
-import {
-  type Engine,
-  getTask,
-  isSettled,
-  listTasks,
-  subscribeToTask,
-} from "@convoke/server/engine";
+import { defineAgent } from "@convoke/runtime";
+import { type Engine, getTask, isSettled, listTasks, subscribeToTask } from "@convoke/engine";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";
 import { CALLER, anEngine, tell } from "./an-engine.ts";

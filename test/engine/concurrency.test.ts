@@ -1,6 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createMemoryBackend } from "@convoke/backends/memory";
-import type { Backend, ChangedQuery, ContextQuery, TaskQuery } from "@convoke/server/backend";
+import { createMemoryBackend } from "@convoke/engine/memory";
+import {
+  type Backend,
+  cancelTask,
+  type ChangedQuery,
+  type ContextQuery,
+  type Engine,
+  isSettled,
+  subscribeToTask,
+  type TaskQuery,
+} from "@convoke/engine";
 import {
   A2AError,
   type AgentEvent,
@@ -12,7 +21,6 @@ import {
   textOf,
   textOfParts,
 } from "@convoke/protocol";
-import { type Engine, cancelTask, isSettled, subscribeToTask } from "@convoke/server/engine";
 import { describe, expect } from "vitest";
 import { verifies } from "../verifies.ts";
 import { Reader } from "./a-reader.ts";

@@ -4,9 +4,9 @@ import {
   textOf,
   textOfParts,
 } from "@convoke/protocol";
-import { createMemoryBackend } from "@convoke/backends/memory";
-import { StepUnknownError } from "convoke";
-import { cancelTask, isSettled } from "@convoke/server/engine";
+import { createMemoryBackend } from "@convoke/engine/memory";
+import { StepUnknownError } from "@convoke/runtime";
+import { cancelTask, isSettled } from "@convoke/engine";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";
 import { World } from "./a-world.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createMemoryBackend } from "@convoke/backends/memory";
+import { createMemoryBackend } from "@convoke/engine/memory";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import {
   A2AError,
@@ -12,9 +12,15 @@ import {
   textOfParts,
   userMessage,
 } from "@convoke/protocol";
-import { type Engine, isSettled, sendMessage, sendStreamingMessage } from "@convoke/server/engine";
-import type { Backend, Step } from "@convoke/server/backend";
-import { defineAgent } from "convoke";
+import {
+  type Backend,
+  type Engine,
+  isSettled,
+  sendMessage,
+  sendStreamingMessage,
+  type Step,
+} from "@convoke/engine";
+import { defineAgent } from "@convoke/runtime";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 import { verifies } from "../verifies.ts";

@@ -1,4 +1,4 @@
-import { createMemoryBackend } from "@convoke/backends/memory";
+import { createMemoryBackend } from "@convoke/engine/memory";
 import {
   type Agent,
   type AgentEvent,
@@ -10,8 +10,7 @@ import {
   textOf,
   textPart,
 } from "@convoke/protocol";
-import type { Backend } from "@convoke/server/backend";
-import { type Engine, cancelTask, recover } from "@convoke/server/engine";
+import { type Backend, cancelTask, type Engine, recover } from "@convoke/engine";
 import { expect, test } from "vitest";
 import { anAgentInfo } from "../../packages/server/src/an-agent-info.suite.ts";
 import { CALLER, anEngine, tell } from "./an-engine.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Backend } from "@convoke/server/backend";
+import type { Backend } from "@convoke/engine";
 
 /** A backend that takes its time for every commit and every read. */
 export function slowBackend(backend: Backend, ms: number): Backend {

@@ -1,6 +1,6 @@
 import { type AgentEvent, type Turn, agentMessage, textOf, textOfParts } from "@convoke/protocol";
-import { defineAgent } from "convoke";
-import { cancelTask, isSettled } from "@convoke/server/engine";
+import { defineAgent } from "@convoke/runtime";
+import { cancelTask, isSettled } from "@convoke/engine";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";
 import { CALLER, anEngine, tell } from "./an-engine.ts";

@@ -1,6 +1,6 @@
 import { textOf } from "@convoke/protocol";
-import { defineAgent } from "convoke";
-import { isSettled, subscribeToTask } from "@convoke/server/engine";
+import { defineAgent } from "@convoke/runtime";
+import { isSettled, subscribeToTask } from "@convoke/engine";
 import { describe, expect } from "vitest";
 import { verifies } from "../verifies.ts";
 import { CALLER, anEngine, tell } from "./an-engine.ts";

@@ -1,6 +1,6 @@
 import { textOf, textOfParts } from "@convoke/protocol";
-import type { AgentDefinition } from "convoke";
-import { isSettled } from "@convoke/server/engine";
+import type { AgentDefinition } from "@convoke/runtime";
+import { isSettled } from "@convoke/engine";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { verifies } from "../verifies.ts";
 import { World } from "./a-world.ts";

@@ -1,4 +1,4 @@
-import type { Backend, Committed, Step } from "@convoke/server/backend";
+import type { Backend, Committed, Step } from "@convoke/engine";
 
 /** A backend whose commits a test can hold back or let fail. */
 export interface WrappedBackend extends Backend {

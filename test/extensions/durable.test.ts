@@ -1,12 +1,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createMemoryBackend } from "@convoke/backends/memory";
+import { createMemoryBackend } from "@convoke/engine/memory";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { EXTENSIONS, type Task, userMessage } from "@convoke/protocol";
-import type { Backend } from "@convoke/server/backend";
-import { acceptMessage } from "@convoke/server/engine";
-import type { AgentDefinition } from "convoke";
+import { acceptMessage, type Backend } from "@convoke/engine";
+import type { AgentDefinition } from "@convoke/runtime";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { World } from "../engine/a-world.ts";
 import { CALLER } from "../engine/an-engine.ts";

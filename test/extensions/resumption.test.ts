@@ -1,11 +1,10 @@
-import { EXTENSIONS, OPERATIONS } from "@convoke/protocol";
+import { EXTENSIONS, OPERATIONS, SseDecoder } from "@convoke/protocol";
 import { describe, expect } from "vitest";
 import { readAll, taskIdIn } from "../conformance/reading.ts";
 import { refusalOf } from "../conformance/refusal.ts";
 import { aMessage, aRequest } from "../conformance/requests.ts";
 import { restSpeaker } from "../conformance/rest-speaker.ts";
 import { speakersTo } from "../conformance/speakers.ts";
-import { SseDecoder } from "@convoke/protocol";
 import { verifies } from "../verifies.ts";
 import { useServer } from "../wire/wire-server.ts";
 import { asking } from "./a-listening-speaker.ts";

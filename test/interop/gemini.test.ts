@@ -1,5 +1,6 @@
 import type { CardOptions } from "@convoke/server";
-import { connect, serve } from "convoke";
+import { connect } from "@convoke/client";
+import { serve } from "convoke";
 import { beforeAll, describe, expect, onTestFinished } from "vitest";
 import { demoAgent } from "../../apps/convoke/src/demo-agent.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";

@@ -1,4 +1,4 @@
-import type { TaskState } from "convoke";
+import type { TaskState } from "@convoke/protocol";
 
 /**
  * What both official clients can do, in one vocabulary, so that each story is told once and run

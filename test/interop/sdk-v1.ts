@@ -21,7 +21,7 @@ import {
 } from "a2a-sdk-v1/client";
 import { GrpcTransportFactory } from "a2a-sdk-v1/client/grpc";
 import { PushNotificationNotSupportedError, TaskNotFoundError } from "a2a-sdk-v1/errors";
-import type { TaskState } from "convoke";
+import type { TaskState } from "@convoke/protocol";
 import {
   type Sdk,
   type SdkClient,

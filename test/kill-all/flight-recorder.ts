@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync, writeSync } from "node:fs";
-import type { Backend } from "@convoke/server/backend";
+import type { Backend } from "@convoke/engine";
 
 /**
  * How many commits a server has begun and how many were answered, in a file that outlives it: the

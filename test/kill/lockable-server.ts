@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
-import { type Server, createJsonLogger, serve } from "@convoke/server";
-import type { Agent } from "convoke";
+import { serve, type Server } from "@convoke/server";
+import { createJsonLogger } from "@convoke/engine";
+import type { Agent } from "@convoke/protocol";
 import { onTestFinished } from "vitest";
 import { demoAgent } from "../../apps/convoke/src/demo-agent.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";

@@ -1,4 +1,4 @@
-import { createMemoryBackend } from "@convoke/backends/memory";
+import { createMemoryBackend } from "@convoke/engine/memory";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { onTestFinished } from "vitest";
 import { temporaryFolder } from "../start/temporary-folder.ts";

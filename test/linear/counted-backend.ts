@@ -1,4 +1,4 @@
-import type { Backend, TaskIndex, TaskRecord } from "@convoke/server/backend";
+import type { Backend, TaskIndex, TaskRecord } from "@convoke/engine";
 import { Ledger } from "./ledger.ts";
 
 /** A backend that notes down everything that is asked of it. */

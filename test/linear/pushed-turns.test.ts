@@ -1,4 +1,5 @@
-import { connect, defineAgent } from "convoke";
+import { connect } from "@convoke/client";
+import { defineAgent } from "@convoke/runtime";
 import { expect, onTestFinished } from "vitest";
 import { aPushingServer } from "../push/a-pushing-server.ts";
 import { Webhook } from "../push/a-webhook.ts";

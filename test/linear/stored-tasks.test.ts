@@ -1,5 +1,5 @@
 import { openSqliteBackend } from "@convoke/backends/sqlite";
-import type { Backend, Committed } from "@convoke/server/backend";
+import type { Backend, Committed } from "@convoke/engine";
 import { expect, onTestFinished } from "vitest";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 import { verifies } from "../verifies.ts";

@@ -1,6 +1,7 @@
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { defineAgent } from "@convoke/runtime";
-import { createJsonLogger, serve } from "@convoke/server";
+import { createJsonLogger } from "@convoke/engine";
+import { serve } from "@convoke/server";
 import { greetParent } from "../crash/greet-parent.ts";
 
 // A real server with default limits, started with less memory than its stored tasks take up.

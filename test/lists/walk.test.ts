@@ -1,9 +1,8 @@
-import { createMemoryBackend } from "@convoke/backends/memory";
+import { createMemoryBackend } from "@convoke/engine/memory";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { type ListTasksRequest, type Task, isTerminal } from "@convoke/protocol";
-import type { Backend } from "@convoke/server/backend";
-import { type Engine, listTasks } from "@convoke/server/engine";
-import { defineAgent } from "convoke";
+import { type Backend, type Engine, listTasks } from "@convoke/engine";
+import { defineAgent } from "@convoke/runtime";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CALLER, anEngine, tell } from "../engine/an-engine.ts";

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { textOfParts } from "@convoke/protocol";
-import { type RemoteAgent, connect } from "convoke";
+import { connect, type RemoteAgent } from "@convoke/client";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 import { verifies } from "../verifies.ts";

@@ -1,6 +1,7 @@
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { defineAgent } from "@convoke/runtime";
-import { createJsonLogger, serve } from "@convoke/server";
+import { createJsonLogger } from "@convoke/engine";
+import { serve } from "@convoke/server";
 import { cause } from "../crash/effect.ts";
 import { greetParent } from "../crash/greet-parent.ts";
 import { thinker } from "../crash/thinker.ts";

@@ -1,4 +1,4 @@
-import { createMemoryBackend } from "@convoke/backends/memory";
+import { createMemoryBackend } from "@convoke/engine/memory";
 import {
   type AgentEvent,
   type InternalEvent,
@@ -10,8 +10,15 @@ import {
   userMessage,
 } from "@convoke/protocol";
 import { type ModelAgentDefinition, defineAgent } from "@convoke/runtime";
-import type { Backend, Committed, Step } from "@convoke/server/backend";
-import { Engine, type Recovered, acceptMessage, recover } from "@convoke/server/engine";
+import {
+  acceptMessage,
+  type Backend,
+  type Committed,
+  Engine,
+  recover,
+  type Recovered,
+  type Step,
+} from "@convoke/engine";
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import { CALLER, memoryLogger } from "../engine/an-engine.ts";

@@ -9,7 +9,7 @@ import {
   openRequestsOf,
   tool,
 } from "@convoke/runtime";
-import type { Backend } from "@convoke/server/backend";
+import type { Backend } from "@convoke/engine";
 import { expect } from "vitest";
 import { LoopWorld } from "./a-loop-world.ts";
 import { answerTo } from "./approval-parts.ts";

@@ -9,7 +9,7 @@ import {
 } from "@convoke/protocol";
 import { AgentLoop, defineAgent, inputRequired, tool } from "@convoke/runtime";
 import { scriptedModel } from "@convoke/runtime/testing";
-import { createMemoryBackend } from "@convoke/backends/memory";
+import { createMemoryBackend } from "@convoke/engine/memory";
 import { describe, expect, test } from "vitest";
 import { aServer } from "../engine/a-server.ts";
 import { verifies } from "../verifies.ts";

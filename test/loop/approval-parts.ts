@@ -1,5 +1,5 @@
-import type { DataPart, Task } from "@convoke/protocol";
-import { type Approval, type ApprovalAnswer, openRequestsOf } from "@convoke/runtime";
+import type { Approval, ApprovalAnswer, DataPart, Task } from "@convoke/protocol";
+import { openRequestsOf } from "@convoke/runtime";
 
 const URI = "https://convoke.dev/extensions/approvals/v1";
 

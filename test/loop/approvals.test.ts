@@ -1,9 +1,9 @@
 import { openSqliteBackend } from "@convoke/backends/sqlite";
-import { createMemoryBackend } from "@convoke/backends/memory";
+import { createMemoryBackend } from "@convoke/engine/memory";
 import { EXTENSIONS, type Task, textPart } from "@convoke/protocol";
 import { digestArguments } from "@convoke/runtime";
 import { scriptedModel } from "@convoke/runtime/testing";
-import type { Backend } from "@convoke/server/backend";
+import type { Backend } from "@convoke/engine";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

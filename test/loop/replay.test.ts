@@ -1,8 +1,8 @@
 import { openSqliteBackend } from "@convoke/backends/sqlite";
-import { createMemoryBackend } from "@convoke/backends/memory";
+import { createMemoryBackend } from "@convoke/engine/memory";
 import { type Task, isTerminal, textOf } from "@convoke/protocol";
 import { inputRequired, tool } from "@convoke/runtime";
-import type { Backend } from "@convoke/server/backend";
+import type { Backend } from "@convoke/engine";
 import fc from "fast-check";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,7 +1,8 @@
 import type { AgentSkill } from "@convoke/protocol";
-import type { ModelAgentDefinition } from "@convoke/runtime";
+import { defineAgent, type ModelAgentDefinition } from "@convoke/runtime";
 import { type ScriptedModel, scriptedModel } from "@convoke/runtime/testing";
-import { type ServeAgentOptions, type Server, defineAgent, serve } from "convoke";
+import { serve, type ServeAgentOptions } from "convoke";
+import type { Server } from "@convoke/server";
 import { randomUUID } from "node:crypto";
 import { onTestFinished } from "vitest";
 import { memoryLogger } from "../engine/an-engine.ts";

@@ -1,5 +1,5 @@
 import { EXTENSIONS } from "@convoke/protocol";
-import { cancelTask } from "@convoke/server/engine";
+import { cancelTask } from "@convoke/engine";
 import { McpServers, type ModelRequest, defineAgent, openRequestsOf } from "@convoke/runtime";
 import { type ScriptStep, scriptedModel } from "@convoke/runtime/testing";
 import { readFile, writeFile } from "node:fs/promises";

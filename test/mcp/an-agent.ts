@@ -1,6 +1,6 @@
 import type { Agent, Metadata, StatusUpdateEvent } from "@convoke/protocol";
 import type { ModelAgentDefinition } from "@convoke/runtime";
-import type { Recovered } from "@convoke/server/engine";
+import type { Recovered } from "@convoke/engine";
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-import { createMemoryBackend } from "@convoke/backends/memory";
+import { createMemoryBackend } from "@convoke/engine/memory";
 import {
   type CardKey,
   EXTENSIONS,
@@ -6,10 +6,9 @@ import {
   publicKeySet,
   verifyCard,
 } from "@convoke/protocol";
-import { McpServers } from "@convoke/runtime";
+import { defineAgent, McpServers } from "@convoke/runtime";
 import { scriptedModel } from "@convoke/runtime/testing";
 import { serve } from "@convoke/server";
-import { defineAgent } from "convoke";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { memoryLogger } from "../engine/an-engine.ts";

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createMemoryBackend } from "@convoke/backends/memory";
+import { createMemoryBackend } from "@convoke/engine/memory";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
-import type { Backend } from "@convoke/server/backend";
+import type { Backend } from "@convoke/engine";
 
 /** What outlives a process. */
 export interface Disk {

@@ -8,7 +8,7 @@ import {
   isPublic,
   isTerminal,
 } from "@convoke/protocol";
-import { type Engine, type EventSource, subscribeToTask } from "@convoke/server/engine";
+import { type Engine, type EventSource, subscribeToTask } from "@convoke/engine";
 import { type Frame, Reader } from "../engine/a-reader.ts";
 import { foldOf } from "./fold.ts";
 

@@ -1,6 +1,12 @@
-import { Engine, recover } from "@convoke/server/engine";
-import { type AgentDefinition, defineAgent } from "convoke";
-import type { Backend, Committed, Step, TaskIndex } from "@convoke/server/backend";
+import {
+  type Backend,
+  type Committed,
+  Engine,
+  recover,
+  type Step,
+  type TaskIndex,
+} from "@convoke/engine";
+import { type AgentDefinition, defineAgent } from "@convoke/runtime";
 import { memoryLogger } from "../engine/an-engine.ts";
 import type { Disk } from "./a-disk.ts";
 import { type Traces, runProgram } from "./program.ts";

@@ -1,4 +1,4 @@
-import type { Seq, Snapshot, Step } from "@convoke/server/backend";
+import type { Seq, Snapshot, Step } from "@convoke/engine";
 import type { TaskState } from "@convoke/protocol";
 import fc from "fast-check";
 

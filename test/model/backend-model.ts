@@ -7,7 +7,7 @@ import type {
   Stored,
   StoredTask,
   TaskRecord,
-} from "@convoke/server/backend";
+} from "@convoke/engine";
 
 interface ModelTask {
   readonly owner: string;

@@ -1,4 +1,4 @@
-import type { Seq, Step, TaskRecord } from "@convoke/server/backend";
+import type { Seq, Step, TaskRecord } from "@convoke/engine";
 import fc from "fast-check";
 import { describe, expect, onTestFinished } from "vitest";
 import { verifies } from "../verifies.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Task, isInterrupted, isTerminal, textOfParts } from "@convoke/protocol";
-import type { TaskRecord } from "@convoke/server/backend";
+import type { TaskRecord } from "@convoke/engine";
 import type { Setting } from "./commands.ts";
 import { HOUR_MS } from "./program.ts";
 import type { Account } from "./reference.ts";

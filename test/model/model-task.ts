@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { AgentEvent } from "@convoke/protocol";
-import type { Backend } from "@convoke/server/backend";
+import type { Backend } from "@convoke/engine";
 import { type Account, accountOf } from "./reference.ts";
 
 /** A task as the model knows it: a list of events, and what was asked of it. */

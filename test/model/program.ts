@@ -1,6 +1,5 @@
-import type { AgentEvent } from "@convoke/protocol";
-import { StepUnknownError, type AgentDefinition, reply } from "convoke";
-import { agentMessage, textOfParts } from "@convoke/protocol";
+import { type AgentEvent, agentMessage, textOfParts } from "@convoke/protocol";
+import { type AgentDefinition, reply, StepUnknownError } from "@convoke/runtime";
 
 /**
  * What an agent does with a message, one letter for each thing. What it says

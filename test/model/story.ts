@@ -8,7 +8,7 @@ import {
   isInterrupted,
   isTerminal,
 } from "@convoke/protocol";
-import { cancelTask, sendMessage } from "@convoke/server/engine";
+import { cancelTask, sendMessage } from "@convoke/engine";
 import type { Disk } from "./a-disk.ts";
 import { Follower } from "./a-follower.ts";
 import { type Death, Process } from "./a-process.ts";

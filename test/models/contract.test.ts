@@ -1,6 +1,11 @@
 import { createAnthropic } from "@ai-sdk/anthropic";
-import { scriptedModel, startScriptedModelServer } from "@convoke/runtime/testing";
-import type { ScriptStep, ScriptTurn, ServedProvider } from "@convoke/runtime/testing";
+import {
+  scriptedModel,
+  type ScriptStep,
+  type ScriptTurn,
+  type ServedProvider,
+  startScriptedModelServer,
+} from "@convoke/runtime/testing";
 import { type ModelUnderTest, describeModel } from "@convoke/runtime/testing/model-contract";
 import { demoModel } from "../../packages/runtime/src/models/demo/demo-model.ts";
 import { resolveModel } from "../../packages/runtime/src/models/resolve-model.ts";

@@ -130,7 +130,7 @@ describe("a package that is not there", () => {
       await cp("packages/runtime/src/models", join(folder, "models"), { recursive: true });
       await writeFile(join(folder, "package.json"), '{"type":"module"}');
       await mkdir(join(folder, "node_modules/@convoke"), { recursive: true });
-      for (const own of ["client", "protocol"]) {
+      for (const own of ["egress", "protocol"]) {
         await symlink(resolve("packages", own), join(folder, "node_modules/@convoke", own));
       }
       await writeFile(

@@ -1,5 +1,5 @@
-import type { A2APart } from "@convoke/protocol";
-import { type Approval, digestArguments } from "@convoke/runtime";
+import type { A2APart, Approval } from "@convoke/protocol";
+import { digestArguments } from "@convoke/runtime";
 import fc from "fast-check";
 import { answerTo } from "../loop/approval-parts.ts";
 

@@ -1,8 +1,8 @@
-import { createMemoryBackend } from "@convoke/backends/memory";
+import { createMemoryBackend } from "@convoke/engine/memory";
 import type { Agent } from "@convoke/protocol";
-import { type PushOptions, type Server, serve } from "@convoke/server";
-import type { Backend } from "@convoke/server/backend";
-import { type AgentDefinition, defineAgent } from "convoke";
+import type { Backend, PushOptions } from "@convoke/engine";
+import { serve, type Server } from "@convoke/server";
+import { type AgentDefinition, defineAgent } from "@convoke/runtime";
 import { onTestFinished } from "vitest";
 import { memoryLogger } from "../engine/an-engine.ts";
 

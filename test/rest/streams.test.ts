@@ -1,4 +1,5 @@
-import { createJsonLogger, serve } from "@convoke/server";
+import { createJsonLogger } from "@convoke/engine";
+import { serve } from "@convoke/server";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { demoAgent } from "../../apps/convoke/src/demo-agent.ts";
 import { verifies } from "../verifies.ts";

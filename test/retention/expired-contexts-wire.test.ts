@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { textOf } from "@convoke/protocol";
-import { type ServeAgentOptions, defineAgent, serve } from "convoke";
+import { serve, type ServeAgentOptions } from "convoke";
+import { defineAgent } from "@convoke/runtime";
 import { describe, expect, onTestFinished } from "vitest";
 import { readAll } from "../conformance/reading.ts";
 import { type Refusal, refusalOf } from "../conformance/refusal.ts";

@@ -1,9 +1,8 @@
-import { createMemoryBackend } from "@convoke/backends/memory";
+import { createMemoryBackend } from "@convoke/engine/memory";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { type Message, textOf } from "@convoke/protocol";
-import type { Backend } from "@convoke/server/backend";
-import { type Engine, Retention, isSettled } from "@convoke/server/engine";
-import { defineAgent } from "convoke";
+import { type Backend, type Engine, isSettled, Retention } from "@convoke/engine";
+import { defineAgent } from "@convoke/runtime";
 import { describe, expect, onTestFinished } from "vitest";
 import { anEngine, memoryLogger, tell } from "../engine/an-engine.ts";
 import { wrapBackend } from "../engine/wrapped-backend.ts";

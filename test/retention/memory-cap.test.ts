@@ -1,4 +1,6 @@
-import { connect, defineAgent, serve } from "convoke";
+import { connect } from "@convoke/client";
+import { defineAgent } from "@convoke/runtime";
+import { serve } from "convoke";
 import { expect, onTestFinished } from "vitest";
 import { verifies } from "../verifies.ts";
 

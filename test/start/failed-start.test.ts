@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
-import { createJsonLogger, serve } from "@convoke/server";
+import { createJsonLogger } from "@convoke/engine";
+import { serve } from "@convoke/server";
 import { expect, test, vi } from "vitest";
 import { demoAgent } from "../../apps/convoke/src/demo-agent.ts";
 import { temporaryFolder } from "./temporary-folder.ts";

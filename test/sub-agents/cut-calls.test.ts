@@ -1,4 +1,4 @@
-import { createMemoryBackend } from "@convoke/backends/memory";
+import { createMemoryBackend } from "@convoke/engine/memory";
 import { scriptedModel } from "@convoke/runtime/testing";
 import { tool } from "@convoke/runtime";
 import { describe, expect, test } from "vitest";

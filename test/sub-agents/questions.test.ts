@@ -5,8 +5,14 @@ import {
   type TaskState,
   agentMessage,
 } from "@convoke/protocol";
-import { authRequired, defineAgent, digestArguments, inputRequired, tool } from "@convoke/runtime";
-import type { ToolContext } from "@convoke/runtime";
+import {
+  authRequired,
+  defineAgent,
+  digestArguments,
+  inputRequired,
+  tool,
+  type ToolContext,
+} from "@convoke/runtime";
 import { serve } from "convoke";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,5 @@
 import type { RemoteAgent } from "@convoke/client";
-import type { A2APart, Task } from "@convoke/protocol";
-import { isTerminal } from "@convoke/protocol";
+import { type A2APart, isTerminal, type Task } from "@convoke/protocol";
 import { expect } from "vitest";
 import type { Hop } from "./a-hop.ts";
 

@@ -1,5 +1,5 @@
-import { createMemoryBackend } from "@convoke/backends/memory";
-import type { Backend } from "@convoke/server";
+import { createMemoryBackend } from "@convoke/engine/memory";
+import type { Backend } from "@convoke/engine";
 
 /** A store that fails where a test says so. */
 export class FaultyStorage {

@@ -2,10 +2,10 @@ import { openSqliteBackend } from "@convoke/backends/sqlite";
 import type { Agent, ServedBeside } from "@convoke/protocol";
 import {
   type Backend,
+  createJsonLogger,
   type Logger,
   type RetentionOptions,
-  createJsonLogger,
-} from "@convoke/server";
+} from "@convoke/engine";
 import { resolve } from "node:path";
 import { agentId } from "./agent-id.ts";
 
@@ -62,7 +62,7 @@ async function openBackend(
   options: Omit<Parameters<typeof openSqliteBackend>[0], "folder">,
 ): Promise<Backend> {
   if (data !== "memory") return openSqliteBackend({ folder: data, ...options });
-  const { createMemoryBackend } = await import("@convoke/backends/memory");
+  const { createMemoryBackend } = await import("@convoke/engine/memory");
   return createMemoryBackend();
 }
 

@@ -1,5 +1,6 @@
 import type { Agent, ServedBeside, SpeakWithin } from "@convoke/protocol";
-import { type Logger, mount } from "@convoke/server";
+import type { Logger } from "@convoke/engine";
+import { mount } from "@convoke/server";
 import { join } from "node:path";
 import { type DataOptions, openData, retentionFor } from "./agent-data.ts";
 

@@ -1,9 +1,7 @@
-import { type ProtocolVersion, parseVersion } from "@convoke/protocol";
+import { type Binding, ClientError, parseVersion, type ProtocolVersion } from "@convoke/protocol";
 import type { Credentials } from "./auth/credentials.ts";
 import { type CardInterface, interfacesOf } from "./cards/card-interfaces.ts";
-import type { Binding } from "./connection/connection.ts";
 import type { DiscoveredCard } from "./discover.ts";
-import { ClientError } from "./errors.ts";
 import { grpcUrl, webUrl } from "./cards/interface-url.ts";
 
 /** An address that we can speak to. */

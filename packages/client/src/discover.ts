@@ -1,11 +1,8 @@
-import type { ProtocolVersion } from "@convoke/protocol";
+import type { ProtocolVersion, RawCard } from "@convoke/protocol";
 import type { Auth } from "./auth/auth.ts";
 import type { CardSignature } from "./cards/check-card.ts";
 import type { SignatureOptions } from "./cards/signature-options.ts";
 import { Visit } from "./visit.ts";
-
-/** An agent card as the agent wrote it. */
-export type RawCard = Readonly<Record<string, unknown>>;
 
 /** A card and the address that showed it. */
 export interface DiscoveredCard {

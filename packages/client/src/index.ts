@@ -13,7 +13,7 @@ export type {
   SubscribeOptions,
 } from "./remote-agent.ts";
 export type { RemotePush } from "./remote-push.ts";
-export type { Binding } from "./connection/connection.ts";
+export type { Binding } from "@convoke/protocol";
 export type { BindingName } from "./choose-interface.ts";
 export type { RetryOptions } from "./connection/retry-options.ts";
 export type { Answer } from "./run/answer.ts";
@@ -32,7 +32,8 @@ export type { ApiKey, Auth } from "./auth/auth.ts";
 export { isToken } from "./auth/header-text.ts";
 
 // Look at its card without speaking to it
-export { type DiscoverOptions, type DiscoveredCard, type RawCard, discover } from "./discover.ts";
+export type { RawCard } from "@convoke/protocol";
+export { type DiscoverOptions, type DiscoveredCard, discover } from "./discover.ts";
 export { type CardInterface, interfacesOf } from "./cards/card-interfaces.ts";
 export type { CardSignature } from "./cards/check-card.ts";
 export type { SignatureOptions } from "./cards/signature-options.ts";
@@ -70,4 +71,4 @@ export {
 } from "./remote-invocation/errors.ts";
 
 // What can go wrong
-export { ClientError, type ClientErrorKind, RemoteError } from "./errors.ts";
+export { ClientError, type ClientErrorKind, RemoteError } from "@convoke/protocol";

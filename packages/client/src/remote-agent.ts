@@ -2,9 +2,12 @@ import type {
   Agent,
   AgentEvent,
   AgentInfo,
+  Binding,
+  Connection,
   ListTasksRequest,
   ProtocolVersion,
   PushTarget,
+  RawCard,
   SendMessageRequest,
   Task,
   TaskPage,
@@ -12,9 +15,7 @@ import type {
 } from "@convoke/protocol";
 import { BridgeRun } from "./bridge/bridge-run.ts";
 import { infoOf } from "./bridge/info-of.ts";
-import type { Binding, Connection } from "./connection/connection.ts";
 import { Conversation, type ConversationOptions } from "./conversation/conversation.ts";
-import type { RawCard } from "./discover.ts";
 import { type Input, type MessageOptions, messageOf } from "./message-of.ts";
 import { RemotePush } from "./remote-push.ts";
 import type { Answer } from "./run/answer.ts";

@@ -1,5 +1,4 @@
-import type { PushConfig, PushTarget } from "@convoke/protocol";
-import type { CallOptions, Connection } from "./connection/connection.ts";
+import type { CallOptions, Connection, PushConfig, PushTarget } from "@convoke/protocol";
 
 /** The push configs of an agent's tasks: where it sends their updates to. */
 export class RemotePush {

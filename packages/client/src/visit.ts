@@ -10,7 +10,7 @@ import { type ReadUrl, findCard } from "./cards/find-card.ts";
 import { DocumentCache } from "./cards/document-cache.ts";
 import { checkAtLeast } from "./connection/retry-options.ts";
 import type { DiscoverOptions, DiscoveredCard } from "./discover.ts";
-import type { HttpClient } from "./http/http-client.ts";
+import type { HttpClient } from "@convoke/egress/http";
 
 /** What stands between us and one agent: who we are to it, and the way there. */
 export class Visit {

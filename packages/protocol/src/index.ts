@@ -154,3 +154,24 @@ export type { CardAlgorithm } from "./card/signature-algorithms.ts";
 export { type AgentCardSignature, signCard } from "./card/sign-card.ts";
 export { type SignedFormName, signedForm } from "./card/signed-form.ts";
 export { type CardVerdict, type VerifyCardOptions, verifyCard } from "./card/verify-card.ts";
+
+// How a client speaks to an agent, and what goes wrong
+export type {
+  Binding,
+  CallOptions,
+  Calls,
+  Connection,
+  RawCard,
+  RequestContext,
+  Speaking,
+  StreamItem,
+  StreamOptions,
+  Streams,
+} from "./connection/connection.ts";
+export {
+  ClientError,
+  type ClientErrorKind,
+  type ClientErrorOptions,
+  RemoteError,
+  type RemoteErrorOptions,
+} from "./connection/errors.ts";

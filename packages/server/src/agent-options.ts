@@ -1,10 +1,7 @@
 import type { AgentInfo, Caller, SpecPatch } from "@convoke/protocol";
-import type { CardOptions } from "./bindings/card.ts";
+import type { CardOptions } from "./cards/card-binding.ts";
 import type { CorsOptions } from "./http/cors.ts";
-import type { Logger } from "./logger.ts";
-import type { PushOptions } from "./push/push-service.ts";
-import type { Limits } from "./tasks/limits.ts";
-import type { RetentionOptions } from "./tasks/retention.ts";
+import type { Limits, Logger, PushOptions, RetentionOptions } from "@convoke/engine";
 
 /** What can be said about an agent wherever it runs: on a port of its own, or inside an app. */
 export interface AgentOptions {

@@ -1,14 +1,10 @@
 import { A2AError, type AgentCardFacts, type Caller, type SpecPatch } from "@convoke/protocol";
 import type { Cors } from "./http/cors.ts";
 import type { HttpRequest } from "./http/exchange.ts";
-import type { Call } from "./operations/call.ts";
-import type { CardBinding } from "./bindings/card.ts";
+import { type Call, type Engine, type Logger, newErrorId, type PushService } from "@convoke/engine";
+import type { CardBinding } from "./cards/card-binding.ts";
 import type { KeepAlive } from "./bindings/keep-alive.ts";
-import { newErrorId } from "./error-id.ts";
 import type { Guard } from "./guard/guard.ts";
-import type { Logger } from "./logger.ts";
-import type { PushService } from "./push/push-service.ts";
-import type { Engine } from "./tasks/engine.ts";
 
 /** The parts of a running server that requests meet. */
 export class App {

@@ -2,20 +2,24 @@ import { randomBytes } from "node:crypto";
 import type { Agent } from "@convoke/protocol";
 import type { AgentOptions, CloseOptions } from "./agent-options.ts";
 import { App } from "./app.ts";
-import { CardBinding } from "./bindings/card.ts";
+import { CardBinding } from "./cards/card-binding.ts";
 import { KeepAlive } from "./bindings/keep-alive.ts";
-import { cardFacts, extendedFacts } from "./card-facts.ts";
+import { cardFacts, extendedFacts } from "./cards/card-facts.ts";
 import { Guard, type GuardOptions } from "./guard/guard.ts";
 import { Cors } from "./http/cors.ts";
 import type { Entrance } from "./http/entrance.ts";
 import { handle } from "./http/handle.ts";
 import type { ServerAddress } from "./node/address.ts";
-import { PushService } from "./push/push-service.ts";
-import type { Backend } from "./tasks/backend.ts";
-import { Engine } from "./tasks/engine.ts";
-import { type Limits, limitsOf } from "./tasks/limits.ts";
-import { type Recovered, recover } from "./tasks/recover.ts";
-import { Retention } from "./tasks/retention.ts";
+import {
+  type Backend,
+  Engine,
+  type Limits,
+  limitsOf,
+  PushService,
+  recover,
+  type Recovered,
+  Retention,
+} from "@convoke/engine";
 
 interface Opening {
   readonly openBackend: () => Promise<Backend>;

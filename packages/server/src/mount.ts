@@ -4,8 +4,7 @@ import { HostedAgent } from "./hosted-agent.ts";
 import { checkedBasePath } from "./http/base-path.ts";
 import type { HttpRequest } from "./http/exchange.ts";
 import { type NodeListener, createNodeListener } from "./node/node-listener.ts";
-import type { Backend } from "./tasks/backend.ts";
-import type { Recovered } from "./tasks/recover.ts";
+import type { Backend, Recovered } from "@convoke/engine";
 import { type FetchHandler, createFetchHandler } from "./web/fetch-handler.ts";
 
 export interface MountOptions extends AgentOptions {

@@ -4,9 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Agent } from "@convoke/protocol";
 import { expect, test } from "vitest";
 import { anAgentInfo } from "./an-agent-info.suite.ts";
-import { createJsonLogger } from "./logger.ts";
+import { type Backend, createJsonLogger } from "@convoke/engine";
 import { type ServeOptions, serve } from "./serve.ts";
-import type { Backend } from "./tasks/backend.ts";
 
 const AGENT: Agent = {
   info: anAgentInfo(),

@@ -5,8 +5,7 @@ import { HostedAgent } from "./hosted-agent.ts";
 import { type ServerAddress, isWildcard, urlOf } from "./node/address.ts";
 import { createNodeListener } from "./node/node-listener.ts";
 import { Port, type TlsOptions } from "./node/port.ts";
-import type { Backend } from "./tasks/backend.ts";
-import type { Recovered } from "./tasks/recover.ts";
+import type { Backend, Recovered } from "@convoke/engine";
 import { type FetchHandler, createFetchHandler } from "./web/fetch-handler.ts";
 
 export interface ServeOptions extends AgentOptions {

@@ -6,7 +6,7 @@ import {
   type FaultScenario,
   type FaultyAgent,
 } from "@convoke/client/testing";
-import type { Mounted } from "convoke";
+import type { Mounted } from "@convoke/server";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { selfSigned } from "../../bindings/self-signed.ts";
 import { complaintAbout } from "./judge.ts";

@@ -1,4 +1,4 @@
-import { ClientError, RemoteError } from "@convoke/client";
+import { ClientError, RemoteError } from "@convoke/protocol";
 import type { ExpectedAnswer, Right } from "@convoke/client/testing";
 import type { Outcome } from "./client-under-test.ts";
 

@@ -1,14 +1,13 @@
 import {
   type Answer,
-  type Binding,
   type BindingName,
+  connect,
   type ConnectOptions,
   type FollowOptions,
   type RemoteAgent,
-  connect,
 } from "@convoke/client";
+import { type Binding, type Task, textOf } from "@convoke/protocol";
 import { REPEATED } from "@convoke/client/testing";
-import { type Task, textOf } from "@convoke/protocol";
 import { type Asking, type ClientUnderTest, type Outcome, signalFor } from "./client-under-test.ts";
 
 /** Our own client, as a user has it: no line of it deals with what goes wrong. */

@@ -1,4 +1,5 @@
-import { defineAgent, mount } from "convoke";
+import { defineAgent } from "@convoke/runtime";
+import { mount } from "convoke";
 
 const repeater = defineAgent({
   name: "Repeater",

@@ -6,7 +6,7 @@ import { coloursFor } from "./colours.ts";
 import { EXIT } from "./exit-code.ts";
 import { textField } from "./json-fields.ts";
 import { didYouMean } from "./nearest.ts";
-import { oneLine } from "./printable.ts";
+import { oneLine } from "@convoke/protocol/internal";
 import { SERVER_OPTIONS } from "./server-options.ts";
 import { UsageError } from "./usage-error.ts";
 

@@ -2,7 +2,7 @@ import { ageOf } from "./age.ts";
 import type { ApprovalReport } from "./approvals-admin.ts";
 import type { Colours } from "./colours.ts";
 import { objectField, textField } from "./json-fields.ts";
-import { oneLine } from "./printable.ts";
+import { oneLine } from "@convoke/protocol/internal";
 import { table } from "./table.ts";
 
 const HEADS = ["ID", "RISK", "WAITS FOR", "TITLE", "CALL"] as const;

@@ -1,4 +1,4 @@
-import { createJsonLogger } from "@convoke/server";
+import { createJsonLogger } from "@convoke/engine";
 import { connect } from "@convoke/client";
 import { defineAgent, tool } from "@convoke/runtime";
 import { scriptedModel } from "@convoke/runtime/testing";

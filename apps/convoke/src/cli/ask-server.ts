@@ -1,5 +1,6 @@
-import { ClientError, RemoteError } from "@convoke/client";
-import { type HttpAnswer, createEgress, readText } from "@convoke/client/egress";
+import { ClientError, RemoteError } from "@convoke/protocol";
+import { createEgress } from "@convoke/egress";
+import { type HttpAnswer, readText } from "@convoke/egress/http";
 import { urlOf } from "./agent-options.ts";
 import type { CommandContext } from "./command.ts";
 import { authOf } from "./credentials/auth-of.ts";

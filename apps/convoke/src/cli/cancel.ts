@@ -3,7 +3,7 @@ import { coloursFor } from "./colours.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { EXIT } from "./exit-code.ts";
 import { outcomeOf } from "./outcome.ts";
-import { oneLine } from "./printable.ts";
+import { oneLine } from "@convoke/protocol/internal";
 import { UsageError } from "./usage-error.ts";
 import { withAgent } from "./with-agent.ts";
 

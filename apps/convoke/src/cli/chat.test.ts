@@ -1,6 +1,6 @@
 import { defineAgent, tool } from "@convoke/runtime";
 import { scriptedModel } from "@convoke/runtime/testing";
-import { createJsonLogger } from "@convoke/server";
+import { createJsonLogger } from "@convoke/engine";
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,6 @@
 import type { ConversationState, RemoteAgent } from "@convoke/client";
 import { isInterrupted, isTerminal } from "@convoke/protocol";
+import { oneLine } from "@convoke/protocol/internal";
 import { AGENT_ENVIRONMENT, AGENT_OPTIONS, refuseText, urlOf } from "./agent-options.ts";
 import { Chat } from "./chat/chat.ts";
 import type { LineSource } from "./chat/line-source.ts";
@@ -7,7 +8,6 @@ import { PipedLines } from "./chat/piped-lines.ts";
 import { TerminalLines } from "./chat/terminal-lines.ts";
 import { coloursFor } from "./colours.ts";
 import type { Command, CommandContext } from "./command.ts";
-import { oneLine } from "./printable.ts";
 import { RECONNECT_OPTIONS, reconnectOf } from "./reconnect-options.ts";
 import { withAgent } from "./with-agent.ts";
 

@@ -1,11 +1,8 @@
 import { writeFile } from "node:fs/promises";
-import { checkAgent } from "../check/check-agent.ts";
-import { levelOf, settingsOf } from "../check/check-options.ts";
-import { LEVELS, counts } from "../check/level.ts";
-import { junitReport } from "../check/output/junit-report.ts";
-import { ProgressLine } from "../check/output/progress-line.ts";
-import { tableReport } from "../check/output/table-report.ts";
-import type { Report } from "../check/report.ts";
+import { checkAgent, counts, junitReport, LEVELS, type Report } from "@convoke/check";
+import { levelOf, settingsOf } from "./check/check-options.ts";
+import { ProgressLine } from "./check/progress-line.ts";
+import { tableReport } from "./check/table-report.ts";
 import { AGENT_ENVIRONMENT, AUTH_OPTIONS, refuseText } from "./agent-options.ts";
 import { coloursFor } from "./colours.ts";
 import type { Command, CommandContext } from "./command.ts";

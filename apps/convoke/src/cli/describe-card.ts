@@ -1,7 +1,7 @@
 import { type RawCard, interfacesOf } from "@convoke/client";
 import type { Colours } from "./colours.ts";
 import { listField, objectField, textField } from "./json-fields.ts";
-import { oneLine, printable } from "./printable.ts";
+import { oneLine, printable } from "@convoke/protocol/internal";
 
 /** A card as a person wants to read it: who it is, where it is, what it can do. */
 export function describeCard(card: RawCard, { bold, dim }: Colours): string {

@@ -1,6 +1,6 @@
 import type { DiscoveredCard } from "@convoke/client";
 import { listField, textField } from "./json-fields.ts";
-import { oneLine } from "./printable.ts";
+import { oneLine } from "@convoke/protocol/internal";
 
 /** What a signature that holds says, for programs. */
 export interface SignatureFacts {

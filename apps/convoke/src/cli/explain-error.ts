@@ -1,11 +1,10 @@
-import { ClientError, RemoteError } from "@convoke/client";
-import { ERRORS } from "@convoke/protocol";
+import { ClientError, ERRORS, RemoteError } from "@convoke/protocol";
+import { printable } from "@convoke/protocol/internal";
 import { coloursFor } from "./colours.ts";
 import type { CommandContext } from "./command.ts";
 import { isWithheld } from "./credentials/environment-token.ts";
 import { EXIT } from "./exit-code.ts";
 import { Interrupted } from "./interrupted.ts";
-import { printable } from "./printable.ts";
 
 type Place = Pick<CommandContext, "io" | "flag" | "positionals">;
 

@@ -2,7 +2,7 @@ import { coloursFor } from "./colours.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { openCredentials } from "./credentials/open-credentials.ts";
 import { EXIT } from "./exit-code.ts";
-import { oneLine } from "./printable.ts";
+import { oneLine } from "@convoke/protocol/internal";
 import { UsageError } from "./usage-error.ts";
 
 export const credentialsCommand: Command = {

@@ -1,5 +1,5 @@
 import type { CommandContext } from "./command.ts";
-import { printable } from "./printable.ts";
+import { printable } from "@convoke/protocol/internal";
 
 /** A remark on stderr: a line for people, or under --json an object, so that programs can read both streams. */
 export function note(

@@ -1,9 +1,9 @@
 import { type Message, type Task, type TaskState, textOfParts } from "@convoke/protocol";
+import { oneLine, printable } from "@convoke/protocol/internal";
 import { type Colours, coloursFor } from "./colours.ts";
 import type { CommandContext } from "./command.ts";
 import { commandLine } from "./command-line.ts";
 import { exitCodeOf } from "./exit-code.ts";
-import { oneLine, printable } from "./printable.ts";
 
 /** Where a task stood when we looked last. */
 export interface Outcome {

@@ -1,9 +1,9 @@
-import type { PushConfig } from "@convoke/protocol";
+import { type PushConfig } from "@convoke/protocol";
+import { oneLine } from "@convoke/protocol/internal";
 import { AGENT_ENVIRONMENT, AGENT_OPTIONS, taskArgument, urlOf } from "./agent-options.ts";
 import { coloursFor } from "./colours.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { EXIT } from "./exit-code.ts";
-import { oneLine } from "./printable.ts";
 import { table } from "./table.ts";
 import { UsageError } from "./usage-error.ts";
 import { withAgent } from "./with-agent.ts";

@@ -1,7 +1,7 @@
 import { ageOf } from "./age.ts";
 import type { Colours } from "./colours.ts";
 import { textField } from "./json-fields.ts";
-import { oneLine } from "./printable.ts";
+import { oneLine } from "@convoke/protocol/internal";
 import type { PushReport } from "./push-admin.ts";
 import { table } from "./table.ts";
 

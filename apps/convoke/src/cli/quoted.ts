@@ -1,4 +1,4 @@
-import { printable } from "./printable.ts";
+import { printable } from "@convoke/protocol/internal";
 
 /** A word that a person can paste into a shell, whatever is in it. */
 export function quoted(word: string): string {

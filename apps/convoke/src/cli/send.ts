@@ -1,4 +1,5 @@
 import { type Task, textOf, textOfParts } from "@convoke/protocol";
+import { printable } from "@convoke/protocol/internal";
 import type { Answer } from "@convoke/client";
 import { AGENT_ENVIRONMENT, AGENT_OPTIONS, MESSAGE_OPTIONS, urlOf } from "./agent-options.ts";
 import type { Command, CommandContext } from "./command.ts";
@@ -7,7 +8,6 @@ import { connectOptions } from "./connect-options.ts";
 import { EXIT, exitCodeOf } from "./exit-code.ts";
 import { INPUT_OPTIONS, readInput } from "./input/read-input.ts";
 import { outcomeOf, reportOutcome } from "./outcome.ts";
-import { printable } from "./printable.ts";
 import { RECONNECT_OPTIONS, reconnectOf } from "./reconnect-options.ts";
 import { summarizeParts } from "./summarize-part.ts";
 import { withAgent } from "./with-agent.ts";

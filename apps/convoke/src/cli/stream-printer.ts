@@ -1,18 +1,18 @@
 import {
   type A2AArtifact,
   type ArtifactUpdateEvent,
-  type PublicEvent,
-  type Task,
-  type TaskState,
   isFinal,
   isInterrupted,
   isTerminal,
+  type PublicEvent,
+  type Task,
+  type TaskState,
   textOfParts,
 } from "@convoke/protocol";
+import { oneLine, printable } from "@convoke/protocol/internal";
 import type { CommandIo } from "./command.ts";
 import { type Colours, coloursFor } from "./colours.ts";
 import { type Outcome, outcomeOf, wordsOf } from "./outcome.ts";
-import { oneLine, printable } from "./printable.ts";
 import { summarizeParts } from "./summarize-part.ts";
 
 export interface StreamPrinterOptions {

@@ -1,5 +1,5 @@
-import type { A2AArtifact, A2APart } from "@convoke/protocol";
-import { oneLine } from "./printable.ts";
+import { type A2AArtifact, type A2APart } from "@convoke/protocol";
+import { oneLine } from "@convoke/protocol/internal";
 
 /** What an artifact holds besides text, one line each; a terminal is no place for files. */
 export function summarizeParts({ name, artifactId, parts }: A2AArtifact): readonly string[] {

@@ -1,8 +1,8 @@
 import { type Task, textOfParts } from "@convoke/protocol";
+import { oneLine } from "@convoke/protocol/internal";
 import { ageOf } from "./age.ts";
 import type { Colours } from "./colours.ts";
 import { wordsOf } from "./outcome.ts";
-import { oneLine } from "./printable.ts";
 import { table } from "./table.ts";
 
 const HEADS = ["TASK", "STATE", "AGE", "FIRST WORDS"] as const;

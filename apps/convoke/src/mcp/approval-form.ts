@@ -4,8 +4,8 @@ import {
   type ApprovalOption,
   approvalPath,
 } from "@convoke/protocol";
+import { oneLine, printable } from "@convoke/protocol/internal";
 import type { ElicitRequestFormParams } from "@modelcontextprotocol/server";
-import { oneLine, printable } from "../cli/printable.ts";
 
 /** Other arguments are more than a form can hold; `convoke approvals answer --edit` has them. */
 const CHOICES: Readonly<Record<Exclude<ApprovalOption, "edit">, string>> = {

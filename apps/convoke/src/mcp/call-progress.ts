@@ -1,6 +1,6 @@
 import { type PublicEvent, textOfParts } from "@convoke/protocol";
+import { oneLine } from "@convoke/protocol/internal";
 import type { ServerContext } from "@modelcontextprotocol/server";
-import { oneLine } from "../cli/printable.ts";
 
 /** More often than that nobody reads it. */
 const PACE_MS = 200;

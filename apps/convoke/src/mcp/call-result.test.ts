@@ -1,5 +1,4 @@
-import type { A2AArtifact, Task, TaskState } from "@convoke/protocol";
-import { agentMessage } from "@convoke/protocol";
+import { type A2AArtifact, agentMessage, type Task, type TaskState } from "@convoke/protocol";
 import { expect, test } from "vitest";
 import { callResult } from "./call-result.ts";
 

@@ -1,5 +1,12 @@
-import { type Answer, ClientError, RemoteError } from "@convoke/client";
-import { type Message, type Task, type TaskState, textOfParts } from "@convoke/protocol";
+import type { Answer } from "@convoke/client";
+import {
+  ClientError,
+  type Message,
+  RemoteError,
+  type Task,
+  type TaskState,
+  textOfParts,
+} from "@convoke/protocol";
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { ContentMaker } from "./result-content.ts";
 

@@ -4,7 +4,7 @@ import {
   type InputRequests,
   inputRequired,
 } from "@modelcontextprotocol/server";
-import { oneLine, printable } from "../cli/printable.ts";
+import { oneLine, printable } from "@convoke/protocol/internal";
 import { approvalForm } from "./approval-form.ts";
 import type { Asked, AskedWords } from "./asked.ts";
 import type { Host } from "./host.ts";

@@ -1,5 +1,5 @@
 import { type RemoteAgent, connect } from "@convoke/client";
-import { createJsonLogger } from "@convoke/server";
+import { createJsonLogger } from "@convoke/engine";
 import type { CommandIo } from "../cli/command.ts";
 import { loadAgent } from "../cli/serve/load-agent.ts";
 import { readSettings } from "../cli/serve/settings.ts";

@@ -1,6 +1,6 @@
 import { type ConnectOptions, type FollowOptions, connect } from "@convoke/client";
 import type { CommandIo } from "../cli/command.ts";
-import { printable } from "../cli/printable.ts";
+import { printable } from "@convoke/protocol/internal";
 import { quoted } from "../cli/quoted.ts";
 import { AgentLink, type OpenAgent } from "./agent-link.ts";
 import { ASKED_EXTENSIONS } from "./asked-extensions.ts";

@@ -1,5 +1,5 @@
-import type { AgentInfo, AgentSkill } from "@convoke/protocol";
-import { oneLine, printable } from "../cli/printable.ts";
+import { type AgentInfo, type AgentSkill } from "@convoke/protocol";
+import { oneLine, printable } from "@convoke/protocol/internal";
 import { cleanName, toolNames } from "./tool-name.ts";
 
 /** A skill as a host sees it. */

@@ -1,5 +1,10 @@
-import type { McpServer, RegisteredTool, ServerContext } from "@modelcontextprotocol/server";
-import type { CallToolResult, InputRequiredResult } from "@modelcontextprotocol/server";
+import type {
+  CallToolResult,
+  InputRequiredResult,
+  McpServer,
+  RegisteredTool,
+  ServerContext,
+} from "@modelcontextprotocol/server";
 import { isDeepStrictEqual } from "node:util";
 import type { SkillTool } from "./skill-tools.ts";
 import { TOOL_INPUT, type ToolInput } from "./tool-input.ts";

@@ -1,4 +1,4 @@
-import { oneLine } from "../cli/printable.ts";
+import { oneLine } from "@convoke/protocol/internal";
 import { approvalText } from "./approval-form.ts";
 import type { Asked } from "./asked.ts";
 

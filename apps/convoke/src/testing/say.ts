@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { createMemoryBackend } from "@convoke/backends/memory";
+import { createMemoryBackend } from "@convoke/engine/memory";
 import {
   type Agent,
   type AgentEvent,
@@ -11,7 +11,7 @@ import {
   textOf,
   userMessage,
 } from "@convoke/protocol";
-import { Engine, acceptMessage, createJsonLogger, isSettled } from "@convoke/server/engine";
+import { acceptMessage, createJsonLogger, Engine, isSettled } from "@convoke/engine";
 
 /** What an agent answered. */
 export interface Answer {

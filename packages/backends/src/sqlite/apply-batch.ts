@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { Misuse } from "../judge.ts";
+import { Misuse } from "@convoke/engine";
 import type { BatchWriter } from "./batch-writer.ts";
 import { primaryCode, toFailure } from "./storage-error.ts";
 import type { FromWriter, SentWrite, WriteAnswer } from "./thread-messages.ts";

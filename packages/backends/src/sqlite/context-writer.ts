@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { NewTask } from "@convoke/server/backend";
+import type { NewTask } from "@convoke/engine";
 
 interface PrunedTask {
   readonly owner: string;

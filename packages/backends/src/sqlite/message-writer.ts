@@ -1,7 +1,6 @@
 import { hash } from "node:crypto";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { AcceptedMessage } from "@convoke/server/backend";
-import type { TakenMessage } from "../judge.ts";
+import type { AcceptedMessage, TakenMessage } from "@convoke/engine";
 
 /** The task that accepts a message, by the number its rows have. */
 interface AcceptingTask {

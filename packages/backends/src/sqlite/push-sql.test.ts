@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import type { PushQuery } from "@convoke/server/backend";
+import type { PushQuery } from "@convoke/engine";
 import { expect, test } from "vitest";
 import { GET_PUSH, PUSHES_OF_TASK, pushesSql } from "./push-sql.ts";
 import { migrate } from "./schema.ts";

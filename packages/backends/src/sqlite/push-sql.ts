@@ -1,4 +1,4 @@
-import type { PushQuery, PushRecord, PushState, Seq } from "@convoke/server/backend";
+import type { PushQuery, PushRecord, PushState, Seq } from "@convoke/engine";
 
 /** In the order of `PushRow`. The configs come first, whatever the planner thinks of few tasks. */
 const SELECT_PUSH = `

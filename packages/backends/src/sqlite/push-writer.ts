@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { NewPush, PushProgress, PushRecord } from "@convoke/server/backend";
+import type { NewPush, PushProgress, PushRecord } from "@convoke/engine";
 
 /** Puts, advances and deletes push configs. Lives in the writer thread, inside a transaction. */
 export class PushWriter {

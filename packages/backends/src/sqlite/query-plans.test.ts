@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import type { Backend, TaskIndex, TaskQuery } from "@convoke/server/backend";
+import type { Backend, TaskIndex, TaskQuery } from "@convoke/engine";
 import { describe, expect, onTestFinished, vi } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
 import { BatchWriter } from "./batch-writer.ts";

@@ -1,5 +1,5 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import type { Seq, Stored } from "@convoke/server/backend";
+import type { Seq, Stored } from "@convoke/engine";
 import { unpackLines } from "./front-coding.ts";
 import { SqliteTaskIndex } from "./sqlite-task-index.ts";
 import { Statements } from "./statements.ts";

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { TaskState } from "@convoke/protocol";
-import type { PruneQuery, Seq, Snapshot } from "@convoke/server/backend";
+import type { PruneQuery, Seq, Snapshot } from "@convoke/engine";
 import type { ContextWriter } from "./context-writer.ts";
 import { unpackLines } from "./front-coding.ts";
 import type { MessageWriter } from "./message-writer.ts";

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { Backend } from "@convoke/server/backend";
+import type { Backend } from "@convoke/engine";
 import { expect, test } from "vitest";
 import { prepareToShrink } from "./space-reclaimer.ts";
 import { openSqliteBackend } from "./sqlite-backend.ts";

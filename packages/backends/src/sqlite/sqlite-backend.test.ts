@@ -1,4 +1,4 @@
-import { describeBackend } from "@convoke/server/testing";
+import { describeBackend } from "@convoke/engine/testing";
 import { describe, expect, test } from "vitest";
 import { openSqliteBackend } from "./sqlite-backend.ts";
 import { temporaryFolder } from "./temporary-folder.suite.ts";

@@ -2,17 +2,17 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { TASK_STATES, isTerminal, mayFollow } from "@convoke/protocol";
-import type {
-  Backend,
-  Committed,
-  PushStore,
-  RetentionStore,
-  Seq,
-  Step,
-  Stored,
-  TaskIndex,
-} from "@convoke/server/backend";
-import { Watchers } from "../watchers.ts";
+import {
+  type Backend,
+  type Committed,
+  type PushStore,
+  type RetentionStore,
+  type Seq,
+  type Step,
+  type Stored,
+  type TaskIndex,
+  Watchers,
+} from "@convoke/engine";
 import { DataFolderError } from "./data-folder-error.ts";
 import { type HeldFolder, holdFolder } from "./data-folder.ts";
 import type { SqliteBackendOptions } from "./options.ts";

@@ -1,10 +1,4 @@
-import type {
-  NewPush,
-  PushProgress,
-  PushQuery,
-  PushRecord,
-  PushStore,
-} from "@convoke/server/backend";
+import type { NewPush, PushProgress, PushQuery, PushRecord, PushStore } from "@convoke/engine";
 import {
   GET_PUSH,
   PUSHES_OF_TASK,

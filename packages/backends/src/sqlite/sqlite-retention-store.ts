@@ -1,4 +1,4 @@
-import type { PruneQuery, RetentionStore, Snapshot, TaskRecord } from "@convoke/server/backend";
+import type { PruneQuery, RetentionStore, Snapshot, TaskRecord } from "@convoke/engine";
 import type { Statements } from "./statements.ts";
 import { toRecords } from "./task-row.ts";
 import { COMPACTABLE } from "./task-sql.ts";

@@ -6,7 +6,7 @@ import type {
   TaskQuery,
   TaskRecord,
   TaskRecordPage,
-} from "@convoke/server/backend";
+} from "@convoke/engine";
 import type { Statements } from "./statements.ts";
 import {
   GET,

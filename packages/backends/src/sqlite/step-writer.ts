@@ -1,6 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { type StateRules, type TakenMessage, judge, notOneLine } from "../judge.ts";
-import { wakeAfter } from "../wake-after.ts";
+import { judge, notOneLine, type StateRules, type TakenMessage, wakeAfter } from "@convoke/engine";
 import type { ContextWriter } from "./context-writer.ts";
 import type { MessageWriter } from "./message-writer.ts";
 import type { PushWriter } from "./push-writer.ts";

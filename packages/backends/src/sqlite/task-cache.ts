@@ -1,5 +1,5 @@
 import type { TaskState } from "@convoke/protocol";
-import type { Seq } from "@convoke/server/backend";
+import type { Seq } from "@convoke/engine";
 
 /** What the writer remembers of a task, to save a query for each of its steps. */
 export interface KnownTask {

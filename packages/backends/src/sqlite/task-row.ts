@@ -1,5 +1,5 @@
 import type { TaskState } from "@convoke/protocol";
-import type { Seq, StoredTask, TaskRecord } from "@convoke/server/backend";
+import type { Seq, StoredTask, TaskRecord } from "@convoke/engine";
 
 /** A record as SQLite gives it: an array, which is cheaper to make than an object. */
 export type TaskRow = readonly [

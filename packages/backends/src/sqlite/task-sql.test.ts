@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import type { TaskQuery } from "@convoke/server/backend";
+import type { TaskQuery } from "@convoke/engine";
 import { expect, test } from "vitest";
 import { FORGET_CONTEXTS, FORGOTTEN } from "./context-writer.ts";
 import { migrate } from "./schema.ts";

@@ -1,5 +1,5 @@
 import { TASK_STATES } from "@convoke/protocol";
-import type { ChangedQuery, TaskQuery } from "@convoke/server/backend";
+import type { ChangedQuery, TaskQuery } from "@convoke/engine";
 
 /** In the order of `TaskRow` (`task-row.ts`). */
 const RECORD = `task_id, owner, context, agent, epoch,

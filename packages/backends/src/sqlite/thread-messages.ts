@@ -6,10 +6,10 @@ import type {
   PruneQuery,
   PushProgress,
   PushRecord,
+  Refusal,
   Seq,
   Snapshot,
-} from "@convoke/server/backend";
-import type { Refusal } from "../judge.ts";
+} from "@convoke/engine";
 import type { Failure } from "./storage-error.ts";
 
 /** What the writer thread is started with. */

@@ -1,4 +1,4 @@
-import type { Step } from "@convoke/server/backend";
+import type { Step } from "@convoke/engine";
 import { packLines } from "./front-coding.ts";
 import type { SentStep } from "./thread-messages.ts";
 

@@ -2,7 +2,7 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
-import type { Backend, Step } from "@convoke/server/backend";
+import type { Backend, Step } from "@convoke/engine";
 import { describe, expect, test } from "vitest";
 import type { SqliteBackendOptions } from "./options.ts";
 import { openSqliteBackend, openWithWorker } from "./sqlite-backend.ts";

@@ -1,6 +1,5 @@
 import type { Worker } from "node:worker_threads";
-import type { Committed, Seq, Step } from "@convoke/server/backend";
-import { Misuse } from "../judge.ts";
+import { type Committed, Misuse, type Seq, type Step } from "@convoke/engine";
 import { StorageError } from "./storage-error.ts";
 import type {
   FromWriter,

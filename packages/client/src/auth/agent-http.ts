@@ -1,12 +1,6 @@
-import type { ProtocolVersion } from "@convoke/protocol";
-import {
-  type RequestContext,
-  askedExtensions,
-  traceHeaders,
-} from "../connection/request-context.ts";
-import { ClientError } from "../errors.ts";
-import type { HttpAnswer, HttpCall, HttpClient } from "../http/http-client.ts";
-import { readText } from "../http/read-text.ts";
+import { ClientError, type ProtocolVersion, type RequestContext } from "@convoke/protocol";
+import { askedExtensions, traceHeaders } from "../connection/request-context.ts";
+import { type HttpAnswer, type HttpCall, type HttpClient, readText } from "@convoke/egress/http";
 import type { Credentials } from "./credentials.ts";
 import { redact } from "./redact.ts";
 import { versionHeaders } from "./version-headers.ts";

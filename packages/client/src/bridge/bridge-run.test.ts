@@ -1,5 +1,10 @@
-import type { AgentEvent, InternalEvent, PublicEvent } from "@convoke/protocol";
-import { ServerStopping, userMessage } from "@convoke/protocol";
+import {
+  type AgentEvent,
+  type InternalEvent,
+  type PublicEvent,
+  ServerStopping,
+  userMessage,
+} from "@convoke/protocol";
 import { expect, test } from "vitest";
 import { type ATurn, aTurn } from "../../../runtime/src/testing/a-turn.suite.ts";
 import { connect } from "../connect.ts";

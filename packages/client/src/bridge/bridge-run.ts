@@ -1,20 +1,20 @@
 import {
   A2AError,
   type AgentEvent,
+  applyEvent,
+  type Connection,
   ERRORS,
   type InternalEvent,
+  isInterrupted,
+  isTerminal,
   type Message,
   type PublicEvent,
+  RemoteError,
   ServerStopping,
   type StatusUpdateEvent,
   type Task,
   type Turn,
-  applyEvent,
-  isInterrupted,
-  isTerminal,
 } from "@convoke/protocol";
-import type { Connection } from "../connection/connection.ts";
-import { RemoteError } from "../errors.ts";
 import type { EventSource } from "../run/event-source.ts";
 import { settingsOf } from "../run/follow-options.ts";
 import { ResilientSource } from "../run/resilient-source.ts";

@@ -1,5 +1,4 @@
-import type { AgentInfo, AgentSkill } from "@convoke/protocol";
-import type { RawCard } from "../discover.ts";
+import type { AgentInfo, AgentSkill, RawCard } from "@convoke/protocol";
 import { knowsMessages } from "../connection/knows-messages.ts";
 
 /** What a card says of an agent, for whoever serves it in its place. */

@@ -1,5 +1,4 @@
-import type { RawCard } from "../discover.ts";
-import { ClientError } from "../errors.ts";
+import { ClientError, type RawCard } from "@convoke/protocol";
 import { interfacesOf } from "./card-interfaces.ts";
 import { grpcUrl, webUrl } from "./interface-url.ts";
 

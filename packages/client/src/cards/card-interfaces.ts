@@ -1,4 +1,4 @@
-import type { RawCard } from "../discover.ts";
+import type { RawCard } from "@convoke/protocol";
 
 /** One address that a card offers, as the card words it. */
 export interface CardInterface {

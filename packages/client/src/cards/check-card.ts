@@ -1,11 +1,11 @@
 import {
   type CardPublicKey,
   type CardSignatureHeader,
+  ClientError,
   type SignedFormName,
   verifyCard,
 } from "@convoke/protocol";
 import type { DiscoveredCard } from "../discover.ts";
-import { ClientError } from "../errors.ts";
 import type { ReadUrl } from "./find-card.ts";
 import { type KeySetPlace, readKeySet } from "./read-key-set.ts";
 import type { SignatureOptions } from "./signature-options.ts";

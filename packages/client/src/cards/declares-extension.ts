@@ -1,4 +1,4 @@
-import type { RawCard } from "../discover.ts";
+import type { RawCard } from "@convoke/protocol";
 
 /** Whether a card declares an extension, whatever else it says of it. */
 export function declaresExtension(card: RawCard, uri: string): boolean {

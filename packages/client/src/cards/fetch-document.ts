@@ -1,7 +1,6 @@
-import { timeoutSignal } from "@convoke/protocol";
+import { ClientError, timeoutSignal } from "@convoke/protocol";
 import type { AgentHttp } from "../auth/agent-http.ts";
-import { ClientError } from "../errors.ts";
-import { readText } from "../http/read-text.ts";
+import { readText } from "@convoke/egress/http";
 import type { FetchDocument } from "./document.ts";
 
 /** Much more than any card needs. */

@@ -1,5 +1,5 @@
-import type { DiscoveredCard, RawCard } from "../discover.ts";
-import { ClientError } from "../errors.ts";
+import { ClientError, type RawCard } from "@convoke/protocol";
+import type { DiscoveredCard } from "../discover.ts";
 import type { Document } from "./document.ts";
 
 /** Gets what is at a URL, from a cache or over the network. */

@@ -1,13 +1,13 @@
 import {
   A2AError,
+  ClientError,
+  declaredTools,
   EXTENSIONS,
   type Message,
   type Metadata,
-  declaredTools,
+  type RawCard,
 } from "@convoke/protocol";
 import { declaresExtension } from "../cards/declares-extension.ts";
-import type { RawCard } from "../discover.ts";
-import { ClientError } from "../errors.ts";
 import type { ClientTool } from "./client-tool.ts";
 
 const { uri: CLIENT_TOOLS } = EXTENSIONS.clientTools;

@@ -1,14 +1,14 @@
-import type { RawCard } from "../discover.ts";
-import { ClientError } from "../errors.ts";
-import type {
-  CallOptions,
-  Calls,
-  Connection,
-  Speaking,
-  StreamItem,
-  StreamOptions,
-  Streams,
-} from "./connection.ts";
+import {
+  type CallOptions,
+  type Calls,
+  ClientError,
+  type Connection,
+  type RawCard,
+  type Speaking,
+  type StreamItem,
+  type StreamOptions,
+  type Streams,
+} from "@convoke/protocol";
 
 /** Throws when a card is not signed as it must be. */
 export type CheckCard = (card: RawCard) => Promise<unknown>;

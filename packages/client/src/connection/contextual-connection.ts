@@ -1,14 +1,14 @@
-import type { RawCard } from "../discover.ts";
 import type {
   CallOptions,
   Calls,
   Connection,
+  RawCard,
+  RequestContext,
   Speaking,
   StreamItem,
   StreamOptions,
   Streams,
-} from "./connection.ts";
-import type { RequestContext } from "./request-context.ts";
+} from "@convoke/protocol";
 
 /** A connection all of whose requests carry the same context. */
 export class ContextualConnection implements Connection {

@@ -1,15 +1,15 @@
 import type { ChosenInterface } from "../choose-interface.ts";
-import type { RawCard } from "../discover.ts";
-import { RemoteError } from "../errors.ts";
-import type {
-  CallOptions,
-  Calls,
-  Connection,
-  Speaking,
-  StreamItem,
-  StreamOptions,
-  Streams,
-} from "./connection.ts";
+import {
+  type CallOptions,
+  type Calls,
+  type Connection,
+  type RawCard,
+  RemoteError,
+  type Speaking,
+  type StreamItem,
+  type StreamOptions,
+  type Streams,
+} from "@convoke/protocol";
 import { type Failure, allFailed, isBehindClosedDoor, mayTryNext } from "./fallback-rule.ts";
 
 export interface FallbackConnectionOptions {

@@ -1,6 +1,5 @@
-import type { OperationName } from "@convoke/protocol";
+import { ClientError, type OperationName, RemoteError } from "@convoke/protocol";
 import type { ChosenInterface } from "../choose-interface.ts";
-import { ClientError, RemoteError } from "../errors.ts";
 
 /** What one interface had to say to an operation. */
 export interface Failure {

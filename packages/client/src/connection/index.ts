@@ -10,5 +10,5 @@ export type {
   StreamItem,
   StreamOptions,
   Streams,
-} from "./connection.ts";
+} from "@convoke/protocol";
 export { knowsMessages } from "./knows-messages.ts";

@@ -1,6 +1,5 @@
-import { EXTENSIONS } from "@convoke/protocol";
+import { EXTENSIONS, type RawCard } from "@convoke/protocol";
 import { declaresExtension } from "../cards/declares-extension.ts";
-import type { RawCard } from "../discover.ts";
 
 /** Whether the agent says that it does a message once, however often it comes with the same id. */
 export function knowsMessages(card: RawCard): boolean {

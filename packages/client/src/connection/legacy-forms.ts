@@ -1,7 +1,5 @@
-import type { Codec } from "@convoke/protocol";
+import type { Calls, Codec, RawCard, Streams } from "@convoke/protocol";
 import type { LegacyForm, OnAgentNotice } from "../agent-notice.ts";
-import type { RawCard } from "../discover.ts";
-import type { Calls, Streams } from "./connection.ts";
 
 /** What answers with a task, a message or an event, which is where versions differ by `kind`. */
 const HAVE_KINDS: ReadonlySet<keyof Calls | keyof Streams> = new Set([

@@ -1,6 +1,4 @@
-import type { Codec } from "@convoke/protocol";
-import type { RawCard } from "../discover.ts";
-import type { Calls, Streams } from "./connection.ts";
+import type { Calls, Codec, RawCard, Streams } from "@convoke/protocol";
 
 interface CallWords<Name extends keyof Calls> {
   readonly encode: (codec: Codec, request: Calls[Name]["request"]) => unknown;

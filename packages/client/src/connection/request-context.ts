@@ -1,12 +1,4 @@
-import type { TraceContext } from "@convoke/protocol";
-
-/** What requests carry besides what they are about. */
-export interface RequestContext {
-  /** Extensions of A2A that they ask for, besides those of the connection. */
-  readonly extensions?: readonly string[] | undefined;
-  /** The trace that they belong to, and the span that makes them. */
-  readonly trace?: TraceContext | undefined;
-}
+import type { RequestContext } from "@convoke/protocol";
 
 /** W3C Trace Context, version 00. Whoever traces wants to see it, so it counts as sampled. */
 export function traceHeaders({ trace }: RequestContext = {}): Readonly<Record<string, string>> {

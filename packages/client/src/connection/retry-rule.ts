@@ -1,5 +1,4 @@
-import { ClientError, RemoteError } from "../errors.ts";
-import type { Calls } from "./connection.ts";
+import { type Calls, ClientError, RemoteError } from "@convoke/protocol";
 import type { RetryPolicy } from "./retry-options.ts";
 
 /** Whether a second time does no harm, whatever became of the first. */

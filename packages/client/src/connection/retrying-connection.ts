@@ -1,16 +1,16 @@
-import { timeoutSignal } from "@convoke/protocol";
-import type { RawCard } from "../discover.ts";
-import { ClientError } from "../errors.ts";
+import {
+  type CallOptions,
+  type Calls,
+  ClientError,
+  type Connection,
+  type RawCard,
+  type Speaking,
+  type StreamItem,
+  type StreamOptions,
+  type Streams,
+  timeoutSignal,
+} from "@convoke/protocol";
 import { sleep } from "../run/sleep.ts";
-import type {
-  CallOptions,
-  Calls,
-  Connection,
-  Speaking,
-  StreamItem,
-  StreamOptions,
-  Streams,
-} from "./connection.ts";
 import { knowsMessages } from "./knows-messages.ts";
 import type { RetryPolicy } from "./retry-options.ts";
 import { waitBeforeRetry } from "./retry-rule.ts";

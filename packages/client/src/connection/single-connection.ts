@@ -1,16 +1,16 @@
-import { A2AError } from "@convoke/protocol";
-import type { RawCard } from "../discover.ts";
-import { ClientError } from "../errors.ts";
+import {
+  A2AError,
+  type CallOptions,
+  type Calls,
+  ClientError,
+  type Connection,
+  type RawCard,
+  type StreamItem,
+  type StreamOptions,
+  type Streams,
+} from "@convoke/protocol";
 import { readBatch } from "../transports/read-batch.ts";
 import type { Frame, Transport } from "../transports/transport.ts";
-import type {
-  CallOptions,
-  Calls,
-  Connection,
-  StreamItem,
-  StreamOptions,
-  Streams,
-} from "./connection.ts";
 import type { LegacyForms } from "./legacy-forms.ts";
 import { CALLS, STREAMS } from "./operations.ts";
 

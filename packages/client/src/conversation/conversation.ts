@@ -1,7 +1,7 @@
 import type { ClientTool } from "../client-tools/client-tool.ts";
 import { checkTools, refuseWithout, withExtension } from "../client-tools/declare-tools.ts";
 import { ToolRuns } from "../client-tools/tool-runs.ts";
-import type { Connection } from "../connection/connection.ts";
+import type { Connection } from "@convoke/protocol";
 import type { Input } from "../message-of.ts";
 import type { EventSource, Followed } from "../run/event-source.ts";
 import { type FollowOptions, type FollowSettings, settingsOf } from "../run/follow-options.ts";

@@ -1,8 +1,6 @@
-import type { PublicEvent, Task } from "@convoke/protocol";
+import { type Connection, type PublicEvent, RemoteError, type Task } from "@convoke/protocol";
 import { withTools } from "../client-tools/declare-tools.ts";
 import { type ToolRuns, openUses } from "../client-tools/tool-runs.ts";
-import type { Connection } from "../connection/connection.ts";
-import { RemoteError } from "../errors.ts";
 import { type Input, messageOf } from "../message-of.ts";
 import type { EventSource, Followed } from "../run/event-source.ts";
 import type { FollowSettings } from "../run/follow-options.ts";

@@ -1,7 +1,7 @@
 import { createOutbound } from "#outbound";
 import { expect, test } from "vitest";
-import { startServer } from "../egress/local-server.suite.ts";
-import { readText } from "./read-text.ts";
+import { startServer } from "../../../egress/src/local-server.suite.ts";
+import { readText } from "@convoke/egress/http";
 
 test("in Node the way out is the egress policy, with what the user gave", async () => {
   const server = await startServer((response) => response.end("hello"));

@@ -1,4 +1,4 @@
-import { signDelivery } from "./sign-delivery.ts";
+import { signDelivery } from "@convoke/egress/webhooks";
 
 export const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 export const TOKEN = "token-of-the-config";

@@ -1,7 +1,7 @@
 import { isSame } from "./is-same.ts";
 import type { PushHeaders } from "./push-headers.ts";
 import { type Refused, refused } from "./received.ts";
-import { signWith } from "./sign-delivery.ts";
+import { signWith } from "@convoke/egress/webhooks";
 
 /** What a genuine delivery must show. */
 export interface Proofs {

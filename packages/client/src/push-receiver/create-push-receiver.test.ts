@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { SECRET, SENT_AT, STATUS_UPDATE, TOKEN, aPush } from "./a-push.suite.ts";
 import { type PushReceiverOptions, createPushReceiver } from "./create-push-receiver.ts";
-import { signDelivery } from "./sign-delivery.ts";
+import { signDelivery } from "@convoke/egress/webhooks";
 
 function aReceiver(options: PushReceiverOptions = { token: TOKEN, secret: SECRET }) {
   return createPushReceiver({ now: () => SENT_AT * 1000, ...options });

@@ -5,7 +5,7 @@ import { type RequestHeaders, readHeaders } from "./push-headers.ts";
 import { Rate } from "./rate.ts";
 import { readEvent } from "./read-event.ts";
 import { type Received, refused } from "./received.ts";
-import { secretKey } from "./secret-key.ts";
+import { secretKey } from "@convoke/egress/webhooks";
 
 export interface PushReceiverOptions {
   /** The token of the push config; each notification must carry it. */

@@ -9,4 +9,4 @@ export {
   createPushReceiver,
 } from "./create-push-receiver.ts";
 export type { Received } from "./received.ts";
-export { type Delivery, signDelivery } from "./sign-delivery.ts";
+export { type Delivery, signDelivery } from "@convoke/egress/webhooks";

@@ -1,6 +1,5 @@
-import { type Task, textOf, textOfParts } from "@convoke/protocol";
+import { type RawCard, type Task, textOf, textOfParts } from "@convoke/protocol";
 import { connect } from "../connect.ts";
-import type { RawCard } from "../discover.ts";
 import type { RemoteAgent } from "../remote-agent.ts";
 import { cardUrlOf } from "./base-url.ts";
 import { messageOfOrder } from "./budget-extension.ts";

@@ -1,4 +1,4 @@
-import type { RawCard } from "../discover.ts";
+import type { RawCard } from "@convoke/protocol";
 import { ValidationError } from "./errors.ts";
 
 /** An agent card of which at least the name and the version are known. */

@@ -1,5 +1,5 @@
 import { credentialsKey } from "../auth/credentials-key.ts";
-import type { RawCard } from "../discover.ts";
+import type { RawCard } from "@convoke/protocol";
 import { cardUrlOf } from "./base-url.ts";
 import { CardCache } from "./card-cache.ts";
 import { SYSTEM_CLOCK } from "./clock.ts";

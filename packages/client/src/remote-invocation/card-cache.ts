@@ -1,5 +1,5 @@
 import { SharedWork } from "../cards/shared-work.ts";
-import type { RawCard } from "../discover.ts";
+import type { RawCard } from "@convoke/protocol";
 import { missingFields } from "./agent-card.ts";
 
 /** Five minutes, whatever the headers of the answer say. */

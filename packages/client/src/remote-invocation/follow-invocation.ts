@@ -1,4 +1,4 @@
-import { ClientError, RemoteError } from "../errors.ts";
+import { ClientError, RemoteError } from "@convoke/protocol";
 import { isTaskNotFound } from "../run/failures.ts";
 import type { Clock } from "./clock.ts";
 import type { Invocation } from "./invocation.ts";

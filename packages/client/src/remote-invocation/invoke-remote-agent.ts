@@ -1,4 +1,4 @@
-import { ClientError, RemoteError } from "../errors.ts";
+import { ClientError, RemoteError } from "@convoke/protocol";
 import { type Clock, SYSTEM_CLOCK } from "./clock.ts";
 import { ExternalServiceError, ValidationError } from "./errors.ts";
 import { followInvocation } from "./follow-invocation.ts";

@@ -1,7 +1,5 @@
-import { type TaskState, TASK_STATES } from "@convoke/protocol";
-import { ClientError, RemoteError } from "../errors.ts";
-import type { HttpAnswer, HttpCall } from "../http/http-client.ts";
-import { readText } from "../http/read-text.ts";
+import { ClientError, RemoteError, TASK_STATES, type TaskState } from "@convoke/protocol";
+import { type HttpAnswer, type HttpCall, readText } from "@convoke/egress/http";
 import type { A2ATaskSendRequest } from "./a2a-task.ts";
 import type { Invocation, Order } from "./invocation.ts";
 import type { Standing } from "./invocation-result.ts";

@@ -1,6 +1,5 @@
-import type { RawCard } from "../discover.ts";
-import { ClientError } from "../errors.ts";
-import { readText } from "../http/read-text.ts";
+import { ClientError, type RawCard } from "@convoke/protocol";
+import { readText } from "@convoke/egress/http";
 import type { Clock } from "./clock.ts";
 import { ExternalServiceError, ValidationError } from "./errors.ts";
 import { type PeerOptions, openPeer } from "./peer.ts";

@@ -1,4 +1,4 @@
-import type { RawCard } from "../discover.ts";
+import type { RawCard } from "@convoke/protocol";
 
 /** What only cards of A2A have: the list of 1.0, then the fields of 0.3. */
 const LISTS = ["supportedInterfaces", "additionalInterfaces"];

@@ -1,4 +1,4 @@
-import { RemoteError } from "../errors.ts";
+import { RemoteError } from "@convoke/protocol";
 import { sentenceOf } from "../run/failures.ts";
 
 /** Why a step failed: the HTTP status where there is one, then what the agent says about it. */

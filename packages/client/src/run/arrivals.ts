@@ -1,4 +1,4 @@
-import type { StreamItem } from "../connection/connection.ts";
+import type { StreamItem } from "@convoke/protocol";
 
 /** What came over a stream together, to be looked at before it is taken. */
 export class Arrivals {

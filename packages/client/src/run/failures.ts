@@ -1,6 +1,4 @@
-import { ERRORS } from "@convoke/protocol";
-import type { RawCard } from "../discover.ts";
-import { ClientError, RemoteError } from "../errors.ts";
+import { ClientError, ERRORS, type RawCard, RemoteError } from "@convoke/protocol";
 
 /** Answers of something between us and the agent, or of an agent that has no time now. */
 const TEMPORARY: ReadonlySet<number> = new Set([408, 425, 429, 502, 503, 504]);

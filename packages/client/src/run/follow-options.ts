@@ -1,4 +1,4 @@
-import type { RequestContext } from "../connection/request-context.ts";
+import type { RequestContext } from "@convoke/protocol";
 import type { OnNotice } from "./notice.ts";
 
 /** How a lost connection is dealt with. */

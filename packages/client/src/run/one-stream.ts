@@ -1,5 +1,4 @@
-import type { StreamItem } from "../connection/connection.ts";
-import { ClientError } from "../errors.ts";
+import { ClientError, type StreamItem } from "@convoke/protocol";
 import { Silence } from "./silence.ts";
 
 export interface OneStreamOptions {

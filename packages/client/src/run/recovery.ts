@@ -1,7 +1,11 @@
-import { type Task, isInterrupted, isTerminal } from "@convoke/protocol";
-import type { Connection } from "../connection/connection.ts";
+import {
+  type Connection,
+  isInterrupted,
+  isTerminal,
+  RemoteError,
+  type Task,
+} from "@convoke/protocol";
 import { knowsMessages } from "../connection/knows-messages.ts";
-import { RemoteError } from "../errors.ts";
 import {
   isLoss,
   isNowhere,

@@ -1,5 +1,11 @@
-import { type PublicEvent, type Task, isInterrupted, isTerminal } from "@convoke/protocol";
-import type { Connection, StreamItem } from "../connection/connection.ts";
+import {
+  type Connection,
+  isInterrupted,
+  isTerminal,
+  type PublicEvent,
+  type StreamItem,
+  type Task,
+} from "@convoke/protocol";
 import { ContextualConnection } from "../connection/contextual-connection.ts";
 import { Arrivals } from "./arrivals.ts";
 import { EventCursor } from "./event-cursor.ts";

@@ -1,4 +1,4 @@
-import { ClientError, RemoteError } from "../errors.ts";
+import { ClientError, RemoteError } from "@convoke/protocol";
 import { sentenceOf } from "./failures.ts";
 
 /** The agent itself closed the stream, although more must come. */

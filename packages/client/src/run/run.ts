@@ -1,5 +1,4 @@
-import type { Message, PublicEvent, Task } from "@convoke/protocol";
-import type { Connection } from "../connection/connection.ts";
+import type { Connection, Message, PublicEvent, Task } from "@convoke/protocol";
 import { type Answer, answerOf } from "./answer.ts";
 import type { EventSource, Followed } from "./event-source.ts";
 import { isNotCancelable } from "./failures.ts";

@@ -1,6 +1,10 @@
-import type { OperationName, ProtocolVersion, TaskState } from "@convoke/protocol";
-import type { Binding } from "../connection/connection.ts";
-import type { ClientErrorKind } from "../errors.ts";
+import type {
+  Binding,
+  ClientErrorKind,
+  OperationName,
+  ProtocolVersion,
+  TaskState,
+} from "@convoke/protocol";
 import type { GrpcMove } from "./wire/grpc-move.ts";
 import type { Move } from "./wire/move.ts";
 

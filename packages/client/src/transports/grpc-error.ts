@@ -1,6 +1,5 @@
-import { ERRORS } from "@convoke/protocol";
+import { ERRORS, RemoteError } from "@convoke/protocol";
 import { decodeStatusDetails } from "@convoke/protocol/grpc";
-import { RemoteError } from "../errors.ts";
 import { reasonIn, reasonOf } from "./error-reason.ts";
 import type { GrpcEnd } from "./grpc-channel.ts";
 import { reasonOfStatus, statusName } from "./grpc-status.ts";

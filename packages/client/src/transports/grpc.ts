@@ -1,12 +1,20 @@
-import { type Codec, type OperationName, OPERATIONS, PROTO_CODECS } from "@convoke/protocol";
+import {
+  type CallOptions,
+  ClientError,
+  type Codec,
+  type OperationName,
+  OPERATIONS,
+  PROTO_CODECS,
+  type RemoteError,
+  type Speaking,
+  type StreamOptions,
+} from "@convoke/protocol";
 import { GRPC_SERVICES, type GrpcMethod } from "@convoke/protocol/grpc";
 import type { Credentials } from "../auth/credentials.ts";
 import { redact } from "../auth/redact.ts";
 import { versionHeaders } from "../auth/version-headers.ts";
 import type { ChosenInterface } from "../choose-interface.ts";
-import type { CallOptions, Speaking, StreamOptions } from "../connection/connection.ts";
 import { askedExtensions, traceHeaders } from "../connection/request-context.ts";
-import { ClientError, type RemoteError } from "../errors.ts";
 import type { GrpcChannel } from "./grpc-channel.ts";
 import { takeCursor } from "./grpc-cursor.ts";
 import { grpcError } from "./grpc-error.ts";

@@ -1,7 +1,6 @@
 import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
-import { ClientError } from "../errors.ts";
-import type { HttpClient } from "../http/http-client.ts";
-import { unreachable } from "../http/unreachable.ts";
+import { ClientError } from "@convoke/protocol";
+import { type HttpClient, unreachable } from "@convoke/egress/http";
 import type { GrpcCall, GrpcChannel, GrpcEnd } from "./grpc-channel.ts";
 import { MessageReader, frameMessage } from "./message-frames.ts";
 

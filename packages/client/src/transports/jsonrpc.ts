@@ -1,18 +1,19 @@
 import {
-  CODECS,
+  type CallOptions,
+  ClientError,
   type Codec,
-  OPERATIONS,
+  CODECS,
   type Operation,
   type OperationName,
+  OPERATIONS,
   type ProtocolVersion,
+  type Speaking,
   type SseEvent,
+  type StreamOptions,
 } from "@convoke/protocol";
 import type { AgentHttp } from "../auth/agent-http.ts";
 import type { ChosenInterface } from "../choose-interface.ts";
-import type { CallOptions, Speaking, StreamOptions } from "../connection/connection.ts";
-import { ClientError } from "../errors.ts";
-import type { HttpAnswer } from "../http/http-client.ts";
-import { readText } from "../http/read-text.ts";
+import { type HttpAnswer, readText } from "@convoke/egress/http";
 import { isEventStream, isOk } from "./answer-head.ts";
 import { type AnswerHead, errorFrom, errorIn } from "./read-error.ts";
 import { framesIn } from "./sse-frames.ts";

@@ -1,4 +1,4 @@
-import { ClientError } from "../errors.ts";
+import { ClientError } from "@convoke/protocol";
 
 /** A flag and a length stand before each message (gRPC over HTTP/2, "Length-Prefixed-Message"). */
 const PREFIX = 5;

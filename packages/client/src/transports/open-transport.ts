@@ -1,8 +1,8 @@
 import { AgentHttp } from "../auth/agent-http.ts";
 import type { Credentials } from "../auth/credentials.ts";
 import type { ChosenInterface } from "../choose-interface.ts";
-import { ClientError } from "../errors.ts";
-import type { HttpClient } from "../http/http-client.ts";
+import { ClientError } from "@convoke/protocol";
+import type { HttpClient } from "@convoke/egress/http";
 import { openGrpcChannel } from "./http2-channel.ts";
 import { JsonRpcTransport } from "./jsonrpc.ts";
 import { RestTransport } from "./rest.ts";

@@ -1,6 +1,5 @@
-import { ERRORS, type ErrorReason } from "@convoke/protocol";
-import { RemoteError } from "../errors.ts";
-import type { HttpAnswer } from "../http/http-client.ts";
+import { type ErrorReason, ERRORS, RemoteError } from "@convoke/protocol";
+import type { HttpAnswer } from "@convoke/egress/http";
 import { reasonIn, reasonOf } from "./error-reason.ts";
 import { reasonOfStatus } from "./grpc-status.ts";
 import { retryAfterMs } from "./retry-after.ts";

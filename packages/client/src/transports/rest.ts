@@ -1,10 +1,16 @@
-import { type Codec, type OperationName, PROTO_CODECS, type SseEvent } from "@convoke/protocol";
+import {
+  type CallOptions,
+  ClientError,
+  type Codec,
+  type OperationName,
+  PROTO_CODECS,
+  type Speaking,
+  type SseEvent,
+  type StreamOptions,
+} from "@convoke/protocol";
 import type { AgentHttp } from "../auth/agent-http.ts";
 import type { ChosenInterface } from "../choose-interface.ts";
-import type { CallOptions, Speaking, StreamOptions } from "../connection/connection.ts";
-import { ClientError } from "../errors.ts";
-import type { HttpAnswer } from "../http/http-client.ts";
-import { readText } from "../http/read-text.ts";
+import { type HttpAnswer, readText } from "@convoke/egress/http";
 import { isEventStream, isOk } from "./answer-head.ts";
 import { errorFrom, errorIn } from "./read-error.ts";
 import { restRequest } from "./rest-request.ts";

@@ -1,7 +1,5 @@
-import { SseDecoder, type SseEvent } from "@convoke/protocol";
-import { ClientError, RemoteError } from "../errors.ts";
-import type { HttpAnswer } from "../http/http-client.ts";
-import { unreachable } from "../http/unreachable.ts";
+import { ClientError, RemoteError, SseDecoder, type SseEvent } from "@convoke/protocol";
+import { type HttpAnswer, unreachable } from "@convoke/egress/http";
 import { type ReadBatch, readBatch } from "./read-batch.ts";
 import type { Frame } from "./transport.ts";
 

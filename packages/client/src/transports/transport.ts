@@ -1,5 +1,4 @@
-import type { Codec, OperationName } from "@convoke/protocol";
-import type { CallOptions, Speaking, StreamOptions } from "../connection/connection.ts";
+import type { CallOptions, Codec, OperationName, Speaking, StreamOptions } from "@convoke/protocol";
 
 /** One answer of a stream in the words of the wire, or a sign of life. */
 export type Frame =

@@ -1,5 +1,4 @@
-import type { ArtifactUpdateEvent } from "@convoke/protocol";
-import { textPart } from "@convoke/protocol";
+import { type ArtifactUpdateEvent, textPart } from "@convoke/protocol";
 import type { LoopScope } from "./loop-scope.ts";
 
 /** Stands between what the model says before its tools run and what it says afterwards. */

@@ -1,5 +1,10 @@
-import type { AgentEvent, InternalEvent, Turn } from "@convoke/protocol";
-import { isFinal, isPublic } from "@convoke/protocol";
+import {
+  type AgentEvent,
+  type InternalEvent,
+  isFinal,
+  isPublic,
+  type Turn,
+} from "@convoke/protocol";
 import { keepRequests } from "../approvals/keep-requests.ts";
 import { stopped } from "../tools/stoppable.ts";
 import { callHookNow } from "./hooks.ts";

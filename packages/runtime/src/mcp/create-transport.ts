@@ -1,5 +1,5 @@
 import { StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
-import { createEgress, createEgressFetch } from "@convoke/client/egress";
+import { createEgress, createEgressFetch } from "@convoke/egress";
 import type { ChildRecords } from "./child-records.ts";
 import { ChildTransport } from "./child-transport.ts";
 import type { McpFetch } from "./mcp-config.ts";

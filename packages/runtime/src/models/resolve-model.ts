@@ -1,4 +1,4 @@
-import { createEgress, createEgressFetch } from "@convoke/client/egress";
+import { createEgress, createEgressFetch } from "@convoke/egress";
 import { type AiSdkModel, isAiSdkModel } from "./ai-sdk/ai-sdk-model.ts";
 import { fromAiSdk } from "./ai-sdk/from-ai-sdk.ts";
 import { type Fetch, oneRequestEach } from "./ai-sdk/one-request.ts";

@@ -1,26 +1,24 @@
-import { RemoteError } from "@convoke/client";
 import {
+  A2AError,
+  type Agent,
   type CallOptions,
   type Calls,
   type Connection,
-  RemoteAgent,
+  type ErrorReason,
+  ERRORS,
+  EXTENSIONS,
+  isTerminal,
+  type Message,
+  RemoteError,
+  type SendMessageRequest,
   type Speaking,
   type StreamItem,
   type StreamOptions,
   type Streams,
-} from "@convoke/client/connection";
-import {
-  A2AError,
-  type Agent,
-  ERRORS,
-  EXTENSIONS,
-  type ErrorReason,
-  type Message,
-  type SendMessageRequest,
   type Task,
   type TraceContext,
-  isTerminal,
 } from "@convoke/protocol";
+import { RemoteAgent } from "@convoke/client/connection";
 import { randomUUID } from "node:crypto";
 import { LocalHost } from "../loop/local-host.ts";
 import type { LocalTask } from "../loop/local-task.ts";

@@ -1,5 +1,10 @@
-import type { StreamItem } from "@convoke/client/connection";
-import { type AgentEvent, type PublicEvent, isPublic, isTerminal } from "@convoke/protocol";
+import {
+  type AgentEvent,
+  isPublic,
+  isTerminal,
+  type PublicEvent,
+  type StreamItem,
+} from "@convoke/protocol";
 import type { LocalTask } from "../loop/local-task.ts";
 
 /** A task of this process as it is, and then what happens to it, until it ends. */

@@ -11,8 +11,12 @@ import { type HttpRequest, type HttpResponse } from "../http/exchange.ts";
 import { jsonResponse } from "../http/json-response.ts";
 import { parseJson } from "../http/parse-json.ts";
 import { requestTrace } from "../http/trace-context.ts";
-import { type ApprovalDecided, decideApproval } from "../operations/decide-approval.ts";
-import { type WaitingApproval, listApprovals } from "../operations/list-approvals.ts";
+import {
+  type ApprovalDecided,
+  decideApproval,
+  listApprovals,
+  type WaitingApproval,
+} from "@convoke/engine";
 
 /** Where a caller sees what waits for its decision, in all of its tasks. A2A has no word for that. */
 export const APPROVALS_PATH = "/convoke/approvals";

@@ -1,11 +1,8 @@
-import { Readers } from "../tasks/readers.ts";
+import { closesAtFinal, type Engine, Readers, type Seq, type Stored } from "@convoke/engine";
 import { CODECS, SseDecoder } from "@convoke/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
 import { anAgentInfo } from "../an-agent-info.suite.ts";
-import { closesAtFinal } from "../operations/event-source.ts";
-import type { Seq, Stored } from "../tasks/backend.ts";
-import type { Engine } from "../tasks/engine.ts";
 import { EventStream } from "./event-stream.ts";
 import { KeepAlive } from "./keep-alive.ts";
 import { SseFraming } from "./sse-framing.ts";

@@ -1,9 +1,13 @@
 import { A2AError, isPublic } from "@convoke/protocol";
 import type { ByteSink, ByteStream, ByteStreamControl } from "../http/exchange.ts";
-import type { View } from "../operations/accepted-output.ts";
-import type { EventSource } from "../operations/event-source.ts";
-import type { Seq } from "../tasks/backend.ts";
-import { LogEntry, placed, readEntry } from "../tasks/log-entry.ts";
+import {
+  type EventSource,
+  LogEntry,
+  placed,
+  readEntry,
+  type Seq,
+  type View,
+} from "@convoke/engine";
 import type { Frames, Framing } from "./framing.ts";
 import type { KeepAlive, Silence } from "./keep-alive.ts";
 

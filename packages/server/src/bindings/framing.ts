@@ -1,4 +1,4 @@
-import type { LogEntry } from "../tasks/log-entry.ts";
+import type { LogEntry } from "@convoke/engine";
 
 /** What is written to a reader: text of an HTTP stream, or bytes of gRPC. */
 export type Frames = string | Uint8Array;

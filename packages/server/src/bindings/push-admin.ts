@@ -3,8 +3,7 @@ import type { App } from "../app.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { jsonResponse } from "../http/json-response.ts";
 import { parseJson } from "../http/parse-json.ts";
-import type { PushPosition, PushRecord, PushState } from "../push/push-store.ts";
-import { readTarget } from "../push/stored-target.ts";
+import { type PushPosition, type PushRecord, type PushState, readTarget } from "@convoke/engine";
 
 /** Where a caller sees how its pushes stand. It is no part of A2A, which has no word for what was given up. */
 export const PUSHES_PATH = "/convoke/pushes";

@@ -5,7 +5,7 @@ import {
   sseFrame,
   sseNamedFrame,
 } from "@convoke/protocol";
-import type { LogEntry } from "../tasks/log-entry.ts";
+import type { LogEntry } from "@convoke/engine";
 import type { Framing } from "./framing.ts";
 
 export interface SseFramingOptions {

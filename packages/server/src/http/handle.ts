@@ -6,7 +6,7 @@ import {
   showApprovals,
   takeDecision,
 } from "../bindings/approval-admin.ts";
-import { CARD_PATHS, KEYS_PATH } from "../bindings/card.ts";
+import { CARD_PATHS, KEYS_PATH } from "../cards/card-binding.ts";
 import { PUSHES_PATH, REPLAY_PATH, listPushes, replayPushes } from "../bindings/push-admin.ts";
 import { isGrpc } from "../bindings/grpc/is-grpc.ts";
 import { handleRest } from "../bindings/rest/handle.ts";

@@ -1,5 +1,5 @@
 import { didYouMean } from "../nearest.ts";
-import { oneLine } from "../printable.ts";
+import { oneLine } from "@convoke/protocol/internal";
 import { UsageError } from "../usage-error.ts";
 import type { Chat } from "./chat.ts";
 import { saveFile } from "./save-file.ts";

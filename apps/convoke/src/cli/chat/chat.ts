@@ -1,18 +1,13 @@
-import {
-  type Answer,
-  type Conversation,
-  type ConversationState,
-  type Input,
-  type RemoteAgent,
-  RemoteError,
-} from "@convoke/client";
+import type { Answer, Conversation, ConversationState, Input, RemoteAgent } from "@convoke/client";
 import {
   type Approval,
   EXTENSIONS,
-  type Task,
   isInterrupted,
   openApprovals,
+  RemoteError,
+  type Task,
 } from "@convoke/protocol";
+import { oneLine, printable } from "@convoke/protocol/internal";
 import { coloursFor } from "../colours.ts";
 import type { CommandContext } from "../command.ts";
 import { commandLine } from "../command-line.ts";
@@ -20,7 +15,6 @@ import { EXIT, exitCodeOf } from "../exit-code.ts";
 import { explainError } from "../explain-error.ts";
 import { note } from "../note.ts";
 import { outcomeOf } from "../outcome.ts";
-import { oneLine, printable } from "../printable.ts";
 import { UsageError } from "../usage-error.ts";
 import { runChatCommand } from "./chat-commands.ts";
 import { choose } from "./choose.ts";

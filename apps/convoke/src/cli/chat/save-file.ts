@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { basename, extname } from "node:path";
-import { printable } from "../printable.ts";
+import { printable } from "@convoke/protocol/internal";
 import { UsageError } from "../usage-error.ts";
 import type { ReceivedFile } from "./received-files.ts";
 

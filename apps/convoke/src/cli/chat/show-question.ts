@@ -1,8 +1,8 @@
 import type { Question } from "@convoke/client";
-import type { A2APart, Approval } from "@convoke/protocol";
+import { type A2APart, type Approval } from "@convoke/protocol";
+import { oneLine, printable } from "@convoke/protocol/internal";
 import { coloursFor } from "../colours.ts";
 import type { CommandIo } from "../command.ts";
-import { oneLine, printable } from "../printable.ts";
 import { advice as adviceFor } from "./decide.ts";
 
 export interface ShownTo {

@@ -1,4 +1,4 @@
-import { DEFAULT_LIMITS, type Limits } from "@convoke/server";
+import { DEFAULT_LIMITS, type Limits } from "@convoke/engine";
 import { didYouMean } from "../nearest.ts";
 import { commaList } from "./comma-list.ts";
 import { countOf } from "./count.ts";

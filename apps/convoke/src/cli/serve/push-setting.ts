@@ -1,6 +1,6 @@
-import { createEgress } from "@convoke/client/egress";
-import { signDelivery } from "@convoke/client/push-receiver";
-import type { PushOptions } from "@convoke/server";
+import { createEgress } from "@convoke/egress";
+import { signDelivery } from "@convoke/egress/webhooks";
+import type { PushOptions } from "@convoke/engine";
 import { commaList } from "./comma-list.ts";
 import { StartError } from "./start-error.ts";
 

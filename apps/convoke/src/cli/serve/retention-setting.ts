@@ -1,4 +1,4 @@
-import type { RetentionOptions } from "@convoke/server";
+import type { RetentionOptions } from "@convoke/engine";
 import { readCount } from "./count.ts";
 
 const DAY_MS = 24 * 60 * 60_000;

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createJsonLogger } from "@convoke/server";
+import { createJsonLogger } from "@convoke/engine";
 import { serve } from "../../serve-agent.ts";
 import type { CommandIo } from "../command.ts";
 import { banner } from "./banner.ts";

@@ -1,12 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type {
-  CardOptions,
-  CorsOptions,
-  Limits,
-  LogLevel,
-  PushOptions,
-  RetentionOptions,
-} from "@convoke/server";
+import type { CardOptions, CorsOptions } from "@convoke/server";
+import type { Limits, LogLevel, PushOptions, RetentionOptions } from "@convoke/engine";
 import { readCard } from "./card-setting.ts";
 import { commaList } from "./comma-list.ts";
 import { readCors } from "./cors-setting.ts";

@@ -1,5 +1,5 @@
 import { type RemoteAgent, connect } from "@convoke/client";
-import { createJsonLogger } from "@convoke/server";
+import { createJsonLogger } from "@convoke/engine";
 import { onTestFinished } from "vitest";
 import { demoAgent } from "../../demo-agent.ts";
 import { type ServeAgentOptions, serve } from "../../serve-agent.ts";

@@ -2,7 +2,7 @@ import { A2AError, type Codec } from "@convoke/protocol";
 import type { GrpcMethod } from "@convoke/protocol/grpc";
 import type { App } from "../../app.ts";
 import type { HttpHeaders } from "../../http/exchange.ts";
-import type { LogEntry } from "../../tasks/log-entry.ts";
+import type { LogEntry } from "@convoke/engine";
 import type { Framing } from "../framing.ts";
 import { OK_TRAILERS, errorTrailers } from "./errors.ts";
 import { frameMessage } from "./message-frames.ts";

@@ -1,11 +1,11 @@
 import type { Caller } from "@convoke/protocol";
 import type { App } from "../../app.ts";
-import { NOTHING_ACTIVE, activate, echoed } from "../../extensions/activation.ts";
+import { activate, echoed, NOTHING_ACTIVE } from "../activation.ts";
 import { scopedCaller, tenantOf } from "../../guard/tenant.ts";
 import { type HttpRequest, type HttpResponse, header } from "../../http/exchange.ts";
 import { requestTrace } from "../../http/trace-context.ts";
-import type { EventSource } from "../../operations/event-source.ts";
-import { PERFORM } from "../../operations/operation-table.ts";
+import type { EventSource } from "@convoke/engine";
+import { PERFORM } from "../operation-table.ts";
 import { EventStream } from "../event-stream.ts";
 import { OK_TRAILERS, errorTrailers } from "./errors.ts";
 import { CURSOR, GrpcFraming } from "./grpc-framing.ts";

@@ -9,15 +9,15 @@ import {
   resultPrefix,
   resultText,
 } from "@convoke/protocol";
-import { type Activation, NOTHING_ACTIVE, activate, echoed } from "../../extensions/activation.ts";
+import { activate, type Activation, echoed, NOTHING_ACTIVE } from "../activation.ts";
 import { scopedCaller, tenantOf } from "../../guard/tenant.ts";
 import { type HttpRequest, type HttpResponse, header } from "../../http/exchange.ts";
 import { jsonResponse } from "../../http/json-response.ts";
 import { parseJson } from "../../http/parse-json.ts";
 import { requestedVersion } from "../../http/requested-version.ts";
 import { requestTrace } from "../../http/trace-context.ts";
-import type { EventSource } from "../../operations/event-source.ts";
-import { PERFORM } from "../../operations/operation-table.ts";
+import type { EventSource } from "@convoke/engine";
+import { PERFORM } from "../operation-table.ts";
 import type { App } from "../../app.ts";
 import { EventStream } from "../event-stream.ts";
 import { SSE_HEADERS, SseFraming } from "../sse-framing.ts";

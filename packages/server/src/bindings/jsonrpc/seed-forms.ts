@@ -1,5 +1,5 @@
 import { EXTENSIONS, type JsonRpcRequest, isInterrupted } from "@convoke/protocol";
-import type { Call } from "../../operations/call.ts";
+import type { Call } from "@convoke/engine";
 
 /** Says of a data part what it stands for. */
 const { uri: TOOL_EXTENSION } = EXTENSIONS.clientTools;

@@ -1,12 +1,12 @@
 import type { Caller } from "@convoke/protocol";
 import type { App } from "../../app.ts";
-import { NOTHING_ACTIVE, activate, echoed } from "../../extensions/activation.ts";
+import { activate, echoed, NOTHING_ACTIVE } from "../activation.ts";
 import { scopedCaller } from "../../guard/tenant.ts";
 import { type HttpResponse, header } from "../../http/exchange.ts";
 import { jsonResponse } from "../../http/json-response.ts";
 import { requestTrace } from "../../http/trace-context.ts";
-import type { EventSource } from "../../operations/event-source.ts";
-import { PERFORM } from "../../operations/operation-table.ts";
+import type { EventSource } from "@convoke/engine";
+import { PERFORM } from "../operation-table.ts";
 import { EventStream } from "../event-stream.ts";
 import { SSE_HEADERS, SseFraming } from "../sse-framing.ts";
 import { errorResponse, errorText, methodNotAllowed } from "./errors.ts";

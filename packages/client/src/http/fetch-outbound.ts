@@ -1,8 +1,0 @@
-import { createFetchClient } from "./fetch-client.ts";
-import type { HttpClient } from "./http-client.ts";
-import type { OutboundOptions } from "./outbound-options.ts";
-
-/** The way out where there is no Node. What a page may reach is the browser's to say. */
-export function createOutbound({ fetch }: OutboundOptions): HttpClient {
-  return createFetchClient(fetch);
-}

@@ -1,0 +1,20 @@
+import { A2AError, type CancelTaskRequest, type Task, isTerminal } from "@convoke/protocol";
+import { cancelTask as cancel } from "../lifecycle/cancel-task.ts";
+import type { Call } from "./call.ts";
+
+/**
+ * Stops a task. A second cancel returns the canceled task in 1.0, where
+ * cancel is idempotent (§3.3.1), and is an error in 0.3 (§7.4).
+ */
+export async function cancelTask({ taskId }: CancelTaskRequest, call: Call): Promise<Task> {
+  const { engine, caller, version } = call;
+  const { task } = await engine.tasks.find(taskId, caller);
+  const { state } = task.status;
+  if (state === "canceled" && version === "1.0") return task;
+  if (isTerminal(state)) {
+    throw new A2AError("TaskNotCancelable", `task ${taskId} is already ${state}`, {
+      details: { taskId, state },
+    });
+  }
+  return cancel(engine, taskId, caller);
+}

@@ -1,0 +1,53 @@
+import {
+  A2AError,
+  type AgentEvent,
+  type SubscribeRequest,
+  type Task,
+  isTerminal,
+} from "@convoke/protocol";
+import type { Seq } from "../log/backend.ts";
+import type { Call } from "./call.ts";
+import {
+  type EventSource,
+  asReset,
+  closesAtFinal,
+  closesAtTerminal,
+  cursorOf,
+} from "./event-source.ts";
+
+/**
+ * Attaches to a task. With a cursor of its log the reader gets exactly what
+ * follows; otherwise the whole task first, marked as a reset when a cursor was
+ * sent that this log does not know.
+ */
+export async function subscribeToTask(request: SubscribeRequest, call: Call): Promise<EventSource> {
+  const { engine, caller, version, lastEventId } = call;
+  const { taskId } = request;
+  const { task, head, oldest } = await engine.tasks.find(taskId, caller);
+  engine.readers.admit(taskId);
+  const ended = isTerminal(task.status.state);
+  const closes = version === "1.0" ? closesAtTerminal : closesAtFinal;
+  const source = {
+    engine,
+    taskId,
+    live: engine.tasks.get(taskId),
+    ...(ended && { end: head }),
+    // A question that the log has gone on from was answered: a reader from before it goes on, too.
+    closesAfter: (event: AgentEvent, seq: Seq) => seq >= head && closes(event),
+  };
+  const cursor = cursorOf(lastEventId, { oldest, head });
+  if (cursor !== undefined) return { ...source, after: cursor };
+  if (lastEventId !== undefined) {
+    return { ...source, opening: { task: asReset(task), seq: head }, after: head };
+  }
+  if (ended && version === "1.0") throw alreadyEnded(task);
+  return { ...source, opening: { task, seq: head }, after: head };
+}
+
+/** 1.0 §3.1.6: there is nothing to subscribe to. */
+function alreadyEnded(task: Task): A2AError {
+  const { id: taskId, status } = task;
+  return new A2AError("UnsupportedOperation", `task ${taskId} is already ${status.state}`, {
+    details: { taskId, state: status.state },
+  });
+}

@@ -1,0 +1,91 @@
+import { type Message, type Task, isInterrupted, isTerminal } from "@convoke/protocol";
+import type { Seq } from "../log/backend.ts";
+import { Inbox } from "./inbox.ts";
+import type { Run } from "./run.ts";
+import type { TaskWriter } from "../task/task-writer.ts";
+
+export interface LiveTaskOptions {
+  readonly owner: string;
+  readonly contextId: string;
+  readonly writer: TaskWriter;
+  /** When the task must be over, in milliseconds. */
+  readonly deadline: number | undefined;
+  /** The oldest cursor that its log still knows. */
+  readonly oldest: Seq;
+  /** Called with each time at which the task wants to be woken. */
+  readonly onWakeWanted: (at: number) => void;
+}
+
+/** A task that this process works on: its writer and, while an agent works, its run. */
+export class LiveTask {
+  readonly owner: string;
+  readonly contextId: string;
+  readonly writer: TaskWriter;
+  readonly deadline: number | undefined;
+  readonly oldest: Seq;
+  readonly onWakeWanted: (at: number) => void;
+  /** Messages to the agent while it works. */
+  inbox = new Inbox();
+  /** Messages that are being written, by their ids. */
+  readonly arriving = new Map<string, Promise<void>>();
+  run: Run | undefined;
+  /** It stands in line to be begun anew. */
+  isInLine = false;
+  /** A cancel is being recorded: from its place in the log on there is no other end. */
+  isCanceled = false;
+  /** How many are about to do something with it. While there is one, nobody else opens the task again. */
+  holders = 0;
+  readonly #received = new Set<string>();
+  #lookedAt = 0;
+
+  constructor(options: LiveTaskOptions) {
+    this.owner = options.owner;
+    this.contextId = options.contextId;
+    this.writer = options.writer;
+    this.deadline = options.deadline;
+    this.oldest = options.oldest;
+    this.onWakeWanted = options.onWakeWanted;
+  }
+
+  /** Whether a caller's message is in the task already. */
+  hasReceived({ messageId }: Message): boolean {
+    const history = this.task.history ?? [];
+    // History only grows, so each message is looked at once, however many turns there are (G9).
+    for (; this.#lookedAt < history.length; this.#lookedAt++) {
+      const { role, messageId: earlier } = history[this.#lookedAt]!;
+      if (role === "user") this.#received.add(earlier);
+    }
+    return this.#received.has(messageId);
+  }
+
+  get task(): Task {
+    return this.writer.task;
+  }
+
+  /** About how much it takes up in memory, in characters. */
+  get size(): number {
+    return this.writer.size;
+  }
+
+  /** Resolves when a commit makes the condition true, or at once when it is. */
+  until(condition: (live: LiveTask) => boolean): Promise<void> {
+    if (condition(this)) return Promise.resolve();
+    return new Promise((resolve) => {
+      const stop = this.writer.onCommit(() => {
+        if (!condition(this)) return;
+        stop();
+        resolve();
+      });
+    });
+  }
+}
+
+/** Whether the caller has to do something, or nothing more will come. */
+export function isSettled({ task }: LiveTask): boolean {
+  return isTerminal(task.status.state) || isInterrupted(task.status.state);
+}
+
+/** Whether it is known that there is a task to show, or a reply instead of one. */
+export function isDecided({ writer }: LiveTask): boolean {
+  return writer.listed || writer.reply !== undefined;
+}

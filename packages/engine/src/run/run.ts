@@ -1,0 +1,335 @@
+import {
+  type Agent,
+  type AgentEvent,
+  type InternalEvent,
+  type Message,
+  type Metadata,
+  NOTES,
+  type StatusUpdateEvent,
+  type TaskState,
+  type TraceContext,
+  type Turn,
+  agentMessage,
+  isInterrupted,
+  isTerminal,
+} from "@convoke/protocol";
+import { wakeAfter } from "../task/deadlines.ts";
+import type { Limits } from "../task/limits.ts";
+import type { LiveTask } from "./live-task.ts";
+import { OutputLimits } from "../task/output-limits.ts";
+import { Parking } from "./parking.ts";
+import type { Replay } from "./replay.ts";
+import { statusEvent } from "../task/status-event.ts";
+import { traceFields } from "../task/trace-fields.ts";
+import { type TurnFacts, createTurn } from "./turn.ts";
+import { askedUntil } from "../log/turn-log.ts";
+
+/** What a run needs besides its turn. */
+export interface RunOptions {
+  readonly agent: Agent;
+  readonly limits: Limits;
+  readonly live: LiveTask;
+  readonly facts: TurnFacts;
+  readonly now: () => number;
+  /** The run waits for its caller or for a time, and may be dropped. */
+  readonly onPark: () => void;
+  /** Turns what the agent threw into words that are safe to store, and logs the rest. */
+  readonly explain: (error: unknown) => Failure;
+}
+
+/** Why a task failed, as its status says it. */
+export interface Failure {
+  readonly text: string;
+  readonly metadata: Metadata;
+}
+
+/**
+ * One run of an agent: its events, completed and checked, become appends; when
+ * it ends, so does the turn. The writer's bound is its backpressure.
+ */
+export class Run {
+  readonly epoch: number;
+  /** Resolves when the agent's iterator has ended and its last event is committed or refused. */
+  readonly ended: Promise<void>;
+  readonly #options: RunOptions;
+  readonly #turn: Turn;
+  readonly #abort = new AbortController();
+  readonly #replay: Replay | undefined;
+  readonly #limits: OutputLimits;
+  #announced: boolean;
+  #refused = false;
+  #last: Promise<unknown> = Promise.resolve();
+  readonly #parking = new Parking();
+  /** When the question that is asked last expires. */
+  #until: number | undefined;
+
+  constructor(options: RunOptions) {
+    const { live, facts, now, limits } = options;
+    this.#options = options;
+    this.epoch = facts.epoch;
+    this.#announced = facts.announced;
+    this.#replay = facts.replay;
+    this.#until = askedUntil(facts.journal);
+    this.#limits = new OutputLimits(limits, live.task, live.writer.head);
+    this.#turn = createTurn(live, facts, {
+      now,
+      signal: this.#abort.signal,
+      park: (_until, recall) => this.#park(recall),
+      durable: () => this.#durable(),
+    });
+    this.ended = this.#drive();
+  }
+
+  /** Resolves when what it said so far is committed or refused. */
+  get settled(): Promise<unknown> {
+    return this.#last;
+  }
+
+  /** Resolves when the run gives up its place: it has ended, or waits for someone. */
+  get yielded(): Promise<unknown> {
+    return Promise.race([this.ended, this.#parking.first]);
+  }
+
+  /** Resolves when it waits for someone, or has ended. */
+  idle(): Promise<unknown> {
+    return Promise.race([this.ended, this.#parking.next()]);
+  }
+
+  /** The trace that its events carry. */
+  get trace(): TraceContext | undefined {
+    return this.#turn.trace;
+  }
+
+  /** Whether the run waits for `resume`. */
+  get isParked(): boolean {
+    return this.#parking.isWaiting;
+  }
+
+  /** When the question that it asked last expires, in milliseconds, if it does. */
+  get until(): number | undefined {
+    return this.#until;
+  }
+
+  /** Goes on with the answer, or with nothing when the time came. */
+  resume(answer: Message | undefined): void {
+    this.#parking.resume(answer);
+  }
+
+  /** Tells the agent to stop. */
+  abort(reason: Error): void {
+    this.#abort.abort(reason);
+    this.#options.live.inbox.close();
+    this.#parking.end(reason);
+  }
+
+  #park(recall: AbortSignal | undefined): Promise<Message | undefined> {
+    if (this.#abort.signal.aborted) return Promise.reject(this.#abort.signal.reason as Error);
+    const parked = this.#parking.wait();
+    if (recall === undefined) this.#options.onPark();
+    else this.#parking.recallOn(recall, () => this.#recall());
+    return parked;
+  }
+
+  /** Goes on without an answer, unless one is being stored: then that was quicker. */
+  #recall(): void {
+    const { live, now } = this.#options;
+    const { writer, deadline } = live;
+    if (!isInterrupted(writer.nextState) || this.#isStopped()) return;
+    const timestamp = writer.statusTime(now());
+    const recalled = { kind: NOTES.recalled, taskId: writer.taskId, timestamp };
+    this.#append([recalled, this.#statusOf("working")], deadline ?? null);
+    this.resume(undefined);
+  }
+
+  async #durable(): Promise<void> {
+    await this.#last;
+    if (this.#refused) throw new Error("the task has moved on without this run");
+  }
+
+  async #drive(): Promise<void> {
+    try {
+      await this.#pull();
+      this.#finish();
+    } catch (error) {
+      this.#fail(error);
+    }
+    await this.#last;
+  }
+
+  async #pull(): Promise<void> {
+    const { agent, live } = this.#options;
+    for await (const yielded of agent.run(this.#turn)) {
+      this.#acceptAll(Array.isArray(yielded) ? yielded : [yielded as AgentEvent]);
+      if (this.#isOver()) return;
+      const room = live.writer.room();
+      if (room !== undefined) await room;
+    }
+  }
+
+  /** Neighbours that need no thought, such as the chunks of a burst, are written together. */
+  #acceptAll(events: readonly AgentEvent[]): void {
+    let plain: AgentEvent[] = [];
+    for (const event of events) {
+      if (event.kind === "artifact-update" && this.#announced) {
+        plain.push(this.#complete(event));
+        continue;
+      }
+      if (plain.length > 0 && !this.#isOver()) this.#write(plain);
+      plain = [];
+      this.#accept(event);
+    }
+    if (plain.length > 0 && !this.#isOver()) this.#write(plain);
+  }
+
+  #accept(event: AgentEvent): void {
+    if (this.#isOver()) return;
+    switch (event.kind) {
+      case "task":
+        // The creation is in the log already; a loop that begins with its task says nothing new.
+        return;
+      case "message":
+        return this.#reply(event as Message);
+      case "status-update":
+        return this.#status(event as StatusUpdateEvent);
+      default:
+        if (!this.#announced) this.#write(this.#opening());
+        this.#write([this.#complete(event)]);
+    }
+  }
+
+  /** The whole answer is one message, if nothing else was said before it. */
+  #reply(message: Message): void {
+    // A reply is an end, and whoever was told to stop cannot choose it any more (G10).
+    if (this.#isStopped()) return;
+    const { agent, live } = this.#options;
+    const alone = agent.info.replies && !this.#announced;
+    const { contextId } = live;
+    this.#write([alone ? { ...message, contextId } : this.#statusOf("completed", message)]);
+  }
+
+  #status({ status, metadata }: StatusUpdateEvent): void {
+    if (this.#isStopped() && isTerminal(status.state)) return;
+    const update = this.#statusOf(status.state, status.message, metadata);
+    if (status.state !== "working") return this.#write([...this.#opening(), update]);
+    const { writer } = this.#options.live;
+    const repeats = status.message === undefined && writer.nextState === "working";
+    this.#announced = true;
+    if (!repeats) this.#write([update]);
+  }
+
+  /** The `working` that stands before the first output of a task that was held back. */
+  #opening(): readonly AgentEvent[] {
+    if (this.#announced) return [];
+    this.#announced = true;
+    return [this.#statusOf("working")];
+  }
+
+  /** An agent that stopped without a last word has completed, or was canceled, or waits for a new turn. */
+  #finish(): void {
+    const { writer } = this.#options.live;
+    if (this.#isStopped()) return this.#end("canceled");
+    if (this.#isOver()) return;
+    if (isInterrupted(writer.nextState)) return this.#writeTurnEnd();
+    this.#end("completed");
+  }
+
+  #fail(error: unknown): void {
+    if (this.#isStopped()) return this.#end("canceled");
+    if (this.#refused) return;
+    const { text, metadata } = this.#options.explain(error);
+    this.#end("failed", { ...agentMessage(this.#turn.id(), text), metadata }, metadata);
+  }
+
+  #end(state: TaskState, message?: Message, metadata?: Metadata): void {
+    if (this.#isOver()) return;
+    if (this.#replay !== undefined && state === "completed") this.#append(this.#replay.finish());
+    this.#append([...this.#opening(), this.#statusOf(state, message, metadata)]);
+  }
+
+  /** Whether it can end in no other way than by being stopped: it was told, or soon will be. */
+  #isStopped(): boolean {
+    return this.#turn.signal.aborted || this.#options.live.isCanceled;
+  }
+
+  #isOver(): boolean {
+    return this.#refused || isTerminal(this.#options.live.writer.nextState);
+  }
+
+  /** The next message finds it at the end of the log, and need not read the rest. */
+  #writeTurnEnd(): void {
+    const { live, facts } = this.#options;
+    const { taskId } = live.writer;
+    this.#write([{ kind: NOTES.turnEnd, taskId, turn: facts.turn }]);
+  }
+
+  #statusOf(state: TaskState, message?: Message, metadata?: Metadata): StatusUpdateEvent {
+    const { agent, live } = this.#options;
+    const { writer, contextId } = live;
+    const event = statusEvent({
+      taskId: writer.taskId,
+      contextId,
+      state,
+      timestamp: writer.statusTime(this.#options.now()),
+      ...(message && { message: { ...message, taskId: writer.taskId, contextId } }),
+      ...(metadata && { metadata }),
+      keepOpen: agent.info.keepStreamOnInterrupt,
+    });
+    return this.#complete(event) as StatusUpdateEvent;
+  }
+
+  /** Every event names its task and, when the caller sent one, its trace. */
+  #complete(event: AgentEvent): AgentEvent {
+    const { live } = this.#options;
+    const { trace } = this.#turn;
+    const { contextId } = live;
+    const { taskId } = live.writer;
+    const given = event as Partial<StatusUpdateEvent>;
+    if (trace !== undefined) {
+      return {
+        ...event,
+        taskId,
+        contextId,
+        metadata: { ...given.metadata, ...traceFields(trace) },
+      } as AgentEvent;
+    }
+    const isNamed = given.taskId === taskId && given.contextId === contextId;
+    return isNamed ? event : ({ ...event, taskId, contextId } as AgentEvent);
+  }
+
+  /** Writes what an earlier attempt has not written already. */
+  #write(events: readonly AgentEvent[]): void {
+    const replay = this.#replay;
+    const fresh =
+      replay === undefined ? events : events.flatMap((event) => replay.next(event) ?? []);
+    const exceeded = this.#limits.firstBeyond(fresh);
+    // What was within the limit is kept.
+    this.#append(exceeded === undefined ? fresh : fresh.slice(0, exceeded.place));
+    if (exceeded !== undefined) throw exceeded.error;
+  }
+
+  #append(events: readonly AgentEvent[], wake?: number | null): void {
+    if (events.length === 0) return;
+    const { live, agent, now } = this.#options;
+    const last = events.at(-1)!;
+    if (last.kind === "internal:ask") this.#until = askedUntil([last as InternalEvent]);
+    const { info } = agent;
+    const { deadline } = live;
+    const wakeAt =
+      wake !== undefined ? wake : wakeAfter(last, { info, deadline, until: this.#until, now });
+    const committed = live.writer.append(events, {
+      epoch: this.epoch,
+      insist: true,
+      listed: this.#announced,
+      ...(wakeAt !== undefined && { wakeAt }),
+    });
+    // Not before it is stored: an alarm that rings earlier finds nothing.
+    if (typeof wakeAt === "number") void committed.then(() => live.onWakeWanted(wakeAt));
+    // Events of one commit share its answer.
+    if (committed === this.#last) return;
+    this.#last = committed;
+    void committed.then(({ kind }) => {
+      // A newer run owns the task, or it has ended: nothing of this run counts any more.
+      if (kind !== "committed") this.#refused = true;
+    });
+  }
+}

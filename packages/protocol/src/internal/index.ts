@@ -1,0 +1,2 @@
+// Primitives that several packages need. Internal code, does not follow semantic versioning.
+export { oneLine, printable } from "./printable.ts";

@@ -1,0 +1,73 @@
+import { describe, expect, test } from "vitest";
+import { verifies } from "../../../../test/verifies.ts";
+import { anAgentInfo } from "../an-agent-info.suite.ts";
+import { cardFacts } from "./card-facts.ts";
+import { aRequest } from "../http/a-request.suite.ts";
+
+const AGENT = { info: anAgentInfo() };
+
+/** The addresses that the card gives to someone who asks for it by a host. */
+function urlsFor(
+  options: Parameters<typeof cardFacts>[1],
+  host = "localhost:3000",
+): readonly string[] {
+  const { interfaces } = cardFacts(AGENT, options)(aRequest({ headers: { host } }));
+  // gRPC is called by host and port.
+  return interfaces.filter(({ binding }) => binding !== "GRPC").map(({ url }) => url);
+}
+
+verifies("R125", "the card names where the server listens, whoever asks", () => {
+  const urls = urlsFor({ address: { host: "127.0.0.1", port: 4000 } }, "localhost:1");
+
+  expect(new Set(urls)).toEqual(new Set(["http://127.0.0.1:4000/"]));
+});
+
+test("an address of IPv6 is put in brackets", () => {
+  expect(urlsFor({ address: { host: "::1", port: 4000 } })[0]).toBe("http://[::1]:4000/");
+});
+
+describe("a server that listens everywhere", () => {
+  for (const host of ["0.0.0.0", "::", ""]) {
+    test(`names the host it was asked by, not ${JSON.stringify(host)}`, () => {
+      const urls = urlsFor({ address: { host, port: 4000 } }, "box.local:4000");
+
+      expect(new Set(urls)).toEqual(new Set(["http://box.local:4000/"]));
+    });
+
+    test(`prefers its public address to ${JSON.stringify(host)}`, () => {
+      const publicUrl = "https://agents.example.com/";
+
+      const urls = urlsFor({ address: { host, port: 4000 }, publicUrl }, "box.local:4000");
+
+      expect(new Set(urls)).toEqual(new Set([publicUrl]));
+    });
+  }
+});
+
+test("both versions are offered, the newer one first", () => {
+  const { interfaces } = cardFacts(AGENT, { address: { host: "127.0.0.1", port: 1 } })(aRequest());
+
+  expect(interfaces.map(({ binding, version }) => `${binding} ${version}`)).toEqual([
+    "JSONRPC 1.0",
+    "HTTP+JSON 1.0",
+    "GRPC 1.0",
+    "JSONRPC 0.3",
+    "HTTP+JSON 0.3",
+    "GRPC 0.3",
+  ]);
+  expect(interfaces[2]?.url).toBe("127.0.0.1:1");
+});
+
+test("each tenant has addresses of its own in 1.0, and names itself", () => {
+  const address = { host: "127.0.0.1", port: 1 };
+  const { interfaces } = cardFacts(AGENT, { address, tenants: ["acme"] })(aRequest());
+
+  expect(interfaces.filter(({ tenant }) => tenant === "acme")).toHaveLength(3);
+});
+
+verifies("R115", "a bearer token is declared exactly when one is demanded", () => {
+  const address = { host: "127.0.0.1", port: 1 };
+
+  expect(cardFacts(AGENT, { address })(aRequest()).bearer).toBe(false);
+  expect(cardFacts(AGENT, { address, token: "right" })(aRequest()).bearer).toBe(true);
+});
