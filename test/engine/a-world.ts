@@ -1,7 +1,7 @@
 import { createMemoryBackend } from "@convoke/engine/memory";
 import { type AgentEvent, type Task, isTerminal } from "@convoke/protocol";
 import { type AgentDefinition, defineAgent } from "@convoke/runtime";
-import { type Backend, Engine, recover, type Recovered } from "@convoke/engine";
+import { type Backend, type Engine, createEngine, recover, type Recovered } from "@convoke/engine";
 import { expect } from "vitest";
 import { CALLER, memoryLogger } from "./an-engine.ts";
 
@@ -69,7 +69,7 @@ export class World {
       ...definition,
       ...changes,
     });
-    return new Engine({
+    return createEngine({
       agent,
       backend: mortal(this.backend, this.#life),
       logger: memoryLogger(),

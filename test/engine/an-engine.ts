@@ -5,7 +5,8 @@ import {
   type Accepted,
   acceptMessage,
   type Backend,
-  Engine,
+  type Engine,
+  createEngine,
   type EngineOptions,
   type Logger,
 } from "@convoke/engine";
@@ -25,7 +26,7 @@ export function anEngine(
   backend: Backend = createMemoryBackend(),
   options: Partial<EngineOptions> = {},
 ): Engine {
-  return new Engine({ agent, backend, logger: memoryLogger(), ...options });
+  return createEngine({ agent, backend, logger: memoryLogger(), ...options });
 }
 
 /** Sends text to an engine, to a new task or to one that waits. */

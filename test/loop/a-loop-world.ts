@@ -14,7 +14,8 @@ import {
   acceptMessage,
   type Backend,
   type Committed,
-  Engine,
+  type Engine,
+  createEngine,
   recover,
   type Recovered,
   type Step,
@@ -137,7 +138,7 @@ export class LoopWorld {
       model: "demo",
       ...this.#definition,
     });
-    return new Engine({
+    return createEngine({
       agent,
       backend: mortal(this.backend, this.#life),
       logger: this.logger,

@@ -1,7 +1,8 @@
 import {
   type Backend,
   type Committed,
-  Engine,
+  type Engine,
+  createEngine,
   recover,
   type Step,
   type TaskIndex,
@@ -61,7 +62,7 @@ export class Process implements Traces {
       run: runProgram(this),
       ...options.definition,
     });
-    this.engine = new Engine({
+    this.engine = createEngine({
       agent,
       backend: this.#asSeenFromHere(),
       logger: memoryLogger(),

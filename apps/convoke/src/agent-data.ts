@@ -1,12 +1,13 @@
 import { openSqliteBackend } from "@convoke/backends/sqlite";
-import type { Agent, ServedBeside } from "@convoke/protocol";
+import type { Agent, AgentBeside } from "@convoke/protocol";
 import {
   type Backend,
   createJsonLogger,
+  startBeside,
   type Logger,
   type RetentionOptions,
 } from "@convoke/engine";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { agentId } from "./agent-id.ts";
 
 /** Where an agent keeps its tasks. */
@@ -17,14 +18,8 @@ export interface DataOptions {
   readonly onFatal?: ((error: Error) => void) | undefined;
 }
 
-/** What an agent is told about where it is served. */
-interface PlaceOptions {
+interface LoggedDataOptions extends DataOptions {
   readonly logger: Logger;
-  readonly serveBeside: (
-    name: string,
-    agent: Agent,
-    options: DataOptions & { readonly logger: Logger },
-  ) => Promise<ServedBeside>;
 }
 
 /** Memory is dearer than a disk, and what is in it is gone soon anyway. */
@@ -37,7 +32,7 @@ const MEMORY_RETENTION = { maxTasks: 1000, perCycle: 100 };
  */
 export async function openData(
   agent: Agent,
-  options: DataOptions & PlaceOptions,
+  options: LoggedDataOptions,
   holder: { readonly port?: number } = {},
 ): Promise<Backend> {
   const { data = ".convoke", onFatal, logger } = options;
@@ -48,7 +43,7 @@ export async function openData(
       id: await agentId(agent.info.name, folder),
       logger,
       ...(folder !== undefined && { folder }),
-      serveBeside: (name, other) => options.serveBeside(name, other, { data, onFatal, logger }),
+      runBeside: (name, other) => runBeside(name, other, { data, onFatal, logger }),
     });
     return backend;
   } catch (error) {
@@ -64,6 +59,17 @@ async function openBackend(
   if (data !== "memory") return openSqliteBackend({ folder: data, ...options });
   const { createMemoryBackend } = await import("@convoke/engine/memory");
   return createMemoryBackend();
+}
+
+/** Runs an agent for another one, with its tasks in a folder below those of the other. */
+async function runBeside(
+  name: string,
+  agent: Agent,
+  { data = ".convoke", ...rest }: LoggedDataOptions,
+): Promise<AgentBeside> {
+  const own = data === "memory" ? data : join(data, "agents", name);
+  const backend = await openData(agent, { ...rest, data: own });
+  return startBeside({ agent, backend, logger: rest.logger, retention: retentionFor(own) });
 }
 
 /** How long ended tasks are kept there, unless the options say otherwise. */

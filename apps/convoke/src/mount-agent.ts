@@ -1,7 +1,6 @@
 import type { Agent } from "@convoke/protocol";
 import { type MountOptions, type Mounted, mount as mountOn } from "@convoke/server";
 import { type DataOptions, defaultLogger, openData, retentionFor } from "./agent-data.ts";
-import { serveBeside } from "./serve-beside.ts";
 
 /** How an agent lives in an app. Everything has a default that is good on a laptop. */
 export interface MountAgentOptions
@@ -14,6 +13,6 @@ export function mount(agent: Agent, options: MountAgentOptions = {}): Promise<Mo
     ...rest,
     logger,
     retention: retentionFor(data, rest.retention),
-    openBackend: () => openData(agent, { data, onFatal, logger, serveBeside }),
+    openBackend: () => openData(agent, { data, onFatal, logger }),
   });
 }

@@ -1,7 +1,6 @@
 import type { Agent } from "@convoke/protocol";
 import { type ServeOptions, type Server, serve as serveOn } from "@convoke/server";
 import { type DataOptions, defaultLogger, openData, retentionFor } from "./agent-data.ts";
-import { serveBeside } from "./serve-beside.ts";
 
 /** How an agent is served. Everything has a default that is good on a laptop. */
 export interface ServeAgentOptions
@@ -16,6 +15,6 @@ export function serve(agent: Agent, options: ServeAgentOptions = {}): Promise<Se
     ...rest,
     logger,
     retention: retentionFor(data, rest.retention),
-    openBackend: ({ port }) => openData(agent, { data, onFatal, logger, serveBeside }, { port }),
+    openBackend: ({ port }) => openData(agent, { data, onFatal, logger }, { port }),
   });
 }

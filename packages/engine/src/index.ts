@@ -1,7 +1,16 @@
 // What a task is and what happens to it, without a transport. A name added here is a promise; keep it short.
 
 // An engine and its parts
-export { Engine, type EngineOptions } from "./run/engine.ts";
+export {
+  type RunningEngine,
+  type StartEngineOptions,
+  closeBoth,
+  createEngine,
+  startBeside,
+  startEngine,
+} from "./start-engine.ts";
+export { createInProcessConnection } from "./in-process.ts";
+export type { Engine, EngineOptions } from "./run/engine.ts";
 export { isSettled } from "./run/live-task.ts";
 export { type Accepted, acceptMessage } from "./messages/accept-message.ts";
 export { cancelTask } from "./lifecycle/cancel-task.ts";
@@ -33,8 +42,9 @@ export {
 export { sendMessage } from "./operations/send-message.ts";
 export { sendStreamingMessage } from "./operations/send-streaming-message.ts";
 export { subscribeToTask } from "./operations/subscribe-to-task.ts";
-export { LogEntry, placed, readEntry } from "./log/log-entry.ts";
-export { Readers } from "./task/readers.ts";
+export { LogReader } from "./operations/log-reader.ts";
+export { type LogEntry, placed } from "./log/log-entry.ts";
+export { declaredExtensions } from "./operations/declared-extensions.ts";
 
 // Where tasks live: for everyone who implements a backend
 export type * from "./log/backend.ts";

@@ -1,5 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { AgentEvent, InternalEvent } from "./events.ts";
+import type { Connection } from "./connection/connection.ts";
 import type { AgentExtension } from "./extensions/agent-extension.ts";
 import type { Message } from "./message.ts";
 import type { Metadata } from "./part.ts";
@@ -85,10 +86,10 @@ export interface AgentPlace {
   /** Tells this agent from every other, also after a restart: its name and something unique. */
   readonly id?: string;
   /**
-   * Serves another agent beside it, for it alone: with its own tasks, which are kept where those of
-   * this agent are. Absent where that is not possible.
+   * Runs another agent in the same process, for this agent alone: with tasks of its own, which are
+   * kept beside those of this agent.
    */
-  readonly serveBeside?: (name: string, agent: Agent) => Promise<ServedBeside>;
+  readonly runBeside?: (name: string, agent: Agent) => Promise<AgentBeside>;
   /** Where its data are, and where it may keep files of its own. Absent when nothing is kept. */
   readonly folder?: string;
   /** Takes what the operator should know. */
@@ -98,16 +99,11 @@ export interface AgentPlace {
   };
 }
 
-/** An agent that is served for another one only, in the same process. */
-export interface ServedBeside extends AsyncDisposable {
-  /** Where it seems to be; only `fetchFor` gets there. */
-  readonly url: string;
-  /** Speaks to it in the name of somebody, whose tasks are apart from those of others. */
-  readonly fetchFor: (owner: string) => SpeakWithin;
+/** An agent that another one runs in the same process. */
+export interface AgentBeside extends AsyncDisposable {
+  /** Speaks to it on behalf of a caller, whose tasks are apart from those of others. */
+  connect(caller: Caller): Connection;
 }
-
-/** A request and its answer as the Fetch standard has them, without a network. */
-export type SpeakWithin = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
 /** One run of an agent on a task. */
 export interface Turn {

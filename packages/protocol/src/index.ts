@@ -72,9 +72,8 @@ export { type Method, type ProtocolVersion, findMethod, parseVersion } from "./v
 export type {
   Agent,
   AgentInfo,
+  AgentBeside,
   AgentPlace,
-  ServedBeside,
-  SpeakWithin,
   AgentSkill,
   Caller,
   InputTimeout,

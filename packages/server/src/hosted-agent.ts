@@ -12,13 +12,12 @@ import { handle } from "./http/handle.ts";
 import type { ServerAddress } from "./node/address.ts";
 import {
   type Backend,
-  Engine,
   type Limits,
-  limitsOf,
-  PushService,
-  recover,
   type Recovered,
-  Retention,
+  type RunningEngine,
+  closeBoth,
+  limitsOf,
+  startEngine,
 } from "@convoke/engine";
 
 interface Opening {
@@ -29,14 +28,6 @@ interface Opening {
 
 /** Only an app that has the port can know who calls. */
 interface HostOptions extends AgentOptions, Pick<GuardOptions, "callerOf"> {}
-
-/** What ends with the agent. */
-interface Opened {
-  readonly backend: Backend;
-  readonly engine: Engine;
-  readonly push: PushService | undefined;
-  readonly retention: Retention;
-}
 
 /**
  * An agent with everything around it but a port. Its options are checked when
@@ -50,7 +41,7 @@ export class HostedAgent {
   readonly #limits: Limits;
   readonly #cors: Cors;
   readonly #ready = Promise.withResolvers<App>();
-  #opened: Opened | undefined;
+  #running: RunningEngine | undefined;
 
   constructor(agent: Agent, options: HostOptions, basePath = "") {
     const { logger } = options;
@@ -83,54 +74,45 @@ export class HostedAgent {
     }
   }
 
-  /** Opens the storage, and goes on with what an earlier process had left unfinished. */
+  /** Opens the storage, and resumes what an earlier process had left unfinished. */
   async open({ openBackend, address }: Opening): Promise<Recovered> {
+    const { logger, push, streaming, retention } = this.#options;
+    const agent = this.#agent;
     const opening = openBackend();
     try {
       const backend = await opening;
-      const { logger, push: pushing } = this.#options;
-      const engine = new Engine({ agent: this.#agent, backend, logger, limits: this.#limits });
-      const push = pushing === false ? undefined : new PushService(engine, logger, pushing);
-      engine.pushRules = push;
-      engine.streams = this.#options.streaming !== false;
-      const recovered = await recover(engine);
-      await push?.start();
-      const retention = new Retention(engine, logger, this.#options.retention);
-      this.#opened = { backend, engine, push, retention };
-      this.#ready.resolve(this.#app(this.#opened, address));
-      return recovered;
+      const running = await startEngine({
+        agent,
+        backend,
+        logger,
+        push,
+        retention,
+        limits: this.#limits,
+        streaming: streaming !== false,
+      });
+      this.#running = running;
+      this.#ready.resolve(this.#app(running, address));
+      return running.recovered;
     } catch (error) {
       this.#ready.reject(error);
-      // What could be opened would keep the process alive, and so would what the agent began there.
-      await opening.then((backend) => this.#closeBoth(backend)).catch(() => undefined);
+      // An open backend, or what the agent started there, would keep the process alive.
+      await opening.then((backend) => closeBoth({ agent, backend, logger })).catch(() => undefined);
       throw error;
     }
   }
 
   /** @param hangUp ends the connections, once nothing more is written and before the storage is closed */
   async close({ drainMs = 0 }: CloseOptions = {}, hangUp?: () => Promise<void>): Promise<void> {
-    if (this.#opened === undefined) return;
-    const { engine, push, retention, backend } = this.#opened;
-    await engine.drain(drainMs);
-    engine.close();
-    push?.close();
-    this.keepAlive.close();
-    await retention.close();
-    await hangUp?.();
-    await this.#closeBoth(backend);
+    await this.#running?.close({
+      drainMs,
+      hangUp: async () => {
+        this.keepAlive.close();
+        await hangUp?.();
+      },
+    });
   }
 
-  /** The agent, and in any case the storage. */
-  async #closeBoth(backend: Backend): Promise<void> {
-    try {
-      await this.#agent[Symbol.asyncDispose]?.();
-    } catch (error) {
-      this.#options.logger.error("the agent could not be closed", { error });
-    }
-    await backend.close();
-  }
-
-  #app({ engine, push }: Opened, address: ServerAddress | undefined): App {
+  #app({ engine, push }: RunningEngine, address: ServerAddress | undefined): App {
     const { extendedCard, card, logger, tenants, strict, specPatch } = this.#options;
     const facts = cardFacts(this.#agent, {
       ...this.#options,

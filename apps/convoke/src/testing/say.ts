@@ -1,17 +1,16 @@
 import { randomUUID } from "node:crypto";
+import { createInProcessConnection, createJsonLogger, startEngine } from "@convoke/engine";
 import { createMemoryBackend } from "@convoke/engine/memory";
 import {
   type Agent,
-  type AgentEvent,
   type Message,
   type PublicEvent,
   type Task,
-  isPublic,
+  applyEvent,
   isTerminal,
   textOf,
   userMessage,
 } from "@convoke/protocol";
-import { acceptMessage, createJsonLogger, Engine, isSettled } from "@convoke/engine";
 
 /** What an agent answered. */
 export interface Answer {
@@ -34,23 +33,37 @@ export interface SayOptions {
  */
 export async function say(agent: Agent, text: string, options: SayOptions = {}): Promise<Answer> {
   const logger = createJsonLogger("error", (line) => process.stderr.write(line));
-  const backend = createMemoryBackend();
-  const engine = new Engine({ agent, backend, logger });
-  const caller = { owner: "test" };
-  const send = async (message: Message) => {
-    const { live } = await acceptMessage(engine, { message, caller });
-    await live.until(isSettled);
-    return live;
-  };
-  let live = await send(userMessage(randomUUID(), text));
-  for (const answer of options.answers ?? []) {
-    if (isTerminal(live.task.status.state)) break;
-    live = await send({ ...userMessage(randomUUID(), answer), taskId: live.task.id });
+  const { engine, close } = await startEngine({
+    agent,
+    backend: createMemoryBackend(),
+    logger,
+    push: false,
+  });
+  const connection = createInProcessConnection(engine, { owner: "test" });
+  const events: PublicEvent[] = [];
+  let task: Task | undefined;
+  try {
+    for (const words of [text, ...(options.answers ?? [])]) {
+      if (task !== undefined && isTerminal(task.status.state)) break;
+      const message = { ...userMessage(randomUUID(), words), ...(task && { taskId: task.id }) };
+      for await (const items of connection.stream("sendStreamingMessage", {
+        message,
+        blocking: true,
+      })) {
+        for (const item of items) {
+          if (item.kind !== "event") continue;
+          const { event } = item;
+          if (event.kind === "message")
+            return { text: textOf(event), message: event, events: [event] };
+          // A follow-up begins with the task as it is: that is no news here.
+          if (event.kind === "task" && task !== undefined) continue;
+          events.push(event);
+          task = event.kind === "task" ? event : applyEvent(task!, event);
+        }
+      }
+    }
+    return { text: textOf(task!), task: task!, events };
+  } finally {
+    await close();
   }
-  const stored = await backend.read(live.task.id, 0, Number.MAX_SAFE_INTEGER);
-  const events = stored.map(({ json }) => JSON.parse(json) as AgentEvent).filter(isPublic);
-  const { reply } = live.writer;
-  engine.close();
-  if (reply !== undefined) return { text: textOf(reply), message: reply, events: [reply] };
-  return { text: textOf(live.task), task: live.task, events };
 }

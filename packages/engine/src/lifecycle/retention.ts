@@ -39,6 +39,7 @@ export class Retention {
   #cycle: Promise<void> | undefined;
   #namesDueAt = 0;
   #isClosed = false;
+  readonly #stopListening: () => void;
 
   constructor(engine: Engine, logger: Logger, options: Partial<RetentionOptions> = {}) {
     this.#engine = engine;
@@ -48,10 +49,10 @@ export class Retention {
       () => void this.run(),
       Math.min(this.#options.everyMs, MAX_TIMER_MS),
     ).unref();
-    engine.onTaskEnded = () => {
+    this.#stopListening = engine.onTaskEnded(() => {
       // Many tasks end between two looks on a busy server, and each makes the heap or the file larger.
       if (++this.#ended >= this.#options.perCycle) void this.run();
-    };
+    });
   }
 
   /** Does what is due. Whoever comes while it works waits for the same. */
@@ -67,6 +68,7 @@ export class Retention {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#stopListening();
     clearInterval(this.#timer);
     await this.#cycle;
   }

@@ -6,7 +6,7 @@ import { anAgentInfo } from "../../../server/src/an-agent-info.suite.ts";
 import { createJsonLogger } from "../logging/logger.ts";
 import type { PushRules } from "../run/push-rules.ts";
 import type { Backend, PushRecord } from "../log/backend.ts";
-import { Engine } from "../run/engine.ts";
+import { createEngine } from "../start-engine.ts";
 import type { Call } from "./call.ts";
 import {
   createPushConfig,
@@ -47,14 +47,23 @@ interface World {
 
 /** A server with pushes, and a task t1 of Ann whose log has two events. */
 async function aWorld(state: TaskState = "working"): Promise<World> {
+  return aWorldWith(new NotedRules(), state);
+}
+
+/** The same without pushes. */
+async function aWorldWithoutPush(): Promise<World> {
+  return aWorldWith(undefined, "working");
+}
+
+async function aWorldWith(given: NotedRules | undefined, state: TaskState): Promise<World> {
   const backend = createMemoryBackend();
-  const engine = new Engine({
+  const engine = createEngine({
     agent: { info: anAgentInfo(), run: () => Promise.reject(new Error("never run")) as never },
     backend,
     logger: createJsonLogger("silent", () => undefined),
+    ...(given && { push: () => given }),
   });
-  const rules = new NotedRules();
-  engine.pushRules = rules;
+  const rules = given ?? new NotedRules();
   await addTask(backend, "t1", state);
   const caller = { owner: "ann" };
   const call: Call = { engine, caller, version: "1.0", trace: undefined, lastEventId: undefined };
@@ -317,8 +326,7 @@ describe.each(OPERATIONS)("%s a push config", (_, perform) => {
   });
 
   test("is not supported where nothing is pushed", async () => {
-    const { call } = await aWorld();
-    call.engine.pushRules = undefined;
+    const { call } = await aWorldWithoutPush();
 
     await expect(perform(call)).rejects.toMatchObject({
       reason: "PushNotificationNotSupported",
@@ -354,8 +362,7 @@ describe("a push config that came with a message", () => {
   }
 
   test("is not supported where nothing is pushed", async () => {
-    const { call } = await aWorld();
-    call.engine.pushRules = undefined;
+    const { call } = await aWorldWithoutPush();
 
     await expect(inlinePush({ url: URL }, call, undefined)).rejects.toMatchObject({
       reason: "PushNotificationNotSupported",

@@ -12,7 +12,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../logging/logger.ts";
 import type { PushRules } from "./push-rules.ts";
 import { Alarm } from "./alarm.ts";
-import type { Backend } from "../log/backend.ts";
+import type { Backend, TaskRecord } from "../log/backend.ts";
 import { explainFailure } from "./explain-failure.ts";
 import { keepTrying } from "../task/keep-trying.ts";
 import { type Limits, limitsOf } from "../task/limits.ts";
@@ -26,7 +26,6 @@ import { statusEvent } from "../task/status-event.ts";
 import { TaskClock } from "../task/task-clock.ts";
 import { traceFields } from "../task/trace-fields.ts";
 import type { TurnFacts } from "./turn.ts";
-import { wakeTask } from "../lifecycle/wake-task.ts";
 
 /** How often a draining engine looks whether it is done. */
 const DRAIN_LOOK_MS = 20;
@@ -43,6 +42,12 @@ export interface EngineOptions {
   /** How many runs that wait for someone are kept in memory; the others begin anew when they go on. */
   readonly maxParkedRuns?: number;
   readonly limits?: Partial<Limits>;
+  /** Whether callers may stream answers. Default true. */
+  readonly streaming?: boolean;
+  /** Creates the service that delivers push notifications. Without it nothing is pushed. */
+  readonly push?: (engine: Engine) => PushRules;
+  /** Acts on a task whose time has come: a deadline, the end of a wait or of a sleep. */
+  readonly wake: (engine: Engine, record: TaskRecord, at: number) => Promise<void>;
 }
 
 /**
@@ -60,14 +65,13 @@ export class Engine {
   readonly limits: Limits;
   readonly openTasks: OpenTasks;
   readonly readers: Readers;
-  /** Absent while nothing is pushed. */
-  pushRules: PushRules | undefined;
-  /** Whether events are told as they come. */
-  streams = true;
-  /** Called each time a task has ended. */
-  onTaskEnded: () => void = () => undefined;
+  /** Absent if this engine delivers no push notifications. */
+  readonly pushRules: PushRules | undefined;
+  /** Whether callers may stream answers. */
+  readonly streams: boolean;
   readonly tasks: LiveTasks;
-  #parked: ParkedRuns;
+  readonly #parked: ParkedRuns;
+  readonly #onTaskEnded = new Set<() => void>();
   #isDraining = false;
   readonly #closing = new AbortController();
 
@@ -79,12 +83,13 @@ export class Engine {
     this.limits = limitsOf(options.limits);
     this.openTasks = new OpenTasks(this.limits.openTasks);
     this.readers = new Readers(this.limits.streams);
+    this.streams = options.streaming !== false;
     this.tasks = new LiveTasks({
       backend: options.backend,
       info: options.agent.info,
       onEnded: (owner) => {
         this.openTasks.remove(owner);
-        this.onTaskEnded();
+        for (const listener of this.#onTaskEnded) listener();
       },
       onStorageError: (taskId, error) => this.#storageFailed(taskId, error),
       onWakeWanted: (at) => this.alarm.want(at),
@@ -93,9 +98,16 @@ export class Engine {
     this.alarm = new Alarm({
       tasks: options.backend.tasks,
       now: this.now,
-      wake: (record, at) => wakeTask(this, record, at),
+      wake: (record, at) => options.wake(this, record, at),
       onError: (error) => this.logger.error("a timer failed, trying again", { error }),
     });
+    this.pushRules = options.push?.(this);
+  }
+
+  /** Calls the listener each time a task ends. Returns how to stop. */
+  onTaskEnded(listener: () => void): () => void {
+    this.#onTaskEnded.add(listener);
+    return () => this.#onTaskEnded.delete(listener);
   }
 
   /** The time for what is written now. */

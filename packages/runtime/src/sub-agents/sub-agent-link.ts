@@ -1,5 +1,5 @@
 import type { RemoteAgent } from "@convoke/client";
-import type { Agent, AgentPlace, ServedBeside } from "@convoke/protocol";
+import type { Agent, AgentBeside, AgentPlace } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
 import { stopped } from "../tools/stoppable.ts";
 import type { SubAgentSettings } from "./sub-agent-settings.ts";
@@ -32,7 +32,7 @@ export class SubAgentLink {
   readonly settings: SubAgentSettings;
   /** By owner, for agents of this process; under "" for all others. */
   readonly #remotes = new Map<string, Promise<RemoteAgent>>();
-  #served: Promise<ServedBeside> | undefined;
+  #beside: Promise<AgentBeside> | undefined;
   #known: RemoteAgent | undefined;
   #logger: AgentPlace["logger"];
   #failed: { readonly why: string; readonly at: number } | undefined;
@@ -47,14 +47,14 @@ export class SubAgentLink {
     return this.settings.name;
   }
 
-  /** An agent of this process is served beside its caller at once, so that its tasks go on. */
-  prepare({ serveBeside, logger }: AgentPlace): void {
+  /** A local sub-agent is started at once, so that its unfinished tasks resume. */
+  prepare({ runBeside = runInMemory, logger }: AgentPlace): void {
     this.#logger = logger;
     const { target, name } = this.settings;
-    if (target.kind !== "local" || serveBeside === undefined) return;
-    this.#served = serveBeside(name, target.agent);
-    // Whoever calls it hears why.
-    this.#served.catch(() => undefined);
+    if (target.kind !== "local") return;
+    this.#beside = runBeside(name, target.agent);
+    // Mark the rejection as handled: every call of the sub-agent reports it.
+    this.#beside.catch(() => undefined);
   }
 
   /** The agent, however often it must be tried. */
@@ -108,14 +108,14 @@ export class SubAgentLink {
   async close(): Promise<void> {
     const remotes = [...this.#remotes.values()];
     this.#remotes.clear();
-    const served = this.#served;
-    this.#served = undefined;
+    const beside = this.#beside;
+    this.#beside = undefined;
     this.#failed = undefined;
     if (this.settings.target.kind !== "remote") this.#known = undefined;
     const closed = remotes.map(async (remote) => (await remote).close());
     await Promise.allSettled(closed);
-    await served?.then(
-      (beside) => beside[Symbol.asyncDispose](),
+    await beside?.then(
+      (running) => running[Symbol.asyncDispose](),
       () => undefined,
     );
   }
@@ -123,7 +123,7 @@ export class SubAgentLink {
   #remote(owner: string): Promise<RemoteAgent> {
     const { target } = this.settings;
     if (target.kind === "remote") return Promise.resolve(target.remote);
-    const key = target.kind === "local" && this.#served !== undefined ? owner : "";
+    const key = target.kind === "local" ? owner : "";
     const known = this.#remotes.get(key);
     if (known !== undefined) {
       this.#remotes.delete(key);
@@ -152,15 +152,14 @@ export class SubAgentLink {
   async #connect(owner: string): Promise<RemoteAgent> {
     const { target } = this.settings;
     if (target.kind === "remote") return target.remote;
-    if (target.kind === "local" && this.#served === undefined) {
-      const { localRemote } = await import("./local-connection.ts");
-      return localRemote(target.agent);
-    }
     // Loaded when it is needed: an agent without sub-agents starts without it.
-    const { connect } = await import("@convoke/client");
-    if (target.kind === "url") return connect(target.url, target.options);
-    const { url, fetchFor } = await this.#served!;
-    return connect(url, { fetch: fetchFor(owner) });
+    if (target.kind === "url") {
+      const { connect } = await import("@convoke/client");
+      return connect(target.url, target.options);
+    }
+    const { RemoteAgent } = await import("@convoke/client/connection");
+    this.#beside ??= runInMemory(this.name, target.agent);
+    return new RemoteAgent((await this.#beside).connect({ owner }));
   }
 
   #makeRoom(): void {
@@ -172,4 +171,12 @@ export class SubAgentLink {
       () => undefined,
     );
   }
+}
+
+/** For an agent that was not told where it runs: its sub-agents' tasks end with the process. */
+async function runInMemory(_name: string, agent: Agent): Promise<AgentBeside> {
+  const { createJsonLogger, startBeside } = await import("@convoke/engine");
+  const { createMemoryBackend } = await import("@convoke/engine/memory");
+  const logger = createJsonLogger("warn", (line) => process.stderr.write(line));
+  return startBeside({ agent, backend: createMemoryBackend(), logger });
 }

@@ -6,7 +6,7 @@ import {
 } from "@convoke/protocol";
 import type { App } from "../app.ts";
 import type { HttpHeaders, HttpRequest, HttpResponse } from "../http/exchange.ts";
-import { declaredExtensions } from "../cards/declared-extensions.ts";
+import { declaredExtensions } from "@convoke/engine";
 import { EXTENSION_HEADERS, requestedExtensions } from "./requested-extensions.ts";
 
 /** Which extensions are active for one request, and how its answer says so. */

@@ -1,4 +1,5 @@
-import { closesAtFinal, type Engine, Readers, type Seq, type Stored } from "@convoke/engine";
+import { closesAtFinal, type Engine, type Seq, type Stored } from "@convoke/engine";
+import { Readers } from "../../../engine/src/task/readers.ts";
 import { CODECS, SseDecoder } from "@convoke/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";

@@ -1,18 +1,7 @@
-import { A2AError, isPublic } from "@convoke/protocol";
+import { type EventSource, type LogEntry, LogReader } from "@convoke/engine";
 import type { ByteSink, ByteStream, ByteStreamControl } from "../http/exchange.ts";
-import {
-  type EventSource,
-  LogEntry,
-  placed,
-  readEntry,
-  type Seq,
-  type View,
-} from "@convoke/engine";
 import type { Frames, Framing } from "./framing.ts";
 import type { KeepAlive, Silence } from "./keep-alive.ts";
-
-/** How many events are joined into one write. A slow reader waits between pages, a fast one does not. */
-const PAGE = 256;
 
 export interface EventStreamOptions {
   readonly source: EventSource;
@@ -21,15 +10,13 @@ export interface EventStreamOptions {
 }
 
 /**
- * A reader of one log as a stream of bytes. It is a cursor and a pump: woken
- * after each commit, it writes everything between its cursor and the head in
- * one go, and stops while the client is behind. Memory does not grow with lag,
- * because what was not written is still in the log (G8).
+ * The events of a log as a stream of bytes. It is a pump: woken after each
+ * commit, it writes everything between the reader's cursor and the head in one
+ * go, and stops while the client is behind.
  */
 export class EventStream implements ByteStream {
-  #options: EventStreamOptions;
-  #cursor: Seq;
-  #opened = false;
+  readonly #options: EventStreamOptions;
+  readonly #reader: LogReader;
   #pumping = false;
   /** There may be something to write. */
   #hasMore = false;
@@ -42,7 +29,7 @@ export class EventStream implements ByteStream {
 
   constructor(options: EventStreamOptions) {
     this.#options = options;
-    this.#cursor = options.source.after;
+    this.#reader = new LogReader(options.source);
   }
 
   open(sink: ByteSink): ByteStreamControl {
@@ -80,12 +67,15 @@ export class EventStream implements ByteStream {
     if (this.#pumping) return;
     this.#pumping = true;
     try {
-      this.#writeOpening();
-      // Who is woken while it reads looks again: what it reads may be older than what woke it.
+      this.#writePage(this.#reader.opening());
+      // If a commit wakes us during a read, read again: the page may predate that commit.
       while (this.#hasMore && !this.#ended && !this.#blocked) {
         this.#hasMore = false;
-        const entries = this.#fromMemory() ?? (await this.#fromStore());
-        if (!this.#ended && this.#writeEntries(entries)) this.#hasMore = true;
+        const page = this.#reader.next();
+        const entries = page instanceof Promise ? await page : page;
+        this.#writePage(entries);
+        if (this.#reader.isEnded) this.#finish();
+        else if (entries.length > 0) this.#hasMore = true;
       }
     } catch (error) {
       this.#write(this.#options.framing.error(error));
@@ -95,64 +85,8 @@ export class EventStream implements ByteStream {
     }
   }
 
-  #writeOpening(): void {
-    const { opening } = this.#options.source;
-    if (this.#opened) return;
-    this.#opened = true;
-    if (opening === undefined) return;
-    const { task, seq } = opening;
-    this.#writeAll([placed(new LogEntry(task, JSON.stringify(task)), seq)]);
-  }
-
-  /** What the task's writer still has. One that has let go of the task knows only what came before. */
-  #fromMemory(): readonly LogEntry[] | undefined {
-    const { engine, taskId, live } = this.#options.source;
-    const current = engine.tasks.get(taskId);
-    const entries = (current ?? live)?.writer.tail.after(this.#cursor, PAGE);
-    return entries?.length === 0 && current === undefined ? undefined : entries;
-  }
-
-  async #fromStore(): Promise<readonly LogEntry[]> {
-    const { engine, taskId, end = 0 } = this.#options.source;
-    const page = await engine.backend.read(taskId, this.#cursor, PAGE);
-    if (page.length === 0 && this.#cursor < end) {
-      throw new A2AError("TaskNotFound", `task ${taskId} was forgotten while it was read`);
-    }
-    return page.map(readEntry);
-  }
-
-  /** False when there is nothing to write for now. */
-  #writeEntries(page: readonly LogEntry[]): boolean {
-    const { source } = this.#options;
-    if (this.#isHeldBack(page)) return false;
-    const closing = page.findIndex(({ event, seq }) => source.closesAfter(event, seq));
-    const entries = closing === -1 ? page : page.slice(0, closing + 1);
-    const isReply = entries.at(-1)?.event.kind === "message";
-    this.#cursor = entries.at(-1)?.seq ?? this.#cursor;
-    // A message is the whole answer: it comes without the task (0.3 §7.2, 1.0 §3.1.2).
-    const shown = isReply ? entries.slice(-1) : entries;
-    this.#writeAll(shown);
-    if (closing !== -1 || (source.end !== undefined && this.#cursor >= source.end)) {
-      this.#finish();
-      return false;
-    }
-    return entries.length > 0;
-  }
-
-  /** An agent that may reply without a task shows nothing before its first event. */
-  #isHeldBack(page: readonly LogEntry[]): boolean {
-    const { replies } = this.#options.source.engine.agent.info;
-    if (this.#cursor !== 0 || page.length === 0 || !replies) return false;
-    // A note may stand beside the task before anything has happened.
-    return page.every(({ event }) => event.kind === "task" || !isPublic(event));
-  }
-
-  #writeAll(entries: readonly LogEntry[]): void {
-    const { source, framing } = this.#options;
-    const { view } = source;
-    this.#write(
-      framing.page(view === undefined ? entries : entries.map((entry) => seen(entry, view))),
-    );
+  #writePage(entries: readonly LogEntry[]): void {
+    if (entries.length > 0) this.#write(this.#options.framing.page(entries));
   }
 
   #write(frames: Frames): void {
@@ -182,10 +116,4 @@ export class EventStream implements ByteStream {
     this.#stopWatching();
     this.#silence?.stop();
   }
-}
-
-/** The entry as its reader wants to see it. */
-function seen({ event, seq }: LogEntry, view: View): LogEntry {
-  const viewed = view(event);
-  return placed(new LogEntry(viewed, JSON.stringify(viewed)), seq);
 }

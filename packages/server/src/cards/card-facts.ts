@@ -6,7 +6,7 @@ import {
   type ProtocolVersion,
   checkAgentExtensions,
 } from "@convoke/protocol";
-import { declaredExtensions } from "./declared-extensions.ts";
+import { declaredExtensions } from "@convoke/engine";
 import { extendedExtensions } from "./extended-extensions.ts";
 import { header, type HttpRequest } from "../http/exchange.ts";
 import { forwardedOf } from "../http/forwarded.ts";

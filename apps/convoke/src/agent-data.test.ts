@@ -1,5 +1,5 @@
-import { connect } from "@convoke/client";
-import { type Agent, type ServedBeside, agentMessage } from "@convoke/protocol";
+import { RemoteAgent } from "@convoke/client/connection";
+import { type Agent, type AgentBeside, agentMessage } from "@convoke/protocol";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,15 +24,15 @@ function aFolder(): string {
   return folder;
 }
 
-/** An agent that has another one served beside it, which a test gets to see. */
-function parent(): { readonly agent: Agent; readonly beside: Promise<ServedBeside> } {
-  const beside = Promise.withResolvers<ServedBeside>();
+/** An agent that runs another one beside it, which a test gets to see. */
+function parent(): { readonly agent: Agent; readonly beside: Promise<AgentBeside> } {
+  const beside = Promise.withResolvers<AgentBeside>();
   const agent: Agent = {
     info: defineAgent({ name: "parent", description: "Has a child.", run: () => "hello" }).info,
     run: async function* ({ id }) {
       yield agentMessage(id(), "hello");
     },
-    prepare: ({ serveBeside }) => void serveBeside?.("echo", echo).then(beside.resolve),
+    prepare: ({ runBeside }) => void runBeside?.("echo", echo).then(beside.resolve),
     [Symbol.asyncDispose]: async () => (await beside.promise)[Symbol.asyncDispose](),
   };
   return { agent, beside: beside.promise };
@@ -42,24 +42,16 @@ test("an agent beside another one has tasks of its own, which belong to whoever 
   const data = aFolder();
   const { agent, beside } = parent();
   await using _server = await serve(agent, { port: 0, data });
-  const { url, fetchFor } = await beside;
+  const { connect } = await beside;
 
-  const ann = await connect(url, { fetch: fetchFor("ann") });
+  const ann = new RemoteAgent(connect({ owner: "ann" }));
   const { task } = await ann.send("hi");
 
   expect((await ann.list()).tasks.map(({ id }) => id)).toEqual([task?.id]);
-  const ben = await connect(url, { fetch: fetchFor("ben") });
+  const ben = new RemoteAgent(connect({ owner: "ben" }));
   expect((await ben.list()).tasks).toEqual([]);
   await expect(ben.get(task?.id ?? "")).rejects.toThrow("not found");
   expect(readdirSync(join(data, "agents"))).toEqual(["echo"]);
-});
-
-test("nobody else gets to it", async () => {
-  const { agent, beside } = parent();
-  await using _server = await serve(agent, { port: 0, data: "memory" });
-  const { url } = await beside;
-
-  await expect(connect(url)).rejects.toThrow();
 });
 
 test("an agent is known by the same id after a restart, and another one by another", async () => {
