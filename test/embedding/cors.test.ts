@@ -2,7 +2,7 @@ import { connect } from "@convoke/client";
 import { serve } from "convoke";
 import { createJsonLogger } from "@convoke/engine";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { demoAgent } from "../../apps/convoke/src/demo-agent.ts";
+import { demoAgent } from "../../apps/convoke/src/cli/serve/load-agent.ts";
 
 const APP = "https://app.example";
 const EVIL = "https://evil.example";

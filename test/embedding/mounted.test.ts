@@ -6,7 +6,7 @@ import type { Mounted } from "@convoke/server";
 import { connect } from "@convoke/client";
 import { createJsonLogger } from "@convoke/engine";
 import { expect, onTestFinished, test } from "vitest";
-import { demoAgent } from "../../apps/convoke/src/demo-agent.ts";
+import { demoAgent } from "../../apps/convoke/src/cli/serve/load-agent.ts";
 
 const CARD = "http://localhost/.well-known/agent-card.json";
 

@@ -6,7 +6,7 @@ import { mount } from "convoke";
 import { createJsonLogger } from "@convoke/engine";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { demoAgent } from "../../apps/convoke/src/demo-agent.ts";
+import { demoAgent } from "../../apps/convoke/src/cli/serve/load-agent.ts";
 import { type Asked, byFetch, byPort } from "./both-ways.ts";
 
 const TOKEN = "s3cret";

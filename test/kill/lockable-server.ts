@@ -5,7 +5,7 @@ import { serve, type Server } from "@convoke/server";
 import { createJsonLogger } from "@convoke/engine";
 import type { Agent } from "@convoke/protocol";
 import { onTestFinished } from "vitest";
-import { demoAgent } from "../../apps/convoke/src/demo-agent.ts";
+import { demoAgent } from "../../apps/convoke/src/cli/serve/load-agent.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 
 /** A whole server in this process, whose storage a test can take away for a while. */

@@ -5,7 +5,7 @@ import { createJsonLogger } from "@convoke/engine";
 import type { Agent } from "@convoke/protocol";
 import { serve, type ServeAgentOptions } from "convoke";
 import { afterAll, beforeAll } from "vitest";
-import { demoAgent } from "../../apps/convoke/src/demo-agent.ts";
+import { demoAgent } from "../../apps/convoke/src/cli/serve/load-agent.ts";
 
 /** A server that runs while the tests of a file or of a `describe` do. */
 export interface WireServer {

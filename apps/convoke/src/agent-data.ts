@@ -8,7 +8,12 @@ import {
   type RetentionOptions,
 } from "@convoke/engine";
 import { join, resolve } from "node:path";
-import { agentId } from "./agent-id.ts";
+import { randomUUID } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+
+const FILE = "agent-id";
+
+const ID = /^[0-9a-f-]{36}$/;
 
 /** Where an agent keeps its tasks. */
 export interface DataOptions {
@@ -83,4 +88,18 @@ export function retentionFor(
 /** Warnings and errors, where a terminal shows them. */
 export function defaultLogger(): Logger {
   return createJsonLogger("warn", (line) => process.stderr.write(line));
+}
+
+/**
+ * What tells this agent from every other, also after a restart: its name, and a
+ * mark that is kept with its tasks. Without a folder, which must exist, it is new each time.
+ */
+export async function agentId(name: string, folder: string | undefined): Promise<string> {
+  if (folder === undefined) return `${name}/${randomUUID()}`;
+  const file = join(folder, FILE);
+  const kept = await readFile(file, "utf8").catch(() => "");
+  if (ID.test(kept)) return `${name}/${kept}`;
+  const mark = randomUUID();
+  await writeFile(file, mark, { mode: 0o600 });
+  return `${name}/${mark}`;
 }

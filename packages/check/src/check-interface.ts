@@ -8,11 +8,11 @@ import { runProbe } from "./run-probe.ts";
 import { type Cards, cardOfForm } from "./scene/card-scene.ts";
 import { CardView } from "./scene/card-view.ts";
 import { Once } from "./scene/once.ts";
-import { cancelLeftovers } from "./scene/leftovers.ts";
 import { Scene, type Stage } from "./scene/scene.ts";
 import { isChosen } from "./selection.ts";
 import type { CheckSettings } from "./settings.ts";
 import { extensionHeaders } from "./wire/extension-headers.ts";
+import { Transcript } from "./wire/transcript.ts";
 
 interface PlannedProbe {
   readonly probe: Probe;
@@ -111,4 +111,19 @@ function probesFor({ target, settings }: Stage): readonly PlannedProbe[] {
 
 function isSibling({ target }: Stage, { version, tenant }: { version: string; tenant: string }) {
   return target.version === version && target.tenant === tenant;
+}
+
+/** Cancels what probes left unfinished: nobody will answer those questions. What fails is left. */
+async function cancelLeftovers(stage: Stage): Promise<void> {
+  const { signal, timeoutMs } = stage.settings;
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const scene = new Scene(stage, { signal: limit, transcript: new Transcript() });
+  for (const taskId of new Set(stage.leftovers)) {
+    try {
+      await scene.call("cancelTask", scene.requests.cancel(taskId));
+    } catch {
+      // It has been tried, and what became of it is no matter of the check.
+    }
+    if (limit.aborted) return;
+  }
 }

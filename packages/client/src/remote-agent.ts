@@ -2,6 +2,7 @@ import type {
   Agent,
   AgentEvent,
   AgentInfo,
+  AgentSkill,
   Binding,
   Connection,
   ListTasksRequest,
@@ -14,7 +15,6 @@ import type {
   Turn,
 } from "@convoke/protocol";
 import { BridgeRun } from "./bridge/bridge-run.ts";
-import { infoOf } from "./bridge/info-of.ts";
 import { Conversation, type ConversationOptions } from "./conversation/conversation.ts";
 import { type Input, type MessageOptions, messageOf } from "./message-of.ts";
 import { RemotePush } from "./remote-push.ts";
@@ -23,6 +23,7 @@ import { type FollowOptions, settingsOf } from "./run/follow-options.ts";
 import { ResilientSource } from "./run/resilient-source.ts";
 import type { Wanted } from "./run/wanted.ts";
 import { Run } from "./run/run.ts";
+import { knowsMessages } from "./connection/knows-messages.ts";
 
 interface Abortable {
   readonly signal?: AbortSignal | undefined;
@@ -167,4 +168,76 @@ export class RemoteAgent implements Agent {
 function requestOf(input: Input, options: StreamOptions, blocking: boolean): SendMessageRequest {
   const { pushConfig } = options;
   return { message: messageOf(input, options), blocking, ...(pushConfig && { pushConfig }) };
+}
+
+/** What a card says of an agent, for whoever serves it in its place. */
+function infoOf(card: RawCard, name: string): AgentInfo {
+  return {
+    name,
+    description: textIn(card, "description") ?? `The agent ${name}.`,
+    version: textIn(card, "version") ?? "1.0.0",
+    skills: skillsIn(card["skills"]),
+    inputModes: textsIn(card, "defaultInputModes") ?? ["text/plain"],
+    outputModes: textsIn(card, "defaultOutputModes") ?? ["text/plain"],
+    ...optional(card, "documentationUrl"),
+    ...optional(card, "iconUrl"),
+    // Whether it answers without a task is known only when it does.
+    replies: true,
+    keepStreamOnInterrupt: false,
+    takesMessages: false,
+    // Before its task is known there is nothing to go on with but the message itself.
+    restart: knowsMessages(card),
+  };
+}
+
+function skillsIn(value: unknown): readonly AgentSkill[] {
+  if (!Array.isArray(value)) return [];
+  return value.filter(isObject).flatMap((skill) => {
+    const id = textIn(skill, "id");
+    if (id === undefined) return [];
+    return [
+      {
+        id,
+        name: textIn(skill, "name") ?? id,
+        description: textIn(skill, "description") ?? "",
+        tags: textsIn(skill, "tags") ?? [],
+        ...optionalList(skill, "examples"),
+        ...optionalList(skill, "inputModes"),
+        ...optionalList(skill, "outputModes"),
+      },
+    ];
+  });
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null;
+}
+
+function textIn(fields: Fields, name: string): string | undefined {
+  const value = fields[name];
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function textsIn(fields: Fields, name: string): readonly string[] | undefined {
+  const value = fields[name];
+  if (!Array.isArray(value) || value.length === 0) return undefined;
+  return value.filter((text) => typeof text === "string");
+}
+
+function optional<Name extends string>(
+  fields: Fields,
+  name: Name,
+): Partial<Readonly<Record<Name, string>>> {
+  const text = textIn(fields, name);
+  return text === undefined ? {} : ({ [name]: text } as Readonly<Record<Name, string>>);
+}
+
+function optionalList<Name extends string>(
+  fields: Fields,
+  name: Name,
+): Partial<Readonly<Record<Name, readonly string[]>>> {
+  const list = textsIn(fields, name);
+  return list === undefined ? {} : ({ [name]: list } as Readonly<Record<Name, readonly string[]>>);
 }

@@ -3,14 +3,24 @@ import { AgentHttp } from "./auth/agent-http.ts";
 import { createCredentials } from "./auth/create-credentials.ts";
 import type { Credentials } from "./auth/credentials.ts";
 import { credentialsKey } from "./auth/credentials-key.ts";
-import { cacheFor } from "./cards/caches.ts";
 import { type CardSignature, checkCard } from "./cards/check-card.ts";
-import { documentsBy } from "./cards/fetch-document.ts";
 import { type ReadUrl, findCard } from "./cards/find-card.ts";
 import { DocumentCache } from "./cards/document-cache.ts";
 import { checkAtLeast } from "./connection/retry-options.ts";
 import type { DiscoverOptions, DiscoveredCard } from "./discover.ts";
-import type { HttpClient } from "@convoke/egress/http";
+import { type HttpClient, readText } from "@convoke/egress/http";
+import { ClientError, timeoutSignal } from "@convoke/protocol";
+import type { FetchDocument } from "./cards/document.ts";
+
+/** Much more than any card needs. */
+const MAX_BYTES = 1024 * 1024;
+
+/** Cards are ready to be read; who takes longer is not there. */
+const TIMEOUT_MS = 30_000;
+
+const OWN = new DocumentCache();
+
+const OTHERS = new WeakMap<Fetch, DocumentCache>();
 
 /** What stands between us and one agent: who we are to it, and the way there. */
 export class Visit {
@@ -73,4 +83,37 @@ function agentUrl(text: string): URL {
   throw new TypeError(
     `the URL of ${url.host} holds a user name or a password; leave them out and give auth: { basic }`,
   );
+}
+
+type Fetch = typeof globalThis.fetch;
+
+/** The cards of this process. What another `fetch` brought is seen by that one alone. */
+function cacheFor(fetch: Fetch | undefined): DocumentCache {
+  if (fetch === undefined) return OWN;
+  const known = OTHERS.get(fetch);
+  if (known !== undefined) return known;
+  const cache = new DocumentCache();
+  OTHERS.set(fetch, cache);
+  return cache;
+}
+
+/** Gets documents as the agent's caller. */
+function documentsBy(http: AgentHttp, timeoutMs: number = TIMEOUT_MS): FetchDocument {
+  return async (url, headers, signal) => {
+    const timeout = timeoutSignal(timeoutMs);
+    const both = AbortSignal.any([signal, timeout]);
+    try {
+      const answer = await http.request({
+        url,
+        headers: { Accept: "application/json", ...headers },
+        signal: both,
+      });
+      const text = await readText(answer, both, MAX_BYTES);
+      const { status, statusText } = answer;
+      return { status, statusText, headers: answer.headers, text, url: answer.url };
+    } catch (error) {
+      if (!timeout.aborted || signal.aborted) throw error;
+      throw new ClientError("unreachable", `${url} did not answer within ${timeoutMs} ms`);
+    }
+  };
 }

@@ -2,7 +2,6 @@ import { MAX_TIMER_MS } from "@convoke/protocol";
 import { followRedirects } from "./http/follow-redirects.ts";
 import { methodOf } from "./http/method-of.ts";
 import type { HttpAnswer, HttpCall } from "./http/http-client.ts";
-import { checkHeaders } from "./check-headers.ts";
 import { checkUrl } from "./check-url.ts";
 import { withDeadline } from "./deadline.ts";
 import { createDestinationRule } from "./destination-rule.ts";
@@ -11,8 +10,29 @@ import { exchange } from "./exchange.ts";
 import { Http2Sessions } from "./http2-sessions.ts";
 import { KeptConnections } from "./kept-connections.ts";
 import { createPinnedLookup } from "./pinned-lookup.ts";
-import { readBody } from "./read-body.ts";
 import { type Resolve, systemResolve } from "./resolve-host.ts";
+import { validateHeaderName, validateHeaderValue } from "node:http";
+import { EgressError } from "./egress-error.ts";
+
+/** Enough to say what went wrong; more than that nobody reads. */
+const MAX_BODY_BYTES = 64 * 1024;
+
+/**
+ * What belongs to the connection. Whoever could choose these would reach
+ * another site behind the same address, or a second request inside the first.
+ */
+const OWN_HEADERS = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
 
 /** Longer than any sane handshake; a machine that drops packets says nothing at all. */
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -80,4 +100,38 @@ export function createEgress(options: EgressOptions = {}): Egress {
       sessions.close();
     },
   };
+}
+
+/** Refuses headers that cannot be sent, naming them but never their values. */
+function checkHeaders(headers: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(headers)) {
+    if (OWN_HEADERS.has(name.toLowerCase())) {
+      throw new EgressError("malformed", `the header "${name}" is set here; leave it out`);
+    }
+    try {
+      validateHeaderName(name);
+      validateHeaderValue(name, value);
+    } catch (error) {
+      throw new EgressError(
+        "malformed",
+        `the header ${JSON.stringify(name)} cannot be sent; its name must be a token and its value visible ASCII`,
+        { cause: error },
+      );
+    }
+  }
+}
+
+/** The beginning of a body as text. What is too long is left unread, and its connection closed. */
+async function readBody(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    size += chunk.length;
+    // Leaving the loop closes the connection.
+    if (size > MAX_BODY_BYTES) break;
+  }
+  const bytes = Buffer.concat(chunks).subarray(0, MAX_BODY_BYTES);
+  // As if more were to come, so that a character cut in two is left out.
+  return new TextDecoder().decode(bytes, { stream: true });
 }

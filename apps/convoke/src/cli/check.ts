@@ -1,13 +1,36 @@
 import { writeFile } from "node:fs/promises";
-import { checkAgent, counts, junitReport, LEVELS, type Report } from "@convoke/check";
-import { levelOf, settingsOf } from "./check/check-options.ts";
-import { ProgressLine } from "./check/progress-line.ts";
-import { tableReport } from "./check/table-report.ts";
-import { AGENT_ENVIRONMENT, AUTH_OPTIONS, refuseText } from "./agent-options.ts";
-import { coloursFor } from "./colours.ts";
-import type { Command, CommandContext } from "./command.ts";
+import {
+  BINDINGS,
+  CARD_PROBES,
+  checkAgent,
+  type CheckProgress,
+  type CheckSettings,
+  counts,
+  GATE,
+  idOf,
+  junitReport,
+  type Level,
+  LEVELS,
+  type ProbeResult,
+  PROBES,
+  type Report,
+  type Section,
+  type WireHeaders,
+} from "@convoke/check";
+import { AGENT_ENVIRONMENT, AUTH_OPTIONS, refuseText, urlOf } from "./agent-options.ts";
+import { type Colours, coloursFor } from "./colours.ts";
+import type { Command, CommandContext, CommandIo } from "./command.ts";
 import { EXIT } from "./exit-code.ts";
 import { UsageError } from "./usage-error.ts";
+import { authOf } from "./credentials/auth-of.ts";
+import { carriedBy } from "./credentials/carried-by.ts";
+import { didYouMean } from "./nearest.ts";
+import { oneLine } from "@convoke/protocol/internal";
+import { table } from "./table.ts";
+
+const CLEAR = "\r\u001B[2K";
+
+const VERSIONS = ["0.3", "1.0"] as const;
 
 export const checkCommand: Command = {
   name: "check",
@@ -94,4 +117,182 @@ async function writeJunit({ text }: CommandContext, report: Report): Promise<voi
     const why = error instanceof Error ? error.message : String(error);
     throw new UsageError(`--junit could not be written: ${why}.`);
   }
+}
+
+/** What was typed, as settings. What cannot be meant is a usage error that says what can. */
+async function settingsOf(context: CommandContext): Promise<CheckSettings> {
+  const { text, io } = context;
+  return {
+    url: urlOf(context),
+    message: text("message") ?? "hello",
+    slow: text("slow"),
+    ask: text("ask"),
+    timeoutMs: readSeconds(text("timeout")) * 1000,
+    credentials: await readCredentials(context),
+    allowOrigins: words(text("allow-origin")).map(readOrigin),
+    versions: oneOf("version", text("version"), VERSIONS),
+    bindings: oneOf("binding", text("binding"), BINDINGS),
+    only: words(text("only")).map(readId),
+    signal: io.signal,
+  };
+}
+
+/** What counts as a failure of the whole. */
+function levelOf({ text }: CommandContext): Level {
+  return oneOf("level", text("level")?.toUpperCase(), LEVELS)[0] ?? "MUST";
+}
+
+function readSeconds(value: string | undefined): number {
+  const seconds = Number(value ?? "20");
+  if (seconds > 0 && seconds <= 3600) return seconds;
+  throw new UsageError(`--timeout must be a number of seconds up to 3600, not "${value}".`);
+}
+
+/** Who asks, as headers. A key in the query would be part of every address that is shown. */
+async function readCredentials(context: CommandContext): Promise<WireHeaders> {
+  const { headers, query } = carriedBy(await authOf(context));
+  if (Object.keys(query).length > 0) {
+    throw new UsageError("--api-key in the query cannot be checked with; give it in a header.");
+  }
+  const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+  return Object.fromEntries(entries) as WireHeaders;
+}
+
+function readOrigin(value: string): string {
+  if (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol))
+    return new URL(value).origin;
+  throw new UsageError(
+    `--allow-origin must be an origin such as https://example.com, not "${value}".`,
+  );
+}
+
+function readId(value: string): string {
+  const known = [
+    ...CARD_PROBES.map((probe) => [probe, probe.claim] as const),
+    ...[GATE, ...PROBES].flatMap((probe) => probe.claims.map((claim) => [probe, claim] as const)),
+  ].flatMap(([probe, claim]) => [claim.requirement, idOf(probe, claim)]);
+  if (known.includes(value)) return value;
+  throw new UsageError(`--only knows no "${value}".${didYouMean(value, [...new Set(known)])}`);
+}
+
+function oneOf<Value extends string>(
+  option: string,
+  value: string | undefined,
+  values: readonly Value[],
+): readonly Value[] {
+  if (value === undefined) return [];
+  const found = values.find((each) => each === value);
+  if (found !== undefined) return [found];
+  const choices = values.map((each) => each.toLowerCase()).join(", ");
+  throw new UsageError(`--${option} must be one of ${choices}, not "${value.toLowerCase()}".`);
+}
+
+function words(value: string | undefined): readonly string[] {
+  return (value ?? "")
+    .split(",")
+    .map((word) => word.trim())
+    .filter((word) => word !== "");
+}
+
+/** One line on stderr that says what is being tried, and is gone at the end. Only for terminals. */
+class ProgressLine {
+  readonly #io: CommandIo;
+
+  constructor(io: CommandIo) {
+    this.#io = io;
+  }
+
+  show({ done, total, place, id }: CheckProgress): void {
+    if (!this.#io.isTTY.stderr) return;
+    this.#io.stderr(`${CLEAR}${done + 1}/${total}  ${oneLine(place, 30)}  ${id}`);
+  }
+
+  clear(): void {
+    if (this.#io.isTTY.stderr) this.#io.stderr(CLEAR);
+  }
+}
+
+interface TextOptions {
+  /** Lists what passed as well. */
+  readonly verbose: boolean;
+  readonly colours: Colours;
+}
+
+/** The report for people: the counts, every failure in full, and in short what was not tested. */
+function tableReport(report: Report, options: TextOptions): string {
+  const { colours } = options;
+  const { name, version } = report.agent;
+  const who = oneLine(`${name} ${version}`) || "An agent without a name";
+  const blocks = [
+    `${colours.bold(who)}\ncard at ${oneLine(report.cardUrl)}\n`,
+    overview(report, colours),
+    ...report.sections.map((section) => details(section, options)),
+    `${verdict(report, colours)}\n`,
+  ];
+  return blocks.filter((block) => block !== "").join("\n");
+}
+
+function overview({ sections }: Report, colours: Colours): string {
+  const rows = sections.map((section) => [
+    oneLine(section.name),
+    oneLine(section.url),
+    String(section.counts.passed),
+    failuresOf(section),
+    section.skipped === undefined ? String(section.counts.skipped) : "all",
+  ]);
+  return table(["WHERE", "ADDRESS", "PASSED", "FAILED", "NOT TESTED"], rows, colours);
+}
+
+/** Such as `3 (1 MUST, 2 SHOULD)`. */
+function failuresOf({ results, counts }: Section): string {
+  if (counts.failed === 0) return "0";
+  const failed = results.filter(({ outcome }) => outcome === "failed");
+  return `${counts.failed} (${byLevel((level) => failed.filter((each) => each.level === level).length)})`;
+}
+
+function byLevel(count: (level: Level) => number): string {
+  return LEVELS.filter((level) => count(level) > 0)
+    .map((level) => `${count(level)} ${level}`)
+    .join(", ");
+}
+
+function details(section: Section, { verbose, colours }: TextOptions): string {
+  const { name, url, skipped, results } = section;
+  const head = colours.bold(`${oneLine(name)} at ${oneLine(url)}`);
+  if (skipped !== undefined) return `${head}\n  not tested: ${oneLine(skipped)}\n`;
+  const failed = results.filter(({ outcome }) => outcome === "failed");
+  const passed = verbose ? results.filter(({ outcome }) => outcome === "passed") : [];
+  const lines = [
+    ...passed.map(({ id, says }) => `  passed  ${id}  ${says}`),
+    ...failed.map((result) => failure(result, colours)),
+    ...notTested(results, colours),
+  ];
+  return lines.length === 0 ? "" : `${head}\n${lines.join("\n")}\n`;
+}
+
+function failure(result: ProbeResult, { red, dim }: Colours): string {
+  const { id, level, section, says, sent = "", received = "", expected = "" } = result;
+  return [
+    `  ${red("FAILED")}  ${id}  ${level}  ${section}`,
+    `          ${says}`,
+    `          ${dim("sent")}      ${sent}`,
+    `          ${dim("received")}  ${received}`,
+    `          ${dim("expected")}  ${expected}`,
+  ].join("\n");
+}
+
+/** One line for each reason, with what it kept from being tested. */
+function notTested(results: readonly ProbeResult[], { dim }: Colours): readonly string[] {
+  const skipped = results.filter(({ outcome }) => outcome === "skipped");
+  const byReason = Map.groupBy(skipped, ({ reason = "" }) => reason);
+  return [...byReason].map(([reason, entries]) => {
+    const ids = entries.map(({ id }) => id).join(", ");
+    return `  ${dim("not tested")}  ${oneLine(reason)}\n              ${dim(ids)}`;
+  });
+}
+
+function verdict({ counts, failures }: Report, { bold, red }: Colours): string {
+  const told = `${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} not tested`;
+  const by = counts.failed === 0 ? "" : `: ${byLevel((level) => failures[level])}`;
+  return (counts.failed === 0 ? bold : red)(`${told}${by}`);
 }

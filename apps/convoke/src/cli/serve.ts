@@ -1,6 +1,25 @@
 import type { Command, CommandContext } from "./command.ts";
 import { EXIT } from "./exit-code.ts";
-import { SERVE_ENVIRONMENT } from "./serve/environment.ts";
+
+/** What `convoke serve --help` says of the environment; the settings read it. */
+const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
+  PORT: "Where to listen (3000)",
+  BIND_HOST: "The address to listen on; others than loopback need a token (127.0.0.1)",
+  PUBLIC_URL: "The address that the card names",
+  CONVOKE_DATA: 'Where tasks are kept, or "memory" (.convoke)',
+  CONVOKE_TOKEN: "The bearer token that callers must send",
+  CONVOKE_ALLOWED_HOSTS: "Names besides localhost of this server, separated by commas",
+  CONVOKE_CORS_ORIGINS: "Origins of web pages that may call, separated by commas; * is every page",
+  CONVOKE_LIMITS: "What callers and agents may use at most, as in parts=10,openTasks=5",
+  CONVOKE_KEEP_DAYS: "For how many days an ended task is kept (30)",
+  CONVOKE_KEEP_TASKS: "How many ended tasks are kept (100000, and 1000 in memory)",
+  CONVOKE_PUSH_ALLOW: "Private hosts and networks that pushes may reach, separated by commas",
+  CONVOKE_PUSH_SECRET: "Signs pushes, as Standard Webhooks has it",
+  CONVOKE_CARD_KEY: "A key file that signs the card, from convoke keys card",
+  CONVOKE_TRUST_PROXY: "1 where a proxy in front sets Forwarded or X-Forwarded-*",
+  CONVOKE_DRAIN_MS: "How long work under way may take to finish at the end (10000)",
+  CONVOKE_LOG: "debug, info, warn, error or silent (warn)",
+};
 
 export const serveCommand: Command = {
   name: "serve",

@@ -1,15 +1,20 @@
-import type { Answer, RemoteAgent } from "@convoke/client";
-import { isInterrupted, isTerminal } from "@convoke/protocol";
+import type { Answer, FollowOptions, Input, RemoteAgent } from "@convoke/client";
+import {
+  type A2APart,
+  EXTENSIONS,
+  isInterrupted,
+  isTerminal,
+  type Message,
+  textPart,
+  userMessage,
+} from "@convoke/protocol";
 import {
   type CallToolResult,
   type InputRequests,
+  inputRequired,
   type InputRequiredResult,
   type ServerContext,
-  inputRequired,
 } from "@modelcontextprotocol/server";
-import { AgentTurns, type AgentTurnsOptions } from "./agent-turns.ts";
-import { answerParts, hasVisited } from "./answer-parts.ts";
-import { type AskedState, readState, writeState } from "./asked-state.ts";
 import { type Asked, askedBy } from "./asked.ts";
 import { callResult, failedResult } from "./call-result.ts";
 import { elicitations } from "./elicitations.ts";
@@ -18,6 +23,10 @@ import type { OpenCalls } from "./open-calls.ts";
 import type { SkillTool } from "./skill-tools.ts";
 import type { ToolInput } from "./tool-input.ts";
 import { type Elsewhere, waitingWords } from "./waiting-words.ts";
+import { randomUUID } from "node:crypto";
+import { CallProgress } from "./call-progress.ts";
+import { followRun } from "./follow-run.ts";
+import { approvalDecision } from "./approval-form.ts";
 
 export interface SkillCallOptions extends AgentTurnsOptions {
   readonly tool: SkillTool;
@@ -138,4 +147,161 @@ export class SkillCall {
 
 function askedOf(answer: Answer): readonly Asked[] {
   return askedBy(answer, new Date());
+}
+
+interface AgentTurnsOptions {
+  readonly agent: RemoteAgent;
+  /** The call that is worked on: it shows the progress, and canceling it cancels the task. */
+  readonly context: ServerContext;
+  readonly follow: Pick<FollowOptions, "reconnect" | "onNotice">;
+}
+
+/** Where in a conversation something is said. */
+interface Place {
+  readonly contextId?: string | undefined;
+  readonly taskId?: string | undefined;
+}
+
+/** What one call has the agent do, turn by turn. */
+class AgentTurns {
+  readonly #options: AgentTurnsOptions;
+  readonly #progress: CallProgress;
+
+  constructor(options: AgentTurnsOptions) {
+    this.#options = options;
+    this.#progress = new CallProgress(options.context);
+  }
+
+  /** Says something, and waits until the agent has done its part. */
+  say(input: Input, place: Place): Promise<Answer> {
+    const { agent, follow } = this.#options;
+    return this.#follow(
+      (options) => agent.stream(input, { ...place, ...follow, ...options }),
+      place.taskId !== undefined,
+    );
+  }
+
+  /** Says nothing, and waits until the task rests. */
+  look(taskId: string): Promise<Answer> {
+    const { agent, follow } = this.#options;
+    return this.#follow((options) => agent.subscribe(taskId, { ...follow, ...options }), false);
+  }
+
+  /** A message for a skill, which is named where the agent can read that. */
+  messageFor(text: string, skill: string | undefined): Message {
+    const message = userMessage(randomUUID(), text);
+    const { uri } = EXTENSIONS.skill;
+    if (skill === undefined || !declares(this.#options.agent, uri)) return message;
+    return { ...message, extensions: [uri], metadata: { [uri]: { id: skill } } };
+  }
+
+  close(): void {
+    this.#progress.close();
+  }
+
+  #follow(open: Parameters<typeof followRun>[0]["open"], isAnswer: boolean): Promise<Answer> {
+    const { signal } = this.#options.context.mcpReq;
+    return followRun({ open, signal, onEvent: (event) => this.#progress.see(event), isAnswer });
+  }
+}
+
+function declares({ card }: RemoteAgent, uri: string): boolean {
+  const { extensions } = (card["capabilities"] ?? {}) as { readonly extensions?: unknown };
+  return (
+    Array.isArray(extensions) &&
+    extensions.some((one: { readonly uri?: unknown } | null) => one?.uri === uri)
+  );
+}
+
+interface Response {
+  /** `accept`, `decline` or `cancel`; whatever else counts as the last. */
+  readonly action: string;
+  readonly content: Readonly<Record<string, unknown>>;
+}
+
+/** What a person answered, for the agent; nothing where they left it open. */
+function answerParts(
+  asked: readonly Asked[],
+  responses: Responses,
+  wasVisited: boolean,
+): readonly A2APart[] {
+  return asked.flatMap((one): readonly A2APart[] => {
+    const { action, content } = responseOf(responses[one.id]);
+    switch (one.kind) {
+      case "approval": {
+        const data = approvalDecision(one.approval, action, content);
+        const metadata = { [EXTENSIONS.approvals.uri]: { type: "approval-answer" } };
+        return data === undefined ? [] : [{ kind: "data", data, metadata }];
+      }
+      case "words": {
+        const { answer } = content;
+        return action === "accept" && typeof answer === "string" ? [wordsFor(one, answer)] : [];
+      }
+      case "sign-in": {
+        const isDone = action === "accept" && content["done"] !== false;
+        return isDone && (wasVisited || one.url === undefined) ? [wordsFor(one, "done")] : [];
+      }
+      case "secret":
+        return [];
+      default:
+        return one satisfies never;
+    }
+  });
+}
+
+/** Whether a person opened the address that they were sent to, so that what is left is whether it is done. */
+function hasVisited(asked: readonly Asked[], responses: Responses): boolean {
+  return asked.some(
+    (one) =>
+      one.kind === "sign-in" &&
+      one.url !== undefined &&
+      responseOf(responses[one.id]).action === "accept",
+  );
+}
+
+/** A question with an id is answered by it, so that others stay open. */
+function wordsFor(
+  { requestId }: { readonly requestId?: string | undefined },
+  text: string,
+): A2APart {
+  return requestId === undefined
+    ? textPart(text)
+    : { kind: "data", data: { requestId, value: text } };
+}
+
+function responseOf(response: unknown): Response {
+  const { action, content } = fieldsOf(response);
+  return { action: typeof action === "string" ? action : "cancel", content: fieldsOf(content) };
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+/** Which question a host was given to ask. It comes back with the answer. */
+interface AskedState {
+  readonly taskId: string;
+  /** The message that asks; after another one an answer would be for something else. */
+  readonly messageId: string | undefined;
+  /** A person was sent to an address and has opened it. */
+  readonly wasVisited: boolean;
+}
+
+function writeState(state: AskedState): string {
+  return JSON.stringify(state);
+}
+
+/**
+ * What a host sends back may be anything. It needs no seal: it names a task as
+ * the argument `taskId` does, and the answer goes to whatever that task asks now.
+ */
+function readState(state: unknown): AskedState | undefined {
+  if (typeof state !== "string") return undefined;
+  try {
+    const { taskId, messageId, wasVisited } = JSON.parse(state) as Partial<AskedState>;
+    if (typeof taskId !== "string" || taskId === "") return undefined;
+    return { taskId, messageId, wasVisited: wasVisited === true };
+  } catch {
+    return undefined;
+  }
 }

@@ -5,22 +5,38 @@ import { TASK_STATES, isTerminal, mayFollow } from "@convoke/protocol";
 import {
   type Backend,
   type Committed,
+  type NewPush,
+  type PruneQuery,
+  type PushProgress,
+  type PushQuery,
+  type PushRecord,
   type PushStore,
   type RetentionStore,
   type Seq,
+  type Snapshot,
   type Step,
   type Stored,
   type TaskIndex,
+  type TaskRecord,
   Watchers,
 } from "@convoke/engine";
 import { DataFolderError } from "./data-folder-error.ts";
 import { type HeldFolder, holdFolder } from "./data-folder.ts";
 import type { SqliteBackendOptions } from "./options.ts";
 import { ReadSide } from "./read-side.ts";
-import { SqlitePushStore } from "./sqlite-push-store.ts";
-import { SqliteRetentionStore } from "./sqlite-retention-store.ts";
 import type { FromWriter, WriterSettings } from "./thread-messages.ts";
 import { WriterThread } from "./writer-thread.ts";
+import {
+  GET_PUSH,
+  PUSHES_OF_TASK,
+  pushesSql,
+  type PushRow,
+  pushValues,
+  toPush,
+} from "./push-sql.ts";
+import type { Statements } from "./statements.ts";
+import { toRecords } from "./task-row.ts";
+import { COMPACTABLE } from "./task-sql.ts";
 
 /**
  * Opens the tasks of a data folder. The folder is this backend's alone until it
@@ -148,4 +164,89 @@ async function opened(worker: Worker): Promise<void> {
   const first = await Promise.race([spoken, ended]);
   if (first instanceof Error) throw first;
   if (first.kind === "unusable") throw new Error(first.reason);
+}
+
+/** Push configs: read on the read-only connection, written by the thread. */
+class SqlitePushStore implements PushStore {
+  readonly #statements: Statements;
+  readonly #writer: WriterThread;
+
+  constructor(statements: Statements, writer: WriterThread) {
+    this.#statements = statements;
+    this.#writer = writer;
+  }
+
+  put(taskId: string, { id, config, cursor }: NewPush): Promise<PushRecord | undefined> {
+    return this.#writer.write({ kind: "put-push", taskId, push: { id, config, cursor } });
+  }
+
+  async get(taskId: string, id: string): Promise<PushRecord | undefined> {
+    const row = this.#statements.get(GET_PUSH).get(taskId, id) as unknown as PushRow | undefined;
+    return row && toPush(row);
+  }
+
+  async ofTask(taskId: string): Promise<readonly PushRecord[]> {
+    return toPushes(this.#statements.get(PUSHES_OF_TASK).all(taskId));
+  }
+
+  async list(query: PushQuery): Promise<readonly PushRecord[]> {
+    return toPushes(this.#statements.get(pushesSql(query)).all(pushValues(query)));
+  }
+
+  progress({ taskId, id, generation, cursor, state, failure }: PushProgress): Promise<boolean> {
+    return this.#writer.write({
+      kind: "progress-push",
+      progress: {
+        taskId,
+        id,
+        generation,
+        cursor,
+        state,
+        failure: failure && { since: failure.since, problem: failure.problem },
+      },
+    });
+  }
+
+  delete(taskId: string, id: string): Promise<boolean> {
+    return this.#writer.write({ kind: "delete-push", taskId, id });
+  }
+}
+
+function toPushes(rows: readonly unknown[]): readonly PushRecord[] {
+  return (rows as readonly PushRow[]).map(toPush);
+}
+
+/** How the database stays small. What it drops is dropped by the thread, between the steps. */
+class SqliteRetentionStore implements RetentionStore {
+  readonly #statements: Statements;
+  readonly #writer: WriterThread;
+
+  constructor(statements: Statements, writer: WriterThread) {
+    this.#statements = statements;
+    this.#writer = writer;
+  }
+
+  prune({ endedBefore, keep, limit }: PruneQuery): Promise<number> {
+    return this.#writer.write({ kind: "prune", query: { endedBefore, keep, limit } });
+  }
+
+  forgetMessages(acceptedBefore: number, limit: number): Promise<number> {
+    return this.#writer.write({ kind: "forget-messages", acceptedBefore, limit });
+  }
+
+  forgetContexts(endedBefore: number, limit: number): Promise<number> {
+    return this.#writer.write({ kind: "forget-contexts", endedBefore, limit });
+  }
+
+  async compactable(endedBefore: number, limit: number): Promise<readonly TaskRecord[]> {
+    return toRecords(this.#statements.get(COMPACTABLE).all(endedBefore, limit));
+  }
+
+  compact(taskId: string, { seq, json }: Snapshot): Promise<boolean> {
+    return this.#writer.write({ kind: "compact", taskId, snapshot: { seq, json } });
+  }
+
+  reclaim(): Promise<boolean> {
+    return this.#writer.reclaim();
+  }
 }

@@ -1,14 +1,28 @@
-import { type ErrorReason, GRPC_STATUS } from "@convoke/protocol";
+import {
+  type Codec,
+  CODECS,
+  type ErrorReason,
+  GRPC_STATUS,
+  type ListTasksRequest,
+  type Message,
+  PROTO_CODECS,
+  type PushTarget,
+  type SendMessageRequest,
+  userMessage,
+} from "@convoke/protocol";
 import type { CheckSettings } from "../settings.ts";
 import { Failed, Skipped } from "../verdict.ts";
 import type { Answer, Call, Conversation, Opened, Served, Speaker, Target } from "../wire/call.ts";
 import { describeReason, isRefusedAs } from "../wire/is-refused-as.ts";
-import { speakerFor } from "../wire/speaker-for.ts";
 import type { WireError } from "../wire/wire-error.ts";
 import type { CardView } from "./card-view.ts";
 import type { Once } from "./once.ts";
-import { Requests } from "./requests.ts";
 import { type Story, readStory } from "./story.ts";
+import { randomUUID } from "node:crypto";
+import type { JsonObject } from "../wire/json.ts";
+import { GrpcSpeaker } from "../wire/grpc-speaker.ts";
+import { JsonRpcSpeaker } from "../wire/jsonrpc-speaker.ts";
+import { RestSpeaker } from "../wire/rest-speaker.ts";
 
 /** What all probes of one interface share. */
 export interface Stage {
@@ -127,4 +141,81 @@ function skipIfBusy({ http = 0, grpc = 0 }: WireError): void {
   const status = GRPC_STATUS[grpc];
   const isBusy = http === 429 || http === 503 || status === "RESOURCE_EXHAUSTED";
   if (isBusy || status === "UNAVAILABLE") throw new Skipped("the server says that it is too busy");
+}
+
+/** Params of every operation in the JSON of an interface. A probe spoils what it likes. */
+class Requests {
+  readonly #codec: Codec;
+
+  constructor({ binding, version }: Pick<Target, "binding" | "version">) {
+    this.#codec = (binding === "jsonrpc" ? CODECS : PROTO_CODECS)[version];
+  }
+
+  /** Where the parts of a message are: REST and gRPC of 0.3 call them content. */
+  get partsName(): "parts" | "content" {
+    return this.#codec.dialect === "0.3-proto" ? "content" : "parts";
+  }
+
+  send(
+    text: string,
+    message: Partial<Message> = {},
+    options: Partial<SendMessageRequest> = {},
+  ): JsonObject {
+    const whole = { ...userMessage(randomUUID(), text), ...message };
+    return this.#codec.encodeSendMessage({
+      message: whole,
+      blocking: true,
+      ...options,
+    }) as JsonObject;
+  }
+
+  get(taskId: string, historyLength?: number): unknown {
+    return this.#codec.encodeGetTask({
+      taskId,
+      ...(historyLength !== undefined && { historyLength }),
+    });
+  }
+
+  list(request: Partial<ListTasksRequest> = {}): JsonObject {
+    const whole = { pageSize: 50, includeArtifacts: false, ...request };
+    return this.#codec.encodeListTasks(whole) as JsonObject;
+  }
+
+  cancel(taskId: string): unknown {
+    return this.#codec.encodeCancelTask({ taskId });
+  }
+
+  subscribe(taskId: string): unknown {
+    return this.#codec.encodeSubscribe({ taskId });
+  }
+
+  createPush(taskId: string, target: PushTarget): unknown {
+    return this.#codec.encodeCreatePushConfig({ taskId, target });
+  }
+
+  getPush(taskId: string, id: string): unknown {
+    return this.#codec.encodeGetPushConfig({ taskId, id });
+  }
+
+  listPush(taskId: string): unknown {
+    return this.#codec.encodeListPushConfigs({ taskId });
+  }
+
+  deletePush(taskId: string, id: string): unknown {
+    return this.#codec.encodeDeletePushConfig({ taskId, id });
+  }
+}
+
+/** Who speaks the binding of the target. */
+function speakerFor(conversation: Conversation): Speaker {
+  switch (conversation.target.binding) {
+    case "jsonrpc":
+      return new JsonRpcSpeaker(conversation);
+    case "rest":
+      return new RestSpeaker(conversation);
+    case "grpc":
+      return new GrpcSpeaker(conversation);
+    default:
+      return conversation.target.binding satisfies never;
+  }
 }

@@ -1,10 +1,12 @@
 import { GRPC_STATUS } from "@convoke/protocol";
-import type { ClientHttp2Session, IncomingHttpHeaders } from "node:http2";
+import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from "node:http2";
 import { createEgress } from "@convoke/egress";
 import { Failed } from "../verdict.ts";
 import type { Conversation, WireHeaders } from "./call.ts";
-import { framed, framesOf } from "./grpc-frames.ts";
 import { whyUnreachable } from "./why-unreachable.ts";
+import { MAX_BYTES } from "./limits.ts";
+
+const PREFIX = 5;
 
 /** How a call ended. */
 export interface GrpcEnd {
@@ -109,4 +111,29 @@ function decoded(message: string): string {
 /** Such as `NOT_FOUND (5)`. */
 export function statusName(status: number): string {
   return `${GRPC_STATUS[status] ?? "no status of gRPC"} (${status})`;
+}
+
+/** A message with the flag and the length before it. */
+function framed(message: Uint8Array): Buffer {
+  const prefix = Buffer.alloc(PREFIX);
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
+}
+
+/** The messages of an answer, as they come. */
+async function* framesOf(stream: ClientHttp2Stream): AsyncGenerator<Uint8Array, void> {
+  let rest: Buffer = Buffer.alloc(0);
+  let length = 0;
+  for await (const piece of stream as AsyncIterable<Buffer>) {
+    length += piece.length;
+    if (length > MAX_BYTES) throw new Failed(`an answer of at most ${MAX_BYTES} bytes`);
+    rest = Buffer.concat([rest, piece]);
+    while (rest.length >= PREFIX && rest.length >= PREFIX + rest.readUInt32BE(1)) {
+      const end = PREFIX + rest.readUInt32BE(1);
+      if (rest.readUInt8(0) !== 0) throw new Failed("a message that is not compressed");
+      yield rest.subarray(PREFIX, end);
+      rest = rest.subarray(end);
+    }
+  }
+  if (rest.length > 0) throw new Failed("messages of gRPC, each with its length before it");
 }

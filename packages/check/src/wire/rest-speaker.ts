@@ -2,10 +2,10 @@ import { Failed } from "../verdict.ts";
 import type { Answer, Call, Conversation, Opened, Refused, Speaker, StreamItem } from "./call.ts";
 import { headersOf, recordOf } from "./headers.ts";
 import { type HttpReply, type OpenReply, openHttp, requestHttp, wholeOf } from "./http.ts";
-import { isObject, parseJson } from "./json.ts";
-import { restError } from "./rest-error.ts";
+import { at, isObject, listAt, parseJson, textAt } from "./json.ts";
 import { type RestPlace, restPlace } from "./rest-place.ts";
 import { isSse, sseEvents } from "./sse.ts";
+import { isTransport, jsonRpcError, reasonInDetails, type WireError } from "./wire-error.ts";
 
 /** Speaks REST. */
 export class RestSpeaker implements Speaker {
@@ -101,4 +101,17 @@ async function* itemsOf(reply: OpenReply): AsyncGenerator<StreamItem, void> {
     const isError = event === "error" || (isObject(envelope) && isObject(envelope["error"]));
     yield { json: envelope, envelope, ...(isError && { error: restError(envelope, undefined) }) };
   }
+}
+
+/** A google.rpc.Status in 1.0 (§11.6); in 0.3 the error of JSON-RPC without its envelope. */
+function restError(body: unknown, http: number | undefined): WireError {
+  const status = at(body, "error");
+  if (!isObject(status)) return jsonRpcError(body, http);
+  const details = listAt(status, "details");
+  return {
+    message: textAt(status, "message"),
+    reason: isTransport(http) ?? reasonInDetails(details),
+    ...(http !== undefined && { http }),
+    details,
+  };
 }

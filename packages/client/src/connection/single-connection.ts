@@ -3,6 +3,7 @@ import {
   type CallOptions,
   type Calls,
   ClientError,
+  type Codec,
   type Connection,
   type RawCard,
   type StreamItem,
@@ -12,7 +13,64 @@ import {
 import { readBatch } from "../transports/read-batch.ts";
 import type { Frame, Transport } from "../transports/transport.ts";
 import type { LegacyForms } from "./legacy-forms.ts";
-import { CALLS, STREAMS } from "./operations.ts";
+
+/** Every operation with one answer, between the model and the codec of a wire version. */
+const CALLS: { readonly [Name in keyof Calls]: CallWords<Name> } = {
+  sendMessage: {
+    encode: (codec, request) => codec.encodeSendMessage(request),
+    decode: (codec, value) => codec.decodeSendResult(value),
+  },
+  getTask: {
+    encode: (codec, request) => codec.encodeGetTask(request),
+    decode: (codec, value) => codec.decodeTask(value),
+  },
+  listTasks: {
+    encode: (codec, request) => codec.encodeListTasks(request),
+    decode: (codec, value) => codec.decodeTaskPage(value),
+  },
+  cancelTask: {
+    encode: (codec, request) => codec.encodeCancelTask(request),
+    decode: (codec, value) => codec.decodeTask(value),
+  },
+  createPushConfig: {
+    encode: (codec, request) => codec.encodeCreatePushConfig(request),
+    // Early servers say only that it worked; then it is as it was asked for.
+    decode: (codec, value, { taskId, target }) =>
+      isBareSuccess(value)
+        ? { ...target, taskId, id: target.id ?? taskId }
+        : codec.decodePushConfig(value),
+  },
+  getPushConfig: {
+    encode: (codec, request) => codec.encodeGetPushConfig(request),
+    decode: (codec, value) => codec.decodePushConfig(value),
+  },
+  listPushConfigs: {
+    encode: (codec, request) => codec.encodeListPushConfigs(request),
+    decode: (codec, value) => codec.decodePushConfigPage(value),
+  },
+  deletePushConfig: {
+    encode: (codec, request) => codec.encodeDeletePushConfig(request),
+    decode: () => undefined,
+  },
+  getExtendedCard: {
+    // 0.3 and 1.0 both take nothing.
+    encode: () => ({}),
+    decode: (_codec, value) => {
+      if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+        return value as RawCard;
+      }
+      throw new TypeError("the extended card is not an object");
+    },
+  },
+};
+
+/** Every operation with a stream of answers; all answer with events. */
+const STREAMS: {
+  readonly [Name in keyof Streams]: (codec: Codec, request: Streams[Name]) => unknown;
+} = {
+  sendStreamingMessage: (codec, request) => codec.encodeSendMessage(request),
+  subscribeToTask: (codec, request) => codec.encodeSubscribe(request),
+};
 
 /** A connection by one transport. */
 export class SingleConnection implements Connection {
@@ -89,4 +147,17 @@ export class SingleConnection implements Connection {
     const message = `the answer of ${this.speaking.url} cannot be understood: ${problem}`;
     return new ClientError("unreadable", message, { cause: error });
   }
+}
+
+interface CallWords<Name extends keyof Calls> {
+  readonly encode: (codec: Codec, request: Calls[Name]["request"]) => unknown;
+  readonly decode: (
+    codec: Codec,
+    value: unknown,
+    request: Calls[Name]["request"],
+  ) => Calls[Name]["result"];
+}
+
+function isBareSuccess(value: unknown): boolean {
+  return (value as { readonly success?: unknown } | null | undefined)?.success === true;
 }

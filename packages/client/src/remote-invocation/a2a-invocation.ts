@@ -1,10 +1,21 @@
-import { type RawCard, type Task, textOf, textOfParts } from "@convoke/protocol";
+import {
+  type Budget,
+  EXTENSIONS,
+  type Message,
+  type RawCard,
+  type Task,
+  textOf,
+  textOfParts,
+  userMessage,
+} from "@convoke/protocol";
 import { connect } from "../connect.ts";
 import type { RemoteAgent } from "../remote-agent.ts";
 import { cardUrlOf } from "./base-url.ts";
-import { messageOfOrder } from "./budget-extension.ts";
 import type { Invocation, Order } from "./invocation.ts";
 import type { Standing } from "./invocation-result.ts";
+import { MAX_DEPTH } from "./invocation-guard.ts";
+
+const { uri: BUDGET } = EXTENSIONS.budget;
 
 const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 3000;
@@ -70,4 +81,21 @@ function standingOf(task: Task): Standing {
   const said = status.message === undefined ? "" : textOfParts(status.message.parts);
   const text = status.state === "completed" || said === "" ? textOf(task) : said;
   return { taskId, state: status.state, text };
+}
+
+/**
+ * The message of a call, with what is left of its budget. We count the calls
+ * that led here; the extension, how many more the callee may make.
+ */
+function messageOfOrder({ message, depth, options }: Order): Message {
+  const { skill, sourceAgent, maxDepth = MAX_DEPTH } = options;
+  const budget: Budget = {
+    depth: maxDepth - depth,
+    ...(sourceAgent !== undefined && { visited: [sourceAgent] }),
+  };
+  return {
+    ...userMessage(crypto.randomUUID(), message),
+    extensions: [BUDGET],
+    metadata: { [BUDGET]: budget, ...(skill !== undefined && { skill }) },
+  };
 }

@@ -3,7 +3,6 @@ import { type HttpAnswer, type HttpCall, readText } from "@convoke/egress/http";
 import type { A2ATaskSendRequest } from "./a2a-task.ts";
 import type { Invocation, Order } from "./invocation.ts";
 import type { Standing } from "./invocation-result.ts";
-import { lastAgentText } from "./message-text.ts";
 import { type Peer, openPeer } from "./peer.ts";
 
 const POLL_MS = 3000;
@@ -108,4 +107,38 @@ const LONGEST_QUOTE = 300;
 
 function quote(text: string): string {
   return text.replaceAll(/\s+/g, " ").trim().slice(0, LONGEST_QUOTE);
+}
+
+/** What is known of a message before it was looked at. */
+interface LooseMessage {
+  readonly role?: unknown;
+  readonly parts?: unknown;
+  readonly content?: unknown;
+}
+
+/**
+ * The text of the last message of the agent. Parts say `type`, `kind` or neither;
+ * whatever has a text counts, and all parts count.
+ */
+function lastAgentText(messages: unknown): string {
+  if (!Array.isArray(messages)) return "";
+  const last = (messages as readonly unknown[]).map(asMessage).findLast(isAgent);
+  return last === undefined ? "" : textIn(last.parts ?? last.content);
+}
+
+function isAgent({ role }: LooseMessage): boolean {
+  return role === "agent" || role === "ROLE_AGENT";
+}
+
+function textIn(parts: unknown): string {
+  if (typeof parts === "string") return parts;
+  if (!Array.isArray(parts)) return "";
+  return (parts as readonly unknown[])
+    .map((part) => (part as { readonly text?: unknown } | null)?.text)
+    .filter((text) => typeof text === "string")
+    .join("");
+}
+
+function asMessage(value: unknown): LooseMessage {
+  return typeof value === "object" && value !== null ? value : {};
 }

@@ -1,20 +1,24 @@
 import {
+  type CallOptions,
+  type Calls,
   type Connection,
   isInterrupted,
   isTerminal,
   type PublicEvent,
+  type RawCard,
+  type RequestContext,
+  type Speaking,
   type StreamItem,
+  type StreamOptions,
+  type Streams,
   type Task,
 } from "@convoke/protocol";
-import { ContextualConnection } from "../connection/contextual-connection.ts";
-import { Arrivals } from "./arrivals.ts";
 import { EventCursor } from "./event-cursor.ts";
 import type { EventSource, Followed } from "./event-source.ts";
 import { refusesStreams } from "./failures.ts";
 import type { FollowSettings } from "./follow-options.ts";
 import { oneStream } from "./one-stream.ts";
 import { Recovery } from "./recovery.ts";
-import { isReset, withoutResetMark } from "./reset-mark.ts";
 import { EarlyClose, otherTask, outOfOrder } from "./run-errors.ts";
 import { sleep } from "./sleep.ts";
 import { eventsBetween, isSameTask } from "./snapshot-events.ts";
@@ -253,4 +257,74 @@ export class ResilientSource implements EventSource {
     const named = event.kind === "task" ? event.id : event.taskId;
     if (named !== taskId) throw otherTask(this.#connection.speaking.url, named, taskId);
   }
+}
+
+/** A connection all of whose requests carry the same context. */
+class ContextualConnection implements Connection {
+  readonly #connection: Connection;
+  readonly #context: RequestContext;
+
+  constructor(connection: Connection, context: RequestContext) {
+    this.#connection = connection;
+    this.#context = context;
+  }
+
+  get card(): RawCard {
+    return this.#connection.card;
+  }
+
+  get speaking(): Speaking {
+    return this.#connection.speaking;
+  }
+
+  call<Name extends keyof Calls>(
+    operation: Name,
+    request: Calls[Name]["request"],
+    options?: CallOptions,
+  ): Promise<Calls[Name]["result"]> {
+    return this.#connection.call(operation, request, { ...options, context: this.#context });
+  }
+
+  stream<Name extends keyof Streams>(
+    operation: Name,
+    request: Streams[Name],
+    options?: StreamOptions,
+  ): AsyncGenerator<readonly StreamItem[], void, undefined> {
+    return this.#connection.stream(operation, request, { ...options, context: this.#context });
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+}
+
+/** What came over a stream together, to be looked at before it is taken. */
+class Arrivals {
+  readonly #items: readonly StreamItem[];
+  #place = 0;
+
+  constructor(items: readonly StreamItem[]) {
+    this.#items = items;
+  }
+
+  /** What `next` would take. */
+  get first(): StreamItem | undefined {
+    return this.#items[this.#place];
+  }
+
+  next(): StreamItem | undefined {
+    return this.#items[this.#place++];
+  }
+}
+
+/** Whether an agent says that the cursor leads nowhere, and this task replaces what was read. */
+function isReset({ metadata }: Task): boolean {
+  return metadata?.["resumption"] === "reset";
+}
+
+/** The task without the mark, which is about the stream and not about the task. */
+function withoutResetMark(task: Task): Task {
+  if (!isReset(task)) return task;
+  const { metadata: { resumption: _, ...others } = {}, ...rest } = task;
+  return Object.keys(others).length === 0 ? rest : { ...rest, metadata: others };
 }

@@ -2,23 +2,27 @@ import {
   type CallOptions,
   ClientError,
   type Codec,
+  ERRORS,
   type OperationName,
   OPERATIONS,
   PROTO_CODECS,
-  type RemoteError,
+  RemoteError,
   type Speaking,
   type StreamOptions,
 } from "@convoke/protocol";
-import { GRPC_SERVICES, type GrpcMethod } from "@convoke/protocol/grpc";
+import { decodeStatusDetails, GRPC_SERVICES, type GrpcMethod } from "@convoke/protocol/grpc";
 import type { Credentials } from "../auth/credentials.ts";
 import { redact } from "../auth/redact.ts";
 import { versionHeaders } from "../auth/version-headers.ts";
 import type { ChosenInterface } from "../choose-interface.ts";
 import { askedExtensions, traceHeaders } from "../connection/request-context.ts";
-import type { GrpcChannel } from "./grpc-channel.ts";
-import { takeCursor } from "./grpc-cursor.ts";
-import { grpcError } from "./grpc-error.ts";
+import type { GrpcChannel, GrpcEnd } from "./grpc-channel.ts";
 import type { Frame, Transport } from "./transport.ts";
+import { reasonIn, reasonOf } from "./error-reason.ts";
+import { reasonOfStatus, statusName } from "./grpc-status.ts";
+
+/** Where an event on gRPC says its place in the log; it goes back as metadata of that name. */
+const CURSOR = "last-event-id";
 
 export interface GrpcTransportOptions {
   readonly chosen: ChosenInterface;
@@ -164,4 +168,63 @@ function lowerCased(headers: Readonly<Record<string, string>>): Readonly<Record<
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
   );
+}
+
+interface Event {
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+/** The event without its cursor, so that it is the same by every binding, and the cursor. */
+function takeCursor(message: unknown): { readonly result: unknown; readonly id: string } {
+  const [[member, event] = []] = Object.entries((message ?? {}) as Readonly<Record<string, Event>>);
+  const cursor = event?.metadata?.[CURSOR];
+  if (member === undefined || typeof cursor !== "string") return { result: message, id: "" };
+  const { metadata: { [CURSOR]: _, ...metadata } = {}, ...rest } = event ?? {};
+  const isEmpty = Object.keys(metadata).length === 0;
+  return { result: { [member]: isEmpty ? rest : { ...rest, metadata } }, id: cursor };
+}
+
+/** The error that a call ended with, as the other bindings have it; undefined when it succeeded. */
+function grpcError(end: GrpcEnd, clean: (text: string) => string): RemoteError | undefined {
+  const { httpStatus, status } = end;
+  if (status === 0 && httpStatus === 200) return undefined;
+  // Something before the agent answered, and knows nothing of gRPC.
+  if (status === undefined) {
+    return new RemoteError(`HTTP ${httpStatus} instead of an answer by gRPC`, {
+      httpStatus,
+      reason: reasonOf({ httpStatus }),
+    });
+  }
+  const details = detailsOf(end.details);
+  const name = statusName(status);
+  const reason = reasonIn(details) ?? reasonOfStatus(name, end.message);
+  const row = reason === undefined ? ERRORS.Internal : ERRORS[reason];
+  return new RemoteError(withChallenge(clean(end.message) || `gRPC ${name}`, end), {
+    httpStatus: row.http,
+    code: row.code,
+    reason,
+    data: details,
+    retryAfterMs: pushback(end),
+  });
+}
+
+/** Details that cannot be read are none: the status and its words say enough. */
+function detailsOf(bytes: Uint8Array | undefined): readonly object[] | undefined {
+  if (bytes === undefined) return undefined;
+  try {
+    return decodeStatusDetails(bytes).details;
+  } catch {
+    return undefined;
+  }
+}
+
+function withChallenge(words: string, { status, headers }: GrpcEnd): string {
+  const asks = headers["www-authenticate"];
+  return status === 16 && asks ? `${words}; it asks for ${asks.slice(0, 200)}` : words;
+}
+
+/** gRPC has a name of its own for it. */
+function pushback({ headers }: GrpcEnd): number | undefined {
+  const value = headers["grpc-retry-pushback-ms"];
+  return value !== undefined && /^\d{1,9}$/.test(value) ? Number(value) : undefined;
 }

@@ -2,7 +2,6 @@ import { type ErrorReason, ERRORS, RemoteError } from "@convoke/protocol";
 import type { HttpAnswer } from "@convoke/egress/http";
 import { reasonIn, reasonOf } from "./error-reason.ts";
 import { reasonOfStatus } from "./grpc-status.ts";
-import { retryAfterMs } from "./retry-after.ts";
 
 /** The head of the answer that an error came with. */
 export type AnswerHead = Pick<HttpAnswer, "status" | "statusText" | "headers">;
@@ -105,4 +104,12 @@ function parse(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** How long a `Retry-After` asks to wait: seconds or a date (RFC 9110 §10.2.3). */
+function retryAfterMs(value: string | undefined, nowMs = Date.now()): number | undefined {
+  if (value === undefined) return undefined;
+  if (/^\s*\d{1,9}\s*$/.test(value)) return Number(value) * 1000;
+  const time = Date.parse(value);
+  return Number.isNaN(time) ? undefined : Math.max(0, time - nowMs);
 }

@@ -5,7 +5,6 @@ import { endTask } from "./end-task.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
 import { beginAnew } from "../run/resume-task.ts";
-import { RunSlots } from "./run-slots.ts";
 import { readTurnLog, type TurnLog } from "../log/turn-log.ts";
 
 const PAGE = 256;
@@ -95,4 +94,31 @@ async function decide(
     }
   });
   return "resumed";
+}
+
+/** Runs a bounded number of things at a time, in the order they came. */
+class RunSlots {
+  #free: number;
+  #waiting: (() => Promise<void>)[] = [];
+
+  constructor(slots: number) {
+    this.#free = slots;
+  }
+
+  /** Starts the work now or when a place is free. It reports its own failures. */
+  run(work: () => Promise<void>): void {
+    this.#waiting.push(work);
+    this.#next();
+  }
+
+  #next(): void {
+    if (this.#free === 0) return;
+    const work = this.#waiting.shift();
+    if (work === undefined) return;
+    this.#free--;
+    void work().finally(() => {
+      this.#free++;
+      this.#next();
+    });
+  }
 }

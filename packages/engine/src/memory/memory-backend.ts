@@ -1,16 +1,30 @@
 import { isTerminal, mayFollow } from "@convoke/protocol";
-import type { Backend, Committed, Seq, Step, Stored } from "../log/backend.ts";
-import { judge, notOneLine } from "../log/judge.ts";
+import type {
+  Backend,
+  Committed,
+  NewTask,
+  Seq,
+  Snapshot,
+  Step,
+  Stored,
+  TaskRecord,
+} from "../log/backend.ts";
+import { judge, notOneLine, type TakenMessage } from "../log/judge.ts";
 import { wakeAfter } from "../log/wake-after.ts";
 import { Watchers } from "../log/watchers.ts";
-import { EndedTasks } from "./ended-tasks.ts";
-import { MemoryContexts } from "./memory-contexts.ts";
-import { MemoryMessages } from "./memory-messages.ts";
 import { MemoryPushStore } from "./memory-push-store.ts";
-import { MemoryRetentionStore } from "./memory-retention-store.ts";
 import { MemoryTaskIndex } from "./memory-task-index.ts";
-import { type MemoryTask, createTask, headOf, readLog } from "./memory-task.ts";
+import {
+  compactLog,
+  createTask,
+  headOf,
+  type MemoryTask,
+  readLog,
+  toRecord,
+} from "./memory-task.ts";
 import { WhileOpen } from "./while-open.ts";
+import type { PruneQuery, RetentionStore } from "../log/retention-store.ts";
+import { OwnedNames } from "./owned-names.ts";
 
 /**
  * A backend that forgets everything when the process ends: for tests, and for
@@ -103,5 +117,198 @@ class MemoryBackend implements Backend {
     if (message === undefined) return;
     const { messageId, digest } = message;
     this.#messages.take({ owner, messageId, message: { taskId, digest, acceptedAt: statusAt } });
+  }
+}
+
+interface Parts {
+  readonly tasks: Map<string, MemoryTask>;
+  readonly ended: EndedTasks;
+  readonly messages: MemoryMessages;
+  readonly contexts: MemoryContexts;
+  readonly pushes: MemoryPushStore;
+  readonly whileOpen: WhileOpen;
+}
+
+/** How the memory stays small. Only the oldest of what has ended is looked at. */
+class MemoryRetentionStore implements RetentionStore {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  prune({ endedBefore, keep, limit }: PruneQuery): Promise<number> {
+    return this.#parts.whileOpen.write(() => {
+      const { tasks, ended, pushes, contexts } = this.#parts;
+      const surplus = ended.size - keep;
+      const gone: MemoryTask[] = [];
+      let rank = 0;
+      // Both reasons to go hold for the oldest, so the first that may stay ends the walk.
+      for (const task of ended.oldestFirst()) {
+        const mustGo = task.statusAt < endedBefore || rank < surplus;
+        if (!mustGo || gone.length >= limit) break;
+        rank += 1;
+        if (!pushes.hasActive(task.taskId)) gone.push(task);
+      }
+      for (const task of gone) {
+        const { taskId, listed } = task;
+        if (listed) contexts.outlive(task);
+        tasks.delete(taskId);
+        ended.delete(taskId);
+        pushes.dropTask(taskId);
+      }
+      return gone.length;
+    });
+  }
+
+  forgetMessages(acceptedBefore: number, limit: number): Promise<number> {
+    const { tasks, messages, whileOpen } = this.#parts;
+    return whileOpen.write(() =>
+      messages.forget(
+        ({ acceptedAt, taskId }) => acceptedAt < acceptedBefore && !tasks.has(taskId),
+        limit,
+      ),
+    );
+  }
+
+  forgetContexts(endedBefore: number, limit: number): Promise<number> {
+    const { contexts, whileOpen } = this.#parts;
+    return whileOpen.write(() => contexts.forget(endedBefore, limit));
+  }
+
+  async compactable(endedBefore: number, limit: number): Promise<readonly TaskRecord[]> {
+    this.#parts.whileOpen.assert();
+    const found: TaskRecord[] = [];
+    for (const task of this.#parts.ended.oldestFirst()) {
+      if (task.statusAt >= endedBefore || found.length >= limit) break;
+      const isWhole = !task.compacted && !this.#parts.pushes.hasUndelivered(task.taskId);
+      if (isWhole) found.push(toRecord(task));
+    }
+    return found;
+  }
+
+  compact(taskId: string, snapshot: Snapshot): Promise<boolean> {
+    return this.#parts.whileOpen.write(() => {
+      const task = this.#parts.tasks.get(taskId);
+      if (task === undefined || !isTerminal(task.state)) return false;
+      if (snapshot.seq !== headOf(task)) return false;
+      if (this.#parts.pushes.hasUndelivered(taskId)) return false;
+      compactLog(task, snapshot);
+      return true;
+    });
+  }
+
+  /** There is no disk to give back. */
+  async reclaim(): Promise<boolean> {
+    this.#parts.whileOpen.assert();
+    return false;
+  }
+}
+
+/**
+ * The tasks that have ended, oldest end first. Tasks end in the order of time
+ * unless a clock was set back, so they are sorted only after that happened.
+ */
+class EndedTasks {
+  #tasks = new Map<string, MemoryTask>();
+  #newest = Number.NEGATIVE_INFINITY;
+  #isSorted = true;
+
+  get size(): number {
+    return this.#tasks.size;
+  }
+
+  add(task: MemoryTask): void {
+    if (task.statusAt < this.#newest) this.#isSorted = false;
+    this.#newest = Math.max(this.#newest, task.statusAt);
+    this.#tasks.set(task.taskId, task);
+  }
+
+  delete(taskId: string): void {
+    this.#tasks.delete(taskId);
+  }
+
+  clear(): void {
+    this.#tasks.clear();
+  }
+
+  /** Those of one time in the order in which they ended. */
+  oldestFirst(): Iterable<MemoryTask> {
+    if (!this.#isSorted) {
+      const sorted = [...this.#tasks.values()].toSorted((a, b) => a.statusAt - b.statusAt);
+      this.#tasks = new Map(sorted.map((task) => [task.taskId, task]));
+      this.#isSorted = true;
+    }
+    return this.#tasks.values();
+  }
+}
+
+/** The contexts that have lost listed tasks. */
+class MemoryContexts {
+  readonly #tasks: ReadonlyMap<string, MemoryTask>;
+  /** When the last task that is gone ended. */
+  readonly #endedAt = new OwnedNames<number>();
+
+  constructor(tasks: ReadonlyMap<string, MemoryTask>) {
+    this.#tasks = tasks;
+  }
+
+  /** Looks at every task, but only for a context that has lost some. */
+  isForgotten({ owner, contextId }: NewTask): boolean {
+    if (this.#endedAt.get(owner, contextId) === undefined) return false;
+    for (const task of this.#tasks.values()) {
+      if (task.listed && task.owner === owner && task.contextId === contextId) return false;
+    }
+    return true;
+  }
+
+  /** Notes that a listed task is gone. */
+  outlive({ owner, contextId, statusAt }: MemoryTask): void {
+    const earlier = this.#endedAt.get(owner, contextId) ?? statusAt;
+    this.#endedAt.set(owner, contextId, Math.max(statusAt, earlier));
+  }
+
+  /** Frees the names of those whose tasks ended before a time, oldest first. */
+  forget(endedBefore: number, limit: number): number {
+    return this.#endedAt.forget(limit, {
+      isForgettable: (endedAt) => endedAt < endedBefore,
+      timeOf: (endedAt) => endedAt,
+    });
+  }
+
+  clear(): void {
+    this.#endedAt.clear();
+  }
+}
+
+interface Message extends TakenMessage {
+  readonly acceptedAt: number;
+}
+
+interface Accepted {
+  readonly owner: string;
+  readonly messageId: string;
+  readonly message: Message;
+}
+
+/** Which message ids are taken. */
+class MemoryMessages {
+  readonly #taken = new OwnedNames<Message>();
+
+  find(owner: string, messageId: string): TakenMessage | undefined {
+    return this.#taken.get(owner, messageId);
+  }
+
+  take({ owner, messageId, message }: Accepted): void {
+    this.#taken.set(owner, messageId, message);
+  }
+
+  /** Frees the ids of old messages of tasks that are gone, oldest first. */
+  forget(isForgettable: (message: Message) => boolean, limit: number): number {
+    return this.#taken.forget(limit, { isForgettable, timeOf: ({ acceptedAt }) => acceptedAt });
+  }
+
+  clear(): void {
+    this.#taken.clear();
   }
 }

@@ -1,10 +1,23 @@
-import type { Caller, Message, TraceContext } from "@convoke/protocol";
+import {
+  type A2AError,
+  type Caller,
+  invalidParams,
+  type Message,
+  type Task,
+  type TraceContext,
+} from "@convoke/protocol";
 import type { NewPush, Seq } from "../log/backend.ts";
-import { beginTask } from "./begin-task.ts";
 import { continueTask } from "./continue-task.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
 import type { Folded } from "../log/load-task.ts";
+import { activatedNote, NO_EXTENSIONS } from "../log/activated.ts";
+import { conversationBefore } from "../log/conversation.ts";
+import { digestOf } from "../task/digest.ts";
+import { joinTask } from "./join-task.ts";
+import { newId } from "../task/new-id.ts";
+import { beginPush } from "./begin-push.ts";
+import { traceFields } from "../task/trace-fields.ts";
 
 /** What a caller sends, and who it is. */
 export interface Incoming {
@@ -32,4 +45,68 @@ export function acceptMessage(engine: Engine, incoming: Incoming): Promise<Accep
   return taskId === undefined
     ? beginTask(engine, incoming)
     : continueTask(engine, incoming, taskId);
+}
+
+/** Makes a task for a message, in one transaction with the message's id, and starts the agent on it. */
+async function beginTask(engine: Engine, incoming: Incoming): Promise<Accepted> {
+  const { message, caller, trace, extensions = NO_EXTENSIONS } = incoming;
+  const { owner } = caller;
+  const now = engine.now();
+  const taskId = newId(now);
+  const contextId = message.contextId ?? newId(now);
+  const conversation =
+    message.contextId === undefined
+      ? []
+      : await conversationBefore(engine.backend, { owner, contextId, before: taskId });
+  // Whoever names a context without tasks opens it, unless it had some: then they expect to be remembered.
+  const isOpening = message.contextId !== undefined && conversation.length === 0;
+  engine.openTasks.admit(owner);
+  const live = engine.tasks.create({ taskId, owner, contextId, now });
+  const received = { ...message, taskId, contextId };
+  const task: Task = {
+    kind: "task",
+    id: taskId,
+    contextId,
+    status: { state: "submitted", timestamp: live.writer.statusTime(now) },
+    history: [received],
+    ...(trace && { metadata: traceFields(trace) }),
+  };
+  // An agent that may reply without a task shows it only once its first event tells.
+  const announced = !engine.agent.info.replies;
+  const push = incoming.push?.(taskId, 0);
+  try {
+    const activated = activatedNote(taskId, extensions);
+    const working = announced ? [engine.status(live, "working", { trace })] : [];
+    const committed = await live.writer.append([task, ...activated, ...working], {
+      epoch: 1,
+      create: {
+        owner,
+        contextId,
+        agent: engine.agent.info.name,
+        createdAt: now,
+        ...(isOpening && { unlessForgotten: true }),
+      },
+      message: { messageId: message.messageId, digest: digestOf(message) },
+      listed: announced,
+      ...(live.deadline !== undefined && { wakeAt: live.deadline }),
+      ...(push && { push }),
+    });
+    if (committed.kind === "duplicate") return await joinTask(engine, incoming, committed);
+    if (committed.kind === "forgotten") throw expired();
+    if (push !== undefined) beginPush(engine, taskId, push);
+    if (live.deadline !== undefined) engine.alarm.want(live.deadline);
+    const begun = { epoch: 1, turn: 1, attempt: 1, journal: [], task: live.task, announced };
+    const asked = { message: received, conversation, caller, trace, extensions };
+    engine.start(live, { ...begun, ...asked });
+    return { live, after: 0 };
+  } finally {
+    // Whatever was not created is not open.
+    if (live.writer.head === 0) engine.openTasks.remove(owner);
+    engine.tasks.release(live);
+  }
+}
+
+function expired(): A2AError {
+  const problem = "names a conversation that has expired; leave contextId out to begin a new one";
+  return invalidParams("message.contextId", problem);
 }

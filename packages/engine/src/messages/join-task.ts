@@ -1,12 +1,20 @@
-import { A2AError, type Message, invalidParams, isMessageReceived } from "@convoke/protocol";
+import {
+  A2AError,
+  invalidParams,
+  isMessageReceived,
+  type Message,
+  type Task,
+} from "@convoke/protocol";
 import type { Accepted, Incoming } from "./accept-message.ts";
-import type { Committed } from "../log/backend.ts";
+import type { Backend, Committed } from "../log/backend.ts";
 import { digestOf } from "../task/digest.ts";
 import type { Engine } from "../run/engine.ts";
-import { findArrival } from "../log/find-arrival.ts";
 import type { LiveTask } from "../run/live-task.ts";
 import { type Folded, foldMore } from "../log/load-task.ts";
 import { storable } from "../run/storable.ts";
+import { type LogEntry, readEntry } from "../log/log-entry.ts";
+
+const PAGE = 256;
 
 type Duplicate = Extract<Committed, { kind: "duplicate" }>;
 
@@ -62,4 +70,40 @@ async function storedDigest(
     if (A2AError.is(error)) return undefined;
     throw error;
   }
+}
+
+/** How a message came to its task. */
+interface Arrival {
+  readonly entry: LogEntry;
+  /** The task before it; absent when the message began the task. */
+  readonly before: Folded | undefined;
+}
+
+/** Looks a message up in the log of its task. Nothing where the log does not have it, or was compacted. */
+async function findArrival(
+  backend: Backend,
+  taskId: string,
+  messageId: string,
+): Promise<Arrival | undefined> {
+  let before: Folded | undefined;
+  for (;;) {
+    const page = (await backend.read(taskId, before?.head ?? 0, PAGE)).map(readEntry);
+    if (before === undefined && page[0]?.seq !== 1) return undefined;
+    const place = page.findIndex(({ event }) => brings(event, messageId));
+    const earlier = place === -1 ? page : page.slice(0, place);
+    if (earlier.length > 0) before = foldMore(before, earlier);
+    const entry = page[place];
+    if (entry !== undefined) return { entry, before };
+    if (page.length < PAGE) return undefined;
+  }
+}
+
+function brings(event: LogEntry["event"], messageId: string): boolean {
+  if (event.kind === "task") {
+    return (event as Task).history?.some((message) => message.messageId === messageId) === true;
+  }
+  return (
+    event.kind === "internal:message" &&
+    (event as { readonly message: Message }).message.messageId === messageId
+  );
 }

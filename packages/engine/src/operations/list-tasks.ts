@@ -1,15 +1,21 @@
 import {
+  invalidParams,
   type ListTasksRequest,
+  type StatusUpdateEvent,
   type Task,
   type TaskPage,
-  invalidParams,
+  type TaskState,
   withHistoryLength,
 } from "@convoke/protocol";
-import type { TaskQuery, TaskRecord } from "../log/backend.ts";
-import { statusBefore } from "./status-before.ts";
+import type { Backend, Seq, TaskQuery, TaskRecord } from "../log/backend.ts";
 import type { Call } from "./call.ts";
 import { PageBudget, findListed } from "./list-page.ts";
 import { type ListToken, decodeToken, encodeToken } from "./list-token.ts";
+
+const PAGE = 256;
+
+/** Events that set a status begin so, which spares reading the others. */
+const SETS_STATUS = /^\{"kind":"(?:status-update|task)"/;
 
 /** A task at its place in the list, which is where it stood when the walk began. */
 interface Placed {
@@ -146,4 +152,23 @@ async function placeAt({ taskId, head }: TaskRecord, at: number, { engine }: Cal
 function newestFirst(left: Placed, right: Placed): number {
   if (left.statusAt !== right.statusAt) return right.statusAt - left.statusAt;
   return left.taskId < right.taskId ? 1 : Number(left.taskId > right.taskId) * -1;
+}
+
+/** The status that a task had at some time, and since when, looked up in its log from the end. */
+async function statusBefore(
+  backend: Backend,
+  { taskId, head, at }: { readonly taskId: string; readonly head: Seq; readonly at: number },
+): Promise<{ readonly state: TaskState; readonly statusAt: number } | undefined> {
+  for (let end = head; end > 0;) {
+    const start = Math.max(0, end - PAGE);
+    const page = await backend.read(taskId, start, end - start);
+    for (const { json } of page.toReversed()) {
+      if (!SETS_STATUS.test(json)) continue;
+      const { status } = JSON.parse(json) as StatusUpdateEvent | Task;
+      const statusAt = Date.parse(status.timestamp ?? "");
+      if (statusAt <= at) return { state: status.state, statusAt };
+    }
+    end = start;
+  }
+  return undefined;
 }

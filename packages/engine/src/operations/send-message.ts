@@ -1,12 +1,14 @@
 import {
   A2AError,
+  checkExtensionData,
+  chosenSkill,
+  EXTENSIONS,
   type Message,
   type SendMessageRequest,
   type Task,
+  unknownSkill,
   withHistoryLength,
 } from "@convoke/protocol";
-import { checkRequired } from "./check-required.ts";
-import { checkData } from "./check-data.ts";
 import { type Accepted, acceptMessage } from "../messages/accept-message.ts";
 import { checkMessageSize } from "../task/input-limits.ts";
 import { isDecided, isSettled } from "../run/live-task.ts";
@@ -61,4 +63,39 @@ function settledOrStopping(settled: Promise<void>, { engine }: Call): Promise<vo
 
 function stopping(detail: string): A2AError {
   return new A2AError("Unavailable", `the server is stopping: ${detail}`);
+}
+
+/** Refuses a message that says something wrong in the words of an extension that is active. */
+async function checkData(message: Message, call: Call, active: ReadonlySet<string>): Promise<void> {
+  checkExtensionData(message, active);
+  if (active.has(EXTENSIONS.skill.uri)) await checkSkill(chosenSkill(message), call);
+}
+
+/** A skill must be on the card, or on the one that this caller is shown. */
+async function checkSkill(chosen: string | undefined, call: Call): Promise<void> {
+  const { engine, extendedCard, caller } = call;
+  const isChosen = ({ id }: { readonly id: string }): boolean => id === chosen;
+  const { skills } = engine.agent.info;
+  if (chosen === undefined || skills.some(isChosen)) return;
+  const more = (await extendedCard?.(caller))?.info.skills ?? skills;
+  if (!more.some(isChosen)) throw unknownSkill(more.map(({ id }) => id));
+}
+
+/**
+ * Refuses a message whose sender does not ask for an extension that the agent requires (1.0
+ * §3.3.4). It is asked of messages alone: they begin work, on terms that both sides must know.
+ * Whatever else there is reads or ends work that was begun so, and must not get out of reach.
+ */
+function checkRequired({ engine, extensions }: Call): void {
+  const { extensions: declared = [] } = engine.agent.info;
+  const missing = declared
+    .filter(({ uri, required }) => required === true && extensions?.has(uri) !== true)
+    .map(({ uri }) => uri);
+  if (missing.length === 0) return;
+  const uris = missing.join(", ");
+  throw new A2AError(
+    "ExtensionSupportRequired",
+    `the agent requires ${uris}; send the header A2A-Extensions: ${uris}`,
+    { field: "A2A-Extensions", details: { extensions: uris } },
+  );
 }

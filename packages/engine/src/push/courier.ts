@@ -3,8 +3,7 @@ import type { Egress } from "@convoke/egress";
 import type { Seq } from "../log/backend.ts";
 import type { Engine } from "../run/engine.ts";
 import { type Folded, foldMore, loadTask } from "../log/load-task.ts";
-import type { LogEntry } from "../log/log-entry.ts";
-import { readLog } from "../run/read-log.ts";
+import { type LogEntry, readEntry } from "../log/log-entry.ts";
 import { attemptDelivery } from "./attempt-delivery.ts";
 import { deliveryIdOf } from "./delivery-id.ts";
 import type { DeliveryMemory } from "./delivery-memory.ts";
@@ -291,4 +290,19 @@ interface Sent {
 function isLast(event: PublicEvent): boolean {
   if (event.kind === "message") return true;
   return event.kind === "status-update" && isTerminal(event.status.state);
+}
+
+/**
+ * What follows in a log: from the memory of who writes it as long as it is
+ * there, else from the store. That memory is a turn of the event loop behind
+ * the commit, so whoever was woken by one waits for that turn.
+ */
+async function readLog(
+  engine: Engine,
+  taskId: string,
+  { after, limit }: { readonly after: Seq; readonly limit: number },
+): Promise<readonly LogEntry[]> {
+  const remembered = engine.tasks.get(taskId)?.writer.tail.after(after, limit);
+  if (remembered !== undefined) return remembered;
+  return (await engine.backend.read(taskId, after, limit)).map(readEntry);
 }

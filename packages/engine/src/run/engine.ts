@@ -1,31 +1,33 @@
 import {
+  A2AError,
   type Agent,
   type AgentEvent,
+  isTerminal,
   type Message,
   type Metadata,
   ServerStopping,
   type TaskState,
   type TraceContext,
-  isTerminal,
 } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../logging/logger.ts";
 import type { PushRules } from "./push-rules.ts";
 import { Alarm } from "./alarm.ts";
 import type { Backend, TaskRecord } from "../log/backend.ts";
-import { explainFailure } from "./explain-failure.ts";
 import { keepTrying } from "../task/keep-trying.ts";
-import { type Limits, limitsOf } from "../task/limits.ts";
+import { LimitError, type Limits, limitsOf } from "../task/limits.ts";
 import type { LiveTask } from "./live-task.ts";
 import { LiveTasks } from "./live-tasks.ts";
-import { OpenTasks } from "../task/open-tasks.ts";
-import { ParkedRuns } from "./parked-runs.ts";
 import { Readers } from "../task/readers.ts";
-import { Run } from "./run.ts";
+import { type Failure, Run } from "./run.ts";
 import { statusEvent } from "../task/status-event.ts";
 import { TaskClock } from "../task/task-clock.ts";
 import { traceFields } from "../task/trace-fields.ts";
 import type { TurnFacts } from "./turn.ts";
+import { newErrorId } from "../logging/error-id.ts";
+import { StateError } from "../task/speculative-state.ts";
+
+const DEFAULT_MAX = 1000;
 
 /** How often a draining engine looks whether it is done. */
 const DRAIN_LOOK_MS = 20;
@@ -223,4 +225,98 @@ interface StatusExtra {
   readonly message?: Message;
   readonly trace?: TraceContext | undefined;
   readonly metadata?: Metadata;
+}
+
+/**
+ * What a failed task may say. Words that an agent chose on purpose are kept;
+ * the text of any other error may hold secrets, so it goes to the log, and the
+ * task carries the id to find it there.
+ */
+function explainFailure(error: unknown, taskId: string, logger: Logger): Failure {
+  if (A2AError.is(error)) return { text: error.detail, metadata: { reason: "agent-error" } };
+  if (error instanceof LimitError) {
+    const { limit, message } = error;
+    logger.warn("the agent reached a limit", { taskId, limit });
+    const text = `The agent reached a limit of this server: ${message}.`;
+    return { text, metadata: { reason: "limit", limit } };
+  }
+  const errorId = newErrorId();
+  logger.error("the agent failed", { taskId, errorId, error });
+  const text =
+    error instanceof StateError
+      ? `The agent broke the order of states: ${error.message}.`
+      : `The agent failed. The server's log has the cause under error ${errorId}.`;
+  return { text, metadata: { reason: "agent-error", errorId } };
+}
+
+/**
+ * Runs that wait for an answer or a time. Each keeps its generator, so going on
+ * costs nothing; there are at most so many, and the one that has waited longest
+ * makes room. What it had noted is in the log, and its turn is begun anew.
+ */
+class ParkedRuns {
+  readonly #max: number;
+  readonly #drop: (live: LiveTask) => void;
+  readonly #parked = new Set<LiveTask>();
+
+  constructor(max: number = DEFAULT_MAX, drop: (live: LiveTask) => void) {
+    this.#max = max;
+    this.#drop = drop;
+  }
+
+  add(live: LiveTask): void {
+    this.#parked.delete(live);
+    this.#parked.add(live);
+    if (this.#parked.size > this.#max) setImmediate(() => this.#makeRoom());
+  }
+
+  /**
+   * Not before the run's last words are committed: they are what it will be
+   * begun anew from. Nor while someone is about to let it go on: it would go on
+   * without the right to write.
+   */
+  #makeRoom(): void {
+    for (const live of this.#parked) {
+      if (this.#parked.size <= this.#max) return;
+      if (live.holders > 0) continue;
+      this.#parked.delete(live);
+      const { run } = live;
+      if (run?.isParked !== true) continue;
+      void run.settled.then(() => {
+        if (live.run !== run || !run.isParked) return;
+        if (live.holders > 0) this.#parked.add(live);
+        else this.#drop(live);
+      });
+    }
+  }
+}
+
+/** How many tasks of each owner have not ended. */
+class OpenTasks {
+  readonly #most: number;
+  readonly #counts = new Map<string, number>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Counts a task that an earlier process began. */
+  add(owner: string): void {
+    this.#counts.set(owner, (this.#counts.get(owner) ?? 0) + 1);
+  }
+
+  /** Counts a task that is about to be created, or refuses it. */
+  admit(owner: string): void {
+    if ((this.#counts.get(owner) ?? 0) < this.#most) return this.add(owner);
+    const problem = `you have ${this.#most} unfinished tasks (the limit openTasks): answer or cancel some first`;
+    throw new A2AError("TooManyRequests", problem, {
+      details: { limit: "openTasks", most: String(this.#most) },
+    });
+  }
+
+  remove(owner: string): void {
+    const count = (this.#counts.get(owner) ?? 0) - 1;
+    if (count > 0) this.#counts.set(owner, count);
+    else this.#counts.delete(owner);
+  }
 }

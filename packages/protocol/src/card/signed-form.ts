@@ -1,7 +1,32 @@
 import { CARD_MESSAGES } from "../grpc/v1/card-messages.ts";
 import type { FieldRow, MessageTables } from "../grpc/binary/table.ts";
 import { canonicalJson } from "./canonical-json.ts";
-import { isRequired } from "./required-fields.ts";
+
+/** The fields of a 1.0 card that the proto file marks REQUIRED. */
+const REQUIRED = {
+  AgentCard: [
+    "name",
+    "description",
+    "supportedInterfaces",
+    "version",
+    "capabilities",
+    "defaultInputModes",
+    "defaultOutputModes",
+    "skills",
+  ],
+  AgentInterface: ["url", "protocolBinding", "protocolVersion"],
+  AgentProvider: ["url", "organization"],
+  AgentSkill: ["id", "name", "description", "tags"],
+  APIKeySecurityScheme: ["location", "name"],
+  HTTPAuthSecurityScheme: ["scheme"],
+  OAuth2SecurityScheme: ["flows"],
+  OpenIdConnectSecurityScheme: ["openIdConnectUrl"],
+  AuthorizationCodeOAuthFlow: ["authorizationUrl", "tokenUrl", "scopes"],
+  ClientCredentialsOAuthFlow: ["tokenUrl", "scopes"],
+  DeviceCodeOAuthFlow: ["deviceAuthorizationUrl", "tokenUrl", "scopes"],
+} as const satisfies {
+  readonly [M in keyof CardMessages]?: readonly (keyof CardMessages[M])[];
+};
 
 /**
  * The two forms of a 1.0 card that are signed in the world:
@@ -123,4 +148,12 @@ function withoutEmpty(value: unknown): unknown {
     .map(([key, member]) => [key, withoutEmpty(member)] as const)
     .filter(([, member]) => member !== undefined);
   return members.length > 0 ? Object.fromEntries(members) : undefined;
+}
+
+type CardMessages = typeof CARD_MESSAGES;
+
+function isRequired(message: string, field: string): boolean {
+  return (
+    (REQUIRED as Readonly<Record<string, readonly string[]>>)[message]?.includes(field) === true
+  );
 }

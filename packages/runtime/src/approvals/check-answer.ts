@@ -1,16 +1,22 @@
 import {
   type A2APart,
+  type Approval,
   type ApprovalAnswer,
   EXTENSIONS,
-  type Message,
   invalidParams,
+  type Message,
   textOfParts,
 } from "@convoke/protocol";
 import type { InterruptAnswer } from "../tools/tool.ts";
 import { checkApprovalAnswer } from "./check-approval-answer.ts";
 import { inputAnswer } from "./input-answer.ts";
 import { type OpenRequest, markedData } from "./open-request.ts";
-import { plainDecision } from "./plain-decision.ts";
+
+const APPROVING: ReadonlySet<string> = new Set(["approve", "yes"]);
+
+const REJECTING: ReadonlySet<string> = new Set(["reject", "no"]);
+
+const REJECTING_WITH_WHY = /^reject[\s:,.]+(\S[^]*)$/i;
 
 /** What a message is to a task that waits. */
 export type Answer =
@@ -127,4 +133,25 @@ function inputAnswerIn(part: A2APart): Fields | undefined {
 function fieldsOf(part: A2APart): Fields | undefined {
   if (part.kind !== "data" || typeof part.data !== "object" || part.data === null) return undefined;
   return part.data as Fields;
+}
+
+/**
+ * The decision of a message that has nothing but words, if it is exactly the word for one: "yes,
+ * but" is another message. Where plain words do not count, a bare refusal still refuses, because
+ * the call does not run either way.
+ */
+function plainDecision(
+  { id: approvalId, digest, options }: Approval,
+  parts: readonly A2APart[],
+  plainWords: boolean,
+): ApprovalAnswer | undefined {
+  if (parts.some(({ kind }) => kind !== "text")) return undefined;
+  const text = textOfParts(parts).trim();
+  const word = text.toLowerCase();
+  if (REJECTING.has(word)) return { approvalId, digest, option: "reject" };
+  if (!plainWords) return undefined;
+  const feedback = REJECTING_WITH_WHY.exec(text)?.[1];
+  if (feedback !== undefined) return { approvalId, digest, option: "reject", feedback };
+  const isApproved = APPROVING.has(word) && options.includes("once");
+  return isApproved ? { approvalId, digest, option: "once" } : undefined;
 }

@@ -3,7 +3,6 @@ import { askApproval } from "../approvals/ask-approval.ts";
 import { confirmCall } from "../approvals/confirm-call.ts";
 import { digestArguments } from "../approvals/digest-arguments.ts";
 import { type OpenRequest, approvalRequest, hasExpired } from "../approvals/open-request.ts";
-import { refusalText } from "../approvals/refusal-text.ts";
 import { runTool } from "../tools/run-tool.ts";
 import type { InterruptAnswer, Tool } from "../tools/tool.ts";
 import { CallInterrupts } from "./call-interrupts.ts";
@@ -314,4 +313,13 @@ export class CallRun {
       output: approvals.secrets.hide(result.output),
     });
   }
+}
+
+/** What the model is told of a call that was not approved. */
+function refusalText({ outcome, feedback }: ApprovalDecision): string {
+  if (outcome === "superseded") return "Not run: the user sent a new message instead.";
+  if (outcome === "expired") return "Not run: nobody approved it in time.";
+  return feedback === undefined
+    ? "Not run: the user rejected it."
+    : `Not run: the user rejected it, and says: ${feedback}`;
 }

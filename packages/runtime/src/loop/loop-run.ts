@@ -1,8 +1,18 @@
-import { type AgentEvent, type Turn, agentMessage, startTimer } from "@convoke/protocol";
-import type { TranscriptEntry } from "../models/model.ts";
+import {
+  type A2APart,
+  type AgentEvent,
+  agentMessage,
+  type BudgetLimit,
+  type BudgetReport,
+  EXTENSIONS,
+  type Message,
+  type Metadata,
+  startTimer,
+  type Turn,
+} from "@convoke/protocol";
+import type { AssistantContent, ToolDescription, TranscriptEntry } from "../models/model.ts";
 import { AnswerArtifact } from "./answer-artifact.ts";
 import { BudgetError } from "./budget.ts";
-import { budgetReport } from "./budget-report.ts";
 import { type ToolCall, toldResult } from "./call-result.ts";
 import type { Source } from "./loop-events.ts";
 import { type LoopEnd, endOf } from "./loop-failure.ts";
@@ -11,11 +21,37 @@ import type { LoopSettings } from "./loop-settings.ts";
 import { type ModelAnswer, ModelCalls } from "./model-calls.ts";
 import { Outbox } from "./outbox.ts";
 import { Questions } from "./questions.ts";
-import { runReport } from "./run-report.ts";
 import { ToolCalls } from "./tool-calls.ts";
-import { openingTranscript, withMessage } from "./transcript.ts";
 import { TurnTools } from "./turn-tools.ts";
-import { UsageMeter } from "./usage.ts";
+import { type Usage, UsageMeter } from "./usage.ts";
+import { GRANT_ID } from "../approvals/grants.ts";
+import { requestsIn } from "../approvals/open-request.ts";
+import { asksForToolsOnly } from "../client-tools/unanswered.ts";
+
+/** Marks statuses that only say how far a tool is. */
+const PROGRESS_ID = /-progress-\d+$/;
+
+/** Every task keeps its report, so that a long one must be shorter than its tools want it. */
+const MAX_LENGTH = 32_000;
+
+/** From the most that can be told of a tool to the least. */
+const DETAILS: readonly ((tool: ToolFacts) => ToolFacts)[] = [
+  (tool) => tool,
+  ({ name, description = "" }) => ({ name, description }),
+  ({ name }) => ({ name }),
+];
+
+const { uri } = EXTENSIONS.budget;
+
+/** The limits of the extension by the names that the end of a loop has for them. */
+const LIMITS: Readonly<Record<string, BudgetLimit>> = {
+  tokens: "tokens",
+  cost: "cost",
+  timeMs: "deadline",
+  deadline: "deadline",
+  depth: "depth",
+  cycle: "cycle",
+};
 
 /**
  * One run of the loop on a turn: asks the model, runs the tools it calls, and
@@ -189,4 +225,109 @@ function answerEnd({ finish, content }: ModelAnswer): LoopEnd {
   }
   const isWhole = finish === "stop" || finish === "tool-calls" || finish === "other";
   return { state: "completed", text: "", metadata: isWhole ? {} : { finish } };
+}
+
+/** What a task has used, its sub-agents included, for a caller that has activated the extension. */
+function budgetReport(
+  { extensions }: Pick<Turn, "extensions">,
+  { inputTokens, outputTokens, cost, subAgents }: Usage,
+  { budget }: Metadata,
+): Metadata {
+  if (!extensions.has(uri)) return {};
+  const exceeded = typeof budget === "string" ? LIMITS[budget] : undefined;
+  const report: BudgetReport = {
+    used: {
+      tokens: inputTokens + outputTokens + (subAgents?.tokens ?? 0),
+      ...(cost !== undefined && { costUsd: cost }),
+      calls: subAgents?.calls ?? 0,
+    },
+    ...(exceeded && { exceeded }),
+  };
+  return { [uri]: report };
+}
+
+interface ToolFacts {
+  readonly name: string;
+  readonly description?: string;
+  readonly parameterSchema?: ToolDescription["input"];
+}
+
+/**
+ * What worked on a task, for people and programs that look at it: the model, each
+ * MCP server and sub-agent with its status, and all tools. Where there are too many of them,
+ * their schemas are left out, and then their descriptions.
+ */
+function runReport(modelId: string | undefined, tools: TurnTools): Metadata {
+  const servers = tools.serverReports();
+  const subAgents = tools.subAgentReports();
+  const available = tools.box.describe().map(({ name, description, input }) => ({
+    name,
+    description,
+    parameterSchema: input,
+  }));
+  let report: Metadata = {};
+  for (const detail of DETAILS) {
+    report = {
+      ...(modelId !== undefined && { model: modelId }),
+      mcpServers: servers.map((server) => ({ ...server, tools: server.tools.map(detail) })),
+      availableTools: available.map(detail),
+      ...(subAgents.length > 0 && { subAgents }),
+    };
+    if (JSON.stringify(report).length <= MAX_LENGTH) break;
+  }
+  return report;
+}
+
+/** What was said before the turn and the message that began it, as a model is told. */
+function openingTranscript(turn: Turn): readonly TranscriptEntry[] {
+  return [...turn.conversation, turn.message].reduce<readonly TranscriptEntry[]>(
+    (entries, message) => withMessage(entries, message),
+    [],
+  );
+}
+
+/** The transcript with one more message. Neighbours of one speaker become one entry: some providers want turns. */
+function withMessage(
+  entries: readonly TranscriptEntry[],
+  message: Message,
+): readonly TranscriptEntry[] {
+  const last = entries.at(-1);
+  if (message.role === "user") {
+    const parts = message.parts.filter((part) => !isForPrograms(part));
+    if (parts.length === 0) return entries;
+    return last?.role === "user"
+      ? entries.with(-1, { role: "user", parts: [...last.parts, ...parts] })
+      : [...entries, { role: "user", parts }];
+  }
+  const content = assistantContent(message);
+  if (content.length === 0) return entries;
+  return last?.role === "assistant"
+    ? entries.with(-1, { role: "assistant", content: [...last.content, ...content] })
+    : [...entries, { role: "assistant", content }];
+}
+
+/** What the agent said, without what it only said about its work. */
+function assistantContent(message: Message): readonly AssistantContent[] {
+  const { messageId, parts } = message;
+  if (PROGRESS_ID.test(messageId) || GRANT_ID.test(messageId)) return [];
+  // A model that reads how its calls were put in words would say such words instead of calling.
+  if (asksForToolsOnly(requestsIn(message))) return [];
+  const text = parts
+    .filter((part) => !isForPrograms(part))
+    .map(textOfPart)
+    .filter((piece) => piece !== "")
+    .join("\n");
+  return text === "" ? [] : [{ kind: "text", text }];
+}
+
+/** Questions and decisions in the form that programs read stand beside the same in words. */
+function isForPrograms({ metadata }: A2APart): boolean {
+  const { approvals, clientTools } = EXTENSIONS;
+  return metadata?.[approvals.uri] !== undefined || metadata?.[clientTools.uri] !== undefined;
+}
+
+function textOfPart(part: A2APart): string {
+  if (part.kind === "text") return part.text;
+  if (part.kind === "data") return JSON.stringify(part.data);
+  return `[file ${part.file.name ?? part.file.uri ?? "without a name"}]`;
 }

@@ -1,11 +1,13 @@
 import {
+  type A2APart,
   type AgentEvent,
+  EXTENSIONS,
   type InternalEvent,
   isFinal,
   isPublic,
+  type StatusUpdateEvent,
   type Turn,
 } from "@convoke/protocol";
-import { keepRequests } from "../approvals/keep-requests.ts";
 import { stopped } from "../tools/stoppable.ts";
 import { callHookNow } from "./hooks.ts";
 import { LoopJournal } from "./loop-journal.ts";
@@ -13,7 +15,9 @@ import type { LoopSettings } from "./loop-settings.ts";
 import type { Outbox } from "./outbox.ts";
 import { RunBudget } from "./run-budget.ts";
 import { UsageMeter } from "./usage.ts";
-import { WorkClock } from "./work-clock.ts";
+import { requestsIn } from "../approvals/open-request.ts";
+
+const URIS = [EXTENSIONS.approvals.uri, EXTENSIONS.clientTools.uri] as const;
 
 /** What every part of one run of the loop needs: its turn, its journal, and how to speak. */
 export class LoopScope {
@@ -84,4 +88,58 @@ function replaces(one: AgentEvent, event: AgentEvent): boolean {
   if (!isPublic(event) || event.kind !== "status-update") return false;
   if (!isPublic(one) || one.kind !== "status-update") return false;
   return one.status.state === event.status.state && one.final === isFinal(one.status.state);
+}
+
+/**
+ * A question in the words of an author's hook, with what the original asks for. By that an answer
+ * is taken or refused, and known to be sensitive, so no hook can leave it out.
+ */
+function keepRequests(said: AgentEvent, original: AgentEvent): AgentEvent {
+  const asked = (original as StatusUpdateEvent).status?.message;
+  if (said === original || original.kind !== "status-update" || asked === undefined) return said;
+  if (said.kind !== "status-update" || requestsIn(asked).length === 0) return said;
+  const update = said as StatusUpdateEvent;
+  const message = update.status.message ?? { ...asked, parts: [] };
+  const parts = [
+    ...message.parts.filter((part) => !isMarked(part)),
+    ...asked.parts.filter(isMarked),
+  ];
+  const metadata = { ...message.metadata, ...asked.metadata };
+  const hasMetadata = Object.keys(metadata).length > 0;
+  const kept = { ...message, parts, ...(hasMetadata && { metadata }) };
+  return { ...update, status: { ...update.status, message: kept } };
+}
+
+function isMarked({ metadata }: A2APart): boolean {
+  return URIS.some((uri) => metadata?.[uri] !== undefined);
+}
+
+/** How long a task was worked on: since its first model call, without the time in which it waited. */
+class WorkClock {
+  readonly #now: Turn["now"];
+  #startedAt: number | undefined;
+  #waitedMs = 0;
+
+  constructor({ now }: Pick<Turn, "now">, startedAt: Date | undefined) {
+    this.#now = now;
+    this.#startedAt = startedAt?.getTime();
+  }
+
+  /** When the first model call was made. */
+  get startedAt(): Date | undefined {
+    return this.#startedAt === undefined ? undefined : new Date(this.#startedAt);
+  }
+
+  start(): void {
+    this.#startedAt ??= this.#now().getTime();
+  }
+
+  addWait(from: Date, to: Date): void {
+    this.#waitedMs += Math.max(0, to.getTime() - from.getTime());
+  }
+
+  get workedMs(): number {
+    const now = this.#now().getTime();
+    return Math.max(0, now - (this.#startedAt ?? now) - this.#waitedMs);
+  }
 }

@@ -1,24 +1,31 @@
-import type { Turn } from "@convoke/protocol";
+import type { AgentPlace, AgentSkill, InternalEvent, Turn } from "@convoke/protocol";
 import { type GrantStore, memoryGrants } from "../approvals/grants.ts";
 import {
   type ClientToolOptions,
   type ClientToolSettings,
   clientToolSettings,
 } from "../client-tools/client-tool-settings.ts";
-import type { McpOptions } from "../mcp/mcp-config.ts";
+import type { McpOptions, McpServerConfig } from "../mcp/mcp-config.ts";
 import type { ModelOptions, ModelSpec } from "../models/model-options.ts";
 import type { Model } from "../models/model.ts";
 import { resolveModel } from "../models/resolve-model.ts";
-import { AgentSubAgents } from "../sub-agents/agent-sub-agents.ts";
 import type { SubAgentsDefinition } from "../sub-agents/sub-agent-definition.ts";
-import { subAgentSettings } from "../sub-agents/sub-agent-settings.ts";
+import { subAgentSettings, type SubAgentSettings } from "../sub-agents/sub-agent-settings.ts";
 import { ToolBox } from "../tools/tool-box.ts";
 import type { Tool } from "../tools/tool.ts";
 import { AgentIdentity } from "./agent-identity.ts";
-import { AgentMcpServers, type McpServersDefinition } from "./agent-mcp-servers.ts";
 import { DEFAULT_RETRY, type RetryRule } from "./backoff.ts";
 import { type Budget, budgetOf } from "./budget.ts";
 import type { LoopHooks } from "./hooks.ts";
+import { McpServers } from "../mcp/mcp-servers.ts";
+import { LoopJournal } from "./loop-journal.ts";
+import { ChildCancels } from "../sub-agents/child-cancels.ts";
+import { SubAgentLink, type SubAgentReport } from "../sub-agents/sub-agent-link.ts";
+
+const NO_SKILLS: readonly AgentSkill[] = [];
+
+/** The MCP client takes long to load, and whoever asks meanwhile waits: by then the agent is served. */
+const START_AFTER_MS = 100;
 
 /** How an agent with a model thinks and works. */
 export interface LoopDefinition {
@@ -178,5 +185,125 @@ function lazily(resolve: () => Promise<Model>): () => Promise<Model> {
 function checkWhole(name: string, value: number): void {
   if (!Number.isInteger(value) || value < 1) {
     throw new TypeError(`${name} must be a whole number above 0, not ${value}`);
+  }
+}
+
+/** The MCP servers of an agent as its author writes them, or such as the author has made already. */
+type McpServersDefinition = Readonly<Record<string, McpServerConfig>> | McpServers;
+
+interface AgentMcpServersOptions {
+  readonly options: McpOptions | undefined;
+  /** Whether the card shows what the servers have, for which they must run. */
+  readonly isOnCard: boolean;
+}
+
+/**
+ * The MCP servers of one agent. They are closed with it, and start anew when it
+ * is served again; those that its author made are left to the author.
+ */
+class AgentMcpServers {
+  readonly #make: (place: AgentPlace) => McpServers;
+  readonly #isGiven: boolean;
+  readonly #isOnCard: boolean;
+  #place: AgentPlace = {};
+  #servers: McpServers | undefined;
+  #isUsed = false;
+  #start: NodeJS.Timeout | undefined;
+
+  constructor(given: McpServersDefinition, { options, isOnCard }: AgentMcpServersOptions) {
+    this.#isGiven = given instanceof McpServers;
+    this.#isOnCard = isOnCard;
+    if (given instanceof McpServers) {
+      if (options !== undefined) {
+        throw new TypeError(
+          "mcpServers has its options already: give mcpOptions to new McpServers",
+        );
+      }
+      this.#make = () => given;
+    } else {
+      this.#make = (place) => new McpServers(given, { ...place, ...options });
+    }
+    // At once, because this checks every setting; nothing starts before it is used.
+    this.#servers = this.#make(this.#place);
+  }
+
+  /** What the card shows of them now. */
+  skills(): readonly AgentSkill[] {
+    return (this.#isOnCard ? this.#servers?.skills() : undefined) ?? NO_SKILLS;
+  }
+
+  /** For a run that begins. */
+  use(): McpServers {
+    this.#isUsed = true;
+    this.#servers ??= this.#make(this.#place);
+    return this.#servers;
+  }
+
+  /**
+   * What the author did not say, the place where the agent is served decides. For its card the
+   * servers start from here on, behind everything else: nobody waits, and failures are in the log.
+   */
+  prepare(place: AgentPlace): void {
+    if (this.#isUsed) return;
+    this.#place = place;
+    this.#servers = this.#make(place);
+    if (!this.#isOnCard) return;
+    const servers = this.use();
+    this.#start = setTimeout(() => void servers.tools(), START_AFTER_MS).unref();
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#start);
+    const servers = this.#servers;
+    this.#servers = undefined;
+    this.#isUsed = false;
+    if (!this.#isGiven) await servers?.close();
+  }
+}
+
+/** The sub-agents of one agent: how each is reached, and what is to be canceled there. */
+class AgentSubAgents {
+  readonly links: readonly SubAgentLink[];
+  readonly cancels: ChildCancels;
+
+  constructor(caller: string, settings: readonly SubAgentSettings[]) {
+    this.links = settings.map((one) => new SubAgentLink(one));
+    this.cancels = new ChildCancels(caller, (name) => this.find(name));
+  }
+
+  find(name: string): SubAgentLink | undefined {
+    return this.links.find((link) => link.name === name);
+  }
+
+  /** Looks who they are, all at once. */
+  async look(owner: string, waitMs: number): Promise<void> {
+    await Promise.all(this.links.map((link) => link.look(owner, waitMs)));
+  }
+
+  report(): readonly SubAgentReport[] {
+    return this.links.map((link) => link.report());
+  }
+
+  prepare(place: AgentPlace): void {
+    for (const link of this.links) link.prepare(place);
+    this.cancels.prepare(place);
+  }
+
+  /** Nobody works on the task any more: whatever its calls began is canceled. */
+  abandon(journal: readonly InternalEvent[]): void {
+    for (const { task, call } of new LoopJournal(journal).openSubAgents()) {
+      if (task !== undefined) {
+        const { agent, owner, childTaskId } = task;
+        this.cancels.add({ agent, owner, childTaskId });
+      } else {
+        const { agent, owner, messageId, childContextId } = call;
+        this.cancels.add({ agent, owner, message: { messageId, childContextId } });
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.cancels.close();
+    await Promise.all(this.links.map((link) => link.close()));
   }
 }

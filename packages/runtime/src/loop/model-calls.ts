@@ -1,10 +1,17 @@
 import { type A2APart, MAX_TIMER_MS } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ModelError } from "../models/model-error.ts";
-import type { AssistantContent, Model, ModelRequest, TranscriptEntry } from "../models/model.ts";
+import type {
+  AssistantContent,
+  FinishReason,
+  Model,
+  ModelEvent,
+  ModelRequest,
+  ModelUsage,
+  TranscriptEntry,
+} from "../models/model.ts";
 import { stoppable } from "../tools/stoppable.ts";
 import type { AnswerArtifact } from "./answer-artifact.ts";
-import { AnswerCollector, type MadeFile } from "./answer-collector.ts";
 import { backoffMs } from "./backoff.ts";
 import { callHook, callHookNow, isVeto } from "./hooks.ts";
 import type { LlmResultEvent, Source } from "./loop-events.ts";
@@ -12,6 +19,9 @@ import { VetoError } from "./loop-failure.ts";
 import type { LoopScope } from "./loop-scope.ts";
 import { type Trimmed, tokensOf, trim } from "./trim.ts";
 import type { TurnTools } from "./turn-tools.ts";
+
+/** More sources than that are noise. */
+const MAX_SOURCES = 200;
 
 /** What the model said in one iteration. */
 export type ModelAnswer = Pick<LlmResultEvent, "content" | "finish" | "usage" | "sources">;
@@ -194,4 +204,88 @@ export class ModelCalls {
 
 function textOfContent(content: readonly AssistantContent[]): string {
   return content.map((piece) => (piece.kind === "text" ? piece.text : "")).join("");
+}
+
+/** Something the model made, such as an image. */
+interface MadeFile {
+  readonly mediaType: string;
+  readonly bytes: string;
+}
+
+/** Gathers one answer of a model from its pieces. */
+class AnswerCollector {
+  readonly #content: AssistantContent[] = [];
+  readonly sources: Source[] = [];
+  readonly files: MadeFile[] = [];
+  readonly #takenIds: ReadonlySet<string>;
+  readonly #ids = new Set<string>();
+  #text = "";
+  #reasoning = "";
+  end: { readonly reason: FinishReason; readonly usage: ModelUsage } | undefined;
+
+  /** The ids of calls that the task has already. */
+  constructor(takenIds: ReadonlySet<string>) {
+    this.#takenIds = takenIds;
+  }
+
+  add(event: ModelEvent): void {
+    switch (event.kind) {
+      case "text":
+        this.#text += event.text;
+        return;
+      case "reasoning":
+        this.#endText();
+        this.#reasoning += event.text;
+        return;
+      case "reasoning-end":
+        return this.#endReasoning(event.provider);
+      case "tool-input":
+        return;
+      case "tool-call": {
+        this.#endText();
+        const { kind, toolName, input, provider } = event;
+        const toolCallId = this.#uniqueId(event.toolCallId);
+        this.#content.push({ kind, toolCallId, toolName, input, ...(provider && { provider }) });
+        return;
+      }
+      case "source": {
+        const { url, title } = event;
+        const isNew = !this.sources.some((source) => source.url === url);
+        if (isNew && this.sources.length < MAX_SOURCES) {
+          this.sources.push({ url, ...(title !== undefined && { title }) });
+        }
+        return;
+      }
+      case "file":
+        this.files.push({ mediaType: event.mediaType, bytes: event.bytes });
+        return;
+      case "finish":
+        this.end = { reason: event.reason, usage: event.usage };
+    }
+  }
+
+  content(): readonly AssistantContent[] {
+    this.#endText();
+    if (this.#reasoning !== "") this.#endReasoning(undefined);
+    return this.#content;
+  }
+
+  #endText(): void {
+    if (this.#text !== "") this.#content.push({ kind: "text", text: this.#text });
+    this.#text = "";
+  }
+
+  #endReasoning(provider: (AssistantContent & { kind: "reasoning" })["provider"]): void {
+    this.#content.push({ kind: "reasoning", text: this.#reasoning, ...(provider && { provider }) });
+    this.#reasoning = "";
+  }
+
+  /** Two calls of one id would share their journal, so the second gets another. */
+  #uniqueId(given: string): string {
+    const stem = given === "" ? "call" : given;
+    let id = stem;
+    for (let n = 2; this.#takenIds.has(id) || this.#ids.has(id); n++) id = `${stem}-${n}`;
+    this.#ids.add(id);
+    return id;
+  }
 }

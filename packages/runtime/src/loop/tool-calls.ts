@@ -2,7 +2,6 @@ import { A2AError, type Message } from "@convoke/protocol";
 import { checkAnswer } from "../approvals/check-answer.ts";
 import { hasExpired } from "../approvals/open-request.ts";
 import { readsWordsOnly } from "../approvals/question-message.ts";
-import { eachBounded } from "./each-bounded.ts";
 import type { CallResult, ToolCall } from "./call-result.ts";
 import { CallRun } from "./call-run.ts";
 import type { LoopScope } from "./loop-scope.ts";
@@ -124,4 +123,17 @@ export class ToolCalls {
 function firstOf(runs: readonly CallRun[], signal: AbortSignal): Promise<unknown> | undefined {
   const watched = runs.flatMap((run) => run.watch(signal) ?? []);
   return watched.length === 0 ? undefined : Promise.race(watched);
+}
+
+/** Works on every item, in order of beginning, so many at a time. The first failure ends the wait. */
+async function eachBounded<T>(
+  items: readonly T[],
+  most: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < items.length) await work(items[next++]!);
+  };
+  await Promise.all(Array.from({ length: Math.min(most, items.length) }, worker));
 }

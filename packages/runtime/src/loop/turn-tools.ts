@@ -1,13 +1,31 @@
-import { clientTools, refuseTaken } from "../client-tools/client-tools.ts";
 import type { McpServerReport } from "../mcp/mcp-server.ts";
 import type { McpServers } from "../mcp/mcp-servers.ts";
 import { RunSubAgents } from "../sub-agents/run-sub-agents.ts";
 import type { SubAgentReport } from "../sub-agents/sub-agent-link.ts";
 import type { ToolBox } from "../tools/tool-box.ts";
-import type { Tool } from "../tools/tool.ts";
+import type { Tool, ToolContext, ToolEvent, ToolUseRequired } from "../tools/tool.ts";
 import type { ToolCall } from "./call-result.ts";
 import { callHookNow } from "./hooks.ts";
 import type { LoopScope } from "./loop-scope.ts";
+import {
+  argumentSchema,
+  type ClientTool,
+  declaredTools,
+  EXTENSIONS,
+  type Metadata,
+  type Turn,
+} from "@convoke/protocol";
+import { LoopEndError } from "./loop-failure.ts";
+import type { ClientToolSettings } from "../client-tools/client-tool-settings.ts";
+import { jsonSchemaCheck } from "../tools/json-schema-check.ts";
+import { toolInput } from "../tools/tool-input.ts";
+import { boundedOutput } from "../tools/tool-output.ts";
+
+/** The only request of a call; the answer comes under it. */
+const RESULT = "result";
+
+/** Nothing of it runs here but the asking. */
+const TIMEOUT_MS = 60_000;
 
 /**
  * The tools of one run: its author's, its caller's, the sub-agents of the agent, and what its MCP
@@ -108,4 +126,70 @@ export class TurnTools {
     if (toolFilter === undefined) return tools;
     return callHookNow("toolFilter", () => tools.only((tool) => toolFilter(tool, turn)));
   }
+}
+
+/** What a turn's own tools are made with. */
+interface ClientToolFacts {
+  /** Nothing where the agent takes none. */
+  readonly settings: ClientToolSettings | undefined;
+  /** How many characters of a result the model is told. */
+  readonly outputLimit: number;
+}
+
+/** The tools that the caller of a turn declared, where both sides speak of them. */
+function clientTools(turn: Turn, facts: ClientToolFacts): readonly Tool[] {
+  const { uri } = EXTENSIONS.clientTools;
+  if (facts.settings === undefined || !turn.extensions.has(uri)) return [];
+  return declaredTools(turn.message.metadata).map((declared) =>
+    clientTool(declared, facts.outputLimit),
+  );
+}
+
+/**
+ * Rejects the task of a caller whose tool has the name of one that the agent has itself: calls of
+ * the one must never be taken for calls of the other.
+ */
+function refuseTaken(own: ToolBox, declared: readonly Tool[]): void {
+  const taken = declared.filter(({ name }) => own.find(name) !== undefined);
+  if (taken.length === 0) return;
+  const names = taken.map(({ name }) => name).join(", ");
+  const text = `This agent has a tool called ${names} itself: declare yours under another name.`;
+  const metadata = { error: text, reason: "client-tools", tools: taken.map(({ name }) => name) };
+  throw new LoopEndError({ state: "rejected", text, metadata });
+}
+
+/**
+ * A tool that the caller declared, for the model. A call asks the caller to run it; what comes back
+ * is its result, whatever it looks like.
+ */
+function clientTool(declared: ClientTool, outputLimit: number): Tool {
+  const { name, description = `The caller's own tool ${name}.`, inputSchema } = declared;
+  const { schema } = toolInput(name, inputSchema);
+  return {
+    name,
+    description,
+    input: schema,
+    // Who would be asked is who runs it.
+    confirm: "never",
+    // What a crash cut has asked nobody, or is asked for already.
+    idempotent: true,
+    timeoutMs: TIMEOUT_MS,
+    check: jsonSchemaCheck(argumentSchema(schema, `tool ${name}`)),
+    run: (input, { answers }) =>
+      ask(name, input as Metadata, answers) ?? given(answers, outputLimit),
+  };
+}
+
+type Answers = ToolContext["answers"];
+
+function ask(name: string, input: Metadata, answers: Answers): ToolUseRequired | undefined {
+  if (answers.get(RESULT)?.result !== undefined) return undefined;
+  return { kind: "interrupt:tool-use", requestId: RESULT, name, input };
+}
+
+/** In words of our own: a value that looks like one of our events is a value all the same. */
+function given(answers: Answers, outputLimit: number): ToolEvent {
+  const { result: value, error } = answers.get(RESULT)!.result!;
+  if (error === undefined) return { kind: "tool:result", value };
+  return { kind: "tool:error", text: String(boundedOutput(error, outputLimit)) };
 }

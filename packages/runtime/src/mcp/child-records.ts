@@ -1,8 +1,7 @@
-import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { McpLogger } from "./mcp-config.ts";
 import { killGroup } from "./process-group.ts";
-import { type ProcessIdentity, isSameProcess, processIdentity } from "./process-identity.ts";
 
 interface ChildRecord {
   /** Who started it: while that process lives, the child is its business. */
@@ -77,4 +76,37 @@ function readRecord(path: string): ChildRecord | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Tells a process from every other, also from a later one that got its number. */
+interface ProcessIdentity {
+  readonly pid: number;
+  /** In ticks since the system started, as Linux counts. */
+  readonly startTime: string;
+  /** Which start of the system that was. */
+  readonly boot: string;
+}
+
+/** Who has this number now; nothing when nobody has, and where the system does not tell. */
+export function processIdentity(pid: number): ProcessIdentity | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The name of the program is in parentheses and may hold anything; field 3 follows it.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    const [state, startTime] = [fields[0], fields[22 - 3]];
+    if (startTime === undefined || state === "Z") return undefined;
+    return { pid, startTime, boot };
+  } catch {
+    return undefined;
+  }
+}
+
+function isSameProcess(one: ProcessIdentity | undefined, other: ProcessIdentity): boolean {
+  return (
+    one !== undefined &&
+    one.pid === other.pid &&
+    one.startTime === other.startTime &&
+    one.boot === other.boot
+  );
 }

@@ -5,12 +5,46 @@ import {
   serializeMessage,
 } from "@modelcontextprotocol/client";
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { childEnvironment } from "./child-environment.ts";
 import { ChildOutput } from "./child-output.ts";
 import type { ChildRecords } from "./child-records.ts";
 import { McpError } from "./mcp-error.ts";
 import type { CommandTarget } from "./mcp-settings.ts";
 import { killAtExit, killGroup } from "./process-group.ts";
+
+/** What programs need to run at all. Everything else may hold a secret of ours. */
+const INHERITED =
+  process.platform === "win32"
+    ? [
+        "APPDATA",
+        "COMSPEC",
+        "HOMEDRIVE",
+        "HOMEPATH",
+        "LOCALAPPDATA",
+        "PATH",
+        "PATHEXT",
+        "PROCESSOR_ARCHITECTURE",
+        "PROGRAMDATA",
+        "PROGRAMFILES",
+        "SYSTEMDRIVE",
+        "SYSTEMROOT",
+        "TEMP",
+        "USERNAME",
+        "USERPROFILE",
+        "WINDIR",
+      ]
+    : [
+        "HOME",
+        "LANG",
+        "LC_ALL",
+        "LC_CTYPE",
+        "LOGNAME",
+        "PATH",
+        "SHELL",
+        "TERM",
+        "TMPDIR",
+        "TZ",
+        "USER",
+      ];
 
 export interface ChildTransportOptions {
   readonly records: ChildRecords | undefined;
@@ -182,4 +216,18 @@ function startError(cause: NodeJS.ErrnoException): McpError {
 
 function isBroken(error: Error | null | undefined): boolean {
   return (error as NodeJS.ErrnoException | undefined)?.code === "EPIPE";
+}
+
+/** The environment of a server: a few harmless variables of ours, and those it was given. */
+function childEnvironment(
+  given: Readonly<Record<string, string>>,
+  ours: Readonly<Record<string, string | undefined>> = process.env,
+): Record<string, string> {
+  const environment: Record<string, string> = {};
+  for (const name of INHERITED) {
+    const value = ours[name];
+    // Exported shell functions are code.
+    if (value !== undefined && !value.startsWith("()")) environment[name] = value;
+  }
+  return { ...environment, ...given };
 }

@@ -2,11 +2,13 @@ import type { A2APart, AgentSkill } from "@convoke/protocol";
 import { stopped } from "../tools/stoppable.ts";
 import type { Tool } from "../tools/tool.ts";
 import { ChildRecords } from "./child-records.ts";
-import type { McpOptions, McpServerConfig } from "./mcp-config.ts";
+import type { McpLogger, McpOptions, McpServerConfig } from "./mcp-config.ts";
 import { McpServer, type McpServerReport } from "./mcp-server.ts";
 import { mcpServerSettings, mcpSettings } from "./mcp-settings.ts";
-import { McpSkills } from "./mcp-skills.ts";
 import { contentPart, resourcePart } from "./result-content.ts";
+
+/** Who reads a card reads it whole. */
+const MAX_SKILLS = 256;
 
 /** Something to read on a server. */
 export interface McpResource {
@@ -179,5 +181,39 @@ export class McpServers implements AsyncDisposable {
     if (only !== undefined && another === undefined) return only;
     const how = only === undefined ? "no MCP server lists" : "several MCP servers list";
     throw new TypeError(`${how} ${uri}: name the server, as in readResource(uri, { server })`);
+  }
+}
+
+type Skills = readonly AgentSkill[];
+
+/** The skills of several servers as one list, which is the same list until one of them changes. */
+class McpSkills {
+  readonly #logger: McpLogger;
+  #lists: readonly Skills[] = [];
+  #skills: Skills = [];
+  #hasTold = false;
+
+  constructor(logger: McpLogger) {
+    this.#logger = logger;
+  }
+
+  /** @param lists one for each server, in their order */
+  of(lists: readonly Skills[]): Skills {
+    const isSame = (list: Skills, place: number): boolean => list === this.#lists[place];
+    if (lists.length === this.#lists.length && lists.every(isSame)) return this.#skills;
+    const all = lists.flat();
+    if (all.length > MAX_SKILLS) this.#tell(all.length);
+    this.#lists = lists;
+    this.#skills = all.slice(0, MAX_SKILLS);
+    return this.#skills;
+  }
+
+  #tell(count: number): void {
+    if (this.#hasTold) return;
+    this.#hasTold = true;
+    this.#logger.warn("the card leaves out tools of MCP servers; choose with allow", {
+      tools: count,
+      shown: MAX_SKILLS,
+    });
   }
 }

@@ -8,19 +8,32 @@ import {
   type PromptMessage,
   type ReadResourceResult,
   type Resource,
-  StreamableHTTPClientTransport,
   type Tool as ServerTool,
+  StreamableHTTPClientTransport,
   type Transport,
 } from "@modelcontextprotocol/client";
 import { setImmediate } from "node:timers/promises";
 import { stopped } from "../tools/stoppable.ts";
 import type { ChildRecords } from "./child-records.ts";
 import { ChildTransport } from "./child-transport.ts";
-import { createTransport } from "./create-transport.ts";
 import { McpError } from "./mcp-error.ts";
 import type { McpServerSettings, McpSettings } from "./mcp-settings.ts";
 import { OutputValidator } from "./output-validator.ts";
 import { translateError } from "./translate-error.ts";
+import { createEgress, createEgressFetch } from "@convoke/egress";
+import type { McpFetch } from "./mcp-config.ts";
+import { serverFetch } from "./server-fetch.ts";
+
+/**
+ * A cut stream is taken up again as long as the server can be reached; when it
+ * cannot, the session is over, and a new one is begun.
+ */
+const STREAM_RETRIES = {
+  initialReconnectionDelay: 500,
+  maxReconnectionDelay: 30_000,
+  reconnectionDelayGrowFactor: 2,
+  maxRetries: 1000,
+};
 
 export interface McpSessionOptions {
   readonly server: McpServerSettings;
@@ -262,4 +275,33 @@ export class McpSession {
     await setImmediate();
     await this.close();
   }
+}
+
+interface TransportOptions {
+  readonly server: McpServerSettings;
+  readonly settings: McpSettings;
+  readonly records: ChildRecords | undefined;
+}
+
+/** The way to a server. `onLost` hears that an HTTP server is gone; a process says so by its end. */
+function createTransport(
+  { server, settings, records }: TransportOptions,
+  onLost: (error: McpError) => void,
+): Transport {
+  const { maxMessageBytes, logger, fetch } = settings;
+  const { target, name } = server;
+  if (target.kind === "command") {
+    const print = (line: string): void =>
+      logger.debug("an MCP server says", { server: name, line });
+    return new ChildTransport(target, { records, maxMessageBytes, print });
+  }
+  return new StreamableHTTPClientTransport(target.url, {
+    fetch: serverFetch(target, { fetch: fetch ?? wayTo(target.url), maxMessageBytes, onLost }),
+    reconnectionOptions: STREAM_RETRIES,
+  });
+}
+
+/** The operator named this address; whatever else the server names must be public. */
+function wayTo(url: URL): McpFetch {
+  return createEgressFetch(createEgress({ trusted: [url.href] }));
 }

@@ -1,13 +1,12 @@
 import type { Tool as ServerTool } from "@modelcontextprotocol/client";
 import { authRequired } from "../tools/interrupts.ts";
 import { toolInput } from "../tools/tool-input.ts";
-import type { Interrupt, Tool, ToolContext, ToolEvent } from "../tools/tool.ts";
-import { confirmByAnnotations } from "./confirm-by-annotations.ts";
+import type { ConfirmRule, Interrupt, Tool, ToolContext, ToolEvent } from "../tools/tool.ts";
 import { isElicitationId } from "./elicitation.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 import { McpError } from "./mcp-error.ts";
 import type { CallOptions } from "./mcp-session.ts";
-import type { McpServerSettings } from "./mcp-settings.ts";
+import { isRule, type McpServerSettings } from "./mcp-settings.ts";
 import type { OpenCalls } from "./open-calls.ts";
 import { resultEvents } from "./result-content.ts";
 import { serverSchemaCheck } from "./server-schema.ts";
@@ -113,4 +112,23 @@ function failure(
   const after = error.kind === "gone" ? ` ${PERHAPS_DONE}` : "";
   const text = `${described.name} of the MCP server ${name} failed: ${why}.${after}`;
   return { kind: "tool:error", text };
+}
+
+/**
+ * Whether calls of a tool need approval. What the operator says counts; otherwise
+ * a tool that only reads does not, and one that does not say what it does, does.
+ */
+function confirmByAnnotations(
+  { name: server, confirm }: McpServerSettings,
+  { name, annotations }: ServerTool,
+): ConfirmRule {
+  if (isRule(confirm)) return confirm;
+  if (confirm !== undefined && Object.hasOwn(confirm, name)) return confirm[name]!;
+  if (annotations?.readOnlyHint === true) return "never";
+  const words = {
+    // Its name, and not its title: that may promise anything.
+    title: `${server}: ${name.slice(0, 100)}`,
+    risk: annotations?.destructiveHint === false ? "info" : "warning",
+  } as const;
+  return () => words;
 }

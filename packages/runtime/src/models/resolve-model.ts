@@ -1,13 +1,29 @@
 import { createEgress, createEgressFetch } from "@convoke/egress";
-import { type AiSdkModel, isAiSdkModel } from "./ai-sdk/ai-sdk-model.ts";
-import { fromAiSdk } from "./ai-sdk/from-ai-sdk.ts";
+import {
+  type AiSdkAssistantContent,
+  type AiSdkCall,
+  type AiSdkMessage,
+  type AiSdkModel,
+  type AiSdkTool,
+  type AiSdkToolOutput,
+  isAiSdkModel,
+  type ReasoningEffort,
+} from "./ai-sdk/ai-sdk-model.ts";
 import { type Fetch, oneRequestEach } from "./ai-sdk/one-request.ts";
 import { demoModel } from "./demo/demo-model.ts";
-import { contextTokensOf } from "./known-models.ts";
 import { ModelError } from "./model-error.ts";
 import { type ParsedSpec, type ProviderName, parseModelSpec } from "./model-spec.ts";
 import type { ModelOptions, ModelSpec } from "./model-options.ts";
-import type { Model } from "./model.ts";
+import type {
+  AssistantContent,
+  Model,
+  ModelPrice,
+  ModelRequest,
+  ProviderData,
+  ToolDescription,
+  ToolResultEntry,
+  TranscriptEntry,
+} from "./model.ts";
 import { mergeProviderData } from "./provider-data.ts";
 import { anthropic } from "./providers/anthropic.ts";
 import { google } from "./providers/google.ts";
@@ -15,6 +31,28 @@ import { ollama } from "./providers/ollama.ts";
 import { PICTURE_URLS, openCompatible } from "./providers/openai-compatible.ts";
 import { openai } from "./providers/openai.ts";
 import type { Provider } from "./providers/provider.ts";
+import { AnswerStream } from "./answer-stream.ts";
+import { type CallPlace, toModelError } from "./ai-sdk/call-error.ts";
+import { PartTranslator } from "./ai-sdk/part-translator.ts";
+import { type FileRules, userContentOf } from "./ai-sdk/user-content.ts";
+
+/**
+ * How many tokens well-known models can read, by the beginning of their names;
+ * the longest beginning counts. Prices change too often to be written down.
+ */
+const CONTEXT_TOKENS: Readonly<Record<string, number>> = {
+  "claude-": 200_000,
+  "gpt-3.5-turbo": 16_385,
+  "gpt-4o": 128_000,
+  "gpt-4-turbo": 128_000,
+  "gpt-4.1": 1_047_576,
+  "gpt-5": 400_000,
+  o1: 200_000,
+  o3: 200_000,
+  "o4-mini": 200_000,
+  "gemini-1.5-pro": 2_097_152,
+  "gemini-": 1_048_576,
+};
 
 const PROVIDERS: Readonly<Record<ProviderName, Provider>> = { anthropic, openai, google, ollama };
 
@@ -133,4 +171,148 @@ function fetchOf({ fetch }: ModelOptions, baseUrl: string | undefined): Fetch {
 
 function isThinking({ reasoning }: ModelOptions): boolean {
   return reasoning !== undefined && reasoning !== "none";
+}
+
+interface AdapterOptions extends CallPlace {
+  readonly contextTokens?: number | undefined;
+  readonly price?: ModelPrice | undefined;
+  readonly reasoning?: ReasoningEffort | undefined;
+  readonly providerOptions?: ProviderData | undefined;
+}
+
+/**
+ * A model over `doStream` of the AI SDK. One `stream` is one call of it: no
+ * retry and no tool loop of the SDK has a part in it.
+ */
+function fromAiSdk(sdk: AiSdkModel, options: AdapterOptions): Model {
+  return {
+    id: options.id,
+    ...(options.contextTokens !== undefined && { contextTokens: options.contextTokens }),
+    ...(options.price !== undefined && { price: options.price }),
+    stream: (request, signal) =>
+      new AnswerStream({
+        signal,
+        translator: new PartTranslator(),
+        explain: (error) => toModelError(error, options),
+        ask: async (abortSignal) => {
+          const call = callOf(request, {
+            options,
+            rules: {
+              version: sdk.specificationVersion,
+              supportedUrls: await sdk.supportedUrls,
+            },
+            abortSignal,
+          });
+          const { stream } = await sdk.doStream(call as never);
+          return stream.getReader();
+        },
+      }),
+  };
+}
+
+interface CallSettings {
+  readonly options: AdapterOptions;
+  readonly rules: FileRules;
+  readonly abortSignal: AbortSignal;
+}
+
+function callOf(request: ModelRequest, { options, rules, abortSignal }: CallSettings): AiSdkCall {
+  const { tools, maxOutputTokens, temperature } = request;
+  const { reasoning, providerOptions } = options;
+  return {
+    prompt: promptOf(request, rules),
+    ...(tools.length > 0 && { toolChoice: { type: "auto" }, tools: tools.map(toolOf) }),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(reasoning !== undefined && { reasoning }),
+    ...(providerOptions !== undefined && { providerOptions }),
+    abortSignal,
+  };
+}
+
+function toolOf({ name, description, input }: ToolDescription): AiSdkTool {
+  return { type: "function", name, description, inputSchema: input };
+}
+
+/** The transcript as the AI SDK wants it. Entries that say nothing are left out: providers refuse them. */
+function promptOf(request: ModelRequest, rules: FileRules): AiSdkMessage[] {
+  const { instructions = "", transcript } = request;
+  const messages: AiSdkMessage[] =
+    instructions.trim() === "" ? [] : [{ role: "system", content: instructions }];
+  for (const entry of transcript) {
+    const message = messageOf(entry, rules);
+    if (message.content.length > 0) messages.push(message);
+  }
+  return messages;
+}
+
+function messageOf(entry: TranscriptEntry, rules: FileRules): AiSdkMessage {
+  switch (entry.role) {
+    case "user":
+      return {
+        role: "user",
+        content: entry.parts.flatMap((part) => userContentOf(part, rules)),
+      };
+    case "assistant":
+      return { role: "assistant", content: entry.content.flatMap(assistantContentOf) };
+    case "tool":
+      return {
+        role: "tool",
+        content: entry.results.map(({ toolCallId, toolName, ...result }) => ({
+          type: "tool-result",
+          toolCallId,
+          toolName,
+          output: outputOf(result),
+        })),
+      };
+  }
+}
+
+function assistantContentOf(content: AssistantContent): AiSdkAssistantContent[] {
+  switch (content.kind) {
+    case "text":
+      return content.text.trim() === "" ? [] : [{ type: "text", text: content.text }];
+    case "reasoning":
+      if (content.text === "" && content.provider === undefined) return [];
+      return [{ type: "reasoning", text: content.text, ...back(content.provider) }];
+    case "tool-call": {
+      const { toolCallId, toolName, input, provider } = content;
+      return [
+        { type: "tool-call", toolCallId, toolName, input: argumentsOf(input), ...back(provider) },
+      ];
+    }
+  }
+}
+
+/** What the provider said of it goes back unchanged. */
+function back(provider: ProviderData | undefined): { providerOptions?: ProviderData } {
+  return provider === undefined ? {} : { providerOptions: provider };
+}
+
+/** Providers take objects only. What a model wrote instead is shown to it inside of one. */
+function argumentsOf(input: string): unknown {
+  if (input.trim() === "") return {};
+  try {
+    const value: unknown = JSON.parse(input);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // Told below.
+  }
+  return { unreadable: input };
+}
+
+function outputOf({
+  output,
+  isError,
+}: Pick<ToolResultEntry, "output" | "isError">): AiSdkToolOutput {
+  if (typeof output === "string") return { type: isError ? "error-text" : "text", value: output };
+  return { type: isError ? "error-json" : "json", value: output ?? null };
+}
+
+/** How many tokens a model can read, if it is of a family that we know. */
+function contextTokensOf(name: string): number | undefined {
+  const beginning = Object.keys(CONTEXT_TOKENS)
+    .filter((candidate) => name.startsWith(candidate))
+    .toSorted((one, other) => other.length - one.length)[0];
+  return beginning === undefined ? undefined : CONTEXT_TOKENS[beginning];
 }

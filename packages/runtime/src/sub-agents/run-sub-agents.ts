@@ -1,11 +1,46 @@
-import { type Budget, ServerStopping } from "@convoke/protocol";
+import {
+  type Budget,
+  ERRORS,
+  isInterrupted,
+  type PublicEvent,
+  ServerStopping,
+} from "@convoke/protocol";
 import type { ToolCall } from "../loop/call-result.ts";
 import type { LoopScope } from "../loop/loop-scope.ts";
 import type { Tool } from "../tools/tool.ts";
 import { budgetShare } from "./budget-share.ts";
 import { ChildCall } from "./child-call.ts";
 import type { SubAgentLink, SubAgentReport } from "./sub-agent-link.ts";
-import { subAgentTool } from "./sub-agent-tool.ts";
+import { type ToolInput, toolInput } from "../tools/tool-input.ts";
+import { ChildStatuses } from "./child-statuses.ts";
+import { SubAgentCall } from "./sub-agent-call.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { codeOf } from "./remote-error.ts";
+
+/** How long to wait where the stream ended, or there is none. */
+const AGAIN_MS = 10_000;
+
+const PATIENCE_MS = 24 * 3_600_000;
+
+const MAX_DESCRIPTION = 4000;
+
+const MAX_SKILLS = 32;
+
+const SCHEMA = {
+  type: "object",
+  properties: {
+    message: {
+      type: "string",
+      minLength: 1,
+      description:
+        "What the agent shall do, with everything that it must know: it does not see this conversation.",
+    },
+  },
+  required: ["message"],
+} as const;
+
+/** The same for all of them, and made once. */
+let input: ToolInput | undefined;
 
 /** How long a run waits for cards at its beginning: one that is down never holds it up for long. */
 const LOOK_MS = 3000;
@@ -116,4 +151,89 @@ export class RunSubAgents {
     }
     for (const [toolCallId, call] of this.#calls) this.letGo(call, this.#links.get(toolCallId)!);
   }
+}
+
+/** A sub-agent, for the model of one run. */
+function subAgentTool(
+  link: SubAgentLink,
+  around: { readonly run: RunSubAgents; readonly scope: LoopScope },
+): Tool {
+  const { name, confirm, timeoutMs } = link.settings;
+  input ??= toolInput(name, SCHEMA);
+  const { run, scope } = around;
+  return {
+    name,
+    description: describe(link),
+    input: input.schema,
+    confirm,
+    // A call that is made again finds the task that it began, or says that it cannot.
+    idempotent: true,
+    timeoutMs,
+    check: input.check,
+    run: (given, context) => {
+      const { message } = given as { readonly message: string };
+      const call = run.call(context.toolCallId, link);
+      return new SubAgentCall({ link, run, scope, call, context, message }).round();
+    },
+    watch: ({ toolCallId }, signal) =>
+      watchChild(run.call(toolCallId, link), { link, owner: scope.turn.caller.owner, signal }),
+    giveUp: ({ toolCallId }) => run.letGo(run.call(toolCallId, link), link),
+    late: ({ toolCallId }, problem) =>
+      new ChildStatuses(link).failed(problem, undefined, run.call(toolCallId, link).child),
+  };
+}
+
+/** What the author says of it, else what it says of itself, else as much as is certain. */
+function describe({ settings, info }: SubAgentLink): string {
+  const { name, description } = settings;
+  const own =
+    description ?? info?.description ?? `The agent ${name}, which works on what it is told.`;
+  const skills = (info?.skills ?? []).slice(0, MAX_SKILLS).map((skill) => skill.name);
+  const listed = skills.length === 0 ? "" : `\nIts skills: ${skills.join(", ")}.`;
+  return `${own}${listed}`.slice(0, MAX_DESCRIPTION);
+}
+
+interface WatchFacts {
+  readonly link: SubAgentLink;
+  readonly owner: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Resolves when a sub-agent does not wait any more with the question that its call asked last:
+ * somebody has answered it there, or it went on by itself. Never rejects, and never resolves once
+ * nobody waits for it.
+ */
+async function watchChild(call: ChildCall, facts: WatchFacts): Promise<void> {
+  const { signal } = facts;
+  while (!signal.aborted) {
+    try {
+      if (await hasGoneOn(call, facts)) break;
+    } catch (error) {
+      if (signal.aborted) break;
+      // That its task is gone is for the call to hear, when it looks itself.
+      if (codeOf(error) === ERRORS.TaskNotFound.code) break;
+    }
+    await sleep(AGAIN_MS, undefined, { signal, ref: false }).catch(() => undefined);
+  }
+  if (signal.aborted) await new Promise(() => undefined);
+}
+
+async function hasGoneOn(
+  { child, question }: ChildCall,
+  { link, owner, signal }: WatchFacts,
+): Promise<boolean> {
+  if (child === undefined || question === undefined) return true;
+  const remote = await link.reach({ owner, signal, patienceMs: PATIENCE_MS });
+  const run = remote.subscribe(child.taskId, { signal, reconnect: { forMs: PATIENCE_MS } });
+  for await (const event of run) {
+    if (hasMoved(event, question.messageId)) return true;
+  }
+  return false;
+}
+
+function hasMoved(event: PublicEvent, messageId: string | undefined): boolean {
+  if (event.kind !== "task" && event.kind !== "status-update") return false;
+  const { state, message } = event.status;
+  return !isInterrupted(state) || message?.messageId !== messageId;
 }

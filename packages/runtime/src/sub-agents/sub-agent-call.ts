@@ -1,11 +1,17 @@
 import type { RemoteAgent } from "@convoke/client";
 import {
+  type Budget,
+  BUDGET_BOUNDS,
+  type BudgetReport,
+  budgetReportOf,
   ERRORS,
   EXTENSIONS,
+  isInterrupted,
   type Message,
   type Metadata,
   type Task,
-  isInterrupted,
+  type TraceContext,
+  type Turn,
   userMessage,
 } from "@convoke/protocol";
 import type { LoopScope } from "../loop/loop-scope.ts";
@@ -14,16 +20,17 @@ import { answerParts, isAnswered } from "./child-answer.ts";
 import type { ChildCall } from "./child-call.ts";
 import { childFailure, childResult } from "./child-result.ts";
 import { ChildStatuses } from "./child-statuses.ts";
-import { childUsage } from "./child-usage.ts";
 import { type Arrived, ChildStream, type Followed } from "./child-stream.ts";
 import { findChild } from "./find-child.ts";
-import { handedBudget } from "./handed-budget.ts";
 import { codeOf, isOfAgent } from "./remote-error.ts";
 import type { RunSubAgents } from "./run-sub-agents.ts";
 import type { ChildQuestion, SentCall } from "./sub-agent-events.ts";
 import type { SubAgentLink } from "./sub-agent-link.ts";
-import { taskTrace } from "./task-trace.ts";
 import { withoutAddresses } from "./without-addresses.ts";
+import type { DelegatedUsage } from "../loop/usage.ts";
+import { createHash } from "node:crypto";
+
+const { uri } = EXTENSIONS.budget;
 
 export interface SubAgentCallFacts {
   readonly link: SubAgentLink;
@@ -275,4 +282,61 @@ const REFUSALS: ReadonlySet<unknown> = new Set([
 /** The agent did not take the message. */
 function isRefusal(error: unknown): error is Error {
   return REFUSALS.has(codeOf(error));
+}
+
+/** What a sub-agent used, as far as it says so; one call in any case. */
+function childUsage({ metadata }: Task): DelegatedUsage {
+  const { tokens = 0, costUsd, calls = 0 } = reported(metadata)?.used ?? {};
+  return { calls: 1 + calls, tokens, ...(costUsd !== undefined && { costUsd }) };
+}
+
+/** A report that cannot be read says nothing; what the sub-agent did is not worth less by it. */
+function reported(metadata: Task["metadata"]): BudgetReport | undefined {
+  try {
+    return budgetReportOf(metadata);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What an agent that is called may use, or why it is not called. */
+type Handed =
+  | { readonly metadata: Metadata; readonly refusal?: never }
+  /** In words for the model. */
+  | { readonly refusal: string; readonly metadata?: never };
+
+/** What a call may use of what is left to its run, as the message to a sub-agent carries it. */
+function handedBudget(
+  { budget, clock, usage, settings }: LoopScope,
+  shareOf: (left: Budget) => Budget,
+): Handed {
+  const { depth, deadline } = budget;
+  const visited = [...budget.visited, settings.identity.id];
+  if (depth <= 0 || visited.length > BUDGET_BOUNDS.visited) {
+    const chain = `it has come through ${visited.length} agents`;
+    return {
+      refusal: `Not called: this work may not be handed on any further (depth limit); ${chain}.`,
+    };
+  }
+  const share = shareOf(budget.left(usage.total(clock.workedMs)));
+  if (share.tokens === 0 || share.costUsd === 0) {
+    return { refusal: "Not called: nothing is left of the budget for it." };
+  }
+  const handed: Budget = {
+    ...share,
+    ...(deadline !== undefined && { deadline }),
+    depth: depth - 1,
+    visited,
+  };
+  return { metadata: { [uri]: handed } };
+}
+
+/**
+ * The trace that everything belongs to which a task has others do: that of its caller, or one that
+ * follows from its id, so that it is the same in every attempt.
+ */
+function taskTrace({ trace, task }: Pick<Turn, "trace" | "task">): TraceContext {
+  if (trace !== undefined) return trace;
+  const digest = createHash("sha256").update(task.id).digest("hex");
+  return { traceId: digest.slice(0, 32), spanId: digest.slice(32, 48) };
 }

@@ -1,5 +1,13 @@
-import type { Answer, Conversation, ConversationState, Input, RemoteAgent } from "@convoke/client";
+import type {
+  Answer,
+  Conversation,
+  ConversationState,
+  Input,
+  Question,
+  RemoteAgent,
+} from "@convoke/client";
 import {
+  type A2APart,
   type Approval,
   EXTENSIONS,
   isInterrupted,
@@ -9,7 +17,7 @@ import {
 } from "@convoke/protocol";
 import { oneLine, printable } from "@convoke/protocol/internal";
 import { coloursFor } from "../colours.ts";
-import type { CommandContext } from "../command.ts";
+import type { CommandContext, CommandIo } from "../command.ts";
 import { commandLine } from "../command-line.ts";
 import { EXIT, exitCodeOf } from "../exit-code.ts";
 import { explainError } from "../explain-error.ts";
@@ -17,12 +25,9 @@ import { note } from "../note.ts";
 import { outcomeOf } from "../outcome.ts";
 import { UsageError } from "../usage-error.ts";
 import { runChatCommand } from "./chat-commands.ts";
-import { choose } from "./choose.ts";
-import { decisionsIn } from "./decide.ts";
+import { advice as adviceFor, decisionsIn } from "./decide.ts";
 import type { LineSource } from "./line-source.ts";
-import { readMessage } from "./read-message.ts";
 import { ReceivedFiles } from "./received-files.ts";
-import { showQuestion } from "./show-question.ts";
 import { Turn, type TurnOptions } from "./turn.ts";
 
 /** Approvals as data, so that each can be decided by itself. */
@@ -244,4 +249,74 @@ export class Chat {
 
 function stateOf({ id, contextId, status }: Task): ConversationState {
   return { contextId, lastTaskId: id, ...(isInterrupted(status.state) && { taskId: id }) };
+}
+
+/** What a person means who was given options: the number of one, one of them in whatever case, or words of their own. */
+function choose(typed: string, options: readonly string[] = []): string {
+  const words = typed.trim();
+  const same = options.find((option) => option === words);
+  const alike = options.filter((option) => option.toLowerCase() === words.toLowerCase());
+  const numbered = /^\d+$/.test(words) ? options[Number(words) - 1] : undefined;
+  return same ?? numbered ?? (alike.length === 1 ? alike[0] : undefined) ?? typed;
+}
+
+/** Reads one message. A line that ends with a backslash goes on in the next one; two are one that is meant. */
+async function readMessage(lines: LineSource, prompt: string): Promise<string | undefined> {
+  const said: string[] = [];
+  for (;;) {
+    const line = await lines.next(said.length === 0 ? prompt : "… ");
+    if (line === undefined) return said.length === 0 ? undefined : said.join("\n");
+    if (!line.endsWith("\\")) return [...said, line].join("\n");
+    said.push(line.slice(0, -1));
+    if (line.endsWith("\\\\")) return said.join("\n");
+  }
+}
+
+interface ShownTo {
+  readonly io: CommandIo;
+  /** What is to be decided. */
+  readonly approvals: readonly Approval[];
+  readonly isPerson: boolean;
+}
+
+/** Shows what the agent waits for, and how to give it. */
+function showQuestion(question: Question, to: ShownTo): void {
+  for (const line of linesOf(question, to)) to.io.stderr(`${line}\n`);
+}
+
+function linesOf(question: Question, { io, approvals, isPerson }: ShownTo): readonly string[] {
+  const { bold, dim, yellow } = coloursFor(io, "stderr");
+  const { kind, text, options = [], message } = question;
+  if (kind === "auth-required") {
+    const addresses = addressesIn(message?.parts ?? []).filter((url) => !text.includes(url));
+    const advice = "When that is done, press Enter to look again, or say so to the agent.";
+    return [
+      yellow(printable(text || "The agent waits for an authorization.")),
+      ...addresses.map((url) => `Open: ${oneLine(url, 2000)}`),
+      ...(isPerson ? [dim(advice)] : []),
+    ];
+  }
+  const width = String(options.length).length;
+  const advice = "Type a number, or an answer of your own.";
+  return [
+    bold(printable(text || "The agent waits for your answer.")),
+    ...options.map((option, place) => `  ${String(place + 1).padStart(width)}  ${oneLine(option)}`),
+    ...(isPerson && options.length > 0 ? [dim(advice)] : []),
+    ...approvals.flatMap(({ tool }, place) => {
+      const call = `${tool.name} ${JSON.stringify(tool.arguments)}`;
+      return approvals.length === 1 ? [] : [`  ${place + 1}  ${oneLine(call)}`];
+    }),
+    ...(isPerson && approvals.length > 0 ? [dim(adviceFor(approvals))] : []),
+  ];
+}
+
+/** A2A has no field for where to authorize; agents put the address into the text or into data. */
+function addressesIn(parts: readonly A2APart[]): readonly string[] {
+  const found = new Set<string>();
+  const look = (value: unknown): void => {
+    if (typeof value === "string" && /^https?:\/\/\S+$/.test(value)) found.add(value);
+    else if (typeof value === "object" && value !== null) Object.values(value).forEach(look);
+  };
+  for (const part of parts) if (part.kind === "data") look(part.data);
+  return [...found];
 }

@@ -1,14 +1,19 @@
-import { isToken } from "@convoke/client";
+import { type ApiKey, isToken } from "@convoke/client";
 import { urlOf } from "../agent-options.ts";
 import type { CommandContext } from "../command.ts";
 import { UsageError } from "../usage-error.ts";
-import { readApiKey } from "./api-key-option.ts";
 import { askSecret } from "./ask-secret.ts";
 import { type CommandAuth, carriedBy } from "./carried-by.ts";
 import { CredentialsFile } from "./credentials-file.ts";
 import { credentialsPath } from "./credentials-path.ts";
 import { environmentToken } from "./environment-token.ts";
-import { readHeaders } from "./header-option.ts";
+import { didYouMean } from "../nearest.ts";
+
+/** What the client itself says about the request; saying it twice would break the request. */
+const OWN =
+  /^(?:a2a-.*|accept|connection|content-.*|expect|host|keep-alive|last-event-id|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i;
+
+const PLACES = ["header", "query", "cookie"] as const satisfies readonly ApiKey["in"][];
 
 const IDENTITIES = ["token", "api-key", "basic"] as const;
 
@@ -65,4 +70,55 @@ function kept(context: CommandContext): CommandAuth | undefined {
 export function checkToken(token: string, place: string): string {
   if (isToken(token)) return token;
   throw new UsageError(`The token of ${place} holds characters that no token can have.`);
+}
+
+/** Reads `--api-key name=value[:in]`. The value is a secret, so no error repeats it. */
+function readApiKey(text: string): ApiKey {
+  const [, name = "", rest = ""] = /^([^=\s]+)=(.+)$/s.exec(text) ?? [];
+  if (name === "") throw new UsageError("--api-key must look like name=value or name=value:query.");
+  const place = PLACES.find((word) => rest.endsWith(`:${word}`));
+  const value = place === undefined ? rest : rest.slice(0, -place.length - 1);
+  const last = /:([a-z]{4,7})$/i.exec(rest)?.[1] ?? "";
+  const guess = place === undefined ? didYouMean(last, PLACES) : "";
+  // A key may hold a colon itself, so only what is nearly one of the places is a slip.
+  if (guess !== "") throw new UsageError(`--api-key goes to header, query or cookie.${guess}`);
+  if (value === "") throw new UsageError(`--api-key ${name} has no value.`);
+  if (place === undefined || place === "header") {
+    const [, checked] = readHeader(`${name}: ${value}`);
+    return { in: "header", name, value: checked };
+  }
+  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) {
+    throw new UsageError(`--api-key ${JSON.stringify(name)} cannot be the name of a ${place}.`);
+  }
+  // A comma, a semicolon or a blank would end a cookie (RFC 6265 §4.1.1).
+  if (place === "query" || /^[!#-+\--:<-[\]-~]+$/.test(value)) return { in: place, name, value };
+  throw new UsageError(`--api-key ${name} holds characters that no cookie can have.`);
+}
+
+/** Reads `--header "Name: value"`. The value may be a secret, so no error repeats it. */
+function readHeader(text: string): readonly [name: string, value: string] {
+  const [, name = "", value = ""] = /^([^:\s]+):[ \t]*(.*?)[ \t]*$/s.exec(text) ?? [];
+  if (name === "") throw new UsageError('--header must look like "Name: value".');
+  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) {
+    throw new UsageError(
+      `--header ${JSON.stringify(name)} holds characters that no name can have.`,
+    );
+  }
+  if (OWN.test(name))
+    throw new UsageError(`--header ${name} is set by convoke itself; leave it out.`);
+  if (/^[\u0020-\u007E\t]+$/.test(value)) return [name, value];
+  const problem = value === "" ? "has no value" : "holds characters that no header can have";
+  throw new UsageError(`--header ${name} ${problem}.`);
+}
+
+/** All of them as one record; a header that is given twice is a mistake. */
+function readHeaders(texts: readonly string[]): Readonly<Record<string, string>> {
+  const headers = new Map<string, readonly [string, string]>();
+  for (const text of texts) {
+    const header = readHeader(text);
+    const key = header[0].toLowerCase();
+    if (headers.has(key)) throw new UsageError(`--header ${header[0]} is given twice.`);
+    headers.set(key, header);
+  }
+  return Object.fromEntries(headers.values());
 }

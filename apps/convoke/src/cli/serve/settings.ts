@@ -1,13 +1,21 @@
 import { randomBytes } from "node:crypto";
-import type { CardOptions, CorsOptions } from "@convoke/server";
-import type { Limits, LogLevel, PushOptions, RetentionOptions } from "@convoke/engine";
+import { type CardOptions, checkedOrigins, type CorsOptions } from "@convoke/server";
+import {
+  DEFAULT_LIMITS,
+  type Limits,
+  type LogLevel,
+  type PushOptions,
+  type RetentionOptions,
+} from "@convoke/engine";
 import { readCard } from "./card-setting.ts";
-import { commaList } from "./comma-list.ts";
-import { readCors } from "./cors-setting.ts";
-import { readLimits } from "./limits-setting.ts";
-import { readPush } from "./push-setting.ts";
-import { readRetention } from "./retention-setting.ts";
 import { StartError } from "./start-error.ts";
+import { didYouMean } from "../nearest.ts";
+import { createEgress } from "@convoke/egress";
+import { signDelivery } from "@convoke/egress/webhooks";
+
+const DAY_MS = 24 * 60 * 60_000;
+
+const NAMES = Object.keys(DEFAULT_LIMITS);
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -109,4 +117,91 @@ function openToTheWorld(host: string): StartError {
   return new StartError(
     `Others could reach this server on ${host}, so it needs a token. Try: CONVOKE_TOKEN=${token} BIND_HOST=${host} npm start`,
   );
+}
+
+/** Which web pages may call. */
+function readCors(value: string | undefined): CorsOptions {
+  try {
+    return { origins: checkedOrigins(commaList(value)) };
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    const problem = error.message.replace(" (cors.origins)", "");
+    throw new StartError(`CONVOKE_CORS_ORIGINS: ${problem}.`, { cause: error });
+  }
+}
+
+/** Reads `parts=10,openTasks=5`. Limits that are not named keep their defaults. */
+function readLimits(value: string | undefined): Partial<Limits> {
+  return Object.fromEntries(commaList(value).map(readLimit));
+}
+
+function readLimit(entry: string): readonly [name: string, most: number] {
+  const [name = "", ...rest] = entry.split("=").map((word) => word.trim());
+  if (!NAMES.includes(name)) {
+    const guess = didYouMean(name, NAMES);
+    throw new StartError(
+      `CONVOKE_LIMITS has no limit ${JSON.stringify(name)}.${guess} The limits are ${NAMES.join(", ")}.`,
+    );
+  }
+  const most = countOf(rest.join("="));
+  if (most !== undefined) return [name, most];
+  throw new StartError(
+    `CONVOKE_LIMITS must set ${name} to a whole number above 0, as in ${name}=10, not ${JSON.stringify(entry)}. ` +
+      `The limits are ${NAMES.join(", ")}.`,
+  );
+}
+
+/** How notifications are pushed. A mistake is found now, and not when the first one is sent. */
+function readPush(env: Readonly<Record<string, string | undefined>>): PushOptions {
+  const allow = commaList(env["CONVOKE_PUSH_ALLOW"]);
+  const secret = env["CONVOKE_PUSH_SECRET"] || undefined;
+  judged("CONVOKE_PUSH_ALLOW", () => createEgress({ allow }));
+  if (secret === undefined) return { allow };
+  judged("CONVOKE_PUSH_SECRET", () => signDelivery({ secret, id: "", timestamp: 0, body: "" }));
+  return { allow, secret };
+}
+
+/** Those who use a setting know best what is wrong with it. */
+function judged(name: string, use: () => unknown): void {
+  try {
+    use();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    const problem = error.message.replace(/^egress: /, "");
+    throw new StartError(`${name} cannot be used: ${problem}.`, { cause: error });
+  }
+}
+
+/** The entries of a list that is separated by commas; empty ones are none. */
+function commaList(value: string | undefined): readonly string[] {
+  return (value ?? "")
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "");
+}
+
+/** How long ended tasks are kept. What is not set is left open: it depends on where they are kept. */
+function readRetention(
+  env: Readonly<Record<string, string | undefined>>,
+): Partial<RetentionOptions> {
+  const days = readCount("CONVOKE_KEEP_DAYS", env["CONVOKE_KEEP_DAYS"]);
+  const maxTasks = readCount("CONVOKE_KEEP_TASKS", env["CONVOKE_KEEP_TASKS"]);
+  return {
+    ...(days !== undefined && { maxAgeMs: days * DAY_MS }),
+    ...(maxTasks !== undefined && { maxTasks }),
+  };
+}
+
+/** The number that a setting gives, or nothing when it is not set. */
+function readCount(name: string, value: string | undefined): number | undefined {
+  if (value === undefined || value === "") return undefined;
+  const count = countOf(value);
+  if (count !== undefined) return count;
+  throw new StartError(`${name} must be a whole number above 0, not ${JSON.stringify(value)}.`);
+}
+
+/** A whole number above 0, or `undefined` for anything else. */
+function countOf(value: string): number | undefined {
+  const count = Number(value);
+  return /^\d+$/.test(value) && count > 0 && Number.isSafeInteger(count) ? count : undefined;
 }

@@ -12,8 +12,7 @@ import * as v0_3 from "../v0_3/schemas.ts";
 import * as v0_3_proto from "../v0_3_proto/schemas.ts";
 import * as v1 from "../v1/schemas.ts";
 import { almost, anything, schemas } from "./arbitrary-schemas.suite.ts";
-import { compileSchema } from "./compile-schema.ts";
-import type { Problem } from "./problem.ts";
+import { compileSchema, type Problem } from "./compile-schema.ts";
 import type { Schema } from "./schema.ts";
 
 // Another implementation of JSON Schema finds what ours finds: the same values are refused, with

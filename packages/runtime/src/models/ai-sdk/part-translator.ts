@@ -1,12 +1,18 @@
 import type { Translator } from "../answer-stream.ts";
-import type { ModelEvent, ProviderData } from "../model.ts";
+import type { FinishReason, ModelEvent, ModelUsage, ProviderData } from "../model.ts";
 import { mergeProviderData } from "../provider-data.ts";
-import type { AiSdkPart } from "./ai-sdk-model.ts";
-import { fileEventOf } from "./file-event.ts";
-import { finishReasonOf } from "./finish-reason.ts";
+import type { AiSdkFileData, AiSdkPart } from "./ai-sdk-model.ts";
 import { LostAnswerError } from "../lost-answer-error.ts";
 import { isSecondRequest } from "./one-request.ts";
-import { usageOf } from "./usage.ts";
+
+const REASONS: ReadonlySet<unknown> = new Set<FinishReason>([
+  "stop",
+  "tool-calls",
+  "length",
+  "content-filter",
+  "error",
+  "other",
+]);
 
 interface OpenCall {
   readonly toolName: string;
@@ -106,4 +112,60 @@ export class PartTranslator implements Translator {
     const provider = providerMetadata && { provider: providerMetadata };
     events.push({ kind: "tool-call", toolCallId, toolName, input, ...provider });
   }
+}
+
+/** A file the model made. One that is only named by its address is a source. */
+function fileEventOf(part: AiSdkPart & { readonly type: "file" }): ModelEvent {
+  const content = contentOf(part.data);
+  if (content instanceof URL) return { kind: "source", url: content.href };
+  const bytes =
+    typeof content === "string"
+      ? content
+      : Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString("base64");
+  return { kind: "file", mediaType: part.mediaType, bytes };
+}
+
+function contentOf(data: AiSdkFileData): string | Uint8Array | URL {
+  if (typeof data === "string" || data instanceof Uint8Array || data instanceof URL) return data;
+  return data.type === "url" ? data.url : data.data;
+}
+
+/** Why the provider stopped: a word in specification 2, an object since 3. */
+function finishReasonOf(reason: unknown): FinishReason | "interrupted" {
+  const word =
+    typeof reason === "object" && reason !== null && "unified" in reason ? reason.unified : reason;
+  if (word === "interrupted") return word;
+  return REASONS.has(word) ? (word as FinishReason) : "other";
+}
+
+/** Numbers in specification 2, numbers by kind since 3. */
+interface AiSdkUsage {
+  readonly inputTokens?: number | { readonly total?: number; readonly cacheRead?: number };
+  readonly outputTokens?: number | { readonly total?: number; readonly reasoning?: number };
+  readonly cachedInputTokens?: number;
+  readonly reasoningTokens?: number;
+}
+
+/** What a request used. Zero where a provider does not tell; cached and reasoning tokens only where there are any. */
+function usageOf(usage: unknown): ModelUsage {
+  const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = (usage ??
+    {}) as AiSdkUsage;
+  const input =
+    typeof inputTokens === "object"
+      ? inputTokens
+      : { total: inputTokens, cacheRead: cachedInputTokens };
+  const output =
+    typeof outputTokens === "object"
+      ? outputTokens
+      : { total: outputTokens, reasoning: reasoningTokens };
+  return {
+    inputTokens: count(input.total),
+    outputTokens: count(output.total),
+    ...(count(input.cacheRead) > 0 && { cachedInputTokens: count(input.cacheRead) }),
+    ...(count(output.reasoning) > 0 && { reasoningTokens: count(output.reasoning) }),
+  };
+}
+
+function count(tokens: number | undefined): number {
+  return tokens !== undefined && Number.isFinite(tokens) && tokens > 0 ? tokens : 0;
 }

@@ -1,7 +1,18 @@
-import type { ModelRequest, ToolDescription } from "../model.ts";
+import type { JsonSchema, ModelRequest, ToolDescription } from "../model.ts";
 import type { ScriptStep } from "../script/script-step.ts";
-import { fakeArguments } from "./fake-arguments.ts";
-import { givenArguments } from "./given-arguments.ts";
+
+/** What takes the words of the user, such as the message to another agent. */
+const WORDS = /^(message|prompt|text|query|question|task|input|instructions?|request|content)$/i;
+
+const BY_FORMAT: Readonly<Record<string, string>> = {
+  "date-time": "2026-01-31T12:00:00Z",
+  date: "2026-01-31",
+  time: "12:00:00Z",
+  email: "ann@example.com",
+  uri: "https://example.com/",
+  url: "https://example.com/",
+  uuid: "00000000-0000-4000-8000-000000000000",
+};
 
 type Call = ScriptStep & { readonly kind: "tool-call" };
 
@@ -55,4 +66,114 @@ function countCalls({ transcript }: ModelRequest): number {
     if (entry.role !== "assistant") return sum;
     return sum + entry.content.filter(({ kind }) => kind === "tool-call").length;
   }, 0);
+}
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+/**
+ * Arguments that follow the name of a tool: `(city=Rome, days=3)`, `("Rome")`,
+ * `({"city": "Rome"})` or `{"city": "Rome"}`.
+ */
+function givenArguments(rest: string, schema: JsonSchema): Arguments | undefined {
+  const [, inside] = /^\s*\(([\s\S]*?)\)\s*(?:$|[.,;!?\n]|\s)/.exec(`${rest} `) ?? [];
+  const json = asObject(inside ?? "") ?? asObject(/^\s*(\{[\s\S]*\})/.exec(rest)?.[1] ?? "");
+  if (json !== undefined) return json;
+  if (inside === undefined || inside.trim() === "") return undefined;
+  const properties = propertiesOf(schema);
+  const names = Object.keys(properties);
+  const pairs = inside.split(/,(?=(?:[^"]*"[^"]*")*[^"]*$)/).map((item, index) => {
+    const [, name, value] = /^\s*([\w-]+)\s*[=:]\s*([\s\S]*)$/.exec(item) ?? [];
+    const key = name ?? names[index] ?? `argument${index + 1}`;
+    return [key, valueOf((value ?? item).trim(), properties[key])] as const;
+  });
+  return Object.fromEntries(pairs);
+}
+
+/** As JSON where it is some and the schema does not ask for text; otherwise the text itself. */
+function valueOf(text: string, schema: JsonSchema | undefined): unknown {
+  const [, quoted] = /^(?:"([\s\S]*)"|'[\s\S]*')$/.exec(text) ?? [];
+  if (quoted !== undefined) return quoted;
+  if (text.startsWith("'") && text.endsWith("'") && text.length > 1) return text.slice(1, -1);
+  if (schema?.["type"] === "string") return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function asObject(text: string): Arguments | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? (value as Arguments) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Arguments that a schema takes, made up. Only those it requires. */
+function fakeArguments(schema: JsonSchema, text: string): Record<string, unknown> {
+  const properties = Object.entries(propertiesOf(schema));
+  const required = Array.isArray(schema["required"]) ? (schema["required"] as unknown[]) : [];
+  return Object.fromEntries(
+    properties
+      .filter(([name]) => required.includes(name))
+      .map(([name, property]) => [name, fake(name, property, text)]),
+  );
+}
+
+/** The arguments that a schema names. */
+function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {
+  const properties = schema["properties"];
+  return typeof properties === "object" && properties !== null
+    ? (properties as Readonly<Record<string, JsonSchema>>)
+    : {};
+}
+
+function fake(name: string, schema: JsonSchema, text: string): unknown {
+  for (const key of ["const", "default"]) if (key in schema) return schema[key];
+  for (const key of ["enum", "examples"]) {
+    const [first] = Array.isArray(schema[key]) ? (schema[key] as unknown[]) : [];
+    if (first !== undefined) return first;
+  }
+  for (const key of ["anyOf", "oneOf", "allOf"]) {
+    const [first] = Array.isArray(schema[key]) ? (schema[key] as JsonSchema[]) : [];
+    if (first !== undefined) return fake(name, first, text);
+  }
+  const types = [schema["type"]].flat();
+  if (types.includes("object") || "properties" in schema) return fakeArguments(schema, text);
+  if (types.includes("array")) return fakeList(name, schema, text);
+  if (types.includes("number") || types.includes("integer")) return fakeNumber(schema);
+  if (types.includes("boolean")) return true;
+  if (types.includes("null")) return null;
+  return fakeText(name, schema, text);
+}
+
+function fakeList(name: string, schema: JsonSchema, text: string): readonly unknown[] {
+  const items = (schema["items"] ?? {}) as JsonSchema;
+  const length = Math.min(Math.max(1, Number(schema["minItems"] ?? 1)), 20);
+  return Array.from({ length }, () => fake(name, items, text));
+}
+
+function fakeNumber(schema: JsonSchema): number {
+  const step = Number(schema["multipleOf"] ?? 1);
+  const least =
+    "exclusiveMinimum" in schema
+      ? Number(schema["exclusiveMinimum"]) + step
+      : Number(schema["minimum"] ?? step);
+  const most =
+    "exclusiveMaximum" in schema
+      ? Number(schema["exclusiveMaximum"]) - step
+      : Number(schema["maximum"] ?? least);
+  return Math.min(least, most);
+}
+
+function fakeText(name: string, schema: JsonSchema, text: string): string {
+  const value =
+    BY_FORMAT[String(schema["format"])] ??
+    (WORDS.test(name) && text !== "" ? text : `demo ${name}`);
+  const least = Number(schema["minLength"] ?? 0);
+  const most = Number(schema["maxLength"] ?? Number.POSITIVE_INFINITY);
+  return value.padEnd(least, ".").slice(0, most);
 }
