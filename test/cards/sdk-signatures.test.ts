@@ -11,13 +11,13 @@ import {
   type CardAlgorithm,
   type CardKey,
   buildCard,
-  canonicalJson,
   generateCardKey,
   publicKeySet,
   signCard,
   signedForm,
   verifyCard,
 } from "@convoke/protocol";
+import { canonicalJson } from "@convoke/protocol/internal";
 import { FULL_CARD, cards } from "../../packages/protocol/src/card/full-card.suite.ts";
 import { overTheWire, someFacts } from "../../packages/protocol/src/testing/arbitraries.suite.ts";
 import { verifies } from "../verifies.ts";

@@ -9,7 +9,8 @@ import { DocumentCache } from "./cards/document-cache.ts";
 import { checkAtLeast } from "./connection/retry-options.ts";
 import type { DiscoverOptions, DiscoveredCard } from "./discover.ts";
 import { type HttpClient, readText } from "@convoke/egress/http";
-import { ClientError, timeoutSignal } from "@convoke/protocol";
+import { ClientError } from "@convoke/protocol";
+import { timeoutSignal } from "@convoke/protocol/internal";
 import type { FetchDocument } from "./cards/document.ts";
 
 /** Much more than any card needs. */

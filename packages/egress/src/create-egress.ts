@@ -1,4 +1,4 @@
-import { MAX_TIMER_MS } from "@convoke/protocol";
+import { MAX_TIMER_MS } from "@convoke/protocol/internal";
 import { followRedirects } from "./http/follow-redirects.ts";
 import { methodOf } from "./http/method-of.ts";
 import type { HttpAnswer, HttpCall } from "./http/http-client.ts";

@@ -1,4 +1,4 @@
-import { MAX_TIMER_MS } from "@convoke/protocol";
+import { MAX_TIMER_MS } from "@convoke/protocol/internal";
 import { EgressError } from "./egress-error.ts";
 
 export interface DeadlineOptions {

@@ -129,7 +129,6 @@ export {
 } from "./extensions/budget.ts";
 
 export { ServerStopping } from "./server-stopping.ts";
-export { MAX_TIMER_MS, type TimerOptions, startTimer, timeoutSignal } from "./timer.ts";
 
 // The wire
 export type { Codec, JsonRpcError, WireDialect } from "./wire/codec.ts";
@@ -146,7 +145,6 @@ export {
   generateCardKey,
   publicKeySet,
 } from "./card/card-key.ts";
-export { canonicalJson } from "./card/canonical-json.ts";
 export type { CardPublicKey } from "./card/json-web-key.ts";
 export type { CardSignatureHeader } from "./card/protected-header.ts";
 export type { CardAlgorithm } from "./card/signature-algorithms.ts";

@@ -1,4 +1,5 @@
-import { type RawCard, interfacesOf } from "@convoke/client";
+import type { RawCard } from "@convoke/protocol";
+import { interfacesOf } from "@convoke/client";
 import type { Colours } from "./colours.ts";
 import { listField, objectField, textField } from "./json-fields.ts";
 import { oneLine, printable } from "@convoke/protocol/internal";

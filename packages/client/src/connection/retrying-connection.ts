@@ -9,8 +9,8 @@ import {
   type StreamItem,
   type StreamOptions,
   type Streams,
-  timeoutSignal,
 } from "@convoke/protocol";
+import { timeoutSignal } from "@convoke/protocol/internal";
 import { sleep } from "../run/sleep.ts";
 import { knowsMessages } from "./knows-messages.ts";
 import type { RetryPolicy } from "./retry-options.ts";

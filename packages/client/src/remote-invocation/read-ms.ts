@@ -1,4 +1,4 @@
-import { MAX_TIMER_MS } from "@convoke/protocol";
+import { MAX_TIMER_MS } from "@convoke/protocol/internal";
 import { ValidationError } from "./errors.ts";
 
 /** A time limit as it was given, or an error that names the option. */

@@ -1,4 +1,4 @@
-import { MAX_TIMER_MS } from "@convoke/protocol";
+import { MAX_TIMER_MS } from "@convoke/protocol/internal";
 
 /** Anything shorter is the next piece of a long event, and not a keep-alive. */
 const SHORTEST_KEEP_ALIVE_MS = 1000;

@@ -1,4 +1,4 @@
-import { startTimer } from "@convoke/protocol";
+import { startTimer } from "@convoke/protocol/internal";
 
 /** Waits; rejects with the signal's reason when it aborts meanwhile. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-import { MAX_TIMER_MS } from "@convoke/protocol";
+import { MAX_TIMER_MS } from "@convoke/protocol/internal";
 import type { Logger } from "../logging/logger.ts";
 import type { Engine } from "../run/engine.ts";
 import { loadTask } from "../log/load-task.ts";

@@ -1,4 +1,4 @@
-import { MAX_TIMER_MS } from "@convoke/protocol";
+import { MAX_TIMER_MS } from "@convoke/protocol/internal";
 import { type BackoffOptions, backoff } from "./backoff.ts";
 
 /** What became of an attempt. */

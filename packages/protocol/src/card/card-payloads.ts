@@ -1,5 +1,5 @@
 import { encodeBase64Url } from "./base64url.ts";
-import { canonicalJson } from "./canonical-json.ts";
+import { canonicalJson } from "../internal/canonical-json.ts";
 import { type SignedFormName, signedForm } from "./signed-form.ts";
 
 /** What is signed, and what of the card it covers. */

@@ -1,5 +1,5 @@
 import { encodeBase64Url } from "./base64url.ts";
-import { canonicalJson } from "./canonical-json.ts";
+import { canonicalJson } from "../internal/canonical-json.ts";
 import { signingInput } from "./card-payloads.ts";
 import { importKey } from "./json-web-key.ts";
 import type { AgentCardSignature } from "./sign-card.ts";

@@ -1,5 +1,5 @@
 import { encodeBase64Url } from "./base64url.ts";
-import { canonicalJson } from "./canonical-json.ts";
+import { canonicalJson } from "../internal/canonical-json.ts";
 import { type CardAlgorithm, SIGNATURE_ALGORITHMS, whyUnfit } from "./signature-algorithms.ts";
 
 /** A public key as key sets publish it: RFC 7517. */

@@ -1,5 +1,5 @@
 import { decodeBase64Url, encodeBase64Url } from "./base64url.ts";
-import { canonicalJson } from "./canonical-json.ts";
+import { canonicalJson } from "../internal/canonical-json.ts";
 import { duplicateKey } from "./duplicate-key.ts";
 
 /** What a signature says of itself; covered by it, yet to be believed only once it verifies. */

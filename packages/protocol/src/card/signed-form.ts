@@ -1,6 +1,6 @@
 import { CARD_MESSAGES } from "../grpc/v1/card-messages.ts";
 import type { FieldRow, MessageTables } from "../grpc/binary/table.ts";
-import { canonicalJson } from "./canonical-json.ts";
+import { canonicalJson } from "../internal/canonical-json.ts";
 
 /** The fields of a 1.0 card that the proto file marks REQUIRED. */
 const REQUIRED = {

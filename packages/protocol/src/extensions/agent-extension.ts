@@ -1,4 +1,4 @@
-import { canonicalJson } from "../card/canonical-json.ts";
+import { canonicalJson } from "../internal/canonical-json.ts";
 import type { Metadata } from "../part.ts";
 import { MAX_URI_LENGTH } from "./extension-list.ts";
 

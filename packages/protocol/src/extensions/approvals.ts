@@ -1,5 +1,5 @@
 import { encodeBase64Url } from "../card/base64url.ts";
-import { canonicalJson } from "../card/canonical-json.ts";
+import { canonicalJson } from "../internal/canonical-json.ts";
 import type { Metadata } from "../part.ts";
 import { checkOf } from "../wire/check.ts";
 import type { Schema } from "../wire/schema/schema.ts";

@@ -1,4 +1,5 @@
-import { type Metadata, canonicalJson } from "@convoke/protocol";
+import { type Metadata } from "@convoke/protocol";
+import { canonicalJson } from "@convoke/protocol/internal";
 import { createHash } from "node:crypto";
 
 /** The digest of arguments: SHA-256 of their one spelling (RFC 8785), in base64url. */

@@ -9,8 +9,8 @@ import {
   type Task,
   type TraceContext,
   type Turn,
-  startTimer,
 } from "@convoke/protocol";
+import { startTimer } from "@convoke/protocol/internal";
 import { randomUUID } from "node:crypto";
 import { LocalTask, journalOf } from "./local-task.ts";
 

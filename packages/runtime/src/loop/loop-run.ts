@@ -7,9 +7,9 @@ import {
   EXTENSIONS,
   type Message,
   type Metadata,
-  startTimer,
   type Turn,
 } from "@convoke/protocol";
+import { startTimer } from "@convoke/protocol/internal";
 import type { AssistantContent, ToolDescription, TranscriptEntry } from "../models/model.ts";
 import { AnswerArtifact } from "./answer-artifact.ts";
 import { BudgetError } from "./budget.ts";

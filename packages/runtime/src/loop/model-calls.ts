@@ -1,4 +1,5 @@
-import { type A2APart, MAX_TIMER_MS } from "@convoke/protocol";
+import { type A2APart } from "@convoke/protocol";
+import { MAX_TIMER_MS } from "@convoke/protocol/internal";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ModelError } from "../models/model-error.ts";
 import type {

@@ -1,5 +1,6 @@
 import type { ConnectOptions, RemoteAgent } from "@convoke/client";
-import { type Agent, MAX_TIMER_MS } from "@convoke/protocol";
+import { type Agent } from "@convoke/protocol";
+import { MAX_TIMER_MS } from "@convoke/protocol/internal";
 import type { ConfirmRule, Tool } from "../tools/tool.ts";
 import type {
   SubAgentAtUrl,

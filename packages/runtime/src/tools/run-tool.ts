@@ -1,4 +1,4 @@
-import { startTimer } from "@convoke/protocol";
+import { startTimer } from "@convoke/protocol/internal";
 import { type GatedCall, mayRun } from "../approvals/may-run.ts";
 import type { ApprovalDecidedEvent } from "../approvals/approval-events.ts";
 import type { Subscriber } from "rxjs";

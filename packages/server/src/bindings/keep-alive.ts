@@ -1,4 +1,4 @@
-import { MAX_TIMER_MS } from "@convoke/protocol";
+import { MAX_TIMER_MS } from "@convoke/protocol/internal";
 
 /** How often the timer looks, as a share of the interval. */
 const TICKS = 3;

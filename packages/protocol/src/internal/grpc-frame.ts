@@ -1,0 +1,84 @@
+/** A flag and a length stand before each message (gRPC over HTTP/2, "Length-Prefixed-Message"). */
+const PREFIX = 5;
+
+/** A message with its prefix, not compressed. */
+export function frameGrpcMessage(message: Uint8Array): Uint8Array {
+  const frame = new Uint8Array(PREFIX + message.length);
+  new DataView(frame.buffer).setUint32(1, message.length);
+  frame.set(message, PREFIX);
+  return frame;
+}
+
+/** What is wrong with a frame; each reader says it in its own errors. */
+export type GrpcFrameProblem = "compressed" | "too-large";
+
+/** Finds the messages in bytes that arrive in pieces. */
+export class GrpcFrameReader {
+  readonly #maxBytes: number;
+  readonly #fail: (problem: GrpcFrameProblem) => Error;
+  #pieces: Uint8Array[] = [];
+  #size = 0;
+  /** How many bytes the next message needs with its prefix, once that is known. */
+  #needed = PREFIX;
+  #isPrefix = true;
+
+  constructor(options: {
+    /** The largest message that is read. */
+    readonly maxBytes: number;
+    /** Creates the error that is thrown for a frame that cannot be read. */
+    readonly fail: (problem: GrpcFrameProblem) => Error;
+  }) {
+    this.#maxBytes = options.maxBytes;
+    this.#fail = options.fail;
+  }
+
+  /** The messages that the piece completes. */
+  push(piece: Uint8Array): readonly Uint8Array[] {
+    this.#pieces.push(piece);
+    this.#size += piece.length;
+    const messages: Uint8Array[] = [];
+    while (this.#size >= this.#needed) {
+      if (this.#isPrefix) this.#readPrefix();
+      else messages.push(this.#take());
+    }
+    return messages;
+  }
+
+  /** Whether the bytes so far end inside a message. */
+  get isInside(): boolean {
+    return this.#size > 0;
+  }
+
+  #readPrefix(): void {
+    const bytes = this.#joined();
+    if (bytes[0] !== 0) throw this.#fail("compressed");
+    const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(1);
+    if (length > this.#maxBytes) throw this.#fail("too-large");
+    this.#needed = PREFIX + length;
+    this.#isPrefix = false;
+  }
+
+  #take(): Uint8Array {
+    const bytes = this.#joined();
+    const message = bytes.subarray(PREFIX, this.#needed);
+    const rest = bytes.subarray(this.#needed);
+    this.#pieces = rest.length === 0 ? [] : [rest];
+    this.#size = rest.length;
+    this.#needed = PREFIX;
+    this.#isPrefix = true;
+    return message;
+  }
+
+  #joined(): Uint8Array {
+    const [only] = this.#pieces;
+    if (only !== undefined && this.#pieces.length === 1) return only;
+    const bytes = new Uint8Array(this.#size);
+    let place = 0;
+    for (const piece of this.#pieces) {
+      bytes.set(piece, place);
+      place += piece.length;
+    }
+    this.#pieces = [bytes];
+    return bytes;
+  }
+}
