@@ -14,6 +14,8 @@ const CARD = "/.well-known/agent-card.json";
 const KEEP_ALIVE_MS = 60;
 const SETTINGS = encodeFrame({ type: FRAME.settings });
 const GOAWAY = encodeFrame({ type: FRAME.goaway, payload: Buffer.concat([uint32(0), uint32(0)]) });
+/** A record of TLS that announces more than there is. */
+const HANDSHAKE_BEGINNING = Buffer.from("1603010200", "hex");
 const RESET = encodeFrame({ type: FRAME.rstStream, streamId: 1, payload: uint32(8) });
 
 test.each(["http", "https"] as const)(
@@ -72,6 +74,19 @@ test.each([
     expect(server.complaints).toBe("");
   },
 );
+
+test("a client that leaves during the handshake of TLS leaves no descriptor behind", async () => {
+  const server = await aServer({ tls: selfSigned() });
+  const before = await server.descriptors();
+
+  for (let count = 0; count < 50; count++) {
+    const socket = connectTcp(Number(server.url.port), server.url.hostname);
+    await once(socket, "connect");
+    socket.end(HANDSHAKE_BEGINNING);
+  }
+
+  await expect.poll(() => server.descriptors(), { timeout: 20_000 }).toBeLessThanOrEqual(before);
+});
 
 async function aServer(options: ServeAgentOptions = {}): Promise<ForkedServer> {
   const server = await ForkedServer.start(options);

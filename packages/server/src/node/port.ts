@@ -78,12 +78,12 @@ export class Port {
         gone();
       });
     });
-    // As node:http does it: a client may end its side before it has read the answer.
-    const options = { allowHalfOpen: true, noDelay: true };
     this.net =
       tls === undefined
-        ? createNet(options, (socket) => this.#sniffed.add(socket))
-        : createTls({ ...options, ...tls, ALPNProtocols: ["h2", "http/1.1"] }, (socket) =>
+        ? // As node:http does it: a client may end its side before it has read the answer.
+          createNet({ allowHalfOpen: true, noDelay: true }, (socket) => this.#sniffed.add(socket))
+        : // As node:https does it: a client that leaves during the handshake takes the socket along.
+          createTls({ ...tls, noDelay: true, ALPNProtocols: ["h2", "http/1.1"] }, (socket) =>
             this.#adopt(socket, socket.alpnProtocol === "h2"),
           );
   }
