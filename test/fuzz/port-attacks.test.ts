@@ -14,6 +14,8 @@ const CARD = "/.well-known/agent-card.json";
 const KEEP_ALIVE_MS = 60;
 const SETTINGS = encodeFrame({ type: FRAME.settings });
 const GOAWAY = encodeFrame({ type: FRAME.goaway, payload: Buffer.concat([uint32(0), uint32(0)]) });
+/** Eight bytes are missing. */
+const SHORT_PING = encodeFrame({ type: FRAME.ping });
 /** A record of TLS that announces more than there is. */
 const HANDSHAKE_BEGINNING = Buffer.from("1603010200", "hex");
 const RESET = encodeFrame({ type: FRAME.rstStream, streamId: 1, payload: uint32(8) });
@@ -74,6 +76,19 @@ test.each([
     expect(server.complaints).toBe("");
   },
 );
+
+test("a client that says goodbye, breaks the protocol and is gone leaves no descriptor behind", async () => {
+  const server = await aServer();
+  const before = await server.descriptors();
+
+  for (let count = 0; count < 50; count++) {
+    const socket = await connect(server);
+    socket.write(Buffer.concat([PREFACE, SETTINGS, aPost({}), GOAWAY, SHORT_PING]));
+    setImmediate(() => socket.destroy());
+  }
+
+  await expect.poll(() => server.descriptors(), { timeout: 20_000 }).toBeLessThanOrEqual(before);
+});
 
 test("a client that leaves during the handshake of TLS leaves no descriptor behind", async () => {
   const server = await aServer({ tls: selfSigned() });
