@@ -1,9 +1,9 @@
+import { type RemoteAgent, connect } from "convoke";
 import { cpSync, mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import type { Backend } from "@convoke/engine";
-import { connect, type RemoteAgent } from "@convoke/client";
 import { median } from "../rounds.ts";
 import { type Row, short } from "../table.ts";
 import { chunkText } from "../targets/order.ts";

@@ -1,3 +1,4 @@
+import { type RemoteAgent, connect } from "convoke";
 import { join } from "node:path";
 import {
   type Approval,
@@ -8,7 +9,6 @@ import {
   openApprovals,
   textOf,
 } from "@convoke/protocol";
-import { connect, type RemoteAgent } from "@convoke/client";
 import { median } from "../rounds.ts";
 import { type Row, short } from "../table.ts";
 import { Target } from "../target.ts";

@@ -1,8 +1,8 @@
+import { defineAgent } from "convoke";
 import { createMemoryBackend } from "@convoke/engine/memory";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { type Backend, createJsonLogger } from "@convoke/engine";
 import { serve } from "@convoke/server";
-import { defineAgent } from "@convoke/runtime";
 import { gateOpened, report } from "./control.ts";
 import { QUESTION, chunkText, parseOrder, pauseAfterChunk } from "./order.ts";
 

@@ -1,5 +1,4 @@
-import { defineAgent, type Model, type ModelRequest, tool } from "@convoke/runtime";
-import { serve } from "convoke";
+import { type Model, type ModelRequest, defineAgent, serve, tool } from "convoke";
 import { type ScriptTurn, scriptedModel } from "@convoke/runtime/testing";
 import { report } from "./control.ts";
 

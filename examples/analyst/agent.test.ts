@@ -1,12 +1,6 @@
 import { type PublicEvent, textOfParts } from "@convoke/protocol";
-import { connect } from "@convoke/client";
-import { serve } from "convoke";
-import {
-  scriptedModel,
-  type ServedProvider,
-  startScriptedModelServer,
-} from "@convoke/runtime/testing";
-import { say } from "convoke/testing";
+import { connect, serve } from "convoke";
+import { type ServedProvider, say, scriptedModel, startScriptedModelServer } from "convoke/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { verifies } from "../../test/verifies.ts";
 import defaultAnalyst, { analyst } from "./agent.ts";

@@ -1,5 +1,4 @@
-import type { Agent } from "@convoke/protocol";
-import { defineAgent, type ModelSpec, tool } from "@convoke/runtime";
+import { type Agent, type ModelSpec, defineAgent, tool } from "convoke";
 import { COLUMNS, DIMENSIONS, type Dimension, SALES, totalsBy } from "./sales.ts";
 
 const lookAtSales = tool({

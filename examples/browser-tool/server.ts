@@ -2,8 +2,7 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname } from "node:path";
-import { defineAgent } from "@convoke/runtime";
-import { mount } from "convoke";
+import { defineAgent, mount } from "convoke";
 import { readModule } from "../browser/modules.ts";
 
 // It has no tools of its own: what it can do is what the page lets it do.

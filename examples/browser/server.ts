@@ -3,8 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { defineAgent } from "@convoke/runtime";
-import { serve } from "convoke";
+import { defineAgent, serve } from "convoke";
 import { readModule } from "./modules.ts";
 
 const STORY =

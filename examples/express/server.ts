@@ -1,7 +1,6 @@
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { defineAgent } from "@convoke/runtime";
-import { mount } from "convoke";
+import { defineAgent, mount } from "convoke";
 import express from "express";
 
 const agent = defineAgent({

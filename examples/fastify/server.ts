@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { defineAgent } from "@convoke/runtime";
-import { mount } from "convoke";
+import { defineAgent, mount } from "convoke";
 import fastify from "fastify";
 
 const agent = defineAgent({

@@ -1,4 +1,4 @@
-import { connect } from "@convoke/client";
+import { connect } from "convoke";
 import app from "./app.ts";
 
 /** The agent is called without a port: requests go straight into the handler. */

@@ -1,4 +1,4 @@
-import { defineAgent } from "@convoke/runtime";
+import { defineAgent } from "convoke";
 
 export default defineAgent({
   name: "Greeter",

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { serve } from "@hono/node-server";
-import { defineAgent } from "@convoke/runtime";
-import { mount } from "convoke";
+import { defineAgent, mount } from "convoke";
 import { Hono } from "hono";
 
 const agent = defineAgent({

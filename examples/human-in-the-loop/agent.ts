@@ -1,5 +1,4 @@
-import type { Agent } from "@convoke/protocol";
-import { defineAgent, type ModelSpec, tool } from "@convoke/runtime";
+import { type Agent, type ModelSpec, defineAgent, tool } from "convoke";
 import { MAIL, deliver, isColleague } from "./mail.ts";
 
 const sendMail = tool({

@@ -1,5 +1,4 @@
-import type { Agent } from "@convoke/protocol";
-import { defineAgent, type ModelSpec } from "@convoke/runtime";
+import { type Agent, type ModelSpec, defineAgent } from "convoke";
 import outlook from "./outlook.ts";
 
 /** Where the agents are that run elsewhere. */

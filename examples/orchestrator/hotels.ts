@@ -1,6 +1,5 @@
-import type { Agent } from "@convoke/protocol";
-import { defineAgent, type ModelSpec, tool } from "@convoke/runtime";
-import { NAMES, type City, factsOf } from "./cities.ts";
+import { type Agent, type ModelSpec, defineAgent, tool } from "convoke";
+import { type City, NAMES, factsOf } from "./cities.ts";
 import { reserve } from "./reservations.ts";
 
 interface Stay {

@@ -1,4 +1,4 @@
-import { defineAgent } from "@convoke/runtime";
+import { defineAgent } from "convoke";
 import { NAMES, cityIn, factsOf } from "./cities.ts";
 
 /** An agent without a model: it runs in the process of whoever calls it. */

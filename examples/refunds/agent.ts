@@ -1,4 +1,4 @@
-import { defineAgent, reject } from "@convoke/runtime";
+import { defineAgent, reject } from "convoke";
 import { findOrder, pay } from "./shop.ts";
 
 /** Refunds an order: finished steps never run twice, and the question survives kill -9. */

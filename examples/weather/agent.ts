@@ -1,4 +1,4 @@
-import { defineAgent, tool } from "@convoke/runtime";
+import { defineAgent, tool } from "convoke";
 
 const weather = tool({
   name: "weather",

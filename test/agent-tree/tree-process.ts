@@ -1,5 +1,4 @@
-import { defineAgent } from "@convoke/runtime";
-import { serve } from "convoke";
+import { defineAgent, serve } from "convoke";
 import { greetParent } from "../crash/greet-parent.ts";
 import { Notes } from "./notes.ts";
 import { obedientModel } from "./obedient-model.ts";

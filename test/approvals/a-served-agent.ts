@@ -1,5 +1,5 @@
 import { createMemoryBackend } from "@convoke/engine/memory";
-import { EXTENSIONS, type A2APart, type Task } from "@convoke/protocol";
+import { type A2APart, EXTENSIONS, type Task } from "@convoke/protocol";
 import { type ModelAgentDefinition, defineAgent } from "@convoke/runtime";
 import { type ServeOptions, serve } from "@convoke/server";
 import { randomUUID } from "node:crypto";

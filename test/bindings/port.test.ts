@@ -1,3 +1,4 @@
+import { defineAgent } from "convoke";
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { request as secureRequest } from "node:https";
@@ -7,7 +8,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { text } from "node:stream/consumers";
 import { createMemoryBackend } from "@convoke/engine/memory";
 import { type ServeOptions, type Server, serve } from "@convoke/server";
-import { defineAgent } from "@convoke/runtime";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { memoryLogger } from "../engine/an-engine.ts";
 import { selfSigned } from "./self-signed.ts";

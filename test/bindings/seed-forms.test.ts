@@ -1,5 +1,5 @@
+import { artifact, defineAgent } from "convoke";
 import { EXTENSIONS } from "@convoke/protocol";
-import { artifact, defineAgent } from "@convoke/runtime";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";
 import { useServer } from "../wire/wire-server.ts";

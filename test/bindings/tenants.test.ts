@@ -1,4 +1,4 @@
-import { defineAgent } from "@convoke/runtime";
+import { defineAgent } from "convoke";
 import { expect, test } from "vitest";
 import { useServer } from "../wire/wire-server.ts";
 

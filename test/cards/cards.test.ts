@@ -1,5 +1,5 @@
+import { defineAgent } from "convoke";
 import { type CardKey, generateCardKey, verifyCard } from "@convoke/protocol";
-import { defineAgent } from "@convoke/runtime";
 import { describe, expect, test } from "vitest";
 import { speakersTo } from "../conformance/speakers.ts";
 import { verifies } from "../verifies.ts";

@@ -1,5 +1,5 @@
+import { defineAgent } from "convoke";
 import { setTimeout as sleep } from "node:timers/promises";
-import { defineAgent } from "@convoke/runtime";
 
 const CHUNKS = 12;
 const PACE_MS = 40;

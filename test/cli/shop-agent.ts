@@ -1,3 +1,4 @@
+import { type FunctionTurn, artifact, defineAgent, status } from "convoke";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   type A2APart,
@@ -8,7 +9,6 @@ import {
   agentMessage,
   textOfParts,
 } from "@convoke/protocol";
-import { artifact, defineAgent, type FunctionTurn, status } from "@convoke/runtime";
 
 /** Works long, hands over files with bad names, and speaks in control characters. */
 const seller = defineAgent({

@@ -2,8 +2,8 @@ import {
   type DataPart,
   EXTENSIONS,
   type Metadata,
-  type ToolUse,
   type Task,
+  type ToolUse,
   toolUsesIn,
 } from "@convoke/protocol";
 

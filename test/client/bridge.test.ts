@@ -1,7 +1,6 @@
 import { type Question, type RemoteAgent, connect } from "@convoke/client";
 import { createJsonLogger } from "@convoke/engine";
-import type { Agent } from "@convoke/protocol";
-import { serve } from "convoke";
+import { type Agent, serve } from "convoke";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import {
   events,

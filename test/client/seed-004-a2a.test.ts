@@ -1,4 +1,4 @@
-import { clearAgentCardCache, connect, invokeRemoteAgent } from "@convoke/client";
+import { clearAgentCardCache, connect, invokeRemoteAgent } from "convoke";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { conformanceAgent } from "../conformance/conformance-agent.ts";
 import { verifies } from "../verifies.ts";

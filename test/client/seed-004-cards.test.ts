@@ -1,11 +1,11 @@
 import {
-  clearAgentCardCache,
-  discoverAgent,
   ExternalServiceError,
-  fetchAgentCard,
   NotFoundError,
   ValidationError,
-} from "@convoke/client";
+  clearAgentCardCache,
+  discoverAgent,
+  fetchAgentCard,
+} from "convoke";
 import { beforeEach, describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";
 import { useServer } from "../wire/wire-server.ts";

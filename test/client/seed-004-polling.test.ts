@@ -1,9 +1,9 @@
 import {
+  ValidationError,
   clearAgentCardCache,
   createInvocationBudget,
   invokeRemoteAgent,
-  ValidationError,
-} from "@convoke/client";
+} from "convoke";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { verifies } from "../verifies.ts";
 import { LegacyAgent, finish } from "./legacy-agent.suite.ts";

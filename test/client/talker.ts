@@ -1,5 +1,5 @@
+import { defineAgent } from "convoke";
 import { setTimeout as sleep } from "node:timers/promises";
-import { defineAgent } from "@convoke/runtime";
 
 /** One letter of each length that UTF-8 has. */
 const LETTERS = ["a", "ä", "€", "🦉", "\n", '"', "\\"];

@@ -6,7 +6,7 @@ import {
   type PublicEvent,
   RemoteError,
 } from "@convoke/protocol";
-import { type BindingName, connect, type RemoteAgent } from "@convoke/client";
+import { type BindingName, type RemoteAgent, connect } from "@convoke/client";
 import { beforeAll, describe, expect, test } from "vitest";
 import { conformanceAgent } from "../conformance/conformance-agent.ts";
 import { verifies } from "../verifies.ts";

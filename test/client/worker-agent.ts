@@ -1,5 +1,5 @@
+import { type FunctionTurn, defineAgent } from "convoke";
 import { setTimeout as sleep } from "node:timers/promises";
-import { defineAgent, type FunctionTurn } from "@convoke/runtime";
 
 /** Does what it is told, so that a bridge can be seen carrying it. */
 export const worker = defineAgent({

@@ -1,5 +1,5 @@
+import { type AgentDefinition, defineAgent } from "convoke";
 import { textOfParts } from "@convoke/protocol";
-import { type AgentDefinition, defineAgent } from "@convoke/runtime";
 import { Gate } from "../wire/gate.ts";
 
 const gates = new Map<string, Gate>();

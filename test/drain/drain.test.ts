@@ -1,6 +1,5 @@
 import { SseDecoder } from "@convoke/protocol";
-import { defineAgent } from "@convoke/runtime";
-import { serve } from "convoke";
+import { defineAgent, serve } from "convoke";
 import { afterEach, describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";
 

@@ -1,5 +1,5 @@
+import type { Mounted } from "convoke";
 import { request as open } from "node:http";
-import type { Mounted } from "@convoke/server";
 
 /** A request that can be made by `fetch` and by a socket. */
 export interface Asked {

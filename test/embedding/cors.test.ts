@@ -1,5 +1,4 @@
-import { connect } from "@convoke/client";
-import { serve } from "convoke";
+import { connect, serve } from "convoke";
 import { createJsonLogger } from "@convoke/engine";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { demoAgent } from "../../apps/convoke/src/cli/serve/load-agent.ts";

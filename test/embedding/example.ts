@@ -1,8 +1,8 @@
+import { connect } from "convoke";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { connect } from "@convoke/client";
 import { expect, onTestFinished } from "vitest";
 import { type Program, start } from "../program.ts";
 import { SDKS_V1 } from "../interop/sdk-v1.ts";

@@ -1,5 +1,5 @@
+import { connect } from "convoke";
 import { get } from "node:http";
-import { connect } from "@convoke/client";
 import { describe, expect, test } from "vitest";
 import { Reading } from "../interop/reading.ts";
 import { SDKS_V1 } from "../interop/sdk-v1.ts";

@@ -1,7 +1,7 @@
+import type { Mounted } from "convoke";
 import { type RequestListener, createServer } from "node:http";
 import type { AddressInfo, Server } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
-import type { Mounted } from "@convoke/server";
 import express from "express";
 import fastify from "fastify";
 import { Hono } from "hono";

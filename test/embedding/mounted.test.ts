@@ -1,9 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { mount, type MountAgentOptions, serve } from "convoke";
-import type { Mounted } from "@convoke/server";
-import { connect } from "@convoke/client";
+import { type MountAgentOptions, type Mounted, connect, mount, serve } from "convoke";
 import { createJsonLogger } from "@convoke/engine";
 import { expect, onTestFinished, test } from "vitest";
 import { demoAgent } from "../../apps/convoke/src/cli/serve/load-agent.ts";

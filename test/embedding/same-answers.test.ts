@@ -1,8 +1,6 @@
 import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Mounted } from "@convoke/server";
-import { connect } from "@convoke/client";
-import { mount } from "convoke";
+import { type Mounted, connect, mount } from "convoke";
 import { createJsonLogger } from "@convoke/engine";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,7 +1,4 @@
-import type { Mounted } from "@convoke/server";
-import { connect } from "@convoke/client";
-import { defineAgent } from "@convoke/runtime";
-import { mount } from "convoke";
+import { type Mounted, connect, defineAgent, mount } from "convoke";
 import { expect, onTestFinished, test, vi } from "vitest";
 
 const CHUNKS = 20_000;

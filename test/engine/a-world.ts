@@ -1,7 +1,7 @@
+import { type AgentDefinition, defineAgent } from "convoke";
 import { createMemoryBackend } from "@convoke/engine/memory";
 import { type AgentEvent, type Task, isTerminal } from "@convoke/protocol";
-import { type AgentDefinition, defineAgent } from "@convoke/runtime";
-import { type Backend, type Engine, createEngine, recover, type Recovered } from "@convoke/engine";
+import { type Backend, type Engine, type Recovered, createEngine, recover } from "@convoke/engine";
 import { expect } from "vitest";
 import { CALLER, memoryLogger } from "./an-engine.ts";
 

@@ -3,12 +3,12 @@ import { createMemoryBackend } from "@convoke/engine/memory";
 import { type Agent, type Message, userMessage } from "@convoke/protocol";
 import {
   type Accepted,
-  acceptMessage,
   type Backend,
   type Engine,
-  createEngine,
   type EngineOptions,
   type Logger,
+  acceptMessage,
+  createEngine,
 } from "@convoke/engine";
 
 export const CALLER = { owner: "ann" };

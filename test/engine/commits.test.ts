@@ -1,6 +1,6 @@
+import { defineAgent } from "convoke";
 import { createMemoryBackend } from "@convoke/engine/memory";
 import { textOf } from "@convoke/protocol";
-import { defineAgent } from "@convoke/runtime";
 import { type Engine, getTask, isSettled, listTasks, subscribeToTask } from "@convoke/engine";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";

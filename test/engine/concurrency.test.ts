@@ -2,13 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createMemoryBackend } from "@convoke/engine/memory";
 import {
   type Backend,
-  cancelTask,
   type ChangedQuery,
   type ContextQuery,
   type Engine,
+  type TaskQuery,
+  cancelTask,
   isSettled,
   subscribeToTask,
-  type TaskQuery,
 } from "@convoke/engine";
 import {
   A2AError,

@@ -1,3 +1,4 @@
+import { StepUnknownError } from "convoke";
 import {
   type ArtifactUpdateEvent,
   type StatusUpdateEvent,
@@ -5,7 +6,6 @@ import {
   textOfParts,
 } from "@convoke/protocol";
 import { createMemoryBackend } from "@convoke/engine/memory";
-import { StepUnknownError } from "@convoke/runtime";
 import { cancelTask, isSettled } from "@convoke/engine";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";

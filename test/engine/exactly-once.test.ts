@@ -1,3 +1,4 @@
+import { defineAgent } from "convoke";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createMemoryBackend } from "@convoke/engine/memory";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
@@ -15,12 +16,11 @@ import {
 import {
   type Backend,
   type Engine,
+  type Step,
   isSettled,
   sendMessage,
   sendStreamingMessage,
-  type Step,
 } from "@convoke/engine";
-import { defineAgent } from "@convoke/runtime";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 import { verifies } from "../verifies.ts";

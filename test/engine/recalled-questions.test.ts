@@ -10,7 +10,7 @@ import {
   textOf,
   textPart,
 } from "@convoke/protocol";
-import { type Backend, cancelTask, type Engine, recover } from "@convoke/engine";
+import { type Backend, type Engine, cancelTask, recover } from "@convoke/engine";
 import { expect, test } from "vitest";
 import { anAgentInfo } from "../../packages/server/src/an-agent-info.suite.ts";
 import { CALLER, anEngine, tell } from "./an-engine.ts";

@@ -1,5 +1,5 @@
+import { defineAgent } from "convoke";
 import { type AgentEvent, type Turn, agentMessage, textOf, textOfParts } from "@convoke/protocol";
-import { defineAgent } from "@convoke/runtime";
 import { cancelTask, isSettled } from "@convoke/engine";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";

@@ -1,5 +1,5 @@
+import { defineAgent } from "convoke";
 import { textOf } from "@convoke/protocol";
-import { defineAgent } from "@convoke/runtime";
 import { isSettled, subscribeToTask } from "@convoke/engine";
 import { describe, expect } from "vitest";
 import { verifies } from "../verifies.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createMemoryBackend } from "@convoke/engine/memory";
 import { type Message, type Task, textOf, userMessage } from "@convoke/protocol";
-import { type Committed, isSettled, sendMessage, type Step } from "@convoke/engine";
+import { type Committed, type Step, isSettled, sendMessage } from "@convoke/engine";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";
 import { World } from "./a-world.ts";

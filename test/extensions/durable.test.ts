@@ -1,11 +1,11 @@
+import type { AgentDefinition } from "convoke";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createMemoryBackend } from "@convoke/engine/memory";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { EXTENSIONS, type Task, userMessage } from "@convoke/protocol";
-import { acceptMessage, type Backend } from "@convoke/engine";
-import type { AgentDefinition } from "@convoke/runtime";
+import { type Backend, acceptMessage } from "@convoke/engine";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { World } from "../engine/a-world.ts";
 import { CALLER } from "../engine/an-engine.ts";

@@ -1,5 +1,5 @@
+import { type AgentDefinition, defineAgent } from "convoke";
 import type { AgentExtension } from "@convoke/protocol";
-import { type AgentDefinition, defineAgent } from "@convoke/runtime";
 
 export const FORMAL = "https://example.com/extensions/formality/v1";
 export const FORMAL_NEXT = "https://example.com/extensions/formality/v2";

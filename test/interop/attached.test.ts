@@ -1,4 +1,4 @@
-import { connect } from "@convoke/client";
+import { connect } from "convoke";
 import { expect } from "vitest";
 import { verifies } from "../verifies.ts";
 import { useDemoServer } from "./demo-server.ts";

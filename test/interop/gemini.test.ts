@@ -1,6 +1,5 @@
 import type { CardOptions } from "@convoke/server";
-import { connect } from "@convoke/client";
-import { serve } from "convoke";
+import { connect, serve } from "convoke";
 import { beforeAll, describe, expect, onTestFinished } from "vitest";
 import { demoAgent } from "../../apps/convoke/src/cli/serve/load-agent.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";

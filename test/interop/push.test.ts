@@ -13,11 +13,15 @@ import {
   JsonRpcTransportHandler,
   ServerCallContext,
 } from "a2a-sdk-v1/server";
-import type { Agent } from "@convoke/protocol";
-import { createPushReceiver, type Received } from "@convoke/client/push-receiver";
-import { serve, type ServeAgentOptions } from "convoke";
-import { connect } from "@convoke/client";
-import { defineAgent } from "@convoke/runtime";
+import {
+  type Agent,
+  type Received,
+  type ServeAgentOptions,
+  connect,
+  createPushReceiver,
+  defineAgent,
+  serve,
+} from "convoke";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { aChattyAgent } from "../push/a-pushing-server.ts";
 import { Webhook } from "../push/a-webhook.ts";

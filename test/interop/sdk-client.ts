@@ -1,4 +1,4 @@
-import type { TaskState } from "@convoke/protocol";
+import type { TaskState } from "convoke";
 
 /**
  * What both official clients can do, in one vocabulary, so that each story is told once and run

@@ -16,8 +16,8 @@ import {
   ClientFactoryOptions,
   DefaultAgentCardResolver,
   JsonRpcTransportFactory,
-  RestTransportFactory,
   PushNotificationNotSupportedError,
+  RestTransportFactory,
   TaskNotFoundError,
   createAuthenticatingFetchWithRetry,
 } from "a2a-sdk-v03/client";
@@ -25,8 +25,8 @@ import { GrpcTransportFactory } from "a2a-sdk-v03/client/grpc";
 import {
   type Sdk,
   type SdkClient,
-  type SdkTransport,
   type SdkPushes,
+  type SdkTransport,
   type Seen,
   type SeenArtifact,
   type SeenMessage,

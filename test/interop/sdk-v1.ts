@@ -1,3 +1,4 @@
+import type { TaskState } from "convoke";
 import { randomUUID } from "node:crypto";
 import {
   type Artifact,
@@ -21,12 +22,11 @@ import {
 } from "a2a-sdk-v1/client";
 import { GrpcTransportFactory } from "a2a-sdk-v1/client/grpc";
 import { PushNotificationNotSupportedError, TaskNotFoundError } from "a2a-sdk-v1/errors";
-import type { TaskState } from "@convoke/protocol";
 import {
   type Sdk,
   type SdkClient,
-  type SdkTransport,
   type SdkPushes,
+  type SdkTransport,
   type Seen,
   type SeenArtifact,
   type SeenMessage,

@@ -1,9 +1,9 @@
+import type { Agent } from "convoke";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
-import { serve, type Server } from "@convoke/server";
+import { type Server, serve } from "@convoke/server";
 import { createJsonLogger } from "@convoke/engine";
-import type { Agent } from "@convoke/protocol";
 import { onTestFinished } from "vitest";
 import { demoAgent } from "../../apps/convoke/src/cli/serve/load-agent.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";

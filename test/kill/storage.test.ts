@@ -1,6 +1,6 @@
+import { defineAgent } from "convoke";
 import { setTimeout as sleep } from "node:timers/promises";
 import { textOf } from "@convoke/protocol";
-import { defineAgent } from "@convoke/runtime";
 import { describe, expect, test } from "vitest";
 import { writeAgent } from "../start/agent-file.ts";
 import { serveConvoke } from "../start/convoke-process.ts";

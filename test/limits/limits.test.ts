@@ -1,7 +1,7 @@
+import { type AgentDefinition, artifact, defineAgent } from "convoke";
 import { createMemoryBackend } from "@convoke/engine/memory";
 import type { Limits } from "@convoke/engine";
-import { serve, type Server } from "@convoke/server";
-import { type AgentDefinition, artifact, defineAgent } from "@convoke/runtime";
+import { type Server, serve } from "@convoke/server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { memoryLogger } from "../engine/an-engine.ts";
 import { verifies } from "../verifies.ts";

@@ -1,7 +1,7 @@
+import { defineAgent } from "convoke";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { textOf } from "@convoke/protocol";
 import { type Engine, isSettled, subscribeToTask } from "@convoke/engine";
-import { defineAgent } from "@convoke/runtime";
 import { describe, expect, onTestFinished } from "vitest";
 import { Reader } from "../engine/a-reader.ts";
 import { CALLER, anEngine, tell } from "../engine/an-engine.ts";

@@ -1,5 +1,4 @@
-import { connect } from "@convoke/client";
-import { defineAgent } from "@convoke/runtime";
+import { connect, defineAgent } from "convoke";
 import { expect, onTestFinished } from "vitest";
 import { aPushingServer } from "../push/a-pushing-server.ts";
 import { Webhook } from "../push/a-webhook.ts";

@@ -1,7 +1,7 @@
+import { type AgentDefinition, defineAgent } from "convoke";
 import { randomUUID } from "node:crypto";
 import { type Message, type StatusUpdateEvent, type Task, userMessage } from "@convoke/protocol";
 import { type Engine, sendMessage } from "@convoke/engine";
-import { type AgentDefinition, defineAgent } from "@convoke/runtime";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { CALLER, anEngine } from "../engine/an-engine.ts";
 import { verifies } from "../verifies.ts";

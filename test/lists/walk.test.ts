@@ -1,8 +1,8 @@
+import { defineAgent } from "convoke";
 import { createMemoryBackend } from "@convoke/engine/memory";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { type ListTasksRequest, type Task, isTerminal } from "@convoke/protocol";
 import { type Backend, type Engine, listTasks } from "@convoke/engine";
-import { defineAgent } from "@convoke/runtime";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CALLER, anEngine, tell } from "../engine/an-engine.ts";

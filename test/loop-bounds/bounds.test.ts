@@ -1,8 +1,8 @@
+import { type RemoteAgent, connect } from "convoke";
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { textOfParts } from "@convoke/protocol";
-import { connect, type RemoteAgent } from "@convoke/client";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 import { verifies } from "../verifies.ts";

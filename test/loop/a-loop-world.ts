@@ -11,14 +11,14 @@ import {
 } from "@convoke/protocol";
 import { type ModelAgentDefinition, defineAgent } from "@convoke/runtime";
 import {
-  acceptMessage,
   type Backend,
   type Committed,
   type Engine,
-  createEngine,
-  recover,
   type Recovered,
   type Step,
+  acceptMessage,
+  createEngine,
+  recover,
 } from "@convoke/engine";
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";

@@ -1,8 +1,7 @@
 import type { AgentSkill } from "@convoke/protocol";
-import { defineAgent, type ModelAgentDefinition } from "@convoke/runtime";
+import type { ModelAgentDefinition } from "@convoke/runtime";
 import { type ScriptedModel, scriptedModel } from "@convoke/runtime/testing";
-import { serve, type ServeAgentOptions } from "convoke";
-import type { Server } from "@convoke/server";
+import { type ServeAgentOptions, type Server, defineAgent, serve } from "convoke";
 import { randomUUID } from "node:crypto";
 import { onTestFinished } from "vitest";
 import { memoryLogger } from "../engine/an-engine.ts";

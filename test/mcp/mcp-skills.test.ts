@@ -1,3 +1,4 @@
+import { defineAgent } from "convoke";
 import { createMemoryBackend } from "@convoke/engine/memory";
 import {
   type CardKey,
@@ -6,7 +7,7 @@ import {
   publicKeySet,
   verifyCard,
 } from "@convoke/protocol";
-import { defineAgent, McpServers } from "@convoke/runtime";
+import { McpServers } from "@convoke/runtime";
 import { scriptedModel } from "@convoke/runtime/testing";
 import { serve } from "@convoke/server";
 import { setTimeout as sleep } from "node:timers/promises";

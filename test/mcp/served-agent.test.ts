@@ -1,7 +1,5 @@
-import type { Agent } from "@convoke/protocol";
-import { connect } from "@convoke/client";
-import { AgentLoop, defineAgent } from "@convoke/runtime";
-import { mount, serve } from "convoke";
+import { AgentLoop } from "@convoke/runtime";
+import { type Agent, connect, defineAgent, mount, serve } from "convoke";
 import { type ScriptedModel, scriptedModel } from "@convoke/runtime/testing";
 import { readdir } from "node:fs/promises";
 import { expect, onTestFinished, test } from "vitest";

@@ -1,13 +1,13 @@
+import { type AgentDefinition, defineAgent } from "convoke";
 import {
   type Backend,
   type Committed,
   type Engine,
-  createEngine,
-  recover,
   type Step,
   type TaskIndex,
+  createEngine,
+  recover,
 } from "@convoke/engine";
-import { type AgentDefinition, defineAgent } from "@convoke/runtime";
 import { memoryLogger } from "../engine/an-engine.ts";
 import type { Disk } from "./a-disk.ts";
 import { type Traces, runProgram } from "./program.ts";

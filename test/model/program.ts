@@ -1,5 +1,5 @@
+import { type AgentDefinition, StepUnknownError, reply } from "convoke";
 import { type AgentEvent, agentMessage, textOfParts } from "@convoke/protocol";
-import { type AgentDefinition, reply, StepUnknownError } from "@convoke/runtime";
 
 /**
  * What an agent does with a message, one letter for each thing. What it says

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { A2AError, type Caller, type Message, userMessage } from "@convoke/protocol";
-import { type Accepted, acceptMessage, type Engine } from "@convoke/engine";
+import { type Accepted, type Engine, acceptMessage } from "@convoke/engine";
 import type { ModelTask } from "./model-task.ts";
 import { outcomeOf } from "./outcome.ts";
 

@@ -1,9 +1,9 @@
 import { createAnthropic } from "@ai-sdk/anthropic";
 import {
-  scriptedModel,
   type ScriptStep,
   type ScriptTurn,
   type ServedProvider,
+  scriptedModel,
   startScriptedModelServer,
 } from "@convoke/runtime/testing";
 import { type ModelUnderTest, describeModel } from "@convoke/runtime/testing/model-contract";

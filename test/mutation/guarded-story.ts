@@ -1,5 +1,5 @@
-import { type Approval, isTerminal, type Task } from "@convoke/protocol";
-import { digestArguments, type Model, type ModelEvent, type Tool, tool } from "@convoke/runtime";
+import { type Approval, type Task, isTerminal } from "@convoke/protocol";
+import { type Model, type ModelEvent, type Tool, digestArguments, tool } from "@convoke/runtime";
 import { expect } from "vitest";
 import { LoopWorld } from "../loop/a-loop-world.ts";
 import { openApprovals } from "../loop/approval-parts.ts";

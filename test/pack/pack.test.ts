@@ -1,9 +1,9 @@
+import { connect } from "convoke";
 import { existsSync } from "node:fs";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { textOf } from "@convoke/protocol";
-import { connect } from "@convoke/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";
 import { OLDER_SUPPORTED, getNode, getTooOldNode, hasPackagedNode } from "./node-versions.ts";

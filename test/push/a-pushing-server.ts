@@ -1,8 +1,8 @@
+import { type AgentDefinition, defineAgent } from "convoke";
 import { createMemoryBackend } from "@convoke/engine/memory";
 import type { Agent } from "@convoke/protocol";
 import type { Backend, PushOptions } from "@convoke/engine";
-import { serve, type Server } from "@convoke/server";
-import { type AgentDefinition, defineAgent } from "@convoke/runtime";
+import { type Server, serve } from "@convoke/server";
 import { onTestFinished } from "vitest";
 import { memoryLogger } from "../engine/an-engine.ts";
 

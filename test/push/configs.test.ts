@@ -1,4 +1,4 @@
-import { defineAgent } from "@convoke/runtime";
+import { defineAgent } from "convoke";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";
 import { aChattyAgent, aPushingServer } from "./a-pushing-server.ts";

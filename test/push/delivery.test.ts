@@ -1,7 +1,6 @@
+import { createPushReceiver, defineAgent } from "convoke";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createMemoryBackend } from "@convoke/engine/memory";
-import { createPushReceiver } from "@convoke/client/push-receiver";
-import { defineAgent } from "@convoke/runtime";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";
 import { aChattyAgent, aPushingServer } from "./a-pushing-server.ts";

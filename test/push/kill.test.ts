@@ -1,6 +1,6 @@
+import { createPushReceiver } from "convoke";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createPushReceiver } from "@convoke/client/push-receiver";
 import { expect } from "vitest";
 import { ScriptProcess } from "../crash/script-process.ts";
 import { readStoredTasks } from "../crash/stored-logs.ts";

@@ -1,4 +1,4 @@
-import { createPushReceiver } from "@convoke/client/push-receiver";
+import { createPushReceiver } from "convoke";
 import { describe, expect } from "vitest";
 import { verifies } from "../verifies.ts";
 import { aChattyAgent, aPushingServer } from "./a-pushing-server.ts";

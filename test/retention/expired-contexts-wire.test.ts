@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { textOf } from "@convoke/protocol";
-import { serve, type ServeAgentOptions } from "convoke";
-import { defineAgent } from "@convoke/runtime";
+import { type ServeAgentOptions, defineAgent, serve } from "convoke";
 import { describe, expect, onTestFinished } from "vitest";
 import { readAll } from "../conformance/reading.ts";
 import { type Refusal, refusalOf } from "../conformance/refusal.ts";

@@ -1,8 +1,8 @@
+import { defineAgent } from "convoke";
 import { createMemoryBackend } from "@convoke/engine/memory";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { type Message, textOf } from "@convoke/protocol";
-import { type Backend, type Engine, isSettled, Retention } from "@convoke/engine";
-import { defineAgent } from "@convoke/runtime";
+import { type Backend, type Engine, Retention, isSettled } from "@convoke/engine";
 import { describe, expect, onTestFinished } from "vitest";
 import { anEngine, memoryLogger, tell } from "../engine/an-engine.ts";
 import { wrapBackend } from "../engine/wrapped-backend.ts";

@@ -1,6 +1,4 @@
-import { connect } from "@convoke/client";
-import { defineAgent } from "@convoke/runtime";
-import { serve } from "convoke";
+import { connect, defineAgent, serve } from "convoke";
 import { expect, onTestFinished } from "vitest";
 import { verifies } from "../verifies.ts";
 

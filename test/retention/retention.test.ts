@@ -1,17 +1,17 @@
+import { defineAgent } from "convoke";
 import { createMemoryBackend } from "@convoke/engine/memory";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { userMessage } from "@convoke/protocol";
 import {
   type Backend,
   type Engine,
-  isSettled,
   Retention,
   type RetentionOptions,
+  isSettled,
   sendMessage,
   sendStreamingMessage,
   subscribeToTask,
 } from "@convoke/engine";
-import { defineAgent } from "@convoke/runtime";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Reader } from "../engine/a-reader.ts";
 import { CALLER, anEngine, memoryLogger, tell } from "../engine/an-engine.ts";

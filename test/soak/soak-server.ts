@@ -1,5 +1,4 @@
-import { defineAgent } from "@convoke/runtime";
-import { serve } from "convoke";
+import { defineAgent, serve } from "convoke";
 
 // A server in a process of its own, so that its memory can be measured apart from the test's.
 // Tasks are kept for a few seconds, so that forgetting them is part of what is measured.

@@ -6,12 +6,12 @@ import {
   agentMessage,
 } from "@convoke/protocol";
 import {
+  type ToolContext,
   authRequired,
   defineAgent,
   digestArguments,
   inputRequired,
   tool,
-  type ToolContext,
 } from "@convoke/runtime";
 import { serve } from "convoke";
 import { readFileSync, readdirSync } from "node:fs";

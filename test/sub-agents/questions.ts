@@ -1,5 +1,5 @@
 import type { RemoteAgent } from "@convoke/client";
-import { type A2APart, isTerminal, type Task } from "@convoke/protocol";
+import { type A2APart, type Task, isTerminal } from "@convoke/protocol";
 import { expect } from "vitest";
 import type { Hop } from "./a-hop.ts";
 

@@ -1,15 +1,15 @@
 import type { Agent } from "@convoke/protocol";
 import {
   type AgentDefinition,
-  defineAgent,
   type FunctionTurn,
-  inputRequired,
   type Model,
   type ModelRequest,
-  tool,
   type ToolContext,
+  defineAgent,
+  inputRequired,
+  tool,
 } from "@convoke/runtime";
-import { scriptedModel, type ScriptTurn } from "@convoke/runtime/testing";
+import { type ScriptTurn, scriptedModel } from "@convoke/runtime/testing";
 
 /** Something with an effect outside the task: the body of a step, or a tool. */
 export interface Effect {

@@ -1,5 +1,5 @@
+import { defineAgent } from "convoke";
 import { setTimeout as sleep } from "node:timers/promises";
-import { defineAgent } from "@convoke/runtime";
 import { describe, expect } from "vitest";
 import { verifies } from "../verifies.ts";
 import { DIALECTS } from "./dialect.ts";

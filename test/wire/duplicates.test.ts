@@ -1,6 +1,6 @@
+import { defineAgent } from "convoke";
 import { setTimeout as sleep } from "node:timers/promises";
 import { textOf } from "@convoke/protocol";
-import { defineAgent } from "@convoke/runtime";
 import { beforeEach, describe, expect } from "vitest";
 import { verifies } from "../verifies.ts";
 import { DIALECTS, type Dialect } from "./dialect.ts";

@@ -1,6 +1,6 @@
+import { defineAgent } from "convoke";
 import { createJsonLogger } from "@convoke/engine";
 import { serve } from "@convoke/server";
-import { defineAgent } from "@convoke/runtime";
 import { afterAll, afterEach, beforeAll, describe, expect } from "vitest";
 import { demoAgent } from "../../apps/convoke/src/cli/serve/load-agent.ts";
 import { verifies } from "../verifies.ts";

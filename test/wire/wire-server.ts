@@ -2,8 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createJsonLogger } from "@convoke/engine";
-import type { Agent } from "@convoke/protocol";
-import { serve, type ServeAgentOptions } from "convoke";
+import { type Agent, type ServeAgentOptions, serve } from "convoke";
 import { afterAll, beforeAll } from "vitest";
 import { demoAgent } from "../../apps/convoke/src/cli/serve/load-agent.ts";
 

@@ -1,3 +1,4 @@
+import type { Mounted } from "convoke";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import {
   FAULT_GROUPS,
@@ -6,7 +7,6 @@ import {
   type FaultScenario,
   type FaultyAgent,
 } from "@convoke/client/testing";
-import type { Mounted } from "@convoke/server";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { selfSigned } from "../../bindings/self-signed.ts";
 import { complaintAbout } from "./judge.ts";

@@ -1,10 +1,10 @@
 import {
   type Answer,
   type BindingName,
-  connect,
   type ConnectOptions,
   type FollowOptions,
   type RemoteAgent,
+  connect,
 } from "@convoke/client";
 import { type Binding, type Task, textOf } from "@convoke/protocol";
 import { REPEATED } from "@convoke/client/testing";

@@ -1,5 +1,4 @@
-import { defineAgent } from "@convoke/runtime";
-import { mount } from "convoke";
+import { defineAgent, mount } from "convoke";
 
 const repeater = defineAgent({
   name: "Repeater",

@@ -1,6 +1,13 @@
+import {
+  type Agent,
+  type FunctionTurn,
+  artifact,
+  defineAgent,
+  fail,
+  reject,
+  status,
+} from "convoke";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Agent } from "@convoke/protocol";
-import { artifact, defineAgent, fail, type FunctionTurn, reject, status } from "@convoke/runtime";
 
 const skill = (id: string, description: string, examples: readonly string[] = []) => ({
   id,

@@ -1,11 +1,5 @@
+import { type ModelRequest, authRequired, defineAgent, inputRequired, tool } from "convoke";
 import { scriptedModel } from "@convoke/runtime/testing";
-import {
-  authRequired,
-  defineAgent,
-  inputRequired,
-  type ModelRequest,
-  tool,
-} from "@convoke/runtime";
 import { appendFileSync } from "node:fs";
 
 // An agent with a model that calls the tool it is told to, and then says what came of it.
