@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Job } from "./targets/client-job.ts";
 import type { Question, Ready } from "./targets/control.ts";
@@ -20,20 +21,34 @@ export interface Cpu {
 export class Target {
   readonly #file: string;
   readonly #env: NodeJS.ProcessEnv;
+  readonly #root: string | undefined;
   #child: ChildProcess;
   #url: string;
 
-  private constructor(file: string, env: NodeJS.ProcessEnv, child: ChildProcess, url: string) {
-    this.#file = file;
-    this.#env = env;
+  private constructor(
+    facts: {
+      readonly file: string;
+      readonly env: NodeJS.ProcessEnv;
+      readonly root: string | undefined;
+    },
+    child: ChildProcess,
+    url: string,
+  ) {
+    this.#file = facts.file;
+    this.#env = facts.env;
+    this.#root = facts.root;
     this.#child = child;
     this.#url = url;
   }
 
-  /** Starts `targets/<file>`, and waits until it listens, or knows whom to call. */
-  static async start(file: string, env: NodeJS.ProcessEnv = {}): Promise<Target> {
-    const child = launch(file, env);
-    return new Target(file, env, child, await addressOf(child));
+  /**
+   * Starts `targets/<file>`, and waits until it listens, or knows whom to call.
+   *
+   * @param root another checkout whose target is started; by default this one
+   */
+  static async start(file: string, env: NodeJS.ProcessEnv = {}, root?: string): Promise<Target> {
+    const child = launch(file, env, root);
+    return new Target({ file, env, root }, child, await addressOf(child));
   }
 
   get url(): string {
@@ -72,7 +87,7 @@ export class Target {
   async restart(): Promise<void> {
     this.#child.kill("SIGKILL");
     await once(this.#child, "exit");
-    this.#child = launch(this.#file, this.#env);
+    this.#child = launch(this.#file, this.#env, this.#root);
     this.#url = await addressOf(this.#child);
   }
 
@@ -86,11 +101,13 @@ export class Target {
 }
 
 /** With `BENCH_PROFILES` set to a folder, each target leaves CPU profiles of its threads there. */
-function launch(file: string, env: NodeJS.ProcessEnv): ChildProcess {
+function launch(file: string, env: NodeJS.ProcessEnv, root?: string): ChildProcess {
   const folder = process.env["BENCH_PROFILES"];
   // By the environment, because the storage thread takes no flags from its parent.
   const profile = folder && { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder}/${file}` };
-  return fork(new URL(`./targets/${file}`, import.meta.url), {
+  const bench = root === undefined ? import.meta.dirname : join(root, "bench");
+  return fork(join(bench, "targets", file), {
+    ...(root !== undefined && { cwd: root }),
     execArgv: ["--conditions=@convoke/source", "--expose-gc"],
     env: { ...process.env, ...env, ...profile },
     stdio: ["ignore", "inherit", "inherit", "ipc"],

@@ -48,10 +48,12 @@ export interface Started {
   readonly process: ChildProcess;
 }
 
-export async function startConvoke(args: readonly string[]): Promise<Started> {
+/** @param root another checkout whose `convoke` is started; by default this one */
+export async function startConvoke(args: readonly string[], root?: string): Promise<Started> {
+  const bin = root === undefined ? BIN : join(root, "apps/convoke/bin/convoke.js");
   const port = await freePort();
   const started = performance.now();
-  const child = spawn(process.execPath, [BIN, "serve", ...args, "--port", String(port)], {
+  const child = spawn(process.execPath, [bin, "serve", ...args, "--port", String(port)], {
     stdio: ["ignore", "ignore", "inherit"],
   });
   const url = `http://127.0.0.1:${port}/`;

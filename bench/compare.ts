@@ -1,0 +1,220 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { checkStream, checkTask } from "./check.ts";
+import { type Answer, inFlight, send, sendRest, stream } from "./client.ts";
+import { type Contender, bothVersions } from "./contenders.ts";
+import { GrpcClient } from "./grpc-client.ts";
+import { startConvoke, end } from "./measures/start.ts";
+import { costOf, interleave, median, percentile } from "./rounds.ts";
+import { short } from "./table.ts";
+import { Target } from "./target.ts";
+import type { Order } from "./targets/order.ts";
+
+/**
+ * Compares this code with another checkout of it, such as a git worktree of an earlier commit:
+ *
+ *     npm run bench:compare -- ../before [--rounds 11] [--only burst,start]
+ *
+ * Three servers are measured in turn: this code, the same code once more, and the other checkout.
+ * The first two say how far two runs of the same code differ; a change counts as slower only if it
+ * differs by more than that.
+ */
+const { values: flags, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { rounds: { type: "string", default: "11" }, only: { type: "string" } },
+});
+const [other] = positionals;
+if (other === undefined) throw new Error("name the folder of the checkout to compare with");
+const before = resolve(other);
+const rounds = Number(flags.rounds);
+
+interface Rivals {
+  readonly now: Contender;
+  readonly twin: Contender;
+  readonly before: Contender;
+}
+
+/** The CPU of one sample, in microseconds per operation. */
+type Measure = (contender: Contender) => Promise<number>;
+
+const data = mkdtempSync(join(process.cwd(), ".convoke-bench-"));
+
+async function startRivals(isStored: boolean): Promise<{
+  readonly v03: Rivals;
+  readonly v1: Rivals;
+  readonly targets: readonly Target[];
+}> {
+  const start = (name: string, root?: string): Promise<Target> =>
+    Target.start("convoke.ts", isStored ? { BENCH_DATA: join(data, name) } : {}, root);
+  const now = await start("now");
+  const twin = await start("twin");
+  const old = await start("before", before);
+  const as = (version: "0.3" | "1.0"): Rivals => ({
+    now: bothVersions(now)[version],
+    twin: bothVersions(twin)[version],
+    before: bothVersions(old)[version],
+  });
+  return { v03: as("0.3"), v1: as("1.0"), targets: [now, twin, old] };
+}
+
+function sending(calls: number, call: (contender: Contender) => Promise<Answer>): Measure {
+  return async (contender) => {
+    let answers: Answer[] = [];
+    const { total } = await costOf(contender, async () => {
+      answers = await inFlight(32, calls, () => call(contender));
+    });
+    for (const answer of answers) checkTask(answer, 1);
+    return total.value / calls;
+  };
+}
+
+function streaming(order: Order, atOnce: number, count: number): Measure {
+  return async (contender) => {
+    let answers: Answer[] = [];
+    const { total } = await costOf(contender, async () => {
+      answers = await inFlight(atOnce, count, () => stream(contender, order));
+    });
+    for (const answer of answers) checkStream(answer, order);
+    return total.value / count;
+  };
+}
+
+const grpcClients = new Map<string, GrpcClient>();
+function grpc({ target }: Contender): GrpcClient {
+  const client = grpcClients.get(target.url) ?? new GrpcClient(target.url);
+  grpcClients.set(target.url, client);
+  return client;
+}
+
+function grpcCalls(count: number, call: (client: GrpcClient) => Promise<unknown>): Measure {
+  return async (contender) => {
+    const { total } = await costOf(contender, () =>
+      inFlight(32, count, () => call(grpc(contender))),
+    );
+    return total.value / count;
+  };
+}
+
+/** One line: the median over the rounds of what this code takes in terms of the other. */
+async function compare(work: string, rivals: Rivals, measure: Measure): Promise<void> {
+  const contenders = [rivals.now, rivals.twin, rivals.before];
+  // The first round warms up.
+  await interleave(contenders, 1, measure);
+  const samples = await interleave(contenders, rounds, measure);
+  print(work, samples.get(rivals.now)!, samples.get(rivals.twin)!, samples.get(rivals.before)!);
+}
+
+function print(
+  work: string,
+  now: readonly number[],
+  twin: readonly number[],
+  old: readonly number[],
+): void {
+  const both = now.map((value, round) => (value + twin[round]!) / 2);
+  const change = median(both.map((value, round) => value / old[round]!));
+  const same = now.map((value, round) => value / twin[round]!);
+  const spread = Math.max(...[25, 75].map((share) => Math.abs(percentile(same, share) - 1)));
+  const isSlower = change > 1.05 && change - 1 > spread;
+  const cells = [
+    work.padEnd(62),
+    `${short(median(both))} µs`.padEnd(12),
+    `${short(median(old))} µs`.padEnd(12),
+    change.toFixed(3).padEnd(7),
+    `± ${(100 * spread).toFixed(1)} %`.padEnd(9),
+    isSlower ? "SLOWER" : "ok",
+  ];
+  console.log(`| ${cells.join(" | ")} |`);
+}
+
+async function compareStart(): Promise<void> {
+  const time = async (root?: string): Promise<number> => {
+    const folder = mkdtempSync(join(data, "start-"));
+    const { seconds, process } = await startConvoke(["--data", folder], root);
+    await end(process);
+    return seconds * 1e6;
+  };
+  await time();
+  await time(before);
+  const samples: number[][] = [[], [], []];
+  for (let round = 0; round < rounds; round++) {
+    samples[0]!.push(await time());
+    samples[1]!.push(await time());
+    samples[2]!.push(await time(before));
+  }
+  print(
+    "start of the convoke process to its first card (wall)",
+    samples[0]!,
+    samples[1]!,
+    samples[2]!,
+  );
+}
+
+const BURST = { manner: "burst", count: 1000 } as const;
+const LONG = { manner: "burst", count: 10_000 } as const;
+const TURNS = { manner: "turns", count: 1000 } as const;
+const ONE = { manner: "burst", count: 1 } as const;
+
+const stored = await startRivals(true);
+const memory = await startRivals(false);
+const LINES: Readonly<Record<string, () => Promise<void>>> = {
+  "send-03": () =>
+    compare(
+      "blocking send, 32 in flight, 0.3",
+      stored.v03,
+      sending(1000, (one) => send(one, ONE)),
+    ),
+  "send-1": () =>
+    compare(
+      "blocking send, 32 in flight, 1.0",
+      stored.v1,
+      sending(1000, (one) => send(one, ONE)),
+    ),
+  "send-memory": () =>
+    compare(
+      "… memory backend, 1.0",
+      memory.v1,
+      sending(1000, (one) => send(one, ONE)),
+    ),
+  "send-rest": () =>
+    compare(
+      "blocking send by REST, 1.0",
+      stored.v1,
+      sending(600, (one) => sendRest(one, ONE)),
+    ),
+  "send-grpc": () =>
+    compare(
+      "blocking send by gRPC, 1.0",
+      stored.v1,
+      grpcCalls(600, (one) => one.send(ONE)),
+    ),
+  "burst-03": () => compare("burst of 1000 chunks, 0.3", stored.v03, streaming(BURST, 1, 16)),
+  "burst-1": () => compare("burst of 1000 chunks, 1.0", stored.v1, streaming(BURST, 1, 16)),
+  "burst-grpc": () =>
+    compare(
+      "gRPC stream of 1000 chunks, 1.0",
+      stored.v1,
+      grpcCalls(32, (one) => one.stream(BURST)),
+    ),
+  turns: () =>
+    compare("1000 chunks, one per turn, 16 streams, 1.0", stored.v1, streaming(TURNS, 16, 16)),
+  long: () => compare("10 000-chunk answer, 0.3", stored.v03, streaming(LONG, 1, 4)),
+  start: compareStart,
+};
+
+try {
+  console.log(`Node ${process.versions.node}; CPU of all threads, medians of ${rounds} rounds\n`);
+  const head = ["work".padEnd(62), "this code   ", "other       ", "ratio  ", "same code", ""];
+  console.log(`| ${head.join(" | ")} |`);
+  console.log(`| ${head.map((cell) => "-".repeat(Math.max(3, cell.length))).join(" | ")} |`);
+  for (const name of flags.only?.split(",") ?? Object.keys(LINES)) {
+    const line = LINES[name];
+    if (line === undefined)
+      throw new Error(`there is no line "${name}": ${Object.keys(LINES).join(", ")}`);
+    await line();
+  }
+} finally {
+  for (const client of grpcClients.values()) client.close();
+  await Promise.all([...stored.targets, ...memory.targets].map((target) => target.close()));
+  rmSync(data, { recursive: true, force: true });
+}
