@@ -29,7 +29,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ".js": "text/javascript",
 };
 
-/** The page and what it needs, on an origin of its own. */
+/** The page and its modules, on an origin of their own. */
 const pages = createServer((request, response) => {
   const { pathname } = new URL(request.url ?? "/", "http://page");
   if (pathname.startsWith("/modules/")) return readModule(pathname, response);

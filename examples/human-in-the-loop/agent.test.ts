@@ -93,7 +93,7 @@ describe("the mailroom", () => {
   );
 });
 
-/** A model that sends a mail and then says something. */
+/** A model that sends a mail and then answers with a text. */
 function sending(mail: Mail, answer: string) {
   return scriptedModel([{ kind: "tool-call", toolName: "send_mail", input: mail }, answer]);
 }
@@ -112,7 +112,7 @@ function outbox(): readonly Mail[] {
 interface Served {
   readonly program: Program;
   readonly url: string;
-  /** Runs the command, and gives what it prints. */
+  /** Runs the command and returns its output. */
   readonly cli: (...words: readonly string[]) => Promise<string>;
 }
 
