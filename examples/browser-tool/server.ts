@@ -8,9 +8,9 @@ import { readModule } from "../browser/modules.ts";
 // The agent has no tools of its own: it can do only what the page offers.
 const agent = defineAgent({
   name: "Reader",
-  description: "Reads a page together with whoever has it open.",
+  description: "Reads a page together with its user.",
   model: process.env["MODEL"] ?? "demo",
-  instructions: "You help somebody to read a page. Your tools see and change that page.",
+  instructions: "You help a user to read a web page. Your tools see and change that page.",
   // A closed page never answers, so do not wait for it for long.
   clientTools: { timeoutMs: 60_000, afterwards: "fail" },
 });

@@ -48,7 +48,7 @@ describe("the mailroom", () => {
     expect(outbox()).toEqual([mail]);
   });
 
-  test("sends nothing that was refused, and hears why", async () => {
+  test("sends nothing that was rejected, and receives the feedback", async () => {
     const model = sending(MAIL, "As you wish.");
 
     const { task } = await say(mailroom(model), "Tell Ann.", {
