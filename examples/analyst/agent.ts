@@ -26,7 +26,7 @@ const addUpSales = tool({
     const totals = totalsBy(by, product);
     const table = totals.map(({ name, units, revenue }) => `${name},${units},${revenue}`);
     const text = [`${by},units,revenue`, ...table].join("\n");
-    // People get a table to keep; the model gets the numbers.
+    // The user gets a table as an artifact; the model gets the numbers.
     const artifact = {
       artifactId: `totals-${toolCallId}`,
       name: `sales-by-${by}.csv`,

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** One line of the books. */
+/** One row of the sales table. */
 export interface Sale {
   readonly month: string;
   readonly region: string;
@@ -9,7 +9,7 @@ export interface Sale {
   readonly revenue: number;
 }
 
-/** What sales can be added up by. */
+/** The columns that sales can be grouped by. */
 export const DIMENSIONS = ["month", "region", "product"] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
 
@@ -24,14 +24,14 @@ export const SALES: readonly Sale[] = lines.map((line) => {
   return { month, region, product, units: Number(units), revenue: Number(revenue) };
 });
 
-/** Units and revenue, added up. */
+/** Total units and revenue of one group. */
 export interface Total {
   readonly name: string;
   readonly units: number;
   readonly revenue: number;
 }
 
-/** The totals of each month, region or product; of one product alone if it is named. */
+/** The totals for each month, region or product, optionally of one product only. */
 export function totalsBy(dimension: Dimension, product?: string): readonly Total[] {
   const sales = SALES.filter((sale) => product === undefined || sale.product === product);
   return [...Map.groupBy(sales, (sale) => sale[dimension])].map(([name, group]) => ({

@@ -1,6 +1,6 @@
-// What the agent may do here, and nothing else: it sees what these return.
+// These tools are everything the agent can do on this page, and it sees only what they return.
 
-/** The words that somebody selected last; a click into a field ends the selection itself. */
+/** The last selection, remembered because a click into the input field clears the current one. */
 let selected;
 document.addEventListener("selectionchange", () => {
   const selection = document.getSelection();

@@ -36,7 +36,7 @@ async function say(words) {
   }
 }
 
-/** The tool, with each of its calls on the page: whoever owns the page sees what is done with it. */
+/** Wraps a tool so that each of its calls is listed on the page, where the user can see it. */
 function shown(tool) {
   return {
     ...tool,

@@ -5,13 +5,13 @@ import { extname } from "node:path";
 import { defineAgent, mount } from "convoke";
 import { readModule } from "../browser/modules.ts";
 
-// It has no tools of its own: what it can do is what the page lets it do.
+// The agent has no tools of its own: it can do only what the page offers.
 const agent = defineAgent({
   name: "Reader",
-  description: "Reads a page together with whoever has it open.",
+  description: "Reads a page together with its user.",
   model: process.env["MODEL"] ?? "demo",
-  instructions: "You help somebody to read a page. Your tools see and change that page.",
-  // A page that was closed does not answer; nobody needs to wait for it for long.
+  instructions: "You help a user to read a web page. Your tools see and change that page.",
+  // A closed page never answers, so do not wait for it for long.
   clientTools: { timeoutMs: 60_000, afterwards: "fail" },
 });
 
@@ -39,5 +39,5 @@ app.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1", () => {
   console.log(`The page is at http://127.0.0.1:${port}/`);
 });
 
-// What is under way goes on at the next start.
+// Unfinished tasks resume at the next start.
 process.once("SIGTERM", () => void mounted.close().then(() => process.exit()));

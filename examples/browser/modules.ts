@@ -4,15 +4,17 @@ import { stripTypeScriptTypes } from "node:module";
 
 const client = moduleOf("@convoke/client");
 
-/** What the page imports by name, and from where on files of that package are handed out. */
+/** The modules that the page imports by name, and the folders their files are served from. */
 const MODULES = [
   client,
-  // How it reaches agents is a choice of its package; a browser has `fetch`.
+  // In a browser the client sends its requests with `fetch`.
   {
     ...client,
     name: "/modules/outbound",
-    entry: client.entry.replace("index.", "http/fetch-outbound."),
+    entry: client.entry.replace("index.", "outbound/fetch-outbound."),
   },
+  moduleOf("@convoke/egress/http"),
+  moduleOf("@convoke/protocol/internal"),
   moduleOf("@convoke/protocol"),
 ];
 
@@ -24,16 +26,15 @@ function moduleOf(name: string) {
 }
 
 /**
- * Hands the files of packages to a browser, as they were built or, in this
- * repository, as they were written. A name leads to its file, so that the file's
- * own imports are found beside it.
+ * Serves the files of packages to a browser: the built ones or, in this repository, the sources.
+ * The name of a module redirects to its file, so that the file's relative imports resolve.
  */
 export function readModule(pathname: string, response: ServerResponse): void {
   const named = MODULES.find(({ name }) => pathname === name);
   if (named !== undefined) return void response.writeHead(302, { location: named.entry }).end();
   const found = MODULES.find(({ path }) => pathname.startsWith(path));
   if (found === undefined) return void response.writeHead(404).end();
-  // A URL has no dots that lead out of its folder, once it is one.
+  // `new URL` has already resolved any `..`, so the path cannot leave the folder.
   readFile(new URL(found.folder + pathname.slice(found.path.length)), "utf8").then(
     (text) => {
       const script = pathname.endsWith(".ts") ? stripTypeScriptTypes(text) : text;

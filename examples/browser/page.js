@@ -26,7 +26,7 @@ async function talk() {
     const agent = await connect(agentUrl.value);
     name.textContent = agent.name;
     description.textContent = agent.card.description;
-    // A lost connection is gone on with by itself; somebody who looks on is told, and not left to wait for long.
+    // The client resumes a lost connection by itself. Show that, and give up after a few seconds: a person is watching.
     const options = { reconnect: { forMs: 5000 }, onNotice: ({ kind }) => show(kind) };
     for await (const event of agent.stream(text.value, options)) follow(agent, event);
   } catch (error) {
@@ -34,7 +34,7 @@ async function talk() {
   }
 }
 
-/** One event of the task: the text as it comes, and where the task stands. */
+/** Shows one event of the task: text as it arrives, and the state of the task. */
 function follow(agent, event) {
   switch (event.kind) {
     case "task":
@@ -58,7 +58,7 @@ function show(word, canStop = false) {
   stop.disabled = !canStop;
 }
 
-/** A browser tells a page neither why it was refused nor by whom. */
+/** A browser does not tell the page why a request was blocked, so the message names the likely cause. */
 function refuse(error) {
   show("failed");
   answer.dataset.refused = "";

@@ -10,7 +10,7 @@ const STORY =
   "Once there was a page that wanted to talk to an agent. The agent lived on another origin, " +
   "so the browser asked first: may this page call? The agent looked into its list, found the " +
   "page, and said yes. From then on words came as they were thought, one after the other, and " +
-  "whenever somebody pressed Stop, the task ended there and then.";
+  "when the reader pressed Stop, the task ended there and then.";
 
 const agent = defineAgent({
   name: "Storyteller",
@@ -29,7 +29,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ".js": "text/javascript",
 };
 
-/** The page and what it needs, on an origin of its own. */
+/** The page and its modules, on an origin of their own. */
 const pages = createServer((request, response) => {
   const { pathname } = new URL(request.url ?? "/", "http://page");
   if (pathname.startsWith("/modules/")) return readModule(pathname, response);

@@ -26,5 +26,5 @@ const server = app.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1", () =
   console.log(`The agent is at http://127.0.0.1:${port}/agent/`);
 });
 
-// Streams are told to come back, and what is under way goes on at the next start.
+// Open streams are asked to reconnect, and unfinished tasks resume at the next start.
 process.once("SIGTERM", () => void mounted.close().then(() => process.exit()));

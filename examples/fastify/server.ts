@@ -18,7 +18,7 @@ const mounted = await mount(agent, { basePath: "/agent" });
 const app = fastify();
 app.get("/", () => "A page of the app.");
 app.register(async (scope) => {
-  // Here the agent reads bodies itself, with its own limit and media types.
+  // In this scope the agent reads bodies itself, with its own limit and media types.
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser("*", (_request, _body, done) => done(null));
   scope.all("/agent/*", (request, reply) => {
@@ -30,5 +30,5 @@ app.register(async (scope) => {
 const url = await app.listen({ port: Number(process.env["PORT"] ?? 3000), host: "127.0.0.1" });
 console.log(`The agent is at ${url}/agent/`);
 
-// Streams are told to come back, and what is under way goes on at the next start.
+// Open streams are asked to reconnect, and unfinished tasks resume at the next start.
 process.once("SIGTERM", () => void mounted.close().then(() => process.exit()));

@@ -17,7 +17,7 @@ const mounted = await mount(agent, {
   data: process.env["CONVOKE_DATA"] ?? ".convoke",
 });
 
-/** A handler of the Fetch standard: what Bun, Deno, Next and many hosts take. */
+/** A Web fetch handler, as Bun, Deno, Next and many hosts accept it. */
 export default {
   async fetch(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);

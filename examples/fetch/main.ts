@@ -1,7 +1,7 @@
 import { connect } from "convoke";
 import app from "./app.ts";
 
-/** The agent is called without a port: requests go straight into the handler. */
+/** Calls the agent without a port: requests go straight to the handler. */
 const agent = await connect("http://localhost/agent/", {
   fetch: (input, init) => app.fetch(new Request(input, init)),
 });

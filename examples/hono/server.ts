@@ -25,5 +25,5 @@ serve({ fetch: app.fetch, port, hostname: "127.0.0.1" }, (address) => {
   console.log(`The agent is at http://127.0.0.1:${address.port}/agent/`);
 });
 
-// Streams are told to come back, and what is under way goes on at the next start.
+// Open streams are asked to reconnect, and unfinished tasks resume at the next start.
 process.once("SIGTERM", () => void mounted.close().then(() => process.exit()));

@@ -48,7 +48,7 @@ describe("the mailroom", () => {
     expect(outbox()).toEqual([mail]);
   });
 
-  test("sends nothing that was refused, and hears why", async () => {
+  test("sends nothing that was rejected, and receives the feedback", async () => {
     const model = sending(MAIL, "As you wish.");
 
     const { task } = await say(mailroom(model), "Tell Ann.", {
@@ -93,7 +93,7 @@ describe("the mailroom", () => {
   );
 });
 
-/** A model that sends a mail and then says something. */
+/** A model that sends a mail and then answers with a text. */
 function sending(mail: Mail, answer: string) {
   return scriptedModel([{ kind: "tool-call", toolName: "send_mail", input: mail }, answer]);
 }
@@ -112,7 +112,7 @@ function outbox(): readonly Mail[] {
 interface Served {
   readonly program: Program;
   readonly url: string;
-  /** Runs the command, and gives what it prints. */
+  /** Runs the command and returns its output. */
   readonly cli: (...words: readonly string[]) => Promise<string>;
 }
 

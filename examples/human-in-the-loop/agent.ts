@@ -5,7 +5,7 @@ const sendMail = tool({
   name: "send_mail",
   description: "Sends a mail.",
   input: MAIL,
-  // Colleagues get mail as it is; what leaves the house is read by a person first.
+  // Mail to colleagues is sent directly; a person reviews mail to anyone else first.
   confirm: ({ input }) => {
     const { to, subject, text } = MAIL.parse(input);
     if (isColleague(to)) return "allow";
@@ -15,7 +15,7 @@ const sendMail = tool({
       preview: [{ kind: "text", text }],
     };
   },
-  // The outbox knows the key, so the call may run again after a crash.
+  // The outbox deduplicates by key, so the call may run again after a crash.
   idempotent: true,
   run: async (mail, { key }) => {
     await deliver(mail, key);
@@ -23,7 +23,7 @@ const sendMail = tool({
   },
 });
 
-/** Writes mail, and sends none out of the house that nobody has approved. */
+/** Writes mail, and sends external mail only after it was approved. */
 export function mailroom(model: ModelSpec): Agent {
   return defineAgent({
     name: "Mailroom",

@@ -6,7 +6,7 @@ import { z } from "zod";
 export const MAIL = z.object({ to: z.email(), subject: z.string(), text: z.string() });
 export type Mail = z.infer<typeof MAIL>;
 
-/** Puts a mail into the outbox. The same key twice is one mail. */
+/** Puts a mail into the outbox. Mails with the same key are one mail. */
 export async function deliver(mail: Mail, key: string): Promise<void> {
   const outbox = process.env["OUTBOX"] ?? "outbox";
   const name = createHash("sha256").update(key).digest("hex").slice(0, 16);
@@ -14,7 +14,7 @@ export async function deliver(mail: Mail, key: string): Promise<void> {
   await writeFile(join(outbox, `${name}.json`), JSON.stringify(mail, undefined, 2));
 }
 
-/** Colleagues: whoever has an address of the house. */
+/** Whether an address belongs to the company. */
 export function isColleague(address: string): boolean {
   return address.endsWith("@shop.example");
 }

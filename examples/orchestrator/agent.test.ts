@@ -106,7 +106,7 @@ describe("the trip planner", () => {
   }, 60_000);
 });
 
-/** The three agents, each as it is, with models that know what to say. */
+/** The three agents, unchanged except that their models follow a script. */
 async function aTrip(goal = "to Rome") {
   const options = { port: 0, data: "memory" } as const;
   const booking = scriptedModel([{ kind: "tool-call", toolName: "book", input: STAY }, "Booked."]);
@@ -137,7 +137,7 @@ function saidIn({ history = [] }: Task): readonly string[] {
     .map(({ parts }) => parts.map((part) => (part.kind === "text" ? part.text : "")).join(""));
 }
 
-/** What the README has somebody type. */
+/** The message that the README tells you to send. */
 function order(): string {
   const readme = readFileSync(new URL("./README.md", import.meta.url), "utf8");
   return /convoke send \S+ '(.+)'/.exec(readme)![1]!;

@@ -1,7 +1,7 @@
 import { type Agent, type ModelSpec, defineAgent } from "convoke";
 import outlook from "./outlook.ts";
 
-/** Where the agents are that run elsewhere. */
+/** The URLs of the agents that run elsewhere. */
 export interface Addresses {
   readonly flights: string;
   readonly hotels: string;

@@ -1,4 +1,4 @@
-/** What the agents know of the world. */
+/** The data that all the agents use. */
 const CITIES = {
   Lisbon: { departure: "06:40", sky: "wind from the sea, 19 °C", night: 110 },
   Oslo: { departure: "13:05", sky: "snow, -4 °C", night: 160 },
@@ -9,7 +9,7 @@ export type City = keyof typeof CITIES;
 
 export const NAMES = Object.keys(CITIES) as readonly City[];
 
-/** The city that a text speaks of. */
+/** Finds the city that a text mentions. */
 export function cityIn(text: string): City | undefined {
   return NAMES.find((name) => text.toLowerCase().includes(name.toLowerCase()));
 }

@@ -1,7 +1,7 @@
 import { defineAgent } from "convoke";
 import { NAMES, cityIn, factsOf } from "./cities.ts";
 
-/** An agent without a model, on a port of its own. It could be written by anybody, in any language. */
+/** An agent without a model, on a port of its own. It could be anyone's agent, in any language. */
 export default defineAgent({
   name: "Flights",
   description: "Finds the next flight to a city.",

@@ -19,7 +19,7 @@ const book = tool({
     properties: { city: { enum: NAMES }, nights: { type: "integer", minimum: 1, maximum: 30 } },
     required: ["city", "nights"],
   },
-  // Money is spent: whoever began the conversation decides, however many agents are between.
+  // This spends money, so the user who started the conversation decides, however many agents are in between.
   confirm: ({ input }) => {
     const stay = input as unknown as Stay;
     return {
@@ -27,7 +27,7 @@ const book = tool({
       risk: "warning",
     };
   },
-  // The hotel knows the key, so the call may run again after a crash.
+  // The reservation is stored under the key, so the call may run again after a crash.
   idempotent: true,
   run: async (input, { key }) => {
     const stay = input as unknown as Stay;
@@ -36,7 +36,7 @@ const book = tool({
   },
 });
 
-/** Books hotels, and nothing that nobody has approved. */
+/** Books hotel rooms, each only after it was approved. */
 export function hotels(model: ModelSpec): Agent {
   return defineAgent({
     name: "Hotels",

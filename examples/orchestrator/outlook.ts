@@ -1,10 +1,10 @@
 import { defineAgent } from "convoke";
 import { NAMES, cityIn, factsOf } from "./cities.ts";
 
-/** An agent without a model: it runs in the process of whoever calls it. */
+/** An agent without a model that runs in the process of its caller. */
 export default defineAgent({
   name: "Outlook",
-  description: "Tells the weather in a city, so that somebody knows what to pack.",
+  description: "Tells the weather in a city, to help with packing.",
   run: ({ text }) => {
     const city = cityIn(text);
     if (city === undefined) return `I know ${NAMES.join(", ")}.`;

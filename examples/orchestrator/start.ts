@@ -4,7 +4,7 @@ import { planner } from "./agent.ts";
 import flights from "./flights.ts";
 import hotels from "./hotels.ts";
 
-// Three ports, as if the agents belonged to three houses; `outlook` needs none.
+// Three ports, as if the agents belonged to three companies; `outlook` needs none.
 
 const port = Number(process.env["PORT"] ?? 3000);
 const data = process.env["DATA"] ?? join(".convoke", "trips");
@@ -26,7 +26,7 @@ const planning = await serve(
 console.log(`Flights answer at ${flying.url} and hotels at ${sleeping.url}.`);
 console.log(`The trip planner is at ${planning.url}`);
 
-/** What is under way goes on at the next start. */
+/** Unfinished tasks resume at the next start. */
 async function stop(): Promise<void> {
   await planning.close();
   await Promise.all([flying.close(), sleeping.close()]);

@@ -72,7 +72,7 @@ describe("the refunds agent", () => {
       const taskId = task!.id;
       await first.program.kill("SIGKILL");
 
-      // The question is still there, and its answer is taken by a process that never asked it.
+      // The question is still open, and a process that never asked it accepts the answer.
       const second = await serve(data);
       expect(questionOf(await second.agent.get(taskId))).toBe("Refund 30 EUR? (yes / no)");
       shop.hold();
@@ -83,14 +83,14 @@ describe("the refunds agent", () => {
       expect(await unanswered).toBeInstanceOf(Error);
       shop.release();
 
-      // Whoever sends the answer again hears how it ended.
+      // Sending the answer again returns the outcome.
       const third = await serve(data);
       const { text, task: done } = await third.agent.send("yes", answer);
 
       expect(text).toBe("Refunded 30 EUR.");
       expect(done?.status.state).toBe("completed");
       expect(receiptsOf(done)).toEqual([{ id: "A-7" }]);
-      // Paid for twice, under one key: one refund.
+      // Two requests with one key are one refund.
       expect(shop.refunds).toHaveLength(2);
       expect(new Set(shop.refunds).size).toBe(1);
       expect(shop.lookups).toBe(1);

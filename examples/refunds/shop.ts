@@ -1,4 +1,4 @@
-/** An order, as the shop knows it. */
+/** An order of the shop. */
 export interface Order {
   readonly id: string;
   readonly total: string;
@@ -11,7 +11,7 @@ export async function findOrder(id: string): Promise<Order> {
 }
 
 export const pay = {
-  /** Pays back. The same key twice is one refund. */
+  /** Refunds an order. Requests with the same key are one refund. */
   async refund(
     order: Order,
     { idempotencyKey }: { readonly idempotencyKey: string },
@@ -25,7 +25,7 @@ export const pay = {
   },
 };
 
-/** Where the shop's services are reached. */
+/** The address of the shop's services. */
 function shopUrl(): string {
   return process.env["SHOP_URL"] ?? "http://127.0.0.1:4100";
 }

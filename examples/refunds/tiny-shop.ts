@@ -4,9 +4,9 @@ import type { Order } from "./shop.ts";
 
 const ORDERS: readonly Order[] = [{ id: "A-7", total: "30 EUR" }];
 
-/** A shop with one order. It pays back once per idempotency key, and remembers every request. */
+/** A shop with one order. It refunds once per idempotency key, and records every request. */
 export class TinyShop {
-  /** The keys of all requests for a refund, repetitions too. */
+  /** The keys of all refund requests, including repeated ones. */
   readonly refunds: string[] = [];
   /** How often an order was looked up. */
   lookups = 0;
@@ -14,7 +14,7 @@ export class TinyShop {
   #gate: Promise<void> = Promise.resolve();
   #openGate: () => void = () => undefined;
 
-  /** Starts the shop, and resolves to its address. */
+  /** Starts the shop and resolves to its address. */
   async open(): Promise<string> {
     await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
@@ -26,7 +26,7 @@ export class TinyShop {
     this.#server.closeAllConnections();
   }
 
-  /** From here on refunds are paid, but their requests are not answered until `release`. */
+  /** From now on refunds are made, but their requests are not answered until `release`. */
   hold(): void {
     this.#gate = new Promise((resolve) => {
       this.#openGate = resolve;
