@@ -1,9 +1,7 @@
-import { encodeBase64Url } from "./base64url.ts";
-import type { CardKey } from "./card-key.ts";
-import { cardPayloads, signingInput } from "./card-payloads.ts";
-import { importKey } from "./json-web-key.ts";
+import { encodeBase64Url } from "../internal/base64url.ts";
+import { type CardKey, SIGNATURE_ALGORITHMS, importKey, isCardAlgorithm } from "./card-key.ts";
+import { cardPayloads, signingInput } from "./signed-form.ts";
 import { writeProtectedHeader } from "./protected-header.ts";
-import { SIGNATURE_ALGORITHMS, isCardAlgorithm } from "./signature-algorithms.ts";
 
 /** A JWS whose payload is the card that carries it: 1.0 §4.4.7. */
 export interface AgentCardSignature {
@@ -13,38 +11,38 @@ export interface AgentCardSignature {
 }
 
 /**
- * The 1.0 card with signatures of every key (1.0 §8.4). Each key signs the card twice, because the
+ * Adds signatures of every key to a 1.0 card (1.0 §8.4). Each key signs the card twice, because the
  * specification and the official SDKs disagree about what is signed (see {@link SignedFormName});
- * once, when the card has nothing empty and both are the same.
+ * only once if nothing in the card is empty and both forms are the same.
  *
- * Signatures that the card already has stay: another party may have made them. Take them off before
- * signing a card whose content has changed.
+ * Existing signatures are kept: another party may have made them. Remove them before signing a card
+ * whose content has changed.
  */
 export async function signCard<C extends object>(
   card: C,
   keys: readonly CardKey[],
 ): Promise<C & { readonly signatures: readonly AgentCardSignature[] }> {
-  if (keys.length === 0) throw new TypeError("keys must hold at least one key to sign with");
+  if (keys.length === 0) throw new TypeError("keys must contain at least one key");
   const payloads = cardPayloads(card);
-  const signatures = signaturesOf(card);
+  const signatures = readSignatures(card);
   for (const [index, key] of keys.entries()) {
-    const sign = await signerOf(key, `keys[${index}]`);
+    const sign = await createSigner(key, `keys[${index}]`);
     for (const { payload } of payloads) signatures.push(await sign(payload));
   }
   return { ...card, signatures };
 }
 
-function signaturesOf(card: { signatures?: unknown }): AgentCardSignature[] {
+function readSignatures(card: { signatures?: unknown }): AgentCardSignature[] {
   const { signatures = [] } = card;
   if (!Array.isArray(signatures)) throw new TypeError("card.signatures must be an array");
   return [...(signatures as AgentCardSignature[])];
 }
 
-async function signerOf(
+async function createSigner(
   { kid, alg, privateKey, jku }: CardKey,
   name: string,
 ): Promise<(payload: string) => Promise<AgentCardSignature>> {
-  if (typeof kid !== "string" || kid === "") throw new TypeError(`${name}.kid must be a text`);
+  if (typeof kid !== "string" || kid === "") throw new TypeError(`${name}.kid must be a string`);
   if (!isCardAlgorithm(alg)) {
     const known = Object.keys(SIGNATURE_ALGORITHMS).join(", ");
     throw new TypeError(`${name}.alg must be one of ${known}`);

@@ -2,13 +2,12 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
 import { overTheWire, someFacts } from "../testing/arbitraries.suite.ts";
-import { decodeBase64Url } from "./base64url.ts";
+import { decodeBase64Url } from "../internal/base64url.ts";
 import { buildCard } from "./build-card.ts";
-import { type CardKey, generateCardKey, publicKeySet } from "./card-key.ts";
+import { type CardAlgorithm, type CardKey, generateCardKey, publicKeySet } from "./card-key.ts";
 import { base64UrlOf, forgedSignature } from "./forged-signature.suite.ts";
 import { FULL_CARD, cards, changedAt, leavesOf } from "./full-card.suite.ts";
 import { type AgentCardSignature, signCard } from "./sign-card.ts";
-import type { CardAlgorithm } from "./signature-algorithms.ts";
 import { verifyCard } from "./verify-card.ts";
 
 const key = await aKey("ES256");
@@ -277,7 +276,7 @@ describe("an algorithm", () => {
 
       expect(await verifyCard(card, { ...trusted, algorithms: [alg, "ES256"] })).toEqual({
         kind: "invalid",
-        reason: `signatures[0] is by the algorithm ${JSON.stringify(alg)}, which is not accepted`,
+        reason: `signatures[0] uses the algorithm ${JSON.stringify(alg)}, which is not accepted`,
       });
     },
   );
@@ -288,16 +287,14 @@ describe("an algorithm", () => {
       signature: "",
     };
 
-    expect(await reasonOf({ ...FULL_CARD, signatures: [signature] })).toMatch(
-      "is by the algorithm",
-    );
+    expect(await reasonOf({ ...FULL_CARD, signatures: [signature] })).toMatch("uses the algorithm");
   });
 
   test("that is not on the list is not accepted", async () => {
     const card = await signCard(FULL_CARD, [key]);
 
     expect(await verifyCard(card, { ...trusted, algorithms: ["EdDSA"] })).toMatchObject({
-      reason: 'signatures[0] is by the algorithm "ES256", which is not accepted',
+      reason: 'signatures[0] uses the algorithm "ES256", which is not accepted',
     });
     expect(await verifyCard(card, { ...trusted, algorithms: ["ES256"] })).toMatchObject({
       kind: "valid",
@@ -309,10 +306,10 @@ describe("an algorithm", () => {
     ["EdDSA", {}, "must be an OKP key on the curve Ed25519 for EdDSA"],
     ["ES384", {}, "must be an EC key on the curve P-384 for ES384"],
     ["ES256", { alg: "ES384" }, "is for ES384, not ES256"],
-    ["ES256", { use: "enc" }, "is not for signatures, by its use"],
-    ["ES256", { key_ops: ["sign"] }, "is not there to verify, by its key_ops"],
+    ["ES256", { use: "enc" }, "is not for signatures according to its use"],
+    ["ES256", { key_ops: ["sign"] }, "must not be used to verify according to its key_ops"],
     ["ES256", { kty: "oct", k: "c2VjcmV0" }, "must be an EC key on the curve P-256 for ES256"],
-    ["ES256", { x: key.privateKey.y ?? "" }, "is no usable key for ES256"],
+    ["ES256", { x: key.privateKey.y ?? "" }, "is not a usable key for ES256"],
   ])("%s takes no key that is %j", async (alg, overrides, reason) => {
     const { privateKey } = key;
     const signature = await forgedSignature({
@@ -371,11 +368,11 @@ describe("a protected header", () => {
     ["with an empty kid", { alg: "ES256", kid: "" }, "names no kid"],
     ["with a kid that is no text", { alg: "ES256", kid: 1 }, "names no kid"],
     ["without alg", { kid }, "names no alg"],
-    ["with a jku that is no text", { ...header, jku: [] }, "has a jku that is no text"],
+    ["with a jku that is no text", { ...header, jku: [] }, "has a jku that is not a string"],
     ["that has a key twice", `{"alg":"none","alg":"ES256","kid":"${kid}"}`, 'has "alg" twice'],
     ["that has a key twice below", `{"alg":"ES256","kid":"${kid}","x":{"y":1,"y":2}}`, 'has "y"'],
-    ["that is no object", '["ES256"]', "that is no JSON object"],
-    ["that is null", "null", "that is no JSON object"],
+    ["that is no object", '["ES256"]', "that is not a JSON object"],
+    ["that is null", "null", "that is not a JSON object"],
     ["that is no JSON", "ES256", "that is not JSON"],
     ["with a byte order mark", `\ufeff${JSON.stringify(header)}`, "that is not JSON"],
     ["that is too long", { ...header, x: "x".repeat(4096) }, "of more than 4096 characters"],
@@ -405,7 +402,7 @@ describe("a protected header", () => {
   test.each([
     [{ kid: "other" }, 'has "kid" in its unprotected header'],
     [{ crit: [] }, 'has "crit" in its unprotected header'],
-    ["text", "has a header that is no object"],
+    ["text", "has a header that is not an object"],
   ])("beside %j is refused", async (unprotected, reason) => {
     const [signature] = (await signCard(FULL_CARD, [key])).signatures;
 
@@ -437,12 +434,12 @@ describe("signatures", () => {
   test.each([
     ["an object", {}, "card.signatures must be an array"],
     ["too many", Array(33).fill({}), "card.signatures has more than 32 entries"],
-    ["null", [null], "signatures[0] must have the texts protected and signature"],
-    ["a text", ["e30..AA"], "signatures[0] must have the texts protected and signature"],
+    ["null", [null], "signatures[0] must have the strings protected and signature"],
+    ["a text", ["e30..AA"], "signatures[0] must have the strings protected and signature"],
     [
       "numbers",
       [{ protected: 1, signature: 2 }],
-      "signatures[0] must have the texts protected and signature",
+      "signatures[0] must have the strings protected and signature",
     ],
   ])("that are %s are invalid", async (_, signatures, reason) => {
     expect(await reasonOf({ ...FULL_CARD, signatures })).toBe(reason);
@@ -477,8 +474,8 @@ describe("signatures", () => {
 
 describe("signing is refused", () => {
   test.each([
-    ["without keys", FULL_CARD, [], "keys must hold at least one key to sign with"],
-    ["with a nameless key", FULL_CARD, [{ ...key, kid: "" }], "keys[0].kid must be a text"],
+    ["without keys", FULL_CARD, [], "keys must contain at least one key"],
+    ["with a nameless key", FULL_CARD, [{ ...key, kid: "" }], "keys[0].kid must be a string"],
     [
       "by an unknown algorithm",
       FULL_CARD,

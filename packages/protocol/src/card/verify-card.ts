@@ -1,20 +1,23 @@
-import { decodeBase64Url } from "./base64url.ts";
-import { cardPayloads, signingInput } from "./card-payloads.ts";
-import { type CardPublicKey, importKey } from "./json-web-key.ts";
+import { decodeBase64Url } from "../internal/base64url.ts";
+import { type SignedFormName, cardPayloads, signingInput } from "./signed-form.ts";
+import {
+  type CardPublicKey,
+  SIGNATURE_ALGORITHMS,
+  importKey,
+  isCardAlgorithm,
+} from "./card-key.ts";
 import { type CardSignatureHeader, readProtectedHeader } from "./protected-header.ts";
-import { SIGNATURE_ALGORITHMS, isCardAlgorithm } from "./signature-algorithms.ts";
-import type { SignedFormName } from "./signed-form.ts";
 
 export interface VerifyCardOptions {
   /**
-   * The keys that are trusted, or a function that finds them for a signature. Nothing is fetched
-   * here and no key inside of a signature is used. A key counts only when it has the signature's
-   * `kid`. Leave out what is expired or revoked.
+   * The trusted keys, or a function that finds them for a signature. Nothing is fetched here, and
+   * keys inside a signature are never used. A key is used only if it has the `kid` of the signature.
+   * Omit expired and revoked keys.
    */
   readonly keys:
     | readonly CardPublicKey[]
     | ((header: CardSignatureHeader) => Promise<readonly CardPublicKey[]>);
-  /** Which algorithms may be used; all that {@link CardAlgorithm} names unless told otherwise. */
+  /** The accepted algorithms. Default: all of {@link CardAlgorithm}. */
   readonly algorithms?: readonly string[];
 }
 
@@ -26,19 +29,19 @@ export type CardVerdict =
 type Valid = Extract<CardVerdict, { kind: "valid" }>;
 type Payloads = ReturnType<typeof cardPayloads>;
 
-/** Each may cost a look-up of keys, and a card has a handful. */
+/** Each signature may cost a key lookup, and a real card has a handful. */
 const MAX_SIGNATURES = 32;
 
 /**
- * Whether a trusted key has signed the card (1.0 §8.4.3). One signature that verifies is enough,
- * whatever the others are worth: they may be by parties whose keys we do not have, or over a form
- * that we do not know, and an attacker could remove a wrong one anyway. Signatures of which none
- * verifies make the card invalid, never unsigned.
+ * Whether a trusted key has signed the card (1.0 §8.4.3). One valid signature is enough: others may
+ * be by parties whose keys we do not have, or over a form that we do not know, and an attacker could
+ * remove an invalid one anyway. A card with signatures of which none is valid is invalid, never
+ * unsigned.
  *
- * `valid` speaks of the content of {@link signedForm} and of nothing else on the card. In the form
- * `spec` that is all that the card says in the words of 1.0; in the form `sdk` it is that without
- * what is empty. Neither says that nothing empty was taken out: when the signer signs the form of
- * the SDKs, it signs that card as well.
+ * `valid` applies to the content of {@link signedForm} and to nothing else on the card. In the form
+ * `spec` that is every 1.0 field of the card; in the form `sdk` it is the same without everything
+ * empty. Neither proves that nothing empty was removed: a signer that signs the form of the SDKs
+ * signs the reduced card as well.
  */
 export async function verifyCard(card: object, options: VerifyCardOptions): Promise<CardVerdict> {
   const { signatures } = card as { readonly signatures?: unknown };
@@ -49,13 +52,13 @@ export async function verifyCard(card: object, options: VerifyCardOptions): Prom
     return invalid(`card.signatures has more than ${MAX_SIGNATURES} entries`);
   }
   try {
-    return await bestOf(signatures, cardPayloads(card), options);
+    return await verifyAny(signatures, cardPayloads(card), options);
   } catch (error) {
-    return invalid(messageOf(error));
+    return invalid(describeError(error));
   }
 }
 
-async function bestOf(
+async function verifyAny(
   signatures: readonly unknown[],
   payloads: Payloads,
   options: VerifyCardOptions,
@@ -68,13 +71,13 @@ async function bestOf(
       if (verdict.form === "spec") return verdict;
       weaker ??= verdict;
     } catch (error) {
-      reasons.push(`signatures[${index}] ${messageOf(error)}`);
+      reasons.push(`signatures[${index}] ${describeError(error)}`);
     }
   }
   return weaker ?? invalid(reasons.join("; "));
 }
 
-/** What a signature proves; throws why it proves nothing. */
+/** Verifies one signature; throws a TypeError that says why it is not valid. */
 async function verifySignature(
   entry: unknown,
   payloads: Payloads,
@@ -82,12 +85,12 @@ async function verifySignature(
 ): Promise<Valid> {
   const parts = (entry ?? {}) as Readonly<Record<string, unknown>>;
   if (typeof parts["protected"] !== "string" || typeof parts["signature"] !== "string") {
-    throw new TypeError("must have the texts protected and signature");
+    throw new TypeError("must have the strings protected and signature");
   }
   const header = readProtectedHeader(parts["protected"], parts["header"]);
   const { alg, kid } = header;
   if (!isCardAlgorithm(alg) || options.algorithms?.includes(alg) === false) {
-    throw new TypeError(`is by the algorithm ${JSON.stringify(alg)}, which is not accepted`);
+    throw new TypeError(`uses the algorithm ${JSON.stringify(alg)}, which is not accepted`);
   }
   const signature = decodeBase64Url(parts["signature"]);
   if (signature === undefined) throw new TypeError("has a signature that is not base64url");
@@ -108,7 +111,7 @@ async function verifySignature(
       }
       failures.push(`is not by the key ${JSON.stringify(kid)} over this card`);
     } catch (error) {
-      failures.push(`cannot be verified: ${messageOf(error)}`);
+      failures.push(`cannot be verified: ${describeError(error)}`);
     }
   }
   throw new TypeError(failures.join(", "));
@@ -118,15 +121,15 @@ async function keysFor(
   header: CardSignatureHeader,
   { keys }: VerifyCardOptions,
 ): Promise<readonly CardPublicKey[]> {
-  const found = typeof keys === "function" ? await askFor(header, keys) : keys;
+  const found = typeof keys === "function" ? await lookUpKeys(header, keys) : keys;
   const named = found.filter(({ kid }) => kid === header.kid);
   if (named.length === 0)
     throw new TypeError(`is by the unknown key ${JSON.stringify(header.kid)}`);
   return named;
 }
 
-/** A look-up that fails proves nothing; another signature may still do. */
-async function askFor(
+/** A failed lookup does not make the card invalid: another signature may still be valid. */
+async function lookUpKeys(
   header: CardSignatureHeader,
   find: (header: CardSignatureHeader) => Promise<readonly CardPublicKey[]>,
 ): Promise<readonly CardPublicKey[]> {
@@ -134,7 +137,7 @@ async function askFor(
     return await find(header);
   } catch (error) {
     const name = JSON.stringify(header.kid);
-    throw new TypeError(`is by the key ${name}, which was not found: ${messageOf(error)}`, {
+    throw new TypeError(`is by the key ${name}, which was not found: ${describeError(error)}`, {
       cause: error,
     });
   }
@@ -144,6 +147,6 @@ function invalid(reason: string): CardVerdict {
   return { kind: "invalid", reason };
 }
 
-function messageOf(error: unknown): string {
+function describeError(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,5 @@
-import type { MessageTables } from "../binary/table.ts";
-import { SECURITY_MESSAGES } from "../security-messages.ts";
+import type { MessageTables } from "../binary/wire-format.ts";
+import { SECURITY_MESSAGES } from "../v0_3/card-messages.ts";
 
 export const CARD_MESSAGES = {
   ...SECURITY_MESSAGES,
@@ -50,7 +50,7 @@ export const CARD_MESSAGES = {
   },
   AgentCardSignature: { protected: [1, "string"], signature: [2, "string"], header: [3, "Struct"] },
   SecurityRequirement: { schemes: [1, "StringList", "map"] },
-  // What 1.0 added to the flows of 0.3.
+  // Additions of 1.0 to the flows of 0.3.
   OAuthFlows: {
     ...SECURITY_MESSAGES.OAuthFlows,
     deviceCode: [5, "DeviceCodeOAuthFlow", "oneof flow"],
