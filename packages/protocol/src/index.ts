@@ -218,6 +218,6 @@ export {
   publicKeySet,
 } from "./card/card-key.ts";
 export type { CardSignatureHeader } from "./card/protected-header.ts";
-export { type AgentCardSignature, signCard } from "./card/sign-card.ts";
+export { type AgentCardSignature, signCard } from "./card/signature.ts";
 export { type SignedFormName, signedForm } from "./card/signed-form.ts";
-export { type CardVerdict, type VerifyCardOptions, verifyCard } from "./card/verify-card.ts";
+export { type CardVerdict, type VerifyCardOptions, verifyCard } from "./card/signature.ts";

@@ -1,6 +1,6 @@
-import { CODECS } from "../wire/codecs.ts";
-import type { ProtocolVersion } from "../model/version.ts";
 import type { AgentCardFacts } from "../model/agent-info.ts";
+import type { ProtocolVersion } from "../model/version.ts";
+import { CODECS } from "../wire/codecs.ts";
 
 /**
  * The card in the format of one version or, if none is given, a hybrid that readers of

@@ -1,32 +1,6 @@
 import { decodeBase64Url, encodeBase64Url } from "../internal/base64url.ts";
 import { canonicalJson } from "../internal/json.ts";
 
-const PUBLIC_MEMBERS = {
-  EC: ["crv", "kty", "x", "y"],
-  OKP: ["crv", "kty", "x"],
-  RSA: ["e", "kty", "n"],
-} as const satisfies Record<string, readonly (keyof JsonWebKey)[]>;
-
-const PRIVATE_MEMBERS = ["d", "p", "q", "dp", "dq", "qi"] as const;
-
-/**
- * The algorithms of RFC 7518 and RFC 8037 for signing cards. None has a shared secret: without
- * `HS256` and `none` in the table, a header cannot select them.
- */
-export const SIGNATURE_ALGORITHMS = {
-  ES256: ecdsa("ES256", "P-256", "SHA-256"),
-  ES384: ecdsa("ES384", "P-384", "SHA-384"),
-  EdDSA: {
-    kty: "OKP",
-    crv: "Ed25519",
-    keyAlgs: ["EdDSA", "Ed25519"],
-    key: { name: "Ed25519" } as EcKeyImportParams,
-    use: { name: "Ed25519" },
-  },
-  RS256: rsa("RS256", "RSASSA-PKCS1-v1_5"),
-  PS256: rsa("PS256", "RSA-PSS"),
-} as const satisfies Record<string, SignatureAlgorithm>;
-
 /** A key that signs cards. */
 export interface CardKey {
   /** The name under which verifiers find the public key. */
@@ -36,6 +10,9 @@ export interface CardKey {
   /** Where the public key is published, as a key set over HTTPS. */
   readonly jku?: string;
 }
+
+/** A public key as key sets publish it: RFC 7517. */
+export type CardPublicKey = JsonWebKey & { readonly kid?: string };
 
 /** A new key pair. */
 export interface GeneratedCardKey {
@@ -76,6 +53,54 @@ function publicHalf({ kid, alg, privateKey }: CardKey): CardPublicKey {
   return { ...publicMembers(alg, privateKey), kid, alg, use: "sig" };
 }
 
+/** Imports a key, or throws a TypeError that says why it cannot be used. `name` is its name in errors. */
+export async function importKey(
+  alg: CardAlgorithm,
+  key: JsonWebKey,
+  operation: "sign" | "verify",
+  name: string,
+): Promise<CryptoKey> {
+  const unusable = whyUnusable(alg, key, operation);
+  if (unusable !== undefined) throw new TypeError(`${name} ${unusable}`);
+  const secret = operation === "sign" ? pick(key, PRIVATE_MEMBERS) : {};
+  if (operation === "sign" && !Object.hasOwn(secret, "d")) {
+    throw new TypeError(`${name} must be a private key; it has no "d"`);
+  }
+  // Only the key material: `whyUnusable` has checked the other members.
+  const members = { ...publicMembers(alg, key), ...secret };
+  try {
+    const { key: parameters } = SIGNATURE_ALGORITHMS[alg];
+    return await crypto.subtle.importKey("jwk", members, parameters, false, [operation]);
+  } catch (error) {
+    throw new TypeError(`${name} is not a usable key for ${alg}`, { cause: error });
+  }
+}
+
+/** The thumbprint of a key: RFC 7638. */
+export async function thumbprint(alg: CardAlgorithm, key: JsonWebKey): Promise<string> {
+  const text = new TextEncoder().encode(canonicalJson(publicMembers(alg, key)));
+  return encodeBase64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", text)));
+}
+
+const PUBLIC_MEMBERS = {
+  EC: ["crv", "kty", "x", "y"],
+  OKP: ["crv", "kty", "x"],
+  RSA: ["e", "kty", "n"],
+} as const satisfies Record<string, readonly (keyof JsonWebKey)[]>;
+
+const PRIVATE_MEMBERS = ["d", "p", "q", "dp", "dq", "qi"] as const;
+
+/** Only the members of the public key. */
+function publicMembers(alg: CardAlgorithm, key: JsonWebKey): JsonWebKey {
+  return pick(key, PUBLIC_MEMBERS[SIGNATURE_ALGORITHMS[alg].kty]);
+}
+
+function pick(key: JsonWebKey, members: readonly (keyof JsonWebKey)[]): JsonWebKey {
+  return Object.fromEntries(
+    members.filter((member) => key[member] !== undefined).map((member) => [member, key[member]]),
+  );
+}
+
 interface SignatureAlgorithm {
   readonly kty: "EC" | "OKP" | "RSA";
   readonly crv?: string;
@@ -86,6 +111,24 @@ interface SignatureAlgorithm {
   /** What it is told when a key is used. */
   readonly use: EcdsaParams | RsaPssParams | Algorithm;
 }
+
+/**
+ * The algorithms of RFC 7518 and RFC 8037 for signing cards. None has a shared secret: without
+ * `HS256` and `none` in the table, a header cannot select them.
+ */
+export const SIGNATURE_ALGORITHMS = {
+  ES256: ecdsa("ES256", "P-256", "SHA-256"),
+  ES384: ecdsa("ES384", "P-384", "SHA-384"),
+  EdDSA: {
+    kty: "OKP",
+    crv: "Ed25519",
+    keyAlgs: ["EdDSA", "Ed25519"],
+    key: { name: "Ed25519" } as EcKeyImportParams,
+    use: { name: "Ed25519" },
+  },
+  RS256: rsa("RS256", "RSASSA-PKCS1-v1_5"),
+  PS256: rsa("PS256", "RSA-PSS"),
+} as const satisfies Record<string, SignatureAlgorithm>;
 
 export type CardAlgorithm = keyof typeof SIGNATURE_ALGORITHMS;
 
@@ -126,47 +169,4 @@ function rsa(alg: string, name: string) {
 function modulusBits(modulus: string | undefined): number {
   const [first, ...rest] = decodeBase64Url(modulus ?? "") ?? [];
   return first === undefined ? 0 : 32 - Math.clz32(first) + rest.length * 8;
-}
-
-/** A public key as key sets publish it: RFC 7517. */
-export type CardPublicKey = JsonWebKey & { readonly kid?: string };
-
-/** Only the members of the public key. */
-function publicMembers(alg: CardAlgorithm, key: JsonWebKey): JsonWebKey {
-  return pick(key, PUBLIC_MEMBERS[SIGNATURE_ALGORITHMS[alg].kty]);
-}
-
-/** Imports a key, or throws a TypeError that says why it cannot be used. `name` is its name in errors. */
-export async function importKey(
-  alg: CardAlgorithm,
-  key: JsonWebKey,
-  operation: "sign" | "verify",
-  name: string,
-): Promise<CryptoKey> {
-  const unusable = whyUnusable(alg, key, operation);
-  if (unusable !== undefined) throw new TypeError(`${name} ${unusable}`);
-  const secret = operation === "sign" ? pick(key, PRIVATE_MEMBERS) : {};
-  if (operation === "sign" && !Object.hasOwn(secret, "d")) {
-    throw new TypeError(`${name} must be a private key; it has no "d"`);
-  }
-  // Only the key material: `whyUnusable` has checked the other members.
-  const members = { ...publicMembers(alg, key), ...secret };
-  try {
-    const { key: parameters } = SIGNATURE_ALGORITHMS[alg];
-    return await crypto.subtle.importKey("jwk", members, parameters, false, [operation]);
-  } catch (error) {
-    throw new TypeError(`${name} is not a usable key for ${alg}`, { cause: error });
-  }
-}
-
-/** The thumbprint of a key: RFC 7638. */
-export async function thumbprint(alg: CardAlgorithm, key: JsonWebKey): Promise<string> {
-  const text = new TextEncoder().encode(canonicalJson(publicMembers(alg, key)));
-  return encodeBase64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", text)));
-}
-
-function pick(key: JsonWebKey, members: readonly (keyof JsonWebKey)[]): JsonWebKey {
-  return Object.fromEntries(
-    members.filter((member) => key[member] !== undefined).map((member) => [member, key[member]]),
-  );
 }

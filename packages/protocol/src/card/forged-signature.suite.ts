@@ -2,7 +2,7 @@ import { encodeBase64Url } from "../internal/base64url.ts";
 import { canonicalJson } from "../internal/json.ts";
 import { type SignedFormName, signedForm, signingInput } from "./signed-form.ts";
 import { type CardAlgorithm, SIGNATURE_ALGORITHMS, importKey } from "./card-key.ts";
-import type { AgentCardSignature } from "./sign-card.ts";
+import type { AgentCardSignature } from "./signature.ts";
 
 interface Forgery {
   readonly card: object;

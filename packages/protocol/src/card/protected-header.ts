@@ -1,9 +1,6 @@
 import { decodeBase64Url, encodeBase64Url } from "../internal/base64url.ts";
 import { canonicalJson, isObject } from "../internal/json.ts";
 
-/** Matches whole strings, so that braces inside them do not count; a key includes its colon. */
-const TOKENS = /"(?:[^"\\]|\\.)*"(\s*:)?|[{}]/g;
-
 /** The protected header of a signature. Do not trust it until the signature verifies. */
 export interface CardSignatureHeader {
   readonly kid: string;
@@ -72,6 +69,9 @@ function rejectOverlap(header: Header, unprotected: unknown): void {
     throw new TypeError(`has ${JSON.stringify(shared)} in its unprotected header`);
   }
 }
+
+/** Matches whole strings, so that braces inside them do not count; a key includes its colon. */
+const TOKENS = /"(?:[^"\\]|\\.)*"(\s*:)?|[{}]/g;
 
 /**
  * A key that an object in a JSON text has twice, if any. Readers differ in which of the two they

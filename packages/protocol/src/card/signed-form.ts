@@ -1,33 +1,7 @@
-import { CARD_MESSAGES } from "../grpc/v1/card-messages.ts";
 import type { FieldRow, MessageTables } from "../grpc/binary/wire-format.ts";
-import { type JsonObject, canonicalJson, isObject } from "../internal/json.ts";
+import { CARD_MESSAGES } from "../grpc/v1/card-messages.ts";
 import { encodeBase64Url } from "../internal/base64url.ts";
-
-/** The fields of a 1.0 card that the proto file marks REQUIRED. */
-const REQUIRED = {
-  AgentCard: [
-    "name",
-    "description",
-    "supportedInterfaces",
-    "version",
-    "capabilities",
-    "defaultInputModes",
-    "defaultOutputModes",
-    "skills",
-  ],
-  AgentInterface: ["url", "protocolBinding", "protocolVersion"],
-  AgentProvider: ["url", "organization"],
-  AgentSkill: ["id", "name", "description", "tags"],
-  APIKeySecurityScheme: ["location", "name"],
-  HTTPAuthSecurityScheme: ["scheme"],
-  OAuth2SecurityScheme: ["flows"],
-  OpenIdConnectSecurityScheme: ["openIdConnectUrl"],
-  AuthorizationCodeOAuthFlow: ["authorizationUrl", "tokenUrl", "scopes"],
-  ClientCredentialsOAuthFlow: ["tokenUrl", "scopes"],
-  DeviceCodeOAuthFlow: ["deviceAuthorizationUrl", "tokenUrl", "scopes"],
-} as const satisfies {
-  readonly [M in keyof CardMessages]?: readonly (keyof CardMessages[M])[];
-};
+import { type JsonObject, canonicalJson, isObject } from "../internal/json.ts";
 
 /**
  * The two forms of a 1.0 card that are signed in practice:
@@ -54,6 +28,34 @@ export function signedForm(card: object, form: SignedFormName): object {
   const spec = messageForm("AgentCard", content, "card");
   return form === "spec" ? spec : ((withoutEmpty(spec) ?? {}) as object);
 }
+
+type CardMessages = typeof CARD_MESSAGES;
+
+/** The fields of a 1.0 card that the proto file marks REQUIRED. */
+const REQUIRED = {
+  AgentCard: [
+    "name",
+    "description",
+    "supportedInterfaces",
+    "version",
+    "capabilities",
+    "defaultInputModes",
+    "defaultOutputModes",
+    "skills",
+  ],
+  AgentInterface: ["url", "protocolBinding", "protocolVersion"],
+  AgentProvider: ["url", "organization"],
+  AgentSkill: ["id", "name", "description", "tags"],
+  APIKeySecurityScheme: ["location", "name"],
+  HTTPAuthSecurityScheme: ["scheme"],
+  OAuth2SecurityScheme: ["flows"],
+  OpenIdConnectSecurityScheme: ["openIdConnectUrl"],
+  AuthorizationCodeOAuthFlow: ["authorizationUrl", "tokenUrl", "scopes"],
+  ClientCredentialsOAuthFlow: ["tokenUrl", "scopes"],
+  DeviceCodeOAuthFlow: ["deviceAuthorizationUrl", "tokenUrl", "scopes"],
+} as const satisfies {
+  readonly [M in keyof CardMessages]?: readonly (keyof CardMessages[M])[];
+};
 
 const MESSAGES: MessageTables = CARD_MESSAGES;
 
@@ -89,6 +91,12 @@ function isKept(message: string, field: string, row: FieldRow, written: unknown)
   // An empty message is not the same as an absent one.
   if (rule !== undefined || (type !== "string" && type !== "bool")) return true;
   return written !== "" && written !== false;
+}
+
+function isRequired(message: string, field: string): boolean {
+  return (
+    (REQUIRED as Readonly<Record<string, readonly string[]>>)[message]?.includes(field) === true
+  );
 }
 
 function fieldForm([, type, rule]: FieldRow, value: unknown, path: string): unknown {
@@ -146,14 +154,6 @@ function withoutEmpty(value: unknown): unknown {
     .map(([key, member]) => [key, withoutEmpty(member)] as const)
     .filter(([, member]) => member !== undefined);
   return members.length > 0 ? Object.fromEntries(members) : undefined;
-}
-
-type CardMessages = typeof CARD_MESSAGES;
-
-function isRequired(message: string, field: string): boolean {
-  return (
-    (REQUIRED as Readonly<Record<string, readonly string[]>>)[message]?.includes(field) === true
-  );
 }
 
 /** A payload to sign, and the form of the card that it contains. */

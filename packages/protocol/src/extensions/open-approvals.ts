@@ -1,9 +1,9 @@
 import { type JsonObject, isObject } from "../internal/json.ts";
+import { A2AError, invalidParams } from "../model/errors.ts";
 import type { Message } from "../model/message.ts";
 import { type Task, isInterrupted } from "../model/task.ts";
 import type { Approval, ApprovalAnswer, ApprovalDecision } from "./approvals.ts";
 import { EXTENSIONS, extensionData } from "./extensions.ts";
-import { A2AError, invalidParams } from "../model/errors.ts";
 
 /**
  * `message.metadata["<uri>"]` of a question to a caller that has not activated the extension: the

@@ -1,3 +1,6 @@
+import type { ErrorReason } from "./errors.ts";
+import type { PublicEvent } from "./events.ts";
+import type { Message } from "./message.ts";
 import type {
   CancelTaskRequest,
   CreatePushConfigRequest,
@@ -12,11 +15,8 @@ import type {
   SubscribeRequest,
   TaskPage,
 } from "./requests.ts";
-import type { Message } from "./message.ts";
-import type { ProtocolVersion } from "./version.ts";
-import type { PublicEvent } from "./events.ts";
 import type { Task } from "./task.ts";
-import type { ErrorReason } from "./errors.ts";
+import type { ProtocolVersion } from "./version.ts";
 
 /** W3C trace context: the caller's trace, and our span in it. */
 export interface TraceContext {

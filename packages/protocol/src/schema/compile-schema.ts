@@ -1,30 +1,43 @@
 import { isObject } from "../internal/json.ts";
-import type { ListSchema, NumberSchema, Schema, TextSchema } from "./schema.ts";
 import { invalidParams } from "../model/errors.ts";
+import type { ListSchema, NumberSchema, Schema, TextSchema } from "./schema.ts";
 
-const NOT_A_STRING = problemHere("must be a string");
+/** Throws an `InvalidParams` error that names the field and what it must be, if the value is invalid. */
+type Check = (value: unknown, field: string) => void;
 
-const NOT_AN_OBJECT = problemHere("must be an object");
+/** Compiles a schema to a check. A mistake in the schema is thrown here, when the module loads. */
+export function compileCheck(schema: Schema): Check {
+  const findProblem = compileSchema(schema);
+  return (value, field) => {
+    const problem = findProblem(value);
+    if (problem !== undefined) throw invalidParams(fieldAt(field, problem.path), problem.text);
+  };
+}
 
-const MISSING = problemHere("is required");
+/** Formats the path `message`, `parts`, 0 below `params` as `message.parts[0]`. */
+function fieldAt(root: string, path: readonly (string | number)[]): string {
+  let name = root;
+  for (const step of path) {
+    name = typeof step === "number" ? `${name}[${step}]` : fieldIn(name, step);
+  }
+  return name === "" ? "params" : name;
+}
 
-const NOT_AN_INTEGER = problemHere("must be an integer");
+/** The path of a field inside another. `params` is the root of the caller's fields and is omitted. */
+export function fieldIn(path: string, step: string): string {
+  return path === "" || path === "params" ? step : `${path}.${step}`;
+}
 
-const NOT_A_NUMBER = problemHere("must be a number");
+/** What is wrong with a value, and where. */
+export interface Problem {
+  /** Names of properties and indexes of items, outermost first. */
+  readonly path: readonly (string | number)[];
+  /** To be read after the name of the field: `must be a string`. */
+  readonly text: string;
+}
 
-const NOT_AN_ARRAY = problemHere("must be an array");
-
-const NOT_A_BOOLEAN = problemHere("must be a boolean");
-
-/** The keywords that each type allows. */
-const KEYWORDS: Readonly<Record<NonNullable<Schema["type"]>, readonly string[]>> = {
-  object: ["required", "properties"],
-  array: ["items", "minItems", "maxItems"],
-  string: ["minLength", "maxLength", "pattern"],
-  integer: ["minimum", "maximum"],
-  number: ["minimum", "maximum"],
-  boolean: [],
-};
+/** Finds the first problem of a value. Allocates nothing for a valid value. */
+type FindProblem = (value: unknown) => Problem | undefined;
 
 /**
  * Compiles a schema to a function that finds the first problem of a value. It composes closures and
@@ -61,6 +74,16 @@ export function compileSchema(schema: Schema, place = "schema"): FindProblem {
   }
 }
 
+/** The keywords that each type allows. */
+const KEYWORDS: Readonly<Record<NonNullable<Schema["type"]>, readonly string[]>> = {
+  object: ["required", "properties"],
+  array: ["items", "minItems", "maxItems"],
+  string: ["minLength", "maxLength", "pattern"],
+  integer: ["minimum", "maximum"],
+  number: ["minimum", "maximum"],
+  boolean: [],
+};
+
 function rejectUnknown(schema: Schema, place: string): void {
   const { type, ...rest } = schema;
   const keywords = Object.keys(rest);
@@ -80,6 +103,30 @@ function rejectUnknown(schema: Schema, place: string): void {
   const known = KEYWORDS[type].join(", ") || "nothing else";
   throw new TypeError(`${place}.${unknown} is not supported: the type ${type} allows ${known}`);
 }
+
+/** A problem of the value itself. */
+function problemHere(text: string): Problem {
+  return { path: [], text };
+}
+
+/** A problem of a property or an item, from the perspective of its parent. */
+function problemAt(step: string | number, { path, text }: Problem): Problem {
+  return { path: [step, ...path], text };
+}
+
+const NOT_A_STRING = problemHere("must be a string");
+
+const NOT_AN_OBJECT = problemHere("must be an object");
+
+const MISSING = problemHere("is required");
+
+const NOT_AN_INTEGER = problemHere("must be an integer");
+
+const NOT_A_NUMBER = problemHere("must be a number");
+
+const NOT_AN_ARRAY = problemHere("must be an array");
+
+const NOT_A_BOOLEAN = problemHere("must be a boolean");
 
 function booleanProblem(value: unknown): Problem | undefined {
   return typeof value === "boolean" ? undefined : NOT_A_BOOLEAN;
@@ -200,51 +247,4 @@ function codePoints(text: string): number {
   let count = 0;
   for (const _ of text) count++;
   return count;
-}
-
-/** What is wrong with a value, and where. */
-export interface Problem {
-  /** Names of properties and indexes of items, outermost first. */
-  readonly path: readonly (string | number)[];
-  /** To be read after the name of the field: `must be a string`. */
-  readonly text: string;
-}
-
-/** Finds the first problem of a value. Allocates nothing for a valid value. */
-type FindProblem = (value: unknown) => Problem | undefined;
-
-/** A problem of the value itself. */
-function problemHere(text: string): Problem {
-  return { path: [], text };
-}
-
-/** A problem of a property or an item, from the perspective of its parent. */
-function problemAt(step: string | number, { path, text }: Problem): Problem {
-  return { path: [step, ...path], text };
-}
-
-/** Throws an `InvalidParams` error that names the field and what it must be, if the value is invalid. */
-type Check = (value: unknown, field: string) => void;
-
-/** Compiles a schema to a check. A mistake in the schema is thrown here, when the module loads. */
-export function compileCheck(schema: Schema): Check {
-  const findProblem = compileSchema(schema);
-  return (value, field) => {
-    const problem = findProblem(value);
-    if (problem !== undefined) throw invalidParams(fieldAt(field, problem.path), problem.text);
-  };
-}
-
-/** Formats the path `message`, `parts`, 0 below `params` as `message.parts[0]`. */
-function fieldAt(root: string, path: readonly (string | number)[]): string {
-  let name = root;
-  for (const step of path) {
-    name = typeof step === "number" ? `${name}[${step}]` : fieldIn(name, step);
-  }
-  return name === "" ? "params" : name;
-}
-
-/** The path of a field inside another. `params` is the root of the caller's fields and is omitted. */
-export function fieldIn(path: string, step: string): string {
-  return path === "" || path === "params" ? step : `${path}.${step}`;
 }

@@ -1,5 +1,7 @@
 import { Reader, Writer } from "protobufjs/minimal.js";
 import { invalidParams } from "../../model/errors.ts";
+import { SCALARS, enumKind } from "./scalars.ts";
+import { setField, struct, timestamp, value } from "./well-known-types.ts";
 import {
   type FieldRow,
   type Kind,
@@ -7,8 +9,6 @@ import {
   readDelimited,
   readFields,
 } from "./wire-format.ts";
-import { SCALARS, enumKind } from "./scalars.ts";
-import { setField, struct, timestamp, value } from "./well-known-types.ts";
 
 /** Converts one message between protobuf and ProtoJSON. */
 export interface MessageCodec {

@@ -1,7 +1,7 @@
 import { A2AError, invalidParams } from "../../model/errors.ts";
-import { type Kind, type ProtoTables, readDelimited, readFields } from "./wire-format.ts";
 import { messageCodecs } from "./message.ts";
 import { SCALARS, encodeBase64 } from "./scalars.ts";
+import { type Kind, type ProtoTables, readDelimited, readFields } from "./wire-format.ts";
 
 /** A google.rpc.Status. Each detail has an `@type`, as `google.protobuf.Any` has in JSON. */
 export interface StatusDetails {

@@ -2,41 +2,6 @@ import type { Reader, Writer } from "protobufjs/minimal.js";
 import { invalidParams } from "../../model/errors.ts";
 import { type Kind, readDelimited, readFields } from "./wire-format.ts";
 
-const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d+))?(?:Z|[+-]\d\d:\d\d)$/i;
-
-/** The years 1 to 9999, in seconds. */
-const FIRST = -62_135_596_800;
-
-const LAST = 253_402_300_799;
-
-/** google.protobuf.Timestamp: an ISO time in JSON, decoded with milliseconds and in UTC. */
-export const timestamp: Kind = {
-  wireType: 2,
-  write(writer, value, field) {
-    const [seconds, nanos] = parseInstant(value, field);
-    writer.fork();
-    if (seconds !== 0) writer.uint32(8).int64(seconds);
-    if (nanos !== 0) writer.uint32(16).int32(nanos);
-    writer.ldelim();
-  },
-  read(reader, field) {
-    let seconds = 0;
-    let nanos = 0;
-    readDelimited(reader, () => {
-      readFields(reader, (tag) => {
-        if (tag === 8) seconds = toNumber(reader.int64());
-        else if (tag === 16) nanos = reader.int32();
-        else return false;
-        return true;
-      });
-    });
-    if (seconds < FIRST || seconds > LAST || nanos < 0 || nanos > 999_999_999) {
-      throw invalidParams(field, "must be a time between the years 1 and 9999");
-    }
-    return new Date(seconds * 1000 + Math.floor(nanos / 1_000_000)).toISOString();
-  },
-};
-
 /** The same limit as for JSON, so that all bindings can carry what one of them accepts. */
 const MAX_DEPTH = 128;
 
@@ -188,6 +153,41 @@ function finite(number: number, field: string): number {
   if (Number.isFinite(number)) return number;
   throw invalidParams(field, "must not contain a number that JSON does not have");
 }
+
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d+))?(?:Z|[+-]\d\d:\d\d)$/i;
+
+/** The years 1 to 9999, in seconds. */
+const FIRST = -62_135_596_800;
+
+const LAST = 253_402_300_799;
+
+/** google.protobuf.Timestamp: an ISO time in JSON, decoded with milliseconds and in UTC. */
+export const timestamp: Kind = {
+  wireType: 2,
+  write(writer, value, field) {
+    const [seconds, nanos] = parseInstant(value, field);
+    writer.fork();
+    if (seconds !== 0) writer.uint32(8).int64(seconds);
+    if (nanos !== 0) writer.uint32(16).int32(nanos);
+    writer.ldelim();
+  },
+  read(reader, field) {
+    let seconds = 0;
+    let nanos = 0;
+    readDelimited(reader, () => {
+      readFields(reader, (tag) => {
+        if (tag === 8) seconds = toNumber(reader.int64());
+        else if (tag === 16) nanos = reader.int32();
+        else return false;
+        return true;
+      });
+    });
+    if (seconds < FIRST || seconds > LAST || nanos < 0 || nanos > 999_999_999) {
+      throw invalidParams(field, "must be a time between the years 1 and 9999");
+    }
+    return new Date(seconds * 1000 + Math.floor(nanos / 1_000_000)).toISOString();
+  },
+};
 
 function parseInstant(value: unknown, field: string): readonly [seconds: number, nanos: number] {
   const match = typeof value === "string" ? RFC_3339.exec(value) : null;

@@ -1,18 +1,6 @@
 import { isObject } from "../../internal/json.ts";
 import type { MessageTables } from "../binary/wire-format.ts";
 
-/** The `type` of a security scheme in the JSON of 0.3, and the member of the proto that corresponds to it. */
-const MEMBERS = {
-  apiKey: "apiKeySecurityScheme",
-  http: "httpAuthSecurityScheme",
-  oauth2: "oauth2SecurityScheme",
-  openIdConnect: "openIdConnectSecurityScheme",
-  mutualTLS: "mtlsSecurityScheme",
-} as const;
-
-/** In order of preference: the proto has room for one flow, the JSON for all of them. */
-const FLOWS = ["authorizationCode", "clientCredentials", "implicit", "password"] as const;
-
 /** Security schemes: the same in both versions, except for the flows that 1.0 added. */
 export const SECURITY_MESSAGES = {
   StringList: { list: [1, "string", "repeated"] },
@@ -69,6 +57,7 @@ export const SECURITY_MESSAGES = {
   },
 } as const satisfies MessageTables;
 
+/** The agent card and its contents. */
 export const CARD_MESSAGES = {
   ...SECURITY_MESSAGES,
   AgentCard: {
@@ -119,6 +108,18 @@ export const CARD_MESSAGES = {
 } as const satisfies MessageTables;
 
 type Json = Readonly<Record<string, unknown>>;
+
+/** The `type` of a security scheme in the JSON of 0.3, and the member of the proto that corresponds to it. */
+const MEMBERS = {
+  apiKey: "apiKeySecurityScheme",
+  http: "httpAuthSecurityScheme",
+  oauth2: "oauth2SecurityScheme",
+  openIdConnect: "openIdConnectSecurityScheme",
+  mutualTLS: "mtlsSecurityScheme",
+} as const;
+
+/** In order of preference: the proto has room for one flow, the JSON for all of them. */
+const FLOWS = ["authorizationCode", "clientCredentials", "implicit", "password"] as const;
 
 /**
  * A card of 0.3 is the same JSON on all bindings, except for security in its proto:

@@ -1,6 +1,6 @@
 import { createService } from "../binary/service.ts";
-import { CARD_MESSAGES, cardFromProto, cardToProto } from "./card-messages.ts";
 import type { ProtoTables } from "../binary/wire-format.ts";
+import { CARD_MESSAGES, cardFromProto, cardToProto } from "./card-messages.ts";
 import { ENUMS, REQUEST_MESSAGES, TASK_MESSAGES } from "./messages.ts";
 
 /** Every message of the proto package. */

@@ -1,6 +1,7 @@
 import type { MessageTables } from "../binary/wire-format.ts";
 import { SECURITY_MESSAGES } from "../v0_3/card-messages.ts";
 
+/** The agent card and its contents. */
 export const CARD_MESSAGES = {
   ...SECURITY_MESSAGES,
   AgentCard: {

@@ -1,5 +1,74 @@
 import type { EnumTables, MessageTables } from "../binary/wire-format.ts";
 
+/** Tasks and their contents. */
+export const TASK_MESSAGES = {
+  Task: {
+    id: [1, "string"],
+    contextId: [2, "string"],
+    status: [3, "TaskStatus"],
+    artifacts: [4, "Artifact", "repeated"],
+    history: [5, "Message", "repeated"],
+    metadata: [6, "Struct"],
+  },
+  TaskStatus: {
+    state: [1, "TaskState"],
+    message: [2, "Message"],
+    timestamp: [3, "Timestamp"],
+  },
+  Part: {
+    text: [1, "string", "oneof content"],
+    raw: [2, "bytes", "oneof content"],
+    url: [3, "string", "oneof content"],
+    data: [4, "Value", "oneof content"],
+    metadata: [5, "Struct"],
+    filename: [6, "string"],
+    mediaType: [7, "string"],
+  },
+  Message: {
+    messageId: [1, "string"],
+    contextId: [2, "string"],
+    taskId: [3, "string"],
+    role: [4, "Role"],
+    parts: [5, "Part", "repeated"],
+    metadata: [6, "Struct"],
+    extensions: [7, "string", "repeated"],
+    referenceTaskIds: [8, "string", "repeated"],
+  },
+  Artifact: {
+    artifactId: [1, "string"],
+    name: [2, "string"],
+    description: [3, "string"],
+    parts: [4, "Part", "repeated"],
+    metadata: [5, "Struct"],
+    extensions: [6, "string", "repeated"],
+  },
+  TaskStatusUpdateEvent: {
+    taskId: [1, "string"],
+    contextId: [2, "string"],
+    status: [3, "TaskStatus"],
+    metadata: [4, "Struct"],
+  },
+  TaskArtifactUpdateEvent: {
+    taskId: [1, "string"],
+    contextId: [2, "string"],
+    artifact: [3, "Artifact"],
+    append: [4, "bool"],
+    lastChunk: [5, "bool"],
+    metadata: [6, "Struct"],
+  },
+  SendMessageResponse: {
+    task: [1, "Task", "oneof payload"],
+    message: [2, "Message", "oneof payload"],
+  },
+  StreamResponse: {
+    task: [1, "Task", "oneof payload"],
+    message: [2, "Message", "oneof payload"],
+    statusUpdate: [3, "TaskStatusUpdateEvent", "oneof payload"],
+    artifactUpdate: [4, "TaskArtifactUpdateEvent", "oneof payload"],
+  },
+} as const satisfies MessageTables;
+
+/** Requests, and the responses that are not tasks. */
 export const REQUEST_MESSAGES = {
   SendMessageRequest: {
     tenant: [1, "string"],
@@ -68,74 +137,6 @@ export const REQUEST_MESSAGES = {
   GetExtendedAgentCardRequest: { tenant: [1, "string"] },
   // google.protobuf.Empty
   Empty: {},
-} as const satisfies MessageTables;
-
-/** Tasks and their contents. */
-export const TASK_MESSAGES = {
-  Task: {
-    id: [1, "string"],
-    contextId: [2, "string"],
-    status: [3, "TaskStatus"],
-    artifacts: [4, "Artifact", "repeated"],
-    history: [5, "Message", "repeated"],
-    metadata: [6, "Struct"],
-  },
-  TaskStatus: {
-    state: [1, "TaskState"],
-    message: [2, "Message"],
-    timestamp: [3, "Timestamp"],
-  },
-  Part: {
-    text: [1, "string", "oneof content"],
-    raw: [2, "bytes", "oneof content"],
-    url: [3, "string", "oneof content"],
-    data: [4, "Value", "oneof content"],
-    metadata: [5, "Struct"],
-    filename: [6, "string"],
-    mediaType: [7, "string"],
-  },
-  Message: {
-    messageId: [1, "string"],
-    contextId: [2, "string"],
-    taskId: [3, "string"],
-    role: [4, "Role"],
-    parts: [5, "Part", "repeated"],
-    metadata: [6, "Struct"],
-    extensions: [7, "string", "repeated"],
-    referenceTaskIds: [8, "string", "repeated"],
-  },
-  Artifact: {
-    artifactId: [1, "string"],
-    name: [2, "string"],
-    description: [3, "string"],
-    parts: [4, "Part", "repeated"],
-    metadata: [5, "Struct"],
-    extensions: [6, "string", "repeated"],
-  },
-  TaskStatusUpdateEvent: {
-    taskId: [1, "string"],
-    contextId: [2, "string"],
-    status: [3, "TaskStatus"],
-    metadata: [4, "Struct"],
-  },
-  TaskArtifactUpdateEvent: {
-    taskId: [1, "string"],
-    contextId: [2, "string"],
-    artifact: [3, "Artifact"],
-    append: [4, "bool"],
-    lastChunk: [5, "bool"],
-    metadata: [6, "Struct"],
-  },
-  SendMessageResponse: {
-    task: [1, "Task", "oneof payload"],
-    message: [2, "Message", "oneof payload"],
-  },
-  StreamResponse: {
-    task: [1, "Task", "oneof payload"],
-    message: [2, "Message", "oneof payload"],
-    statusUpdate: [3, "TaskStatusUpdateEvent", "oneof payload"],
-    artifactUpdate: [4, "TaskArtifactUpdateEvent", "oneof payload"],
-  },
 } as const satisfies MessageTables;
 
 export const ENUMS = {

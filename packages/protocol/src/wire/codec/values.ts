@@ -1,7 +1,5 @@
 import { invalidParams } from "../../model/errors.ts";
 
-const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
 /**
  * The object with the kind that was determined for it. `kind` comes first, where readers expect it,
  * and replaces a `kind` that the sender wrote in another place or wrongly.
@@ -28,6 +26,8 @@ export function readBase64(value: string, field: string): string {
   if (rest === 0) return standard;
   return standard.slice(0, -1) + lastDigit(standard.at(-1)!, rest) + "=".repeat(4 - rest);
 }
+
+const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /** Clears the unused bits of the last digit, so that equal bytes have equal text. */
 function lastDigit(digit: string, rest: number): string {

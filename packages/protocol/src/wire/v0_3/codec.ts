@@ -1,13 +1,13 @@
-import { A2AError } from "../../model/errors.ts";
 import type { JsonRpcError } from "../../framing/jsonrpc.ts";
+import type { AgentCardFacts } from "../../model/agent-info.ts";
+import { A2AError } from "../../model/errors.ts";
 import type { Codec } from "../codec/codec.ts";
-import { decodeEvent, encodeEvent, eventText } from "./event.ts";
 import { findKind } from "../legacy/messages.ts";
+import { decodeEvent, encodeEvent, eventText } from "./event.ts";
 import { decodeSentMessage, encodeMessage } from "./message.ts";
 import * as pushConfigs from "./push-config.ts";
 import * as requests from "./requests.ts";
 import { decodeTask, encodeTask } from "./task.ts";
-import type { AgentCardFacts } from "../../model/agent-info.ts";
 
 /** A2A 0.3 in its JSON-RPC dialect. */
 export const codecV03: Codec = {

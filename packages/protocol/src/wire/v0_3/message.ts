@@ -1,17 +1,11 @@
 import { isObject } from "../../internal/json.ts";
+import { invalidParams } from "../../model/errors.ts";
 import type { Message } from "../../model/message.ts";
+import type { A2APart, DataPart, FilePart } from "../../model/part.ts";
 import { compileCheck } from "../../schema/compile-schema.ts";
 import { readBase64, withKind } from "../codec/values.ts";
 import { fromLegacyMessage } from "../legacy/messages.ts";
 import { DATA_PART, FILE_PART, MESSAGE, TEXT_PART } from "./schemas.ts";
-import { invalidParams } from "../../model/errors.ts";
-import type { A2APart, DataPart, FilePart } from "../../model/part.ts";
-
-const CHECKS = {
-  text: compileCheck(TEXT_PART),
-  file: compileCheck(FILE_PART),
-  data: compileCheck(DATA_PART),
-};
 
 const check = compileCheck(MESSAGE);
 
@@ -35,6 +29,12 @@ export function encodeMessage(message: Message): Message {
   if (message.parts.every(isSameIn03)) return message;
   return { ...message, parts: message.parts.map(encodePart) };
 }
+
+const CHECKS = {
+  text: compileCheck(TEXT_PART),
+  file: compileCheck(FILE_PART),
+  data: compileCheck(DATA_PART),
+};
 
 /** Decodes a part. The value is known to be an object. */
 export function decodePart(value: object, field: string): A2APart {

@@ -1,18 +1,12 @@
-import { fromLegacyState } from "../legacy/messages.ts";
 import type { A2AArtifact } from "../../model/artifact.ts";
 import { A2AError } from "../../model/errors.ts";
-import { TASK_STATES, type Task, type TaskState, type TaskStatus } from "../../model/task.ts";
-import { withKind } from "../codec/values.ts";
-import { decodePart, decodeSentMessage, encodeMessage, encodePart } from "./message.ts";
 import type { Metadata } from "../../model/part.ts";
+import { TASK_STATES, type Task, type TaskState, type TaskStatus } from "../../model/task.ts";
 import { compileCheck } from "../../schema/compile-schema.ts";
+import { withKind } from "../codec/values.ts";
+import { fromLegacyState } from "../legacy/messages.ts";
+import { decodePart, decodeSentMessage, encodeMessage, encodePart } from "./message.ts";
 import { TASK_ID, TASK_QUERY } from "./schemas.ts";
-
-const checkTaskQuery = compileCheck(TASK_QUERY);
-
-const checkTaskId = compileCheck(TASK_ID);
-
-const KNOWN: ReadonlySet<string> = new Set(TASK_STATES);
 
 /** Encodes a task. */
 export function encodeTask(task: Task): Task {
@@ -62,6 +56,8 @@ export function decodeArtifact(artifact: A2AArtifact): A2AArtifact {
   return { ...artifact, parts: artifact.parts.map((part) => decodePart(part, "artifact.parts")) };
 }
 
+const KNOWN: ReadonlySet<string> = new Set(TASK_STATES);
+
 /** Decodes a state; one that this version does not know is `undefined`, not a guess. */
 export function decodeTaskState(value: unknown): TaskState | undefined {
   if (typeof value !== "string") return undefined;
@@ -73,6 +69,10 @@ interface TaskQuery {
   readonly historyLength?: number;
   readonly metadata?: Metadata;
 }
+
+const checkTaskQuery = compileCheck(TASK_QUERY);
+
+const checkTaskId = compileCheck(TASK_ID);
 
 /** Decodes the parameters that name a task. Some clients send `taskId`, which counts only if `id` is absent. */
 export function decodeTaskQuery(value: unknown): TaskQuery {

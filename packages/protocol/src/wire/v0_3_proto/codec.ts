@@ -3,7 +3,7 @@ import { codecV03 } from "../v0_3/codec.ts";
 import { decodeEvent, decodeSendResult, encodeEvent, eventText } from "./event.ts";
 import * as pushConfigs from "./push-config.ts";
 import * as requests from "./requests.ts";
-import { decodeTask, decodeTaskPage, encodeListTasks, encodeTask } from "./task.ts";
+import { decodeTask, decodeTaskPage, encodeTask } from "./task.ts";
 
 /**
  * A2A 0.3 in ProtoJSON, for REST and gRPC. Card and errors are the same as on JSON-RPC. Servers
@@ -16,7 +16,6 @@ export const codecV03Proto: Codec = {
   ...pushConfigs,
   encodeTask,
   decodeTask,
-  encodeListTasks,
   decodeTaskPage,
   encodeSendResult: encodeEvent,
   decodeSendResult,

@@ -2,11 +2,11 @@ import { A2AError } from "../../model/errors.ts";
 import type { ArtifactUpdateEvent, PublicEvent, StatusUpdateEvent } from "../../model/events.ts";
 import type { Message } from "../../model/message.ts";
 import type { Task } from "../../model/task.ts";
+import { protoShape, readProtoFields } from "../codec/proto-fields.ts";
+import { withKind } from "../codec/values.ts";
 import { findKind } from "../legacy/messages.ts";
 import { decodeEvent as decodeEvent03 } from "../v0_3/event.ts";
-import { withKind } from "../codec/values.ts";
 import { decodeMessage, encodeMessage } from "./message.ts";
-import { protoShape, readProtoFields } from "../codec/proto-fields.ts";
 import {
   decodeArtifact,
   decodeStatus,

@@ -1,5 +1,9 @@
+import { invalidParams } from "../../model/errors.ts";
 import type { Message, Role } from "../../model/message.ts";
+import type { A2APart, FileContent, Metadata } from "../../model/part.ts";
 import { compileCheck } from "../../schema/compile-schema.ts";
+import { protoShape, readProtoFields } from "../codec/proto-fields.ts";
+import { readBase64, withKind } from "../codec/values.ts";
 import {
   decodeMessage as decodeMessage03,
   decodePart as decodePart03,
@@ -7,19 +11,7 @@ import {
   encodePart as encodePart03,
   unwrapData,
 } from "../v0_3/message.ts";
-import { readBase64, withKind } from "../codec/values.ts";
-import { protoShape, readProtoFields } from "../codec/proto-fields.ts";
 import { FILE, MESSAGE, PART } from "./schemas.ts";
-import { invalidParams } from "../../model/errors.ts";
-import type { A2APart, FileContent, Metadata } from "../../model/part.ts";
-
-const checkPart = compileCheck(PART);
-
-const checkFile = compileCheck(FILE);
-
-const PART_SHAPE = protoShape(["text", "file", "data", "metadata"]);
-
-const FILE_SHAPE = protoShape(["fileWithUri", "fileWithBytes", "mimeType", "name"]);
 
 const check = compileCheck(MESSAGE);
 
@@ -103,6 +95,14 @@ interface WireFile {
   readonly mimeType?: string;
   readonly name?: string;
 }
+
+const checkPart = compileCheck(PART);
+
+const checkFile = compileCheck(FILE);
+
+const PART_SHAPE = protoShape(["text", "file", "data", "metadata"]);
+
+const FILE_SHAPE = protoShape(["fileWithUri", "fileWithBytes", "mimeType", "name"]);
 
 /** Decodes a part in this dialect or in that of JSON-RPC. The value is known to be an object. */
 export function decodePart(value: object, field: string): A2APart {

@@ -9,7 +9,6 @@ import type {
   PushTarget,
 } from "../../model/requests.ts";
 import { compileCheck } from "../../schema/compile-schema.ts";
-import { decodePushConfig as decodeConfig03 } from "../v0_3/push-config.ts";
 import {
   configName,
   parseConfigName,
@@ -18,8 +17,9 @@ import {
   readProtoFields,
   taskName,
 } from "../codec/proto-fields.ts";
-import { CREATE_PUSH_CONFIG, LIST_PUSH_CONFIGS, NAMED } from "./schemas.ts";
+import { decodePushConfig as decodeConfig03 } from "../v0_3/push-config.ts";
 import { decodePushTarget, encodePushTarget } from "./push-target.ts";
+import { CREATE_PUSH_CONFIG, LIST_PUSH_CONFIGS, NAMED } from "./schemas.ts";
 
 const checkCreate = compileCheck(CREATE_PUSH_CONFIG);
 const checkNamed = compileCheck(NAMED);

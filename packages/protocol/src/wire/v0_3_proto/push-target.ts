@@ -1,6 +1,6 @@
 import type { PushTarget } from "../../model/requests.ts";
-import { decodePushTarget as decodeTarget03 } from "../v0_3/push-target.ts";
 import { protoShape, readProtoFields } from "../codec/proto-fields.ts";
+import { decodePushTarget as decodeTarget03 } from "../v0_3/push-target.ts";
 
 // A PushNotificationConfig is the same in both dialects of 0.3.
 export { encodePushTarget } from "../v0_3/push-target.ts";

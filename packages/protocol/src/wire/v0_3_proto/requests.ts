@@ -2,14 +2,16 @@ import type { Metadata } from "../../model/part.ts";
 import type {
   CancelTaskRequest,
   GetTaskRequest,
+  ListTasksRequest,
   SendMessageRequest,
   SubscribeRequest,
 } from "../../model/requests.ts";
 import { compileCheck } from "../../schema/compile-schema.ts";
-import { decodeMessage, encodeMessage } from "./message.ts";
 import { parseTaskName, protoShape, readProtoFields, taskName } from "../codec/proto-fields.ts";
-import { CONFIGURATION, NAMED, SEND } from "./schemas.ts";
+import { decodeMessage, encodeMessage } from "./message.ts";
 import { decodePushTarget, encodePushTarget } from "./push-target.ts";
+import { CONFIGURATION, NAMED, SEND } from "./schemas.ts";
+import { encodeTaskState } from "./task.ts";
 
 export { decodeListTasks } from "../v0_3/requests.ts";
 
@@ -113,4 +115,9 @@ export function decodeSubscribe(value: unknown): SubscribeRequest {
 
 export function encodeSubscribe({ taskId }: SubscribeRequest): object {
   return { name: taskName(taskId) };
+}
+
+/** The table of 0.3 §3.5.6 has a list on REST without further details; servers that have it take the parameters of 1.0. */
+export function encodeListTasks({ state, ...request }: ListTasksRequest): object {
+  return { ...request, ...(state !== undefined && { status: encodeTaskState(state) }) };
 }

@@ -1,33 +1,11 @@
 import type { A2AArtifact } from "../../model/artifact.ts";
 import { A2AError } from "../../model/errors.ts";
+import type { TaskPage } from "../../model/requests.ts";
 import type { Task, TaskState, TaskStatus } from "../../model/task.ts";
-import { withKind } from "../codec/values.ts";
-import { decodePart, decodeSentMessage, encodeMessage, encodePart } from "./message.ts";
 import { protoShape, readProtoFields } from "../codec/proto-fields.ts";
+import { withKind } from "../codec/values.ts";
 import { decodeTaskState as decodeTaskState03 } from "../v0_3/task.ts";
-import type { ListTasksRequest, TaskPage } from "../../model/requests.ts";
-
-/** In the order of their proto numbers. A missing state is a compile error. */
-const NAMES = {
-  unknown: "TASK_STATE_UNSPECIFIED",
-  submitted: "TASK_STATE_SUBMITTED",
-  working: "TASK_STATE_WORKING",
-  completed: "TASK_STATE_COMPLETED",
-  failed: "TASK_STATE_FAILED",
-  canceled: "TASK_STATE_CANCELLED",
-  "input-required": "TASK_STATE_INPUT_REQUIRED",
-  rejected: "TASK_STATE_REJECTED",
-  "auth-required": "TASK_STATE_AUTH_REQUIRED",
-} as const satisfies Record<TaskState, string>;
-
-const STATES = new Map<unknown, TaskState>([
-  ...Object.entries(NAMES).flatMap(([state, name], number) => [
-    [name, state as TaskState] as const,
-    [number, state as TaskState] as const,
-  ]),
-  // The name in 1.0.
-  ["TASK_STATE_CANCELED", "canceled"],
-]);
+import { decodePart, decodeSentMessage, encodeMessage, encodePart } from "./message.ts";
 
 const TASK = protoShape(["id", "contextId", "status", "artifacts", "history", "metadata"]);
 const STATUS = protoShape(["state", "message", "timestamp"], { aliases: { update: "message" } });
@@ -100,24 +78,7 @@ export function decodeArtifact(value: unknown): A2AArtifact {
   };
 }
 
-/**
- * Decodes a state by its name, its number or its name on JSON-RPC; one that this version does not
- * know is `undefined`, not a guess.
- */
-export function decodeTaskState(value: unknown): TaskState | undefined {
-  return STATES.get(value) ?? decodeTaskState03(value);
-}
-
-export function encodeTaskState(state: TaskState): string {
-  return NAMES[state];
-}
-
-/** The table of 0.3 §3.5.6 has a list on REST without further details; servers that have it take the parameters of 1.0. */
-export function encodeListTasks({ state, ...request }: ListTasksRequest): object {
-  return { ...request, ...(state !== undefined && { status: encodeTaskState(state) }) };
-}
-
-/** According to the table the response is a bare list; newer servers respond with a page. */
+/** According to the table of 0.3 §3.5.6 the response is a bare list; newer servers respond with a page. */
 export function decodeTaskPage(value: unknown): TaskPage {
   const page = (Array.isArray(value) ? { tasks: value } : value) as Partial<TaskPage> | null;
   if (!Array.isArray(page?.tasks ?? [])) {
@@ -130,4 +91,38 @@ export function decodeTaskPage(value: unknown): TaskPage {
     pageSize: page?.pageSize ?? tasks.length,
     totalSize: page?.totalSize ?? tasks.length,
   };
+}
+
+/** In the order of their proto numbers. A missing state is a compile error. */
+const NAMES = {
+  unknown: "TASK_STATE_UNSPECIFIED",
+  submitted: "TASK_STATE_SUBMITTED",
+  working: "TASK_STATE_WORKING",
+  completed: "TASK_STATE_COMPLETED",
+  failed: "TASK_STATE_FAILED",
+  canceled: "TASK_STATE_CANCELLED",
+  "input-required": "TASK_STATE_INPUT_REQUIRED",
+  rejected: "TASK_STATE_REJECTED",
+  "auth-required": "TASK_STATE_AUTH_REQUIRED",
+} as const satisfies Record<TaskState, string>;
+
+const STATES = new Map<unknown, TaskState>([
+  ...Object.entries(NAMES).flatMap(([state, name], number) => [
+    [name, state as TaskState] as const,
+    [number, state as TaskState] as const,
+  ]),
+  // The name in 1.0.
+  ["TASK_STATE_CANCELED", "canceled"],
+]);
+
+/**
+ * Decodes a state by its name, its number or its name on JSON-RPC; one that this version does not
+ * know is `undefined`, not a guess.
+ */
+export function decodeTaskState(value: unknown): TaskState | undefined {
+  return STATES.get(value) ?? decodeTaskState03(value);
+}
+
+export function encodeTaskState(state: TaskState): string {
+  return NAMES[state];
 }

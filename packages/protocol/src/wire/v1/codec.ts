@@ -1,13 +1,11 @@
-import { A2AError } from "../../model/errors.ts";
 import type { JsonRpcError } from "../../framing/jsonrpc.ts";
+import type { AgentCardFacts } from "../../model/agent-info.ts";
+import { A2AError } from "../../model/errors.ts";
 import type { Codec } from "../codec/codec.ts";
 import { decodeEvent, encodeEvent, eventText } from "./event.ts";
 import * as pushConfigs from "./push-config.ts";
 import * as requests from "./requests.ts";
 import { decodeTask, decodeTaskPage, encodeTask, encodeTaskPage } from "./task.ts";
-import type { AgentCardFacts } from "../../model/agent-info.ts";
-
-const DOMAIN = "a2a-protocol.org";
 
 /** A2A 1.0 in ProtoJSON. */
 export const codecV1: Codec = {
@@ -31,6 +29,8 @@ export const codecV1: Codec = {
   encodeError,
   encodeCard,
 };
+
+const DOMAIN = "a2a-protocol.org";
 
 /** 1.0 §9.5: `data` is a list of typed details: always an ErrorInfo, and a BadRequest if a field is invalid. */
 export function encodeError(error: A2AError): JsonRpcError {

@@ -5,8 +5,8 @@ import {
   type StatusUpdateEvent,
   isFinal,
 } from "../../model/events.ts";
-import { decodeEvent as decodeEvent03 } from "../v0_3/event.ts";
 import { withKind } from "../codec/values.ts";
+import { decodeEvent as decodeEvent03 } from "../v0_3/event.ts";
 import { decodeMessage, encodeMessage } from "./message.ts";
 import {
   decodeArtifact,

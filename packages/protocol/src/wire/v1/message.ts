@@ -1,14 +1,10 @@
-import type { Message, Role } from "../../model/message.ts";
-import { compileCheck } from "../../schema/compile-schema.ts";
-import { decodeSentMessage as decodeSentMessage03 } from "../v0_3/message.ts";
-import { readBase64, withKind } from "../codec/values.ts";
-import { MESSAGE, PART } from "./schemas.ts";
 import { invalidParams } from "../../model/errors.ts";
+import type { Message, Role } from "../../model/message.ts";
 import type { A2APart, Metadata } from "../../model/part.ts";
-
-const checkPart = compileCheck(PART);
-
-const CONTENTS = ["text", "raw", "url", "data"] as const;
+import { compileCheck } from "../../schema/compile-schema.ts";
+import { readBase64, withKind } from "../codec/values.ts";
+import { decodeSentMessage as decodeSentMessage03 } from "../v0_3/message.ts";
+import { MESSAGE, PART } from "./schemas.ts";
 
 const check = compileCheck(MESSAGE);
 
@@ -68,6 +64,10 @@ interface WirePart {
   readonly mediaType?: string;
   readonly metadata?: Metadata;
 }
+
+const checkPart = compileCheck(PART);
+
+const CONTENTS = ["text", "raw", "url", "data"] as const;
 
 /** Decodes a part. The value is known to be an object. */
 export function decodePart(value: object, field: string): A2APart {

@@ -1,6 +1,6 @@
 import type { PushTarget } from "../../model/requests.ts";
-import { checkPushTarget } from "../codec/push-target.ts";
 import { compileCheck } from "../../schema/compile-schema.ts";
+import { checkPushTarget } from "../codec/push-target.ts";
 import { PUSH_TARGET } from "./schemas.ts";
 
 const check = compileCheck(PUSH_TARGET);

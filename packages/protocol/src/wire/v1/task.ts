@@ -3,25 +3,8 @@ import { A2AError } from "../../model/errors.ts";
 import type { TaskPage } from "../../model/requests.ts";
 import type { Task, TaskState, TaskStatus } from "../../model/task.ts";
 import { withKind } from "../codec/values.ts";
-import { decodePart, decodeSentMessage, encodeMessage, encodePart } from "./message.ts";
 import { decodeTaskState as decodeTaskState03 } from "../v0_3_proto/task.ts";
-
-/** A missing state is a compile error. 1.0 has no `unknown`. */
-const NAMES = {
-  submitted: "TASK_STATE_SUBMITTED",
-  working: "TASK_STATE_WORKING",
-  completed: "TASK_STATE_COMPLETED",
-  failed: "TASK_STATE_FAILED",
-  canceled: "TASK_STATE_CANCELED",
-  "input-required": "TASK_STATE_INPUT_REQUIRED",
-  rejected: "TASK_STATE_REJECTED",
-  "auth-required": "TASK_STATE_AUTH_REQUIRED",
-  unknown: "TASK_STATE_UNSPECIFIED",
-} as const satisfies Record<TaskState, string>;
-
-const STATES = new Map<string, TaskState>(
-  Object.entries(NAMES).map(([state, name]) => [name, state as TaskState]),
-);
+import { decodePart, decodeSentMessage, encodeMessage, encodePart } from "./message.ts";
 
 /** Encodes a task. */
 export function encodeTask(task: Task): object {
@@ -97,6 +80,23 @@ export function decodeTaskPage(value: unknown): TaskPage {
     totalSize: page.totalSize ?? 0,
   };
 }
+
+/** A missing state is a compile error. 1.0 has no `unknown`. */
+const NAMES = {
+  submitted: "TASK_STATE_SUBMITTED",
+  working: "TASK_STATE_WORKING",
+  completed: "TASK_STATE_COMPLETED",
+  failed: "TASK_STATE_FAILED",
+  canceled: "TASK_STATE_CANCELED",
+  "input-required": "TASK_STATE_INPUT_REQUIRED",
+  rejected: "TASK_STATE_REJECTED",
+  "auth-required": "TASK_STATE_AUTH_REQUIRED",
+  unknown: "TASK_STATE_UNSPECIFIED",
+} as const satisfies Record<TaskState, string>;
+
+const STATES = new Map<string, TaskState>(
+  Object.entries(NAMES).map(([state, name]) => [name, state as TaskState]),
+);
 
 /** Decodes a state; one that this version does not know is `undefined`, not a guess. */
 export function decodeTaskState(value: unknown): TaskState | undefined {

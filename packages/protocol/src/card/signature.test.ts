@@ -7,8 +7,7 @@ import { buildCard } from "./build-card.ts";
 import { type CardAlgorithm, type CardKey, generateCardKey, publicKeySet } from "./card-key.ts";
 import { base64UrlOf, forgedSignature } from "./forged-signature.suite.ts";
 import { FULL_CARD, cards, changedAt, leavesOf } from "./full-card.suite.ts";
-import { type AgentCardSignature, signCard } from "./sign-card.ts";
-import { verifyCard } from "./verify-card.ts";
+import { type AgentCardSignature, signCard, verifyCard } from "./signature.ts";
 
 const key = await aKey("ES256");
 const other = await aKey("ES256");
