@@ -21,7 +21,7 @@ function aListener() {
 const TASK_03 = { kind: "task", id: "t1", contextId: "c1", status: { state: "completed" } };
 const { kind: _, ...TASK_BEFORE_03 } = TASK_03;
 
-describe("an agent that writes as an earlier A2A did", () => {
+describe("an agent that uses legacy forms", () => {
   verifies(["v1-C15"], "is understood, told of once, and written to in today's words", async () => {
     const agent = await startFakeAgent({
       pages: pagesV1(),
@@ -41,7 +41,7 @@ describe("an agent that writes as an earlier A2A did", () => {
       {
         kind: "legacy-form",
         form: "kind",
-        message: `${agent.url} writes as an earlier A2A did: its answers have a "kind", which A2A 1.0 has no more`,
+        message: `${agent.url} uses a legacy form of A2A: its responses have a "kind", which A2A 1.0 removed`,
       },
     ]);
     const sent = agent.seen.flatMap(({ call }) => call ?? []);

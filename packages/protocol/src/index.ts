@@ -1,17 +1,25 @@
-// Everything below is a promise to the other packages and to users; keep it short.
+// The public surface of this package. A name added here is a promise; keep it short.
 
 // The model
 export {
+  type A2ADataPart,
+  type A2AFilePart,
   type A2APart,
+  type A2ATextPart,
   type DataPart,
   type FileContent,
   type FilePart,
   type Metadata,
   type TextPart,
+  isPlainText,
+  joinAll,
+  joinParts,
+  partsBeyond,
+  textOfParts,
   textPart,
-} from "./part.ts";
-export { type Message, type Role, agentMessage, userMessage } from "./message.ts";
-export type { A2AArtifact } from "./artifact.ts";
+} from "./model/part.ts";
+export { type Message, type Role, agentMessage, userMessage } from "./model/message.ts";
+export type { A2AArtifact } from "./model/artifact.ts";
 export {
   TASK_STATES,
   type Task,
@@ -20,30 +28,42 @@ export {
   isInterrupted,
   isTerminal,
   mayFollow,
+  textOf,
   withHistoryLength,
-} from "./task.ts";
+} from "./model/task.ts";
 export {
   type AgentEvent,
   type ArtifactUpdateEvent,
-  type InternalEvent,
-  type MessageReceivedEvent,
   type PublicEvent,
   type StatusUpdateEvent,
   type TaskEvent,
   isFinal,
-  isMessageReceived,
   isPublic,
-} from "./events.ts";
-export type { PushAuthentication, PushConfig, PushTarget } from "./push-config.ts";
-export { NOTES, type SleepEvent, isSleep } from "./journal.ts";
-export { applyEvent } from "./apply-event.ts";
-export { isPlainText, joinAll, joinParts } from "./join-parts.ts";
-export { partsBeyond } from "./parts-beyond.ts";
-export { textOf, textOfParts } from "./text-of.ts";
+} from "./model/events.ts";
+export {
+  type CustomInternalEvent,
+  type InternalEvent,
+  type InternalEventBase,
+  type MessageReceivedEvent,
+  NOTES,
+  type SleepEvent,
+  isMessageReceived,
+  isResumable,
+  isSleep,
+} from "./model/journal.ts";
+export { applyEvent } from "./model/apply-event.ts";
 
 // The operations and their errors
-export { OPERATIONS, type Operation, type OperationName } from "./operations.ts";
-export { REST_ROUTES, type RestRoute } from "./rest-routes.ts";
+export {
+  type Method,
+  OPERATIONS,
+  type Operation,
+  type OperationName,
+  REST_ROUTES,
+  type RestRoute,
+  findMethod,
+} from "./model/operations.ts";
+export { type ProtocolVersion, parseVersion } from "./model/version.ts";
 export type {
   CancelTaskRequest,
   CreatePushConfigRequest,
@@ -52,40 +72,71 @@ export type {
   GetTaskRequest,
   ListPushConfigsRequest,
   ListTasksRequest,
+  PushAuthentication,
+  PushConfig,
   PushConfigPage,
+  PushTarget,
   SendMessageRequest,
   SubscribeRequest,
   TaskPage,
-} from "./requests.ts";
+} from "./model/requests.ts";
 export {
   A2AError,
   type A2AErrorOptions,
   ERRORS,
   type ErrorReason,
+  GRPC_STATUS,
   type SpecPatch,
   invalidParams,
-} from "./errors.ts";
-export { GRPC_STATUS } from "./grpc-status.ts";
-export { type Method, type ProtocolVersion, findMethod, parseVersion } from "./version.ts";
+} from "./model/errors.ts";
 
-// The seam between servers and whatever thinks
+// The seam between servers and agents
+export {
+  type Agent,
+  type AgentBeside,
+  type AgentPlace,
+  type Caller,
+  ServerStopping,
+  type Turn,
+} from "./model/agent.ts";
 export type {
-  Agent,
+  AgentCapabilities,
+  AgentCardFacts,
+  AgentExtension,
   AgentInfo,
-  AgentBeside,
-  AgentPlace,
+  AgentInterface,
   AgentSkill,
-  Caller,
   InputTimeout,
-  TraceContext,
-  Turn,
-} from "./agent.ts";
+} from "./model/agent-info.ts";
+
+// The connection of a client to an agent, and its errors
+export {
+  type Binding,
+  type CallOptions,
+  type Calls,
+  ClientError,
+  type ClientErrorKind,
+  type ClientErrorOptions,
+  type Connection,
+  type RawCard,
+  RemoteError,
+  type RemoteErrorOptions,
+  type RequestContext,
+  type Speaking,
+  type StreamItem,
+  type StreamOptions,
+  type Streams,
+  type TraceContext,
+} from "./model/connection.ts";
 
 // Extensions
-export { EXTENSIONS, type ExtensionName } from "./extensions/extensions.ts";
-export { type AgentExtension, checkAgentExtensions } from "./extensions/agent-extension.ts";
-export { formatExtensionList, parseExtensionList } from "./extensions/extension-list.ts";
-export { checkExtensionData, dataOfType } from "./extensions/check-message.ts";
+export { EXTENSIONS, type ExtensionName, dataOfType } from "./extensions/extensions.ts";
+export {
+  checkAgentExtensions,
+  formatExtensionList,
+  parseExtensionList,
+} from "./extensions/negotiation.ts";
+export { checkExtensionData } from "./extensions/check-message.ts";
 export { type ResumptionCursor, resumptionCursor } from "./extensions/resumption.ts";
 export { type SkillChoice, chosenSkill, unknownSkill } from "./extensions/skill.ts";
 export {
@@ -96,9 +147,9 @@ export {
   type ToolUse,
   declaredTools,
   toolResult,
+  toolUsesIn,
 } from "./extensions/client-tools.ts";
 export { argumentSchema, boundedSchema } from "./extensions/argument-schema.ts";
-export { toolUsesIn } from "./extensions/tool-uses.ts";
 export {
   APPROVAL_OPTIONS,
   APPROVAL_OUTCOMES,
@@ -112,13 +163,17 @@ export {
   type ApprovalPartType,
   type ApprovalPreview,
   type ApprovalRisk,
+  approvalPath,
   checkApproval,
   checkApprovalAnswer,
-  approvalPath,
   digestArguments,
 } from "./extensions/approvals.ts";
-export { answerApproval } from "./extensions/answer-approval.ts";
-export { type ApprovalRequests, approvalsIn, openApprovals } from "./extensions/open-approvals.ts";
+export {
+  type ApprovalRequests,
+  answerApproval,
+  approvalsIn,
+  openApprovals,
+} from "./extensions/open-approvals.ts";
 export {
   BUDGET_BOUNDS,
   type Budget,
@@ -128,47 +183,41 @@ export {
   budgetReportOf,
 } from "./extensions/budget.ts";
 
-export { ServerStopping } from "./server-stopping.ts";
-
 // The wire
-export type { Codec, JsonRpcError, WireDialect } from "./wire/codec.ts";
+export type { Codec, WireDialect } from "./wire/codec/codec.ts";
 export { CODECS, LENIENT_CODECS, PROTO_CODECS } from "./wire/codecs.ts";
-export { type JsonRpcId, type JsonRpcRequest, idOf, openRequest } from "./jsonrpc/request.ts";
-export { errorText, resultPrefix, resultText } from "./jsonrpc/response.ts";
-export { SSE_KEEP_ALIVE, SSE_RECONNECT, sseFrame, sseNamedFrame } from "./sse/encode.ts";
-export { SseDecoder, type SseEvent } from "./sse/decode.ts";
-export { buildCard } from "./card/build-card.ts";
-export type { AgentCapabilities, AgentCardFacts, AgentInterface } from "./card/facts.ts";
+export { legacyFormInCard, legacyFormInResponse } from "./wire/legacy/detect.ts";
+export { answeredTaskId, fromLegacyRequest } from "./wire/legacy/requests.ts";
 export {
+  type JsonRpcError,
+  type JsonRpcId,
+  type JsonRpcRequest,
+  errorText,
+  idOf,
+  openRequest,
+  resultPrefix,
+  resultText,
+} from "./framing/jsonrpc.ts";
+export {
+  SSE_KEEP_ALIVE,
+  SSE_RECONNECT,
+  SseDecoder,
+  type SseEvent,
+  sseFrame,
+  sseNamedFrame,
+} from "./framing/sse.ts";
+
+// Cards
+export { buildCard } from "./card/build-card.ts";
+export {
+  type CardAlgorithm,
   type CardKey,
+  type CardPublicKey,
   type GeneratedCardKey,
   generateCardKey,
   publicKeySet,
 } from "./card/card-key.ts";
-export type { CardPublicKey } from "./card/json-web-key.ts";
 export type { CardSignatureHeader } from "./card/protected-header.ts";
-export type { CardAlgorithm } from "./card/signature-algorithms.ts";
-export { type AgentCardSignature, signCard } from "./card/sign-card.ts";
+export { type AgentCardSignature, signCard } from "./card/signature.ts";
 export { type SignedFormName, signedForm } from "./card/signed-form.ts";
-export { type CardVerdict, type VerifyCardOptions, verifyCard } from "./card/verify-card.ts";
-
-// How a client speaks to an agent, and what goes wrong
-export type {
-  Binding,
-  CallOptions,
-  Calls,
-  Connection,
-  RawCard,
-  RequestContext,
-  Speaking,
-  StreamItem,
-  StreamOptions,
-  Streams,
-} from "./connection/connection.ts";
-export {
-  ClientError,
-  type ClientErrorKind,
-  type ClientErrorOptions,
-  RemoteError,
-  type RemoteErrorOptions,
-} from "./connection/errors.ts";
+export { type CardVerdict, type VerifyCardOptions, verifyCard } from "./card/signature.ts";

@@ -80,7 +80,7 @@ describe("the answer", () => {
   });
 
   test("an event of the function's own making goes out as it is", async () => {
-    const note: AgentEvent = { kind: "internal:note", taskId: "t1", thought: 42 };
+    const note: AgentEvent = { kind: "internal:acme/note", taskId: "t1", thought: 42 };
 
     const events = await say(async function* () {
       yield note;

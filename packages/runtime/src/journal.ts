@@ -1,7 +1,12 @@
-import { type InternalEvent, type Message, isMessageReceived } from "@convoke/protocol";
+import {
+  type InternalEvent,
+  type InternalEventBase,
+  type Message,
+  isMessageReceived,
+} from "@convoke/protocol";
 
 /** How a step ended, as the journal has it. */
-export interface StepEnd extends InternalEvent {
+export interface StepEnd extends InternalEventBase {
   readonly kind: "internal:step-end";
   readonly name: string;
   readonly n: number;

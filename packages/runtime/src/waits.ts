@@ -77,7 +77,7 @@ export class Waits {
   }
 
   #note(facts: Pick<InternalEvent, "kind"> & Readonly<Record<string, unknown>>): InternalEvent {
-    return { ...facts, taskId: this.#turn.task.id };
+    return { ...facts, taskId: this.#turn.task.id } as InternalEvent;
   }
 
   #question(state: TaskState, message: Message): StatusUpdateEvent {

@@ -26,11 +26,8 @@ import {
 } from "../run/a-stream.suite.ts";
 
 /** What an earlier attempt noted of the remote task t1. */
-const note = (kind: InternalEvent["kind"], facts: object = {}): InternalEvent => ({
-  kind,
-  taskId: "local",
-  ...facts,
-});
+const note = (kind: InternalEvent["kind"], facts: object = {}): InternalEvent =>
+  ({ kind, taskId: "local", ...facts }) as InternalEvent;
 const REMOTE = note("internal:remote-task", { remoteTaskId: "t1", remoteContextId: "c1" });
 const QUESTION = note("internal:remote-question");
 const ANSWER = note("internal:message", { message: userMessage("m2", "Ann"), timestamp: "now" });

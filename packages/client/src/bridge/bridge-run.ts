@@ -1,13 +1,10 @@
 import {
   A2AError,
   type AgentEvent,
-  applyEvent,
   type Connection,
   ERRORS,
   type InternalEvent,
-  isInterrupted,
-  isMessageReceived,
-  isTerminal,
+  type InternalEventBase,
   type Message,
   NOTES,
   type PublicEvent,
@@ -16,6 +13,10 @@ import {
   type StatusUpdateEvent,
   type Task,
   type Turn,
+  applyEvent,
+  isInterrupted,
+  isMessageReceived,
+  isTerminal,
 } from "@convoke/protocol";
 import type { EventSource } from "../run/event-source.ts";
 import { settingsOf } from "../run/follow-options.ts";
@@ -210,7 +211,7 @@ export class BridgeRun {
   }
 
   #note(kind: InternalEvent["kind"], facts: object): InternalEvent {
-    return { kind, taskId: this.#turn.task.id, ...facts };
+    return { kind, taskId: this.#turn.task.id, ...facts } as InternalEvent;
   }
 
   /** Nobody waits for it: the local task is over already. */
@@ -244,7 +245,7 @@ function inOwnWords(error: RemoteError): A2AError {
 }
 
 /** The task that the remote agent made for a local one. */
-interface RemoteTaskNote extends InternalEvent {
+interface RemoteTaskNote extends InternalEventBase {
   readonly kind: "internal:remote-task";
   readonly remoteTaskId: string;
   readonly remoteContextId: string;

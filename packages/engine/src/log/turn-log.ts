@@ -14,6 +14,7 @@ import {
   isInterrupted,
   isMessageReceived,
   isPublic,
+  isResumable,
   isSleep,
 } from "@convoke/protocol";
 import { NO_EXTENSIONS, activatedIn, isActivatedNote } from "./activated.ts";
@@ -53,9 +54,9 @@ export class TurnLog {
   head: Seq = 0;
   #state: TaskState = "submitted";
 
-  /** Whether the turn can be gone on with: a finished step is not run again, a question not asked again. */
+  /** Whether the agent can resume the turn from its journal: one of its events says so. */
   get isDurable(): boolean {
-    return this.journal.some(({ kind }) => DURABLE.has(kind));
+    return this.journal.some(isResumable);
   }
 
   /** Whether it waits for the answer to a question that it noted. */
@@ -146,16 +147,6 @@ export class TurnLog {
     this.isCanceled = false;
   }
 }
-
-/** Notes whose presence says that the agent keeps a journal it can be resumed by. */
-const DURABLE: ReadonlySet<string> = new Set([
-  "internal:step-start",
-  "internal:step-end",
-  "internal:ask",
-  "internal:sleep",
-  "internal:llm-call",
-  "internal:remote-task",
-]);
 
 function traceIn(metadata: Metadata | undefined): TraceContext | undefined {
   const { traceId, spanId } = metadata ?? {};

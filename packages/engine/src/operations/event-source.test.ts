@@ -82,7 +82,7 @@ describe("a stream closes", () => {
     for (const closes of [closesAtFinal, closesAtTerminal]) {
       expect(closes(chunk)).toBe(false);
       expect(closes(task)).toBe(false);
-      expect(closes({ kind: "internal:note", taskId: "t", final: true })).toBe(false);
+      expect(closes({ kind: "internal:acme/note", taskId: "t", final: true })).toBe(false);
     }
   });
 });

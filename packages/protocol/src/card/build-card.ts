@@ -1,11 +1,11 @@
+import type { AgentCardFacts } from "../model/agent-info.ts";
+import type { ProtocolVersion } from "../model/version.ts";
 import { CODECS } from "../wire/codecs.ts";
-import type { ProtocolVersion } from "../version.ts";
-import type { AgentCardFacts } from "./facts.ts";
 
 /**
- * The card as one version writes it, or, when the caller names none, a hybrid
- * that both read: the top-level fields do not collide except for `capabilities`,
- * which are joined, and `securitySchemes`, whose entries carry both forms.
+ * The card in the format of one version or, if none is given, a hybrid that readers of
+ * both understand: the top-level fields do not collide except for `capabilities`,
+ * which are merged, and `securitySchemes`, whose entries have both forms.
  */
 export function buildCard(facts: AgentCardFacts, version: ProtocolVersion | undefined): object {
   if (version !== undefined) return CODECS[version].encodeCard(facts);

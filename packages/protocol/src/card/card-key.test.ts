@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { generateCardKey, publicKeySet } from "./card-key.ts";
-import { thumbprint } from "./json-web-key.ts";
+import { generateCardKey, publicKeySet, thumbprint } from "./card-key.ts";
 
 /** The key of RFC 7638 §3.1. */
 const RFC_7638 = {

@@ -1,10 +1,8 @@
-import { encodeBase64Url } from "./base64url.ts";
-import { canonicalJson } from "../internal/canonical-json.ts";
-import { signingInput } from "./card-payloads.ts";
-import { importKey } from "./json-web-key.ts";
-import type { AgentCardSignature } from "./sign-card.ts";
-import { type CardAlgorithm, SIGNATURE_ALGORITHMS } from "./signature-algorithms.ts";
-import { type SignedFormName, signedForm } from "./signed-form.ts";
+import { encodeBase64Url } from "../internal/base64url.ts";
+import { canonicalJson } from "../internal/json.ts";
+import { type SignedFormName, signedForm, signingInput } from "./signed-form.ts";
+import { type CardAlgorithm, SIGNATURE_ALGORITHMS, importKey } from "./card-key.ts";
+import type { AgentCardSignature } from "./signature.ts";
 
 interface Forgery {
   readonly card: object;

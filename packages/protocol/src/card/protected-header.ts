@@ -1,16 +1,15 @@
-import { decodeBase64Url, encodeBase64Url } from "./base64url.ts";
-import { canonicalJson } from "../internal/canonical-json.ts";
-import { duplicateKey } from "./duplicate-key.ts";
+import { decodeBase64Url, encodeBase64Url } from "../internal/base64url.ts";
+import { canonicalJson, isObject } from "../internal/json.ts";
 
-/** What a signature says of itself; covered by it, yet to be believed only once it verifies. */
+/** The protected header of a signature. Do not trust it until the signature verifies. */
 export interface CardSignatureHeader {
   readonly kid: string;
   readonly alg: string;
-  /** Where the signer says its keys are. Anyone can write anything here: fetch known hosts only. */
+  /** Where the signer says its keys are. Untrusted: fetch from known hosts only. */
   readonly jku?: string;
 }
 
-/** Many times what a header needs; the rest would only fill logs. */
+/** Many times what a header needs. */
 const MAX_LENGTH = 4096;
 
 export function writeProtectedHeader({ kid, alg, jku }: CardSignatureHeader): string {
@@ -18,11 +17,11 @@ export function writeProtectedHeader({ kid, alg, jku }: CardSignatureHeader): st
   return encodeBase64Url(new TextEncoder().encode(canonicalJson(header)));
 }
 
-/** Reads the header as strictly as RFC 7515 allows; throws what is wrong with it. */
+/** Parses the header as strictly as RFC 7515 allows; throws a TypeError that says what is wrong. */
 export function readProtectedHeader(text: string, unprotected: unknown): CardSignatureHeader {
   const header = parse(text);
-  refuseOverlap(header, unprotected);
-  // There is no extension that this code understands, and `crit` lists those that must be.
+  rejectOverlap(header, unprotected);
+  // `crit` lists extensions that must be understood, and we understand none.
   if (Object.hasOwn(header, "crit"))
     throw new TypeError("has a crit header, which is not understood");
   const { alg, kid, jku } = header;
@@ -31,7 +30,7 @@ export function readProtectedHeader(text: string, unprotected: unknown): CardSig
     throw new TypeError("names no kid in its protected header");
   }
   if (jku !== undefined && typeof jku !== "string")
-    throw new TypeError("has a jku that is no text");
+    throw new TypeError("has a jku that is not a string");
   return { alg, kid, ...(jku !== undefined && { jku }) };
 }
 
@@ -51,7 +50,7 @@ function parse(text: string): Header {
   } catch (error) {
     throw new TypeError("has a protected header that is not JSON", { cause: error });
   }
-  if (!isObject(header)) throw new TypeError("has a protected header that is no JSON object");
+  if (!isObject(header)) throw new TypeError("has a protected header that is not a JSON object");
   const twice = duplicateKey(json);
   if (twice !== undefined) {
     throw new TypeError(`has ${JSON.stringify(twice)} twice in its protected header`);
@@ -59,10 +58,10 @@ function parse(text: string): Header {
   return header;
 }
 
-/** RFC 7515 §7.2.1: no name may be in both, else the unsigned one might be taken for the signed. */
-function refuseOverlap(header: Header, unprotected: unknown): void {
+/** RFC 7515 §7.2.1: no name may be in both headers; otherwise the unsigned one could be mistaken for the signed one. */
+function rejectOverlap(header: Header, unprotected: unknown): void {
   if (unprotected === undefined || unprotected === null) return;
-  if (!isObject(unprotected)) throw new TypeError("has a header that is no object");
+  if (!isObject(unprotected)) throw new TypeError("has a header that is not an object");
   const shared = Object.keys(unprotected).find(
     (name) => name === "crit" || Object.hasOwn(header, name),
   );
@@ -71,6 +70,25 @@ function refuseOverlap(header: Header, unprotected: unknown): void {
   }
 }
 
-function isObject(value: unknown): value is Header {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+/** Matches whole strings, so that braces inside them do not count; a key includes its colon. */
+const TOKENS = /"(?:[^"\\]|\\.)*"(\s*:)?|[{}]/g;
+
+/**
+ * A key that an object in a JSON text has twice, if any. Readers differ in which of the two they
+ * use, so such a text is ambiguous. The text must be valid JSON.
+ */
+export function duplicateKey(json: string): string | undefined {
+  const open: Set<string>[] = [];
+  for (const [token, colon] of json.matchAll(TOKENS)) {
+    if (token === "{") open.push(new Set());
+    else if (token === "}") open.pop();
+    else if (colon !== undefined) {
+      // Parsed, because "alg" and "\u0061lg" are the same key.
+      const key = JSON.parse(token.slice(0, -colon.length)) as string;
+      const seen = open.at(-1);
+      if (seen?.has(key)) return key;
+      seen?.add(key);
+    }
+  }
+  return undefined;
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { overTheWire, someFacts } from "../testing/arbitraries.suite.ts";
 import { buildCard } from "./build-card.ts";
-import { canonicalJson } from "../internal/canonical-json.ts";
+import { canonicalJson } from "../internal/json.ts";
 import { FULL_CARD, cards } from "./full-card.suite.ts";
 import { signedForm } from "./signed-form.ts";
 

@@ -1,6 +1,35 @@
+import type { FieldRow, MessageTables } from "../grpc/binary/wire-format.ts";
 import { CARD_MESSAGES } from "../grpc/v1/card-messages.ts";
-import type { FieldRow, MessageTables } from "../grpc/binary/table.ts";
-import { canonicalJson } from "../internal/canonical-json.ts";
+import { encodeBase64Url } from "../internal/base64url.ts";
+import { type JsonObject, canonicalJson, isObject } from "../internal/json.ts";
+
+/**
+ * The two forms of a 1.0 card that are signed in practice:
+ *
+ * - `spec`, according to 1.0 §8.4.1: required fields stay, optional fields stay if they are set,
+ *   every other field is removed if it has its default value.
+ * - `sdk`, as the official SDKs sign: additionally, everything empty is removed, required or not
+ *   and at any depth.
+ *
+ * A signature over the second form covers nothing that is empty, so an intermediary may add or
+ * remove such fields, for example `securityRequirements` of a scheme without scopes.
+ */
+export type SignedFormName = "spec" | "sdk";
+
+/**
+ * The part of a card that a signature covers: the fields of 1.0, without `signatures`. Fields of 0.3
+ * on a card for both versions and other unknown fields are not covered, because a peer that reads
+ * cards with the proto file never sees them.
+ *
+ * A missing required field is not added. A field of the wrong type is a TypeError that names it.
+ */
+export function signedForm(card: object, form: SignedFormName): object {
+  const { signatures: _, ...content } = expectObject(card, "card");
+  const spec = messageForm("AgentCard", content, "card");
+  return form === "spec" ? spec : ((withoutEmpty(spec) ?? {}) as object);
+}
+
+type CardMessages = typeof CARD_MESSAGES;
 
 /** The fields of a 1.0 card that the proto file marks REQUIRED. */
 const REQUIRED = {
@@ -28,52 +57,25 @@ const REQUIRED = {
   readonly [M in keyof CardMessages]?: readonly (keyof CardMessages[M])[];
 };
 
-/**
- * The two forms of a 1.0 card that are signed in the world:
- *
- * - `spec`, as 1.0 §8.4.1 has it: required fields stay, optional fields stay when they are set,
- *   every other field goes when it has its default value.
- * - `sdk`, as the official SDKs sign: of that, everything empty goes as well, required or not and
- *   at any depth.
- *
- * A signature over the second covers nothing that is empty, so whoever passes the card on may add
- * or take out such things: `securityRequirements` of a scheme that asks for no scopes, for one.
- */
-export type SignedFormName = "spec" | "sdk";
-
-/**
- * What a signature covers of a card: the fields that 1.0 knows, without `signatures`. The fields
- * of 0.3 on a card for both versions are not covered, and neither is anything else unknown, because
- * a peer that reads cards by the proto file never sees them.
- *
- * A required field that the card lacks is not invented. A field of the wrong type is a TypeError
- * that names it, never a guess at what was meant.
- */
-export function signedForm(card: object, form: SignedFormName): object {
-  const { signatures: _, ...content } = objectOf(card, "card");
-  const spec = messageForm("AgentCard", content, "card");
-  return form === "spec" ? spec : ((withoutEmpty(spec) ?? {}) as object);
-}
-
 const MESSAGES: MessageTables = CARD_MESSAGES;
 
 function messageForm(message: string, value: unknown, path: string): object {
-  const object = objectOf(value, path);
+  const object = expectObject(value, path);
   const kept: [string, unknown][] = [];
   const chosen = new Map<string, string>();
   for (const [field, row] of Object.entries(MESSAGES[message] ?? {})) {
     const set = Object.hasOwn(object, field) ? (object[field] ?? undefined) : undefined;
     if (set === undefined) continue;
     const place = `${path}.${field}`;
-    refuseSecond(row, place, chosen);
+    rejectSecond(row, place, chosen);
     const written = fieldForm(row, set, place);
     if (isKept(message, field, row, written)) kept.push([field, written]);
   }
   return Object.fromEntries(kept);
 }
 
-/** Readers differ in which of two they take, so a signature over both would mean two things. */
-function refuseSecond([, , rule]: FieldRow, place: string, chosen: Map<string, string>): void {
+/** Rejects a second member of a oneof: readers differ in which one they use, so the signature would be ambiguous. */
+function rejectSecond([, , rule]: FieldRow, place: string, chosen: Map<string, string>): void {
   if (!rule?.startsWith("oneof ")) return;
   const first = chosen.get(rule);
   if (first !== undefined) {
@@ -86,9 +88,15 @@ function isKept(message: string, field: string, row: FieldRow, written: unknown)
   const [, type, rule] = row;
   if (isRequired(message, field)) return true;
   if (rule === "repeated" || rule === "map") return Object.keys(written as object).length > 0;
-  // A message is told apart from its absence even when it is empty.
+  // An empty message is not the same as an absent one.
   if (rule !== undefined || (type !== "string" && type !== "bool")) return true;
   return written !== "" && written !== false;
+}
+
+function isRequired(message: string, field: string): boolean {
+  return (
+    (REQUIRED as Readonly<Record<string, readonly string[]>>)[message]?.includes(field) === true
+  );
 }
 
 function fieldForm([, type, rule]: FieldRow, value: unknown, path: string): unknown {
@@ -97,7 +105,7 @@ function fieldForm([, type, rule]: FieldRow, value: unknown, path: string): unkn
     return Array.from(value, (item, index) => valueForm(type, item, `${path}[${index}]`));
   }
   if (rule === "map") {
-    const entries = Object.entries(objectOf(value, path));
+    const entries = Object.entries(expectObject(value, path));
     return Object.fromEntries(
       entries.map(([key, item]) => [key, valueForm(type, item, `${path}[${JSON.stringify(key)}]`)]),
     );
@@ -114,13 +122,13 @@ function valueForm(type: string, value: unknown, path: string): unknown {
       if (typeof value !== "boolean") throw new TypeError(`${path} must be a boolean`);
       return value;
     case "Struct":
-      return structForm(objectOf(value, path), path);
+      return structForm(expectObject(value, path), path);
     default:
       return messageForm(type, value, path);
   }
 }
 
-/** Any JSON object, as it is: in there nothing has a default. */
+/** Any JSON object, unchanged: its members have no defaults. */
 function structForm(value: object, path: string): unknown {
   try {
     return JSON.parse(canonicalJson(value)) as unknown;
@@ -129,14 +137,12 @@ function structForm(value: object, path: string): unknown {
   }
 }
 
-function objectOf(value: unknown, path: string): Readonly<Record<string, unknown>> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new TypeError(`${path} must be an object`);
-  }
-  return value as Readonly<Record<string, unknown>>;
+function expectObject(value: unknown, path: string): JsonObject {
+  if (!isObject(value)) throw new TypeError(`${path} must be an object`);
+  return value;
 }
 
-/** What remains when everything empty is gone, from the inside out; `undefined` when nothing does. */
+/** Removes everything empty, innermost first; `undefined` if nothing remains. */
 function withoutEmpty(value: unknown): unknown {
   if (value === "" || value === null) return undefined;
   if (typeof value !== "object") return value;
@@ -150,10 +156,26 @@ function withoutEmpty(value: unknown): unknown {
   return members.length > 0 ? Object.fromEntries(members) : undefined;
 }
 
-type CardMessages = typeof CARD_MESSAGES;
+/** A payload to sign, and the form of the card that it contains. */
+interface CardPayload {
+  readonly form: SignedFormName;
+  /** A JWS payload in base64url. */
+  readonly payload: string;
+}
 
-function isRequired(message: string, field: string): boolean {
-  return (
-    (REQUIRED as Readonly<Record<string, readonly string[]>>)[message]?.includes(field) === true
-  );
+/** The payloads of a card, the stronger form first; only one if nothing in the card is empty. */
+export function cardPayloads(card: object): readonly CardPayload[] {
+  const spec = createPayload(card, "spec");
+  const sdk = createPayload(card, "sdk");
+  return spec.payload === sdk.payload ? [spec] : [spec, sdk];
+}
+
+/** The bytes to sign: RFC 7515 §5.1. The payload itself is not sent, the card is. */
+export function signingInput(protectedHeader: string, payload: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(`${protectedHeader}.${payload}`);
+}
+
+function createPayload(card: object, form: SignedFormName): CardPayload {
+  const text = canonicalJson(signedForm(card, form));
+  return { form, payload: encodeBase64Url(new TextEncoder().encode(text)) };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { answerApproval } from "./answer-approval.ts";
+import { answerApproval } from "./open-approvals.ts";
 import {
   type Approval,
   type ApprovalAnswer,

@@ -1,25 +1,25 @@
-import { encodeBase64Url } from "../card/base64url.ts";
-import { canonicalJson } from "../internal/canonical-json.ts";
-import type { Metadata } from "../part.ts";
-import { checkOf } from "../wire/check.ts";
-import type { Schema } from "../wire/schema/schema.ts";
-import { checkTime } from "./extension-data.ts";
+import { encodeBase64Url } from "../internal/base64url.ts";
+import { canonicalJson } from "../internal/json.ts";
+import type { Metadata } from "../model/part.ts";
+import { compileCheck } from "../schema/compile-schema.ts";
+import type { Schema } from "../schema/schema.ts";
+import { checkTime } from "./extensions.ts";
 
-/** What a data part stands for: `part.metadata["<uri>"].type`. */
+/** The meaning of a data part: `part.metadata["<uri>"].type`. */
 export type ApprovalPartType = "approval-request" | "approval-answer";
 
-/** How dangerous the call is, for whoever shows it. */
+/** How dangerous the call is, for display. */
 export const APPROVAL_RISKS = ["info", "warning", "danger"] as const;
 export type ApprovalRisk = (typeof APPROVAL_RISKS)[number];
 
 /**
- * What may be answered: let it run this once, for the rest of the conversation, or from now on;
- * refuse it, with words for the agent; or run it with other arguments.
+ * The possible answers: allow the call once, for the rest of the conversation, or always; reject
+ * it, optionally with feedback for the agent; or run it with edited arguments.
  */
 export const APPROVAL_OPTIONS = ["once", "conversation", "always", "reject", "edit"] as const;
 export type ApprovalOption = (typeof APPROVAL_OPTIONS)[number];
 
-/** How an approval ended. A message without an answer supersedes it, and never approves. */
+/** How an approval ended. A message that does not answer it supersedes it and never approves it. */
 export const APPROVAL_OUTCOMES = ["approved", "rejected", "expired", "superseded"] as const;
 export type ApprovalOutcome = (typeof APPROVAL_OUTCOMES)[number];
 
@@ -31,52 +31,52 @@ export interface Approval {
     readonly name: string;
     readonly arguments: Metadata;
   };
-  /** Of the arguments, see {@link digestArguments}: the decision is for these and no others. */
+  /** The digest of the arguments, see {@link digestArguments}: the decision applies to these only. */
   readonly digest: string;
   /** One line. */
   readonly title: string;
-  /** More of it, for a person. */
+  /** A longer explanation for a person. */
   readonly prompt?: string;
   readonly risk: ApprovalRisk;
   /** What the call would do. */
   readonly preview?: ApprovalPreview;
-  /** In the order in which they are to be shown. */
+  /** In display order. */
   readonly options: readonly ApprovalOption[];
   readonly createdAt: string;
-  /** From then on it counts as refused. Without it, it waits for as long as the task does. */
+  /** When the approval expires and counts as rejected. Without it, it waits as long as the task does. */
   readonly expiresAt?: string;
   /** Absent while it is open. */
   readonly decision?: ApprovalDecision;
   /**
-   * Through whom it came, the nearest first: the sub-agents that hand it up, and the tasks in
-   * which they ask. Absent where the agent itself wants to make the call.
+   * The sub-agents that passed the request on, the nearest first, with the tasks in which they ask.
+   * Absent if the agent itself wants to make the call.
    */
   readonly from?: readonly ApprovalOrigin[];
 }
 
-/** A sub-agent by the name that its caller has for it. */
+/** A sub-agent, by the name that its caller uses. */
 export interface ApprovalOrigin {
   readonly name: string;
   readonly taskId: string;
 }
 
-/** A text to show, or a file before and after. */
+/** A text to display, or a file before and after the change. */
 export type ApprovalPreview =
   | { readonly kind: "text"; readonly text: string; readonly mediaType?: string }
   | {
       readonly kind: "diff";
       readonly path: string;
-      /** Absent when the file is new. */
+      /** Absent if the file is new. */
       readonly before?: string;
-      /** Absent when the file goes. */
+      /** Absent if the file is deleted. */
       readonly after?: string;
     };
 
 export interface ApprovalDecision {
   readonly outcome: ApprovalOutcome;
-  /** Absent where nobody answered. */
+  /** Absent if there was no answer. */
   readonly option?: ApprovalOption;
-  /** Who decided: the caller as the server knows it. */
+  /** The authenticated caller who decided. */
   readonly decidedBy?: string;
   readonly decidedAt: string;
   readonly feedback?: string;
@@ -85,12 +85,12 @@ export interface ApprovalDecision {
 /** The `data` of an `approval-answer` part. */
 export interface ApprovalAnswer {
   readonly approvalId: string;
-  /** As the request had it, so that nobody decides on what they were not shown. */
+  /** The digest of the request, so that a decision cannot apply to arguments that were not displayed. */
   readonly digest: string;
   readonly option: ApprovalOption;
-  /** With `reject` alone: what the agent is told. */
+  /** Only with `reject`: feedback for the agent. */
   readonly feedback?: string;
-  /** With `edit` alone, and there required: what the tool runs with instead. */
+  /** Only with `edit`, where it is required: the arguments to use instead. */
   readonly arguments?: Metadata;
 }
 
@@ -148,7 +148,7 @@ export const APPROVAL: Schema = {
   },
 };
 
-/** What a preview needs, by its kind. */
+/** The required fields of a preview, by its kind. */
 export const APPROVAL_PREVIEW = {
   text: { type: "object", required: ["text"] },
   diff: { type: "object", required: ["path"] },
@@ -166,14 +166,14 @@ export const APPROVAL_ANSWER: Schema = {
   },
 };
 
-const checkShape = checkOf(APPROVAL);
+const checkShape = compileCheck(APPROVAL);
 const checkPreview = {
-  text: checkOf(APPROVAL_PREVIEW.text),
-  diff: checkOf(APPROVAL_PREVIEW.diff),
+  text: compileCheck(APPROVAL_PREVIEW.text),
+  diff: compileCheck(APPROVAL_PREVIEW.diff),
 } as const;
-const checkAnswerShape = checkOf(APPROVAL_ANSWER);
+const checkAnswerShape = compileCheck(APPROVAL_ANSWER);
 
-/** An approval as it came, or an error that names what is wrong with it. */
+/** Returns the data as an approval, or throws an error that names the invalid field. */
 export function checkApproval(data: unknown, field: string): Approval {
   checkShape(data, field);
   const approval = data as Approval;
@@ -185,20 +185,20 @@ export function checkApproval(data: unknown, field: string): Approval {
   return approval;
 }
 
-/** An answer by its form alone; whether it fits its approval is for `answer-approval.ts`. */
+/** Checks the form of an answer; `answerApproval` checks whether it fits its approval. */
 export function checkApprovalAnswer(data: unknown, field: string): ApprovalAnswer {
   checkAnswerShape(data, field);
   return data as ApprovalAnswer;
 }
 
-/** The digest of arguments: SHA-256 of their one spelling (RFC 8785), in base64url. */
+/** The digest of arguments: SHA-256 of their canonical form (RFC 8785), in base64url. */
 export async function digestArguments(toolArguments: Metadata): Promise<string> {
   const bytes = new TextEncoder().encode(canonicalJson(toolArguments));
   const hash = await crypto.subtle.digest("SHA-256", bytes);
   return `sha-256:${encodeBase64Url(new Uint8Array(hash))}`;
 }
 
-/** Through whom an approval came, for people: `planner › payer`; nothing for one of the agent itself. */
+/** The sub-agents that passed an approval on, for display: `planner › payer`; empty if the agent itself asks. */
 export function approvalPath({ from = [] }: Pick<Approval, "from">): string {
   return from.map(({ name }) => name).join(" › ");
 }

@@ -1,5 +1,6 @@
-import { invalidParams } from "../errors.ts";
-import type { Metadata } from "../part.ts";
+import { isObject } from "../internal/json.ts";
+import { invalidParams } from "../model/errors.ts";
+import type { Metadata } from "../model/part.ts";
 
 const MAX_DEPTH = 32;
 const MAX_SCHEMAS = 4096;
@@ -28,25 +29,24 @@ const NUMBERS = [
 ] as const;
 
 /**
- * The part of a foreign JSON Schema that is safe to check values by. Whoever wrote it may have
- * written anything: a pattern that backtracks or a reference that never comes to an end must not be
- * followed by the agent. What is left takes time in proportion to the schema and the value, and
- * refuses nothing that the whole would take. Throws an `A2AError` that names the place if it is not
- * a schema, or too deep or too large.
+ * The part of an untrusted JSON Schema that is safe to validate with. It drops patterns, which may
+ * backtrack, and references, which may be circular. Validation with the rest takes time proportional
+ * to the schema and the value, and accepts everything that the whole schema accepts. Throws an
+ * `A2AError` that names the field if it is not a schema, or is too deep or too large.
  */
 export function boundedSchema(schema: unknown, field: string): unknown {
-  return new Reading().schema(schema, field, 1);
+  return new SchemaReader().schema(schema, field, 1);
 }
 
-/** A bounded schema of the arguments of a call. Throws as well if it is not a schema of an object. */
+/** The bounded schema of the arguments of a call. Also throws if it is not an object schema. */
 export function argumentSchema(schema: Metadata, field: string): Metadata {
   if ((schema["type"] ?? "object") !== "object") {
     throw invalidParams(`${field}.type`, 'must be "object": arguments have names');
   }
-  return new Reading().object(schema, field, 1);
+  return new SchemaReader().object(schema, field, 1);
 }
 
-class Reading {
+class SchemaReader {
   #schemas = 0;
 
   schema(value: unknown, field: string, depth: number): unknown {
@@ -66,7 +66,7 @@ class Reading {
     if (properties !== undefined) {
       kept["properties"] = this.#map(properties, `${field}.properties`, depth);
     }
-    // By patterns it may allow what is no property.
+    // `patternProperties`, which is dropped, may allow properties that are not listed.
     if (additionalProperties !== undefined && patternProperties === undefined) {
       const place = `${field}.additionalProperties`;
       kept["additionalProperties"] = this.schema(additionalProperties, place, depth + 1);
@@ -79,7 +79,7 @@ class Reading {
     return { ...kept, ...this.#combined(given, field, depth) };
   }
 
-  /** Of `oneOf` only that one fits at all: what was left out of the others might tell them apart. */
+  /** `oneOf` becomes `anyOf`: the dropped keywords might have been what tells the choices apart. */
   #combined({ allOf, anyOf, oneOf }: Metadata, field: string, depth: number): Metadata {
     const all = allOf === undefined ? [] : this.#list(allOf, `${field}.allOf`, depth);
     const any = [
@@ -108,7 +108,7 @@ class Reading {
   }
 }
 
-/** The keywords that have no schemas in them. */
+/** The keywords that contain no schemas. */
 function simpleKeywords(schema: Metadata, field: string): Metadata {
   const { type, required, enum: choices } = schema;
   if (type !== undefined && ![type].flat().every((name) => TYPES.has(name))) {
@@ -132,8 +132,4 @@ function simpleKeywords(schema: Metadata, field: string): Metadata {
     if (Object.hasOwn(schema, keyword)) kept[keyword] = schema[keyword];
   }
   return kept;
-}
-
-function isObject(value: unknown): value is Metadata {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,39 +1,38 @@
-import type { Metadata } from "../part.ts";
-import { checkOf } from "../wire/check.ts";
-import type { Schema } from "../wire/schema/schema.ts";
-import { checkTime, dataField, extensionData } from "./extension-data.ts";
-import { EXTENSIONS } from "./extensions.ts";
+import type { Metadata } from "../model/part.ts";
+import { compileCheck } from "../schema/compile-schema.ts";
+import type { Schema } from "../schema/schema.ts";
+import { EXTENSIONS, checkTime, dataField, extensionData } from "./extensions.ts";
 
-/** `message.metadata["<uri>"]`: what whoever works on the message may still use. What is absent has no limit. */
+/** `message.metadata["<uri>"]`: what the receiver of the message may still use. Absent fields are unlimited. */
 export interface Budget {
-  /** Tokens of models, read and written. */
+  /** Model tokens, input and output. */
   readonly tokens?: number;
   /** In US dollars. */
   readonly costUsd?: number;
   /** ISO 8601 in UTC. */
   readonly deadline?: string;
-  /** How many more times the work may be handed on; at 0 the callee has no sub-agents. */
+  /** How many more times the work may be delegated; at 0 the receiver may not use sub-agents. */
   readonly depth?: number;
-  /** The agents that the work has come through, the first one first. */
+  /** The agents that delegated the work so far, the first one first. */
   readonly visited?: readonly string[];
 }
 
-/** `task.metadata["<uri>"]` of a task that has ended: what it used, its sub-agents included. */
+/** `task.metadata["<uri>"]` of a task that has ended: what it used, including its sub-agents. */
 export interface BudgetReport {
   readonly used: {
     readonly tokens: number;
     readonly costUsd?: number;
-    /** How many times work was handed on. */
+    /** How many times work was delegated. */
     readonly calls: number;
   };
   /** The limit that ended the task, if one did. */
   readonly exceeded?: BudgetLimit;
 }
 
-/** `cycle`: the agent is among those that the work has come through. */
+/** `cycle`: the agent already delegated this work. */
 export type BudgetLimit = "tokens" | "cost" | "deadline" | "depth" | "cycle";
 
-/** The most that a message can name. */
+/** Maximum values in a message. */
 export const BUDGET_BOUNDS = { depth: 64, visited: 64 } as const;
 
 const FIELD = dataField("message.metadata", EXTENSIONS.budget.uri);
@@ -69,10 +68,10 @@ export const BUDGET_REPORT: Schema = {
   },
 };
 
-const checkBudget = checkOf(BUDGET);
-const checkReport = checkOf(BUDGET_REPORT);
+const checkBudget = compileCheck(BUDGET);
+const checkReport = compileCheck(BUDGET_REPORT);
 
-/** The budget that came with a message, if one did. Only where the extension is active. */
+/** The budget of a message, if any. Call it only if the extension is active. */
 export function budgetOf(metadata: Metadata | undefined): Budget | undefined {
   const data = extensionData(metadata, EXTENSIONS.budget.uri);
   if (data === undefined) return undefined;
@@ -82,7 +81,7 @@ export function budgetOf(metadata: Metadata | undefined): Budget | undefined {
   return budget;
 }
 
-/** What an ended task says it has used, if it says so. */
+/** The usage report of an ended task, if any. */
 export function budgetReportOf(metadata: Metadata | undefined): BudgetReport | undefined {
   const data = extensionData(metadata, EXTENSIONS.budget.uri);
   if (data === undefined) return undefined;

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
-import { type Message, userMessage } from "../message.ts";
+import { type Message, userMessage } from "../model/message.ts";
 import { budgetOf, budgetReportOf } from "./budget.ts";
-import { checkExtensionData, dataOfType } from "./check-message.ts";
+import { checkExtensionData } from "./check-message.ts";
 import { declaredTools } from "./client-tools.ts";
-import { EXTENSIONS } from "./extensions.ts";
+import { EXTENSIONS, dataOfType } from "./extensions.ts";
 import { resumptionCursor } from "./resumption.ts";
 import { chosenSkill } from "./skill.ts";
 

@@ -1,14 +1,13 @@
-import type { Message } from "../message.ts";
+import type { Message } from "../model/message.ts";
 import { checkApprovalAnswer } from "./approvals.ts";
 import { budgetOf } from "./budget.ts";
 import { declaredTools, toolResult } from "./client-tools.ts";
-import { extensionData } from "./extension-data.ts";
-import { EXTENSIONS } from "./extensions.ts";
+import { EXTENSIONS, dataOfType } from "./extensions.ts";
 import { chosenSkill } from "./skill.ts";
 
 /**
- * Checks what a message says in the words of our own extensions. Of one that is not active nothing
- * is checked: then its data are like any other metadata, kept and without a meaning.
+ * Checks the data of our own extensions in a message. Data of an extension that is not active is
+ * not checked: it is kept like any other metadata.
  */
 export function checkExtensionData(message: Message, active: ReadonlySet<string>): void {
   if (active.has(EXTENSIONS.skill.uri)) chosenSkill(message);
@@ -28,17 +27,4 @@ export function checkExtensionData(message: Message, active: ReadonlySet<string>
       checkApprovalAnswer(data, field);
     }
   }
-}
-
-/** The data parts that an extension marks with a type, and where they are. */
-export function dataOfType(
-  { parts }: Message,
-  uri: string,
-  type: string,
-): readonly { readonly data: unknown; readonly field: string }[] {
-  return parts.flatMap((part, place) => {
-    if (part.kind !== "data") return [];
-    const mark = extensionData(part.metadata, uri) as { readonly type?: unknown } | null;
-    return mark?.type === type ? [{ data: part.data, field: `message.parts[${place}].data` }] : [];
-  });
 }

@@ -1,10 +1,10 @@
-import { invalidParams } from "../errors.ts";
-import type { Metadata } from "../part.ts";
-import { checkOf } from "../wire/check.ts";
-import type { Schema } from "../wire/schema/schema.ts";
+import { invalidParams } from "../model/errors.ts";
+import type { Message } from "../model/message.ts";
+import type { Metadata } from "../model/part.ts";
+import { compileCheck } from "../schema/compile-schema.ts";
+import type { Schema } from "../schema/schema.ts";
 import { argumentSchema } from "./argument-schema.ts";
-import { dataField, extensionData } from "./extension-data.ts";
-import { EXTENSIONS } from "./extensions.ts";
+import { EXTENSIONS, dataField, dataOfType, extensionData } from "./extensions.ts";
 
 /** A tool that the caller runs, as its message declares it. */
 export interface ClientTool {
@@ -19,7 +19,7 @@ export interface ClientTools {
   readonly tools: readonly ClientTool[];
 }
 
-/** What a data part stands for: `part.metadata["<uri>"].type`. */
+/** The meaning of a data part: `part.metadata["<uri>"].type`. */
 export type ToolPartType = "tool-use" | "tool-result" | "input-request";
 
 /** The `data` of a `tool-use` part: the agent wants the caller to run a tool. */
@@ -29,11 +29,11 @@ export interface ToolUse {
   readonly input: Metadata;
 }
 
-/** The `data` of a `tool-result` part: exactly one of the two. */
+/** The `data` of a `tool-result` part: exactly one of `result` and `error`. */
 export interface ToolResult {
   readonly toolUseId: string;
   readonly result?: unknown;
-  /** The tool failed; the agent is told why. */
+  /** Why the tool failed, for the agent. */
   readonly error?: string;
 }
 
@@ -50,7 +50,7 @@ export const CLIENT_TOOLS: Schema = {
         type: "object",
         required: ["name"],
         properties: {
-          // What the providers of models take.
+          // What model providers accept.
           name: { type: "string", pattern: "^[A-Za-z0-9_-]{1,64}$" },
           description: { type: "string", maxLength: 4096 },
           inputSchema: { type: "object" },
@@ -69,10 +69,10 @@ export const TOOL_RESULT: Schema = {
   },
 };
 
-const checkTools = checkOf(CLIENT_TOOLS);
-const checkResult = checkOf(TOOL_RESULT);
+const checkTools = compileCheck(CLIENT_TOOLS);
+const checkResult = compileCheck(TOOL_RESULT);
 
-/** The tools that a message declares, if it does. Only where the extension is active. */
+/** The tools that a message declares. Call it only if the extension is active. */
 export function declaredTools(metadata: Metadata | undefined): readonly ClientTool[] {
   const data = extensionData(metadata, EXTENSIONS.clientTools.uri);
   if (data === undefined) return [];
@@ -88,7 +88,7 @@ export function declaredTools(metadata: Metadata | undefined): readonly ClientTo
   return tools;
 }
 
-/** What a tool came to. */
+/** Returns the data as a tool result, or throws an error that names the invalid field. */
 export function toolResult(data: unknown, field: string): ToolResult {
   checkResult(data, field);
   const result = data as ToolResult;
@@ -96,4 +96,17 @@ export function toolResult(data: unknown, field: string): ToolResult {
     throw invalidParams(field, "must have either result or error");
   }
   return result;
+}
+
+/** The tool calls that a message requests. Malformed ones are ignored. */
+export function toolUsesIn(message: Message): readonly ToolUse[] {
+  return dataOfType(message, EXTENSIONS.clientTools.uri, "tool-use").flatMap(({ data }) => {
+    const { toolUseId, name, input } = (data ?? {}) as Readonly<Record<string, unknown>>;
+    const isCall =
+      typeof toolUseId === "string" &&
+      typeof name === "string" &&
+      typeof input === "object" &&
+      input !== null;
+    return isCall ? [{ toolUseId, name, input: input as Metadata }] : [];
+  });
 }

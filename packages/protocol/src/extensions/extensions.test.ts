@@ -1,8 +1,8 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
-import type { Metadata } from "../part.ts";
-import { checkAgentExtensions } from "./agent-extension.ts";
+import type { Metadata } from "../model/part.ts";
+import { checkAgentExtensions } from "./negotiation.ts";
 import { checkApproval, checkApprovalAnswer, digestArguments } from "./approvals.ts";
 import { budgetOf, budgetReportOf } from "./budget.ts";
 import { declaredTools, toolResult } from "./client-tools.ts";

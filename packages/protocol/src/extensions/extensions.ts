@@ -1,6 +1,10 @@
+import { invalidParams } from "../model/errors.ts";
+import type { Message } from "../model/message.ts";
+import type { Metadata } from "../model/part.ts";
+
 /** One of our own extensions. */
 interface ExtensionRow {
-  /** A breaking change is a new URI: who asks for this one never gets another. */
+  /** A breaking change gets a new URI, so the meaning of this one never changes. */
   readonly uri: string;
   /** The number at the end of the URI. */
   readonly version: number;
@@ -42,3 +46,34 @@ export const EXTENSIONS = {
 } as const satisfies Record<string, ExtensionRow>;
 
 export type ExtensionName = keyof typeof EXTENSIONS;
+
+/** The data of an extension in metadata, or `undefined` if there is none. */
+export function extensionData(metadata: Metadata | undefined, uri: string): unknown {
+  return metadata !== undefined && Object.hasOwn(metadata, uri) ? metadata[uri] : undefined;
+}
+
+/** The path of that data, for errors: `message.metadata["https://…"]`. */
+export function dataField(carrier: string, uri: string): string {
+  return `${carrier}[${JSON.stringify(uri)}]`;
+}
+
+/** The data parts of a message that an extension marks with a type, and their paths for errors. */
+export function dataOfType(
+  { parts }: Message,
+  uri: string,
+  type: string,
+): readonly { readonly data: unknown; readonly field: string }[] {
+  return parts.flatMap((part, place) => {
+    if (part.kind !== "data") return [];
+    const mark = extensionData(part.metadata, uri) as { readonly type?: unknown } | null;
+    return mark?.type === type ? [{ data: part.data, field: `message.parts[${place}].data` }] : [];
+  });
+}
+
+const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
+
+/** Rejects a time that is not ISO 8601 in UTC: without a time zone it would be ambiguous. */
+export function checkTime(value: string | undefined, field: string): void {
+  if (value === undefined || (ISO_TIME.test(value) && !Number.isNaN(Date.parse(value)))) return;
+  throw invalidParams(field, "must be a time in UTC such as 2026-01-31T12:00:00Z");
+}

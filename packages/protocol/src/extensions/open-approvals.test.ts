@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Message } from "../message.ts";
-import type { Task, TaskState } from "../task.ts";
+import type { Message } from "../model/message.ts";
+import type { Task, TaskState } from "../model/task.ts";
 import { approvalsIn, openApprovals } from "./open-approvals.ts";
 
 const URI = "https://convoke.dev/extensions/approvals/v1";

@@ -1,8 +1,7 @@
-import type { Metadata } from "../part.ts";
-import { checkOf } from "../wire/check.ts";
-import type { Schema } from "../wire/schema/schema.ts";
-import { dataField, extensionData } from "./extension-data.ts";
-import { EXTENSIONS } from "./extensions.ts";
+import type { Metadata } from "../model/part.ts";
+import { compileCheck } from "../schema/compile-schema.ts";
+import type { Schema } from "../schema/schema.ts";
+import { EXTENSIONS, dataField, extensionData } from "./extensions.ts";
 
 /** `metadata["<uri>"]` of a request that opens a stream. */
 export interface ResumptionCursor {
@@ -12,16 +11,16 @@ export interface ResumptionCursor {
 
 const FIELD = dataField("metadata", EXTENSIONS.resumption.uri);
 
-/** Its words are the server's own, so only their form is checked: an unknown cursor is no error. */
+/** The server defines the content, so only the form is checked: an unknown cursor is not an error. */
 export const RESUMPTION_CURSOR: Schema = {
   type: "object",
   required: ["after"],
   properties: { after: { type: "string", minLength: 1, maxLength: 64 } },
 };
 
-const check = checkOf(RESUMPTION_CURSOR);
+const check = compileCheck(RESUMPTION_CURSOR);
 
-/** The cursor in the metadata of a request, if there is one. Only where the extension is active. */
+/** The cursor in the metadata of a request, if any. Call it only if the extension is active. */
 export function resumptionCursor(metadata: Metadata | undefined): string | undefined {
   const data = extensionData(metadata, EXTENSIONS.resumption.uri);
   if (data === undefined) return undefined;

@@ -1,9 +1,8 @@
-import { type A2AError, invalidParams } from "../errors.ts";
-import type { Message } from "../message.ts";
-import { checkOf } from "../wire/check.ts";
-import type { Schema } from "../wire/schema/schema.ts";
-import { dataField, extensionData } from "./extension-data.ts";
-import { EXTENSIONS } from "./extensions.ts";
+import { type A2AError, invalidParams } from "../model/errors.ts";
+import type { Message } from "../model/message.ts";
+import { compileCheck } from "../schema/compile-schema.ts";
+import type { Schema } from "../schema/schema.ts";
+import { EXTENSIONS, dataField, extensionData } from "./extensions.ts";
 
 /** `message.metadata["<uri>"]` of the extension `skill`. */
 export interface SkillChoice {
@@ -19,9 +18,9 @@ export const SKILL_CHOICE: Schema = {
   properties: { id: { type: "string", minLength: 1, maxLength: 256 } },
 };
 
-const check = checkOf(SKILL_CHOICE);
+const check = compileCheck(SKILL_CHOICE);
 
-/** The skill that a message chooses, if it chooses one. Only where the extension is active. */
+/** The skill that a message chooses, if any. Call it only if the extension is active. */
 export function chosenSkill({ metadata }: Message): string | undefined {
   const data = extensionData(metadata, EXTENSIONS.skill.uri);
   if (data === undefined) return undefined;
@@ -29,10 +28,10 @@ export function chosenSkill({ metadata }: Message): string | undefined {
   return (data as SkillChoice).id;
 }
 
-/** The card has them all; an error names enough to see what they look like. */
+/** How many skills an error lists; the card has them all. */
 const MAX_NAMED = 20;
 
-/** The message is for a skill that the agent does not have. */
+/** The error for a skill that the agent does not have. */
 export function unknownSkill(known: readonly string[]): A2AError {
   const named = known.slice(0, MAX_NAMED).join(", ");
   const more = known.length > MAX_NAMED ? `, and ${known.length - MAX_NAMED} more` : "";

@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { A2AError } from "../errors.ts";
-import { OPERATIONS } from "../operations.ts";
+import { A2AError } from "../model/errors.ts";
+import { OPERATIONS } from "../model/operations.ts";
 import { aMessage, aTask, modelOf, overTheWire } from "../testing/arbitraries.suite.ts";
 import { leanJson, protoJsonOf } from "../testing/proto-json.suite.ts";
 import { PROTO_CODECS } from "../wire/codecs.ts";
-import type { GrpcMethod } from "./service.ts";
+import type { GrpcMethod } from "./binary/service.ts";
 import { GRPC_SERVICES } from "./services.ts";
-import { TABLES as TABLES_V03 } from "./v0_3/tables.ts";
-import { TABLES as TABLES_V1 } from "./v1/tables.ts";
+import { TABLES as TABLES_V03 } from "./v0_3/service.ts";
+import { TABLES as TABLES_V1 } from "./v1/service.ts";
 
 const VERSIONS = ["0.3", "1.0"] as const;
 const TABLES = { "0.3": TABLES_V03, "1.0": TABLES_V1 };

@@ -1,5 +1,5 @@
-import type { ProtocolVersion } from "../version.ts";
-import type { GrpcService } from "./service.ts";
+import type { ProtocolVersion } from "../model/version.ts";
+import type { GrpcService } from "./binary/service.ts";
 import { serviceV03 } from "./v0_3/service.ts";
 import { serviceV1 } from "./v1/service.ts";
 

@@ -1,7 +1,7 @@
-/** A flag and a length stand before each message (gRPC over HTTP/2, "Length-Prefixed-Message"). */
+/** Each message is preceded by a flag and its length (gRPC over HTTP/2, "Length-Prefixed-Message"). */
 const PREFIX = 5;
 
-/** A message with its prefix, not compressed. */
+/** Adds the prefix of an uncompressed message. */
 export function frameGrpcMessage(message: Uint8Array): Uint8Array {
   const frame = new Uint8Array(PREFIX + message.length);
   new DataView(frame.buffer).setUint32(1, message.length);
@@ -9,30 +9,30 @@ export function frameGrpcMessage(message: Uint8Array): Uint8Array {
   return frame;
 }
 
-/** What is wrong with a frame; each reader says it in its own errors. */
+/** Why a frame cannot be read; the caller turns it into an error of its own. */
 export type GrpcFrameProblem = "compressed" | "too-large";
 
-/** Finds the messages in bytes that arrive in pieces. */
+/** Extracts messages from bytes that arrive in pieces. */
 export class GrpcFrameReader {
   readonly #maxBytes: number;
   readonly #fail: (problem: GrpcFrameProblem) => Error;
   #pieces: Uint8Array[] = [];
   #size = 0;
-  /** How many bytes the next message needs with its prefix, once that is known. */
+  /** How many bytes to read next: the prefix, or the prefix and its message. */
   #needed = PREFIX;
   #isPrefix = true;
 
   constructor(options: {
-    /** The largest message that is read. */
+    /** Maximum size of a message. */
     readonly maxBytes: number;
-    /** Creates the error that is thrown for a frame that cannot be read. */
+    /** Creates the error to throw for a frame that cannot be read. */
     readonly fail: (problem: GrpcFrameProblem) => Error;
   }) {
     this.#maxBytes = options.maxBytes;
     this.#fail = options.fail;
   }
 
-  /** The messages that the piece completes. */
+  /** Returns the messages that this piece completes. */
   push(piece: Uint8Array): readonly Uint8Array[] {
     this.#pieces.push(piece);
     this.#size += piece.length;
@@ -44,7 +44,7 @@ export class GrpcFrameReader {
     return messages;
   }
 
-  /** Whether the bytes so far end inside a message. */
+  /** Whether the bytes so far end within a message. */
   get isInside(): boolean {
     return this.#size > 0;
   }

@@ -1,9 +1,9 @@
-// Primitives that several packages need, each in one place. Internal code, does not follow semantic versioning.
+// Primitives that several packages need. Internal: not covered by semantic versioning.
 export { orAborted, sleep } from "./abort.ts";
-export { type BackoffOptions, backoffMs } from "./backoff.ts";
-export { canonicalJson } from "./canonical-json.ts";
-export { GrpcFrameReader, type GrpcFrameProblem, frameGrpcMessage } from "./grpc-frame.ts";
-export { type JsonObject, isObject } from "./is-object.ts";
+export { type BackoffOptions, backoffMs } from "./retry.ts";
+export { canonicalJson } from "./json.ts";
+export { type GrpcFrameProblem, GrpcFrameReader, frameGrpcMessage } from "./grpc-frame.ts";
+export { type JsonObject, isObject } from "./json.ts";
 export { oneLine, printable } from "./printable.ts";
-export { parseRetryAfter } from "./retry-after.ts";
+export { parseRetryAfter } from "./retry.ts";
 export { MAX_TIMER_MS, type TimerOptions, startTimer, timeoutSignal } from "./timer.ts";

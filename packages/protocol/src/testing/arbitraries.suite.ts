@@ -1,16 +1,14 @@
 import fc, { type Arbitrary } from "fast-check";
-import type { AgentInfo } from "../agent.ts";
-import type { A2AArtifact } from "../artifact.ts";
-import type { AgentCardFacts } from "../card/facts.ts";
+import type { A2AArtifact } from "../model/artifact.ts";
+import type { AgentCardFacts, AgentInfo } from "../model/agent-info.ts";
 import {
   type ArtifactUpdateEvent,
-  type InternalEvent,
-  type MessageReceivedEvent,
   type PublicEvent,
   type StatusUpdateEvent,
   isFinal,
-} from "../events.ts";
-import { type Message, agentMessage, userMessage } from "../message.ts";
+} from "../model/events.ts";
+import type { InternalEvent, MessageReceivedEvent } from "../model/journal.ts";
+import { type Message, agentMessage, userMessage } from "../model/message.ts";
 import {
   type A2APart,
   type DataPart,
@@ -18,8 +16,7 @@ import {
   type Metadata,
   type TextPart,
   textPart,
-} from "../part.ts";
-import type { PushAuthentication, PushConfig, PushTarget } from "../push-config.ts";
+} from "../model/part.ts";
 import type {
   CancelTaskRequest,
   CreatePushConfigRequest,
@@ -28,13 +25,16 @@ import type {
   GetTaskRequest,
   ListPushConfigsRequest,
   ListTasksRequest,
+  PushAuthentication,
+  PushConfig,
   PushConfigPage,
+  PushTarget,
   SendMessageRequest,
   SubscribeRequest,
   TaskPage,
-} from "../requests.ts";
-import { TASK_STATES, type Task, type TaskState, type TaskStatus } from "../task.ts";
-import type { WireDialect } from "../wire/codec.ts";
+} from "../model/requests.ts";
+import { TASK_STATES, type Task, type TaskState, type TaskStatus } from "../model/task.ts";
+import type { WireDialect } from "../wire/codec/codec.ts";
 
 /** Some bytes in the one spelling that the model has for them. */
 const base64 = fc
@@ -381,7 +381,9 @@ function withoutEmptyMetadata(part: DataPart): DataPart {
 /** An event an agent notes for itself. */
 export const internalEvents: Arbitrary<InternalEvent> = fc
   .tuple(fc.constantFrom("tool-start", "llm-call", "checkpoint"), jsonObjects)
-  .map(([name, fields]) => ({ ...fields, kind: `internal:${name}`, taskId: "t1" }));
+  .map(
+    ([name, fields]) => ({ ...fields, kind: `internal:${name}`, taskId: "t1" }) as InternalEvent,
+  );
 
 /** Messages of which some have the same id, as when a stream is resumed. */
 export const repeatedMessages: Arbitrary<Message> = fc

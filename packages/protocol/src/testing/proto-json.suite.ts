@@ -1,5 +1,5 @@
 import fc, { type Arbitrary } from "fast-check";
-import type { FieldRow, ProtoTables } from "../grpc/binary/table.ts";
+import type { FieldRow, ProtoTables } from "../grpc/binary/wire-format.ts";
 import { jsonObjects, jsonValues } from "./arbitraries.suite.ts";
 
 const texts = fc.string({ unit: "grapheme", maxLength: 12 });

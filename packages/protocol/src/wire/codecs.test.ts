@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
-import type { Message } from "../message.ts";
-import type { Task } from "../task.ts";
+import type { Message } from "../model/message.ts";
+import type { Task } from "../model/task.ts";
 import {
   aChunk,
   aMessage,

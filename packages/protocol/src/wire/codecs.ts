@@ -1,7 +1,7 @@
-import type { ProtocolVersion } from "../version.ts";
-import type { Codec } from "./codec.ts";
+import type { ProtocolVersion } from "../model/version.ts";
+import type { Codec } from "./codec/codec.ts";
+import { withInputRequests } from "./legacy/input-request.ts";
 import { codecV03 } from "./v0_3/codec.ts";
-import { lenientCodecV03 } from "./v0_3/lenient-codec.ts";
 import { codecV03Proto } from "./v0_3_proto/codec.ts";
 import { codecV1 } from "./v1/codec.ts";
 
@@ -11,13 +11,13 @@ export const CODECS = { "0.3": codecV03, "1.0": codecV1 } as const satisfies Rec
   Codec
 >;
 
-/** The same for servers that are not strict: with what early documents have besides. */
+/** The same for servers that are not strict: they also send legacy forms. */
 export const LENIENT_CODECS: Readonly<Record<ProtocolVersion, Codec>> = {
-  "0.3": lenientCodecV03,
+  "0.3": withInputRequests(codecV03),
   "1.0": codecV1,
 };
 
-/** The codec of each wire version on REST and gRPC, which speak ProtoJSON. */
+/** The codec of each wire version on REST and gRPC, which use ProtoJSON. */
 export const PROTO_CODECS: Readonly<Record<ProtocolVersion, Codec>> = {
   "0.3": codecV03Proto,
   "1.0": codecV1,

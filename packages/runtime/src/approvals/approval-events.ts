@@ -1,8 +1,8 @@
-import type { Approval, ApprovalDecision, InternalEvent, Metadata } from "@convoke/protocol";
+import type { Approval, ApprovalDecision, InternalEventBase, Metadata } from "@convoke/protocol";
 
 // Approvals in the log of their task: what was asked, and what was decided.
 
-export interface ApprovalRequestedEvent extends InternalEvent {
+export interface ApprovalRequestedEvent extends InternalEventBase {
   readonly kind: "internal:approval-requested";
   readonly toolCallId: string;
   readonly approval: Approval;
@@ -10,7 +10,7 @@ export interface ApprovalRequestedEvent extends InternalEvent {
 }
 
 /** A call may run by such an event alone, if it approves the very arguments. */
-export interface ApprovalDecidedEvent extends InternalEvent, ApprovalDecision {
+export interface ApprovalDecidedEvent extends InternalEventBase, ApprovalDecision {
   readonly kind: "internal:approval-decided";
   /** Absent where an earlier decision covers the call, so that nobody was asked. */
   readonly approvalId?: string;

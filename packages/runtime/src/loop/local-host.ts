@@ -203,7 +203,7 @@ export class LocalHost {
     const parked = Promise.withResolvers<Message | undefined>();
     running.parked = parked;
     const ms = until === undefined ? undefined : Math.max(0, until.getTime() - Date.now());
-    const goOn = (kind: InternalEvent["kind"]) => (): void => {
+    const goOn = (kind: typeof NOTES.recalled | typeof NOTES.expired) => (): void => {
       if (running.parked !== parked) return;
       running.parked = undefined;
       const timestamp = new Date().toISOString();

@@ -1,4 +1,4 @@
-import type { InternalEvent } from "@convoke/protocol";
+import type { InternalEventBase } from "@convoke/protocol";
 import type { OpenRequest } from "../approvals/open-request.ts";
 import type { AssistantContent, FinishReason, ModelUsage } from "../models/model.ts";
 import type { Interrupt } from "../tools/tool.ts";
@@ -8,7 +8,7 @@ import type { DelegatedUsage } from "./usage.ts";
 // notes: a model answer or a tool result that is noted is never computed twice.
 
 /** A model is asked. Each request to a provider has exactly one. */
-export interface LlmCallEvent extends InternalEvent {
+export interface LlmCallEvent extends InternalEventBase {
   readonly kind: "internal:llm-call";
   readonly iteration: number;
   /** From 1; more when the request before failed and was tried again. */
@@ -18,7 +18,7 @@ export interface LlmCallEvent extends InternalEvent {
 }
 
 /** The request failed, and is tried again or given up. */
-export interface LlmRetryEvent extends InternalEvent {
+export interface LlmRetryEvent extends InternalEventBase {
   readonly kind: "internal:llm-retry";
   readonly iteration: number;
   readonly attempt: number;
@@ -31,7 +31,7 @@ export interface LlmRetryEvent extends InternalEvent {
 }
 
 /** The model has answered, in full. */
-export interface LlmResultEvent extends InternalEvent {
+export interface LlmResultEvent extends InternalEventBase {
   readonly kind: "internal:llm-result";
   readonly iteration: number;
   readonly content: readonly AssistantContent[];
@@ -43,7 +43,7 @@ export interface LlmResultEvent extends InternalEvent {
 }
 
 /** On disk before the tool runs. */
-export interface ToolStartEvent extends InternalEvent {
+export interface ToolStartEvent extends InternalEventBase {
   readonly kind: "internal:tool-start";
   readonly toolName: string;
   readonly toolCallId: string;
@@ -54,7 +54,7 @@ export interface ToolStartEvent extends InternalEvent {
   readonly timestamp: string;
 }
 
-export interface ToolCompleteEvent extends InternalEvent {
+export interface ToolCompleteEvent extends InternalEventBase {
   readonly kind: "internal:tool-complete";
   readonly toolName: string;
   readonly toolCallId: string;
@@ -70,7 +70,7 @@ export interface ToolCompleteEvent extends InternalEvent {
 }
 
 /** The call needs something first; its answers run it again, in the next round. */
-export interface ToolInterruptEvent extends InternalEvent {
+export interface ToolInterruptEvent extends InternalEventBase {
   readonly kind: "internal:tool-interrupt";
   readonly toolName: string;
   readonly toolCallId: string;
@@ -80,7 +80,7 @@ export interface ToolInterruptEvent extends InternalEvent {
 }
 
 /** What a running tool says that it is doing. */
-export interface ToolProgressEvent extends InternalEvent {
+export interface ToolProgressEvent extends InternalEventBase {
   readonly kind: "internal:tool-progress";
   readonly toolCallId: string;
   readonly text: string;
@@ -88,14 +88,14 @@ export interface ToolProgressEvent extends InternalEvent {
 }
 
 /** More of the output of a running tool, up to a bound. */
-export interface ToolOutputEvent extends InternalEvent {
+export interface ToolOutputEvent extends InternalEventBase {
   readonly kind: "internal:tool-output";
   readonly toolCallId: string;
   readonly text: string;
 }
 
 /** The task asks its caller, and waits. Servers know a waiting task by this note. */
-export interface AskEvent extends InternalEvent {
+export interface AskEvent extends InternalEventBase {
   readonly kind: "internal:ask";
   readonly iteration: number;
   readonly requests: readonly OpenRequest[];
@@ -113,14 +113,14 @@ export interface Source {
 }
 
 /** An iteration is over; the loop can go on from here. */
-export interface CheckpointEvent extends InternalEvent {
+export interface CheckpointEvent extends InternalEventBase {
   readonly kind: "internal:checkpoint";
   readonly iteration: number;
   readonly timestamp: string;
 }
 
 /** Old entries were left out of what the model is told, because it could not read all. */
-export interface TrimmedEvent extends InternalEvent {
+export interface TrimmedEvent extends InternalEventBase {
   readonly kind: "internal:trimmed";
   readonly iteration: number;
   readonly entries: number;

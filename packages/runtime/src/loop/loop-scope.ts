@@ -3,10 +3,10 @@ import {
   type AgentEvent,
   EXTENSIONS,
   type InternalEvent,
-  isFinal,
-  isPublic,
   type StatusUpdateEvent,
   type Turn,
+  isFinal,
+  isPublic,
 } from "@convoke/protocol";
 import { stopped } from "../tools/stoppable.ts";
 import { callHookNow } from "./hooks.ts";
@@ -62,7 +62,7 @@ export class LoopScope {
   /** Notes something in the log of the task. */
   note(facts: Pick<InternalEvent, "kind"> & Readonly<Record<string, unknown>>): void {
     const timestamp = this.turn.now().toISOString();
-    this.say({ ...facts, taskId: this.turn.task.id, timestamp });
+    this.say({ ...facts, taskId: this.turn.task.id, timestamp } as InternalEvent);
   }
 
   /** Resolves when everything said so far is committed. */

@@ -2,7 +2,7 @@ import type { AgentEvent } from "@convoke/protocol";
 import { expect, test } from "vitest";
 import { Outbox } from "./outbox.ts";
 
-const note = (n: number): AgentEvent => ({ kind: "internal:n", taskId: "t1", n });
+const note = (n: number): AgentEvent => ({ kind: "internal:acme/n", taskId: "t1", n });
 
 function anOutbox(
   body: (outbox: Outbox) => Promise<void>,

@@ -1,10 +1,10 @@
-import type { InternalEvent, Metadata } from "@convoke/protocol";
+import type { InternalEventBase, Metadata } from "@convoke/protocol";
 
 // What the loop notes of the agents that it calls, in the log of its task. A later attempt finds
 // the same task of theirs again by it, and calls nobody twice.
 
 /** On disk before a sub-agent is called. */
-export interface SubAgentCallEvent extends InternalEvent {
+export interface SubAgentCallEvent extends InternalEventBase {
   readonly kind: "internal:sub-agent-call";
   readonly toolCallId: string;
   readonly agent: string;
@@ -22,7 +22,7 @@ export interface SubAgentCallEvent extends InternalEvent {
 }
 
 /** A sub-agent has begun a task for a call. */
-export interface SubAgentEvent extends InternalEvent {
+export interface SubAgentEvent extends InternalEventBase {
   readonly kind: "internal:sub-agent";
   readonly toolCallId: string;
   /** Its name here. */
@@ -35,7 +35,7 @@ export interface SubAgentEvent extends InternalEvent {
 }
 
 /** A sub-agent has asked for something; its question is put to the caller of this task. */
-export interface SubAgentQuestionEvent extends InternalEvent {
+export interface SubAgentQuestionEvent extends InternalEventBase {
   readonly kind: "internal:sub-agent-question";
   readonly toolCallId: string;
   /** From 1, within the call. */

@@ -1,4 +1,4 @@
-import { closesAtFinal, type Engine, type Seq, type Stored } from "@convoke/engine";
+import { type Engine, type Seq, type Stored, closesAtFinal } from "@convoke/engine";
 import { Readers } from "../../../engine/src/task/readers.ts";
 import { CODECS, SseDecoder } from "@convoke/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -105,7 +105,7 @@ test("what is there comes first, what follows comes when it is committed", async
   const reader = new AReader(log);
 
   await eventually(() => reader.ids).toEqual([1, 2]);
-  log.append({ kind: "internal:note", taskId: "t" });
+  log.append({ kind: "internal:acme/note", taskId: "t" });
   log.append(DONE);
 
   await eventually(() => reader.ends).toBe(1);

@@ -3,15 +3,15 @@ import protobuf from "protobufjs";
 import protojson from "protobufjs/ext/protojson.js";
 import { describe, expect, test } from "vitest";
 import { protoJsonOf } from "../../testing/proto-json.suite.ts";
-import { TABLES as TABLES_V03 } from "../v0_3/tables.ts";
-import { TABLES as TABLES_V1 } from "../v1/tables.ts";
+import { TABLES as TABLES_V03 } from "../v0_3/service.ts";
+import { TABLES as TABLES_V1 } from "../v1/service.ts";
 import { messageCodecs } from "./message.ts";
-import type { ProtoTables } from "./table.ts";
+import type { ProtoTables } from "./wire-format.ts";
 
 const v03 = messageCodecs(TABLES_V03);
 const v1 = messageCodecs(TABLES_V1);
 
-const bytesOf = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, "hex"));
+const decodeBase64 = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, "hex"));
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
 // Worked out by hand: tag = number * 8 + wire type, then a length or a varint.
@@ -71,7 +71,7 @@ test.each(VECTORS)(
   "the bytes of a message are those of its numbers: %#",
   (codecs, name, json, hex) => {
     expect(hexOf(codecs(name).encode(json))).toBe(hex);
-    expect(codecs(name).decode(bytesOf(hex))).toStrictEqual(json);
+    expect(codecs(name).decode(decodeBase64(hex))).toStrictEqual(json);
   },
 );
 
@@ -103,41 +103,45 @@ describe("what is read", () => {
     // 15: a varint, 16: eight bytes, 17: a length, 18: a group with a varint, 19: four bytes
     const unknown = "7801" + "81010102030405060708" + "8a0102ffff" + "9301080194019d0101020304";
 
-    expect(v1("GetTaskRequest").decode(bytesOf(`${unknown}12027431${unknown}`))).toStrictEqual({
-      id: "t1",
-    });
+    expect(v1("GetTaskRequest").decode(decodeBase64(`${unknown}12027431${unknown}`))).toStrictEqual(
+      {
+        id: "t1",
+      },
+    );
   });
 
   test("leaves out a field that is of another wire type than it must be", () => {
     // 2 is text, and comes as a number.
-    expect(v1("GetTaskRequest").decode(bytesOf("1005"))).toStrictEqual({});
+    expect(v1("GetTaskRequest").decode(decodeBase64("1005"))).toStrictEqual({});
   });
 
   test("takes the last of several values, and of a oneof the last member", () => {
-    expect(v1("GetTaskRequest").decode(bytesOf("120161" + "120162"))).toStrictEqual({ id: "b" });
-    expect(v1("Part").decode(bytesOf("0a0161" + "1a0162"))).toStrictEqual({ url: "b" });
+    expect(v1("GetTaskRequest").decode(decodeBase64("120161" + "120162"))).toStrictEqual({
+      id: "b",
+    });
+    expect(v1("Part").decode(decodeBase64("0a0161" + "1a0162"))).toStrictEqual({ url: "b" });
   });
 
   test("forgets a value that is taken back", () => {
-    expect(v1("GetTaskRequest").decode(bytesOf("120161" + "1200"))).toStrictEqual({});
+    expect(v1("GetTaskRequest").decode(decodeBase64("120161" + "1200"))).toStrictEqual({});
   });
 
   test("joins a message that comes in pieces", () => {
     // Task.status: { 1: 1 }, and then { 3: {} }
-    expect(v1("Task").decode(bytesOf("1a020801" + "1a021a00"))).toStrictEqual({
+    expect(v1("Task").decode(decodeBase64("1a020801" + "1a021a00"))).toStrictEqual({
       status: { state: "TASK_STATE_SUBMITTED", timestamp: "1970-01-01T00:00:00.000Z" },
     });
   });
 
   test("keeps the number of a state that has no name yet", () => {
-    expect(v1("TaskStatus").decode(bytesOf("0863"))).toStrictEqual({ state: 99 });
+    expect(v1("TaskStatus").decode(decodeBase64("0863"))).toStrictEqual({ state: 99 });
     expect(hexOf(v1("TaskStatus").encode({ state: 99 }))).toBe("0863");
   });
 
   test("ends where its length says, and not beyond", () => {
     // Task.status has one byte, in which a field of two begins.
-    expect(() => v1("Task").decode(bytesOf("1a0108" + "01"))).toThrow();
-    expect(() => v1("Task").decode(bytesOf("1a7f0801"))).toThrow();
+    expect(() => v1("Task").decode(decodeBase64("1a0108" + "01"))).toThrow();
+    expect(() => v1("Task").decode(decodeBase64("1a7f0801"))).toThrow();
   });
 
   test("does not take a field for a prototype", () => {

@@ -1,20 +1,22 @@
 import { Reader, Writer } from "protobufjs/minimal.js";
-import { invalidParams } from "../../errors.ts";
-import { readDelimited, readFields } from "./delimited.ts";
-import { type Field, type Json, fieldOf } from "./field.ts";
-import type { Kind } from "./kind.ts";
+import { invalidParams } from "../../model/errors.ts";
 import { SCALARS, enumKind } from "./scalars.ts";
-import { struct, value } from "./struct.ts";
-import type { FieldRow, ProtoTables } from "./table.ts";
-import { timestamp } from "./timestamp.ts";
+import { setField, struct, timestamp, value } from "./well-known-types.ts";
+import {
+  type FieldRow,
+  type Kind,
+  type ProtoTables,
+  readDelimited,
+  readFields,
+} from "./wire-format.ts";
 
-/** One message between its bytes and its ProtoJSON. */
+/** Converts one message between protobuf and ProtoJSON. */
 export interface MessageCodec {
   encode(json: unknown): Uint8Array;
   decode(bytes: Uint8Array): unknown;
 }
 
-/** The types that ProtoJSON spells in a way of their own. */
+/** Types with a JSON representation of their own. */
 const WELL_KNOWN: Readonly<Record<string, Kind>> = {
   Struct: struct,
   Value: value,
@@ -22,9 +24,9 @@ const WELL_KNOWN: Readonly<Record<string, Kind>> = {
 };
 
 /**
- * Gives the codec of a message by its name. Messages are prepared as they are
- * asked for: a server shows its card before it reads any bytes. `more` are
- * types that the tables use and do not have.
+ * Returns a function that finds the codec of a message by its name. Messages are compiled on first
+ * use, so that they do not delay the start of a server. `more` are types that the tables use but do
+ * not define.
  */
 export function messageCodecs(
   tables: ProtoTables,
@@ -34,7 +36,7 @@ export function messageCodecs(
   for (const [name, values] of Object.entries(tables.enums)) kinds.set(name, enumKind(values));
   const bodies = new Map<string, Body>();
 
-  const bodyOf = (name: string): Body => {
+  const bodyFor = (name: string): Body => {
     const known = bodies.get(name);
     if (known !== undefined) return known;
     const body = new Body(name);
@@ -42,25 +44,25 @@ export function messageCodecs(
     body.take(fieldsOf(name, tables, kindOf));
     return body;
   };
-  const kindOf = (type: string): Kind => kinds.get(type) ?? messageKind(bodyOf(type));
-  return (name) => codecOf(bodyOf(name));
+  const kindOf = (type: string): Kind => kinds.get(type) ?? messageKind(bodyFor(type));
+  return (name) => createCodec(bodyFor(name));
 }
 
 function fieldsOf(name: string, tables: ProtoTables, kindOf: (type: string) => Kind) {
   const rows = tables.messages[name];
   if (rows === undefined) throw new TypeError(`there is no table of the message ${name}`);
   return Object.entries(rows).map(([key, row]) =>
-    fieldOf(name, key, row, kindOf(row[1]), rivalsOf(key, row, rows)),
+    compileField(name, key, row, kindOf(row[1]), findRivals(key, row, rows)),
   );
 }
 
-function rivalsOf(key: string, row: FieldRow, rows: Readonly<Record<string, FieldRow>>) {
+function findRivals(key: string, row: FieldRow, rows: Readonly<Record<string, FieldRow>>) {
   const rule = row[2];
   if (!rule?.startsWith("oneof ")) return [];
   return Object.keys(rows).filter((other) => other !== key && rows[other]?.[2] === rule);
 }
 
-/** The fields of a message, one after another, without a length before them. */
+/** The fields of a message without its length prefix. */
 class Body {
   readonly #name: string;
   #fields: readonly Field[] = [];
@@ -82,7 +84,7 @@ class Body {
     for (const one of this.#fields) one.write(writer, json as Json);
   }
 
-  /** A known field of another wire type is unknown. */
+  /** A known field with another wire type counts as unknown. */
   read(reader: Reader, json: Json): Json {
     readFields(reader, (tag) => {
       const field = this.#byNumber.get(tag >>> 3);
@@ -107,7 +109,7 @@ function messageKind(body: Body): Kind {
   };
 }
 
-function codecOf(body: Body): MessageCodec {
+function createCodec(body: Body): MessageCodec {
   return {
     encode(json) {
       const writer = Writer.create();
@@ -115,5 +117,111 @@ function codecOf(body: Body): MessageCodec {
       return writer.finish();
     },
     decode: (bytes) => body.read(Reader.create(bytes), {}),
+  };
+}
+
+/** A message as JSON. */
+type Json = Record<string, unknown>;
+
+/** A compiled field of a message. */
+interface Field {
+  readonly number: number;
+  readonly wireType: number;
+  /** Writes the field, if the JSON has it. */
+  write(writer: Writer, json: Readonly<Json>): void;
+  /** Reads one occurrence of the field into the JSON. */
+  read(reader: Reader, json: Json): void;
+}
+
+interface FieldFacts {
+  readonly name: string;
+  /** Its name in errors: `Task.history`. */
+  readonly title: string;
+  readonly tag: number;
+  readonly kind: Kind;
+}
+
+/** Compiles a row of a table. `rivals` are the other members of its oneof. */
+function compileField(
+  message: string,
+  name: string,
+  row: FieldRow,
+  kind: Kind,
+  rivals: readonly string[],
+): Field {
+  const [number, , rule] = row;
+  const wireType = rule === "map" ? 2 : kind.wireType;
+  const facts = { name, title: `${message}.${name}`, tag: ((number << 3) | wireType) >>> 0, kind };
+  return { number, wireType, ...createAccess(facts, rule, rivals) };
+}
+
+type Access = Pick<Field, "write" | "read">;
+
+function createAccess(facts: FieldFacts, rule: FieldRow[2], rivals: readonly string[]): Access {
+  if (rule === "repeated") return repeated(facts);
+  if (rule === "map") return map(facts);
+  if (rule === undefined) return single(facts, facts.kind.zero, []);
+  return single(facts, undefined, rivals);
+}
+
+/** A single field. Its default value is the same as its absence, unless `zero` is undefined. */
+function single(facts: FieldFacts, zero: unknown, rivals: readonly string[]): Access {
+  const { name, title, tag, kind } = facts;
+  return {
+    write(writer, json) {
+      const value = json[name];
+      if (value === undefined || (value === null && !kind.takesNull)) return;
+      if (zero !== undefined && value === zero) return;
+      kind.write(writer.uint32(tag), value, title);
+    },
+    read(reader, json) {
+      const value = kind.read(reader, title, json[name]);
+      for (const rival of rivals) if (rival in json) delete json[rival];
+      if (zero === undefined || value !== zero) json[name] = value;
+      else if (name in json) delete json[name];
+    },
+  };
+}
+
+function repeated({ name, title, tag, kind }: FieldFacts): Access {
+  return {
+    write(writer, json) {
+      const list = json[name] ?? [];
+      if (!Array.isArray(list)) throw invalidParams(title, "must be an array");
+      for (const value of list) kind.write(writer.uint32(tag), value, title);
+    },
+    read(reader, json) {
+      const list = (json[name] ??= []) as unknown[];
+      list.push(kind.read(reader, title, undefined));
+    },
+  };
+}
+
+/** A map, whose entries are messages with a key and a value. */
+function map({ name, title, tag, kind }: FieldFacts): Access {
+  const valueTag = (2 << 3) | kind.wireType;
+  return {
+    write(writer, json) {
+      const entries = json[name] ?? {};
+      if (typeof entries !== "object") throw invalidParams(title, "must be an object");
+      for (const [key, value] of Object.entries(entries)) {
+        writer.uint32(tag).fork().uint32(10).string(key.toWellFormed());
+        kind.write(writer.uint32(valueTag), value, title);
+        writer.ldelim();
+      }
+    },
+    read(reader, json) {
+      let key = "";
+      let value: unknown = kind.zero ?? {};
+      readDelimited(reader, () => {
+        readFields(reader, (found) => {
+          if (found === 10) key = reader.stringVerify();
+          else if (found === valueTag) value = kind.read(reader, title, undefined);
+          else return false;
+          return true;
+        });
+      });
+      setField((json[name] ??= {}) as Json, key, value);
+    },
   };
 }

@@ -1,10 +1,10 @@
 import { util } from "protobufjs/minimal.js";
-import { invalidParams } from "../../errors.ts";
-import type { Kind } from "./kind.ts";
+import { invalidParams } from "../../model/errors.ts";
+import type { Kind } from "./wire-format.ts";
 
 const INT32_MAX = 2_147_483_647;
 
-/** Half of a pair of surrogates, as a cut stream of text leaves behind, has no UTF-8; a peer would refuse it. */
+/** A lone surrogate, which a cut text stream may leave behind, has no UTF-8 and peers reject it; it is replaced. */
 const string: Kind = {
   wireType: 2,
   zero: "",
@@ -29,7 +29,7 @@ const int32: Kind = {
   wireType: 0,
   zero: 0,
   write(writer, value, field) {
-    // Only an integer of 32 bits is the same after it was cut to them.
+    // `| 0` truncates to 32 bits, so only a 32-bit integer is unchanged by it.
     if (typeof value !== "number" || (value | 0) !== value) {
       throw invalidParams(field, `must be an integer between -${INT32_MAX + 1} and ${INT32_MAX}`);
     }
@@ -38,24 +38,24 @@ const int32: Kind = {
   read: (reader) => reader.int32(),
 };
 
-/** Base64 in JSON, in either alphabet and with or without padding on the way in. */
+/** Base64 in JSON. Accepts both alphabets, with or without padding. */
 const bytes: Kind = {
   wireType: 2,
   zero: "",
   write(writer, value, field) {
     if (typeof value !== "string") throw invalidParams(field, "must be a string of base64");
-    writer.bytes(bytesOf(value, field));
+    writer.bytes(decodeBase64(value, field));
   },
-  read: (reader) => base64Of(reader.bytes()),
+  read: (reader) => encodeBase64(reader.bytes()),
 };
 
-export function base64Of(buffer: Uint8Array): string {
+export function encodeBase64(buffer: Uint8Array): string {
   return util.base64.encode(buffer, 0, buffer.length);
 }
 
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
 
-function bytesOf(text: string, field: string): Uint8Array {
+function decodeBase64(text: string, field: string): Uint8Array {
   const unpadded = text.length - (text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0);
   if (!BASE64.test(text) || unpadded % 4 === 1) throw invalidParams(field, "must be base64");
   const buffer = new Uint8Array(Math.floor((unpadded * 3) / 4));
@@ -63,10 +63,10 @@ function bytesOf(text: string, field: string): Uint8Array {
   return buffer;
 }
 
-/** The types that are no messages. */
+/** The scalar types. */
 export const SCALARS = { string, bool, int32, bytes } as const satisfies Record<string, Kind>;
 
-/** Names in JSON. A number that has no name yet stays a number. */
+/** An enum, by name in JSON. A number without a name stays a number. */
 export function enumKind(names: readonly string[]): Kind {
   return {
     wireType: 0,

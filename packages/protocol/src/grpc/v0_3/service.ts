@@ -1,9 +1,16 @@
-import { serviceOf } from "../service.ts";
-import { cardFromProto, cardToProto } from "./card-security.ts";
-import { TABLES } from "./tables.ts";
+import { createService } from "../binary/service.ts";
+import type { ProtoTables } from "../binary/wire-format.ts";
+import { CARD_MESSAGES, cardFromProto, cardToProto } from "./card-messages.ts";
+import { ENUMS, REQUEST_MESSAGES, TASK_MESSAGES } from "./messages.ts";
 
-/** The service of 0.3. It has no list of tasks. */
-export const serviceV03 = serviceOf({
+/** Every message of the proto package. */
+export const TABLES: ProtoTables = {
+  messages: { ...TASK_MESSAGES, ...REQUEST_MESSAGES, ...CARD_MESSAGES },
+  enums: ENUMS,
+};
+
+/** The service of 0.3. It cannot list tasks. */
+export const serviceV03 = createService({
   version: "0.3",
   name: "a2a.v1.A2AService",
   tables: TABLES,

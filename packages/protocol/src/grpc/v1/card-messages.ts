@@ -1,6 +1,7 @@
-import type { MessageTables } from "../binary/table.ts";
-import { SECURITY_MESSAGES } from "../security-messages.ts";
+import type { MessageTables } from "../binary/wire-format.ts";
+import { SECURITY_MESSAGES } from "../v0_3/card-messages.ts";
 
+/** The agent card and its contents. */
 export const CARD_MESSAGES = {
   ...SECURITY_MESSAGES,
   AgentCard: {
@@ -50,7 +51,7 @@ export const CARD_MESSAGES = {
   },
   AgentCardSignature: { protected: [1, "string"], signature: [2, "string"], header: [3, "Struct"] },
   SecurityRequirement: { schemes: [1, "StringList", "map"] },
-  // What 1.0 added to the flows of 0.3.
+  // Additions of 1.0 to the flows of 0.3.
   OAuthFlows: {
     ...SECURITY_MESSAGES.OAuthFlows,
     deviceCode: [5, "DeviceCodeOAuthFlow", "oneof flow"],

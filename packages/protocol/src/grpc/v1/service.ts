@@ -1,8 +1,16 @@
-import { serviceOf } from "../service.ts";
-import { TABLES } from "./tables.ts";
+import { createService } from "../binary/service.ts";
+import type { ProtoTables } from "../binary/wire-format.ts";
+import { CARD_MESSAGES } from "./card-messages.ts";
+import { ENUMS, REQUEST_MESSAGES, TASK_MESSAGES } from "./messages.ts";
+
+/** Every message of the proto package. */
+export const TABLES: ProtoTables = {
+  messages: { ...TASK_MESSAGES, ...REQUEST_MESSAGES, ...CARD_MESSAGES },
+  enums: ENUMS,
+};
 
 /** The service of 1.0 (§10). */
-export const serviceV1 = serviceOf({
+export const serviceV1 = createService({
   version: "1.0",
   name: "lf.a2a.v1.A2AService",
   tables: TABLES,

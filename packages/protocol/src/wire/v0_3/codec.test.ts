@@ -10,7 +10,8 @@ import {
   overTheWire,
 } from "../../testing/arbitraries.suite.ts";
 import { codecV1 } from "../v1/codec.ts";
-import { codecV03 } from "./codec.ts";
+import { codecV03, encodeError } from "./codec.ts";
+import { A2AError, invalidParams } from "../../model/errors.ts";
 
 describe("what 0.3 emits", () => {
   verifies(["R22", "R23", "R24"], "every object says its kind before anything else", () => {
@@ -120,3 +121,30 @@ function protocolObjects(value: object): readonly object[] {
   const artifactParts = [artifact ?? [], artifacts ?? []].flat().flatMap((made) => made.parts);
   return [value, ...messages.flatMap(protocolObjects), ...artifactParts, ...(parts ?? [])];
 }
+
+verifies(["R5", "R7"], "an error of 0.3 says why and which field", () => {
+  expect(encodeError(invalidParams("message.parts", "must not be empty"))).toEqual({
+    code: -32602,
+    message: "Invalid parameters: message.parts must not be empty",
+    data: { reason: "message.parts must not be empty", field: "message.parts" },
+  });
+});
+
+verifies(["R4"], "the facts of an error stand beside its reason", () => {
+  const error = new A2AError("MethodNotFound", "there is no method tasks/dance", {
+    details: { method: "tasks/dance" },
+  });
+
+  expect(encodeError(error)).toEqual({
+    code: -32601,
+    message: "Method not found: there is no method tasks/dance",
+    data: { reason: "there is no method tasks/dance", method: "tasks/dance" },
+  });
+});
+
+test("what was hidden stays hidden on the wire", () => {
+  const error = A2AError.from(new Error("password is hunter2"), "e-17");
+
+  expect(JSON.stringify(encodeError(error))).not.toContain("hunter2");
+  expect(encodeError(error)).toMatchObject({ code: -32603, data: { errorId: "e-17" } });
+});

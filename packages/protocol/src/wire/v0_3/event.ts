@@ -1,10 +1,9 @@
-import { A2AError } from "../../errors.ts";
-import type { ArtifactUpdateEvent, PublicEvent, StatusUpdateEvent } from "../../events.ts";
-import type { A2APart } from "../../part.ts";
-import { withKind } from "../with-kind.ts";
-import { kindOf, todaysArtifactUpdate } from "./early-forms.ts";
-import { decodeSentMessage, encodeMessage } from "./message.ts";
-import { isOldForm } from "./part.ts";
+import { A2AError } from "../../model/errors.ts";
+import type { ArtifactUpdateEvent, PublicEvent, StatusUpdateEvent } from "../../model/events.ts";
+import type { A2APart } from "../../model/part.ts";
+import { withKind } from "../codec/values.ts";
+import { findKind, fromLegacyArtifactUpdate } from "../legacy/messages.ts";
+import { decodeSentMessage, encodeMessage, isSameIn03 } from "./message.ts";
 import {
   decodeArtifact,
   decodeStatus,
@@ -14,12 +13,12 @@ import {
   encodeTask,
 } from "./task.ts";
 
-/** An event as JSON text. The model is the 0.3 form: most events are sent as they are stored. */
+/** An event as JSON text. The model has the form of 0.3, so most events are sent as they are stored. */
 export function eventText(event: PublicEvent, json: string): string {
-  return partsOf(event).every(isOldForm) ? json : JSON.stringify(encodeEvent(event));
+  return partsOf(event).every(isSameIn03) ? json : JSON.stringify(encodeEvent(event));
 }
 
-/** Every part the event carries, or nothing where looking costs more than encoding. */
+/** Every part that the event carries. */
 function partsOf(event: PublicEvent): readonly A2APart[] {
   switch (event.kind) {
     case "artifact-update":
@@ -54,11 +53,11 @@ export function encodeEvent(event: PublicEvent): PublicEvent {
   }
 }
 
-/** Reads an event that a server sent. */
+/** Decodes an event from a server. */
 export function decodeEvent(value: unknown): PublicEvent {
-  switch (kindOf(value)) {
+  switch (findKind(value)) {
     case "artifact-update": {
-      const event = todaysArtifactUpdate(value) as ArtifactUpdateEvent;
+      const event = fromLegacyArtifactUpdate(value) as ArtifactUpdateEvent;
       return withKind("artifact-update", { ...event, artifact: decodeArtifact(event.artifact) });
     }
     case "status-update": {

@@ -1,13 +1,15 @@
-import type { Message } from "../../message.ts";
-import { checkOf } from "../check.ts";
-import { withKind } from "../with-kind.ts";
-import { todaysMessage } from "./early-forms.ts";
-import { decodePart, encodePart, isOldForm } from "./part.ts";
-import { MESSAGE } from "./schemas.ts";
+import { isObject } from "../../internal/json.ts";
+import { invalidParams } from "../../model/errors.ts";
+import type { Message } from "../../model/message.ts";
+import type { A2APart, DataPart, FilePart } from "../../model/part.ts";
+import { compileCheck } from "../../schema/compile-schema.ts";
+import { readBase64, withKind } from "../codec/values.ts";
+import { fromLegacyMessage } from "../legacy/messages.ts";
+import { DATA_PART, FILE_PART, MESSAGE, TEXT_PART } from "./schemas.ts";
 
-const check = checkOf(MESSAGE);
+const check = compileCheck(MESSAGE);
 
-/** Reads a message; fields we do not know are kept. */
+/** Decodes a message; unknown fields are kept. */
 export function decodeMessage(value: unknown, field: string): Message {
   check(value, field);
   const message = value as Message;
@@ -15,15 +17,74 @@ export function decodeMessage(value: unknown, field: string): Message {
   return withKind("message", { ...message, parts });
 }
 
-/** Reads a message that a server sent, in the forms of early ones too. It may have no parts. */
+/** Decodes a message from a server, which may be in a legacy form and may have no parts. */
 export function decodeSentMessage(value: unknown, field: string): Message {
-  const message = todaysMessage(value) as Message;
+  const message = fromLegacyMessage(value) as Message;
   if (message?.parts?.length === 0) return withKind("message", message);
   return decodeMessage(message, field);
 }
 
-/** Writes a message. */
+/** Encodes a message. */
 export function encodeMessage(message: Message): Message {
-  if (message.parts.every(isOldForm)) return message;
+  if (message.parts.every(isSameIn03)) return message;
   return { ...message, parts: message.parts.map(encodePart) };
+}
+
+const CHECKS = {
+  text: compileCheck(TEXT_PART),
+  file: compileCheck(FILE_PART),
+  data: compileCheck(DATA_PART),
+};
+
+/** Decodes a part. The value is known to be an object. */
+export function decodePart(value: object, field: string): A2APart {
+  const kind = (value as { kind?: unknown }).kind;
+  if (kind !== "text" && kind !== "file" && kind !== "data") {
+    throw invalidParams(`${field}.kind`, "must be one of text, file, data");
+  }
+  CHECKS[kind](value, field);
+  const part = withKind(kind, value) as A2APart;
+  if (part.kind === "file") return checkFileContent(part, field);
+  if (part.kind === "data") return unwrapData(part);
+  return part;
+}
+
+function checkFileContent(part: FilePart, field: string): FilePart {
+  const { bytes, uri } = part.file;
+  if ((bytes === undefined) === (uri === undefined)) {
+    throw invalidParams(`${field}.file`, "must have exactly one of bytes, uri");
+  }
+  if (bytes === undefined) return part;
+  return { ...part, file: { ...part.file, bytes: readBase64(bytes, `${field}.file.bytes`) } };
+}
+
+/** Unwraps other JSON values than objects: 0.3 has only objects, so the official SDKs wrap them this way. */
+export function unwrapData(part: DataPart): DataPart {
+  if (part.metadata?.["data_part_compat"] !== true) return part;
+  // A part that is marked as wrapped but is not stays as it is.
+  if (!Object.hasOwn(part.data as object, "value")) return part;
+  const { data_part_compat: _, ...metadata } = part.metadata;
+  const { metadata: __, ...rest } = part;
+  const data = (part.data as { value?: unknown }).value;
+  return Object.keys(metadata).length === 0 ? { ...rest, data } : { ...rest, data, metadata };
+}
+
+/** Encodes a part. The model has the form of 0.3, so only additions of 1.0 change. */
+export function encodePart(part: A2APart): A2APart {
+  if (isSameIn03(part)) return part;
+  if (part.kind === "file") return part;
+  const { mediaType: _, filename: __, ...rest } = part;
+  if (rest.kind === "text" || isObject(rest.data)) return rest;
+  return {
+    ...rest,
+    data: { value: rest.data },
+    metadata: { ...rest.metadata, data_part_compat: true },
+  };
+}
+
+/** Whether the part is the same in 0.3 as in the model. */
+export function isSameIn03(part: A2APart): boolean {
+  if (part.kind === "file") return true;
+  if (part.mediaType !== undefined || part.filename !== undefined) return false;
+  return part.kind === "text" || isObject(part.data);
 }

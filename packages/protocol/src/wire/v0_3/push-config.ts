@@ -1,29 +1,30 @@
-import { A2AError } from "../../errors.ts";
-import type { PushConfig, PushTarget } from "../../push-config.ts";
+import { A2AError } from "../../model/errors.ts";
 import type {
   CreatePushConfigRequest,
   DeletePushConfigRequest,
   GetPushConfigRequest,
   ListPushConfigsRequest,
+  PushConfig,
   PushConfigPage,
-} from "../../requests.ts";
-import { checkOf } from "../check.ts";
+  PushTarget,
+} from "../../model/requests.ts";
+import { compileCheck } from "../../schema/compile-schema.ts";
 import { decodePushTarget, encodePushTarget } from "./push-target.ts";
 import { CREATE_PUSH_CONFIG, DELETE_PUSH_CONFIG, GET_PUSH_CONFIG, TASK_ID } from "./schemas.ts";
-import { decodeTaskQuery } from "./task-query.ts";
+import { decodeTaskQuery } from "./task.ts";
 
-const checkCreate = checkOf(CREATE_PUSH_CONFIG);
-const checkTaskId = checkOf(TASK_ID);
-const checkGet = checkOf(GET_PUSH_CONFIG);
-const checkDelete = checkOf(DELETE_PUSH_CONFIG);
+const checkCreate = compileCheck(CREATE_PUSH_CONFIG);
+const checkTaskId = compileCheck(TASK_ID);
+const checkGet = compileCheck(GET_PUSH_CONFIG);
+const checkDelete = compileCheck(DELETE_PUSH_CONFIG);
 
-/** A TaskPushNotificationConfig: the task beside the target. */
+/** A TaskPushNotificationConfig: the task next to the target. */
 interface WireConfig {
   readonly taskId: string;
   readonly pushNotificationConfig: unknown;
 }
 
-/** Every other method calls the task `id`, so that counts too where `taskId` is absent. */
+/** Every other method calls the task `id`, so `id` is accepted if `taskId` is absent. */
 export function decodeCreatePushConfig(value: unknown): CreatePushConfigRequest {
   let params = value as WireConfig & { readonly id?: unknown };
   if (params?.taskId === undefined && params?.id !== undefined) {
@@ -72,7 +73,7 @@ export function encodePushConfig({ taskId, ...target }: PushConfig): WireConfig 
   return { taskId, pushNotificationConfig: encodePushTarget(target) };
 }
 
-/** Reads a config that a server sent. One that has no id was set without one, and has that of its task. */
+/** Decodes a config from a server. A config that was created without an id has the id of its task. */
 export function decodePushConfig(value: unknown): PushConfig {
   const { taskId, pushNotificationConfig } = (value ?? {}) as Partial<WireConfig>;
   const target = pushNotificationConfig as PushTarget | undefined;
@@ -82,7 +83,7 @@ export function decodePushConfig(value: unknown): PushConfig {
   return { ...encodePushTarget(target), taskId, id: target.id ?? taskId };
 }
 
-/** 0.3 §7.7: the list itself, which has no pages. */
+/** 0.3 §7.7: a bare list without pages. */
 export function encodePushConfigPage({ configs }: PushConfigPage): readonly WireConfig[] {
   return configs.map(encodePushConfig);
 }

@@ -1,11 +1,11 @@
-import type { PushAuthentication, PushTarget } from "../../push-config.ts";
-import { checkPushTarget } from "../check-push-target.ts";
-import { checkOf } from "../check.ts";
+import type { PushAuthentication, PushTarget } from "../../model/requests.ts";
+import { compileCheck } from "../../schema/compile-schema.ts";
+import { checkPushTarget } from "../codec/push-target.ts";
 import { PUSH_TARGET } from "./schemas.ts";
 
-const check = checkOf(PUSH_TARGET);
+const check = compileCheck(PUSH_TARGET);
 
-/** Reads a PushNotificationConfig of a caller. An empty token, or empty credentials, are none. */
+/** Decodes a PushNotificationConfig from a caller. An empty token and empty credentials count as absent. */
 export function decodePushTarget(value: unknown, field: string): PushTarget {
   check(value, field);
   const { id, url, token, authentication, headers } = value as PushTarget;
@@ -13,18 +13,18 @@ export function decodePushTarget(value: unknown, field: string): PushTarget {
     ...(id !== undefined && { id }),
     url,
     ...(token && { token }),
-    ...(authentication && { authentication: authenticationOf(authentication) }),
+    ...(authentication && { authentication: toAuthentication(authentication) }),
     ...(headers && { headers }),
   };
   checkPushTarget(target, { field, scheme: (place) => `authentication.schemes[${place}]` });
   return target;
 }
 
-function authenticationOf({ schemes, credentials }: PushAuthentication): PushAuthentication {
+function toAuthentication({ schemes, credentials }: PushAuthentication): PushAuthentication {
   return { schemes, ...(credentials && { credentials }) };
 }
 
-/** Writes one. The model of a target is the one of 0.3. */
+/** Encodes a target. The model has the form of 0.3. */
 export function encodePushTarget(target: PushTarget): PushTarget {
   const { id, url, token, authentication, headers } = target;
   return {

@@ -1,19 +1,19 @@
-import { A2AError } from "../../errors.ts";
-import type { Message } from "../../message.ts";
-import type { Metadata } from "../../part.ts";
+import { A2AError } from "../../model/errors.ts";
+import type { Message } from "../../model/message.ts";
+import type { Metadata } from "../../model/part.ts";
 import type {
   CancelTaskRequest,
   GetTaskRequest,
   SendMessageRequest,
   SubscribeRequest,
-} from "../../requests.ts";
-import { checkOf } from "../check.ts";
+} from "../../model/requests.ts";
+import { compileCheck } from "../../schema/compile-schema.ts";
 import { decodeMessage, encodeMessage } from "./message.ts";
 import { decodePushTarget, encodePushTarget } from "./push-target.ts";
 import { SEND } from "./schemas.ts";
-import { decodeTaskQuery } from "./task-query.ts";
+import { decodeTaskQuery } from "./task.ts";
 
-const checkSend = checkOf(SEND);
+const checkSend = compileCheck(SEND);
 
 interface SendParams {
   readonly message: unknown;
@@ -86,7 +86,7 @@ export function encodeSubscribe({ taskId }: SubscribeRequest): object {
   return { id: taskId };
 }
 
-/** 0.3 has no list on JSON-RPC (§7), so there is nothing to decode. */
+/** 0.3 has no list on JSON-RPC (§7). */
 export function decodeListTasks(): never {
   throw new A2AError("UnsupportedOperation", "A2A 0.3 has no method that lists tasks");
 }

@@ -1,5 +1,12 @@
-import type { ObjectSchema, Schema } from "../schema/schema.ts";
-import { count, id, object, text, texts } from "../schema/shapes.ts";
+import {
+  type ObjectSchema,
+  type Schema,
+  count,
+  id,
+  object,
+  text,
+  texts,
+} from "../../schema/schema.ts";
 
 /** 0.3 §6.4. `kind` may be absent, as in the specification's own examples, but not wrong. */
 export const MESSAGE: Schema = {
@@ -48,7 +55,7 @@ export const TASK_ID: Schema = id;
 
 const configId: Schema = { type: "string", minLength: 1, maxLength: 256 };
 
-/** 0.3 §6.8, with the further headers. What they all may hold is in `check-push-target.ts`. */
+/** 0.3 §6.8, plus additional headers. `checkPushTarget` checks the values. */
 export const PUSH_TARGET: Schema = {
   type: "object",
   required: ["url"],
@@ -80,13 +87,13 @@ export const CREATE_PUSH_CONFIG: Schema = {
   properties: { taskId: id, pushNotificationConfig: object },
 };
 
-/** 0.3 §7.6.1, which may leave the id of the config out. */
+/** 0.3 §7.6.1: the id of the config is optional. */
 export const GET_PUSH_CONFIG: ObjectSchema = {
   type: "object",
   properties: { pushNotificationConfigId: configId },
 };
 
-/** 0.3 §7.8.1, which may not. */
+/** 0.3 §7.8.1: the id of the config is required. */
 export const DELETE_PUSH_CONFIG: ObjectSchema = {
   ...GET_PUSH_CONFIG,
   required: ["pushNotificationConfigId"],

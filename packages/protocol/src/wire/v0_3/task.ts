@@ -1,12 +1,14 @@
-import type { A2AArtifact } from "../../artifact.ts";
-import { A2AError } from "../../errors.ts";
-import type { Task, TaskStatus } from "../../task.ts";
-import { withKind } from "../with-kind.ts";
-import { decodeSentMessage, encodeMessage } from "./message.ts";
-import { decodePart, encodePart } from "./part.ts";
-import { decodeTaskState } from "./task-state.ts";
+import type { A2AArtifact } from "../../model/artifact.ts";
+import { A2AError } from "../../model/errors.ts";
+import type { Metadata } from "../../model/part.ts";
+import { TASK_STATES, type Task, type TaskState, type TaskStatus } from "../../model/task.ts";
+import { compileCheck } from "../../schema/compile-schema.ts";
+import { withKind } from "../codec/values.ts";
+import { fromLegacyState } from "../legacy/messages.ts";
+import { decodePart, decodeSentMessage, encodeMessage, encodePart } from "./message.ts";
+import { TASK_ID, TASK_QUERY } from "./schemas.ts";
 
-/** Writes a task. */
+/** Encodes a task. */
 export function encodeTask(task: Task): Task {
   return {
     ...task,
@@ -16,7 +18,7 @@ export function encodeTask(task: Task): Task {
   };
 }
 
-/** Reads a task that a server sent. Lenient: what is missing stays missing. */
+/** Decodes a task from a server. Lenient: missing fields stay missing. */
 export function decodeTask(value: unknown): Task {
   const task = value as Task;
   if (typeof task?.id !== "string") {
@@ -52,4 +54,35 @@ export function encodeArtifact(artifact: A2AArtifact): A2AArtifact {
 
 export function decodeArtifact(artifact: A2AArtifact): A2AArtifact {
   return { ...artifact, parts: artifact.parts.map((part) => decodePart(part, "artifact.parts")) };
+}
+
+const KNOWN: ReadonlySet<string> = new Set(TASK_STATES);
+
+/** Decodes a state; one that this version does not know is `undefined`, not a guess. */
+export function decodeTaskState(value: unknown): TaskState | undefined {
+  if (typeof value !== "string") return undefined;
+  return KNOWN.has(value) ? (value as TaskState) : fromLegacyState(value);
+}
+
+interface TaskQuery {
+  readonly id: string;
+  readonly historyLength?: number;
+  readonly metadata?: Metadata;
+}
+
+const checkTaskQuery = compileCheck(TASK_QUERY);
+
+const checkTaskId = compileCheck(TASK_ID);
+
+/** Decodes the parameters that name a task. Some clients send `taskId`, which counts only if `id` is absent. */
+export function decodeTaskQuery(value: unknown): TaskQuery {
+  const params = value as { id?: unknown; taskId?: unknown } | undefined;
+  if (params?.id !== undefined || params?.taskId === undefined) {
+    checkTaskQuery(params, "params");
+    return params as unknown as TaskQuery;
+  }
+  checkTaskId(params.taskId, "taskId");
+  const named = { ...params, id: params.taskId };
+  checkTaskQuery(named, "params");
+  return named as unknown as TaskQuery;
 }

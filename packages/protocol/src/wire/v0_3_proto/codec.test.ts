@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { A2AError } from "../../errors.ts";
+import { A2AError } from "../../model/errors.ts";
 import {
   aMessage,
   aStatusUpdate,

@@ -1,14 +1,13 @@
-import type { Codec } from "../codec.ts";
+import type { Codec } from "../codec/codec.ts";
 import { codecV03 } from "../v0_3/codec.ts";
 import { decodeEvent, decodeSendResult, encodeEvent, eventText } from "./event.ts";
 import * as pushConfigs from "./push-config.ts";
 import * as requests from "./requests.ts";
-import { decodeTask, encodeTask } from "./task.ts";
-import { decodeTaskPage, encodeListTasks } from "./task-page.ts";
+import { decodeTask, decodeTaskPage, encodeTask } from "./task.ts";
 
 /**
- * A2A 0.3 in ProtoJSON, which its REST and gRPC speak. The card and the errors
- * are those of its other dialect. Servers need not have the list of tasks.
+ * A2A 0.3 in ProtoJSON, for REST and gRPC. Card and errors are the same as on JSON-RPC. Servers
+ * need not support listing tasks.
  */
 export const codecV03Proto: Codec = {
   ...codecV03,
@@ -17,7 +16,6 @@ export const codecV03Proto: Codec = {
   ...pushConfigs,
   encodeTask,
   decodeTask,
-  encodeListTasks,
   decodeTaskPage,
   encodeSendResult: encodeEvent,
   decodeSendResult,

@@ -1,12 +1,12 @@
-import { A2AError } from "../../errors.ts";
-import type { ArtifactUpdateEvent, PublicEvent, StatusUpdateEvent } from "../../events.ts";
-import type { Message } from "../../message.ts";
-import type { Task } from "../../task.ts";
-import { kindOf } from "../v0_3/early-forms.ts";
-import { decodeEvent as decodeKindEvent } from "../v0_3/event.ts";
-import { withKind } from "../with-kind.ts";
+import { A2AError } from "../../model/errors.ts";
+import type { ArtifactUpdateEvent, PublicEvent, StatusUpdateEvent } from "../../model/events.ts";
+import type { Message } from "../../model/message.ts";
+import type { Task } from "../../model/task.ts";
+import { protoShape, readProtoFields } from "../codec/proto-fields.ts";
+import { withKind } from "../codec/values.ts";
+import { findKind } from "../legacy/messages.ts";
+import { decodeEvent as decodeEvent03 } from "../v0_3/event.ts";
 import { decodeMessage, encodeMessage } from "./message.ts";
-import { fieldsOf, shapeOf } from "./proto-fields.ts";
 import {
   decodeArtifact,
   decodeStatus,
@@ -16,11 +16,11 @@ import {
   encodeTask,
 } from "./task.ts";
 
-const RESPONSE = shapeOf(["task", "message", "statusUpdate", "artifactUpdate"], {
+const RESPONSE = protoShape(["task", "message", "statusUpdate", "artifactUpdate"], {
   aliases: { msg: "message" },
 });
-const STATUS_UPDATE = shapeOf(["taskId", "contextId", "status", "final", "metadata"]);
-const ARTIFACT_UPDATE = shapeOf([
+const STATUS_UPDATE = protoShape(["taskId", "contextId", "status", "final", "metadata"]);
+const ARTIFACT_UPDATE = protoShape([
   "taskId",
   "contextId",
   "artifact",
@@ -34,7 +34,7 @@ export function eventText(event: PublicEvent): string {
   return JSON.stringify(encodeEvent(event));
 }
 
-/** The message is called `msg` in the proto, and `message` in its JSON. */
+/** The message is called `msg` in the proto and `message` in its JSON. */
 export function encodeEvent(event: PublicEvent): object {
   switch (event.kind) {
     case "artifact-update": {
@@ -64,8 +64,8 @@ interface StreamResponse {
 
 /** Reads an event that a server sent, also one that answers REST in the dialect of JSON-RPC. */
 export function decodeEvent(value: unknown): PublicEvent {
-  const response = (fieldsOf(value, RESPONSE) ?? {}) as StreamResponse;
-  if (response.kind !== undefined) return decodeKindEvent(value);
+  const response = (readProtoFields(value, RESPONSE) ?? {}) as StreamResponse;
+  if (response.kind !== undefined) return decodeEvent03(value);
   const { task, message, statusUpdate, artifactUpdate } = response;
   if (artifactUpdate !== undefined) return decodeArtifactUpdate(artifactUpdate);
   if (statusUpdate !== undefined) return decodeStatusUpdate(statusUpdate);
@@ -76,7 +76,7 @@ export function decodeEvent(value: unknown): PublicEvent {
 
 /** Some servers forget the member around the object; its fields tell what it is. */
 function decodeBare(value: unknown): PublicEvent {
-  switch (kindOf(value)) {
+  switch (findKind(value)) {
     case "artifact-update":
       return decodeArtifactUpdate(value);
     case "status-update":
@@ -91,12 +91,12 @@ function decodeBare(value: unknown): PublicEvent {
 }
 
 function decodeArtifactUpdate(value: unknown): ArtifactUpdateEvent {
-  const update = fieldsOf(value, ARTIFACT_UPDATE) as ArtifactUpdateEvent;
+  const update = readProtoFields(value, ARTIFACT_UPDATE) as ArtifactUpdateEvent;
   return withKind("artifact-update", { ...update, artifact: decodeArtifact(update.artifact) });
 }
 
 function decodeStatusUpdate(value: unknown): StatusUpdateEvent {
-  const update = fieldsOf(value, STATUS_UPDATE) as StatusUpdateEvent;
+  const update = readProtoFields(value, STATUS_UPDATE) as StatusUpdateEvent;
   return withKind("status-update", {
     ...update,
     status: decodeStatus(update.status),
@@ -104,9 +104,9 @@ function decodeStatusUpdate(value: unknown): StatusUpdateEvent {
   });
 }
 
-/** Reads a SendMessageResponse. */
+/** Decodes a SendMessageResponse. */
 export function decodeSendResult(value: unknown): Task | Message {
   const result = decodeEvent(value);
   if (result.kind === "task" || result.kind === "message") return result;
-  throw new A2AError("InvalidAgentResponse", "the answer is neither a task nor a message");
+  throw new A2AError("InvalidAgentResponse", "the response is neither a task nor a message");
 }

@@ -1,17 +1,21 @@
-import type { Message, Role } from "../../message.ts";
-import { checkOf } from "../check.ts";
+import { invalidParams } from "../../model/errors.ts";
+import type { Message, Role } from "../../model/message.ts";
+import type { A2APart, FileContent, Metadata } from "../../model/part.ts";
+import { compileCheck } from "../../schema/compile-schema.ts";
+import { protoShape, readProtoFields } from "../codec/proto-fields.ts";
+import { readBase64, withKind } from "../codec/values.ts";
 import {
-  decodeMessage as decodeKindMessage,
-  decodeSentMessage as decodeSentKindMessage,
+  decodeMessage as decodeMessage03,
+  decodePart as decodePart03,
+  decodeSentMessage as decodeSentMessage03,
+  encodePart as encodePart03,
+  unwrapData,
 } from "../v0_3/message.ts";
-import { withKind } from "../with-kind.ts";
-import { decodePart, encodePart } from "./part.ts";
-import { fieldsOf, shapeOf } from "./proto-fields.ts";
-import { MESSAGE } from "./schemas.ts";
+import { FILE, MESSAGE, PART } from "./schemas.ts";
 
-const check = checkOf(MESSAGE);
+const check = compileCheck(MESSAGE);
 
-const SHAPE = shapeOf([
+const SHAPE = protoShape([
   "messageId",
   "contextId",
   "taskId",
@@ -22,7 +26,7 @@ const SHAPE = shapeOf([
   "referenceTaskIds",
 ]);
 
-/** Names and proto numbers. */
+/** Roles by name and by proto number. */
 const ROLES: Readonly<Record<string, Role>> = {
   ROLE_USER: "user",
   ROLE_AGENT: "agent",
@@ -35,10 +39,10 @@ type WireMessage = Omit<Message, "kind" | "role" | "parts" | "referenceTaskIds">
   readonly content: readonly object[];
 };
 
-/** Reads a message, in this dialect or in that of JSON-RPC; fields we do not know are kept. */
+/** Decodes a message in this dialect or in that of JSON-RPC; unknown fields are kept. */
 export function decodeMessage(value: unknown, field: string): Message {
-  if (isKindMessage(value)) return decodeKindMessage(value, field);
-  const named = fieldsOf(value, SHAPE);
+  if (isJsonRpcMessage(value)) return decodeMessage03(value, field);
+  const named = readProtoFields(value, SHAPE);
   check(named, field);
   const { taskId, contextId, content, ...rest } = named as WireMessage;
   return withKind("message", {
@@ -50,29 +54,111 @@ export function decodeMessage(value: unknown, field: string): Message {
   });
 }
 
-/** Reads a message that a server sent. ProtoJSON leaves out what is empty, and so it may have no content. */
+/** Decodes a message from a server. It may have no content, because ProtoJSON omits empty fields. */
 export function decodeSentMessage(value: unknown, field: string): Message {
-  if (isKindMessage(value)) return decodeSentKindMessage(value, field);
-  const { content = [], ...rest } = (fieldsOf(value, SHAPE) ?? {}) as Partial<WireMessage>;
+  if (isJsonRpcMessage(value)) return decodeSentMessage03(value, field);
+  const { content = [], ...rest } = (readProtoFields(value, SHAPE) ?? {}) as Partial<WireMessage>;
   if (content.length > 0 || rest.messageId === undefined) return decodeMessage(value, field);
   const role = ROLES[rest.role ?? ""] ?? "agent";
   return withKind("message", { ...rest, messageId: rest.messageId, role, parts: [] });
 }
 
-/** Callers mix the two dialects of 0.3 up; each has something that the other never has. */
-function isKindMessage(value: unknown): boolean {
+/** Whether the message is in the dialect of JSON-RPC. Callers confuse the two dialects of 0.3; each has fields that the other never has. */
+function isJsonRpcMessage(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   const { kind, parts, content, role } = value as Readonly<Record<string, unknown>>;
   if (content !== undefined) return false;
   return kind !== undefined || parts !== undefined || role === "user" || role === "agent";
 }
 
-/** Writes a message. The proto of 0.3 has no place for `referenceTaskIds`. */
+/** Encodes a message. The proto of 0.3 has no `referenceTaskIds`. */
 export function encodeMessage(message: Message): WireMessage {
   const { kind: _, parts, referenceTaskIds: __, ...rest } = message;
   return {
     ...rest,
     role: message.role === "user" ? "ROLE_USER" : "ROLE_AGENT",
     content: parts.map(encodePart),
+  };
+}
+
+/** A part in the proto: the member that is set determines its kind. */
+interface WirePart {
+  readonly text?: string;
+  readonly file?: WireFile;
+  readonly data?: { readonly data: unknown };
+  readonly metadata?: Metadata;
+}
+
+interface WireFile {
+  readonly fileWithUri?: string;
+  readonly fileWithBytes?: string;
+  readonly mimeType?: string;
+  readonly name?: string;
+}
+
+const checkPart = compileCheck(PART);
+
+const checkFile = compileCheck(FILE);
+
+const PART_SHAPE = protoShape(["text", "file", "data", "metadata"]);
+
+const FILE_SHAPE = protoShape(["fileWithUri", "fileWithBytes", "mimeType", "name"]);
+
+/** Decodes a part in this dialect or in that of JSON-RPC. The value is known to be an object. */
+export function decodePart(value: object, field: string): A2APart {
+  if ("kind" in value) return decodePart03(value, field);
+  const named = readProtoFields(value, PART_SHAPE);
+  checkPart(named, field);
+  const { text, file, data, ...rest } = named as WirePart;
+  if ([text, file, data].filter((content) => content !== undefined).length !== 1) {
+    throw invalidParams(field, "must have exactly one of text, file, data");
+  }
+  if (text !== undefined) return withKind("text", { ...rest, text });
+  if (data !== undefined) return unwrapData(withKind("data", { ...rest, data: data.data }));
+  return withKind("file", { ...rest, file: decodeFile(file, `${field}.file`) });
+}
+
+function decodeFile(value: unknown, field: string): FileContent {
+  const named = readProtoFields(value, FILE_SHAPE);
+  checkFile(named, field);
+  const { fileWithUri, fileWithBytes, ...rest } = named as WireFile;
+  if ((fileWithUri === undefined) === (fileWithBytes === undefined)) {
+    throw invalidParams(field, "must have exactly one of fileWithUri, fileWithBytes");
+  }
+  return {
+    ...rest,
+    ...(fileWithBytes !== undefined && {
+      bytes: readBase64(fileWithBytes, `${field}.fileWithBytes`),
+    }),
+    ...(fileWithUri !== undefined && { uri: fileWithUri }),
+  };
+}
+
+/** Encodes a part. Additions of 1.0 are handled as in the JSON-RPC dialect. */
+export function encodePart(part: A2APart): WirePart {
+  const old = encodePart03(part);
+  switch (old.kind) {
+    case "text": {
+      const { kind: _, ...rest } = old;
+      return rest;
+    }
+    case "data": {
+      const { kind: _, data, ...rest } = old;
+      return { ...rest, data: { data } };
+    }
+    case "file": {
+      const { kind: _, file, ...rest } = old;
+      return { ...rest, file: encodeFile(file) };
+    }
+    default:
+      return old satisfies never;
+  }
+}
+
+function encodeFile({ bytes, uri, ...rest }: FileContent): WireFile {
+  return {
+    ...(uri !== undefined && { fileWithUri: uri }),
+    ...(bytes !== undefined && { fileWithBytes: bytes }),
+    ...rest,
   };
 }

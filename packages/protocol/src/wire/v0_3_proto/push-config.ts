@@ -1,41 +1,48 @@
-import { A2AError, invalidParams } from "../../errors.ts";
-import type { PushConfig, PushTarget } from "../../push-config.ts";
+import { A2AError, invalidParams } from "../../model/errors.ts";
 import type {
   CreatePushConfigRequest,
   DeletePushConfigRequest,
   GetPushConfigRequest,
   ListPushConfigsRequest,
+  PushConfig,
   PushConfigPage,
-} from "../../requests.ts";
-import { checkOf } from "../check.ts";
-import { decodePushConfig as decodeKindConfig } from "../v0_3/push-config.ts";
-import { fieldsOf, shapeOf } from "./proto-fields.ts";
+  PushTarget,
+} from "../../model/requests.ts";
+import { compileCheck } from "../../schema/compile-schema.ts";
+import {
+  configName,
+  parseConfigName,
+  parseTaskName,
+  protoShape,
+  readProtoFields,
+  taskName,
+} from "../codec/proto-fields.ts";
+import { decodePushConfig as decodeConfig03 } from "../v0_3/push-config.ts";
 import { decodePushTarget, encodePushTarget } from "./push-target.ts";
-import { configName, parseConfigName, parseTaskName, taskName } from "./resource-name.ts";
 import { CREATE_PUSH_CONFIG, LIST_PUSH_CONFIGS, NAMED } from "./schemas.ts";
 
-const checkCreate = checkOf(CREATE_PUSH_CONFIG);
-const checkNamed = checkOf(NAMED);
-const checkList = checkOf(LIST_PUSH_CONFIGS);
+const checkCreate = compileCheck(CREATE_PUSH_CONFIG);
+const checkNamed = compileCheck(NAMED);
+const checkList = compileCheck(LIST_PUSH_CONFIGS);
 
-const CREATE_SHAPE = shapeOf(["parent", "configId", "config"]);
-const CONFIG_SHAPE = shapeOf(["name", "pushNotificationConfig"]);
-const NAMED_SHAPE = shapeOf(["name"]);
-const LIST_SHAPE = shapeOf(["parent", "pageSize", "pageToken"], { integers: ["pageSize"] });
-const PAGE_SHAPE = shapeOf(["configs", "nextPageToken"]);
+const CREATE_SHAPE = protoShape(["parent", "configId", "config"]);
+const CONFIG_SHAPE = protoShape(["name", "pushNotificationConfig"]);
+const NAMED_SHAPE = protoShape(["name"]);
+const LIST_SHAPE = protoShape(["parent", "pageSize", "pageToken"], { integers: ["pageSize"] });
+const PAGE_SHAPE = protoShape(["configs", "nextPageToken"]);
 
-/** A TaskPushNotificationConfig: the target, and its name, which says the task. */
+/** A TaskPushNotificationConfig: the target and its resource name, which contains the task. */
 interface WireConfig {
   readonly name?: string;
   readonly pushNotificationConfig?: unknown;
 }
 
 /**
- * The name in the config does not count: the request says where it is created.
- * A config that is the target itself is what the text of 0.3 shows for REST.
+ * The name in the config is ignored: the request says where it is created. The text of 0.3 shows
+ * the bare target as the config for REST.
  */
 export function decodeCreatePushConfig(value: unknown): CreatePushConfigRequest {
-  const params = fieldsOf(value, CREATE_SHAPE);
+  const params = readProtoFields(value, CREATE_SHAPE);
   checkCreate(params, "params");
   const { parent, configId, config } = params as {
     readonly parent: string;
@@ -43,7 +50,7 @@ export function decodeCreatePushConfig(value: unknown): CreatePushConfigRequest 
     readonly config: object;
   };
   const taskId = parseTaskName(parent, "parent");
-  const { pushNotificationConfig } = fieldsOf(config, CONFIG_SHAPE) as WireConfig;
+  const { pushNotificationConfig } = readProtoFields(config, CONFIG_SHAPE) as WireConfig;
   const target =
     pushNotificationConfig === undefined && "url" in config
       ? decodePushTarget(config, "config")
@@ -73,13 +80,13 @@ export function decodeGetPushConfig(value: unknown): DeletePushConfigRequest {
   return decodeNamed(value);
 }
 
-/** A name always has both ids; a config that was set without one has that of its task. */
+/** A name always has both ids; a config that was created without an id has the id of its task. */
 export function encodeGetPushConfig({ taskId, id }: GetPushConfigRequest): object {
   return { name: configName(taskId, id ?? taskId) };
 }
 
 export function decodeListPushConfigs(value: unknown): ListPushConfigsRequest {
-  const params = fieldsOf(value, LIST_SHAPE);
+  const params = readProtoFields(value, LIST_SHAPE);
   checkList(params, "params");
   const { parent, pageSize, pageToken } = params as {
     readonly parent: string;
@@ -106,7 +113,7 @@ export function encodeDeletePushConfig({ taskId, id }: DeletePushConfigRequest):
 }
 
 function decodeNamed(value: unknown): DeletePushConfigRequest {
-  const params = fieldsOf(value, NAMED_SHAPE);
+  const params = readProtoFields(value, NAMED_SHAPE);
   checkNamed(params, "params");
   return parseConfigName((params as { readonly name: string }).name, "name");
 }
@@ -118,15 +125,16 @@ export function encodePushConfig({ taskId, ...target }: PushConfig): WireConfig 
   };
 }
 
-/** A server that gave the config no id leaves it out of the name as well. */
+/** The name of a config in a response; servers that assign no id omit it here, too. */
 const SENT_NAME = /^tasks\/([^/]+)(?:\/pushNotificationConfigs\/(.*))?$/s;
 
-/** Reads a config that a server sent, also one that answers in the dialect of JSON-RPC. One that has no id was set without one, and has that of its task. */
+/** Decodes a config from a server, which may use the dialect of JSON-RPC. A config that was created without an id has the id of its task. */
 export function decodePushConfig(value: unknown): PushConfig {
   if (typeof (value as { taskId?: unknown } | null)?.taskId === "string") {
-    return decodeKindConfig(value);
+    return decodeConfig03(value);
   }
-  const { name = "", pushNotificationConfig } = (fieldsOf(value, CONFIG_SHAPE) ?? {}) as WireConfig;
+  const { name = "", pushNotificationConfig } = (readProtoFields(value, CONFIG_SHAPE) ??
+    {}) as WireConfig;
   const [, taskId, id] = SENT_NAME.exec(String(name)) ?? [];
   const target = pushNotificationConfig as PushTarget | undefined;
   if (taskId === undefined || typeof target?.url !== "string") {
@@ -139,10 +147,10 @@ export function encodePushConfigPage({ configs, nextPageToken }: PushConfigPage)
   return { configs: configs.map(encodePushConfig), nextPageToken };
 }
 
-/** ProtoJSON leaves out what is empty. The text of 0.3 shows the bare list for REST. */
+/** ProtoJSON omits empty fields. The text of 0.3 shows a bare list for REST. */
 export function decodePushConfigPage(value: unknown): PushConfigPage {
   if (Array.isArray(value)) return { configs: value.map(decodePushConfig), nextPageToken: "" };
-  const page = (fieldsOf(value, PAGE_SHAPE) ?? {}) as Partial<PushConfigPage>;
+  const page = (readProtoFields(value, PAGE_SHAPE) ?? {}) as Partial<PushConfigPage>;
   const { configs = [], nextPageToken = "" } = page;
   return { configs: configs.map(decodePushConfig), nextPageToken };
 }

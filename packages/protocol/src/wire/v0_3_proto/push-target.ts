@@ -1,17 +1,17 @@
-import type { PushTarget } from "../../push-config.ts";
-import { decodePushTarget as decodeKindTarget } from "../v0_3/push-target.ts";
-import { fieldsOf, shapeOf } from "./proto-fields.ts";
+import type { PushTarget } from "../../model/requests.ts";
+import { protoShape, readProtoFields } from "../codec/proto-fields.ts";
+import { decodePushTarget as decodeTarget03 } from "../v0_3/push-target.ts";
 
 // A PushNotificationConfig is the same in both dialects of 0.3.
 export { encodePushTarget } from "../v0_3/push-target.ts";
 
-const TARGET = shapeOf(["id", "url", "token", "authentication"]);
-const AUTHENTICATION = shapeOf(["schemes", "credentials"]);
+const TARGET = protoShape(["id", "url", "token", "authentication"]);
+const AUTHENTICATION = protoShape(["schemes", "credentials"]);
 
-/** Reads a PushNotificationConfig of a caller. An empty id is none. */
+/** Decodes a PushNotificationConfig from a caller. An empty id counts as absent. */
 export function decodePushTarget(value: unknown, field: string): PushTarget {
-  const named = fieldsOf(value, TARGET) as { readonly id?: unknown };
-  if (typeof named !== "object") return decodeKindTarget(named, field);
+  const named = readProtoFields(value, TARGET) as { readonly id?: unknown };
+  if (typeof named !== "object") return decodeTarget03(named, field);
   const { id, authentication, ...rest } = named as {
     readonly id?: unknown;
     readonly authentication?: unknown;
@@ -20,8 +20,8 @@ export function decodePushTarget(value: unknown, field: string): PushTarget {
     ...rest,
     ...(id !== undefined && id !== "" && { id }),
     ...(authentication !== undefined && {
-      authentication: fieldsOf(authentication, AUTHENTICATION),
+      authentication: readProtoFields(authentication, AUTHENTICATION),
     }),
   };
-  return decodeKindTarget(target, field);
+  return decodeTarget03(target, field);
 }

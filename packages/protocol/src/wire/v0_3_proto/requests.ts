@@ -1,34 +1,35 @@
-import type { Metadata } from "../../part.ts";
+import type { Metadata } from "../../model/part.ts";
 import type {
   CancelTaskRequest,
   GetTaskRequest,
+  ListTasksRequest,
   SendMessageRequest,
   SubscribeRequest,
-} from "../../requests.ts";
-import { checkOf } from "../check.ts";
+} from "../../model/requests.ts";
+import { compileCheck } from "../../schema/compile-schema.ts";
+import { parseTaskName, protoShape, readProtoFields, taskName } from "../codec/proto-fields.ts";
 import { decodeMessage, encodeMessage } from "./message.ts";
-import { fieldsOf, shapeOf } from "./proto-fields.ts";
 import { decodePushTarget, encodePushTarget } from "./push-target.ts";
-import { parseTaskName, taskName } from "./resource-name.ts";
 import { CONFIGURATION, NAMED, SEND } from "./schemas.ts";
+import { encodeTaskState } from "./task.ts";
 
 export { decodeListTasks } from "../v0_3/requests.ts";
 
-const checkSend = checkOf(SEND);
-const checkConfiguration = checkOf(CONFIGURATION);
-const checkNamed = checkOf(NAMED);
+const checkSend = compileCheck(SEND);
+const checkConfiguration = compileCheck(CONFIGURATION);
+const checkNamed = compileCheck(NAMED);
 
-const SEND_SHAPE = shapeOf(["message", "configuration", "metadata"], {
+const SEND_SHAPE = protoShape(["message", "configuration", "metadata"], {
   aliases: { request: "message" },
 });
-const CONFIGURATION_SHAPE = shapeOf(
+const CONFIGURATION_SHAPE = protoShape(
   ["acceptedOutputModes", "pushNotification", "historyLength", "blocking"],
   {
     aliases: { pushNotificationConfig: "pushNotification" },
     integers: ["historyLength"],
   },
 );
-const NAMED_SHAPE = shapeOf(["name", "historyLength"], { integers: ["historyLength"] });
+const NAMED_SHAPE = protoShape(["name", "historyLength"], { integers: ["historyLength"] });
 
 interface SendParams {
   readonly message: unknown;
@@ -43,19 +44,19 @@ interface Configuration {
   readonly pushNotification?: unknown;
 }
 
-/** The message is called `request` in the proto, and `message` in its JSON. */
+/** The message is called `request` in the proto and `message` in its JSON. */
 export function decodeSendMessage(value: unknown): SendMessageRequest {
-  const params = fieldsOf(value, SEND_SHAPE);
+  const params = readProtoFields(value, SEND_SHAPE);
   checkSend(params, "params");
   const { message, configuration, metadata } = params as SendParams;
-  const named = fieldsOf(configuration ?? {}, CONFIGURATION_SHAPE);
+  const named = readProtoFields(configuration ?? {}, CONFIGURATION_SHAPE);
   checkConfiguration(named, "configuration");
   const { blocking, historyLength, acceptedOutputModes, pushNotification } = named as Configuration;
   return {
     message: decodeMessage(message, "message"),
-    // Proto3 leaves `false` out, so what is absent from a configuration is false.
+    // Proto3 omits `false`, so an absent field of a configuration is false.
     blocking: configuration === undefined || blocking === true,
-    // The proto says of 0 that it is no limit, and cannot tell it from absent.
+    // In the proto 0 means no limit, and is the same as absent.
     ...(historyLength && { historyLength }),
     ...(acceptedOutputModes && { acceptedOutputModes }),
     ...(pushNotification !== undefined && {
@@ -85,7 +86,7 @@ interface Named {
 }
 
 function decodeNamed(value: unknown): Named {
-  const params = fieldsOf(value, NAMED_SHAPE);
+  const params = readProtoFields(value, NAMED_SHAPE);
   checkNamed(params, "params");
   return params as Named;
 }
@@ -103,7 +104,7 @@ export function decodeCancelTask(value: unknown): CancelTaskRequest {
   return { taskId: parseTaskName(decodeNamed(value).name, "name") };
 }
 
-/** The proto of 0.3 has no place for the metadata of a cancel. */
+/** The proto of 0.3 has no metadata in a cancel request. */
 export function encodeCancelTask({ taskId }: CancelTaskRequest): object {
   return { name: taskName(taskId) };
 }
@@ -114,4 +115,9 @@ export function decodeSubscribe(value: unknown): SubscribeRequest {
 
 export function encodeSubscribe({ taskId }: SubscribeRequest): object {
   return { name: taskName(taskId) };
+}
+
+/** The table of 0.3 §3.5.6 has a list on REST without further details; servers that have it take the parameters of 1.0. */
+export function encodeListTasks({ state, ...request }: ListTasksRequest): object {
+  return { ...request, ...(state !== undefined && { status: encodeTaskState(state) }) };
 }

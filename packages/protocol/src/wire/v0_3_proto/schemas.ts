@@ -1,7 +1,6 @@
-import type { Schema } from "../schema/schema.ts";
-import { count, id, object, text, texts } from "../schema/shapes.ts";
+import { type Schema, count, id, object, text, texts } from "../../schema/schema.ts";
 
-/** Empty optional strings mean "unset" in ProtoJSON; `referenceTaskIds` is taken although the proto lacks it. */
+/** Empty optional strings mean "unset" in ProtoJSON; `referenceTaskIds` is accepted although the proto lacks it. */
 export const MESSAGE: Schema = {
   type: "object",
   required: ["messageId", "role", "content"],

@@ -1,17 +1,24 @@
-import type { A2AArtifact } from "../../artifact.ts";
-import { A2AError } from "../../errors.ts";
-import type { Task, TaskStatus } from "../../task.ts";
-import { withKind } from "../with-kind.ts";
-import { decodeSentMessage, encodeMessage } from "./message.ts";
-import { decodePart, encodePart } from "./part.ts";
-import { fieldsOf, shapeOf } from "./proto-fields.ts";
-import { decodeTaskState, encodeTaskState } from "./task-state.ts";
+import type { A2AArtifact } from "../../model/artifact.ts";
+import { A2AError } from "../../model/errors.ts";
+import type { TaskPage } from "../../model/requests.ts";
+import type { Task, TaskState, TaskStatus } from "../../model/task.ts";
+import { protoShape, readProtoFields } from "../codec/proto-fields.ts";
+import { withKind } from "../codec/values.ts";
+import { decodeTaskState as decodeTaskState03 } from "../v0_3/task.ts";
+import { decodePart, decodeSentMessage, encodeMessage, encodePart } from "./message.ts";
 
-const TASK = shapeOf(["id", "contextId", "status", "artifacts", "history", "metadata"]);
-const STATUS = shapeOf(["state", "message", "timestamp"], { aliases: { update: "message" } });
-const ARTIFACT = shapeOf(["artifactId", "name", "description", "parts", "metadata", "extensions"]);
+const TASK = protoShape(["id", "contextId", "status", "artifacts", "history", "metadata"]);
+const STATUS = protoShape(["state", "message", "timestamp"], { aliases: { update: "message" } });
+const ARTIFACT = protoShape([
+  "artifactId",
+  "name",
+  "description",
+  "parts",
+  "metadata",
+  "extensions",
+]);
 
-/** Writes a task. */
+/** Encodes a task. */
 export function encodeTask(task: Task): object {
   const { kind: _, ...rest } = task;
   return {
@@ -22,9 +29,9 @@ export function encodeTask(task: Task): object {
   };
 }
 
-/** Reads a task that a server sent. Lenient: what is missing stays missing. */
+/** Decodes a task from a server. Lenient: missing fields stay missing. */
 export function decodeTask(value: unknown): Task {
-  const task = fieldsOf(value, TASK) as Task | undefined;
+  const task = readProtoFields(value, TASK) as Task | undefined;
   if (typeof task?.id !== "string") {
     throw new A2AError("InvalidAgentResponse", "the task has no id");
   }
@@ -39,7 +46,7 @@ export function decodeTask(value: unknown): Task {
   });
 }
 
-/** The message is called `update` in the proto, and `message` in its JSON. */
+/** The message is called `update` in the proto and `message` in its JSON. */
 export function encodeStatus(status: TaskStatus): object {
   return {
     ...status,
@@ -49,7 +56,7 @@ export function encodeStatus(status: TaskStatus): object {
 }
 
 export function decodeStatus(value: unknown): TaskStatus {
-  const status = fieldsOf(value, STATUS) as Partial<TaskStatus> | undefined;
+  const status = readProtoFields(value, STATUS) as Partial<TaskStatus> | undefined;
   return {
     ...status,
     state: decodeTaskState(status?.state) ?? "unknown",
@@ -61,12 +68,61 @@ export function encodeArtifact(artifact: A2AArtifact): object {
   return { ...artifact, parts: artifact.parts.map(encodePart) };
 }
 
-/** ProtoJSON leaves out what is empty. */
+/** ProtoJSON omits empty fields. */
 export function decodeArtifact(value: unknown): A2AArtifact {
-  const artifact = fieldsOf(value, ARTIFACT) as Partial<A2AArtifact> | undefined;
+  const artifact = readProtoFields(value, ARTIFACT) as Partial<A2AArtifact> | undefined;
   return {
     ...artifact,
     artifactId: artifact?.artifactId ?? "",
     parts: (artifact?.parts ?? []).map((part) => decodePart(part, "artifact.parts")),
   };
+}
+
+/** According to the table of 0.3 §3.5.6 the response is a bare list; newer servers respond with a page. */
+export function decodeTaskPage(value: unknown): TaskPage {
+  const page = (Array.isArray(value) ? { tasks: value } : value) as Partial<TaskPage> | null;
+  if (!Array.isArray(page?.tasks ?? [])) {
+    throw new A2AError("InvalidAgentResponse", "the tasks are not a list");
+  }
+  const tasks = (page?.tasks ?? []).map(decodeTask);
+  return {
+    tasks,
+    nextPageToken: page?.nextPageToken ?? "",
+    pageSize: page?.pageSize ?? tasks.length,
+    totalSize: page?.totalSize ?? tasks.length,
+  };
+}
+
+/** In the order of their proto numbers. A missing state is a compile error. */
+const NAMES = {
+  unknown: "TASK_STATE_UNSPECIFIED",
+  submitted: "TASK_STATE_SUBMITTED",
+  working: "TASK_STATE_WORKING",
+  completed: "TASK_STATE_COMPLETED",
+  failed: "TASK_STATE_FAILED",
+  canceled: "TASK_STATE_CANCELLED",
+  "input-required": "TASK_STATE_INPUT_REQUIRED",
+  rejected: "TASK_STATE_REJECTED",
+  "auth-required": "TASK_STATE_AUTH_REQUIRED",
+} as const satisfies Record<TaskState, string>;
+
+const STATES = new Map<unknown, TaskState>([
+  ...Object.entries(NAMES).flatMap(([state, name], number) => [
+    [name, state as TaskState] as const,
+    [number, state as TaskState] as const,
+  ]),
+  // The name in 1.0.
+  ["TASK_STATE_CANCELED", "canceled"],
+]);
+
+/**
+ * Decodes a state by its name, its number or its name on JSON-RPC; one that this version does not
+ * know is `undefined`, not a guess.
+ */
+export function decodeTaskState(value: unknown): TaskState | undefined {
+  return STATES.get(value) ?? decodeTaskState03(value);
+}
+
+export function encodeTaskState(state: TaskState): string {
+  return NAMES[state];
 }

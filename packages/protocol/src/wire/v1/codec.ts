@@ -1,7 +1,7 @@
-import { A2AError } from "../../errors.ts";
-import type { Codec } from "../codec.ts";
-import { encodeCard } from "./agent-card.ts";
-import { encodeError } from "./error.ts";
+import type { JsonRpcError } from "../../framing/jsonrpc.ts";
+import type { AgentCardFacts } from "../../model/agent-info.ts";
+import { A2AError } from "../../model/errors.ts";
+import type { Codec } from "../codec/codec.ts";
 import { decodeEvent, encodeEvent, eventText } from "./event.ts";
 import * as pushConfigs from "./push-config.ts";
 import * as requests from "./requests.ts";
@@ -21,7 +21,7 @@ export const codecV1: Codec = {
   decodeSendResult: (value) => {
     const result = decodeEvent(value);
     if (result.kind === "task" || result.kind === "message") return result;
-    throw new A2AError("InvalidAgentResponse", "the answer is neither a task nor a message");
+    throw new A2AError("InvalidAgentResponse", "the response is neither a task nor a message");
   },
   encodeEvent,
   decodeEvent,
@@ -29,3 +29,59 @@ export const codecV1: Codec = {
   encodeError,
   encodeCard,
 };
+
+const DOMAIN = "a2a-protocol.org";
+
+/** 1.0 §9.5: `data` is a list of typed details: always an ErrorInfo, and a BadRequest if a field is invalid. */
+export function encodeError(error: A2AError): JsonRpcError {
+  const { reason, detail, field, details } = error;
+  const info = {
+    "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+    reason: upperSnake(reason),
+    domain: DOMAIN,
+    metadata: details,
+  };
+  const data =
+    field === undefined
+      ? [info]
+      : [
+          info,
+          {
+            "@type": "type.googleapis.com/google.rpc.BadRequest",
+            fieldViolations: [{ field, description: detail }],
+          },
+        ];
+  return { code: error.row.code, message: error.message, data };
+}
+
+/** Converts `TaskNotFound` to `TASK_NOT_FOUND`. */
+function upperSnake(reason: string): string {
+  return reason.replaceAll(/(?<!^)(?=[A-Z])/g, "_").toUpperCase();
+}
+
+/** 1.0 §8. Required fields are always present; unset optional fields are omitted. */
+function encodeCard(facts: AgentCardFacts): object {
+  const { info, interfaces, capabilities, bearer } = facts;
+  return {
+    name: info.name,
+    description: info.description,
+    supportedInterfaces: interfaces.map(({ url, binding, version, tenant }) => ({
+      url,
+      protocolBinding: binding,
+      ...(tenant !== undefined && { tenant }),
+      protocolVersion: version,
+    })),
+    ...(info.provider && { provider: info.provider }),
+    version: info.version,
+    ...(info.documentationUrl && { documentationUrl: info.documentationUrl }),
+    capabilities,
+    ...(bearer && {
+      securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: "bearer" } } },
+      securityRequirements: [{ schemes: { bearer: { list: [] } } }],
+    }),
+    defaultInputModes: info.inputModes,
+    defaultOutputModes: info.outputModes,
+    skills: info.skills,
+    ...(info.iconUrl && { iconUrl: info.iconUrl }),
+  };
+}

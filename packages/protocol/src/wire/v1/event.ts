@@ -1,12 +1,12 @@
-import { A2AError } from "../../errors.ts";
+import { A2AError } from "../../model/errors.ts";
 import {
   type ArtifactUpdateEvent,
   type PublicEvent,
   type StatusUpdateEvent,
   isFinal,
-} from "../../events.ts";
-import { decodeEvent as decodeKindEvent } from "../v0_3/event.ts";
-import { withKind } from "../with-kind.ts";
+} from "../../model/events.ts";
+import { withKind } from "../codec/values.ts";
+import { decodeEvent as decodeEvent03 } from "../v0_3/event.ts";
 import { decodeMessage, encodeMessage } from "./message.ts";
 import {
   decodeArtifact,
@@ -48,7 +48,7 @@ interface StreamResponse {
   readonly artifactUpdate?: Omit<ArtifactUpdateEvent, "kind">;
 }
 
-/** Reads an event that a server sent, also one that fell back into the words of 0.3. */
+/** Decodes an event from a server, which may be in the format of 0.3. */
 export function decodeEvent(value: unknown): PublicEvent {
   const { task, message, statusUpdate, artifactUpdate } = (value ?? {}) as StreamResponse;
   if (artifactUpdate !== undefined) {
@@ -67,6 +67,6 @@ export function decodeEvent(value: unknown): PublicEvent {
   }
   if (task !== undefined) return decodeTask(task);
   if (message !== undefined) return decodeMessage(message, "message");
-  if ((value as { kind?: unknown } | null)?.kind !== undefined) return decodeKindEvent(value);
+  if ((value as { kind?: unknown } | null)?.kind !== undefined) return decodeEvent03(value);
   throw new A2AError("InvalidAgentResponse", "the event has no known member");
 }

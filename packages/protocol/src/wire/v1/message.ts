@@ -1,13 +1,14 @@
-import type { Message, Role } from "../../message.ts";
-import { checkOf } from "../check.ts";
-import { decodeSentMessage as decodeSentKindMessage } from "../v0_3/message.ts";
-import { withKind } from "../with-kind.ts";
-import { decodePart, encodePart } from "./part.ts";
-import { MESSAGE } from "./schemas.ts";
+import { invalidParams } from "../../model/errors.ts";
+import type { Message, Role } from "../../model/message.ts";
+import type { A2APart, Metadata } from "../../model/part.ts";
+import { compileCheck } from "../../schema/compile-schema.ts";
+import { readBase64, withKind } from "../codec/values.ts";
+import { decodeSentMessage as decodeSentMessage03 } from "../v0_3/message.ts";
+import { MESSAGE, PART } from "./schemas.ts";
 
-const check = checkOf(MESSAGE);
+const check = compileCheck(MESSAGE);
 
-/** Names and proto numbers. */
+/** Roles by name and by proto number. */
 const ROLES: Readonly<Record<string, Role>> = {
   ROLE_USER: "user",
   ROLE_AGENT: "agent",
@@ -20,7 +21,7 @@ type WireMessage = Omit<Message, "kind" | "role" | "parts"> & {
   readonly parts: readonly object[];
 };
 
-/** Reads a message; fields we do not know are kept. */
+/** Decodes a message; unknown fields are kept. */
 export function decodeMessage(value: unknown, field: string): Message {
   check(value, field);
   const { taskId, contextId, ...rest } = value as WireMessage;
@@ -33,22 +34,83 @@ export function decodeMessage(value: unknown, field: string): Message {
   });
 }
 
-/** Reads a message that a server sent: it may have no parts, or be in the words of 0.3. */
+/** Decodes a message from a server. It may have no parts, or be in the format of 0.3. */
 export function decodeSentMessage(value: unknown, field: string): Message {
   const { parts = [], role, messageId, ...rest } = (value ?? {}) as Partial<WireMessage>;
-  if (role !== undefined && OLD_ROLES.has(role)) return decodeSentKindMessage(value, field);
+  if (role !== undefined && ROLES_03.has(role)) return decodeSentMessage03(value, field);
   if (parts.length > 0 || messageId === undefined) return decodeMessage(value, field);
   return withKind("message", { ...rest, messageId, role: ROLES[role ?? ""] ?? "agent", parts: [] });
 }
 
-const OLD_ROLES: ReadonlySet<string> = new Set(["user", "agent", "assistant"]);
+const ROLES_03: ReadonlySet<string> = new Set(["user", "agent", "assistant"]);
 
-/** Writes a message. */
+/** Encodes a message. */
 export function encodeMessage(message: Message): WireMessage {
   const { kind: _, ...rest } = message;
   return {
     ...rest,
     role: message.role === "user" ? "ROLE_USER" : "ROLE_AGENT",
     parts: message.parts.map(encodePart),
+  };
+}
+
+/** A part in 1.0: flat; the member that is set determines its kind. */
+interface WirePart {
+  readonly text?: string;
+  readonly raw?: string;
+  readonly url?: string;
+  readonly data?: unknown;
+  readonly filename?: string;
+  readonly mediaType?: string;
+  readonly metadata?: Metadata;
+}
+
+const checkPart = compileCheck(PART);
+
+const CONTENTS = ["text", "raw", "url", "data"] as const;
+
+/** Decodes a part. The value is known to be an object. */
+export function decodePart(value: object, field: string): A2APart {
+  checkPart(value, field);
+  // Presence counts, not truthiness: `text: ""` and `data: null` are content.
+  if (countContents(value) !== 1) {
+    throw invalidParams(field, "must have exactly one of text, raw, url, data");
+  }
+  const { text } = value as WirePart;
+  if (typeof text === "string") return withKind("text", { ...value, text });
+  const { raw, url, ...rest } = value as WirePart;
+  if ("text" in rest) return withKind("text", { ...rest, text: "" });
+  if ("data" in rest) return withKind("data", { ...rest, data: rest.data });
+  const { filename, mediaType, ...others } = rest;
+  return withKind("file", {
+    ...others,
+    file: {
+      ...(filename !== undefined && { name: filename }),
+      ...(mediaType !== undefined && { mimeType: mediaType }),
+      ...(raw === undefined ? {} : { bytes: readBase64(raw, `${field}.raw`) }),
+      ...(url === undefined ? {} : { uri: url }),
+    },
+  });
+}
+
+function countContents(value: object): number {
+  let count = 0;
+  for (const name of CONTENTS) if (name in value) count++;
+  return count;
+}
+
+/** Encodes a part. */
+export function encodePart(part: A2APart): WirePart {
+  if (part.kind !== "file") {
+    const { kind: _, ...rest } = part;
+    return rest;
+  }
+  const { kind: _, file, ...rest } = part;
+  return {
+    ...rest,
+    ...(file.bytes !== undefined && { raw: file.bytes }),
+    ...(file.uri !== undefined && { url: file.uri }),
+    ...(file.name !== undefined && { filename: file.name }),
+    ...(file.mimeType !== undefined && { mediaType: file.mimeType }),
   };
 }

@@ -1,21 +1,21 @@
-import { A2AError } from "../../errors.ts";
-import type { PushConfig } from "../../push-config.ts";
+import { A2AError } from "../../model/errors.ts";
 import type {
   CreatePushConfigRequest,
   DeletePushConfigRequest,
   GetPushConfigRequest,
   ListPushConfigsRequest,
+  PushConfig,
   PushConfigPage,
-} from "../../requests.ts";
-import { checkOf } from "../check.ts";
-import { type WireTarget, decodePushTarget, encodePushTarget, targetOf } from "./push-target.ts";
+} from "../../model/requests.ts";
+import { compileCheck } from "../../schema/compile-schema.ts";
+import { type WireTarget, decodePushTarget, encodePushTarget, toTarget } from "./push-target.ts";
 import { CREATE_PUSH_CONFIG, LIST_PUSH_CONFIGS, PUSH_CONFIG_QUERY } from "./schemas.ts";
 
-const checkCreate = checkOf(CREATE_PUSH_CONFIG);
-const checkQuery = checkOf(PUSH_CONFIG_QUERY);
-const checkList = checkOf(LIST_PUSH_CONFIGS);
+const checkCreate = compileCheck(CREATE_PUSH_CONFIG);
+const checkQuery = compileCheck(PUSH_CONFIG_QUERY);
+const checkList = compileCheck(LIST_PUSH_CONFIGS);
 
-/** A TaskPushNotificationConfig: the task among the fields of the target. */
+/** A TaskPushNotificationConfig: the target with the task as one of its fields. */
 interface WireConfig extends WireTarget {
   readonly taskId: string;
 }
@@ -34,7 +34,7 @@ export function decodeGetPushConfig(value: unknown): DeletePushConfigRequest {
   return decodeQuery(value);
 }
 
-/** 1.0 always names a config; one that was set without an id has that of its task. */
+/** 1.0 always names a config; one that was created without an id has the id of its task. */
 export function encodeGetPushConfig({ taskId, id }: GetPushConfigRequest): object {
   return { taskId, id: id ?? taskId };
 }
@@ -71,14 +71,14 @@ export function encodePushConfig({ taskId, ...target }: PushConfig): WireConfig 
   return { taskId, ...encodePushTarget(target) };
 }
 
-/** Reads a config that a server sent. One that has no id was set without one, and has that of its task. */
+/** Decodes a config from a server. A config that was created without an id has the id of its task. */
 export function decodePushConfig(value: unknown): PushConfig {
   const config = (value ?? {}) as WireConfig;
   const { taskId, url } = config;
   if (typeof taskId !== "string" || typeof url !== "string") {
     throw new A2AError("InvalidAgentResponse", "the push config has no taskId or no url");
   }
-  const target = targetOf(config);
+  const target = toTarget(config);
   return { ...target, taskId, id: target.id ?? taskId };
 }
 
@@ -86,7 +86,7 @@ export function encodePushConfigPage({ configs, nextPageToken }: PushConfigPage)
   return { configs: configs.map(encodePushConfig), nextPageToken };
 }
 
-/** ProtoJSON leaves out what is empty. */
+/** ProtoJSON omits empty fields. */
 export function decodePushConfigPage(value: unknown): PushConfigPage {
   const { configs = [], nextPageToken = "" } = (value ?? {}) as Partial<PushConfigPage>;
   return { configs: configs.map(decodePushConfig), nextPageToken };

@@ -1,11 +1,11 @@
-import type { PushTarget } from "../../push-config.ts";
-import { checkPushTarget } from "../check-push-target.ts";
-import { checkOf } from "../check.ts";
+import type { PushTarget } from "../../model/requests.ts";
+import { compileCheck } from "../../schema/compile-schema.ts";
+import { checkPushTarget } from "../codec/push-target.ts";
 import { PUSH_TARGET } from "./schemas.ts";
 
-const check = checkOf(PUSH_TARGET);
+const check = compileCheck(PUSH_TARGET);
 
-/** A target as 1.0 writes it: with exactly one scheme, and empty where it is unset. */
+/** A target in 1.0: it has exactly one scheme, and unset fields may be empty. */
 export interface WireTarget {
   readonly id?: string;
   readonly url: string;
@@ -14,16 +14,16 @@ export interface WireTarget {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Reads the target in a TaskPushNotificationConfig of a caller. */
+/** Decodes the target in a TaskPushNotificationConfig from a caller. */
 export function decodePushTarget(value: unknown, field: string): PushTarget {
   check(value, field);
-  const target = targetOf(value as WireTarget);
+  const target = toTarget(value as WireTarget);
   checkPushTarget(target, { field, scheme: () => "authentication.scheme" });
   return target;
 }
 
-/** The model of a target whose fields have the right types. */
-export function targetOf(value: WireTarget): PushTarget {
+/** Converts a target whose fields have the right types. */
+export function toTarget(value: WireTarget): PushTarget {
   const { id, url, token, authentication, headers } = value;
   const { scheme, credentials } = authentication ?? {};
   return {
@@ -35,7 +35,7 @@ export function targetOf(value: WireTarget): PushTarget {
   };
 }
 
-/** Writes one. Of several schemes the first is the one to use, and 1.0 has no place for the others. */
+/** Encodes a target. 1.0 has one scheme only, so the first and preferred one is kept. */
 export function encodePushTarget(target: PushTarget): WireTarget {
   const { id, url, token, authentication, headers } = target;
   const { schemes: [scheme] = [], credentials } = authentication ?? {};

@@ -1,22 +1,22 @@
-import { invalidParams } from "../../errors.ts";
-import type { Metadata } from "../../part.ts";
+import { invalidParams } from "../../model/errors.ts";
+import type { Metadata } from "../../model/part.ts";
 import type {
   CancelTaskRequest,
   GetTaskRequest,
   ListTasksRequest,
   SendMessageRequest,
   SubscribeRequest,
-} from "../../requests.ts";
-import type { TaskState } from "../../task.ts";
-import { checkOf } from "../check.ts";
+} from "../../model/requests.ts";
+import type { TaskState } from "../../model/task.ts";
+import { compileCheck } from "../../schema/compile-schema.ts";
 import { decodeMessage, encodeMessage } from "./message.ts";
 import { decodePushTarget, encodePushTarget } from "./push-target.ts";
 import { LIST, SEND, TASK_QUERY } from "./schemas.ts";
-import { decodeTaskState, encodeTaskState } from "./task-state.ts";
+import { decodeTaskState, encodeTaskState } from "./task.ts";
 
-const checkSend = checkOf(SEND);
-const checkTaskQuery = checkOf(TASK_QUERY);
-const checkList = checkOf(LIST);
+const checkSend = compileCheck(SEND);
+const checkTaskQuery = compileCheck(TASK_QUERY);
+const checkList = compileCheck(LIST);
 
 interface SendParams {
   readonly tenant?: string;
@@ -140,7 +140,7 @@ function decodeStateFilter(value: string | undefined): TaskState | undefined {
   return state;
 }
 
-/** With a zone: a time without one would mean another instant on every server. */
+/** With a time zone: without one, the time would be ambiguous. */
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/;
 
 function decodeTimestamp(value: string | undefined): string | undefined {

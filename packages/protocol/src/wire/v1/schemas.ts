@@ -1,5 +1,4 @@
-import type { Schema } from "../schema/schema.ts";
-import { count, id, object, text, texts } from "../schema/shapes.ts";
+import { type Schema, count, id, object, text, texts } from "../../schema/schema.ts";
 
 /** 1.0 §4.1.4. Empty optional strings mean "unset" in ProtoJSON. */
 export const MESSAGE: Schema = {
@@ -44,7 +43,7 @@ export const TASK_QUERY: Schema = {
   properties: { tenant: text, id, historyLength: count, metadata: object },
 };
 
-/** 1.0 §3.1.4. A page size of 0 is unset in ProtoJSON, so it is refused only on JSON, where it was written. */
+/** 1.0 §3.1.4. In ProtoJSON a page size of 0 means unset; in plain JSON it was written and is rejected. */
 export const LIST: Schema = {
   type: "object",
   properties: {
@@ -62,8 +61,8 @@ export const LIST: Schema = {
 const configId: Schema = { type: "string", minLength: 1, maxLength: 256 };
 
 /**
- * 1.0 §4.3.1, with the further headers. It is also the request that creates one,
- * and then the task is required. What they all may hold is in `check-push-target.ts`.
+ * 1.0 §4.3.1, plus additional headers. It is also the request that creates a config, where the
+ * task is required. `checkPushTarget` checks the values.
  */
 export const PUSH_TARGET: Schema = {
   type: "object",

@@ -1,13 +1,12 @@
-import type { A2AArtifact } from "../../artifact.ts";
-import { A2AError } from "../../errors.ts";
-import type { TaskPage } from "../../requests.ts";
-import type { Task, TaskStatus } from "../../task.ts";
-import { withKind } from "../with-kind.ts";
-import { decodeSentMessage, encodeMessage } from "./message.ts";
-import { decodePart, encodePart } from "./part.ts";
-import { decodeSentState, encodeTaskState } from "./task-state.ts";
+import type { A2AArtifact } from "../../model/artifact.ts";
+import { A2AError } from "../../model/errors.ts";
+import type { TaskPage } from "../../model/requests.ts";
+import type { Task, TaskState, TaskStatus } from "../../model/task.ts";
+import { withKind } from "../codec/values.ts";
+import { decodeTaskState as decodeTaskState03 } from "../v0_3_proto/task.ts";
+import { decodePart, decodeSentMessage, encodeMessage, encodePart } from "./message.ts";
 
-/** Writes a task. */
+/** Encodes a task. */
 export function encodeTask(task: Task): object {
   const { kind: _, ...rest } = task;
   return {
@@ -18,7 +17,7 @@ export function encodeTask(task: Task): object {
   };
 }
 
-/** Reads a task that a server sent. Lenient: what is missing stays missing. */
+/** Decodes a task from a server. Lenient: missing fields stay missing. */
 export function decodeTask(value: unknown): Task {
   const task = value as Task;
   if (typeof task?.id !== "string") {
@@ -55,7 +54,7 @@ export function encodeArtifact(artifact: A2AArtifact): object {
   return { ...artifact, parts: artifact.parts.map(encodePart) };
 }
 
-/** ProtoJSON leaves out what is empty. */
+/** ProtoJSON omits empty fields. */
 export function decodeArtifact(
   artifact: Omit<A2AArtifact, "parts"> & Partial<A2AArtifact>,
 ): A2AArtifact {
@@ -63,7 +62,7 @@ export function decodeArtifact(
   return { ...artifact, parts: parts.map((part) => decodePart(part, "artifact.parts")) };
 }
 
-/** All four fields are always there; `artifacts` only when asked for, and then even if empty (1.0 §3.1.4). */
+/** All four fields are always present; `artifacts` only on request, and then even if empty (1.0 §3.1.4). */
 export function encodeTaskPage(page: TaskPage, includeArtifacts: boolean): object {
   const tasks = page.tasks.map((task) => {
     const { artifacts, ...rest } = task;
@@ -80,4 +79,35 @@ export function decodeTaskPage(value: unknown): TaskPage {
     pageSize: page.pageSize ?? 0,
     totalSize: page.totalSize ?? 0,
   };
+}
+
+/** A missing state is a compile error. 1.0 has no `unknown`. */
+const NAMES = {
+  submitted: "TASK_STATE_SUBMITTED",
+  working: "TASK_STATE_WORKING",
+  completed: "TASK_STATE_COMPLETED",
+  failed: "TASK_STATE_FAILED",
+  canceled: "TASK_STATE_CANCELED",
+  "input-required": "TASK_STATE_INPUT_REQUIRED",
+  rejected: "TASK_STATE_REJECTED",
+  "auth-required": "TASK_STATE_AUTH_REQUIRED",
+  unknown: "TASK_STATE_UNSPECIFIED",
+} as const satisfies Record<TaskState, string>;
+
+const STATES = new Map<string, TaskState>(
+  Object.entries(NAMES).map(([state, name]) => [name, state as TaskState]),
+);
+
+/** Decodes a state; one that this version does not know is `undefined`, not a guess. */
+export function decodeTaskState(value: unknown): TaskState | undefined {
+  return typeof value === "string" ? STATES.get(value) : undefined;
+}
+
+/** Decodes a state from a server, which may use the name or number of 0.3. An unknown one becomes `unknown`. */
+function decodeSentState(value: unknown): TaskState {
+  return decodeTaskState(value) ?? decodeTaskState03(value) ?? "unknown";
+}
+
+export function encodeTaskState(state: TaskState): string {
+  return NAMES[state];
 }

@@ -9,7 +9,7 @@ import {
   resultPrefix,
   resultText,
 } from "@convoke/protocol";
-import { activate, type Activation, echoed, NOTHING_ACTIVE } from "../activation.ts";
+import { type Activation, NOTHING_ACTIVE, activate, echoed } from "../activation.ts";
 import { scopedCaller, tenantOf } from "../../guard/tenant.ts";
 import { type HttpRequest, type HttpResponse, header } from "../../http/exchange.ts";
 import { jsonResponse } from "../../http/json-response.ts";
@@ -23,7 +23,7 @@ import { EventStream } from "../event-stream.ts";
 import { SSE_HEADERS, SseFraming } from "../sse-framing.ts";
 import { errorResponse } from "./errors.ts";
 import { codecFor, openMethod } from "./open.ts";
-import { fromSeedForms } from "./seed-forms.ts";
+import { acceptLegacyRequest } from "./legacy-request.ts";
 
 /** What is known of a request so far; an error is answered in its words. */
 interface Known {
@@ -56,7 +56,7 @@ async function answerTo(
     const scoped = scopedCaller(caller, tenantOf(envelope.params), app.tenants);
     const opened = app.isStrict
       ? envelope
-      : await fromSeedForms(
+      : await acceptLegacyRequest(
           envelope,
           { engine: app.engine, caller: scoped },
           header(request, "accept"),

@@ -1,0 +1,94 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { verifies } from "../../../../test/verifies.ts";
+import { jsonValues } from "../testing/arbitraries.suite.ts";
+import { errorText, idOf, openRequest, resultPrefix, resultText } from "./jsonrpc.ts";
+
+const envelope = { jsonrpc: "2.0", id: 1, method: "message/send", params: { a: 1 } };
+
+verifies(["R7"], "an id is whatever the caller chose, also 0, the empty text and null", () => {
+  for (const id of [0, "", null, 1, -1.5, "a-b", "0"]) {
+    expect(openRequest({ ...envelope, id }).id).toBe(id);
+    expect(idOf({ id })).toBe(id);
+  }
+});
+
+test("an opened envelope holds the method and the parameters as they came", () => {
+  const { params: _, ...bare } = envelope;
+
+  expect(openRequest(envelope)).toEqual({ id: 1, method: "message/send", params: { a: 1 } });
+  expect(openRequest(bare).params).toBeUndefined();
+  expect(openRequest({ ...envelope, extra: true })).toEqual(openRequest(envelope));
+});
+
+describe("an envelope that cannot be opened", () => {
+  const { jsonrpc: _, ...withoutVersion } = envelope;
+  const { id: __, ...withoutId } = envelope;
+  const { method: ___, ...withoutMethod } = envelope;
+  const refused: readonly (readonly [string, unknown, string | undefined, unknown])[] = [
+    ["a batch", [envelope], undefined, null],
+    ["an empty batch", [], undefined, null],
+    ["text", "hello", undefined, null],
+    ["a number", 5, undefined, null],
+    ["null", null, undefined, null],
+    ["no jsonrpc", withoutVersion, "jsonrpc", 1],
+    ["jsonrpc 1.0", { ...envelope, jsonrpc: "1.0" }, "jsonrpc", 1],
+    ["a number for jsonrpc", { ...envelope, jsonrpc: 2 }, "jsonrpc", 1],
+    ["no id", withoutId, "id", null],
+    ["an object for an id", { ...envelope, id: {} }, "id", null],
+    ["a boolean for an id", { ...envelope, id: true }, "id", null],
+    ["no method", withoutMethod, "method", 1],
+    ["a number for a method", { ...envelope, method: 5 }, "method", 1],
+    ["an id of 0 and no method", { ...withoutMethod, id: 0 }, "method", 0],
+  ];
+
+  for (const [what, body, field, id] of refused) {
+    verifies(["R2"], `${what} is an invalid request, and its id is echoed or null`, () => {
+      expect(() => openRequest(body)).toThrow(
+        expect.objectContaining({ reason: "InvalidRequest", field }),
+      );
+      expect(idOf(body)).toBe(id);
+    });
+  }
+
+  test("no body at all makes us stumble", () => {
+    fc.assert(
+      fc.property(jsonValues, (body) => {
+        const id = idOf(body);
+
+        expect(id === null || typeof id === "string" || typeof id === "number").toBe(true);
+        expect(() => openRequest(body)).toThrow(
+          expect.objectContaining({ reason: "InvalidRequest" }),
+        );
+      }),
+    );
+    expect(idOf(undefined)).toBeNull();
+  });
+});
+
+const ids = fc.oneof(fc.constantFrom(0, "", null), fc.integer(), fc.string());
+
+verifies(["R7"], "an answer repeats the id of its request, whatever that is", () => {
+  fc.assert(
+    fc.property(ids, jsonValues, (id, value) => {
+      const result: unknown = JSON.parse(resultText(id, JSON.stringify(value)));
+      const error: unknown = JSON.parse(errorText(id, { code: -32603, message: "no" }));
+
+      expect(result).toStrictEqual({ jsonrpc: "2.0", id, result: value });
+      expect(error).toStrictEqual({ jsonrpc: "2.0", id, error: { code: -32603, message: "no" } });
+    }),
+  );
+});
+
+test("readers of one result differ only in what stands before it", () => {
+  const result = '{"kind":"task"}';
+
+  expect(resultText(7, result)).toBe(`${resultPrefix(7)}${result}}`);
+  expect(resultText("a", result)).toBe(`${resultPrefix("a")}${result}}`);
+});
+
+verifies(["R7"], "an error keeps its data", () => {
+  const error = { code: -32602, message: "Invalid parameters", data: { field: "message" } };
+
+  expect(JSON.parse(errorText(1, error))).toEqual({ jsonrpc: "2.0", id: 1, error });
+});

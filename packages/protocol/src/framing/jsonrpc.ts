@@ -1,0 +1,60 @@
+import { A2AError } from "../model/errors.ts";
+
+/** A JSON-RPC id. 0, "" and null are ids like any other. */
+export type JsonRpcId = string | number | null;
+
+export interface JsonRpcRequest {
+  readonly id: JsonRpcId;
+  readonly method: string;
+  readonly params: unknown;
+}
+
+/** The error object of JSON-RPC 2.0. */
+export interface JsonRpcError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+/** Checks the envelope of a parsed body. Throws an `InvalidRequest` error that names the problem. */
+export function openRequest(body: unknown): JsonRpcRequest {
+  if (Array.isArray(body)) throw invalid("batches are not supported, send one request");
+  if (typeof body !== "object" || body === null) throw invalid("the body must be a JSON object");
+  const { jsonrpc, id, method, params } = body as Readonly<Record<string, unknown>>;
+  if (jsonrpc !== "2.0") throw invalid('jsonrpc must be "2.0"', "jsonrpc");
+  if (!isId(id)) throw invalid("id must be a string or a number", "id");
+  if (typeof method !== "string") throw invalid("method must be a string", "method");
+  return { id, method, params };
+}
+
+/** The id to echo in an error about a body that `openRequest` rejected. */
+export function idOf(body: unknown): JsonRpcId {
+  const id = (body as { id?: unknown } | null | undefined)?.id;
+  return isId(id) ? id : null;
+}
+
+function isId(value: unknown): value is JsonRpcId {
+  return typeof value === "string" || typeof value === "number" || value === null;
+}
+
+function invalid(detail: string, field?: string): A2AError {
+  return new A2AError("InvalidRequest", detail, field === undefined ? {} : { field });
+}
+
+/**
+ * The text of a response before its result. Only this differs between the readers of one stream, so
+ * the result itself is serialized once for all of them.
+ */
+export function resultPrefix(id: JsonRpcId): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;
+}
+
+/** The response to a request whose result is JSON text already. */
+export function resultText(id: JsonRpcId, result: string): string {
+  return `${resultPrefix(id)}${result}}`;
+}
+
+/** The response to a request that failed. */
+export function errorText(id: JsonRpcId, error: JsonRpcError): string {
+  return JSON.stringify({ jsonrpc: "2.0", id, error });
+}

@@ -1,0 +1,124 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+import type { AgentInfo } from "./agent-info.ts";
+import type { Connection, TraceContext } from "./connection.ts";
+import type { AgentEvent } from "./events.ts";
+import type { InternalEvent } from "./journal.ts";
+import type { Message } from "./message.ts";
+import type { Metadata } from "./part.ts";
+import type { Task } from "./task.ts";
+
+/**
+ * Something that can work on a task. The server calls it; a function, the
+ * agent loop, a process or a remote agent implement it.
+ */
+export interface Agent {
+  /** May be replaced by another object later; stays the same object while nothing in it changes. */
+  readonly info: AgentInfo;
+  /** Works on one turn and yields the events to append, one by one or in batches. */
+  run(turn: Turn): AsyncIterable<AgentEvent | readonly AgentEvent[]>;
+  /**
+   * Inspects a message to a waiting task before it is stored. Throw an `A2AError` to reject it; the
+   * task is then left unchanged. Returns the message to store, which may omit secrets: the waiting
+   * run still receives the message as it was sent. Must depend on its arguments only, because a
+   * repeated message is recognized by the stored result. For a message that arrives while the task
+   * is not waiting, it may throw an error that is more helpful than the server's own.
+   *
+   * Without it, every message is accepted and stored as it is.
+   */
+  accept?(task: Task, message: Message, at: Date): Message;
+  /**
+   * Called when a task is canceled that the agent is not working on at the moment, because its turn
+   * was waiting and had been dropped, or the process crashed in between. The journal says what the
+   * agent started elsewhere and should now stop. May be called more than once.
+   */
+  abandon?(task: Task, journal: readonly InternalEvent[]): void;
+  /** Receives its environment before the first turn in a server. */
+  prepare?(place: AgentPlace): void;
+  /** Releases resources such as child processes. None of its turns runs any more; it may be served again. */
+  [Symbol.asyncDispose]?(): PromiseLike<void>;
+}
+
+/** The environment in which an agent is served. */
+export interface AgentPlace {
+  /** Identifies this agent, also after a restart: its name and a unique suffix. */
+  readonly id?: string;
+  /**
+   * Runs another agent in the same process, for this agent only. Its tasks are its own and are
+   * stored next to those of this agent.
+   */
+  readonly runBeside?: (name: string, agent: Agent) => Promise<AgentBeside>;
+  /** The data folder, where the agent may keep files of its own. Absent when nothing is stored. */
+  readonly folder?: string;
+  /** For messages to the operator. */
+  readonly logger?: {
+    debug(message: string, fields?: Metadata): void;
+    warn(message: string, fields?: Metadata): void;
+  };
+}
+
+/** An agent that runs in the process of another one. */
+export interface AgentBeside extends AsyncDisposable {
+  /** Connects to it on behalf of a caller. Each caller sees only its own tasks. */
+  connect(caller: Caller): Connection;
+}
+
+/** One run of an agent on a task. */
+export interface Turn {
+  /** The task as it was when the turn started. */
+  readonly task: Task;
+  /** The message that started the turn. */
+  readonly message: Message;
+  /** Earlier messages and answers of this context and owner, oldest first; fixed when the task is created. */
+  readonly conversation: readonly Message[];
+  /** Internal events of earlier attempts at this turn, and messages they received, in order; empty on the first attempt. */
+  readonly journal: readonly InternalEvent[];
+  /** 1 for the first attempt, incremented each time the turn is started again. */
+  readonly attempt: number;
+  readonly caller: Caller;
+  /** The URIs of the extensions that the message which started the turn activated. */
+  readonly extensions: ReadonlySet<string>;
+  /** The id of the skill that this message chose, if the extension `skill` is active. */
+  readonly skill?: string;
+  /** The caller's trace, if it sent one. */
+  readonly trace?: TraceContext;
+  /** Aborts when the task is canceled, or when the server stops: then its reason is a `ServerStopping`. */
+  readonly signal: AbortSignal;
+  /** Messages that arrive while the agent works, for agents that take them. */
+  readonly inbox: AsyncIterator<Message, undefined>;
+  /**
+   * Waits for the caller's next message (after a status that asks for one) or until a time.
+   * Resolves to the message, or to `undefined` at that time. The run may be dropped while it
+   * waits; the turn is then started again with its journal.
+   *
+   * Pass a signal to withdraw the question: when it aborts before an answer arrives, the task
+   * returns to working and the wait resolves to `undefined`. Such a run is not dropped, and if its
+   * `internal:ask` says `isWatched`, it is started again when its server starts.
+   */
+  readonly park: (until?: Date, recall?: AbortSignal) => Promise<Message | undefined>;
+  /** Resolves when everything yielded so far is committed. */
+  readonly durable: () => Promise<void>;
+  readonly now: () => Date;
+  /** Returns an id that a later attempt at the same turn gets again, so that a replay can be exact. */
+  readonly id: () => string;
+}
+
+/** The authenticated caller of a request. */
+export interface Caller {
+  readonly owner: string;
+}
+
+/**
+ * The reason in a turn's signal when its server stops. The task is not canceled: the next process
+ * resumes it, so work that the agent delegated must not be canceled either.
+ */
+export class ServerStopping extends Error {
+  constructor() {
+    super("the server is stopping");
+    this.name = "ServerStopping";
+  }
+
+  /** Compares by name, so that two copies of this package agree. */
+  static is(reason: unknown): reason is ServerStopping {
+    return reason instanceof Error && reason.name === "ServerStopping";
+  }
+}

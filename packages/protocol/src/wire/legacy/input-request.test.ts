@@ -1,0 +1,116 @@
+import { describe, expect, test } from "vitest";
+import { verifies } from "../../../../../test/verifies.ts";
+import { EXTENSIONS } from "../../extensions/extensions.ts";
+import { agentMessage } from "../../model/message.ts";
+import { type DataPart, textPart } from "../../model/part.ts";
+import type { Task } from "../../model/task.ts";
+import { CODECS, LENIENT_CODECS, PROTO_CODECS } from "../codecs.ts";
+
+const { uri } = EXTENSIONS.clientTools;
+
+function marked(type: string, data: object): DataPart {
+  return { kind: "data", data, metadata: { [uri]: { type } } };
+}
+
+const KEY = marked("input-request", {
+  kind: "input-request",
+  requestId: "call_1:key",
+  toolCallId: "call_1",
+  prompt: "Enter API key:",
+  sensitive: true,
+});
+const READ = marked("tool-use", { toolUseId: "call_2", name: "read_file", input: { path: "a" } });
+
+function asking(...parts: readonly DataPart[]): Task {
+  const message = agentMessage("m1", [textPart("Well?"), ...parts]);
+  return { kind: "task", id: "t1", contextId: "c1", status: { state: "input-required", message } };
+}
+
+function requestIn(value: unknown): unknown {
+  return (value as { status: { message: Record<string, unknown> } }).status.message["inputRequest"];
+}
+
+describe("a question in the words of early documents", () => {
+  verifies("R57", "has its first request beside its words, in every form of an answer", () => {
+    const codec = LENIENT_CODECS["0.3"];
+    const task = asking(KEY, READ);
+    const { status } = task;
+    const update = { kind: "status-update", taskId: "t1", contextId: "c1", status } as const;
+    const event = { ...update, final: true };
+    const expected = {
+      kind: "input-request",
+      prompt: "Enter API key:",
+      sensitive: true,
+      requestId: "call_1:key",
+    };
+
+    expect(requestIn(codec.encodeTask(task))).toEqual(expected);
+    expect(requestIn(codec.encodeSendResult(task))).toEqual(expected);
+    expect(requestIn(codec.encodeEvent(event))).toEqual(expected);
+    expect(requestIn(JSON.parse(codec.eventText(event, JSON.stringify(event))))).toEqual(expected);
+  });
+
+  verifies("R57", "says which tool of the caller is to be run, and with what", () => {
+    expect(requestIn(LENIENT_CODECS["0.3"].encodeTask(asking(READ)))).toEqual({
+      kind: "input-request",
+      prompt: "Run read_file and send its result.",
+      sensitive: false,
+      requestId: "call_2",
+      name: "read_file",
+      input: { path: "a" },
+    });
+  });
+
+  verifies("R57", "is official everywhere else", () => {
+    const task = asking(KEY);
+
+    for (const codec of [
+      CODECS["0.3"],
+      CODECS["1.0"],
+      LENIENT_CODECS["1.0"],
+      PROTO_CODECS["0.3"],
+    ]) {
+      expect(JSON.stringify(codec.encodeTask(task))).not.toContain("inputRequest");
+    }
+  });
+
+  test("is not made of what asks for nothing", () => {
+    const codec = LENIENT_CODECS["0.3"];
+    const signIn = marked("input-request", { kind: "auth-request", requestId: "a", prompt: "b" });
+    const working = { ...asking(KEY), status: { state: "working" } } as const;
+
+    for (const task of [asking(), asking(signIn), working]) {
+      expect(codec.encodeTask(task)).toEqual(CODECS["0.3"].encodeTask(task));
+      // As it is stored, without another look.
+      expect(codec.eventText(task, "stored")).toBe("stored");
+    }
+  });
+
+  test("is read as the question that it was", () => {
+    const task = asking(KEY, READ);
+
+    expect(CODECS["0.3"].decodeTask(LENIENT_CODECS["0.3"].encodeTask(task))).toEqual(task);
+  });
+});
+
+test("what an early server asks for is read as data", () => {
+  const message = {
+    messageId: "m1",
+    role: "agent",
+    parts: [{ kind: "tool-use", toolUseId: "t1", name: "look", input: {} }],
+    inputRequest: { kind: "input-request", prompt: "Key?", sensitive: true, requestId: "input-1" },
+  };
+  const status = { state: "input-required", message };
+
+  const task = CODECS["0.3"].decodeTask({ id: "t1", contextId: "c1", status });
+
+  expect(task.status.message).toEqual({
+    kind: "message",
+    messageId: "m1",
+    role: "agent",
+    parts: [
+      marked("tool-use", { toolUseId: "t1", name: "look", input: {} }),
+      marked("input-request", message.inputRequest),
+    ],
+  });
+});

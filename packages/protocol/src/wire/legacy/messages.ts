@@ -1,0 +1,73 @@
+import type { TaskState } from "../../model/task.ts";
+import { fieldsOf, fromLegacyPart, toolPart } from "./parts.ts";
+
+// Legacy forms that servers send: what a client still accepts.
+
+/**
+ * The kind of an object that a server sent. 0.3 requires `kind`, but legacy servers omit it; then a
+ * field that only one kind has decides.
+ */
+export function findKind(value: unknown): unknown {
+  const fields = fieldsOf(value);
+  if (fields["kind"] !== undefined) return fields["kind"];
+  if (fields["artifact"] !== undefined || fields["part"] !== undefined) return "artifact-update";
+  if (fields["role"] !== undefined) return "message";
+  if (fields["status"] === undefined) return undefined;
+  if (fields["taskId"] !== undefined) return "status-update";
+  return fields["id"] === undefined ? undefined : "task";
+}
+
+/**
+ * Converts a legacy message. Legacy servers use the role `assistant` and put the text or the parts
+ * into `content`; some send no id. Tool calls and questions are parts of a kind that 0.3 does not
+ * have, or are in `inputRequest`.
+ */
+export function fromLegacyMessage(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  const { content, inputRequest, ...fields } = value as Readonly<Record<string, unknown>>;
+  const parts = fields["parts"] ?? contentParts(content);
+  return {
+    ...fields,
+    messageId: fields["messageId"] || UNNAMED,
+    role: fields["role"] === "assistant" ? "agent" : fields["role"],
+    parts: Array.isArray(parts) ? withRequest(parts.map(fromLegacyPart), inputRequest) : parts,
+  };
+}
+
+const UNNAMED = "unnamed";
+
+function contentParts(content: unknown): readonly unknown[] {
+  if (typeof content === "string") return [{ kind: "text", text: content }];
+  return Array.isArray(content) ? content : [];
+}
+
+/** Adds the request as a data part, unless one of the parts already has it. */
+function withRequest(parts: readonly unknown[], inputRequest: unknown): readonly unknown[] {
+  if (inputRequest === undefined) return parts;
+  const { requestId = "" } = fieldsOf(inputRequest);
+  const isIncluded = parts.some((part) => {
+    const data = fieldsOf(fieldsOf(part)["data"]);
+    return data["requestId"] === requestId || data["toolUseId"] === requestId;
+  });
+  return isIncluded ? parts : [...parts, toolPart("input-request", inputRequest)];
+}
+
+/** Converts a legacy artifact update. Legacy servers number their artifacts and send them part by part. */
+export function fromLegacyArtifactUpdate(value: unknown): unknown {
+  const { artifact, part: sent } = fieldsOf(value);
+  if (artifact !== undefined || sent === undefined) return value;
+  const { index = 0, part, timestamp: _, ...fields } = fieldsOf(value);
+  const artifactId = `artifact-${String(index)}`;
+  return { append: true, ...fields, artifact: { artifactId, parts: [part] } };
+}
+
+/** Legacy names of official states. */
+const STATES: ReadonlyMap<unknown, TaskState> = new Map([
+  ["started", "submitted"],
+  ["cancelled", "canceled"],
+]);
+
+/** The official state for a legacy name; `undefined` for any other value. */
+export function fromLegacyState(value: unknown): TaskState | undefined {
+  return STATES.get(value);
+}

@@ -1,0 +1,64 @@
+import { EXTENSIONS } from "../../extensions/extensions.ts";
+import type { JsonRpcRequest } from "../../framing/jsonrpc.ts";
+import { type JsonObject, isObject } from "../../internal/json.ts";
+import { fieldsOf, fromLegacyPart, toolPart } from "./parts.ts";
+
+// Legacy forms that clients send: what a server still accepts unless it is strict. It responds in
+// the official form.
+
+const SEND_METHODS: ReadonlySet<string> = new Set(["message/send", "message/stream"]);
+
+/**
+ * Converts a legacy request of A2A 0.3 wherever the legacy form is unambiguous. `accept` is the
+ * value of the `Accept` header.
+ */
+export function fromLegacyRequest(
+  request: JsonRpcRequest,
+  accept: string | undefined,
+): JsonRpcRequest {
+  const { method, params } = request;
+  if (!isObject(params)) return request;
+  if (method === "tasks/get") return toSubscription(request, params, accept);
+  const { message } = params;
+  if (!isObject(message) || !SEND_METHODS.has(method)) return request;
+  return { ...request, params: { ...params, message: convertMessage(message) } };
+}
+
+/** `tasks/get {taskId}` of a client that accepts an event stream is a subscription. */
+function toSubscription(
+  request: JsonRpcRequest,
+  { id, taskId, ...rest }: JsonObject,
+  accept: string | undefined,
+): JsonRpcRequest {
+  const isSubscription =
+    id === undefined && taskId !== undefined && accept?.includes("text/event-stream") === true;
+  return isSubscription
+    ? { ...request, method: "tasks/resubscribe", params: { ...rest, id: taskId } }
+    : request;
+}
+
+/** Tool parts and input requests become data parts. */
+function convertMessage(message: JsonObject): JsonObject {
+  const { inputRequest, parts, ...rest } = message;
+  if (!Array.isArray(parts)) return message;
+  const request = inputRequest === undefined ? [] : [toolPart("input-request", inputRequest)];
+  return { ...rest, parts: [...parts.map(fromLegacyPart), ...request] };
+}
+
+/**
+ * The task that a converted send request may answer although its message has no `taskId`: a tool
+ * result answers the only task that it references. The server has to check that this task waits
+ * for the caller; `undefined` if the request does not have this form.
+ */
+export function answeredTaskId({ method, params }: JsonRpcRequest): string | undefined {
+  if (!SEND_METHODS.has(method)) return undefined;
+  const { taskId, referenceTaskIds, parts } = fieldsOf(fieldsOf(params)["message"]);
+  if (taskId !== undefined || !Array.isArray(referenceTaskIds)) return undefined;
+  if (!Array.isArray(parts) || !parts.some(isToolPart)) return undefined;
+  const [only, ...others] = referenceTaskIds as readonly unknown[];
+  return typeof only === "string" && others.length === 0 ? only : undefined;
+}
+
+function isToolPart(part: unknown): boolean {
+  return fieldsOf(fieldsOf(part)["metadata"])[EXTENSIONS.clientTools.uri] !== undefined;
+}
