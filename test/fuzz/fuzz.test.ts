@@ -4,9 +4,11 @@ import { connect as connectTcp } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { randomFrom } from "../kill-all/random.ts";
+import { many, noise, pick, spoiltBytes } from "./dice.ts";
 import { ForkedServer } from "./forked-server.ts";
 import { PREFACE } from "./http2-frames.ts";
 import { mutated } from "./mutate.ts";
+import { framed } from "./port-requests.ts";
 import { JSONRPC, REST, type Target, grpcTargets } from "./targets.ts";
 
 // The short form; `npm run test:fuzz` has the full size.
@@ -104,18 +106,6 @@ async function heap(): Promise<number> {
   return (await server.usage()).heapBytes;
 }
 
-async function many(atOnce: number, total: number, work: () => Promise<void>): Promise<void> {
-  let begun = 0;
-  const one = async (): Promise<void> => {
-    while (begun++ < total) await work();
-  };
-  await Promise.all(Array.from({ length: atOnce }, one));
-}
-
-function pick<T>(items: readonly T[], random: () => number): T {
-  return items[Math.floor(random() * items.length)]!;
-}
-
 interface Spoilt {
   readonly method: string;
   readonly path: string;
@@ -187,21 +177,6 @@ function send({ method, path, headers, body }: Spoilt): Promise<Answered> {
   });
 }
 
-function framed(bytes: Uint8Array): Buffer {
-  const frame = Buffer.alloc(5 + bytes.length);
-  frame.writeUInt32BE(bytes.length, 1);
-  frame.set(bytes, 5);
-  return frame;
-}
-
-function spoiltBytes(bytes: Buffer, random: () => number): Buffer {
-  const copy = Buffer.from(bytes);
-  for (let count = Math.floor(random() * 4); count > 0; count--) {
-    copy[Math.floor(random() * copy.length)] = Math.floor(random() * 256);
-  }
-  return random() < 0.1 ? copy.subarray(0, Math.floor(random() * copy.length)) : copy;
-}
-
 function callGrpc(session: ClientHttp2Session, path: string, body: Buffer): Promise<string> {
   return new Promise((resolve, reject) => {
     const stream = session.request({
@@ -224,25 +199,24 @@ function callGrpc(session: ClientHttp2Session, path: string, body: Buffer): Prom
 }
 
 function rawBytes(random: () => number): Buffer {
-  const noise = Buffer.from(
-    Array.from({ length: Math.floor(random() * 300) }, () => Math.floor(random() * 256)),
-  );
+  const rest = noise(Math.floor(random() * 300), random);
+  const preface = PREFACE.toString("latin1");
   const beginning = pick(
     [
       "",
-      PREFACE.toString("latin1"),
+      preface,
       "PRI",
       "PR",
       "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
       `POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n`,
-      `GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n${PREFACE}`,
+      `GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n${preface}`,
       "POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n",
-      `${PREFACE}GET / HTTP/1.1\r\n\r\n`,
+      `${preface}GET / HTTP/1.1\r\n\r\n`,
       "\u0016\u0003\u0001",
     ],
     random,
   );
-  return Buffer.concat([Buffer.from(beginning, "latin1"), noise]);
+  return Buffer.concat([Buffer.from(beginning, "latin1"), rest]);
 }
 
 function sendRaw(bytes: Buffer): Promise<void> {

@@ -14,18 +14,10 @@ const CARD = "/.well-known/agent-card.json";
 const KEEP_ALIVE_MS = 60;
 const SETTINGS = encodeFrame({ type: FRAME.settings });
 const GOAWAY = encodeFrame({ type: FRAME.goaway, payload: Buffer.concat([uint32(0), uint32(0)]) });
-const EXPECTING = encodeFrame({
-  type: FRAME.headers,
-  flags: FLAG.endHeaders,
-  streamId: 1,
-  payload: encodeHeaders({
-    ":method": "POST",
-    ":scheme": "http",
-    ":path": "/",
-    ":authority": "localhost",
-    expect: "100-continue",
-  }),
-});
+/** Eight bytes are missing. */
+const SHORT_PING = encodeFrame({ type: FRAME.ping });
+/** A record of TLS that announces more than there is. */
+const HANDSHAKE_BEGINNING = Buffer.from("1603010200", "hex");
 const RESET = encodeFrame({ type: FRAME.rstStream, streamId: 1, payload: uint32(8) });
 
 test.each(["http", "https"] as const)(
@@ -50,11 +42,22 @@ test("a request that expects 100-continue and is reset at once cannot end the pr
   const socket = await connect(server);
 
   // In one packet: the stream is reset before the server sees the request.
-  socket.write(Buffer.concat([PREFACE, SETTINGS, EXPECTING, RESET]));
+  socket.write(Buffer.concat([PREFACE, SETTINGS, aPost({ expect: "100-continue" }), RESET]));
   await sleep(200);
 
   expect(server.complaints).toBe("");
   expect((await fetch(new URL(CARD, server.url))).status).toBe(200);
+});
+
+test("a request that is reset before its body is read is no error of the server", async () => {
+  const server = await aServer();
+  const socket = await connect(server);
+
+  const post = aPost({ ":path": "/message:send", "content-type": "application/json" });
+  socket.write(Buffer.concat([PREFACE, SETTINGS, post, RESET]));
+  await sleep(500);
+
+  expect(server.complaints).toBe("");
 });
 
 test.each([
@@ -74,10 +77,43 @@ test.each([
   },
 );
 
+test("a client that says goodbye, breaks the protocol and is gone leaves no descriptor behind", async () => {
+  const server = await aServer();
+  const before = await server.descriptors();
+
+  for (let count = 0; count < 50; count++) {
+    const socket = await connect(server);
+    socket.write(Buffer.concat([PREFACE, SETTINGS, aPost({}), GOAWAY, SHORT_PING]));
+    setImmediate(() => socket.destroy());
+  }
+
+  await expect.poll(() => server.descriptors(), { timeout: 20_000 }).toBeLessThanOrEqual(before);
+});
+
+test("a client that leaves during the handshake of TLS leaves no descriptor behind", async () => {
+  const server = await aServer({ tls: selfSigned() });
+  const before = await server.descriptors();
+
+  for (let count = 0; count < 50; count++) {
+    const socket = connectTcp(Number(server.url.port), server.url.hostname);
+    await once(socket, "connect");
+    socket.end(HANDSHAKE_BEGINNING);
+  }
+
+  await expect.poll(() => server.descriptors(), { timeout: 20_000 }).toBeLessThanOrEqual(before);
+});
+
 async function aServer(options: ServeAgentOptions = {}): Promise<ForkedServer> {
   const server = await ForkedServer.start(options);
   onTestFinished(() => server.stop());
   return server;
+}
+
+/** The headers of a request on stream 1 whose body has not come yet. */
+function aPost(headers: Readonly<Record<string, string>>): Buffer {
+  const pseudo = { ":method": "POST", ":scheme": "http", ":path": "/", ":authority": "localhost" };
+  const payload = encodeHeaders({ ...pseudo, ...headers });
+  return encodeFrame({ type: FRAME.headers, flags: FLAG.endHeaders, streamId: 1, payload });
 }
 
 /** A connection that stays open on this side, whatever the server does. */

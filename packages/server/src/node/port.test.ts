@@ -51,6 +51,18 @@ describe("an HTTP/2 connection", () => {
   });
 });
 
+test("a client that has said GOAWAY keeps the streams it has", { timeout: 60_000 }, async () => {
+  const session = await aSession();
+  const stream = session.request({ ":path": "/open" });
+  await once(stream, "response");
+
+  session.goaway();
+  // Longer than a client that does not answer would be kept.
+  await sleep(10_000);
+
+  expect(stream.closed).toBe(false);
+});
+
 async function aSession(): Promise<ClientHttp2Session> {
   const port = new Port({ listener, idleMs: IDLE_MS, onSession: () => () => undefined });
   await new Promise<void>((resolve) => port.net.listen(0, "127.0.0.1", resolve));

@@ -22,8 +22,8 @@ const PATIENCE_MS = 60_000;
 /** How long a reader may take for the last bytes of an answer. */
 const FLUSH_MS = 250;
 
-/** How long one side of an HTTP/2 connection may stay open once the other has ended. */
-const HALF_OPEN_MS = 2000;
+/** How long one side of an HTTP/2 connection may stay open, or silent, once the other has ended. */
+const HALF_OPEN_MS = 4000;
 
 /** Longer than proxies and gRPC clients keep a connection they do not use; they open another one. */
 const IDLE_MS = 5 * 60_000;
@@ -85,12 +85,12 @@ export class Port {
         gone();
       });
     });
-    // As node:http does it: a client may end its side before it has read the answer.
-    const options = { allowHalfOpen: true, noDelay: true };
     this.net =
       tls === undefined
-        ? createNet(options, (socket) => this.#sniffed.add(socket))
-        : createTls({ ...options, ...tls, ALPNProtocols: ["h2", "http/1.1"] }, (socket) =>
+        ? // As node:http does it: a client may end its side before it has read the answer.
+          createNet({ allowHalfOpen: true, noDelay: true }, (socket) => this.#sniffed.add(socket))
+        : // As node:https does it: a client that leaves during the handshake takes the socket along.
+          createTls({ ...tls, noDelay: true, ALPNProtocols: ["h2", "http/1.1"] }, (socket) =>
             this.#adopt(socket, socket.alpnProtocol === "h2"),
           );
   }
@@ -117,22 +117,35 @@ export class Port {
     if (socket.destroyed) return;
     if (!isHttp2) return void this.#http.emit("connection", socket);
     // The server announces the session of a socket before it returns.
-    this.#http2.once("session", (session) => closeWhenIdle(session, socket, this.#idleMs));
-    limitHalfOpen(socket);
+    this.#http2.once("session", (session) => {
+      releaseWhenOver(session, socket);
+      closeWhenIdle(session, socket, this.#idleMs);
+    });
+    // A session notices the end of its socket only when the socket is closed, so both sides end
+    // together, as with a server of node:http2. A client that does not read cannot delay it.
+    socket.allowHalfOpen = false;
+    socket.once("end", () => destroyLater(socket));
     this.#http2.emit("connection", socket);
   }
 }
 
 /**
- * A session notices the end of its socket only when the socket is closed, so both sides end
- * together, as with a server of node:http2. A side that is not closed in time, because the client
- * keeps its own open or does not read, must not hold the descriptor.
+ * A destroyed session waits for its client to close the socket. One that is only closing waits for
+ * its streams, and if the client broke the protocol after its GOAWAY, Node reads no further and
+ * never learns that the client is gone. Neither announces anything, so we look: a closing session
+ * has to acknowledge an empty SETTINGS until the next look (RFC 9113 §6.5.3).
  */
-function limitHalfOpen(socket: Socket): void {
-  socket.allowHalfOpen = false;
-  const limit = (): void => destroyLater(socket);
-  socket.once("end", limit);
-  socket.once("finish", limit);
+function releaseWhenOver(session: ServerHttp2Session, socket: Socket): void {
+  let isOver = false;
+  const timer = setInterval(() => {
+    if (isOver) return void socket.destroy();
+    isOver = session.closed || session.destroyed;
+    if (!isOver || session.destroyed) return;
+    session.settings({}, (error) => {
+      isOver = error !== null;
+    });
+  }, HALF_OPEN_MS).unref();
+  socket.once("close", () => clearInterval(timer));
 }
 
 function destroyLater(socket: Socket): void {

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { A2AError } from "@convoke/protocol";
-import { bodyTooLarge } from "../http/body-too-large.ts";
+import { bodyCutOff, bodyTooLarge } from "../http/body-too-large.ts";
 
 /** Collects a body, and stops at the limit without keeping what lies beyond. */
 export function readBody(request: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
@@ -18,8 +17,7 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Ui
         reject(bodyTooLarge(maxBytes));
       }
     });
-    // The caller has left: nothing of ours is wrong, and nobody reads the answer.
-    const cutOff = (): void => reject(new A2AError("InvalidRequest", "the body was cut off"));
+    const cutOff = (): void => reject(bodyCutOff());
     request.on("error", cutOff);
     request.on("close", cutOff);
     request.on("end", () => {

@@ -1,0 +1,33 @@
+import { JSONRPC, REST, grpcTargets } from "./targets.ts";
+
+/** Where the port fuzzers send their requests. */
+export const PATHS: readonly string[] = [
+  "/.well-known/agent-card.json",
+  "/",
+  "/",
+  ...REST.map(({ path }) => path),
+  ...grpcTargets().map(({ path }) => path),
+  "/%ff",
+  "//",
+  "/../x",
+  "*",
+];
+
+/** What they send there; the requests mix them at random. */
+export const BODIES: readonly Buffer[] = [
+  ...[...JSONRPC, ...REST].flatMap(({ body }) =>
+    body === undefined ? [] : [Buffer.from(JSON.stringify(body))],
+  ),
+  ...grpcTargets().map(({ bytes }) => framed(bytes)),
+  Buffer.alloc(0),
+  Buffer.from("{"),
+  Buffer.alloc(40_000, " "),
+];
+
+/** A message as gRPC sends it: not compressed, and with its length before it. */
+export function framed(bytes: Uint8Array): Buffer {
+  const frame = Buffer.alloc(5 + bytes.length);
+  frame.writeUInt32BE(bytes.length, 1);
+  frame.set(bytes, 5);
+  return frame;
+}
