@@ -14,8 +14,7 @@ import type {
   WriterSettings,
 } from "./thread-messages.ts";
 import { Misuse } from "@convoke/engine";
-import { ContextWriter } from "./context-writer.ts";
-import { MessageWriter } from "./message-writer.ts";
+import { ContextWriter, MessageWriter } from "./message-writer.ts";
 import { PushWriter } from "./push-writer.ts";
 import { RetentionWriter } from "./retention-writer.ts";
 import { StepWriter } from "./step-writer.ts";
@@ -28,9 +27,6 @@ import { TaskCounts } from "./task-counts.ts";
 if (parentPort === null) throw new Error("this file is the writer thread of the SQLite backend");
 const port = parentPort;
 const settings = workerData as WriterSettings;
-
-const db = openDatabase(settings);
-if (db !== undefined) serve(db);
 
 function serve(database: DatabaseSync): void {
   const writer = new BatchWriter(database, settings);
@@ -207,3 +203,7 @@ export class BatchWriter {
     }
   }
 }
+
+// At the end, when every class above has been evaluated.
+const db = openDatabase(settings);
+if (db !== undefined) serve(db);
