@@ -183,7 +183,9 @@ describe("POST /convoke/approvals/{id}:answer", () => {
     ]);
     const again = await client.fetch(path, { decision: "once" });
     expect(again.status).toBe(400);
-    expect(JSON.stringify(again.body)).toContain("is no open approval: it was decided or given up");
+    expect(JSON.stringify(again.body)).toContain(
+      "is not a pending approval: it was decided or withdrawn",
+    );
     expect(await listed(client)).toEqual([[]]);
   });
 
@@ -234,7 +236,7 @@ describe("POST /convoke/approvals/{id}:answer", () => {
     [{ decision: "once", feedback: "x" }, "body.feedback goes with the option reject alone"],
     [{ decision: "edit" }, "body.arguments is required with the option edit"],
     [{ decision: "edit", arguments: "x" }, "body.arguments must be an object"],
-    [{ decision: "once", taskId: "t9" }, "is no open approval"],
+    [{ decision: "once", taskId: "t9" }, "is not a pending approval"],
     [
       { decision: "once", digest: digestArguments({ path: "b" }) },
       "body.digest is not that of the call that waits",

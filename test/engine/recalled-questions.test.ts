@@ -12,7 +12,7 @@ import {
 } from "@convoke/protocol";
 import { type Backend, type Engine, cancelTask, recover } from "@convoke/engine";
 import { expect, test } from "vitest";
-import { anAgentInfo } from "../../packages/server/src/an-agent-info.suite.ts";
+import { anAgentInfo } from "../../packages/server/src/cards/an-agent-info.suite.ts";
 import { CALLER, anEngine, tell } from "./an-engine.ts";
 
 /** An agent that asks for a decision which may also be taken elsewhere. */

@@ -405,7 +405,7 @@ test("an answer from the moment of expiry on is refused, and the call counts as 
   });
 
   await expect(late).rejects.toThrow("has expired at 2026-01-31T12:01:00.000Z");
-  await world.engine.alarm.start();
+  await world.engine.wakeTimer.start();
   const done = await world.settled(asked.id);
   expect(done.status.state).toBe("completed");
   expect(ran).toEqual([]);

@@ -90,7 +90,7 @@ export class Process implements Traces {
 
   die(): void {
     this.isOver = true;
-    this.engine.alarm.close();
+    this.engine.wakeTimer.close();
     this.#died.resolve();
   }
 

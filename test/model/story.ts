@@ -70,7 +70,7 @@ export class Story {
     const pending = batch.map(({ command, delay }) => this.#begin(command, delay, batch));
     await this.#process.quiet();
     // A wish for a moment that has passed meanwhile waits for a timer; this is that timer.
-    void this.#process.engine.alarm.start();
+    void this.#process.engine.wakeTimer.start();
     await this.#process.quiet();
     for (const { error } of pending) if (error !== undefined) throw error;
     const hasCrashed = this.#process.isDoomed;
@@ -203,7 +203,7 @@ export class Story {
       }
       case "advance":
         this.#now += command.hours * HOUR_MS;
-        return engine.alarm.start();
+        return engine.wakeTimer.start();
       case "get": {
         const task = pick(this.#tasks, command.task);
         if (task === undefined) return;

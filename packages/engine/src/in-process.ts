@@ -5,22 +5,16 @@ import {
   type Connection,
   RemoteError,
   type RequestContext,
-  type StreamItem,
-  type StreamOptions,
   type Streams,
   buildCard,
-  isPublic,
 } from "@convoke/protocol";
 import { randomBytes } from "node:crypto";
-import { newErrorId } from "./logging/error-id.ts";
-import type { LogEntry } from "./log/log-entry.ts";
-import type { Call } from "./operations/call.ts";
+import { newErrorId } from "./logging/logger.ts";
+import { type Call, declaredExtensions } from "./operations/call.ts";
 import { cancelTask } from "./operations/cancel-task.ts";
-import { declaredExtensions } from "./operations/declared-extensions.ts";
-import type { EventSource } from "./operations/event-source.ts";
+import { type EventSource, readEvents } from "./operations/event-source.ts";
 import { getTask } from "./operations/get-task.ts";
 import { listTasks } from "./operations/list-tasks.ts";
-import { LogReader } from "./operations/log-reader.ts";
 import {
   createPushConfig,
   deletePushConfig,
@@ -32,17 +26,14 @@ import { sendStreamingMessage } from "./operations/send-streaming-message.ts";
 import { subscribeToTask } from "./operations/subscribe-to-task.ts";
 import type { Engine } from "./run/engine.ts";
 
-/** Shown where an address must be; nothing connects to it. */
-const URL_IN_PROCESS = "in-process:";
-
-type PerformCall = {
+type CallOperations = {
   readonly [Name in keyof Calls]: (
     request: Calls[Name]["request"],
     call: Call,
   ) => Promise<Calls[Name]["result"]>;
 };
 
-const CALLS: PerformCall = {
+const CALLS: CallOperations = {
   sendMessage,
   getTask,
   listTasks,
@@ -51,22 +42,24 @@ const CALLS: PerformCall = {
   getPushConfig,
   listPushConfigs,
   deletePushConfig,
-  getExtendedCard: () =>
-    Promise.reject(
-      new A2AError(
-        "ExtendedAgentCardNotConfigured",
-        "an agent in this process has no extended card",
-      ),
-    ),
+  getExtendedCard() {
+    const problem = "an agent in this process has no extended card";
+    return Promise.reject(new A2AError("ExtendedAgentCardNotConfigured", problem));
+  },
 };
 
+type StreamOperations = {
+  readonly [Name in keyof Streams]: (request: Streams[Name], call: Call) => Promise<EventSource>;
+};
+
+const STREAMS: StreamOperations = { sendStreamingMessage, subscribeToTask };
+
 /**
- * Joins a client to an engine without a socket: the same operations, on behalf of one caller, with
- * nothing encoded in between. Extensions are active if the request names them and the agent
- * declares them, as they are over a wire.
+ * Connects a client to an engine in the same process. It performs the same
+ * operations as a server, on behalf of one caller, without encoding anything.
  */
 export function createInProcessConnection(engine: Engine, caller: Caller): Connection {
-  const callWith = (context: RequestContext | undefined, lastEventId?: string): Call => {
+  const toCall = (context: RequestContext | undefined, lastEventId?: string): Call => {
     const declared = new Set(declaredExtensions(engine.agent.info).map(({ uri }) => uri));
     return {
       engine,
@@ -79,97 +72,42 @@ export function createInProcessConnection(engine: Engine, caller: Caller): Conne
   };
   return {
     get card() {
-      return cardOf(engine);
+      return createCard(engine);
     },
-    speaking: { url: URL_IN_PROCESS, version: "1.0", binding: "JSONRPC" },
+    // The connection type requires a URL; nothing connects to this one.
+    speaking: { url: "in-process:", version: "1.0", binding: "JSONRPC" },
     call(operation, request, { context, signal } = {}) {
       signal?.throwIfAborted();
-      return explained(engine, () => CALLS[operation](request, callWith(context)));
+      return withRemoteErrors(engine, () => CALLS[operation](request, toCall(context)));
     },
-    async *stream(operation, request, options = {}) {
-      const call = callWith(options.context, options.lastEventId);
-      const source = await explained(engine, () => open(operation, request, call));
-      yield* read(source, options);
+    async *stream(operation, request, { context, lastEventId, signal } = {}) {
+      const call = toCall(context, lastEventId);
+      const source = await withRemoteErrors(engine, () => STREAMS[operation](request, call));
+      yield* readEvents(source, signal);
     },
     close: () => undefined,
   };
 }
 
-function cardOf({ agent: { info }, streams }: Engine): Connection["card"] {
-  const capabilities = {
-    streaming: streams,
-    pushNotifications: false,
-    extensions: declaredExtensions(info),
-  };
-  return buildCard(
-    { info, interfaces: [], capabilities, bearer: false },
-    "1.0",
-  ) as Connection["card"];
+function createCard({ agent: { info }, streams }: Engine): Connection["card"] {
+  const extensions = declaredExtensions(info);
+  const capabilities = { streaming: streams, pushNotifications: false, extensions };
+  const facts = { info, interfaces: [], capabilities, bearer: false };
+  return buildCard(facts, "1.0") as Connection["card"];
 }
 
-function open<Name extends keyof Streams>(
-  operation: Name,
-  request: Streams[Name],
-  call: Call,
-): Promise<EventSource> {
-  return operation === "subscribeToTask"
-    ? subscribeToTask(request as Streams["subscribeToTask"], call)
-    : sendStreamingMessage(request as Streams["sendStreamingMessage"], call);
-}
-
-/** Yields what is there, then waits for the next commit, until the stream or the engine ends. */
-async function* read(
-  source: EventSource,
-  { signal }: StreamOptions,
-): AsyncGenerator<readonly StreamItem[], void, undefined> {
-  const { engine, taskId } = source;
-  const reader = new LogReader(source);
-  let wake = Promise.withResolvers<void>();
-  const onWake = (): void => wake.resolve();
-  const stopWatching = engine.backend.watch(taskId, () => setImmediate(onWake));
-  signal?.addEventListener("abort", onWake, { once: true });
-  engine.closing.addEventListener("abort", onWake, { once: true });
-  engine.readers.open(taskId);
-  try {
-    yield* items(reader.opening());
-    while (!reader.isEnded && !engine.closing.aborted) {
-      signal?.throwIfAborted();
-      // Created before the read: a commit during the read must not be missed.
-      wake = Promise.withResolvers();
-      const entries = await reader.next();
-      if (entries.length > 0) yield* items(entries);
-      else if (!reader.isEnded) await wake.promise;
-    }
-  } finally {
-    engine.readers.close(taskId);
-    engine.closing.removeEventListener("abort", onWake);
-    signal?.removeEventListener("abort", onWake);
-    stopWatching();
-  }
-}
-
-function* items(entries: readonly LogEntry[]): Generator<readonly StreamItem[]> {
-  const shown = entries.flatMap(({ event, seq }): readonly StreamItem[] =>
-    isPublic(event) ? [{ kind: "event", event, id: String(seq) }] : [],
-  );
-  if (shown.length > 0) yield shown;
-}
-
-/** What an operation refuses becomes what a client gets from any agent; unknown errors keep their text here. */
-async function explained<T>(engine: Engine, work: () => Promise<T>): Promise<T> {
+/** Throws what a client would get from a remote agent. The text of unknown errors is only logged. */
+async function withRemoteErrors<T>(engine: Engine, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (thrown) {
-    throw remoteError(A2AError.is(thrown) ? thrown : hidden(engine, thrown));
+    const { reason, message, row } = A2AError.is(thrown) ? thrown : hideError(engine, thrown);
+    throw new RemoteError(message, { httpStatus: row.http, code: row.code, reason });
   }
 }
 
-function hidden({ logger }: Engine, thrown: unknown): A2AError {
+function hideError({ logger }: Engine, thrown: unknown): A2AError {
   const errorId = newErrorId();
   logger.error("a request failed", { errorId, error: thrown });
   return A2AError.from(thrown, errorId);
-}
-
-function remoteError({ reason, message, row }: A2AError): RemoteError {
-  return new RemoteError(message, { httpStatus: row.http, code: row.code, reason });
 }

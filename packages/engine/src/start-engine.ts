@@ -8,64 +8,73 @@ import type { Logger } from "./logging/logger.ts";
 import { type PushOptions, PushService } from "./push/push-service.ts";
 import { Engine, type EngineOptions } from "./run/engine.ts";
 
-/** An engine that has not taken over the tasks of an earlier process: enough for tests of single operations. */
+/** Creates an engine that does not recover the tasks of an earlier process. Enough for tests of single operations. */
 export function createEngine(options: Omit<EngineOptions, "wake">): Engine {
   return new Engine({ ...options, wake: wakeTask });
 }
 
 export interface StartEngineOptions extends Omit<EngineOptions, "wake" | "push"> {
-  /** How notifications are pushed. `false` switches push off. */
+  /** How push notifications are delivered. `false` disables them. */
   readonly push?: PushOptions | false | undefined;
-  /** How long ended tasks are kept. */
+  /** When ended tasks are removed. */
   readonly retention?: Partial<RetentionOptions> | undefined;
 }
 
-/** An engine at work, with everything that runs beside it. */
+/** A running engine with its push deliveries and retention. */
 export interface RunningEngine {
   readonly engine: Engine;
-  /** Absent if nothing is pushed. */
+  /** Absent if push notifications are disabled. */
   readonly push: PushService | undefined;
-  /** What became of the tasks that an earlier process had left unfinished. */
+  /** What happened to the unfinished tasks of an earlier process. */
   readonly recovered: Recovered;
   /**
-   * Takes no new work, waits up to `drainMs` for what is under way, and closes the agent and the
-   * backend. `hangUp` is called once nothing more is written and before the backend is closed.
+   * Rejects new work, waits up to `drainMs` for running tasks (default 0), and closes the agent and
+   * the backend. `beforeClose` is called after the last write and before the backend closes.
    */
-  close(options?: {
+  readonly close: (options?: {
     readonly drainMs?: number | undefined;
-    readonly hangUp?: () => Promise<void>;
-  }): Promise<void>;
+    readonly beforeClose?: () => Promise<void>;
+  }) => Promise<void>;
 }
 
 /**
- * Runs an agent on a backend: resumes what an earlier process left unfinished, delivers what it
- * had not pushed, and prunes what is too old. It owns the agent and the backend, and closes both.
+ * Runs an agent on a backend: resumes the unfinished tasks of an earlier process, delivers pending
+ * notifications and removes old tasks. It owns the agent and the backend, and closes both.
  */
 export async function startEngine(options: StartEngineOptions): Promise<RunningEngine> {
-  const { agent, backend, logger, push: pushing, retention: keeping, ...rest } = options;
+  const {
+    agent,
+    backend,
+    logger,
+    push: pushOptions,
+    retention: retentionOptions,
+    ...rest
+  } = options;
   let push: PushService | undefined;
   const engine = createEngine({
     ...rest,
     agent,
     backend,
     logger,
-    ...(pushing !== false && { push: (own) => (push = new PushService(own, logger, pushing)) }),
+    ...(pushOptions !== false && {
+      push: (own) => (push = new PushService(own, logger, pushOptions)),
+    }),
   });
   try {
     const recovered = await recover(engine);
     await push?.start();
-    const retention = new Retention(engine, logger, keeping);
+    const retention = new Retention(engine, logger, retentionOptions);
     return {
       engine,
       push,
       recovered,
-      async close({ drainMs = 0, hangUp } = {}) {
+      async close({ drainMs = 0, beforeClose } = {}) {
         await engine.drain(drainMs);
         engine.close();
         push?.close();
         await retention.close();
-        await hangUp?.();
-        await closeBoth({ agent, backend, logger });
+        await beforeClose?.();
+        await closeAgentAndBackend({ agent, backend, logger });
       },
     };
   } catch (error) {
@@ -75,8 +84,8 @@ export async function startEngine(options: StartEngineOptions): Promise<RunningE
   }
 }
 
-/** Closes the agent and, whatever becomes of that, the backend. */
-export async function closeBoth(parts: {
+/** Closes the agent and then the backend, even if closing the agent fails. */
+export async function closeAgentAndBackend(parts: {
   readonly agent: Agent;
   readonly backend: Backend;
   readonly logger: Logger;
@@ -90,7 +99,7 @@ export async function closeBoth(parts: {
   await backend.close();
 }
 
-/** Runs an agent that only other agents of this process speak to. */
+/** Runs an agent that is reached only by other agents of the same process. */
 export async function startBeside(options: StartEngineOptions): Promise<AgentBeside> {
   const { engine, close } = await startEngine({ push: false, ...options });
   return {

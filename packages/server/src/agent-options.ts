@@ -1,49 +1,72 @@
+import type { Limits, Logger, PushOptions, RetentionOptions } from "@convoke/engine";
 import type { AgentInfo, Caller, SpecPatch } from "@convoke/protocol";
+import type { Interceptor } from "./bindings/interceptors.ts";
 import type { CardOptions } from "./cards/card-binding.ts";
 import type { CorsOptions } from "./http/cors.ts";
-import type { Limits, Logger, PushOptions, RetentionOptions } from "@convoke/engine";
 
-/** What can be said about an agent wherever it runs: on a port of its own, or inside an app. */
+/** The options that `serve` and `mount` have in common. */
 export interface AgentOptions {
+  /** Receives the log of the server. `createJsonLogger` writes JSON lines. */
   readonly logger: Logger;
-  /** Callers must send it as a bearer token. */
+  /**
+   * Requires this bearer token on every request except for the card. Default: every caller is
+   * accepted, and all callers share their tasks.
+   */
   readonly token?: string;
-  /** Names besides the local ones under which the agent is reached. */
+  /**
+   * Host names under which clients reach the agent, with or without a port. The local names and the
+   * host of `publicUrl` are always allowed. Requests for other hosts are rejected, because a web
+   * page could otherwise reach a local agent through a DNS name of its own (DNS rebinding).
+   */
   readonly allowedHosts?: readonly string[];
-  /** The whole address that the card names, when callers reach the agent by another one. */
+  /** The complete URL on the card, if clients reach the agent through another address than its own. */
   readonly publicUrl?: string;
-  /** Web pages of other origins that may call; by default none, and the card is open to all. */
+  /** Web pages of other origins that may call the agent. Default none; the card is public. */
   readonly cors?: CorsOptions;
-  /** What one caller or one agent may use at most. */
+  /** How much one caller or one agent can use. Default `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
-  /** Whether answers are streamed, by default they are. Without it callers wait for the answer, or poll. */
+  /** Whether clients can stream answers. Default true. If false, they wait for the answer or poll. */
   readonly streaming?: boolean;
-  /** How notifications are pushed; `false` when none are. */
+  /** How push notifications are delivered. `false` disables them. Default: enabled, public receivers only. */
   readonly push?: PushOptions | false;
-  /** How long ended tasks are kept. */
+  /** When ended tasks are removed. Default: after 30 days, or beyond 100,000 tasks. */
   readonly retention?: Partial<RetentionOptions>;
-  /** Parts of the server that are apart from each other: tasks of one are not seen from another. */
+  /**
+   * The tenants of this server. Tasks of one tenant are invisible to the others. Default none:
+   * requests that name a tenant are rejected. `v1` is reserved for the paths of A2A 0.3.
+   */
   readonly tenants?: readonly string[];
-  /** Takes only official forms, in the version that the caller names: for conformance tests. */
+  /**
+   * Accepts only the forms of the specification, in the version that the client names. Default
+   * false: older and unambiguous forms are accepted, too. Use it for conformance tests.
+   */
   readonly strict?: boolean;
-  /** Which edition of 1.0 the statuses of errors are taken from. */
+  /** The edition of A2A 1.0 whose HTTP and gRPC status codes are used for errors. Default "1.0.1". */
   readonly specPatch?: SpecPatch;
-  /** Which form of the card is shown, and what signs it. */
+  /** The format of the card, and the keys that sign it. Default: the version the client asks for, not signed. */
   readonly card?: CardOptions;
-  /** What the card of a caller whom the server knows says besides, or instead; nothing for whom it says no more. */
+  /** Extra or overriding card fields for an authenticated caller. Return `undefined` to serve the public card. */
   readonly extendedCard?: (
     caller: Caller,
   ) => Partial<AgentInfo> | undefined | Promise<Partial<AgentInfo> | undefined>;
-  /** Believes `Forwarded` and `X-Forwarded-*`: there is a proxy in front that sets them. */
+  /**
+   * Trusts `Forwarded` and `X-Forwarded-*` headers. Default false. Enable it only behind a proxy
+   * that sets them, because clients can send them as well.
+   */
   readonly trustProxy?: boolean;
-  /** The longest silence of a stream; by default 15 s. 0 sends no keep-alive at all. */
+  /**
+   * Sends a keep-alive after this much idle time on a stream. Default 15 s, because many proxies drop
+   * idle connections after 30 s. 0 disables keep-alives.
+   */
   readonly keepAliveMs?: number;
+  /** Wrap every operation, for example for logging or metrics. The first one is the outermost. */
+  readonly interceptors?: readonly Interceptor[];
 }
 
 export interface CloseOptions {
   /**
-   * How long what is under way may take, in milliseconds; meanwhile new work is
-   * refused with 503. By default nothing is waited for: every task is kept anyway.
+   * How long to wait for running tasks, in milliseconds; new work is rejected with 503 meanwhile.
+   * Default 0: tasks are durable, so the next start resumes them.
    */
   readonly drainMs?: number;
 }

@@ -1,52 +1,54 @@
 import { randomBytes } from "node:crypto";
 import type { Agent } from "@convoke/protocol";
 import type { AgentOptions, CloseOptions } from "./agent-options.ts";
-import { App } from "./app.ts";
+import { App } from "./bindings/app.ts";
 import { CardBinding } from "./cards/card-binding.ts";
 import { KeepAlive } from "./bindings/keep-alive.ts";
+import type { Operations } from "./bindings/interceptors.ts";
+import { createOperations } from "./bindings/operations.ts";
 import { cardFacts, extendedFacts } from "./cards/card-facts.ts";
 import { Guard, type GuardOptions } from "./guard/guard.ts";
 import { Cors } from "./http/cors.ts";
-import type { Entrance } from "./http/entrance.ts";
-import { handle } from "./http/handle.ts";
-import type { ServerAddress } from "./node/address.ts";
+import type { RequestHandler } from "./http/exchange.ts";
+import { route } from "./route.ts";
+import type { ServerAddress } from "./http/address.ts";
 import {
   type Backend,
   type Limits,
   type Recovered,
   type RunningEngine,
-  closeBoth,
+  closeAgentAndBackend,
   limitsOf,
   startEngine,
 } from "@convoke/engine";
 
 interface Opening {
   readonly openBackend: () => Promise<Backend>;
-  /** Where the agent listens. Absent when an app has the port. */
+  /** Where the server listens. Absent inside an app that owns the port. */
   readonly address?: ServerAddress;
 }
 
-/** Only an app that has the port can know who calls. */
 interface HostOptions extends AgentOptions, Pick<GuardOptions, "callerOf"> {}
 
 /**
- * An agent with everything around it but a port. Its options are checked when
- * it is made; requests that come before it is open wait.
+ * An agent with everything that serves it, except a port. The constructor validates
+ * the options. Requests that arrive before it is open wait.
  */
 export class HostedAgent {
   readonly keepAlive: KeepAlive;
-  readonly entrance: Entrance;
+  readonly handler: RequestHandler;
   readonly #agent: Agent;
   readonly #options: HostOptions;
   readonly #limits: Limits;
   readonly #cors: Cors;
+  readonly #operations: Operations | undefined;
   readonly #ready = Promise.withResolvers<App>();
   #running: RunningEngine | undefined;
 
   constructor(agent: Agent, options: HostOptions, basePath = "") {
     const { logger } = options;
     if (options.tenants?.includes("v1") === true) {
-      throw new RangeError("tenants must not have v1: its paths are those of A2A 0.3");
+      throw new RangeError("tenants must not include v1, which is the path of A2A 0.3");
     }
     const { publicUrl } = options;
     if (publicUrl !== undefined && !/^https?:\/\/[^/]/i.test(publicUrl)) {
@@ -58,23 +60,26 @@ export class HostedAgent {
     this.#options = options;
     this.#limits = limitsOf(options.limits);
     this.#cors = new Cors(options.cors);
+    this.#operations = createOperations(options.interceptors ?? []);
     this.keepAlive = new KeepAlive(options.keepAliveMs);
     this.#ready.promise.catch(() => undefined);
     const requestPrefix = randomBytes(4).toString("hex");
     let requests = 0;
-    this.entrance = {
+    this.handler = {
       basePath,
-      handle: async (request) => handle(await this.#ready.promise, request),
+      handle: async (request) => route(await this.#ready.promise, request),
       maxBodyBytes: this.#limits.bodyBytes,
       newRequestId: () => `${requestPrefix}-${++requests}`,
-      onAnswer: (facts) => logger.debug("answered", { ...facts }),
+      onResponse: (facts) => logger.debug("answered", { ...facts }),
     };
     if (this.#cors.allowsEveryone && options.token === undefined) {
-      logger.warn("cors.origins has * and there is no token: every web page can use this agent");
+      logger.warn(
+        "cors.origins contains * and there is no token: every web page can use this agent",
+      );
     }
   }
 
-  /** Opens the storage, and resumes what an earlier process had left unfinished. */
+  /** Opens the storage and resumes the unfinished tasks of an earlier process. */
   async open({ openBackend, address }: Opening): Promise<Recovered> {
     const { logger, push, streaming, retention } = this.#options;
     const agent = this.#agent;
@@ -95,19 +100,24 @@ export class HostedAgent {
       return running.recovered;
     } catch (error) {
       this.#ready.reject(error);
-      // An open backend, or what the agent started there, would keep the process alive.
-      await opening.then((backend) => closeBoth({ agent, backend, logger })).catch(() => undefined);
+      // An open backend would keep the process alive.
+      await opening
+        .then((backend) => closeAgentAndBackend({ agent, backend, logger }))
+        .catch(() => undefined);
       throw error;
     }
   }
 
-  /** @param hangUp ends the connections, once nothing more is written and before the storage is closed */
-  async close({ drainMs = 0 }: CloseOptions = {}, hangUp?: () => Promise<void>): Promise<void> {
+  /** @param beforeClose closes the connections, after the last write and before the storage is closed */
+  async close(
+    { drainMs = 0 }: CloseOptions = {},
+    beforeClose?: () => Promise<void>,
+  ): Promise<void> {
     await this.#running?.close({
       drainMs,
-      hangUp: async () => {
+      beforeClose: async () => {
         this.keepAlive.close();
-        await hangUp?.();
+        await beforeClose?.();
       },
     });
   }
@@ -127,6 +137,7 @@ export class HostedAgent {
       logger,
       push,
       cors: this.#cors,
+      operations: this.#operations,
       tenants: new Set(tenants),
       isStrict: strict === true,
       specPatch: specPatch ?? "1.0.1",
@@ -146,7 +157,7 @@ export class HostedAgent {
   }
 }
 
-/** The agent's own names, beside those that the operator lists. */
+/** The host names of the server, in addition to `allowedHosts`. */
 function hostNames(
   { allowedHosts = [], publicUrl }: AgentOptions,
   address: ServerAddress | undefined,

@@ -1,13 +1,14 @@
-// A name added here is a promise; keep it short.
+// Everything exported here is public API.
 export { type ServeOptions, type Server, serve } from "./serve.ts";
 export { type MountOptions, type Mounted, mount } from "./mount.ts";
 export type { AgentOptions, CloseOptions } from "./agent-options.ts";
 export type { CorsOptions } from "./http/cors.ts";
-export { checkedOrigins } from "./http/origins.ts";
-export type { ServerAddress } from "./node/address.ts";
+export { checkedOrigins } from "./http/cors.ts";
+export type { ServerAddress } from "./http/address.ts";
 export { createJsonLogger, type LogFields, type Logger, type LogLevel } from "@convoke/engine";
 export { DEFAULT_LIMITS, type Limits } from "@convoke/engine";
 export type { CardForm, CardOptions } from "./cards/card-binding.ts";
 export type { PushOptions } from "@convoke/engine";
 export type { RetentionOptions } from "@convoke/engine";
 export type { Backend } from "@convoke/engine";
+export type { Interceptor, OperationContext, Operations } from "./bindings/interceptors.ts";

@@ -1,7 +1,7 @@
 import type { Agent, Caller } from "@convoke/protocol";
 import type { AgentOptions, CloseOptions } from "./agent-options.ts";
 import { HostedAgent } from "./hosted-agent.ts";
-import { checkedBasePath } from "./http/base-path.ts";
+import { checkBasePath } from "./http/address.ts";
 import type { HttpRequest } from "./http/exchange.ts";
 import { type NodeListener, createNodeListener } from "./node/node-listener.ts";
 import type { Backend, Recovered } from "@convoke/engine";
@@ -9,39 +9,40 @@ import { type FetchHandler, createFetchHandler } from "./web/fetch-handler.ts";
 
 export interface MountOptions extends AgentOptions {
   /**
-   * Who calls, where the app knows that already: it is asked instead of looking for a token. Nobody
-   * is refused with 401. What it is given are the method, the path and the headers of the request.
+   * Identifies the caller, if the app has authenticated the request already. Used instead of
+   * `token`. Return `undefined` to reject the request with 401.
    */
   readonly callerOf?: (
     request: Pick<HttpRequest, "method" | "path" | "headers">,
   ) => Caller | undefined;
+  /** Opens the storage. */
   readonly openBackend: () => Promise<Backend>;
   /**
-   * The path under which the app has the agent, such as "/agent". Express and
-   * Connect tell it by themselves; by default it is the root.
+   * The path under which the app serves the agent, such as "/agent". Default: the path that Express
+   * or Connect have mounted it on, otherwise the root.
    */
   readonly basePath?: string;
 }
 
-/** An agent inside an app that has the port: all that `serve` does, but gRPC, which needs one of its own. */
+/** An agent inside an app that owns the port. It supports everything except gRPC, which needs its own port. */
 export interface Mounted extends AsyncDisposable {
-  /** Answers a Web request: for Hono, Next, Bun, Deno and whatever else speaks `fetch`. */
+  /** Handles Web requests: for Hono, Next, Bun, Deno and other `fetch` frameworks. */
   readonly fetch: FetchHandler;
-  /** Takes requests of `node:http`: for Express, Fastify and whatever else is built on it. */
+  /** Handles requests of `node:http`: for Express, Fastify and other Node frameworks. */
   readonly node: NodeListener;
-  /** What became of the tasks that an earlier process had left unfinished. */
+  /** What happened to the unfinished tasks of an earlier process. */
   readonly recovered: Recovered;
-  /** Ends streams so that their readers come back, and closes the storage. Requests get 503 from then on. */
+  /** Ends streams so that clients reconnect, and closes the agent and the storage. Later requests get 503. */
   close(options?: CloseOptions): Promise<void>;
 }
 
-/** Gives an agent to an app, which calls it for its requests. */
+/** Embeds an agent in an app, which passes its requests to it. */
 export async function mount(agent: Agent, options: MountOptions): Promise<Mounted> {
-  const hosted = new HostedAgent(agent, options, checkedBasePath(options.basePath));
+  const hosted = new HostedAgent(agent, options, checkBasePath(options.basePath));
   const recovered = await hosted.open({ openBackend: options.openBackend });
   return {
-    fetch: createFetchHandler(hosted.entrance),
-    node: createNodeListener(hosted.entrance),
+    fetch: createFetchHandler(hosted.handler),
+    node: createNodeListener(hosted.handler),
     recovered,
     close: (closing) => hosted.close(closing),
     [Symbol.asyncDispose]: () => hosted.close(),

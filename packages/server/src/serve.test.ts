@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Agent } from "@convoke/protocol";
 import { expect, test } from "vitest";
-import { anAgentInfo } from "./an-agent-info.suite.ts";
+import { anAgentInfo } from "./cards/an-agent-info.suite.ts";
 import { type Backend, createJsonLogger } from "@convoke/engine";
 import { type ServeOptions, serve } from "./serve.ts";
 

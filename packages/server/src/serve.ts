@@ -2,20 +2,20 @@ import type { AddressInfo, Server as NetServer } from "node:net";
 import type { Agent } from "@convoke/protocol";
 import type { AgentOptions, CloseOptions } from "./agent-options.ts";
 import { HostedAgent } from "./hosted-agent.ts";
-import { type ServerAddress, isWildcard, urlOf } from "./node/address.ts";
+import { type ServerAddress, isWildcard, toUrl } from "./http/address.ts";
 import { createNodeListener } from "./node/node-listener.ts";
 import { Port, type TlsOptions } from "./node/port.ts";
 import type { Backend, Recovered } from "@convoke/engine";
 import { type FetchHandler, createFetchHandler } from "./web/fetch-handler.ts";
 
 export interface ServeOptions extends AgentOptions {
-  /** 0 picks a free one. */
+  /** The TCP port. 0 picks a free one. */
   readonly port: number;
-  /** The address to listen on. */
+  /** The address to listen on, such as "127.0.0.1" for this machine only or "0.0.0.0" for all interfaces. */
   readonly host: string;
-  /** Opens the storage; called once the port is ours. */
+  /** Opens the storage. Called after the port is bound, so that a second server cannot touch the data of the first. */
   readonly openBackend: (address: ServerAddress) => Promise<Backend>;
-  /** Serves HTTPS, with this certificate. */
+  /** Serves HTTPS with this certificate. Default: plain HTTP. */
   readonly tls?: TlsOptions;
 }
 
@@ -23,30 +23,31 @@ export interface ServeOptions extends AgentOptions {
 export interface Server extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** What became of the tasks that an earlier process had left unfinished. */
+  /** What happened to the unfinished tasks of an earlier process. */
   readonly recovered: Recovered;
-  /** Answers a request as the port would, without it. */
+  /** Handles a request without the network, for example in tests. */
   readonly fetch: FetchHandler;
+  /** Stops the server: ends streams so that clients reconnect, and closes the agent and the storage. */
   close(options?: CloseOptions): Promise<void>;
 }
 
 /**
- * Serves an agent. The port is bound before the storage is opened, so that a
- * second server fails on the port and never touches the data of the first;
- * requests that come in between wait.
+ * Serves an agent on a port: JSON-RPC, HTTP+JSON and gRPC, in A2A 1.0 and 0.3. The
+ * port is bound before the storage is opened, so that a second server fails
+ * without touching the data of the first. Requests that arrive in between wait.
  */
 export async function serve(agent: Agent, options: ServeOptions): Promise<Server> {
   const hosted = new HostedAgent(agent, options);
   const port = new Port({
-    listener: createNodeListener(hosted.entrance),
+    listener: createNodeListener(hosted.handler),
     tls: options.tls,
     onSession: (session) => {
-      const silence = hosted.keepAlive.watch(() => {
-        // A destroyed session stays until its socket is closed, and throws when it is pinged.
-        if (session.destroyed) return silence.stop();
+      const idleTimer = hosted.keepAlive.start(() => {
+        // A destroyed session remains until its socket is closed, and throws if it is pinged.
+        if (session.destroyed) return idleTimer.stop();
         session.ping(() => undefined);
       });
-      return () => silence.stop();
+      return () => idleTimer.stop();
     },
   });
   const address = await listen(port.net, options);
@@ -56,10 +57,10 @@ export async function serve(agent: Agent, options: ServeOptions): Promise<Server
     const close = (closing?: CloseOptions): Promise<void> =>
       hosted.close(closing, () => port.close());
     return {
-      url: options.publicUrl ?? urlOf(address),
+      url: options.publicUrl ?? toUrl(address),
       port: address.port,
       recovered,
-      fetch: createFetchHandler(hosted.entrance),
+      fetch: createFetchHandler(hosted.handler),
       close,
       [Symbol.asyncDispose]: () => close(),
     };
@@ -76,7 +77,7 @@ function listen(net: NetServer, { port, host, tls }: ServeOptions): Promise<Serv
     net.listen({ port, host }, () => {
       net.off("error", reject);
       const bound = net.address() as AddressInfo;
-      // "Every interface" has many spellings, and one address.
+      // Use the bound address if all interfaces were requested, because there are several ways to write that.
       resolve({
         host: isWildcard(bound.address) ? bound.address : host,
         port: bound.port,

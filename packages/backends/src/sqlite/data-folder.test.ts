@@ -2,8 +2,7 @@ import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { isMainThread } from "node:worker_threads";
 import { describe, expect, test } from "vitest";
-import { DataFolderBusyError, DataFolderError } from "./data-folder-error.ts";
-import { holdFolder } from "./data-folder.ts";
+import { DataFolderBusyError, DataFolderError, holdFolder } from "./data-folder.ts";
 import { openSqliteBackend } from "./sqlite-backend.ts";
 import { startChild } from "./start-child.suite.ts";
 import { temporaryFolder } from "./temporary-folder.suite.ts";

@@ -1,8 +1,8 @@
 // A name added here is a promise; keep it short.
 
 export { openSqliteBackend } from "./sqlite-backend.ts";
-export type { SqliteBackendOptions } from "./options.ts";
+export type { SqliteBackendOptions } from "./sqlite-backend.ts";
 
 // What can go wrong
-export { DataFolderBusyError, DataFolderError, type HolderFacts } from "./data-folder-error.ts";
+export { DataFolderBusyError, DataFolderError, type HolderFacts } from "./data-folder.ts";
 export { StorageError } from "./storage-error.ts";

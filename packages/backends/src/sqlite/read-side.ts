@@ -11,18 +11,19 @@ import type {
   TaskRecordPage,
 } from "@convoke/engine";
 import { unpackLines } from "./front-coding.ts";
-import { Statements } from "./statements.ts";
 import {
+  GET,
+  OF_CONTEXT,
+  type StoredTaskRow,
+  UNFINISHED,
+  WAKING,
   changedSql,
   countSql,
   filterValues,
-  GET,
-  OF_CONTEXT,
   pageSql,
-  UNFINISHED,
-  WAKING,
+  toRecords,
+  toStoredTask,
 } from "./task-sql.ts";
-import { type StoredTaskRow, toRecords, toStoredTask } from "./task-row.ts";
 
 /**
  * Reads, on a connection of the main thread's own. A read is over when its call
@@ -118,5 +119,26 @@ class SqliteTaskIndex implements TaskIndex {
 
   async waking(limit: number): Promise<readonly TaskRecord[]> {
     return toRecords(this.#statements.get(WAKING).all(limit));
+  }
+}
+
+/** The prepared statements of a connection. Rows come as arrays. */
+export class Statements {
+  readonly #db: DatabaseSync;
+  /** By their text: there are few, and preparing one costs more than running it. */
+  readonly #prepared = new Map<string, StatementSync>();
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+  }
+
+  get(sql: string): StatementSync {
+    if (!this.#db.isOpen) throw new Error("the backend is closed");
+    const known = this.#prepared.get(sql);
+    if (known !== undefined) return known;
+    const prepared = this.#db.prepare(sql);
+    prepared.setReturnArrays(true);
+    this.#prepared.set(sql, prepared);
+    return prepared;
   }
 }

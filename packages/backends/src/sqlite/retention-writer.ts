@@ -1,9 +1,8 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { TaskState } from "@convoke/protocol";
 import type { PruneQuery, Seq, Snapshot } from "@convoke/engine";
-import type { ContextWriter } from "./context-writer.ts";
+import type { ContextWriter, MessageWriter } from "./message-writer.ts";
 import { unpackLines } from "./front-coding.ts";
-import type { MessageWriter } from "./message-writer.ts";
 import type { PushWriter } from "./push-writer.ts";
 import type { StepWriter } from "./step-writer.ts";
 import type { TaskCounts } from "./task-counts.ts";

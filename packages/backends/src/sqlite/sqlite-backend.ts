@@ -20,23 +20,19 @@ import {
   type TaskRecord,
   Watchers,
 } from "@convoke/engine";
-import { DataFolderError } from "./data-folder-error.ts";
-import { type HeldFolder, holdFolder } from "./data-folder.ts";
-import type { SqliteBackendOptions } from "./options.ts";
-import { ReadSide } from "./read-side.ts";
+import { DataFolderError, type HeldFolder, type HolderFacts, holdFolder } from "./data-folder.ts";
+import { ReadSide, type Statements } from "./read-side.ts";
 import type { FromWriter, WriterSettings } from "./thread-messages.ts";
 import { WriterThread } from "./writer-thread.ts";
 import {
   GET_PUSH,
   PUSHES_OF_TASK,
-  pushesSql,
   type PushRow,
   pushValues,
+  pushesSql,
   toPush,
-} from "./push-sql.ts";
-import type { Statements } from "./statements.ts";
-import { toRecords } from "./task-row.ts";
-import { COMPACTABLE } from "./task-sql.ts";
+} from "./push-writer.ts";
+import { COMPACTABLE, toRecords } from "./task-sql.ts";
 
 /**
  * Opens the tasks of a data folder. The folder is this backend's alone until it
@@ -249,4 +245,34 @@ class SqliteRetentionStore implements RetentionStore {
   reclaim(): Promise<boolean> {
     return this.#writer.reclaim();
   }
+}
+
+export interface SqliteBackendOptions {
+  /** Where the database lives. Created, for this user alone, when it is missing. */
+  readonly folder: string;
+
+  /**
+   * What a resolved commit survives: `"power"`, the default, the loss of power
+   * (`synchronous=FULL`, one sync of the disk for each group of commits);
+   * `"process"` only the end of the process (`NORMAL`), which is several times faster.
+   */
+  readonly durability?: "power" | "process";
+
+  /**
+   * Called once when the writer thread died. Nothing can be committed any more;
+   * a server should say so in one sentence and exit, so that it is started again.
+   */
+  readonly onFatal?: (error: Error) => void;
+
+  /** Facts about this process, such as its port, that the next one is shown when it finds the folder in use. */
+  readonly holder?: HolderFacts;
+
+  /** How long a commit waits for another program that writes to the database: 5000 by default. */
+  readonly busyTimeoutMs?: number;
+
+  /**
+   * The size the database may grow to; then commits reject and reads go on. No
+   * limit by default. The write-ahead log comes on top, some megabytes.
+   */
+  readonly maxBytes?: number;
 }

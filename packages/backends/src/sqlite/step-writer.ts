@@ -1,11 +1,17 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { judge, notOneLine, type StateRules, type TakenMessage, wakeAfter } from "@convoke/engine";
-import type { ContextWriter } from "./context-writer.ts";
-import type { MessageWriter } from "./message-writer.ts";
+import {
+  type Seq,
+  type StateRules,
+  type TakenMessage,
+  checkStep,
+  notOneLine,
+  wakeAtAfter,
+} from "@convoke/engine";
+import type { ContextWriter, MessageWriter } from "./message-writer.ts";
 import type { PushWriter } from "./push-writer.ts";
 import type { TaskCounts } from "./task-counts.ts";
-import { type KnownTask, TaskCache } from "./task-cache.ts";
 import type { SentStep, StepAnswer, WriterSettings } from "./thread-messages.ts";
+import type { TaskState } from "@convoke/protocol";
 
 interface Parts extends Pick<WriterSettings, "terminal" | "followers"> {
   readonly messages: MessageWriter;
@@ -75,7 +81,7 @@ export class StepWriter {
     const taken = this.#taken(step, stored);
     const { create, count } = step;
     const isForgotten = create?.unlessForgotten === true && this.#contexts.isForgotten(create);
-    const refusal = judge({ step, count, stored, taken, isForgotten }, this.#rules);
+    const refusal = checkStep({ step, count, stored, taken, isForgotten }, this.#rules);
     if (refusal !== undefined) return refusal;
 
     const task = stored === undefined ? this.#create(step) : this.#update(stored, step);
@@ -134,7 +140,7 @@ export class StepWriter {
     const { taskId, create, epoch, state, statusAt, listed } = step;
     const { owner, contextId, agent, createdAt } = create!;
     const flags = [Number(listed), Number(this.#rules.isTerminal(state))];
-    const wakeAt = wakeAfter(step, null, this.#rules);
+    const wakeAt = wakeAtAfter(step, null, this.#rules);
     if (listed) this.#counts.listed(owner, state, 1);
     if (this.#rules.isTerminal(state)) this.#counts.ended(1);
     const { lastInsertRowid } = this.#insertTask.run(
@@ -166,7 +172,7 @@ export class StepWriter {
   /** Writes only what changed: a plain append touches no row of `tasks`. */
   #update(task: KnownTask, step: SentStep): KnownTask {
     const { epoch, state, statusAt, listed } = step;
-    const wakeAt = wakeAfter(step, task.wakeAt, this.#rules);
+    const wakeAt = wakeAtAfter(step, task.wakeAt, this.#rules);
     this.#count(task, step);
     if (epoch !== task.epoch) this.#setEpoch.run(epoch, task.n);
     if (state !== task.state || statusAt !== task.statusAt) {
@@ -198,4 +204,62 @@ function hasLines(text: string, count: number): boolean {
   let breaks = 0;
   for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) breaks += 1;
   return breaks === Math.max(0, count - 1);
+}
+
+/** What the writer remembers of a task, to save a query for each of its steps. */
+export interface KnownTask {
+  readonly n: number;
+  readonly owner: string;
+  epoch: number;
+  state: TaskState;
+  statusAt: number;
+  listed: boolean;
+  head: Seq;
+  snapshotSeq: Seq;
+  /** `null` when it does not want to be woken. */
+  wakeAt: number | null;
+  /** The events of the open transaction after `written`, joined; they become one segment. */
+  unwritten?: string | undefined;
+  written: Seq;
+}
+
+/**
+ * The tasks that were written to lately, bounded. Two generations instead of an
+ * exact order of use: a hit costs one lookup, and when the young one is full the
+ * old one is dropped as a whole.
+ */
+export class TaskCache {
+  readonly #capacity: number;
+  #young = new Map<string, KnownTask>();
+  #old = new Map<string, KnownTask>();
+
+  constructor(capacity = 5_000) {
+    this.#capacity = capacity;
+  }
+
+  get(taskId: string): KnownTask | undefined {
+    const young = this.#young.get(taskId);
+    if (young !== undefined) return young;
+    const old = this.#old.get(taskId);
+    return old && this.keep(taskId, old);
+  }
+
+  keep(taskId: string, task: KnownTask): KnownTask {
+    if (this.#young.size >= this.#capacity) {
+      this.#old = this.#young;
+      this.#young = new Map();
+    }
+    this.#young.set(taskId, task);
+    return task;
+  }
+
+  drop(taskId: string): void {
+    this.#young.delete(taskId);
+    this.#old.delete(taskId);
+  }
+
+  clear(): void {
+    this.#young.clear();
+    this.#old.clear();
+  }
 }

@@ -1,5 +1,5 @@
-import { TASK_STATES } from "@convoke/protocol";
-import type { ChangedQuery, TaskQuery } from "@convoke/engine";
+import { TASK_STATES, type TaskState } from "@convoke/protocol";
+import type { ChangedQuery, Seq, StoredTask, TaskQuery, TaskRecord } from "@convoke/engine";
 
 /** In the order of `TaskRow` (`task-row.ts`). */
 const RECORD = `task_id, owner, context, agent, epoch,
@@ -109,4 +109,68 @@ function matching({ contextId, state, since, until, after }: TaskQuery): string 
     ...(since === undefined ? [] : ["status_at >= :since"]),
     ...(until === undefined ? [] : [untilBound]),
   ].join(" AND ");
+}
+
+/** A record as SQLite gives it: an array, which is cheaper to make than an object. */
+type TaskRow = readonly [
+  taskId: string,
+  owner: string,
+  contextId: string,
+  agent: string,
+  epoch: number,
+  head: Seq,
+  state: TaskState,
+  statusAt: number,
+  createdAt: number,
+  listed: number,
+  wakeAt: number | null,
+  compacted: number,
+];
+
+/** A record with its snapshot. */
+export type StoredTaskRow = readonly [
+  ...record: TaskRow,
+  snapshotSeq: Seq | null,
+  snapshot: string | null,
+];
+
+export function toRecords(rows: readonly unknown[]): readonly TaskRecord[] {
+  return (rows as readonly TaskRow[]).map(toRecord);
+}
+
+export function toStoredTask(row: StoredTaskRow): StoredTask {
+  const [seq, json] = row.slice(-2) as [Seq | null, string | null];
+  const record = toRecord(row.slice(0, -2) as unknown as TaskRow);
+  return { ...record, snapshot: seq === null || json === null ? undefined : { seq, json } };
+}
+
+function toRecord(row: TaskRow): TaskRecord {
+  const [
+    taskId,
+    owner,
+    contextId,
+    agent,
+    epoch,
+    head,
+    state,
+    statusAt,
+    createdAt,
+    listed,
+    wakeAt,
+    compacted,
+  ] = row;
+  return {
+    taskId,
+    owner,
+    contextId,
+    agent,
+    epoch,
+    head,
+    state,
+    statusAt,
+    createdAt,
+    listed: listed === 1,
+    compacted: compacted === 1,
+    ...(wakeAt !== null && { wakeAt }),
+  };
 }

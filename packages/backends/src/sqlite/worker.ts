@@ -14,8 +14,7 @@ import type {
   WriterSettings,
 } from "./thread-messages.ts";
 import { Misuse } from "@convoke/engine";
-import { ContextWriter } from "./context-writer.ts";
-import { MessageWriter } from "./message-writer.ts";
+import { ContextWriter, MessageWriter } from "./message-writer.ts";
 import { PushWriter } from "./push-writer.ts";
 import { RetentionWriter } from "./retention-writer.ts";
 import { StepWriter } from "./step-writer.ts";

@@ -4,8 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import type { Backend, Step } from "@convoke/engine";
 import { describe, expect, test } from "vitest";
-import type { SqliteBackendOptions } from "./options.ts";
-import { openSqliteBackend, openWithWorker } from "./sqlite-backend.ts";
+import { type SqliteBackendOptions, openSqliteBackend, openWithWorker } from "./sqlite-backend.ts";
 import { temporaryFolder } from "./temporary-folder.suite.ts";
 
 describe("group commit", () => {

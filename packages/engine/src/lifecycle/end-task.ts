@@ -1,31 +1,105 @@
-import { type Metadata, type TaskState, agentMessage, isTerminal } from "@convoke/protocol";
+import {
+  A2AError,
+  type Caller,
+  type Metadata,
+  NOTES,
+  type Task,
+  type TaskState,
+  agentMessage,
+  isTerminal,
+} from "@convoke/protocol";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type TurnLog, readTurnLog } from "../log/turn-log.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
 import { newId } from "../task/new-id.ts";
 
-/** Ends a task from outside its run: the run may write no more, and is told to stop. */
+/** Why a task ends, shown in its last status. */
+export interface EndReason {
+  readonly text: string;
+  readonly metadata: Metadata;
+}
+
+/** Ends a task from outside its run, which is aborted and can no longer write. */
 export async function endTask(
   engine: Engine,
   live: LiveTask,
   state: TaskState,
-  why?: { readonly text: string; readonly metadata: Metadata },
+  reason?: EndReason,
 ): Promise<void> {
   const { writer, run } = live;
   if (!isTerminal(writer.nextState)) {
     const epoch = writer.fence();
-    // A snapshot has no place for a status's own metadata, and a retry gets the snapshot.
-    const message = why && {
-      ...agentMessage(newId(engine.now()), why.text),
-      metadata: why.metadata,
+    // The metadata is also on the message: a task has no field for the metadata of its status.
+    const message = reason && {
+      ...agentMessage(newId(engine.now()), reason.text),
+      metadata: reason.metadata,
     };
     const ended = engine.status(live, state, {
       ...(message && { message }),
-      ...(why && { metadata: why.metadata }),
+      ...(reason && { metadata: reason.metadata }),
     });
     const committed = writer.append([ended], { epoch, insist: true, listed: true });
     run?.abort(new Error(`the task is ${state}`));
     await committed;
   }
   await live.until(({ task }) => isTerminal(task.status.state));
-  live.run = undefined;
+  live.detachRun();
+}
+
+/** How long an agent may take to stop before its task is ended without it (G10: cancel always works). */
+const CANCEL_GRACE_MS = 500;
+
+/**
+ * Cancels a task. The request is recorded first, so that a crash in between does
+ * not resume the task. Then the agent is asked to stop, and the task is canceled
+ * whatever the agent does.
+ */
+export async function cancelTask(engine: Engine, taskId: string, caller: Caller): Promise<Task> {
+  const live = await engine.tasks.openFor(caller, taskId);
+  try {
+    await cancel(engine, live);
+  } finally {
+    engine.tasks.release(live);
+  }
+  const { state } = live.task.status;
+  if (state === "canceled") return live.task;
+  throw new A2AError("TaskNotCancelable", `task ${taskId} is already ${state}`, {
+    details: { taskId, state },
+  });
+}
+
+async function cancel(engine: Engine, live: LiveTask): Promise<void> {
+  const { run, writer } = live;
+  const { taskId } = writer;
+  if (run === undefined && !isTerminal(writer.nextState)) await abandonTask(engine, taskId);
+  if (run !== undefined && !isTerminal(writer.nextState)) {
+    const epoch = run.epoch;
+    live.markCanceled();
+    const { listed } = writer;
+    await writer.append([{ kind: NOTES.cancel, taskId }], { epoch, listed, insist: true });
+    run.abort(new Error(`task ${taskId} was canceled`));
+    await Promise.race([run.ended, sleep(CANCEL_GRACE_MS, undefined, { ref: false })]);
+  }
+  await endTask(engine, live, "canceled");
+}
+
+/**
+ * Notifies the agent that a task has ended whose run is not in memory, so that it
+ * can stop what its journal says it started elsewhere.
+ */
+export async function abandonTask(engine: Engine, taskId: string): Promise<void> {
+  if (engine.agent.abandon === undefined) return;
+  const { log } = await readTurnLog(engine.backend, taskId);
+  abandonTurn(engine, log);
+}
+
+/** The same for a log that has been read already. */
+export function abandonTurn(engine: Engine, { task, journal }: TurnLog): void {
+  if (journal.length === 0) return;
+  try {
+    engine.agent.abandon?.(task, journal);
+  } catch (error) {
+    engine.logger.error("the agent could not abandon a task", { taskId: task.id, error });
+  }
 }

@@ -1,56 +1,54 @@
 import { isInterrupted } from "@convoke/protocol";
 import type { TaskRecord } from "../log/backend.ts";
-import { abandonBy } from "./abandon-task.ts";
-import { endTask } from "./end-task.ts";
+import { abandonTurn, endTask } from "./end-task.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
-import { beginAnew } from "../run/resume-task.ts";
+import { startAttempt } from "../run/resume-task.ts";
 import { readTurnLog, type TurnLog } from "../log/turn-log.ts";
 
 const PAGE = 256;
 
-/** How many runs are begun anew at a time, so that a start with many of them does not drown the process. */
+/** How many tasks resume at once, so that a restart with many tasks does not overload the process. */
 const MAX_RUNS = 64;
 
-/** What became of the tasks that an earlier process had left unfinished. */
+/** How many unfinished tasks of an earlier process were resumed, ended or left waiting. */
 export interface Recovered {
-  /** Begun anew, or about to be. */
+  /** Resumed, or queued to resume. */
   resumed: number;
-  /** Ended: `interrupted`, `agent-missing` or canceled. */
+  /** Ended as `interrupted`, `agent-missing` or canceled. */
   ended: number;
-  /** Waiting for an answer or a time, as before. */
+  /** Still waiting for an answer or a time. */
   waiting: number;
 }
 
 /**
- * Takes over what an earlier process left unfinished (G3): that process is
- * gone, and its runs with it. Resolves when every such task is ended, waits, or
- * has its place in the queue of runs.
+ * Takes over the unfinished tasks of an earlier process (G3: a crash loses no
+ * task). Resolves when each of them is ended, waiting, or queued to resume.
  */
 export async function recover(engine: Engine): Promise<Recovered> {
   const recovered: Recovered = { resumed: 0, ended: 0, waiting: 0 };
-  const slots = new RunSlots(MAX_RUNS);
+  const queue = new RunQueue(MAX_RUNS);
   for (let after = ""; ;) {
     const records = await engine.backend.tasks.unfinished(after, PAGE);
-    const fates = await Promise.all(records.map((record) => takeOver(engine, record, slots)));
-    for (const fate of fates) recovered[fate]++;
+    const results = await Promise.all(records.map((record) => takeOver(engine, record, queue)));
+    for (const result of results) recovered[result]++;
     if (records.length < PAGE) break;
     after = records.at(-1)?.taskId ?? after;
   }
-  await engine.alarm.start();
+  await engine.wakeTimer.start();
   return recovered;
 }
 
 async function takeOver(
   engine: Engine,
   record: TaskRecord,
-  slots: RunSlots,
+  queue: RunQueue,
 ): Promise<keyof Recovered> {
-  const { log, folded } = await readTurnLog(engine.backend, record.taskId);
+  const { log, snapshot } = await readTurnLog(engine.backend, record.taskId);
   engine.openTasks.add(record.owner);
-  const live = engine.tasks.openFolded(record, folded);
+  const live = engine.tasks.openSnapshot(record, snapshot);
   try {
-    return await decide(engine, live, { record, log, slots });
+    return await decide(engine, live, { record, log, queue });
   } finally {
     engine.tasks.release(live);
   }
@@ -59,35 +57,37 @@ async function takeOver(
 async function decide(
   engine: Engine,
   live: LiveTask,
-  facts: { readonly record: TaskRecord; readonly log: TurnLog; readonly slots: RunSlots },
+  facts: { readonly record: TaskRecord; readonly log: TurnLog; readonly queue: RunQueue },
 ): Promise<keyof Recovered> {
-  const { record, log, slots } = facts;
+  const { record, log, queue } = facts;
   if (record.agent !== engine.agent.info.name) {
     const text = `The agent ${record.agent} is no longer here.`;
     await endTask(engine, live, "failed", { text, metadata: { reason: "agent-missing" } });
     return "ended";
   }
   if (log.isCanceled) {
-    abandonBy(engine, log);
+    abandonTurn(engine, log);
     await endTask(engine, live, "canceled");
     return "ended";
   }
-  const mayGoOn = log.isDurable || engine.agent.info.restart;
-  const waits = isInterrupted(record.state) ? log.isOver || log.isAsking : log.sleep !== undefined;
-  if (waits && !log.isWatched) return "waiting";
-  if (!mayGoOn) {
+  const canResume = log.isDurable || engine.agent.info.restart;
+  const isWaiting = isInterrupted(record.state)
+    ? log.isOver || log.isAsking
+    : log.sleep !== undefined;
+  if (isWaiting && !log.isWatched) return "waiting";
+  if (!canResume) {
     const text = "The server stopped while the agent was working on this task.";
     await endTask(engine, live, "failed", { text, metadata: { reason: "interrupted" } });
     return "ended";
   }
   const epoch = live.writer.fence();
   engine.tasks.hold(live);
-  live.isInLine = true;
-  slots.run(async () => {
-    live.isInLine = false;
+  live.enqueue();
+  queue.run(async () => {
+    live.dequeue();
     try {
       if (engine.closing.aborted || live.writer.epoch !== epoch) return;
-      const run = await engine.keepTrying(record, () => beginAnew(engine, live, { epoch, log }));
+      const run = await engine.keepTrying(record, () => startAttempt(engine, live, { epoch, log }));
       await run?.yielded;
     } finally {
       engine.tasks.release(live);
@@ -96,16 +96,16 @@ async function decide(
   return "resumed";
 }
 
-/** Runs a bounded number of things at a time, in the order they came. */
-class RunSlots {
+/** Runs a limited number of functions at once, in order. */
+class RunQueue {
   #free: number;
   #waiting: (() => Promise<void>)[] = [];
 
-  constructor(slots: number) {
-    this.#free = slots;
+  constructor(limit: number) {
+    this.#free = limit;
   }
 
-  /** Starts the work now or when a place is free. It reports its own failures. */
+  /** Starts the work now, or when another one ends. The work handles its own errors. */
   run(work: () => Promise<void>): void {
     this.#waiting.push(work);
     this.#next();

@@ -1,23 +1,31 @@
 import { MAX_TIMER_MS } from "@convoke/protocol/internal";
 import type { Logger } from "../logging/logger.ts";
 import type { Engine } from "../run/engine.ts";
-import { loadTask } from "../log/load-task.ts";
+import { loadTask } from "../log/task-snapshot.ts";
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
 
+/** When ended tasks are removed. Unfinished tasks and tasks with undelivered notifications are never removed. */
 export interface RetentionOptions {
-  /** How long a task is kept after it has ended. */
+  /** Remove a task this long after it ended. Default 30 days. */
   readonly maxAgeMs: number;
-  /** How many ended tasks are kept. */
+  /** Keep at most this many ended tasks; the oldest are removed first. Default 100,000. */
   readonly maxTasks: number;
-  /** How many are forgotten in one go. */
+  /** Remove at most this many tasks per transaction, so that other writes wait only briefly. Default 100. */
   readonly perCycle: number;
-  /** When the log of an ended task shrinks to its snapshot and its last event. */
+  /**
+   * Reduce the log of a task to its final snapshot and last event this long after it ended. Default
+   * 1 day. Afterwards clients can still read the task, but can no longer resume a stream of it.
+   */
   readonly compactAfterMs: number;
-  /** How long the id of a message stays taken, and an expired context known as such; by default twice as long as tasks are kept. */
+  /**
+   * Remember message ids, and the ids of expired contexts, for this long, so that a late retry does
+   * not run twice and a client that returns learns that its conversation has expired. Default:
+   * twice `maxAgeMs`.
+   */
   readonly messagesMaxAgeMs?: number;
-  /** How often it looks. */
+  /** How often to clean up. Default 1 minute; a busy server also cleans up after every `perCycle` ended tasks. */
   readonly everyMs: number;
 }
 
@@ -29,7 +37,7 @@ const DEFAULT_RETENTION: RetentionOptions = {
   everyMs: 60_000,
 };
 
-/** Keeps the storage small: forgets old tasks, shortens old logs, gives disk space back. */
+/** Limits the size of the storage: removes old tasks, compacts old logs and returns disk space. */
 export class Retention {
   readonly #engine: Engine;
   readonly #logger: Logger;
@@ -37,7 +45,7 @@ export class Retention {
   readonly #timer: NodeJS.Timeout;
   #ended = 0;
   #cycle: Promise<void> | undefined;
-  #namesDueAt = 0;
+  #idsDueAt = 0;
   #isClosed = false;
   readonly #stopListening: () => void;
 
@@ -50,12 +58,12 @@ export class Retention {
       Math.min(this.#options.everyMs, MAX_TIMER_MS),
     ).unref();
     this.#stopListening = engine.onTaskEnded(() => {
-      // Many tasks end between two looks on a busy server, and each makes the heap or the file larger.
+      // On a busy server many tasks end between two cycles, and each enlarges the heap or the file.
       if (++this.#ended >= this.#options.perCycle) void this.run();
     });
   }
 
-  /** Does what is due. Whoever comes while it works waits for the same. */
+  /** Cleans up. Calls during a cycle share it. */
   run(): Promise<void> {
     this.#ended = 0;
     this.#cycle ??= this.#run()
@@ -76,7 +84,7 @@ export class Retention {
   async #run(): Promise<void> {
     const compacted = await this.#compact();
     const pruned = await this.#prune();
-    await this.#forgetNames();
+    await this.#forgetIds();
     if (compacted + pruned > 0) await this.#repeat(() => this.#engine.backend.retention.reclaim());
   }
 
@@ -93,7 +101,7 @@ export class Retention {
   }
 
   async #compact(): Promise<number> {
-    const { backend, readers } = this.#engine;
+    const { backend, openStreams } = this.#engine;
     const { compactAfterMs, perCycle } = this.#options;
     const endedBefore = this.#engine.now() - compactAfterMs;
     let total = 0;
@@ -101,7 +109,7 @@ export class Retention {
       const records = await backend.retention.compactable(endedBefore, perCycle);
       let compacted = 0;
       for (const { taskId } of records) {
-        if (readers.has(taskId)) continue;
+        if (openStreams.has(taskId)) continue;
         const stored = await backend.tasks.get(taskId);
         if (stored === undefined) continue;
         const { task, head } = await loadTask(backend, stored);
@@ -115,22 +123,22 @@ export class Retention {
   }
 
   /**
-   * Ids of messages outlive their tasks, so that a late retry does not run twice (G6). So do the
-   * names of contexts, so that who comes back to one learns that it has expired.
+   * Message ids outlive their tasks, so that a late retry does not run twice (G6). So do the ids of
+   * contexts, so that a client that returns to one learns that it has expired.
    */
-  async #forgetNames(): Promise<void> {
+  async #forgetIds(): Promise<void> {
     const now = this.#engine.now();
-    if (now < this.#namesDueAt) return;
+    if (now < this.#idsDueAt) return;
     const { maxAgeMs, messagesMaxAgeMs = 2 * maxAgeMs, perCycle } = this.#options;
-    this.#namesDueAt = now + Math.min(HOUR_MS, messagesMaxAgeMs / 10);
+    this.#idsDueAt = now + Math.min(HOUR_MS, messagesMaxAgeMs / 10);
     const before = now - messagesMaxAgeMs;
     const { retention } = this.#engine.backend;
     await this.#repeat(async () => (await retention.forgetMessages(before, perCycle)) === perCycle);
     await this.#repeat(async () => (await retention.forgetContexts(before, perCycle)) === perCycle);
   }
 
-  /** In small bites, so that whoever writes meanwhile waits for one of them at most. */
-  async #repeat(bite: () => Promise<boolean>): Promise<void> {
-    while (!this.#isClosed && (await bite()));
+  /** Repeats a small transaction until it returns false, so that other writes wait for one of them at most. */
+  async #repeat(transaction: () => Promise<boolean>): Promise<void> {
+    while (!this.#isClosed && (await transaction()));
   }
 }

@@ -1,24 +1,15 @@
-import {
-  type AgentEvent,
-  type Metadata,
-  NOTES,
-  agentMessage,
-  isInterrupted,
-  isTerminal,
-} from "@convoke/protocol";
-import { abandonTask } from "./abandon-task.ts";
+import { type AgentEvent, NOTES, agentMessage, isInterrupted, isTerminal } from "@convoke/protocol";
+import { type EndReason, abandonTask, endTask } from "./end-task.ts";
 import type { TaskRecord } from "../log/backend.ts";
 import type { Engine } from "../run/engine.ts";
-import { endTask } from "./end-task.ts";
 import type { LiveTask } from "../run/live-task.ts";
 import { resumeTask } from "../run/resume-task.ts";
-import { turnEndedAt } from "../log/turn-end.ts";
-import { readTurnLog } from "../log/turn-log.ts";
+import { readTurnLog, turnEndedAt } from "../log/turn-log.ts";
 
 /**
- * A task's time has come: its deadline, the end of its wait for an answer, or
- * the end of its sleep. Whoever changes its state first decides; an answer in
- * the same millisecond either came before, or comes too late.
+ * Handles a due task: its deadline, the end of its wait for an answer, or the end
+ * of its sleep. The first change of state wins; an answer in the same millisecond
+ * either came before, or comes too late.
  */
 export async function wakeTask(engine: Engine, record: TaskRecord, at: number): Promise<void> {
   const live = await engine.tasks.open(record);
@@ -31,26 +22,26 @@ export async function wakeTask(engine: Engine, record: TaskRecord, at: number): 
 
 async function wake(engine: Engine, live: LiveTask, at: number): Promise<void> {
   const { writer, deadline } = live;
-  // Read first: from here on nobody may come in between.
-  const { isWaiting, until } = await questionOf(engine, live);
+  // Read first: no other change may come in between the checks below and the append.
+  const { isWaiting, until } = await pendingQuestion(engine, live);
   if (live.isCanceled) return;
-  // Whoever was quicker, an answer perhaps, took the wish back.
+  // An answer, for example, may have changed the wake time meanwhile.
   if (isTerminal(writer.nextState) || (writer.nextWake ?? at + 1) > at) return;
   if (deadline !== undefined && at >= deadline) return timeOut(engine, live);
-  // What the earlier process wanted to be woken for is of no concern to the attempt to come.
-  if (live.isInLine) return;
+  // The wake time was set by an earlier process and does not apply to the attempt that is queued.
+  if (live.isQueued) return;
   const { inputTimeout } = engine.agent.info;
   if (isInterrupted(writer.nextState)) {
     const timestamp = writer.statusTime(engine.now());
     const expired: AgentEvent = { kind: NOTES.expired, taskId: writer.taskId, timestamp };
-    // Its own time is over, and that was the earlier one.
+    // The question itself expired, before the input timeout of the agent.
     if (isWaiting && until !== undefined && until <= (writer.nextWake ?? at)) {
-      return goOn(engine, live, [expired, engine.status(live, "working")]);
+      return resume(engine, live, [expired, engine.status(live, "working")]);
     }
-    if (inputTimeout === undefined) return forget(engine, live);
+    if (inputTimeout === undefined) return clearWakeTime(engine, live);
     return inputTimeout.afterwards === "fail" || !isWaiting
       ? failUnanswered(engine, live, inputTimeout.ms)
-      : goOn(engine, live, [
+      : resume(engine, live, [
           expired,
           engine.status(live, "working", {
             message: agentMessage(
@@ -60,37 +51,33 @@ async function wake(engine: Engine, live: LiveTask, at: number): Promise<void> {
           }),
         ]);
   }
-  return goOn(engine, live, [{ kind: NOTES.woken, taskId: writer.taskId }]);
+  return resume(engine, live, [{ kind: NOTES.woken, taskId: writer.taskId }]);
 }
 
 function timeOut(engine: Engine, live: LiveTask): Promise<void> {
-  return giveUp(engine, live, { text: "Task timed out", metadata: { reason: "timeout" } });
+  return failTask(engine, live, { text: "Task timed out", metadata: { reason: "timeout" } });
 }
 
 function failUnanswered(engine: Engine, live: LiveTask, ms: number): Promise<void> {
   const { taskId } = live.writer;
   const metadata = { reason: "input-timeout", taskId, timeoutSeconds: ms / 1000 };
-  return giveUp(engine, live, { text: "Input timeout", metadata });
+  return failTask(engine, live, { text: "Input timeout", metadata });
 }
 
-async function giveUp(
-  engine: Engine,
-  live: LiveTask,
-  why: { readonly text: string; readonly metadata: Metadata },
-): Promise<void> {
-  const isDropped = live.run === undefined;
-  await endTask(engine, live, "failed", why);
-  if (isDropped) await abandonTask(engine, live.writer.taskId);
+async function failTask(engine: Engine, live: LiveTask, reason: EndReason): Promise<void> {
+  const isEvicted = live.run === undefined;
+  await endTask(engine, live, "failed", reason);
+  if (isEvicted) await abandonTask(engine, live.writer.taskId);
 }
 
 interface Question {
-  /** There is code that can go on without an answer: the turn did not end with its question. */
+  /** Whether the agent can continue without an answer, because its turn did not end with the question. */
   readonly isWaiting: boolean;
-  /** When the question itself expires, in milliseconds, if it does. */
+  /** When the question itself expires, in milliseconds since the epoch, if it does. */
   readonly until?: number | undefined;
 }
 
-async function questionOf({ backend }: Engine, { run, writer }: LiveTask): Promise<Question> {
+async function pendingQuestion({ backend }: Engine, { run, writer }: LiveTask): Promise<Question> {
   if (run !== undefined) return { isWaiting: true, until: run.until };
   const { taskId, head } = writer;
   if ((await turnEndedAt(backend, taskId, head)) !== undefined) return { isWaiting: false };
@@ -99,20 +86,24 @@ async function questionOf({ backend }: Engine, { run, writer }: LiveTask): Promi
   return { isWaiting: true, until: log.until };
 }
 
-/** Notes that the wait is over, and lets the agent go on. */
-async function goOn(engine: Engine, live: LiveTask, events: readonly AgentEvent[]): Promise<void> {
+/** Records that the wait is over, and resumes the agent. */
+async function resume(
+  engine: Engine,
+  live: LiveTask,
+  events: readonly AgentEvent[],
+): Promise<void> {
   const { writer, deadline, run } = live;
   const parked = run?.isParked === true ? run : undefined;
   const epoch = parked?.epoch ?? writer.fence();
   const committed = await writer.append(events, { epoch, insist: true, wakeAt: deadline ?? null });
-  if (deadline !== undefined) engine.alarm.want(deadline);
+  if (deadline !== undefined) engine.wakeTimer.schedule(deadline);
   if (committed.kind !== "committed") return;
   if (parked === undefined) await engine.keepTrying(writer, () => resumeTask(engine, live, epoch));
   else parked.resume(undefined);
 }
 
-/** Nothing is due: the wish was for something that has happened already. */
-async function forget(engine: Engine, live: LiveTask): Promise<void> {
+/** Nothing is due: the wake time was for something that has happened already. */
+async function clearWakeTime(engine: Engine, live: LiveTask): Promise<void> {
   const { writer, deadline } = live;
   const epoch = live.run?.epoch ?? writer.epoch;
   await writer.append([], { epoch, insist: true, wakeAt: deadline ?? null });

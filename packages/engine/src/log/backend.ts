@@ -1,118 +1,114 @@
 import type { TaskState } from "@convoke/protocol";
-import type { NewPush, PushStore } from "./push-store.ts";
-import type { RetentionStore } from "./retention-store.ts";
 
-export type * from "./push-store.ts";
-export type * from "./retention-store.ts";
-
-/** An event's place in its task's log, from 1. */
+/** The position of an event in its task's log, starting at 1. */
 export type Seq = number;
 
 /**
- * Where tasks live. Memory, SQLite and whatever comes later pass the same
- * contract suite (`describeBackend` in `./testing`).
+ * Stores tasks and their logs. Every implementation passes the same contract
+ * suite: `describeBackend` in `@convoke/engine/testing`.
  */
 export interface Backend {
   /**
-   * Applies a step, all or nothing, and resolves when it is durable. A step
-   * that may not be applied is answered with a refusal, a duplicate before all
-   * others. A rejection means that the step is a mistake (a state that moves
-   * back, a task created twice), or that the storage itself failed and the step
-   * must be assumed lost until the log was read again.
+   * Applies a step atomically and resolves once it is durable. A step that must
+   * not be applied resolves to a refusal; a duplicate takes precedence over all
+   * other refusals. The promise rejects if the step is invalid (a state that
+   * moves backwards, a task created twice) or if the storage failed. After a
+   * storage failure the step may or may not have been written: read the log to
+   * find out.
    */
   commit(step: Step): Promise<Committed>;
 
   /**
-   * The events after `after`, oldest first, at most `limit` of them. Nothing
-   * stays open between calls. Of a log that was compacted only the last event is left.
+   * Returns up to `limit` events after `after`, oldest first. Nothing stays open
+   * between calls. A compacted log contains only its last event.
    */
   read(taskId: string, after: Seq, limit: number): Promise<readonly Stored[]>;
 
-  /** Calls `wake` with the newest sequence after each commit to the task. Returns how to stop. */
+  /** Calls `wake` with the newest sequence after each commit to the task. Returns a function that stops it. */
   watch(taskId: string, wake: (head: Seq) => void): () => void;
 
   readonly tasks: TaskIndex;
   readonly pushes: PushStore;
   readonly retention: RetentionStore;
 
-  /** Finishes what was begun and lets go of the storage. Later calls reject. */
+  /** Completes pending writes and releases the storage. Later calls reject. */
   close(): Promise<void>;
 }
 
-/** Everything one task changes at one instant. */
+/** All changes to one task that are committed together. */
 export interface Step {
   readonly taskId: string;
   /** Present on the first step of a task. */
   readonly create?: NewTask;
-  /** The run that writes. An epoch below the stored one is stale and refused; a higher one is kept. */
+  /** Identifies the run that writes. A lower epoch than the stored one is refused as stale; a higher one is stored. */
   readonly epoch: number;
-  /** The events as JSON texts of the model, in order. */
+  /** The events in order, each serialized as JSON on one line. */
   readonly events: readonly string[];
-  /** The state after the events, checked against the stored one: terminal is final. */
+  /** The state after the events, checked against the stored one: a terminal state is final. */
   readonly state: TaskState;
   /** When that state was entered, in milliseconds. Lists are ordered by it. */
   readonly statusAt: number;
-  /** Whether lists show the task. An answer without a task is never listed. */
+  /** Whether lists include the task. A reply without a task is never listed. */
   readonly listed: boolean;
-  /** The message this step accepts. One id is taken once per owner (G6). */
+  /** The message this step accepts. Each owner can use a messageId once, so that retries run nothing twice (G6). */
   readonly message?: AcceptedMessage;
-  /** A newer fold of the log than the stored one. */
+  /** A snapshot that is newer than the stored one. */
   readonly snapshot?: Snapshot;
   /**
-   * When the task wants to be woken, in milliseconds; `null` takes the wish back,
-   * and so does the end of the task. Absent leaves it as it is.
+   * When to wake the task, in milliseconds since the epoch. `null`, or the end of
+   * the task, clears it; if absent, it does not change.
    */
   readonly wakeAt?: number | null;
-  /** A push config that came with the message of this step, put in the same transaction. */
+  /** A push config sent with the message of this step, stored in the same transaction. */
   readonly push?: NewPush;
 }
 
 export interface NewTask {
   readonly owner: string;
   readonly contextId: string;
-  /** The name of the agent that works on it. */
+  /** The name of the agent that works on the task. */
   readonly agent: string;
   readonly createdAt: number;
   /**
-   * Refuse it when its context is forgotten: retention pruned all of the owner's
-   * listed tasks that were in it, and has not freed its name yet.
+   * Refuse the task if its context has expired: retention pruned all of the
+   * owner's listed tasks in it and still remembers the context id.
    */
   readonly unlessForgotten?: true;
 }
 
 export interface AcceptedMessage {
   readonly messageId: string;
-  /** Of the decoded message, so that every binding gives the same. */
+  /** Digest of the decoded message, so that every binding computes the same one. */
   readonly digest: string;
 }
 
-/** The fold of the log up to and including `seq`, as JSON of a task. */
+/** The task after all events up to and including `seq`, as JSON. */
 export interface Snapshot {
   readonly seq: Seq;
   readonly json: string;
 }
 
 export type Committed =
-  /** Durable; `head` is the sequence of the last event. */
+  /** The step is durable; `head` is the sequence of the last event. */
   | { readonly kind: "committed"; readonly head: Seq }
-  /** The messageId is taken: the first task that has it, and the digest it had. */
+  /** The messageId was used before: by which task, and with which digest. */
   | { readonly kind: "duplicate"; readonly taskId: string; readonly digest: string }
   /** A newer run owns the task. */
   | { readonly kind: "stale"; readonly epoch: number }
-  /** The task has ended; nothing is appended to it. */
+  /** The task has ended; nothing can be appended. */
   | { readonly kind: "terminal"; readonly state: TaskState }
-  /** The step names a task that was never created. */
+  /** There is no such task. */
   | { readonly kind: "unknown" }
-  /** The context of the new task is forgotten, and the step wanted to be told. */
+  /** The context of the new task has expired, and the step set `unlessForgotten`. */
   | { readonly kind: "forgotten" };
 
-/** One event of a log, as it was committed. */
+/** One committed event of a log. */
 export interface Stored {
   readonly seq: Seq;
   readonly json: string;
 }
 
-/** What is known of a task without reading its log. */
+/** The indexed fields of a task, available without reading its log. */
 export interface TaskRecord {
   readonly taskId: string;
   readonly owner: string;
@@ -124,34 +120,34 @@ export interface TaskRecord {
   readonly statusAt: number;
   readonly createdAt: number;
   readonly listed: boolean;
-  /** Only the last event of its log is left. */
+  /** Whether only the last event of the log is left. */
   readonly compacted: boolean;
   readonly wakeAt?: number;
 }
 
-/** A record with the newest snapshot of its log, which may be as large as the limits of a task allow. */
+/** A record with the newest stored snapshot, which can be as large as the limits of a task allow. */
 export interface StoredTask extends TaskRecord {
   readonly snapshot: Snapshot | undefined;
 }
 
 /**
- * Point reads and lists. A read sees everything that a resolved `commit` wrote. Only `get` reads
- * a snapshot: a list of a hundred large tasks must not bring all of them into memory.
+ * Point reads and lists. A read sees everything that a resolved `commit` wrote. Only `get` loads
+ * the snapshot: listing a hundred large tasks must not load all of them into memory.
  */
 export interface TaskIndex {
   get(taskId: string): Promise<StoredTask | undefined>;
   list(query: TaskQuery): Promise<TaskRecordPage>;
   /** The owner's listed tasks of a context created before `before`, newest first, at most `limit`. */
   ofContext(query: ContextQuery): Promise<readonly TaskRecord[]>;
-  /** The owner's listed tasks that were created at or before `at` and got another status after it, in no order. */
+  /** The owner's listed tasks that existed at `at` and changed their status after it, in no particular order. */
   changedSince(query: ChangedQuery): Promise<readonly TaskRecord[]>;
-  /** Tasks that have not ended, whoever owns them, ordered by id; pass the last id to go on. */
+  /** Unfinished tasks of all owners, ordered by id; pass the last id to get the next page. */
   unfinished(after: string, limit: number): Promise<readonly TaskRecord[]>;
-  /** Tasks that want to be woken, whoever owns them, the earliest first, at most `limit`. */
+  /** Tasks of all owners that have a `wakeAt`, earliest first, at most `limit`. */
   waking(limit: number): Promise<readonly TaskRecord[]>;
 }
 
-/** A page of an owner's listed tasks, newest status first. */
+/** Selects a page of an owner's listed tasks, newest status first. */
 export interface TaskQuery {
   readonly owner: string;
   readonly contextId?: string;
@@ -161,11 +157,11 @@ export interface TaskQuery {
   /** Only tasks with a status at or before this time. */
   readonly until?: number;
   readonly limit: number;
-  /** Where the page before ended. */
+  /** Where the previous page ended. */
   readonly after?: ListPosition;
 }
 
-/** Status time first, id second, both descending, so that equal times have one order. */
+/** Lists are ordered by status time, then by id, both descending, so that tasks with equal times have a stable order. */
 export interface ListPosition {
   readonly statusAt: number;
   readonly taskId: string;
@@ -173,7 +169,7 @@ export interface ListPosition {
 
 export interface TaskRecordPage {
   readonly records: readonly TaskRecord[];
-  /** How many tasks the query matches in all, whatever its `until` says. */
+  /** How many tasks match the query in total, ignoring `until`. */
   readonly total: number;
 }
 
@@ -189,4 +185,120 @@ export interface ChangedQuery {
   readonly owner: string;
   readonly contextId?: string;
   readonly at: number;
+}
+
+/**
+ * A push config of a task and its delivery progress: a cursor over the task's
+ * log (G12: each event is delivered at least once, in order). A task can have
+ * several, distinguished by id.
+ */
+export interface PushRecord {
+  readonly taskId: string;
+  readonly id: string;
+  /** The owner of the task. */
+  readonly owner: string;
+  /** The config as JSON. The store does not interpret it. */
+  readonly config: string;
+  /** Incremented each time the config is replaced, so that deliveries for the earlier one cannot record progress. */
+  readonly generation: number;
+  /** Everything up to this sequence was delivered, or happened before the config was created. */
+  readonly cursor: Seq;
+  readonly state: PushState;
+  /** When deliveries started to fail, in milliseconds since the epoch. */
+  readonly failingSince?: number;
+  /** Why the last delivery failed. */
+  readonly problem?: string;
+}
+
+/**
+ * `active`: there may be events to deliver, now or later. `done`: the task has
+ * ended and every event was delivered. `dead`: delivery was given up until it is replayed.
+ */
+export type PushState = "active" | "done" | "dead";
+
+export interface NewPush {
+  readonly id: string;
+  readonly config: string;
+  /** Events after this sequence are delivered. */
+  readonly cursor: Seq;
+}
+
+/** The new delivery state of a config. */
+export interface PushProgress {
+  readonly taskId: string;
+  readonly id: string;
+  readonly generation: number;
+  readonly cursor: Seq;
+  readonly state: PushState;
+  /** `null` if the last delivery succeeded. */
+  readonly failure: { readonly since: number; readonly problem: string } | null;
+}
+
+/** A position in a list of configs, which is ordered by task id and then by config id. */
+export interface PushPosition {
+  readonly taskId: string;
+  readonly id: string;
+}
+
+export interface PushQuery {
+  readonly state: PushState;
+  /** Only configs of this owner. */
+  readonly owner?: string;
+  readonly after?: PushPosition;
+  readonly limit: number;
+}
+
+/** Stores the push configs of all tasks. They are deleted with their task. */
+export interface PushStore {
+  /**
+   * Adds a config as `active` with generation 1, or replaces the config with that id and increments
+   * its generation. Resolves to `undefined` if there is no such task.
+   */
+  put(taskId: string, push: NewPush): Promise<PushRecord | undefined>;
+  get(taskId: string, id: string): Promise<PushRecord | undefined>;
+  /** The configs of one task, ordered by id. */
+  ofTask(taskId: string): Promise<readonly PushRecord[]>;
+  /** Configs of all tasks, ordered by task id and then by config id. */
+  list(query: PushQuery): Promise<readonly PushRecord[]>;
+  /** Stores the progress of a config. Resolves to false, and stores nothing, if the config was deleted or replaced. */
+  progress(progress: PushProgress): Promise<boolean>;
+  /** Resolves to whether there was a config to delete. */
+  delete(taskId: string, id: string): Promise<boolean>;
+}
+
+/** Selects ended tasks to remove. A task with an active push is never removed. */
+export interface PruneQuery {
+  /** Remove tasks that ended before this time, in milliseconds since the epoch. */
+  readonly endedBefore: number;
+  /** Also remove all but this many of the most recently ended tasks. */
+  readonly keep: number;
+  /** The maximum number of tasks to remove in one call, oldest first. */
+  readonly limit: number;
+}
+
+/** Limits the size of the storage. */
+export interface RetentionStore {
+  /**
+   * Removes tasks with their logs, snapshots and push configs. The ids of their
+   * messages stay in use (G6), and a context without any remaining listed task
+   * is remembered as expired. Resolves to the number of removed tasks.
+   */
+  prune(query: PruneQuery): Promise<number>;
+  /** Frees ids of messages that removed tasks accepted before this time, at most `limit`. Resolves to how many. */
+  forgetMessages(acceptedBefore: number, limit: number): Promise<number>;
+  /** Frees ids of expired contexts whose last task ended before this time, at most `limit`. Resolves to how many. */
+  forgetContexts(endedBefore: number, limit: number): Promise<number>;
+  /**
+   * Tasks that ended before this time and still have their full log, oldest first. Tasks with an
+   * undelivered push, active or dead, are excluded.
+   */
+  compactable(endedBefore: number, limit: number): Promise<readonly TaskRecord[]>;
+  /**
+   * Removes all but the last event from the log of an ended task; the snapshot, which must be at
+   * the head of the log, replaces them. Resolves to false if the task has not ended, has an
+   * undelivered push, or the snapshot is not at the head.
+   */
+  compact(taskId: string, snapshot: Snapshot): Promise<boolean>;
+  /** Returns some unused disk space to the operating system. Resolves to false if there was none. */
+  reclaim(): Promise<boolean>;
 }

@@ -1,6 +1,6 @@
 import { type Message, type Task, agentMessage } from "@convoke/protocol";
 import type { Backend } from "./backend.ts";
-import { loadTask } from "./load-task.ts";
+import { loadTask } from "./task-snapshot.ts";
 
 /** How many earlier tasks of a context a conversation remembers. */
 const MAX_TASKS = 50;

@@ -1,52 +1,181 @@
-import { type AgentEvent, type Codec, isPublic } from "@convoke/protocol";
-import type { ChunkFrames } from "./chunk-frames.ts";
+import {
+  type AgentEvent,
+  type ArtifactUpdateEvent,
+  CODECS,
+  type Codec,
+  type TextPart,
+  isPublic,
+  textPart,
+} from "@convoke/protocol";
 import type { Seq, Stored } from "./backend.ts";
 
 /**
- * An event with its bytes. The text of each wire dialect is made once and
- * shared by all readers.
+ * An event of a log with its serialized form. The text for each wire dialect is
+ * created once and shared by all readers.
  */
 export class LogEntry {
-  /** Its place in the log; 0 until it is committed. */
-  seq: Seq = 0;
   readonly event: AgentEvent;
   readonly json: string;
-  #frames: ChunkFrames | undefined;
+  readonly #template: ChunkTemplate | undefined;
+  #seq: Seq = 0;
   #text03: string | undefined;
   #text03Proto: string | undefined;
   #text10: string | undefined;
 
-  constructor(event: AgentEvent, json: string, frames?: ChunkFrames) {
+  constructor(event: AgentEvent, json: string, template?: ChunkTemplate) {
     this.event = event;
     this.json = json;
-    this.#frames = frames;
+    this.#template = template;
   }
 
-  /** What a client of that dialect sees, or nothing when the event is internal. */
+  /** The position in the log; 0 until the entry is committed. */
+  get seq(): Seq {
+    return this.#seq;
+  }
+
+  /** Sets the position in the log. */
+  at(seq: Seq): this {
+    this.#seq = seq;
+    return this;
+  }
+
+  /** The event as a client of that dialect receives it, or `undefined` if the event is internal. */
   text(codec: Codec): string | undefined {
     const { event, json } = this;
     if (!isPublic(event)) return undefined;
     switch (codec.dialect) {
       case "0.3":
-        // A plain chunk is the same in 0.3 and in the model.
-        return (this.#text03 ??= this.#frames === undefined ? codec.eventText(event, json) : json);
+        // A plain chunk looks the same in 0.3 and in the model.
+        return (this.#text03 ??=
+          this.#template === undefined ? codec.eventText(event, json) : json);
       case "0.3-proto":
         return (this.#text03Proto ??= codec.eventText(event, json));
       case "1.0":
-        return (this.#text10 ??= this.#frames?.v1(json) ?? codec.eventText(event, json));
+        return (this.#text10 ??= this.#template?.v1(json) ?? codec.eventText(event, json));
       default:
         return codec.dialect satisfies never;
     }
   }
 }
 
-/** A stored event, read. */
+/** Parses a stored event. */
 export function readEntry({ seq, json }: Stored): LogEntry {
-  return placed(new LogEntry(JSON.parse(json) as AgentEvent, json), seq);
+  return new LogEntry(JSON.parse(json) as AgentEvent, json).at(seq);
 }
 
-/** The entry at its place. */
-export function placed(entry: LogEntry, seq: Seq): LogEntry {
-  entry.seq = seq;
-  return entry;
+/**
+ * Serializes the events of one task. Most events of a stream are chunks that
+ * differ only in their text, so the JSON around the text is created once: five
+ * times cheaper than serializing each event, with identical bytes.
+ */
+export class EventSerializer {
+  #template: ChunkTemplate | undefined;
+
+  /** The entry for an event. Its sequence is set when it is committed. */
+  entry(event: AgentEvent): LogEntry {
+    if (!isPlainChunk(event)) return new LogEntry(event, JSON.stringify(event));
+    const template = this.#template?.fits(event)
+      ? this.#template
+      : (this.#template = new ChunkTemplate(event));
+    return new LogEntry(event, template.model(event.artifact.parts[0].text), template);
+  }
+}
+
+const MAX_TAIL_ENTRIES = 1024;
+
+/**
+ * The newest entries of a log, kept in memory so that readers that keep up never
+ * query the store. Bounded: a reader that falls further behind reads pages from the store.
+ */
+export class LogTail {
+  #entries: LogEntry[] = [];
+
+  add(entries: readonly LogEntry[]): void {
+    this.#entries.push(...entries);
+    // Trimmed in bulk, so that the cost per entry stays constant.
+    if (this.#entries.length > 2 * MAX_TAIL_ENTRIES) {
+      this.#entries = this.#entries.slice(-MAX_TAIL_ENTRIES);
+    }
+  }
+
+  /** Up to `limit` entries after `after`, or `undefined` if some of them are no longer in memory. */
+  after(after: Seq, limit: number): readonly LogEntry[] | undefined {
+    const first = this.#entries[0];
+    if (first === undefined || after + 1 < first.seq) return undefined;
+    const start = after + 1 - first.seq;
+    return start === 0 && this.#entries.length <= limit
+      ? this.#entries
+      : this.#entries.slice(start, start + limit);
+  }
+}
+
+/** A chunk of an artifact that carries nothing but text. */
+interface PlainChunk extends ArtifactUpdateEvent {
+  readonly append: boolean;
+  readonly artifact: { readonly artifactId: string; readonly parts: readonly [TextPart] };
+}
+
+function isPlainChunk(event: AgentEvent): event is PlainChunk {
+  if (event.kind !== "artifact-update") return false;
+  const { artifact, append } = event as ArtifactUpdateEvent;
+  const part = artifact.parts[0];
+  return (
+    append !== undefined &&
+    part?.kind === "text" &&
+    artifact.parts.length === 1 &&
+    // The template contains exactly these fields, so an event with any other field does not fit.
+    countFields(event) === 5 &&
+    countFields(artifact) === 2 &&
+    countFields(part) === 2
+  );
+}
+
+/** Counts without allocating a list, because it runs for every chunk of every stream. */
+function countFields(object: object): number {
+  let count = 0;
+  for (const _ in object) count += 1;
+  return count;
+}
+
+/** The JSON of an event before and after its text. */
+type Frame = readonly [before: string, after: string];
+
+/** The JSON around the text of one artifact's chunks, in the model and in 1.0. */
+class ChunkTemplate {
+  readonly #artifactId: string;
+  readonly #append: boolean;
+  readonly #model: Frame;
+  readonly #v1: Frame;
+
+  constructor(chunk: PlainChunk) {
+    const { artifact, append } = chunk;
+    const empty = { ...chunk, artifact: { ...artifact, parts: [textPart("")] } };
+    const json = JSON.stringify(empty);
+    this.#artifactId = artifact.artifactId;
+    this.#append = append;
+    this.#model = splitAtText(json);
+    this.#v1 = splitAtText(CODECS["1.0"].eventText(empty, json));
+  }
+
+  fits({ artifact, append }: PlainChunk): boolean {
+    return this.#artifactId === artifact.artifactId && this.#append === append;
+  }
+
+  /** The chunk as JSON of the model, byte for byte what `JSON.stringify` returns. */
+  model(text: string): string {
+    return this.#model[0] + JSON.stringify(text) + this.#model[1];
+  }
+
+  /** The same chunk as 1.0 JSON. */
+  v1(model: string): string {
+    const [before, after] = this.#model;
+    return this.#v1[0] + model.slice(before.length, model.length - after.length) + this.#v1[1];
+  }
+}
+
+/** Splits at the empty text. Quotes inside other strings are escaped, so the match is unique. */
+function splitAtText(json: string): Frame {
+  const mark = '"text":""';
+  const start = json.indexOf(mark) + mark.length - 2;
+  return [json.slice(0, start), json.slice(start + 2)];
 }

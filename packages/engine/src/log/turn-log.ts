@@ -17,40 +17,44 @@ import {
   isResumable,
   isSleep,
 } from "@convoke/protocol";
-import { NO_EXTENSIONS, activatedIn, isActivatedNote } from "./activated.ts";
 import type { Backend, Seq } from "./backend.ts";
-import { type Folded, foldMore } from "./load-task.ts";
+import { type TaskSnapshot, applyEntries } from "./task-snapshot.ts";
 import { type LogEntry, readEntry } from "./log-entry.ts";
 
+/** The extensions of a message that activates none. */
+export const NO_EXTENSIONS: ReadonlySet<string> = new Set();
+
+const ACTIVATED = "internal:activated";
+
 /**
- * What the log says of the task's last turn: everything a process that never
- * saw it needs to go on with it.
+ * The last turn of a task, reconstructed from its log: everything another
+ * process needs to resume it.
  */
 export class TurnLog {
-  /** Which turn of the task it is, from 1. */
+  /** The number of the turn within its task, starting at 1. */
   turn = 0;
-  /** The message that began it, and the task as it stood then. */
+  /** The message that started the turn, and the task at that time. */
   message!: Message;
   task!: Task;
-  /** What that message had activated. */
+  /** The extensions that message activated. */
   extensions = NO_EXTENSIONS;
   attempts = 1;
-  /** The trace of its caller, as its events carry it. */
+  /** The trace of the caller, taken from the events of the turn. */
   trace: TraceContext | undefined;
-  /** What the agent noted and was told since, in order. */
+  /** The internal events since the turn started, in order: notes of the agent, and answers it received. */
   journal: InternalEvent[] = [];
-  /** Messages that came while it worked. */
+  /** Messages that arrived while the agent was working. */
   inbox: Message[] = [];
-  /** What it said about itself. */
+  /** Status updates with a message, in order. */
   statuses: StatusUpdateEvent[] = [];
-  /** Artifacts that it marked as complete. */
+  /** Ids of the artifacts that the agent marked as complete. */
   closed = new Set<string>();
-  /** It ended by itself, although the task goes on: the next message begins another. */
+  /** Whether the turn ended although the task did not: the next message starts another turn. */
   isOver = false;
   isCanceled = false;
-  /** It sleeps: nothing happened since it said so. */
+  /** The sleep the agent is in, if nothing has happened since it started. */
   sleep: SleepEvent | undefined;
-  /** How far the log was read. */
+  /** The last sequence that was read. */
   head: Seq = 0;
   #state: TaskState = "submitted";
 
@@ -59,23 +63,23 @@ export class TurnLog {
     return this.journal.some(isResumable);
   }
 
-  /** Whether it waits for the answer to a question that it noted. */
+  /** Whether the turn waits for the answer to a question in its journal. */
   get isAsking(): boolean {
     return openQuestion(this.journal) !== undefined;
   }
 
-  /** Whether the agent watches meanwhile what it asks for, so that it must run while it waits. */
+  /** Whether the agent keeps running while it waits, because it watches the subject of its question. */
   get isWatched(): boolean {
     return openQuestion(this.journal)?.["isWatched"] === true;
   }
 
-  /** When that question expires, in milliseconds, if it does. */
+  /** When the question expires, in milliseconds since the epoch, if it does. */
   get until(): number | undefined {
     return askedUntil(this.journal);
   }
 
-  /** Puts a message as it was sent in the place of what the log has of it. */
-  tell(message: Message): void {
+  /** Replaces the stored form of a message, which may be redacted, with the message as it was sent. */
+  restoreMessage(message: Message): void {
     this.journal = this.journal.map((event) =>
       isMessageReceived(event) && event.message.messageId === message.messageId
         ? { ...event, message }
@@ -83,7 +87,7 @@ export class TurnLog {
     );
   }
 
-  /** `taskNow` folds the log up to and including the entry. */
+  /** @param taskNow returns the task after this entry */
   add({ event, seq }: LogEntry, taskNow: () => Task): void {
     this.head = seq;
     if (isPublic(event)) this.#addPublic(event);
@@ -155,7 +159,7 @@ function traceIn(metadata: Metadata | undefined): TraceContext | undefined {
     : undefined;
 }
 
-/** A question, and what ends the wait for its answer. */
+/** A question, and the events that end the wait for its answer. */
 const ASKING: ReadonlySet<string> = new Set([
   "internal:ask",
   "internal:message" satisfies MessageReceivedEvent["kind"],
@@ -163,13 +167,13 @@ const ASKING: ReadonlySet<string> = new Set([
   NOTES.recalled,
 ]);
 
-/** The question of a turn that nothing has ended. */
+/** The pending question of a turn. */
 function openQuestion(journal: readonly InternalEvent[]): InternalEvent | undefined {
   const last = journal.findLast(({ kind }) => ASKING.has(kind));
   return last?.kind === "internal:ask" ? last : undefined;
 }
 
-/** When it expires, in milliseconds, if it does. */
+/** When the pending question expires, in milliseconds since the epoch, if it does. */
 export function askedUntil(journal: readonly InternalEvent[]): number | undefined {
   const until = openQuestion(journal)?.["until"];
   return typeof until === "string" ? Date.parse(until) : undefined;
@@ -177,30 +181,70 @@ export function askedUntil(journal: readonly InternalEvent[]): number | undefine
 
 const PAGE = 256;
 
-/** A log, read whole: its last turn and its fold. */
-export interface WholeLog {
+/** The last turn of a task, and the task itself. */
+export interface TurnLogAndSnapshot {
   readonly log: TurnLog;
-  readonly folded: Folded;
+  readonly snapshot: TaskSnapshot;
 }
 
-/** Reads a log for its last turn. Folds in whole pages, and in between only where a turn begins. */
-export async function readTurnLog(backend: Backend, taskId: string): Promise<WholeLog> {
+/** Reads the log of a task. Events are applied page by page, and in between only where a turn starts. */
+export async function readTurnLog(backend: Backend, taskId: string): Promise<TurnLogAndSnapshot> {
   const log = new TurnLog();
-  let folded: Folded | undefined;
+  let snapshot: TaskSnapshot | undefined;
   for (let after: Seq = 0; ;) {
     const page = (await backend.read(taskId, after, PAGE)).map(readEntry);
-    let unfolded = 0;
-    for (const [place, entry] of page.entries()) {
+    let applied = 0;
+    for (const [index, entry] of page.entries()) {
       log.add(entry, () => {
-        folded = foldMore(folded, page.slice(unfolded, place + 1));
-        unfolded = place + 1;
-        return folded.task;
+        snapshot = applyEntries(snapshot, page.slice(applied, index + 1));
+        applied = index + 1;
+        return snapshot.task;
       });
     }
-    if (unfolded < page.length || folded === undefined) {
-      folded = foldMore(folded, page.slice(unfolded));
+    if (applied < page.length || snapshot === undefined) {
+      snapshot = applyEntries(snapshot, page.slice(applied));
     }
-    if (page.length < PAGE) return { log, folded };
+    if (page.length < PAGE) return { log, snapshot };
     after = page.at(-1)?.seq ?? after;
   }
+}
+
+/**
+ * Records which extensions the first message of a task activated. It is an event of its own,
+ * because the task event is shown to clients as it is stored; events of later messages carry it
+ * themselves.
+ */
+export function activatedNote(
+  taskId: string,
+  extensions: ReadonlySet<string> = NO_EXTENSIONS,
+): readonly AgentEvent[] {
+  return extensions.size === 0 ? [] : [{ kind: ACTIVATED, taskId, ...activatedFields(extensions) }];
+}
+
+function isActivatedNote({ kind }: InternalEvent): boolean {
+  return kind === ACTIVATED;
+}
+
+/** The activated extensions as fields of an event; none if no extension is active. */
+export function activatedFields(extensions: ReadonlySet<string> = NO_EXTENSIONS): {
+  readonly extensions?: readonly string[];
+} {
+  return extensions.size === 0 ? {} : { extensions: [...extensions] };
+}
+
+/** The extensions that an event of the log says were activated. */
+function activatedIn(event: InternalEvent): ReadonlySet<string> {
+  const extensions = event["extensions"];
+  return Array.isArray(extensions) ? new Set(extensions as readonly string[]) : NO_EXTENSIONS;
+}
+
+/** The number of the turn that the event at `seq` ended, if it ended one. */
+export async function turnEndedAt(
+  backend: Backend,
+  taskId: string,
+  seq: Seq,
+): Promise<number | undefined> {
+  const [stored] = await backend.read(taskId, seq - 1, 1);
+  const event = stored && readEntry(stored).event;
+  return event?.kind === NOTES.turnEnd ? Number((event as InternalEvent)["turn"]) : undefined;
 }

@@ -1,11 +1,11 @@
 import type { Seq } from "./backend.ts";
 
-/** An object for each `watch`, so that one function can watch twice. */
+/** One object per `watch` call, so that the same function can watch twice. */
 interface Watcher {
   readonly wake: (head: Seq) => void;
 }
 
-/** Who wants to hear of which task. */
+/** The functions to call after a commit, by task. */
 export class Watchers {
   readonly #byTask = new Map<string, Set<Watcher>>();
 
@@ -19,7 +19,7 @@ export class Watchers {
     };
   }
 
-  /** Wakes those who were watching when it began, except who leaves meanwhile. */
+  /** Calls the current watchers of a task, except those that are removed meanwhile. */
   wake(taskId: string, head: Seq): void {
     const watching = this.#byTask.get(taskId);
     if (watching === undefined) return;
@@ -34,7 +34,7 @@ export class Watchers {
   }
 }
 
-/** A watcher that throws is a bug to be seen, but not by the other watchers nor by whoever committed. */
+/** A watcher that throws is a bug, reported as a warning so that it affects neither other watchers nor the commit. */
 function wakeOne(watcher: Watcher, head: Seq): void {
   try {
     watcher.wake(head);

@@ -1,9 +1,10 @@
 import { inspect } from "node:util";
+import { randomBytes } from "node:crypto";
 
-/** Facts beside a log line. `error` may be anything that was thrown. */
+/** Structured fields of a log line. `error` can be anything that was thrown. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Where the server writes what happens. A pino logger can be wrapped in four lines. */
+/** Receives the log of the server. Wrapping a pino logger takes four lines. */
 export interface Logger {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
@@ -15,7 +16,7 @@ const LEVELS = ["debug", "info", "warn", "error"] as const;
 
 export type LogLevel = (typeof LEVELS)[number] | "silent";
 
-/** One JSON object per line. Bodies, headers and tokens are never passed to it. */
+/** Writes one JSON object per line. The server never logs bodies, headers or tokens. */
 export function createJsonLogger(level: LogLevel, write: (line: string) => void): Logger {
   const least = level === "silent" ? LEVELS.length : LEVELS.indexOf(level);
   const method = (name: (typeof LEVELS)[number], rank: number): Logger["info"] =>
@@ -23,7 +24,9 @@ export function createJsonLogger(level: LogLevel, write: (line: string) => void)
       ? () => undefined
       : (message, { error, ...fields } = {}) => {
           const time = new Date().toISOString();
-          write(`${JSON.stringify({ time, level: name, message, ...fields, ...told(error) })}\n`);
+          write(
+            `${JSON.stringify({ time, level: name, message, ...fields, ...errorField(error) })}\n`,
+          );
         };
   const [debug, info, warn, error] = LEVELS.map(method) as [
     Logger["debug"],
@@ -34,18 +37,23 @@ export function createJsonLogger(level: LogLevel, write: (line: string) => void)
   return { debug, info, warn, error };
 }
 
-/** The stack stays in the log: it is the only place where the text of an unknown error may go. */
-function told(error: unknown): LogFields {
+/** The log is the only place where the text of an unknown error may appear. */
+function errorField(error: unknown): LogFields {
   return error === undefined ? {} : { error: stackOf(error, MAX_CAUSES) };
 }
 
-/** How far back causes are told; they may go round in a circle. */
+/** Maximum length of the logged chain of causes, which may be circular. */
 const MAX_CAUSES = 5;
 
-/** Of an error nothing but stacks: its other properties may hold requests with their headers. */
+/** Logs stacks only: other properties of an error may contain requests with their headers. */
 function stackOf(error: unknown, causes: number): string {
   if (!(error instanceof Error)) return inspect(error);
   const stack = error.stack ?? error.message;
   if (error.cause === undefined || causes === 0) return stack;
   return `${stack}\ncaused by ${stackOf(error.cause, causes - 1)}`;
+}
+
+/** A short id that appears in both the response and the log, so that one leads to the other. */
+export function newErrorId(): string {
+  return randomBytes(6).toString("hex");
 }

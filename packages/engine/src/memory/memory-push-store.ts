@@ -5,42 +5,42 @@ import type {
   PushQuery,
   PushRecord,
   PushStore,
-} from "../log/push-store.ts";
+} from "../log/backend.ts";
 import type { MemoryTask } from "./memory-task.ts";
-import type { WhileOpen } from "./while-open.ts";
+import type { WriteGate } from "./write-gate.ts";
 
 interface Parts {
   readonly tasks: ReadonlyMap<string, MemoryTask>;
-  readonly whileOpen: WhileOpen;
+  readonly gate: WriteGate;
 }
 
 /** The push configs of all tasks, by task and then by id. */
 export class MemoryPushStore implements PushStore {
   readonly #tasks: ReadonlyMap<string, MemoryTask>;
-  readonly #whileOpen: WhileOpen;
+  readonly #gate: WriteGate;
   readonly #byTask = new Map<string, Map<string, PushRecord>>();
 
-  constructor({ tasks, whileOpen }: Parts) {
+  constructor({ tasks, gate }: Parts) {
     this.#tasks = tasks;
-    this.#whileOpen = whileOpen;
+    this.#gate = gate;
   }
 
   put(taskId: string, push: NewPush): Promise<PushRecord | undefined> {
-    return this.#whileOpen.write(() => this.putNow(taskId, push));
+    return this.#gate.write(() => this.putNow(taskId, push));
   }
 
   async get(taskId: string, id: string): Promise<PushRecord | undefined> {
-    this.#whileOpen.assert();
+    this.#gate.assert();
     return this.#byTask.get(taskId)?.get(id);
   }
 
   async ofTask(taskId: string): Promise<readonly PushRecord[]> {
-    this.#whileOpen.assert();
+    this.#gate.assert();
     return [...(this.#byTask.get(taskId)?.values() ?? [])].toSorted(byPosition);
   }
 
   async list({ state, owner, after, limit }: PushQuery): Promise<readonly PushRecord[]> {
-    this.#whileOpen.assert();
+    this.#gate.assert();
     return [...this.#byTask.values()]
       .flatMap((pushes) => [...pushes.values()])
       .filter(
@@ -54,11 +54,11 @@ export class MemoryPushStore implements PushStore {
   }
 
   progress(progress: PushProgress): Promise<boolean> {
-    return this.#whileOpen.write(() => this.#progress(progress));
+    return this.#gate.write(() => this.#progress(progress));
   }
 
   delete(taskId: string, id: string): Promise<boolean> {
-    return this.#whileOpen.write(() => {
+    return this.#gate.write(() => {
       const pushes = this.#byTask.get(taskId);
       const wasThere = pushes?.delete(id) ?? false;
       if (pushes?.size === 0) this.#byTask.delete(taskId);
@@ -66,7 +66,7 @@ export class MemoryPushStore implements PushStore {
     });
   }
 
-  /** For a step that brings a config: it is there as soon as the step is. */
+  /** Adds a config as part of a step, without waiting. */
   putNow(taskId: string, { id, config, cursor }: NewPush): PushRecord | undefined {
     const task = this.#tasks.get(taskId);
     if (task === undefined) return undefined;
@@ -87,7 +87,7 @@ export class MemoryPushStore implements PushStore {
     return pushes !== undefined && [...pushes.values()].some(({ state }) => state === "active");
   }
 
-  /** Whether something of the task is still to be delivered, or was given up. */
+  /** Whether the task has an undelivered push, active or dead. */
   hasUndelivered(taskId: string): boolean {
     const pushes = this.#byTask.get(taskId);
     return pushes !== undefined && [...pushes.values()].some(({ state }) => state !== "done");
@@ -114,7 +114,7 @@ export class MemoryPushStore implements PushStore {
     return true;
   }
 
-  /** Records are replaced, never changed: callers hold them. */
+  /** Replaces the record instead of changing it, because callers may hold it. */
   #keep(push: PushRecord): PushRecord {
     const pushes = this.#byTask.get(push.taskId) ?? new Map<string, PushRecord>();
     this.#byTask.set(push.taskId, pushes.set(push.id, push));

@@ -1,17 +1,30 @@
-import type { TaskState } from "@convoke/protocol";
-import type { Seq, Snapshot, Step, Stored, StoredTask, TaskRecord } from "../log/backend.ts";
-import { Misuse } from "../log/judge.ts";
+import { type TaskState, isTerminal } from "@convoke/protocol";
+import type {
+  ChangedQuery,
+  ContextQuery,
+  ListPosition,
+  Seq,
+  Snapshot,
+  Step,
+  Stored,
+  StoredTask,
+  TaskIndex,
+  TaskQuery,
+  TaskRecord,
+  TaskRecordPage,
+} from "../log/backend.ts";
+import { Misuse } from "../log/check-step.ts";
 
-/** A task and its log, changed in place: an append costs the same however long the log is. */
+/** A task and its log, changed in place so that the cost of an append does not depend on the length of the log. */
 export interface MemoryTask {
   readonly taskId: string;
   readonly owner: string;
   readonly contextId: string;
   readonly agent: string;
   readonly createdAt: number;
-  /** What is left of the log: all of it, or the last event once it was compacted. */
+  /** The events of the log; only the last one if the log was compacted. */
   events: string[];
-  /** How many events came before those and are gone. */
+  /** How many events were removed by compaction. */
   dropped: number;
   compacted: boolean;
   epoch: number;
@@ -19,7 +32,7 @@ export interface MemoryTask {
   statusAt: number;
   listed: boolean;
   snapshot: Snapshot | undefined;
-  /** `null` when it does not want to be woken. */
+  /** `null` for none. */
   wakeAt: number | null;
 }
 
@@ -44,6 +57,17 @@ export function createTask({ taskId, create, epoch, state, statusAt, listed }: S
   };
 }
 
+/** Applies a step that was checked before. */
+export function applyStep(task: MemoryTask, step: Step, wakeAt: number | null): void {
+  for (const event of step.events) task.events.push(event);
+  task.epoch = step.epoch;
+  task.state = step.state;
+  task.statusAt = step.statusAt;
+  task.listed = step.listed;
+  task.wakeAt = wakeAt;
+  if (step.snapshot && step.snapshot.seq > (task.snapshot?.seq ?? 0)) task.snapshot = step.snapshot;
+}
+
 /** The sequence of the last event. */
 export function headOf({ dropped, events }: MemoryTask): Seq {
   return dropped + events.length;
@@ -60,7 +84,7 @@ export function readLog(
     .map((json, index) => ({ seq: dropped + first + index + 1, json }));
 }
 
-/** Leaves only the last event, at its place. */
+/** Removes all events except the last one, which keeps its sequence. */
 export function compactLog(task: MemoryTask, snapshot: Snapshot): void {
   task.dropped += Math.max(0, task.events.length - 1);
   task.events = task.events.slice(-1);
@@ -68,13 +92,120 @@ export function compactLog(task: MemoryTask, snapshot: Snapshot): void {
   task.compacted = true;
 }
 
-/** A copy, so that what a caller holds does not change under it. */
+/** Copies the task, so that the record of a caller does not change. */
 export function toRecord(task: MemoryTask): TaskRecord {
   const { events, dropped, snapshot: _, wakeAt, ...rest } = task;
   return { ...rest, head: dropped + events.length, ...(wakeAt !== null && { wakeAt }) };
 }
 
-/** The same with its snapshot. */
-export function toStoredTask(task: MemoryTask): StoredTask {
+/** Copies the task with its snapshot. */
+function toStoredTask(task: MemoryTask): StoredTask {
   return { ...toRecord(task), snapshot: task.snapshot };
+}
+
+/**
+ * Point reads are one lookup. Lists scan and sort all tasks: with so many tasks
+ * that this matters, use a database.
+ */
+export class MemoryTaskIndex implements TaskIndex {
+  readonly #tasks: ReadonlyMap<string, MemoryTask>;
+  readonly #assertOpen: () => void;
+
+  constructor(tasks: ReadonlyMap<string, MemoryTask>, assertOpen: () => void) {
+    this.#tasks = tasks;
+    this.#assertOpen = assertOpen;
+  }
+
+  async get(taskId: string): Promise<StoredTask | undefined> {
+    this.#assertOpen();
+    const task = this.#tasks.get(taskId);
+    return task && toStoredTask(task);
+  }
+
+  async list({
+    owner,
+    contextId,
+    state,
+    since,
+    until,
+    limit,
+    after,
+  }: TaskQuery): Promise<TaskRecordPage> {
+    const matching = this.#all(
+      (task) =>
+        task.listed &&
+        task.owner === owner &&
+        (contextId === undefined || task.contextId === contextId) &&
+        (state === undefined || task.state === state) &&
+        (since === undefined || task.statusAt >= since),
+    );
+    const rest = matching.filter(
+      (task) =>
+        (until === undefined || task.statusAt <= until) &&
+        (after === undefined || newestFirst(after, task) < 0),
+    );
+    return {
+      records: rest.toSorted(newestFirst).slice(0, limit).map(toRecord),
+      total: matching.length,
+    };
+  }
+
+  async ofContext({
+    owner,
+    contextId,
+    before,
+    limit,
+  }: ContextQuery): Promise<readonly TaskRecord[]> {
+    return this.#all(
+      (task) =>
+        task.listed && task.owner === owner && task.contextId === contextId && task.taskId < before,
+    )
+      .toSorted((left, right) => byId(right, left))
+      .slice(0, limit)
+      .map(toRecord);
+  }
+
+  async changedSince({ owner, contextId, at }: ChangedQuery): Promise<readonly TaskRecord[]> {
+    return this.#all(
+      (task) =>
+        task.listed &&
+        task.owner === owner &&
+        (contextId === undefined || task.contextId === contextId) &&
+        task.createdAt <= at &&
+        task.statusAt > at,
+    ).map(toRecord);
+  }
+
+  async unfinished(after: string, limit: number): Promise<readonly TaskRecord[]> {
+    return this.#all((task) => !isTerminal(task.state) && task.taskId > after)
+      .toSorted(byId)
+      .slice(0, limit)
+      .map(toRecord);
+  }
+
+  async waking(limit: number): Promise<readonly TaskRecord[]> {
+    return this.#all(({ wakeAt }) => wakeAt !== null)
+      .toSorted(earliestFirst)
+      .slice(0, limit)
+      .map(toRecord);
+  }
+
+  #all(matches: (task: MemoryTask) => boolean): MemoryTask[] {
+    this.#assertOpen();
+    return [...this.#tasks.values()].filter(matches);
+  }
+}
+
+function newestFirst(left: ListPosition, right: ListPosition): number {
+  return right.statusAt - left.statusAt || byId(right, left);
+}
+
+/** Only for tasks with a wake time. */
+function earliestFirst(left: MemoryTask, right: MemoryTask): number {
+  return left.wakeAt! - right.wakeAt! || byId(left, right);
+}
+
+function byId(left: { readonly taskId: string }, right: { readonly taskId: string }): number {
+  if (left.taskId === right.taskId) return 0;
+  return left.taskId < right.taskId ? -1 : 1;
 }

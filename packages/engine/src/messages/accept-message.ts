@@ -10,36 +10,34 @@ import type { NewPush, Seq } from "../log/backend.ts";
 import { continueTask } from "./continue-task.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
-import type { Folded } from "../log/load-task.ts";
-import { activatedNote, NO_EXTENSIONS } from "../log/activated.ts";
+import type { TaskSnapshot } from "../log/task-snapshot.ts";
+import { NO_EXTENSIONS, activatedNote } from "../log/turn-log.ts";
 import { conversationBefore } from "../log/conversation.ts";
-import { digestOf } from "../task/digest.ts";
-import { joinTask } from "./join-task.ts";
+import { digestMessage, joinTask } from "./join-task.ts";
 import { newId } from "../task/new-id.ts";
-import { beginPush } from "./begin-push.ts";
-import { traceFields } from "../task/trace-fields.ts";
+import { traceFields } from "../task/status.ts";
 
-/** What a caller sends, and who it is. */
+/** A message from a caller. */
 export interface Incoming {
   readonly message: Message;
   readonly caller: Caller;
   readonly trace?: TraceContext | undefined;
-  /** The extensions that it activates; by default none. */
+  /** The extensions that the message activates. Default none. */
   readonly extensions?: ReadonlySet<string> | undefined;
-  /** The push config that came with it, for the task and what follows that place of its log. */
+  /** Creates the push config sent with the message, for the task and the events after a position of its log. */
   readonly push?: ((taskId: string, after: Seq) => NewPush) | undefined;
 }
 
-/** A message that found or made its task. */
+/** The task that accepted a message. */
 export interface Accepted {
   readonly live: LiveTask;
-  /** The last event before this message: a stream of its turn begins after it. */
+  /** The last sequence before this message: a stream of its turn starts after it. */
   readonly after: Seq;
-  /** For a retry: the task as it stood when the message first came. */
-  readonly joined?: Folded;
+  /** For a retry: the task when the message first arrived. */
+  readonly joined?: TaskSnapshot;
 }
 
-/** Gives a message to the task it names, or to a new one. */
+/** Passes a message to the task it names, or creates a task for it. */
 export function acceptMessage(engine: Engine, incoming: Incoming): Promise<Accepted> {
   const { taskId } = incoming.message;
   return taskId === undefined
@@ -47,7 +45,7 @@ export function acceptMessage(engine: Engine, incoming: Incoming): Promise<Accep
     : continueTask(engine, incoming, taskId);
 }
 
-/** Makes a task for a message, in one transaction with the message's id, and starts the agent on it. */
+/** Creates a task in the same transaction that stores the messageId, and starts the agent on it. */
 async function beginTask(engine: Engine, incoming: Incoming): Promise<Accepted> {
   const { message, caller, trace, extensions = NO_EXTENSIONS } = incoming;
   const { owner } = caller;
@@ -58,7 +56,8 @@ async function beginTask(engine: Engine, incoming: Incoming): Promise<Accepted> 
     message.contextId === undefined
       ? []
       : await conversationBefore(engine.backend, { owner, contextId, before: taskId });
-  // Whoever names a context without tasks opens it, unless it had some: then they expect to be remembered.
+  // A contextId without tasks starts a new conversation, unless its tasks were pruned: then refuse,
+  // because the caller expects history.
   const isOpening = message.contextId !== undefined && conversation.length === 0;
   engine.openTasks.admit(owner);
   const live = engine.tasks.create({ taskId, owner, contextId, now });
@@ -71,7 +70,7 @@ async function beginTask(engine: Engine, incoming: Incoming): Promise<Accepted> 
     history: [received],
     ...(trace && { metadata: traceFields(trace) }),
   };
-  // An agent that may reply without a task shows it only once its first event tells.
+  // An agent that may reply without a task shows the task only when its first event requires one.
   const announced = !engine.agent.info.replies;
   const push = incoming.push?.(taskId, 0);
   try {
@@ -86,21 +85,21 @@ async function beginTask(engine: Engine, incoming: Incoming): Promise<Accepted> 
         createdAt: now,
         ...(isOpening && { unlessForgotten: true }),
       },
-      message: { messageId: message.messageId, digest: digestOf(message) },
+      message: { messageId: message.messageId, digest: digestMessage(message) },
       listed: announced,
       ...(live.deadline !== undefined && { wakeAt: live.deadline }),
       ...(push && { push }),
     });
     if (committed.kind === "duplicate") return await joinTask(engine, incoming, committed);
     if (committed.kind === "forgotten") throw expired();
-    if (push !== undefined) beginPush(engine, taskId, push);
-    if (live.deadline !== undefined) engine.alarm.want(live.deadline);
+    if (push !== undefined) engine.startPush(taskId, push);
+    if (live.deadline !== undefined) engine.wakeTimer.schedule(live.deadline);
     const begun = { epoch: 1, turn: 1, attempt: 1, journal: [], task: live.task, announced };
     const asked = { message: received, conversation, caller, trace, extensions };
     engine.start(live, { ...begun, ...asked });
     return { live, after: 0 };
   } finally {
-    // Whatever was not created is not open.
+    // The task was not created, so it does not count.
     if (live.writer.head === 0) engine.openTasks.remove(owner);
     engine.tasks.release(live);
   }

@@ -6,25 +6,20 @@ import {
   isInterrupted,
 } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
-import { beginPush } from "./begin-push.ts";
 import type { Accepted, Incoming } from "./accept-message.ts";
-import { activatedFields, NO_EXTENSIONS } from "../log/activated.ts";
+import { NO_EXTENSIONS, activatedFields, readTurnLog, turnEndedAt } from "../log/turn-log.ts";
 import type { Committed, Seq } from "../log/backend.ts";
 import { conversationBefore } from "../log/conversation.ts";
-import { digestOf } from "../task/digest.ts";
+import { digestMessage, joinTask, toStoredMessage } from "./join-task.ts";
 import type { Engine } from "../run/engine.ts";
-import { checkHistory } from "../task/input-limits.ts";
-import { joinTask } from "./join-task.ts";
+import { checkHistory } from "../task/limits.ts";
 import type { LiveTask } from "../run/live-task.ts";
-import { beginAnew } from "../run/resume-task.ts";
-import { storable } from "../run/storable.ts";
-import { turnEndedAt } from "../log/turn-end.ts";
-import { readTurnLog } from "../log/turn-log.ts";
+import { startAttempt } from "../run/resume-task.ts";
 
-/** How long an agent that has asked may take to wait for the answer. */
-const ASKING_MS = 500;
+/** How long to wait for an agent that has asked a question to suspend or end its turn. */
+const SUSPEND_MS = 500;
 
-/** Gives a message to a task that waits for one, or to an agent that takes them while it works. */
+/** Passes a message to a task that waits for one, or to an agent that accepts messages while it works. */
 export async function continueTask(
   engine: Engine,
   incoming: Incoming,
@@ -36,8 +31,8 @@ export async function continueTask(
     if (message.contextId !== undefined && message.contextId !== live.contextId) {
       throw invalidParams("message.contextId", `is not the context of task ${taskId}`);
     }
-    await hasAsked(live);
-    // The same message may be on its way already: then this one is its retry.
+    await untilSuspended(live);
+    // The same message may be arriving already: then this one is a retry of it.
     while (live.arriving.has(message.messageId)) await live.arriving.get(message.messageId);
     return await receive(engine, live, incoming);
   } finally {
@@ -46,12 +41,12 @@ export async function continueTask(
 }
 
 /**
- * An agent that has just asked is about to wait, or to end its turn: the answer
- * is for what comes then. One that does neither is not waited for any longer.
+ * An agent that has just asked a question is about to suspend or to end its turn,
+ * and the answer is for whatever follows. If it does neither in time, proceed.
  */
-async function hasAsked({ run, writer }: LiveTask): Promise<void> {
+async function untilSuspended({ run, writer }: LiveTask): Promise<void> {
   if (run === undefined || run.isParked || !isInterrupted(writer.nextState)) return;
-  await Promise.race([run.idle(), sleep(ASKING_MS, undefined, { ref: false })]);
+  await Promise.race([run.idle(), sleep(SUSPEND_MS, undefined, { ref: false })]);
 }
 
 function receive(engine: Engine, live: LiveTask, incoming: Incoming): Promise<Accepted> {
@@ -61,23 +56,24 @@ function receive(engine: Engine, live: LiveTask, incoming: Incoming): Promise<Ac
   checkHistory(live.task, engine.limits);
   if (isInterrupted(nextState)) return arriving(live, message, answer(engine, live, incoming));
   const isWelcome = nextState === "working" && engine.agent.info.takesMessages;
-  if (!isWelcome) return refuse(engine, live, { incoming, why: takesNoMessage(taskId, nextState) });
-  return arriving(live, message, tellWorking(engine, live, incoming));
+  if (!isWelcome)
+    return refuse(engine, live, { incoming, error: takesNoMessage(taskId, nextState) });
+  return arriving(live, message, deliverToWorking(engine, live, incoming));
 }
 
-/** Refuses a message that nobody waits for: in the agent's words, where it has some. */
+/** Rejects a message that the task does not wait for, with the error of the agent if it throws one. */
 async function refuse(
   engine: Engine,
   live: LiveTask,
-  { incoming, why }: { readonly incoming: Incoming; readonly why: A2AError },
+  { incoming, error }: { readonly incoming: Incoming; readonly error: A2AError },
 ): Promise<never> {
   await live.writer.settled;
   const at = live.writer.statusTime(engine.now());
-  storable(engine, { task: live.task, message: incoming.message, at });
-  throw why;
+  toStoredMessage(engine, { task: live.task, message: incoming.message, at });
+  throw error;
 }
 
-/** Lets a retry that comes meanwhile wait for what becomes of the first. */
+/** Makes a retry that arrives meanwhile wait for the first message. */
 function arriving(
   live: LiveTask,
   { messageId }: Message,
@@ -88,76 +84,80 @@ function arriving(
   return accepted;
 }
 
-/** Takes the caller's answer, and lets the agent go on: the run that asked, or a new one. */
+/** Accepts the answer of the caller and resumes the agent: the run that asked, or a new one. */
 async function answer(engine: Engine, live: LiveTask, incoming: Incoming): Promise<Accepted> {
   const { writer, deadline } = live;
   if (writer.settled !== undefined) {
-    // An answer is taken for what was asked, so the question must be in the task by then.
+    // The answer must follow the question, so wait until the question is stored.
     await writer.settled;
-    await hasAsked(live);
+    await untilSuspended(live);
   }
-  // From here on nobody comes in between: of two answers the second finds the question answered.
+  // No await until the append: of two answers, the second finds the question answered.
   const { nextState } = writer;
   if (!isInterrupted(nextState)) {
-    return refuse(engine, live, { incoming, why: takesNoMessage(writer.taskId, nextState) });
+    return refuse(engine, live, { incoming, error: takesNoMessage(writer.taskId, nextState) });
   }
   const at = writer.statusTime(engine.now());
-  const stored = storable(engine, { task: live.task, message: incoming.message, at });
+  const stored = toStoredMessage(engine, { task: live.task, message: incoming.message, at });
   const { run } = live;
   const after = writer.head;
   const parked = run?.isParked === true ? run : undefined;
   const epoch = parked?.epoch ?? writer.fence();
   const received = asReceived(live, incoming.message);
   const push = incoming.push?.(writer.taskId, after);
-  const arrived = arrival(live, { incoming, stored, at });
+  const arrived = arrivalEvent(live, { incoming, stored, at });
   const working = engine.status(live, "working", { trace: parked?.trace ?? incoming.trace });
   const committed = await writer.append([arrived, working], {
     epoch,
-    message: { messageId: received.messageId, digest: digestOf(stored) },
+    message: { messageId: received.messageId, digest: digestMessage(stored) },
     wakeAt: deadline ?? null,
     ...(push && { push }),
   });
   if (committed.kind !== "committed") return joinOrRefuse(engine, live, { incoming, committed });
-  if (push !== undefined) beginPush(engine, writer.taskId, push);
+  if (push !== undefined) engine.startPush(writer.taskId, push);
   if (parked === undefined) {
-    // The message is stored: its task must not stay without a run because a read failed.
-    await engine.keepTrying(writer, () => goOn(engine, live, { epoch, incoming, after }));
+    // The message is stored, so its task must get a run even if a read fails at first.
+    await engine.keepTrying(writer, () => startRun(engine, live, { epoch, incoming, after }));
   } else parked.resume(received);
   return { live, after };
 }
 
-/** A message to an agent that takes them while it works. */
-async function tellWorking(engine: Engine, live: LiveTask, incoming: Incoming): Promise<Accepted> {
+/** Passes a message to an agent that accepts messages while it works. */
+async function deliverToWorking(
+  engine: Engine,
+  live: LiveTask,
+  incoming: Incoming,
+): Promise<Accepted> {
   const { writer, inbox } = live;
   const after = writer.head;
   const received = asReceived(live, incoming.message);
   const push = incoming.push?.(writer.taskId, after);
   const at = writer.statusTime(engine.now());
-  const arrived = arrival(live, { incoming, stored: incoming.message, at });
+  const arrived = arrivalEvent(live, { incoming, stored: incoming.message, at });
   const committed = await writer.append([arrived], {
     epoch: writer.epoch,
-    message: { messageId: received.messageId, digest: digestOf(incoming.message) },
+    message: { messageId: received.messageId, digest: digestMessage(incoming.message) },
     ...(push && { push }),
   });
   if (committed.kind !== "committed") return joinOrRefuse(engine, live, { incoming, committed });
-  if (push !== undefined) beginPush(engine, writer.taskId, push);
+  if (push !== undefined) engine.startPush(writer.taskId, push);
   inbox.put(received, committed.head);
   return { live, after };
 }
 
-/** A message that the task has already, whatever became of it since: nothing is appended (G6). */
+/** A message that the task has received before: nothing is appended, whatever happened since (G6). */
 async function joinRetried(engine: Engine, live: LiveTask, incoming: Incoming): Promise<Accepted> {
   const { writer } = live;
   const { message } = incoming;
   const committed = await writer.append([], {
     epoch: writer.epoch,
-    message: { messageId: message.messageId, digest: digestOf(message) },
+    message: { messageId: message.messageId, digest: digestMessage(message) },
   });
   return joinOrRefuse(engine, live, { incoming, committed });
 }
 
-/** The message began a turn of its own, or it answers a run that is not in memory any more. */
-async function goOn(
+/** Starts the run for a message that starts a new turn, or that answers a run that was evicted. */
+async function startRun(
   engine: Engine,
   live: LiveTask,
   arrived: { readonly epoch: number; readonly incoming: Incoming; readonly after: Seq },
@@ -169,14 +169,14 @@ async function goOn(
   const message = asReceived(live, incoming.message);
   if (endedTurn === undefined) {
     const { log } = await readTurnLog(engine.backend, writer.taskId);
-    // The log may have less of it than was sent.
-    log.tell(message);
-    await beginAnew(engine, live, { epoch, log });
+    // The agent may have let only a part of the message be stored.
+    log.restoreMessage(message);
+    await startAttempt(engine, live, { epoch, log });
     return;
   }
   const context = { owner, contextId, before: writer.taskId };
-  const said = (task.history ?? []).filter(({ messageId }) => messageId !== message.messageId);
-  const conversation = [...(await conversationBefore(engine.backend, context)), ...said];
+  const earlier = (task.history ?? []).filter(({ messageId }) => messageId !== message.messageId);
+  const conversation = [...(await conversationBefore(engine.backend, context)), ...earlier];
   const { caller, trace, extensions = NO_EXTENSIONS } = incoming;
   const begun = { epoch, turn: endedTurn + 1, attempt: 1, journal: [], task, announced: true };
   live.inbox.begin([], head);
@@ -192,12 +192,12 @@ function joinOrRefuse(
   throw takesNoMessage(writer.taskId, writer.nextState);
 }
 
-/** The message with the ids it has from here on. */
+/** The message with the ids of its task and context. */
 function asReceived({ writer, contextId }: LiveTask, message: Message): Message {
   return { ...message, taskId: writer.taskId, contextId };
 }
 
-function arrival(
+function arrivalEvent(
   live: LiveTask,
   facts: { readonly incoming: Incoming; readonly stored: Message; readonly at: string },
 ): AgentEvent {

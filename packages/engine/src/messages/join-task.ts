@@ -1,56 +1,57 @@
 import {
   A2AError,
-  invalidParams,
-  isMessageReceived,
   type Message,
   type Task,
+  invalidParams,
+  isMessageReceived,
 } from "@convoke/protocol";
 import type { Accepted, Incoming } from "./accept-message.ts";
 import type { Backend, Committed } from "../log/backend.ts";
-import { digestOf } from "../task/digest.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
-import { type Folded, foldMore } from "../log/load-task.ts";
-import { storable } from "../run/storable.ts";
+import { type TaskSnapshot, applyEntries } from "../log/task-snapshot.ts";
 import { type LogEntry, readEntry } from "../log/log-entry.ts";
+import { hash } from "node:crypto";
 
 const PAGE = 256;
 
 type Duplicate = Extract<Committed, { kind: "duplicate" }>;
 
-/** The same id with the same words is a retry: the caller gets the task it already has (G6). */
+/** Handles a messageId that was used before. The same message again is a retry, and gets the task it created (G6). */
 export async function joinTask(
   engine: Engine,
   { message, caller }: Incoming,
   { taskId, digest }: Duplicate,
 ): Promise<Accepted> {
   const isSame =
-    digest === digestOf(message) || digest === (await storedDigest(engine, taskId, message));
+    digest === digestMessage(message) || digest === (await storedDigest(engine, taskId, message));
   if (!isSame) {
     const problem = `was used for another message, of task ${taskId}; use a new messageId`;
     throw invalidParams("message.messageId", problem);
   }
   const live = await engine.tasks.openFor(caller, taskId);
   try {
-    if (live.oldest > 0) return { live, after: live.writer.head, joined: whole(live) };
-    const came = await findArrival(engine.backend, taskId, message.messageId);
-    // The store knows the first before the one who sent it does.
+    if (live.oldest > 0) return { live, after: live.writer.head, joined: currentSnapshot(live) };
+    const arrival = await findArrival(engine.backend, taskId, message.messageId);
+    // The first request may not have finished its commit in this process yet.
     await live.until(({ writer }) => writer.head > 0);
-    const joined = came === undefined ? whole(live) : foldMore(came.before, [came.entry]);
+    const joined =
+      arrival === undefined ? currentSnapshot(live) : applyEntries(arrival.before, [arrival.entry]);
     return { live, after: joined.head - 1, joined };
   } finally {
     engine.tasks.release(live);
   }
 }
 
-/** Of a log that was compacted nothing can be told but how it ended. */
-function whole({ task, writer }: LiveTask): Folded {
+/** Used if the log was compacted: only the final state is known. */
+function currentSnapshot({ task, writer }: LiveTask): TaskSnapshot {
   return { task, head: writer.head, size: writer.size };
 }
 
 /**
- * The digest that the message had if the agent let only a part of it be stored: it is asked again
- * about the task as it stood then. Where the log was compacted since, nobody knows how that was.
+ * The digest of the message as the agent would have stored it: the agent may let only a part of a
+ * message be stored. It is asked again with the task at that time, which is unknown if the log was
+ * compacted since.
  */
 async function storedDigest(
   engine: Engine,
@@ -64,41 +65,41 @@ async function storedDigest(
   }
   try {
     const { timestamp: at } = entry.event;
-    return digestOf(storable(engine, { task: before.task, message, at }));
+    return digestMessage(toStoredMessage(engine, { task: before.task, message, at }));
   } catch (error) {
-    // It would have been refused, so it is another one.
+    // The agent would have refused it, so it is a different message.
     if (A2AError.is(error)) return undefined;
     throw error;
   }
 }
 
-/** How a message came to its task. */
+/** The log entry of a message. */
 interface Arrival {
   readonly entry: LogEntry;
-  /** The task before it; absent when the message began the task. */
-  readonly before: Folded | undefined;
+  /** The task before the message; absent if the message created the task. */
+  readonly before: TaskSnapshot | undefined;
 }
 
-/** Looks a message up in the log of its task. Nothing where the log does not have it, or was compacted. */
+/** Finds a message in the log of its task. Resolves to `undefined` if it is not there or the log was compacted. */
 async function findArrival(
   backend: Backend,
   taskId: string,
   messageId: string,
 ): Promise<Arrival | undefined> {
-  let before: Folded | undefined;
+  let before: TaskSnapshot | undefined;
   for (;;) {
     const page = (await backend.read(taskId, before?.head ?? 0, PAGE)).map(readEntry);
     if (before === undefined && page[0]?.seq !== 1) return undefined;
-    const place = page.findIndex(({ event }) => brings(event, messageId));
-    const earlier = place === -1 ? page : page.slice(0, place);
-    if (earlier.length > 0) before = foldMore(before, earlier);
-    const entry = page[place];
+    const index = page.findIndex(({ event }) => hasMessage(event, messageId));
+    const earlier = index === -1 ? page : page.slice(0, index);
+    if (earlier.length > 0) before = applyEntries(before, earlier);
+    const entry = page[index];
     if (entry !== undefined) return { entry, before };
     if (page.length < PAGE) return undefined;
   }
 }
 
-function brings(event: LogEntry["event"], messageId: string): boolean {
+function hasMessage(event: LogEntry["event"], messageId: string): boolean {
   if (event.kind === "task") {
     return (event as Task).history?.some((message) => message.messageId === messageId) === true;
   }
@@ -106,4 +107,40 @@ function brings(event: LogEntry["event"], messageId: string): boolean {
     event.kind === "internal:message" &&
     (event as { readonly message: Message }).message.messageId === messageId
   );
+}
+
+/**
+ * A digest of the content of a message. It is computed from the decoded message,
+ * so that a retry is recognized over any binding and version.
+ */
+export function digestMessage(message: Message): string {
+  const fields = Object.entries(message).filter(([, value]) => !isEmpty(value));
+  return hash("sha256", canonical(Object.fromEntries(fields)), "base64url");
+}
+
+/** In 1.0 an empty field is the same as an absent one, and clients send either. */
+function isEmpty(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return value === "" || value === null;
+  return Object.keys(value).length === 0;
+}
+
+/**
+ * JSON with sorted keys, because the order of fields does not matter. Unlike the canonical JSON of
+ * signatures it accepts everything that a message can contain, such as unpaired surrogates.
+ */
+function canonical(value: unknown): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined);
+  fields.sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join(",")}}`;
+}
+
+/** The message as the agent wants it to be stored. Throws if the agent refuses it. */
+export function toStoredMessage(
+  { agent }: Engine,
+  facts: { readonly task: Task; readonly message: Message; readonly at: string },
+): Message {
+  const { task, message, at } = facts;
+  return agent.accept?.(task, message, new Date(at)) ?? message;
 }

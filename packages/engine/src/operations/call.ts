@@ -1,16 +1,37 @@
-import type { AgentCardFacts, Caller, ProtocolVersion, TraceContext } from "@convoke/protocol";
+import {
+  type AgentCardFacts,
+  type AgentExtension,
+  type AgentInfo,
+  type Caller,
+  EXTENSIONS,
+  type ProtocolVersion,
+  type TraceContext,
+} from "@convoke/protocol";
 import type { Engine } from "../run/engine.ts";
 
-/** What an operation knows besides its request. */
+/** The extensions that the server implements for every agent. */
+const SERVER_EXTENSIONS: readonly AgentExtension[] = [
+  EXTENSIONS.resumption,
+  EXTENSIONS.idempotency,
+  EXTENSIONS.skill,
+].map(({ uri, description }) => ({ uri, description, required: false }));
+
+/** The context of an operation, in addition to its request. */
 export interface Call {
   readonly engine: Engine;
   readonly caller: Caller;
   readonly version: ProtocolVersion;
   readonly trace: TraceContext | undefined;
-  /** What the agent tells callers whom it knows; absent where it tells no more than its card. */
+  /** The card fields for an authenticated caller; absent if the agent has no extended card. */
   readonly extendedCard?: ((caller: Caller) => Promise<AgentCardFacts | undefined>) | undefined;
-  /** The extensions that are active for this request; by default none. */
+  /** The extensions that are active for this request. Default none. */
   readonly extensions?: ReadonlySet<string> | undefined;
-  /** Where a reader wants to go on, as it was sent. */
+  /** The cursor after which a stream resumes, as the client sent it. */
   readonly lastEventId: string | undefined;
+}
+
+/** The extensions on the card: those of the agent, then those of the server that the agent does not declare itself. */
+export function declaredExtensions({ extensions = [] }: AgentInfo): readonly AgentExtension[] {
+  const named = new Set(extensions.map(({ uri }) => uri));
+  return [...extensions, ...SERVER_EXTENSIONS.filter(({ uri }) => !named.has(uri))];
 }

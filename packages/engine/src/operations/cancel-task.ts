@@ -1,9 +1,9 @@
 import { A2AError, type CancelTaskRequest, type Task, isTerminal } from "@convoke/protocol";
-import { cancelTask as cancel } from "../lifecycle/cancel-task.ts";
+import { cancelTask as cancel } from "../lifecycle/end-task.ts";
 import type { Call } from "./call.ts";
 
 /**
- * Stops a task. A second cancel returns the canceled task in 1.0, where
+ * Cancels a task. A second cancel returns the canceled task in 1.0, where
  * cancel is idempotent (§3.3.1), and is an error in 0.3 (§7.4).
  */
 export async function cancelTask({ taskId }: CancelTaskRequest, call: Call): Promise<Task> {

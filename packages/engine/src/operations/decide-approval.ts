@@ -10,30 +10,30 @@ import {
 import { acceptMessage } from "../messages/accept-message.ts";
 import { newId } from "../task/new-id.ts";
 import type { Call } from "./call.ts";
-import { type WaitingApproval, findApprovals } from "./list-approvals.ts";
+import { type PendingApproval, findApprovals } from "./list-approvals.ts";
 
-/** A decision on an approval, by its id. */
-export interface ApprovalDecided extends Omit<ApprovalAnswer, "digest"> {
-  /** Of the arguments that were shown; by default those that wait are meant. */
+/** A decision on a pending approval. */
+export interface ApprovalDecision extends Omit<ApprovalAnswer, "digest"> {
+  /** Digest of the arguments the caller has seen. Default: those that are pending. */
   readonly digest?: string | undefined;
-  /** Where the approval is, if its id alone does not tell. */
+  /** The task of the approval, required if several tasks have an approval with this id. */
   readonly taskId?: string | undefined;
 }
 
 /**
- * Answers an approval wherever it waits. It is the same as the message that its task would be sent,
- * and as such it is taken, or refused, and stored.
+ * Decides a pending approval of any task of the caller. Equivalent to sending the answer as a
+ * message to the task: it is accepted or rejected, and stored, in the same way.
  */
 export async function decideApproval(
-  decided: ApprovalDecided,
+  decision: ApprovalDecision,
   call: Pick<Call, "engine" | "caller" | "trace">,
-): Promise<WaitingApproval> {
+): Promise<PendingApproval> {
   const { engine, caller, trace } = call;
   if (engine.isDraining) throw new A2AError("Unavailable", "the server is stopping");
-  const waiting = await theOne(decided, call);
+  const waiting = await findApproval(decision, call);
   const { approval, contextId } = waiting;
-  const { taskId: _, ...given } = decided;
-  const data = { ...given, digest: decided.digest ?? approval.digest };
+  const { taskId: _, ...given } = decision;
+  const data = { ...given, digest: decision.digest ?? approval.digest };
   const field = "body";
   const answer = checkApprovalAnswer(data, field);
   answerApproval(approval, { answer, field, by: caller.owner, now: new Date(engine.now()) });
@@ -52,21 +52,21 @@ export async function decideApproval(
   return waiting;
 }
 
-async function theOne(
-  { approvalId, taskId }: ApprovalDecided,
+async function findApproval(
+  { approvalId, taskId }: ApprovalDecision,
   call: Pick<Call, "engine" | "caller">,
-): Promise<WaitingApproval> {
+): Promise<PendingApproval> {
   const found = await findApprovals(approvalId, call);
-  const meant = found.filter((waiting) => taskId === undefined || waiting.taskId === taskId);
-  const [one, ...others] = meant;
+  const matching = found.filter((waiting) => taskId === undefined || waiting.taskId === taskId);
+  const [one, ...others] = matching;
   if (one === undefined) {
     const id = JSON.stringify(approvalId);
     throw invalidParams(
       "id",
-      `${id} is no open approval: it was decided or given up, or never was`,
+      `${id} is not a pending approval: it was decided or withdrawn, or never existed`,
     );
   }
   if (others.length === 0) return one;
-  const tasks = meant.map((waiting) => waiting.taskId).join(", ");
+  const tasks = matching.map((waiting) => waiting.taskId).join(", ");
   throw invalidParams("taskId", `is required: ${approvalId} is in several of your tasks, ${tasks}`);
 }

@@ -1,7 +1,7 @@
 import { TASK_STATES, type TaskState, agentMessage, isTerminal } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
-import { closesAtFinal, closesAtTerminal, cursorOf } from "./event-source.ts";
+import { closesAtFinal, closesAtTerminal, parseCursor } from "./event-source.ts";
 
 describe("a cursor", () => {
   for (const [given, seq] of [
@@ -11,7 +11,7 @@ describe("a cursor", () => {
     ["007", 7],
   ] as const) {
     test(`${given} is a place in the log`, () => {
-      expect(cursorOf(given, { oldest: 0, head: 7 })).toBe(seq);
+      expect(parseCursor(given, { oldest: 0, head: 7 })).toBe(seq);
     });
   }
 
@@ -32,17 +32,17 @@ describe("a cursor", () => {
     "١",
   ]) {
     test(`${JSON.stringify(given)} is none of a log of seven`, () => {
-      expect(cursorOf(given, { oldest: 0, head: 7 })).toBeUndefined();
+      expect(parseCursor(given, { oldest: 0, head: 7 })).toBeUndefined();
     });
   }
 
   test("from before what is left of the log has expired", () => {
-    expect(cursorOf("5", { oldest: 6, head: 7 })).toBeUndefined();
-    expect(cursorOf("6", { oldest: 6, head: 7 })).toBe(6);
+    expect(parseCursor("5", { oldest: 6, head: 7 })).toBeUndefined();
+    expect(parseCursor("6", { oldest: 6, head: 7 })).toBe(6);
   });
 
   test("that nobody sent is none", () => {
-    expect(cursorOf(undefined, { oldest: 0, head: 7 })).toBeUndefined();
+    expect(parseCursor(undefined, { oldest: 0, head: 7 })).toBeUndefined();
   });
 });
 

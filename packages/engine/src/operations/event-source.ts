@@ -1,56 +1,190 @@
-import { type AgentEvent, isTerminal, type StatusUpdateEvent, type Task } from "@convoke/protocol";
-import type { View } from "./accepted-output.ts";
+import {
+  A2AError,
+  type AgentEvent,
+  type StatusUpdateEvent,
+  type StreamItem,
+  type Task,
+  isPublic,
+  isTerminal,
+} from "@convoke/protocol";
 import type { Seq } from "../log/backend.ts";
+import { LogEntry, readEntry } from "../log/log-entry.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
+import type { View } from "./media-types.ts";
 
-/** Which events a streaming operation answers with. Every binding writes it in its own frames. */
+/** The events that a streaming operation returns. Each binding encodes them in its own format. */
 export interface EventSource {
   readonly engine: Engine;
   readonly taskId: string;
-  /** The task as it was held when the stream began; its memory outlives its run. */
+  /** The task if it was open when the stream started. Its tail stays in memory after its run has ended. */
   readonly live?: LiveTask | undefined;
-  /** The snapshot that comes first, with the last sequence in it. */
+  /** The snapshot that comes first, with its last sequence. */
   readonly opening?: { readonly task: Task; readonly seq: Seq };
-  /** The log follows after this sequence. */
+  /** The stream continues with the events after this sequence. */
   readonly after: Seq;
-  /** The log ends here: the task was terminal already. */
+  /** The stream ends at this sequence, because the task has ended already. */
   readonly end?: Seq;
-  /** How the reader wants to see events, if not as they are. */
+  /** Converts events to what the client accepts, if necessary. */
   readonly view?: View;
-  /** Whether the stream closes after the event at that place. */
+  /** Whether the stream ends after this event. */
   readonly closesAfter: (event: AgentEvent, seq: Seq) => boolean;
 }
 
-/** After `final: true` a stream ends, because the caller's next word is a new request. */
+/** A stream ends after `final: true`, because the client continues with a new request. */
 export function closesAtFinal(event: AgentEvent): boolean {
   if (event.kind !== "status-update") return event.kind === "message";
   return (event as StatusUpdateEvent).final;
 }
 
-/** A subscription in 1.0 outlives questions to the caller (1.0 §3.1.6). */
+/** In 1.0 a subscription stays open while the task waits for the client (1.0 §3.1.6). */
 export function closesAtTerminal(event: AgentEvent): boolean {
   if (event.kind !== "status-update") return event.kind === "message";
   return isTerminal((event as StatusUpdateEvent).status.state);
 }
 
-/** How far a log reaches: what follows a cursor from `oldest` to `head` is all there. */
-export interface Reach {
+/** The range of valid cursors of a log. */
+export interface CursorRange {
   readonly oldest: Seq;
   readonly head: Seq;
 }
 
-/** The sequence a cursor means, or nothing when it is none of this log, or one that has expired. */
-export function cursorOf(
+/** Parses a cursor. Returns `undefined` if it is not in this log, or has expired. */
+export function parseCursor(
   lastEventId: string | undefined,
-  { oldest, head }: Reach,
+  { oldest, head }: CursorRange,
 ): Seq | undefined {
   if (lastEventId === undefined || !/^\d{1,15}$/.test(lastEventId)) return undefined;
   const seq = Number(lastEventId);
   return seq >= oldest && seq <= head ? seq : undefined;
 }
 
-/** Tells a reader that what it has is to be replaced, because its cursor does not lead here. */
+/** Tells the client to replace what it has, because its cursor is not in this log. */
 export function asReset(task: Task): Task {
   return { ...task, metadata: { ...task.metadata, resumption: "reset" } };
+}
+
+/** How many events are read at a time. A slow reader waits between pages, a fast one does not. */
+const PAGE = 256;
+
+/**
+ * Reads the events of a stream. It holds nothing but a cursor: unread events stay
+ * in the log, so that memory does not grow with lag (G8: slow readers are bounded).
+ */
+export class LogReader {
+  readonly #source: EventSource;
+  #cursor: Seq;
+  #hasOpened = false;
+  #isEnded = false;
+
+  constructor(source: EventSource) {
+    this.#source = source;
+    this.#cursor = source.after;
+  }
+
+  /** Whether all events of the stream have been read. */
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /** The snapshot that comes before the log. Later calls return nothing. */
+  opening(): readonly LogEntry[] {
+    const { opening } = this.#source;
+    if (this.#hasOpened || opening === undefined) return [];
+    this.#hasOpened = true;
+    const { task, seq } = opening;
+    return this.#viewed([new LogEntry(task, JSON.stringify(task)).at(seq)]);
+  }
+
+  /** The next events. Empty means: wait for the next commit. A promise only if the store is queried. */
+  next(): readonly LogEntry[] | Promise<readonly LogEntry[]> {
+    if (this.#isEnded) return [];
+    const remembered = this.#fromMemory();
+    if (remembered !== undefined) return this.#take(remembered);
+    return this.#fromStore().then((page) => this.#take(page));
+  }
+
+  /** Events in the memory of the open task. If the task was closed since, there may be newer ones in the store. */
+  #fromMemory(): readonly LogEntry[] | undefined {
+    const { engine, taskId, live } = this.#source;
+    const current = engine.tasks.get(taskId);
+    const entries = (current ?? live)?.writer.tail.after(this.#cursor, PAGE);
+    return entries?.length === 0 && current === undefined ? undefined : entries;
+  }
+
+  async #fromStore(): Promise<readonly LogEntry[]> {
+    const { engine, taskId, end = 0 } = this.#source;
+    const page = await engine.backend.read(taskId, this.#cursor, PAGE);
+    if (page.length === 0 && this.#cursor < end) {
+      throw new A2AError("TaskNotFound", `task ${taskId} was deleted while it was read`);
+    }
+    return page.map(readEntry);
+  }
+
+  #take(page: readonly LogEntry[]): readonly LogEntry[] {
+    const { closesAfter, end } = this.#source;
+    if (this.#isHeldBack(page)) return [];
+    const closing = page.findIndex(({ event, seq }) => closesAfter(event, seq));
+    const entries = closing === -1 ? page : page.slice(0, closing + 1);
+    this.#cursor = entries.at(-1)?.seq ?? this.#cursor;
+    this.#isEnded = closing !== -1 || (end !== undefined && this.#cursor >= end);
+    // A reply is the whole answer: it comes without the task (0.3 §7.2, 1.0 §3.1.2).
+    const isReply = entries.at(-1)?.event.kind === "message";
+    return this.#viewed(isReply ? entries.slice(-1) : entries);
+  }
+
+  /** If the agent may reply without a task, nothing is shown before its first public event. */
+  #isHeldBack(page: readonly LogEntry[]): boolean {
+    const { replies } = this.#source.engine.agent.info;
+    if (this.#cursor !== 0 || page.length === 0 || !replies) return false;
+    return page.every(({ event }) => event.kind === "task" || !isPublic(event));
+  }
+
+  #viewed(entries: readonly LogEntry[]): readonly LogEntry[] {
+    const { view } = this.#source;
+    return view === undefined ? entries : entries.map((entry) => viewEntry(entry, view));
+  }
+}
+
+function viewEntry({ event, seq }: LogEntry, view: View): LogEntry {
+  const viewed = view(event);
+  return new LogEntry(viewed, JSON.stringify(viewed)).at(seq);
+}
+
+/** Reads a stream without encoding it: pages of events until the stream, the signal or the engine ends. */
+export async function* readEvents(
+  source: EventSource,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<readonly StreamItem[], void, undefined> {
+  const { engine, taskId } = source;
+  const reader = new LogReader(source);
+  let wake = Promise.withResolvers<void>();
+  const onWake = (): void => wake.resolve();
+  const stopWatching = engine.backend.watch(taskId, () => setImmediate(onWake));
+  signal?.addEventListener("abort", onWake, { once: true });
+  engine.closing.addEventListener("abort", onWake, { once: true });
+  engine.openStreams.open(taskId);
+  try {
+    yield* publicItems(reader.opening());
+    while (!reader.isEnded && !engine.closing.aborted) {
+      signal?.throwIfAborted();
+      // Created before the read, so that a commit during the read is not missed.
+      wake = Promise.withResolvers();
+      const entries = await reader.next();
+      if (entries.length > 0) yield* publicItems(entries);
+      else if (!reader.isEnded) await wake.promise;
+    }
+  } finally {
+    engine.openStreams.close(taskId);
+    engine.closing.removeEventListener("abort", onWake);
+    signal?.removeEventListener("abort", onWake);
+    stopWatching();
+  }
+}
+
+function* publicItems(entries: readonly LogEntry[]): Generator<readonly StreamItem[]> {
+  const items = entries.flatMap(({ event, seq }): readonly StreamItem[] =>
+    isPublic(event) ? [{ kind: "event", event, id: String(seq) }] : [],
+  );
+  if (items.length > 0) yield items;
 }

@@ -1,7 +1,7 @@
 import { type GetTaskRequest, type Task, withHistoryLength } from "@convoke/protocol";
 import type { Call } from "./call.ts";
 
-/** The task as it stands. */
+/** Returns the current task. */
 export async function getTask(request: GetTaskRequest, { engine, caller }: Call): Promise<Task> {
   const { task } = await engine.tasks.find(request.taskId, caller);
   return withHistoryLength(task, request.historyLength);

@@ -1,76 +1,75 @@
 import { type Approval, type Task, invalidParams, openApprovals } from "@convoke/protocol";
 import type { ListPosition } from "../log/backend.ts";
-import type { Folded } from "../log/load-task.ts";
+import type { TaskSnapshot } from "../log/task-snapshot.ts";
 import type { Call } from "./call.ts";
-import { PageBudget, findListed } from "./list-page.ts";
-import { decodeToken, encodeToken } from "./list-token.ts";
+import { PageBudget, decodeToken, encodeToken, findListed } from "./list-page.ts";
 
-/** An approval that waits, and the names of the task that waits for it: the task itself may be large. */
-export interface WaitingApproval {
+/** A pending approval and the ids of its task. The task itself is left out because it may be large. */
+export interface PendingApproval {
   readonly taskId: string;
   readonly contextId: string;
   readonly approval: Approval;
 }
 
 export interface ApprovalPage {
-  readonly approvals: readonly WaitingApproval[];
+  readonly approvals: readonly PendingApproval[];
   /** Empty on the last page. */
   readonly nextPageToken: string;
 }
 
 type Listing = Pick<Call, "engine" | "caller">;
 
-/** How many waiting tasks are looked through for one page, whatever they wait for. */
-const MOST_TASKS = 1000;
+/** How many waiting tasks are examined for one page, whatever they wait for. */
+const MAX_TASKS = 1000;
 const BATCH = 64;
 
 /**
- * A page of the open approvals of the caller's tasks, those that were asked for last first. The
- * approvals of one task stay together, so that a page may have some more than were asked for.
- * It has fewer where they would be more than `limits.pageBytes`.
+ * A page of the pending approvals of the caller's tasks, most recent first. The approvals of one
+ * task stay together, so a page can have a few more than `pageSize`; it has fewer if they would
+ * exceed `limits.pageBytes`.
  */
 export async function listApprovals(
   request: { readonly pageSize: number; readonly pageToken?: string | undefined },
   call: Listing,
 ): Promise<ApprovalPage> {
-  const approvals: WaitingApproval[] = [];
+  const approvals: PendingApproval[] = [];
   const budget = new PageBudget(call.engine.limits.pageBytes);
-  let position = positionOf(request.pageToken);
-  let looked = 0;
-  for await (const { place, found } of waitingTasks(call, position)) {
-    const isFull = approvals.length >= request.pageSize || looked >= MOST_TASKS || budget.isSpent;
-    if (isFull) return pageOf(approvals, position, call);
+  let position = parsePosition(request.pageToken);
+  let examined = 0;
+  for await (const { position: next, found } of waitingTasks(call, position)) {
+    const isFull = approvals.length >= request.pageSize || examined >= MAX_TASKS || budget.isSpent;
+    if (isFull) return createPage(approvals, position, call);
     budget.read(found);
-    const waiting = approvalsOf(found.task, call);
-    if (waiting.length > 0 && !budget.takes(waiting)) return pageOf(approvals, position, call);
+    const waiting = pendingApprovals(found.task, call);
+    if (waiting.length > 0 && !budget.takes(waiting)) return createPage(approvals, position, call);
     approvals.push(...waiting);
-    position = place;
-    looked++;
+    position = next;
+    examined++;
   }
-  return pageOf(approvals, undefined, call);
+  return createPage(approvals, undefined, call);
 }
 
-/** Every open approval of the caller's tasks with that id, which is unique in its task alone. */
+/** The pending approvals of the caller's tasks with that id, which is unique only within a task. */
 export async function findApprovals(
   approvalId: string,
   call: Listing,
-): Promise<readonly WaitingApproval[]> {
-  const matching: WaitingApproval[] = [];
+): Promise<readonly PendingApproval[]> {
+  const matching: PendingApproval[] = [];
   for await (const { found } of waitingTasks(call, undefined)) {
-    const waiting = approvalsOf(found.task, call);
+    const waiting = pendingApprovals(found.task, call);
     matching.push(...waiting.filter(({ approval }) => approval.id === approvalId));
   }
   return matching;
 }
 
 /**
- * The tasks that wait for input, from a place on: the store finds them by their state. Each is read
- * when it is asked for, so that one of them at a time is in memory.
+ * The tasks that wait for input, starting after a position; the store finds them by their state.
+ * Each is loaded when the generator reaches it, so that only one at a time is in memory.
  */
 async function* waitingTasks(
   call: Listing,
   start: ListPosition | undefined,
-): AsyncGenerator<{ readonly place: ListPosition; readonly found: Folded }> {
+): AsyncGenerator<{ readonly position: ListPosition; readonly found: TaskSnapshot }> {
   const { engine, caller } = call;
   const query = { owner: caller.owner, state: "input-required", limit: BATCH } as const;
   await engine.settled();
@@ -79,27 +78,27 @@ async function* waitingTasks(
     for (const { taskId, statusAt } of records) {
       after = { taskId, statusAt };
       const found = await findListed(taskId, call);
-      if (found !== undefined) yield { place: after, found };
+      if (found !== undefined) yield { position: after, found };
     }
     if (records.length < BATCH) return;
   }
 }
 
-function approvalsOf(task: Task, { engine }: Listing): readonly WaitingApproval[] {
+function pendingApprovals(task: Task, { engine }: Listing): readonly PendingApproval[] {
   const { id: taskId, contextId } = task;
   const open = openApprovals(task, new Date(engine.now()));
   return open.map((approval) => ({ taskId, contextId, approval }));
 }
 
-function positionOf(pageToken: string | undefined): ListPosition | undefined {
+function parsePosition(pageToken: string | undefined): ListPosition | undefined {
   if (pageToken === undefined || pageToken === "") return undefined;
   const token = decodeToken(pageToken);
   if (token === undefined) throw invalidParams("pageToken", "is not a token of an earlier page");
   return token.position;
 }
 
-function pageOf(
-  approvals: readonly WaitingApproval[],
+function createPage(
+  approvals: readonly PendingApproval[],
   position: ListPosition | undefined,
   { engine }: Listing,
 ): ApprovalPage {

@@ -1,17 +1,18 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { A2AError } from "@convoke/protocol";
-import type { Folded } from "../log/load-task.ts";
+import type { TaskSnapshot } from "../log/task-snapshot.ts";
 import type { Call } from "./call.ts";
+import type { ListPosition } from "../log/backend.ts";
 
-/** How many times what it may show a page may read: cutting a history off does not save reading it. */
+/** How many times its own size a page may read: a truncated history has to be read in full. */
 const READ_FACTOR = 8;
 
-/** Reading more than this takes milliseconds, so other requests get a turn in between. */
+/** Reading a larger task takes milliseconds, so other requests get a turn in between. */
 const LARGE = 256 * 1024;
 
 /**
- * Ends a page of a list by its bytes. A page whose tasks are as large as the limits allow would
- * otherwise exhaust the heap, whatever its number of tasks is limited to.
+ * Limits the size of a page of a list in bytes. A page of tasks as large as the limits allow would
+ * otherwise exhaust the heap, even if the number of tasks is limited.
  */
 export class PageBudget {
   readonly #bytes: number;
@@ -22,7 +23,7 @@ export class PageBudget {
     this.#bytes = bytes;
   }
 
-  /** Whether the page has room for this. An empty page always has, so that every page leads on. */
+  /** Adds an item if there is room. An empty page always has room, so that every page makes progress. */
   takes(shown: unknown): boolean {
     const bytes = Buffer.byteLength(JSON.stringify(shown));
     if (this.#shown > 0 && this.#shown + bytes > this.#bytes) return false;
@@ -30,22 +31,22 @@ export class PageBudget {
     return true;
   }
 
-  /** Counts what had to be read for the page, shown or not. */
-  read({ size }: Folded): void {
+  /** Counts what was read for the page, shown or not. */
+  read({ size }: TaskSnapshot): void {
     this.#read += size;
   }
 
-  /** Whether the page has read so much that the rest is left to the next one. */
+  /** Whether enough was read that the rest is left to the next page. */
   get isSpent(): boolean {
     return this.#read >= this.#bytes * READ_FACTOR;
   }
 }
 
-/** A task that a list has found, or `undefined` if retention has removed it since. */
+/** Loads a task of a list; `undefined` if retention has removed it meanwhile. */
 export async function findListed(
   taskId: string,
   { engine, caller }: Pick<Call, "engine" | "caller">,
-): Promise<Folded | undefined> {
+): Promise<TaskSnapshot | undefined> {
   try {
     const found = await engine.tasks.find(taskId, caller);
     if (found.size > LARGE) await nextTurn();
@@ -54,4 +55,24 @@ export async function findListed(
     if (A2AError.is(error) && error.reason === "TaskNotFound") return undefined;
     throw error;
   }
+}
+
+/** The position in a listing. It is self-contained: the server keeps no state between pages. */
+export interface ListToken {
+  /** When the listing started, in milliseconds since the epoch. */
+  readonly at: number;
+  /** Where the previous page ended. */
+  readonly position: ListPosition | undefined;
+}
+
+export function encodeToken(at: number, position: ListPosition): string {
+  return Buffer.from(`${at} ${position.statusAt} ${position.taskId}`).toString("base64url");
+}
+
+/** Returns `undefined` for a token that this server did not create. */
+export function decodeToken(token: string): ListToken | undefined {
+  const text = Buffer.from(token, "base64url").toString();
+  const [, at, statusAt, taskId] = /^(\d{1,15}) (\d{1,15}) (\S+)$/.exec(text) ?? [];
+  if (at === undefined || statusAt === undefined || taskId === undefined) return undefined;
+  return { at: Number(at), position: { statusAt: Number(statusAt), taskId } };
 }

@@ -9,31 +9,30 @@ import {
 } from "@convoke/protocol";
 import type { Backend, Seq, TaskQuery, TaskRecord } from "../log/backend.ts";
 import type { Call } from "./call.ts";
-import { PageBudget, findListed } from "./list-page.ts";
-import { type ListToken, decodeToken, encodeToken } from "./list-token.ts";
+import { type ListToken, PageBudget, decodeToken, encodeToken, findListed } from "./list-page.ts";
 
 const PAGE = 256;
 
-/** Events that set a status begin so, which spares reading the others. */
+/** Events that set a status start like this, so that the others need not be parsed. */
 const SETS_STATUS = /^\{"kind":"(?:status-update|task)"/;
 
-/** A task at its place in the list, which is where it stood when the walk began. */
-interface Placed {
+/** A task at its position in the list, which is its position when the listing started. */
+interface ListedTask {
   readonly taskId: string;
   readonly statusAt: number;
 }
 
 /**
- * A page of the caller's tasks, newest status first. All pages of one walk show
- * the order of the moment it began: a task that gets another status meanwhile
- * keeps its place, so it is neither skipped nor shown twice. A page ends before
- * `pageSize` where its tasks would be more than `limits.pageBytes`.
+ * A page of the caller's tasks, newest status first. All pages of a listing use
+ * the order at the time it started: a task whose status changes meanwhile keeps
+ * its position, so it is neither skipped nor shown twice. A page has fewer than
+ * `pageSize` tasks if they would exceed `limits.pageBytes`.
  */
 export async function listTasks(request: ListTasksRequest, call: Call): Promise<TaskPage> {
   const { engine } = call;
   const { pageSize } = request;
-  const { at, position } = await walkOf(request, call);
-  const { since, ...query } = queryOf(request, call);
+  const { at, position } = await startOrResume(request, call);
+  const { since, ...query } = toQuery(request, call);
   const { records, total } = await engine.backend.tasks.list({
     ...query,
     ...(since !== undefined && { since }),
@@ -53,30 +52,30 @@ export async function listTasks(request: ListTasksRequest, call: Call): Promise<
   };
 }
 
-/** As many of the tasks as a page may show, and the last of them. One at a time: each may be large. */
+/** Loads as many of the tasks as fit on a page, one at a time because each may be large. Returns the last one, too. */
 async function readTasks(
-  places: readonly Placed[],
+  listed: readonly ListedTask[],
   request: ListTasksRequest,
   call: Call,
-): Promise<{ readonly tasks: readonly Task[]; readonly last: Placed | undefined }> {
+): Promise<{ readonly tasks: readonly Task[]; readonly last: ListedTask | undefined }> {
   const budget = new PageBudget(call.engine.limits.pageBytes);
   const tasks: Task[] = [];
-  let last: Placed | undefined;
-  for (const place of places) {
-    const found = await findListed(place.taskId, call);
+  let last: ListedTask | undefined;
+  for (const entry of listed) {
+    const found = await findListed(entry.taskId, call);
     if (found !== undefined) {
       budget.read(found);
       const shown = shownTask(found.task, request);
       if (!budget.takes(shown)) break;
       tasks.push(shown);
     }
-    last = place;
+    last = entry;
     if (budget.isSpent) break;
   }
   return { tasks, last };
 }
 
-/** Without what was not asked for, so that it is not kept in memory until the page is written. */
+/** Leaves out what the request did not ask for, so that it is not kept in memory until the page is written. */
 function shownTask(task: Task, { historyLength, includeArtifacts }: ListTasksRequest): Task {
   const shown = withHistoryLength(task, historyLength);
   if (includeArtifacts) return shown;
@@ -84,30 +83,30 @@ function shownTask(task: Task, { historyLength, includeArtifacts }: ListTasksReq
   return rest;
 }
 
-/** The walk that a page belongs to. A new one begins with everything that was written before it. */
-async function walkOf({ pageToken }: ListTasksRequest, call: Call): Promise<ListToken> {
+/** The listing that a page belongs to. A new one includes everything written before it started. */
+async function startOrResume({ pageToken }: ListTasksRequest, call: Call): Promise<ListToken> {
   const { engine } = call;
   if (pageToken === undefined) {
     const now = engine.clock.instant();
     await engine.settled();
-    return { at: await beginning(now, call), position: undefined };
+    return { at: await startTime(now, call), position: undefined };
   }
   const token = decodeToken(pageToken);
   if (token === undefined) throw invalidParams("pageToken", "is not a token of an earlier page");
   return token;
 }
 
-/** Now; or, after the clock was set back, the time of the newest status. */
-async function beginning(now: number, { engine, caller }: Call): Promise<number> {
+/** The current time, or the time of the newest status if the clock was set back. */
+async function startTime(now: number, { engine, caller }: Call): Promise<number> {
   const { records } = await engine.backend.tasks.list({ owner: caller.owner, limit: 1 });
   const newest = records[0]?.statusAt ?? now;
   return newest > now + CLOCK_DRIFT_MS ? newest : now;
 }
 
-/** A status that is further ahead was not written in the same moment. */
+/** A status further in the future was not written at the same moment. */
 const CLOCK_DRIFT_MS = 2000;
 
-function queryOf(request: ListTasksRequest, { caller }: Call): Omit<TaskQuery, "limit"> {
+function toQuery(request: ListTasksRequest, { caller }: Call): Omit<TaskQuery, "limit"> {
   const { contextId, state, statusTimestampAfter } = request;
   return {
     owner: caller.owner,
@@ -117,23 +116,23 @@ function queryOf(request: ListTasksRequest, { caller }: Call): Omit<TaskQuery, "
   };
 }
 
-/** Tasks that have moved on since the walk began, at the places they had then, as far as this page may show them. */
+/** Tasks whose status changed since the listing started, at their original position, if they belong on this page. */
 async function movedSince(
   request: ListTasksRequest,
   call: Call,
   { at, position }: ListToken,
-): Promise<readonly Placed[]> {
+): Promise<readonly ListedTask[]> {
   const { backend } = call.engine;
-  const { owner, contextId, state, since } = queryOf(request, call);
+  const { owner, contextId, state, since } = toQuery(request, call);
   const changed = await backend.tasks.changedSince({
     owner,
     at,
     ...(contextId !== undefined && { contextId }),
   });
-  const moved: Placed[] = [];
-  // One at a time: looking up where a task stood reads the end of its log.
+  const moved: ListedTask[] = [];
+  // One at a time, because finding the original position reads the end of the log.
   for (const record of changed) {
-    const placed = await placeAt(record, at, call);
+    const placed = await positionAt(record, at, call);
     const isShown =
       placed !== undefined &&
       (state === undefined || placed.state === state) &&
@@ -144,17 +143,17 @@ async function movedSince(
   return moved;
 }
 
-async function placeAt({ taskId, head }: TaskRecord, at: number, { engine }: Call) {
+async function positionAt({ taskId, head }: TaskRecord, at: number, { engine }: Call) {
   const status = await statusBefore(engine.backend, { taskId, head, at });
   return status && { taskId, ...status };
 }
 
-function newestFirst(left: Placed, right: Placed): number {
+function newestFirst(left: ListedTask, right: ListedTask): number {
   if (left.statusAt !== right.statusAt) return right.statusAt - left.statusAt;
   return left.taskId < right.taskId ? 1 : Number(left.taskId > right.taskId) * -1;
 }
 
-/** The status that a task had at some time, and since when, looked up in its log from the end. */
+/** The status of a task at a given time, and since when, found by reading its log backwards. */
 async function statusBefore(
   backend: Backend,
   { taskId, head, at }: { readonly taskId: string; readonly head: Seq; readonly at: number },

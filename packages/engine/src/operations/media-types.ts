@@ -1,9 +1,19 @@
-import { type A2APart, A2AError, type AgentInfo, type Message } from "@convoke/protocol";
+import {
+  A2AError,
+  type A2APart,
+  type AgentEvent,
+  type AgentInfo,
+  type ArtifactUpdateEvent,
+  type Message,
+  type StatusUpdateEvent,
+  type Task,
+  textPart,
+} from "@convoke/protocol";
 
 /**
- * Refuses a message with a part that the agent does not take, as its card says
- * (0.3 §8.2, 1.0 §3.3.2). A file that does not say what it is, is taken, and so
- * is what an active extension says: the agent declares that it reads it.
+ * Rejects a message with a part whose media type the agent does not list on its
+ * card (0.3 §8.2, 1.0 §3.3.2). Accepted in any case: files without a media type,
+ * and parts of an active extension, because the agent declares that it reads them.
  */
 export function checkMediaTypes(
   { parts }: Message,
@@ -11,20 +21,20 @@ export function checkMediaTypes(
   active: ReadonlySet<string> = new Set(),
 ): void {
   const modes = [...info.inputModes, ...info.skills.flatMap(({ inputModes = [] }) => inputModes)];
-  for (const [place, part] of parts.entries()) {
+  for (const [index, part] of parts.entries()) {
     const type = mediaTypeOf(part);
     if (type === undefined || accepts(modes, type)) continue;
     if (Object.keys(part.metadata ?? {}).some((uri) => active.has(uri))) continue;
     throw new A2AError(
       "ContentTypeNotSupported",
-      `message.parts[${place}] is ${type}, and the agent takes ${modes.join(", ")}`,
-      { field: `message.parts[${place}]`, details: { mediaType: type } },
+      `message.parts[${index}] is ${type}, and the agent takes ${modes.join(", ")}`,
+      { field: `message.parts[${index}]`, details: { mediaType: type } },
     );
   }
 }
 
-/** Whether a list of media types, such as `text/*`, has this one in it. */
-export function accepts(modes: readonly string[], type: string): boolean {
+/** Whether a list of media types, such as `text/*`, includes this one. */
+function accepts(modes: readonly string[], type: string): boolean {
   const [wanted] = bare(type).split("/");
   return modes.some((mode) => {
     const allowed = bare(mode);
@@ -45,7 +55,71 @@ function mediaTypeOf(part: A2APart): string | undefined {
   }
 }
 
-/** Without parameters: `text/plain; charset=utf-8` is text/plain. */
+/** Removes parameters: `text/plain; charset=utf-8` becomes `text/plain`. */
 function bare(type: string): string {
   return type.split(";")[0]!.trim().toLowerCase();
+}
+
+/** Converts events to what a caller accepts. */
+export type View = <Event extends AgentEvent>(event: Event) => Event;
+
+/**
+ * For a caller that does not accept data parts: replaces each with its JSON as
+ * text. Returns `undefined` if the caller accepts everything.
+ */
+export function outputView(modes: readonly string[] | undefined): View | undefined {
+  if (modes === undefined || modes.length === 0 || accepts(modes, "application/json")) {
+    return undefined;
+  }
+  return (event) => convert(event) as typeof event;
+}
+
+function convert(event: AgentEvent): AgentEvent {
+  switch (event.kind) {
+    case "task":
+      return taskView(event as Task);
+    case "message":
+      return messageView(event as Message);
+    case "status-update": {
+      const { status, ...rest } = event as StatusUpdateEvent;
+      return { ...rest, status: statusView(status) } as StatusUpdateEvent;
+    }
+    case "artifact-update": {
+      const { artifact, ...rest } = event as ArtifactUpdateEvent;
+      return { ...rest, artifact: withTexts(artifact) } as ArtifactUpdateEvent;
+    }
+    default:
+      return event;
+  }
+}
+
+function taskView(task: Task): Task {
+  const { status, history, artifacts } = task;
+  return {
+    ...task,
+    status: statusView(status),
+    ...(history && { history: history.map(messageView) }),
+    ...(artifacts && { artifacts: artifacts.map(withTexts) }),
+  };
+}
+
+function statusView(status: Task["status"]): Task["status"] {
+  return status.message === undefined
+    ? status
+    : { ...status, message: messageView(status.message) };
+}
+
+function messageView(message: Message): Message {
+  return message.role === "agent" ? withTexts(message) : message;
+}
+
+function withTexts<T extends { readonly parts: readonly A2APart[] }>(carrier: T): T {
+  if (carrier.parts.every(({ kind }) => kind !== "data")) return carrier;
+  return { ...carrier, parts: carrier.parts.map(asText) };
+}
+
+function asText(part: A2APart): A2APart {
+  if (part.kind !== "data") return part;
+  const { metadata } = part;
+  return { ...textPart(JSON.stringify(part.data)), ...(metadata && { metadata }) };
 }

@@ -11,83 +11,83 @@ import {
   invalidParams,
   isTerminal,
 } from "@convoke/protocol";
-import type { PushRules } from "../run/push-rules.ts";
-import { type StoredTarget, readTarget } from "../push/stored-target.ts";
+import type { PushRules } from "../run/engine.ts";
+import { type StoredTarget, readTarget } from "../push/notification.ts";
 import type { NewPush, PushRecord, Seq } from "../log/backend.ts";
 import type { Call } from "./call.ts";
 
-/** The URL of a target as a caller wrote it: in a request of its own, and beside a message. */
+/** The name of the URL field, in a request of its own and as part of a message. */
 const URL_FIELDS = {
   "0.3": { own: "pushNotificationConfig.url", inline: "configuration.pushNotificationConfig.url" },
   "1.0": { own: "url", inline: "configuration.taskPushNotificationConfig.url" },
 } as const satisfies Record<ProtocolVersion, object>;
 
-/** Pushes what happens to a task from now on. A config whose id the task has already is replaced. */
+/** Delivers the events of a task from now on. Replaces a config with the same id. */
 export async function createPushConfig(
   { taskId, target }: CreatePushConfigRequest,
   call: Call,
 ): Promise<PushConfig> {
-  const rules = rulesOf(call);
+  const rules = requirePush(call);
   const { engine, caller, version } = call;
   const { pushes } = engine.backend;
   const { head, state } = await engine.tasks.record(taskId, caller);
   checkUrl(rules, target, URL_FIELDS[version].own);
-  const push = pushOf(target, {
+  const push = toNewPush(target, {
     taskId,
     version,
-    // Whoever asks too late is still told how it ended.
+    // If the task has ended already, its last event is delivered.
     cursor: isTerminal(state) ? head - 1 : head,
   });
   await checkRoom(push.id, taskId, call);
   const record = await pushes.put(taskId, push);
-  if (record === undefined) throw taskIsGone(taskId);
-  await refuseOneTooMany(record, rules, call);
+  if (record === undefined) throw taskNotFound(taskId);
+  await rejectIfTooMany(record, rules, call);
   rules.changed(record);
-  return configOf(record);
+  return toPushConfig(record);
 }
 
-/** The config of that id. Without an id it is the one that was set without one, or else the first. */
+/** Returns a config. Without an id: the config that was created without one, or else the first. */
 export async function getPushConfig(
   { taskId, id }: GetPushConfigRequest,
   call: Call,
 ): Promise<PushConfig> {
-  rulesOf(call);
+  requirePush(call);
   const { engine, caller } = call;
   const { pushes } = engine.backend;
   await engine.tasks.record(taskId, caller);
   const named = await pushes.get(taskId, id ?? taskId);
   const record = named ?? (id === undefined ? (await pushes.ofTask(taskId))[0] : undefined);
   if (record === undefined) throw noConfig(taskId, id);
-  return configOf(record);
+  return toPushConfig(record);
 }
 
-/** The configs of a task, ordered by id: all of them, or a page where the caller asks for pages. */
+/** Returns the configs of a task, ordered by id: all of them, or a page if `pageSize` is given. */
 export async function listPushConfigs(
   { taskId, pageSize, pageToken }: ListPushConfigsRequest,
   call: Call,
 ): Promise<PushConfigPage> {
-  rulesOf(call);
+  requirePush(call);
   const { engine, caller } = call;
   const after = pageToken === undefined ? "" : decodeToken(pageToken);
   await engine.tasks.record(taskId, caller);
-  // Sorted here, because pages compare ids as this process does.
+  // Sorted here, because tokens are compared by the string order of JavaScript.
   const records = (await engine.backend.pushes.ofTask(taskId)).toSorted(byId);
   const rest = records.filter(({ id }) => id > after);
   const shown = rest.slice(0, pageSize);
   const last = shown.at(-1);
   const isLast = last === undefined || shown.length === rest.length;
-  return { configs: shown.map(configOf), nextPageToken: isLast ? "" : encodeToken(last.id) };
+  return { configs: shown.map(toPushConfig), nextPageToken: isLast ? "" : encodeToken(last.id) };
 }
 
-/** Ends the deliveries of a config. One that is not there is deleted already (1.0 §3.1.10). */
+/** Deletes a config. Deleting one that does not exist succeeds (1.0 §3.1.10). */
 export async function deletePushConfig(
   { taskId, id }: DeletePushConfigRequest,
   call: Call,
 ): Promise<void> {
-  const rules = rulesOf(call);
+  const rules = requirePush(call);
   const { engine, caller } = call;
   await engine.tasks.record(taskId, caller);
-  // Stopped first: what is still under way must not be taken for the progress of a config to come.
+  // Stopped first: a pending delivery must not record progress for a later config with the same id.
   rules.deleted(taskId, id);
   try {
     await engine.backend.pushes.delete(taskId, id);
@@ -98,40 +98,40 @@ export async function deletePushConfig(
   }
 }
 
-/** A config that came with a message: its task and its place in the log are known only later. */
+/** Validates a config sent with a message. Its task and log position are known only later. */
 export async function inlinePush(
   target: PushTarget,
   call: Call,
   followUp: string | undefined,
 ): Promise<(taskId: string, after: Seq) => NewPush> {
   const { version } = call;
-  const rules = rulesOf(call);
+  const rules = requirePush(call);
   checkUrl(rules, target, URL_FIELDS[version].inline);
   if (followUp !== undefined) await checkRoom(target.id ?? followUp, followUp, call);
-  return (taskId, after) => pushOf(target, { taskId, version, cursor: after });
+  return (taskId, after) => toNewPush(target, { taskId, version, cursor: after });
 }
 
 interface PushFacts {
   readonly taskId: string;
-  /** The wire version that the config came by: its notifications are written in it. */
+  /** The protocol version of the request, which is also used for the notifications. */
   readonly version: ProtocolVersion;
   readonly cursor: Seq;
 }
 
-/** A target as it is stored. Without an id it has that of its task, as with the official SDKs. */
-function pushOf(target: PushTarget, { taskId, version, cursor }: PushFacts): NewPush {
+/** The stored form of a target. Its id defaults to the task id, as in the official SDKs. */
+function toNewPush(target: PushTarget, { taskId, version, cursor }: PushFacts): NewPush {
   const stored: StoredTarget = { ...target, id: target.id ?? taskId, version };
   return { id: stored.id, config: JSON.stringify(stored), cursor };
 }
 
-/** As its owner gave it, secrets included. */
-function configOf({ taskId, config }: PushRecord): PushConfig {
+/** The config as its owner sent it, including secrets. */
+function toPushConfig({ taskId, config }: PushRecord): PushConfig {
   const { version: _, ...target } = readTarget(config);
   return { taskId, ...target };
 }
 
-/** Asked before anything else: an agent that pushes nothing does not look at what is asked of it. */
-export function rulesOf({ engine }: Call): PushRules {
+/** Throws if this agent does not support push notifications, which is checked before the request is decoded. */
+export function requirePush({ engine }: Call): PushRules {
   if (engine.pushRules !== undefined) return engine.pushRules;
   throw new A2AError("PushNotificationNotSupported", "this agent sends no push notifications");
 }
@@ -146,14 +146,14 @@ function checkUrl(rules: PushRules, { url }: PushTarget, field: string): void {
 }
 
 async function checkRoom(newId: string, taskId: string, call: Call): Promise<void> {
-  const rules = rulesOf(call);
+  const rules = requirePush(call);
   const records = await call.engine.backend.pushes.ofTask(taskId);
   const others = records.filter(({ id }) => id !== newId);
   if (others.length >= rules.maxConfigs) throw tooMany(rules, taskId);
 }
 
-/** Several that came at the same time may each have found room: then none of them stays. */
-async function refuseOneTooMany(record: PushRecord, rules: PushRules, call: Call): Promise<void> {
+/** Concurrent requests may each have found room: then none of them is kept. */
+async function rejectIfTooMany(record: PushRecord, rules: PushRules, call: Call): Promise<void> {
   const { taskId, id, generation } = record;
   const { pushes } = call.engine.backend;
   if (generation > 1 || (await pushes.ofTask(taskId)).length <= rules.maxConfigs) return;
@@ -168,7 +168,7 @@ function tooMany({ maxConfigs }: PushRules, taskId: string): A2AError {
   });
 }
 
-/** 1.0 §3.1.8 has no error of its own for it. */
+/** 1.0 §3.1.8 has no error of its own for a missing config. */
 function noConfig(taskId: string, id: string | undefined): A2AError {
   const what = id === undefined ? "no push config" : `no push config ${id}`;
   return new A2AError("TaskNotFound", `task ${taskId} has ${what}`, {
@@ -176,8 +176,8 @@ function noConfig(taskId: string, id: string | undefined): A2AError {
   });
 }
 
-/** It was there a moment ago. */
-function taskIsGone(taskId: string): A2AError {
+/** The task was removed while the request was handled. */
+function taskNotFound(taskId: string): A2AError {
   return new A2AError("TaskNotFound", `there is no task ${taskId}`, { details: { taskId } });
 }
 
@@ -185,7 +185,7 @@ function byId(left: PushRecord, right: PushRecord): number {
   return left.id < right.id ? -1 : 1;
 }
 
-/** The last id of the page before, so pages stay right while configs come and go. */
+/** The last id of the previous page, so that pages stay correct while configs are added and deleted. */
 function encodeToken(id: string): string {
   return Buffer.from(id).toString("base64url");
 }

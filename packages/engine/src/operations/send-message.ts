@@ -10,21 +10,20 @@ import {
   withHistoryLength,
 } from "@convoke/protocol";
 import { type Accepted, acceptMessage } from "../messages/accept-message.ts";
-import { checkMessageSize } from "../task/input-limits.ts";
+import { checkMessageSize } from "../task/limits.ts";
 import { isDecided, isSettled } from "../run/live-task.ts";
 import type { Call } from "./call.ts";
-import { outputView } from "./accepted-output.ts";
-import { checkMediaTypes } from "./media-types.ts";
+import { checkMediaTypes, outputView } from "./media-types.ts";
 import { inlinePush } from "./push-configs.ts";
 
-/** Sends a message and answers with the task, or with the message that is the whole answer. */
+/** Sends a message and returns the task, or the reply if the agent answers with a message. */
 export async function sendMessage(
   request: SendMessageRequest,
   call: Call,
 ): Promise<Task | Message> {
   const { engine } = call;
   const accepted = await acceptRequest(request, call);
-  // Held, because a run that is dropped while it waits goes on in whatever has its task then.
+  // Hold the task: if its run is evicted and resumes, this request must see the same open task.
   const live = await engine.tasks.holdAgain(accepted.live);
   try {
     await settledOrStopping(live.until(request.blocking ? isSettled : isDecided), call);
@@ -35,7 +34,7 @@ export async function sendMessage(
   }
 }
 
-/** What sending and streaming have in common. */
+/** Validates and accepts a message. Shared by sending and streaming. */
 export async function acceptRequest(request: SendMessageRequest, call: Call): Promise<Accepted> {
   const { engine, caller, trace, extensions } = call;
   const { message, pushConfig } = request;
@@ -44,11 +43,11 @@ export async function acceptRequest(request: SendMessageRequest, call: Call): Pr
   checkMediaTypes(message, engine.agent.info, extensions);
   if (extensions !== undefined && extensions.size > 0) await checkData(message, call, extensions);
   const push = pushConfig && (await inlinePush(pushConfig, call, message.taskId));
-  if (engine.isDraining) throw stopping("no new work is taken");
+  if (engine.isDraining) throw stopping("no new work is accepted");
   return acceptMessage(engine, { message, caller, trace, push, extensions });
 }
 
-/** A caller that waits while the server stops is told so; its task is kept, and the same message finds it again. */
+/** Rejects if the server stops while the caller waits. The task is kept, and a retry of the message finds it. */
 function settledOrStopping(settled: Promise<void>, { engine }: Call): Promise<void> {
   const { closing } = engine;
   return new Promise((resolve, reject) => {
@@ -65,13 +64,13 @@ function stopping(detail: string): A2AError {
   return new A2AError("Unavailable", `the server is stopping: ${detail}`);
 }
 
-/** Refuses a message that says something wrong in the words of an extension that is active. */
+/** Rejects a message with invalid data of an active extension. */
 async function checkData(message: Message, call: Call, active: ReadonlySet<string>): Promise<void> {
   checkExtensionData(message, active);
   if (active.has(EXTENSIONS.skill.uri)) await checkSkill(chosenSkill(message), call);
 }
 
-/** A skill must be on the card, or on the one that this caller is shown. */
+/** The skill must be on the card, or on the extended card of this caller. */
 async function checkSkill(chosen: string | undefined, call: Call): Promise<void> {
   const { engine, extendedCard, caller } = call;
   const isChosen = ({ id }: { readonly id: string }): boolean => id === chosen;
@@ -82,9 +81,9 @@ async function checkSkill(chosen: string | undefined, call: Call): Promise<void>
 }
 
 /**
- * Refuses a message whose sender does not ask for an extension that the agent requires (1.0
- * §3.3.4). It is asked of messages alone: they begin work, on terms that both sides must know.
- * Whatever else there is reads or ends work that was begun so, and must not get out of reach.
+ * Rejects a message that does not activate an extension that the agent requires (1.0 §3.3.4). Only
+ * messages are checked, because they start work. Other operations read or end tasks, and must stay
+ * available.
  */
 function checkRequired({ engine, extensions }: Call): void {
   const { extensions: declared = [] } = engine.agent.info;

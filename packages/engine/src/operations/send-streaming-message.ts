@@ -1,13 +1,13 @@
 import { type SendMessageRequest, isTerminal, withHistoryLength } from "@convoke/protocol";
 import type { LiveTask } from "../run/live-task.ts";
-import { outputView } from "./accepted-output.ts";
+import { outputView } from "./media-types.ts";
 import type { Call } from "./call.ts";
-import { type EventSource, asReset, closesAtFinal, cursorOf } from "./event-source.ts";
+import { type EventSource, asReset, closesAtFinal, parseCursor } from "./event-source.ts";
 import { acceptRequest } from "./send-message.ts";
 
 /**
- * Sends a message and answers with the events of its turn. Sent again with the
- * same messageId it tells that turn again, or goes on after the cursor.
+ * Sends a message and streams the events of its turn. A retry with the same
+ * messageId streams that turn again, or resumes after the cursor.
  */
 export async function sendStreamingMessage(
   request: SendMessageRequest,
@@ -17,15 +17,15 @@ export async function sendStreamingMessage(
   const { live, after, joined } = await acceptRequest(request, call);
   const { task, writer, oldest } = live;
   const { taskId, head } = writer;
-  engine.readers.admit(taskId);
-  const cursor = cursorOf(lastEventId, { oldest, head });
+  engine.openStreams.admit(taskId);
+  const cursor = parseCursor(lastEventId, { oldest, head });
   const view = outputView(request.acceptedOutputModes);
   const source = { engine, taskId, live, closesAfter: closesAtFinal, ...(view && { view }) };
   const end = isTerminal(task.status.state) && { end: head };
   if (after === 0 || cursor !== undefined) {
     return { ...source, after: Math.max(after, cursor ?? 0), ...end };
   }
-  // The log begins with the task, but this turn does not: it comes first all the same (1.0 §3.1.2).
+  // This turn is not the first, so its events do not start with the task, which must come first (1.0 §3.1.2).
   const opening = joined ?? { task, head };
   return {
     ...source,
@@ -37,7 +37,7 @@ export async function sendStreamingMessage(
       seq: opening.head,
     },
     after: opening.head,
-    // A retry is told the turn again, up to where it ended; a new turn begins where the task is now.
+    // A retry streams the turn again up to its end; a new turn starts from the current task.
     ...(joined === undefined ? hasFinalStatus(live, call) && { end: head } : end),
   };
 }

@@ -12,19 +12,19 @@ import {
   asReset,
   closesAtFinal,
   closesAtTerminal,
-  cursorOf,
+  parseCursor,
 } from "./event-source.ts";
 
 /**
- * Attaches to a task. With a cursor of its log the reader gets exactly what
- * follows; otherwise the whole task first, marked as a reset when a cursor was
- * sent that this log does not know.
+ * Subscribes to a task. With a valid cursor the client receives exactly the events
+ * after it; otherwise the whole task first, marked as a reset if the client sent a
+ * cursor that is not in this log.
  */
 export async function subscribeToTask(request: SubscribeRequest, call: Call): Promise<EventSource> {
   const { engine, caller, version, lastEventId } = call;
   const { taskId } = request;
   const { task, head, oldest } = await engine.tasks.find(taskId, caller);
-  engine.readers.admit(taskId);
+  engine.openStreams.admit(taskId);
   const ended = isTerminal(task.status.state);
   const closes = version === "1.0" ? closesAtTerminal : closesAtFinal;
   const source = {
@@ -32,10 +32,10 @@ export async function subscribeToTask(request: SubscribeRequest, call: Call): Pr
     taskId,
     live: engine.tasks.get(taskId),
     ...(ended && { end: head }),
-    // A question that the log has gone on from was answered: a reader from before it goes on, too.
+    // A question before the head was answered, so it does not end the stream.
     closesAfter: (event: AgentEvent, seq: Seq) => seq >= head && closes(event),
   };
-  const cursor = cursorOf(lastEventId, { oldest, head });
+  const cursor = parseCursor(lastEventId, { oldest, head });
   if (cursor !== undefined) return { ...source, after: cursor };
   if (lastEventId !== undefined) {
     return { ...source, opening: { task: asReset(task), seq: head }, after: head };

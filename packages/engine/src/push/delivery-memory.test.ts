@@ -1,6 +1,6 @@
 import type { Task } from "@convoke/protocol";
 import { expect, test } from "vitest";
-import type { Folded } from "../log/load-task.ts";
+import type { TaskSnapshot } from "../log/task-snapshot.ts";
 import { DeliveryMemory } from "./delivery-memory.ts";
 
 test("tasks are read one after the other while there is room, and the rest when some is free again", async () => {
@@ -33,7 +33,7 @@ test("a read that fails holds nothing, and nobody up", async () => {
   expect(await memory.load(async () => aFold(3))).toMatchObject({ size: 3 });
 });
 
-function aFold(size: number): Folded {
+function aFold(size: number): TaskSnapshot {
   const task: Task = { kind: "task", id: "t", contextId: "c", status: { state: "working" } };
   return { task, head: 1, size };
 }

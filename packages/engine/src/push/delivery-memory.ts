@@ -1,26 +1,26 @@
-import type { Folded } from "../log/load-task.ts";
+import type { TaskSnapshot } from "../log/task-snapshot.ts";
 
-/** Characters of tasks that are read from the store for deliveries at the same time. */
-const MOST = 16 * 1024 * 1024;
+/** Maximum total size of tasks that are in memory for deliveries, in characters. */
+const MAX_SIZE = 16 * 1024 * 1024;
 
 /**
- * Bounds what deliveries that are under way hold in memory. After a restart, or while receivers
- * fail, every config has a notification to send, and each may need its whole task.
+ * Limits the memory of concurrent deliveries. After a restart, or while receivers fail, every
+ * config has a notification to send, and each may need its whole task.
  */
 export class DeliveryMemory {
-  readonly #most: number;
+  readonly #maxSize: number;
   #held = 0;
   #room = Promise.withResolvers<void>();
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(most = MOST) {
-    this.#most = most;
+  constructor(maxSize = MAX_SIZE) {
+    this.#maxSize = maxSize;
   }
 
-  /** Reads a task when there is room. One after the other: how large a task is, is known once it is read. */
-  load(read: () => Promise<Folded>): Promise<Folded> {
+  /** Loads a task when there is room. One at a time, because the size of a task is known only once it is loaded. */
+  load(read: () => Promise<TaskSnapshot>): Promise<TaskSnapshot> {
     const loaded = this.#last.then(async () => {
-      while (this.#held >= this.#most) await this.#room.promise;
+      while (this.#held >= this.#maxSize) await this.#room.promise;
       return this.hold(await read());
     });
     this.#last = loaded.catch(() => undefined);
@@ -28,12 +28,12 @@ export class DeliveryMemory {
   }
 
   /** Counts a task that is in memory already, until it is released. */
-  hold(folded: Folded): Folded {
-    this.#held += folded.size;
-    return folded;
+  hold(snapshot: TaskSnapshot): TaskSnapshot {
+    this.#held += snapshot.size;
+    return snapshot;
   }
 
-  release({ size }: Folded): void {
+  release({ size }: TaskSnapshot): void {
     this.#held -= size;
     this.#room.resolve();
     this.#room = Promise.withResolvers();

@@ -1,32 +1,77 @@
-import { MAX_TIMER_MS } from "@convoke/protocol/internal";
-import { type BackoffOptions, backoff } from "./backoff.ts";
+import { type Egress, EgressError } from "@convoke/egress";
+import {
+  type BackoffOptions,
+  MAX_TIMER_MS,
+  backoffMs,
+  parseRetryAfter,
+} from "@convoke/protocol/internal";
+import type { Notification } from "./notification.ts";
 
-/** What became of an attempt. */
+/** The result of an attempt to deliver a notification. */
 export type Outcome =
   | { readonly kind: "delivered" }
-  | { readonly kind: "failed"; readonly problem: string; readonly retryAfterMs?: number }
-  /** The receiver wants nothing of this config any more. */
+  | FailedOutcome
+  /** The receiver has unsubscribed: it answered 410. */
   | { readonly kind: "gone"; readonly problem: string };
+
+interface FailedOutcome {
+  readonly kind: "failed";
+  readonly problem: string;
+  readonly retryAfterMs?: number;
+}
+
+/** 1.0 §4.3.3 recommends 10 to 30 s. */
+const TIMEOUT_MS = 15_000;
+
+export interface AttemptOptions {
+  readonly egress: Egress;
+  readonly url: string;
+  readonly notification: Notification;
+  readonly signal: AbortSignal;
+  readonly timeoutMs?: number;
+}
+
+/** Posts a notification once. Only 2xx is a success. Redirects are not followed, because they could lead anywhere. */
+export async function attemptDelivery(options: AttemptOptions): Promise<Outcome> {
+  const { egress, url, notification, signal, timeoutMs = TIMEOUT_MS } = options;
+  try {
+    const { status, headers } = await egress.post(url, { ...notification, timeoutMs, signal });
+    if (status >= 200 && status < 300) return { kind: "delivered" };
+    if (status === 410) return { kind: "gone", problem: "the receiver answered 410 (gone)" };
+    const retryAfterMs = parseRetryAfter(headers["retry-after"]);
+    return {
+      kind: "failed",
+      problem: `the receiver answered ${status}`,
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+    };
+  } catch (error) {
+    const problem = error instanceof EgressError ? error.message : "the notification was not sent";
+    return { kind: "failed", problem };
+  }
+}
+
+/** Wait 1 s after the first failure, then twice as long each time, up to 5 minutes. */
+export const DEFAULT_BACKOFF: BackoffOptions = { firstMs: 1000, longestMs: 5 * 60_000 };
+
+/** How many notifications are sent to one endpoint concurrently while it is healthy. */
+const MAX_CONCURRENT = 8;
 
 type Attempt = () => Promise<Outcome>;
 
-interface Waiting {
+interface QueuedAttempt {
   readonly attempt: Attempt;
   readonly settle: (outcome: Outcome) => void;
 }
 
-/** How many notifications are under way to one endpoint, while it answers. */
-const AT_ONCE = 8;
-
 /**
- * One receiver, whoever pushes to it. While it fails, one attempt after the
- * other is made, with longer and longer pauses, on behalf of all who wait: they
- * share its failure, and its recovery lets all of them go.
+ * A receiver of notifications, shared by all configs with its URL. While it fails,
+ * one attempt at a time is made, with increasing pauses, and a failure counts for
+ * all queued attempts. After a success all of them proceed.
  */
 export class Endpoint {
   readonly #options: BackoffOptions;
-  #queue: Waiting[] = [];
-  #underWay = 0;
+  #queue: QueuedAttempt[] = [];
+  #running = 0;
   #failures = 0;
   #pause: NodeJS.Timeout | undefined;
 
@@ -34,40 +79,42 @@ export class Endpoint {
     this.#options = options;
   }
 
-  /** Whether nobody waits for it and nothing is remembered of it. */
+  /** Whether there is nothing to send and no failure to remember. */
   get isIdle(): boolean {
-    return this.#underWay === 0 && this.#queue.length === 0 && this.#failures === 0;
+    return this.#running === 0 && this.#queue.length === 0 && this.#failures === 0;
   }
 
-  /** Whether an attempt would be made at once. */
+  /** Whether an attempt would start immediately. */
   get isReady(): boolean {
-    return this.#pause === undefined && this.#underWay < this.#atOnce && this.#queue.length === 0;
+    return (
+      this.#pause === undefined && this.#running < this.#concurrency && this.#queue.length === 0
+    );
   }
 
-  get #atOnce(): number {
-    return this.#failures === 0 ? AT_ONCE : 1;
+  get #concurrency(): number {
+    return this.#failures === 0 ? MAX_CONCURRENT : 1;
   }
 
-  /** Makes the attempt when it is its turn. Who leaves before is forgotten. */
+  /** Queues an attempt. Resolves to `undefined` if the signal fires before the attempt has settled. */
   deliver(attempt: Attempt, signal: AbortSignal): Promise<Outcome | undefined> {
     if (signal.aborted) return Promise.resolve(undefined);
     return new Promise((resolve) => {
       const leave = (): void => {
-        this.#queue = this.#queue.filter((other) => other !== waiting);
+        this.#queue = this.#queue.filter((other) => other !== queued);
         resolve(undefined);
       };
       const settle = (outcome: Outcome): void => {
         signal.removeEventListener("abort", leave);
         resolve(outcome);
       };
-      const waiting: Waiting = { attempt, settle };
+      const queued: QueuedAttempt = { attempt, settle };
       signal.addEventListener("abort", leave, { once: true });
-      this.#queue.push(waiting);
+      this.#queue.push(queued);
       this.#next();
     });
   }
 
-  /** Forgets that it failed: someone says that it works again. */
+  /** Forgets earlier failures, because the receiver is said to work again. */
   reset(): void {
     this.#failures = 0;
     clearTimeout(this.#pause);
@@ -81,29 +128,29 @@ export class Endpoint {
   }
 
   #next(): void {
-    while (this.#pause === undefined && this.#underWay < this.#atOnce) {
-      const waiting = this.#queue.shift();
-      if (waiting === undefined) return;
-      void this.#attempt(waiting);
+    while (this.#pause === undefined && this.#running < this.#concurrency) {
+      const queued = this.#queue.shift();
+      if (queued === undefined) return;
+      void this.#attempt(queued);
     }
   }
 
-  async #attempt({ attempt, settle }: Waiting): Promise<void> {
-    this.#underWay++;
+  async #attempt({ attempt, settle }: QueuedAttempt): Promise<void> {
+    this.#running++;
     const failuresBefore = this.#failures;
     const outcome = await attempt();
-    this.#underWay--;
+    this.#running--;
     settle(outcome);
     if (outcome.kind !== "failed") return this.reset();
-    // Those that were under way together failed for one reason.
+    // Concurrent attempts that fail together count as one failure.
     if (failuresBefore === this.#failures) this.#failed(outcome);
     this.#next();
   }
 
-  #failed(outcome: Extract<Outcome, { kind: "failed" }>): void {
+  #failed(outcome: FailedOutcome): void {
     this.#failures++;
     const wait = Math.min(
-      Math.max(backoff(this.#failures, this.#options), outcome.retryAfterMs ?? 0),
+      Math.max(backoffMs(this.#failures, this.#options), outcome.retryAfterMs ?? 0),
       this.#options.longestMs,
       MAX_TIMER_MS,
     );
@@ -112,8 +159,8 @@ export class Endpoint {
       this.#pause = undefined;
       this.#next();
     }, wait).unref();
-    const all = this.#queue;
+    const queue = this.#queue;
     this.#queue = [];
-    for (const waiting of all) waiting.settle(outcome);
+    for (const { settle } of queue) settle(outcome);
   }
 }

@@ -1,40 +1,45 @@
 import { createEgress, type Egress } from "@convoke/egress";
-import type { Engine } from "../run/engine.ts";
-import { KeptTasks } from "../task/kept-tasks.ts";
+import type { Engine, PushRules } from "../run/engine.ts";
+import { IdleTasks } from "../task/idle-tasks.ts";
 import type { Logger } from "../logging/logger.ts";
-import { BACKOFF, type BackoffOptions } from "./backoff.ts";
-import { Courier } from "./courier.ts";
+import type { BackoffOptions } from "@convoke/protocol/internal";
+import { DEFAULT_BACKOFF, Endpoint } from "./endpoint.ts";
+import { DeliveryWorker } from "./delivery-worker.ts";
 import { DeliveryMemory } from "./delivery-memory.ts";
-import { Endpoint } from "./endpoint.ts";
-import type { PushRules } from "../run/push-rules.ts";
-import type { PushPosition, PushRecord } from "../log/push-store.ts";
-import { readTarget } from "./stored-target.ts";
+import type { PushPosition, PushRecord } from "../log/backend.ts";
+import { readTarget } from "./notification.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const PAGE = 256;
 
-/** How many couriers whose tasks wait for an answer keep what they know of them. */
-const MOST_RESTING = 256;
+/** Maximum number of idle delivery workers that keep their task in memory. */
+const MAX_IDLE = 256;
 
+/** How push notifications are delivered. */
 export interface PushOptions {
-  /** Hosts, addresses and networks that notifications may reach although they are private. */
+  /**
+   * Private hosts, addresses and networks that may receive notifications. Default none, so that
+   * callers cannot use the server to reach internal services.
+   */
   readonly allow?: readonly string[];
-  /** Signs notifications, as Standard Webhooks has it. */
+  /** Signs notifications as specified by Standard Webhooks. Default: notifications are not signed. */
   readonly secret?: string;
-  /** Whether chunks of artifacts are pushed as they come; by default only finished artifacts are. */
+  /** Deliver every chunk of an artifact. Default false: one notification per complete artifact. */
   readonly chunks?: boolean;
+  /** Maximum number of push configs per task. Default 10. */
   readonly maxConfigsPerTask?: number;
-  /** How long one attempt may take; by default 15 s. */
+  /** Timeout of one attempt. Default 15 s; A2A recommends 10 to 30 s. */
   readonly timeoutMs?: number;
-  /** How long deliveries are tried; by default 24 h. */
+  /** Give up after deliveries have failed for this long. Default 24 h. Given-up deliveries can be replayed. */
   readonly maxAgeMs?: number;
-  readonly backoff?: BackoffOptions;
+  /** The pauses between attempts. Default: 1 s, doubling up to 5 minutes, half of it random. */
+  readonly backoff?: Pick<BackoffOptions, "firstMs" | "longestMs">;
 }
 
 /**
- * Pushes what happens to tasks to whoever asked for it. Each config has its
- * courier, each receiver its endpoint; what is to be done is in the store, so a
- * new process goes on where the last one was.
+ * Delivers push notifications. Each config has a delivery worker, each receiver
+ * an endpoint. Progress is in the store, so a new process continues where the
+ * last one stopped.
  */
 export class PushService implements PushRules {
   readonly maxConfigs: number;
@@ -42,10 +47,10 @@ export class PushService implements PushRules {
   readonly #logger: Logger;
   readonly #options: PushOptions;
   readonly #egress: Egress;
-  readonly #couriers = new Map<string, Courier>();
-  readonly #resting = new KeptTasks<Courier>({
-    most: MOST_RESTING,
-    onDrop: (courier) => courier.forget(),
+  readonly #workers = new Map<string, DeliveryWorker>();
+  readonly #idle = new IdleTasks<DeliveryWorker>({
+    maxTasks: MAX_IDLE,
+    onEvict: (worker) => worker.evict(),
   });
   readonly #memory = new DeliveryMemory();
   readonly #endpoints = new Map<string, Endpoint>();
@@ -58,7 +63,7 @@ export class PushService implements PushRules {
     this.maxConfigs = options.maxConfigsPerTask ?? 10;
   }
 
-  /** Takes up what an earlier process left undelivered. Resolves to how many configs that are. */
+  /** Resumes the deliveries of an earlier process. Resolves to the number of active configs. */
   async start(): Promise<number> {
     let count = 0;
     for (let after: PushPosition | undefined; ;) {
@@ -79,66 +84,66 @@ export class PushService implements PushRules {
   }
 
   changed(record: PushRecord): void {
-    const key = keyOf(record);
-    this.#couriers.get(key)?.stop();
+    const key = workerKey(record);
+    this.#workers.get(key)?.stop();
     const { secret, chunks = false, timeoutMs, maxAgeMs = DAY_MS } = this.#options;
-    const courier = new Courier({
+    const worker = new DeliveryWorker({
       engine: this.#engine,
       egress: this.#egress,
-      endpoint: this.#endpointOf(record),
+      endpoint: this.#endpointFor(record),
       memory: this.#memory,
       record,
       secret,
       chunks,
       ...(timeoutMs !== undefined && { timeoutMs }),
       maxAgeMs,
-      onRest: (resting) => this.#resting.keep(resting),
+      onIdle: (idle) => this.#idle.keep(idle),
       onStop: (stopped) => {
-        this.#resting.delete(stopped);
-        if (this.#couriers.get(key) === stopped) this.#couriers.delete(key);
+        this.#idle.delete(stopped);
+        if (this.#workers.get(key) === stopped) this.#workers.delete(key);
       },
       onDead: ({ taskId, id }, problem) =>
         this.#logger.warn("a push config was given up", { taskId, pushConfigId: id, problem }),
       onError: (error) => this.#logger.error("a push delivery failed", { error }),
     });
-    this.#couriers.set(key, courier);
-    courier.start();
+    this.#workers.set(key, worker);
+    worker.start();
   }
 
   deleted(taskId: string, id: string): void {
-    this.#couriers.get(keyOf({ taskId, id }))?.stop();
+    this.#workers.get(workerKey({ taskId, id }))?.stop();
   }
 
-  /** Tries again what was given up. Resolves to whether there was anything. */
+  /** Resumes deliveries that were given up. Resolves to false if the config was deleted or replaced. */
   async replay({ taskId, id, generation, cursor }: PushRecord): Promise<boolean> {
     const { pushes } = this.#engine.backend;
     const progress = { taskId, id, generation, cursor, state: "active", failure: null } as const;
     const record = (await pushes.progress(progress)) ? await pushes.get(taskId, id) : undefined;
     if (record === undefined) return false;
-    this.#endpointOf(record).reset();
+    this.#endpointFor(record).reset();
     this.changed(record);
     return true;
   }
 
   close(): void {
-    for (const courier of this.#couriers.values()) courier.stop();
+    for (const worker of this.#workers.values()) worker.stop();
     for (const endpoint of this.#endpoints.values()) endpoint.close();
-    this.#couriers.clear();
+    this.#workers.clear();
     this.#endpoints.clear();
     this.#egress.close();
   }
 
-  #endpointOf({ config }: PushRecord): Endpoint {
+  #endpointFor({ config }: PushRecord): Endpoint {
     const { origin, pathname } = new URL(readTarget(config).url);
     const known = this.#endpoints.get(origin + pathname);
     if (known !== undefined) return known;
     this.#forgetIdleEndpoints();
-    const endpoint = new Endpoint(this.#options.backoff ?? BACKOFF);
+    const endpoint = new Endpoint(this.#options.backoff ?? DEFAULT_BACKOFF);
     this.#endpoints.set(origin + pathname, endpoint);
     return endpoint;
   }
 
-  /** Addresses that carry an id of their own would pile up otherwise. */
+  /** Limits the map: URLs may contain an id of their own, so each config may have another endpoint. */
   #forgetIdleEndpoints(): void {
     if (this.#endpoints.size < MAX_ENDPOINTS) return;
     for (const [key, endpoint] of this.#endpoints) {
@@ -147,10 +152,10 @@ export class PushService implements PushRules {
   }
 }
 
-/** How many receivers are remembered before those at rest are forgotten. */
+/** How many endpoints are kept before idle ones are removed. */
 const MAX_ENDPOINTS = 1000;
 
-/** A line break is in no id of a task. */
-function keyOf({ taskId, id }: PushPosition): string {
+/** Unique, because a task id contains no line break. */
+function workerKey({ taskId, id }: PushPosition): string {
   return `${taskId}\n${id}`;
 }

@@ -10,66 +10,73 @@ import {
   type TraceContext,
 } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Logger } from "../logging/logger.ts";
-import type { PushRules } from "./push-rules.ts";
-import { Alarm } from "./alarm.ts";
-import type { Backend, TaskRecord } from "../log/backend.ts";
+import { type Logger, newErrorId } from "../logging/logger.ts";
+import { WakeTimer } from "./wake-timer.ts";
+import type { Backend, NewPush, PushRecord, TaskRecord } from "../log/backend.ts";
 import { keepTrying } from "../task/keep-trying.ts";
-import { LimitError, type Limits, limitsOf } from "../task/limits.ts";
+import { LimitError, type Limits, OpenStreams, OpenTasks, limitsOf } from "../task/limits.ts";
 import type { LiveTask } from "./live-task.ts";
 import { LiveTasks } from "./live-tasks.ts";
-import { Readers } from "../task/readers.ts";
 import { type Failure, Run } from "./run.ts";
-import { statusEvent } from "../task/status-event.ts";
+import { StateError, createStatusEvent, traceFields } from "../task/status.ts";
 import { TaskClock } from "../task/task-clock.ts";
-import { traceFields } from "../task/trace-fields.ts";
 import type { TurnFacts } from "./turn.ts";
-import { newErrorId } from "../logging/error-id.ts";
-import { StateError } from "../task/speculative-state.ts";
 
-const DEFAULT_MAX = 1000;
+const DEFAULT_MAX_PARKED = 1000;
 
-/** How often a draining engine looks whether it is done. */
-const DRAIN_LOOK_MS = 20;
+/** How often to check whether a draining engine is done. */
+const DRAIN_CHECK_MS = 20;
 
-/** How long a list waits for what is being stored. */
+/** How long a list waits for pending writes. */
 const SETTLE_MS = 1000;
+
+/** Validates push configs and delivers their notifications. Implemented by `PushService`. */
+export interface PushRules {
+  /** The maximum number of configs per task. */
+  readonly maxConfigs: number;
+  /** Throws if notifications must not be sent to the URL; the message says why. */
+  check(url: string): void;
+  /** Called after a config was created or replaced. */
+  changed(record: PushRecord): void;
+  /** Called when a config is deleted: nothing more is delivered for it. */
+  deleted(taskId: string, id: string): void;
+}
 
 export interface EngineOptions {
   readonly agent: Agent;
   readonly backend: Backend;
   readonly logger: Logger;
-  /** The clock, in milliseconds. */
+  /** The clock, in milliseconds since the epoch. Default `Date.now`. */
   readonly now?: () => number;
-  /** How many runs that wait for someone are kept in memory; the others begin anew when they go on. */
+  /** Maximum number of suspended runs in memory. Default 1000. Others resume from their journal. */
   readonly maxParkedRuns?: number;
+  /** Overrides of the default limits. */
   readonly limits?: Partial<Limits>;
-  /** Whether callers may stream answers. Default true. */
+  /** Whether clients can stream answers. Default true. */
   readonly streaming?: boolean;
   /** Creates the service that delivers push notifications. Without it nothing is pushed. */
   readonly push?: (engine: Engine) => PushRules;
-  /** Acts on a task whose time has come: a deadline, the end of a wait or of a sleep. */
+  /** Handles a due task: its deadline, the end of its wait for an answer, or the end of its sleep. */
   readonly wake: (engine: Engine, record: TaskRecord, at: number) => Promise<void>;
 }
 
 /**
- * Runs the agent on the tasks of this process (`live-tasks`). What happens to a
- * task is in the files beside it:
- * `accept-message`, `resume-task`, `cancel-task`, `wake-task`, `recover`.
- * Everything read here is what the log says.
+ * Runs the agent on the open tasks (`live-tasks.ts`). The events in the life of a
+ * task have files of their own: `accept-message`, `resume-task`, `end-task`,
+ * `wake-task`, `recover`.
  */
 export class Engine {
   readonly agent: Agent;
   readonly backend: Backend;
   readonly clock: TaskClock;
   readonly logger: Logger;
-  readonly alarm: Alarm;
+  readonly wakeTimer: WakeTimer;
   readonly limits: Limits;
   readonly openTasks: OpenTasks;
-  readonly readers: Readers;
+  readonly openStreams: OpenStreams;
   /** Absent if this engine delivers no push notifications. */
   readonly pushRules: PushRules | undefined;
-  /** Whether callers may stream answers. */
+  /** Whether clients can stream answers. */
   readonly streams: boolean;
   readonly tasks: LiveTasks;
   readonly #parked: ParkedRuns;
@@ -84,7 +91,7 @@ export class Engine {
     this.clock = new TaskClock(options.now ?? Date.now);
     this.limits = limitsOf(options.limits);
     this.openTasks = new OpenTasks(this.limits.openTasks);
-    this.readers = new Readers(this.limits.streams);
+    this.openStreams = new OpenStreams(this.limits.streams);
     this.streams = options.streaming !== false;
     this.tasks = new LiveTasks({
       backend: options.backend,
@@ -94,10 +101,10 @@ export class Engine {
         for (const listener of this.#onTaskEnded) listener();
       },
       onStorageError: (taskId, error) => this.#storageFailed(taskId, error),
-      onWakeWanted: (at) => this.alarm.want(at),
+      onWakeAt: (at) => this.wakeTimer.schedule(at),
     });
-    this.#parked = new ParkedRuns(options.maxParkedRuns, (live) => this.#drop(live));
-    this.alarm = new Alarm({
+    this.#parked = new ParkedRuns(options.maxParkedRuns, (live) => this.#evict(live));
+    this.wakeTimer = new WakeTimer({
       tasks: options.backend.tasks,
       now: this.now,
       wake: (record, at) => options.wake(this, record, at),
@@ -106,23 +113,23 @@ export class Engine {
     this.pushRules = options.push?.(this);
   }
 
-  /** Calls the listener each time a task ends. Returns how to stop. */
+  /** Calls the listener each time a task ends. Returns a function that removes it. */
   onTaskEnded(listener: () => void): () => void {
     this.#onTaskEnded.add(listener);
     return () => this.#onTaskEnded.delete(listener);
   }
 
-  /** The time for what is written now. */
+  /** The time for a write that happens now. */
   readonly now = (): number => this.clock.now();
 
-  /** How many tasks have an agent at work. */
+  /** The number of tasks on which the agent is working. */
   get running(): number {
     let count = 0;
     for (const { run } of this.tasks.values()) if (run?.isParked === false) count++;
     return count;
   }
 
-  /** Starts the agent on a turn, unless someone was quicker: canceled it, or ended it. */
+  /** Starts the agent on a turn, unless the task was canceled or ended meanwhile. */
   start(live: LiveTask, facts: TurnFacts): Run | undefined {
     const { writer } = live;
     if (writer.epoch !== facts.epoch || isTerminal(writer.nextState)) return undefined;
@@ -135,19 +142,19 @@ export class Engine {
       onPark: () => this.#parked.add(live),
       explain: (error) => explainFailure(error, live.writer.taskId, this.logger),
     });
-    live.run = run;
+    live.attachRun(run);
     void run.ended.then(() => {
-      if (live.run === run) live.run = undefined;
-      this.tasks.letGo(live);
+      live.detachRun(run);
+      this.tasks.closeIfIdle(live);
     });
     return run;
   }
 
-  /** A status in the engine's own name. */
+  /** Creates a status event on behalf of the engine. */
   status(live: LiveTask, state: TaskState, extra: StatusExtra = {}): AgentEvent {
     const { message, trace, metadata } = extra;
     const all = { ...metadata, ...traceFields(trace) };
-    return statusEvent({
+    return createStatusEvent({
       taskId: live.writer.taskId,
       contextId: live.contextId,
       state,
@@ -158,8 +165,8 @@ export class Engine {
   }
 
   /**
-   * Resolves when everything that was written so far is stored, or after a
-   * moment: a disk that stands still must not keep readers waiting.
+   * Resolves when all pending writes are stored, or after a short time: a stalled
+   * disk must not block readers.
    */
   async settled(): Promise<void> {
     const pending = Array.from(this.tasks.values(), ({ writer }) => writer.settled);
@@ -168,7 +175,7 @@ export class Engine {
     await Promise.race([Promise.all(unsettled), sleep(SETTLE_MS, undefined, { ref: false })]);
   }
 
-  /** Does for a task what must not be lost because the storage fails for a moment. */
+  /** Retries an operation on a task until the storage works again. */
   keepTrying<T>({ taskId }: TaskName, work: () => Promise<T>): Promise<T | undefined> {
     return keepTrying(work, {
       isOver: () => this.#closing.signal.aborted,
@@ -176,28 +183,39 @@ export class Engine {
     });
   }
 
-  /** Whether new work is refused. */
+  /**
+   * Starts delivery for a push config that was stored with a message. If the config cannot be read
+   * before the engine closes, the next start finds it.
+   */
+  startPush(taskId: string, { id }: NewPush): void {
+    void this.keepTrying({ taskId }, async () => {
+      const record = await this.backend.pushes.get(taskId, id);
+      if (record !== undefined) this.pushRules?.changed(record);
+    });
+  }
+
+  /** Whether new work is rejected. */
   get isDraining(): boolean {
     return this.#isDraining;
   }
 
-  /** Fires when the process gives up what it has not finished. */
+  /** Fires when the engine stops without finishing its tasks. */
   get closing(): AbortSignal {
     return this.#closing.signal;
   }
 
-  /** Takes no new work, and resolves when what is under way is done, or after the given time. */
+  /** Rejects new work, and resolves when all runs have ended or after the given time. */
   async drain(withinMs: number): Promise<void> {
     this.#isDraining = true;
     const deadline = performance.now() + withinMs;
-    while (this.running > 0 && performance.now() < deadline) await sleep(DRAIN_LOOK_MS);
+    while (this.running > 0 && performance.now() < deadline) await sleep(DRAIN_CHECK_MS);
   }
 
-  /** Stops every run. What they leave unfinished is for the next process to go on with. */
+  /** Stops all runs. The next process resumes their tasks. */
   close(): void {
     this.#isDraining = true;
     this.#closing.abort();
-    this.alarm.close();
+    this.wakeTimer.close();
     for (const { writer, run } of this.tasks.values()) {
       writer.close();
       run?.abort(new ServerStopping());
@@ -205,11 +223,11 @@ export class Engine {
     this.tasks.clear();
   }
 
-  /** Forgets a run that waits. Its generator is left where it stands: no code of the user runs. */
-  #drop(live: LiveTask): void {
-    live.run = undefined;
+  /** Evicts a suspended run. Its generator is abandoned where it is suspended, so no user code runs. */
+  #evict(live: LiveTask): void {
+    live.detachRun();
     live.writer.fence();
-    this.tasks.forget(live);
+    this.tasks.close(live);
   }
 
   #storageFailed(taskId: string, error: unknown): void {
@@ -228,9 +246,9 @@ interface StatusExtra {
 }
 
 /**
- * What a failed task may say. Words that an agent chose on purpose are kept;
- * the text of any other error may hold secrets, so it goes to the log, and the
- * task carries the id to find it there.
+ * The text of a failed task. The text of an `A2AError` was chosen by the agent for
+ * the caller. Any other error may contain secrets, so it is only logged, and the
+ * task has the id to find it in the log.
  */
 function explainFailure(error: unknown, taskId: string, logger: Logger): Failure {
   if (A2AError.is(error)) return { text: error.detail, metadata: { reason: "agent-error" } };
@@ -250,18 +268,18 @@ function explainFailure(error: unknown, taskId: string, logger: Logger): Failure
 }
 
 /**
- * Runs that wait for an answer or a time. Each keeps its generator, so going on
- * costs nothing; there are at most so many, and the one that has waited longest
- * makes room. What it had noted is in the log, and its turn is begun anew.
+ * Suspended runs. Each keeps its generator in memory, so resuming it costs
+ * nothing. If there are too many, the run that has waited longest is evicted; its
+ * turn resumes from the journal in the log.
  */
 class ParkedRuns {
   readonly #max: number;
-  readonly #drop: (live: LiveTask) => void;
+  readonly #evict: (live: LiveTask) => void;
   readonly #parked = new Set<LiveTask>();
 
-  constructor(max: number = DEFAULT_MAX, drop: (live: LiveTask) => void) {
+  constructor(max: number = DEFAULT_MAX_PARKED, evict: (live: LiveTask) => void) {
     this.#max = max;
-    this.#drop = drop;
+    this.#evict = evict;
   }
 
   add(live: LiveTask): void {
@@ -271,52 +289,22 @@ class ParkedRuns {
   }
 
   /**
-   * Not before the run's last words are committed: they are what it will be
-   * begun anew from. Nor while someone is about to let it go on: it would go on
-   * without the right to write.
+   * Evicts runs only after their last events are committed, because they resume
+   * from those, and not while their task is held: the holder may be about to
+   * resume the run, which could no longer write.
    */
   #makeRoom(): void {
     for (const live of this.#parked) {
       if (this.#parked.size <= this.#max) return;
-      if (live.holders > 0) continue;
+      if (live.isHeld) continue;
       this.#parked.delete(live);
       const { run } = live;
       if (run?.isParked !== true) continue;
       void run.settled.then(() => {
         if (live.run !== run || !run.isParked) return;
-        if (live.holders > 0) this.#parked.add(live);
-        else this.#drop(live);
+        if (live.isHeld) this.#parked.add(live);
+        else this.#evict(live);
       });
     }
-  }
-}
-
-/** How many tasks of each owner have not ended. */
-class OpenTasks {
-  readonly #most: number;
-  readonly #counts = new Map<string, number>();
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  /** Counts a task that an earlier process began. */
-  add(owner: string): void {
-    this.#counts.set(owner, (this.#counts.get(owner) ?? 0) + 1);
-  }
-
-  /** Counts a task that is about to be created, or refuses it. */
-  admit(owner: string): void {
-    if ((this.#counts.get(owner) ?? 0) < this.#most) return this.add(owner);
-    const problem = `you have ${this.#most} unfinished tasks (the limit openTasks): answer or cancel some first`;
-    throw new A2AError("TooManyRequests", problem, {
-      details: { limit: "openTasks", most: String(this.#most) },
-    });
-  }
-
-  remove(owner: string): void {
-    const count = (this.#counts.get(owner) ?? 0) - 1;
-    if (count > 0) this.#counts.set(owner, count);
-    else this.#counts.delete(owner);
   }
 }

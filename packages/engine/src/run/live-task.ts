@@ -7,35 +7,32 @@ export interface LiveTaskOptions {
   readonly owner: string;
   readonly contextId: string;
   readonly writer: TaskWriter;
-  /** When the task must be over, in milliseconds. */
+  /** When the task times out, in milliseconds since the epoch. */
   readonly deadline: number | undefined;
-  /** The oldest cursor that its log still knows. */
+  /** The oldest cursor from which the log can still be read. */
   readonly oldest: Seq;
-  /** Called with each time at which the task wants to be woken. */
-  readonly onWakeWanted: (at: number) => void;
+  /** Called with each new wake time of the task. */
+  readonly onWakeAt: (at: number) => void;
 }
 
-/** A task that this process works on: its writer and, while an agent works, its run. */
+/** A task that is open in this process: its writer and, while the agent works, its run. */
 export class LiveTask {
   readonly owner: string;
   readonly contextId: string;
   readonly writer: TaskWriter;
   readonly deadline: number | undefined;
   readonly oldest: Seq;
-  readonly onWakeWanted: (at: number) => void;
-  /** Messages to the agent while it works. */
-  inbox = new Inbox();
-  /** Messages that are being written, by their ids. */
+  readonly onWakeAt: (at: number) => void;
+  /** Messages for the agent while it works. */
+  readonly inbox = new Inbox();
+  /** Messages that are being written, by id. */
   readonly arriving = new Map<string, Promise<void>>();
-  run: Run | undefined;
-  /** It stands in line to be begun anew. */
-  isInLine = false;
-  /** A cancel is being recorded: from its place in the log on there is no other end. */
-  isCanceled = false;
-  /** How many are about to do something with it. While there is one, nobody else opens the task again. */
-  holders = 0;
+  #run: Run | undefined;
+  #isQueued = false;
+  #isCanceled = false;
+  #holders = 0;
   readonly #received = new Set<string>();
-  #lookedAt = 0;
+  #checkedHistory = 0;
 
   constructor(options: LiveTaskOptions) {
     this.owner = options.owner;
@@ -43,15 +40,63 @@ export class LiveTask {
     this.writer = options.writer;
     this.deadline = options.deadline;
     this.oldest = options.oldest;
-    this.onWakeWanted = options.onWakeWanted;
+    this.onWakeAt = options.onWakeAt;
   }
 
-  /** Whether a caller's message is in the task already. */
+  get run(): Run | undefined {
+    return this.#run;
+  }
+
+  attachRun(run: Run): void {
+    this.#run = run;
+  }
+
+  /** @param run detaches only this run, if given */
+  detachRun(run = this.#run): void {
+    if (this.#run === run) this.#run = undefined;
+  }
+
+  /** Whether the task is queued to resume after a restart. */
+  get isQueued(): boolean {
+    return this.#isQueued;
+  }
+
+  enqueue(): void {
+    this.#isQueued = true;
+  }
+
+  dequeue(): void {
+    this.#isQueued = false;
+  }
+
+  /** Whether a cancel is being recorded, after which the task cannot end in any other way. */
+  get isCanceled(): boolean {
+    return this.#isCanceled;
+  }
+
+  markCanceled(): void {
+    this.#isCanceled = true;
+  }
+
+  /** Whether an operation uses the task. Until it is released, the task must not be closed and opened again. */
+  get isHeld(): boolean {
+    return this.#holders > 0;
+  }
+
+  hold(): void {
+    this.#holders++;
+  }
+
+  release(): void {
+    this.#holders--;
+  }
+
+  /** Whether the task has received this message before. */
   hasReceived({ messageId }: Message): boolean {
     const history = this.task.history ?? [];
-    // History only grows, so each message is looked at once, however many turns there are (G9).
-    for (; this.#lookedAt < history.length; this.#lookedAt++) {
-      const { role, messageId: earlier } = history[this.#lookedAt]!;
+    // The history only grows, so each message is checked once, however many turns there are (G9).
+    for (; this.#checkedHistory < history.length; this.#checkedHistory++) {
+      const { role, messageId: earlier } = history[this.#checkedHistory]!;
       if (role === "user") this.#received.add(earlier);
     }
     return this.#received.has(messageId);
@@ -61,12 +106,12 @@ export class LiveTask {
     return this.writer.task;
   }
 
-  /** About how much it takes up in memory, in characters. */
+  /** The approximate size in memory, in characters. */
   get size(): number {
     return this.writer.size;
   }
 
-  /** Resolves when a commit makes the condition true, or at once when it is. */
+  /** Resolves when the condition is true: immediately, or after a commit. */
   until(condition: (live: LiveTask) => boolean): Promise<void> {
     if (condition(this)) return Promise.resolve();
     return new Promise((resolve) => {
@@ -79,27 +124,27 @@ export class LiveTask {
   }
 }
 
-/** Whether the caller has to do something, or nothing more will come. */
+/** Whether the task has ended or waits for the caller. */
 export function isSettled({ task }: LiveTask): boolean {
   return isTerminal(task.status.state) || isInterrupted(task.status.state);
 }
 
-/** Whether it is known that there is a task to show, or a reply instead of one. */
+/** Whether the answer is known to be a task or a reply. */
 export function isDecided({ writer }: LiveTask): boolean {
   return writer.listed || writer.reply !== undefined;
 }
 
-/** Messages to an agent that takes them while it works, in the order they came. */
+/** Messages for an agent that accepts them while it works, in the order of their arrival. */
 class Inbox implements AsyncIterator<Message, undefined> {
   #messages: { readonly message: Message; readonly seq: Seq }[] = [];
   #waiting: ((result: IteratorResult<Message, undefined>) => void) | undefined;
   #closed = false;
 
-  /** Begins a run: with what the log had for it, and what came after the log was read. */
+  /** Starts a run with the messages of the log and those that arrived after the log was read. */
   begin(logged: readonly Message[], head: Seq): void {
     const later = this.#messages.filter(({ seq }) => seq > head);
     this.#messages = [...logged.map((message) => ({ message, seq: head })), ...later];
-    // Whoever waited here belongs to a run that is over.
+    // A pending reader belongs to an earlier run.
     this.#waiting = undefined;
   }
 

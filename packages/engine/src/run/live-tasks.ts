@@ -6,44 +6,44 @@ import {
   isTerminal,
 } from "@convoke/protocol";
 import type { Backend, Seq, StoredTask, TaskRecord } from "../log/backend.ts";
-import { taskDeadline } from "../task/deadlines.ts";
-import { KeptTasks } from "../task/kept-tasks.ts";
+import { taskDeadline } from "../task/task-clock.ts";
+import { IdleTasks } from "../task/idle-tasks.ts";
 import { LiveTask } from "./live-task.ts";
-import { type Folded, loadTask } from "../log/load-task.ts";
+import { type TaskSnapshot, loadTask } from "../log/task-snapshot.ts";
 import { TaskWriter, type TaskWriterOptions } from "../task/task-writer.ts";
 
-/** How many tasks that wait for their caller are kept open. */
-const MOST_WAITING = 1000;
+/** Maximum number of open tasks that wait for their caller. */
+const MAX_WAITING = 1000;
 
 export interface LiveTasksOptions {
   readonly backend: Backend;
   readonly info: AgentInfo;
-  /** Called with the owner of each task that has ended. */
+  /** Called with the owner when a task ends. */
   readonly onEnded: (owner: string) => void;
   readonly onStorageError: (taskId: string, error: unknown) => void;
-  /** Called with each time at which a task wants to be woken. */
-  readonly onWakeWanted: (at: number) => void;
+  /** Called with each new wake time of a task. */
+  readonly onWakeAt: (at: number) => void;
 }
 
 /**
- * The tasks that this process works on, each with its one writer (G4): opened
- * from the store when they are needed, kept while someone holds them, and
- * forgotten when nobody does, for the store has all of them.
+ * The tasks that are open in this process, each with its single writer (G4: a
+ * task has one writer). They are opened from the store on demand and closed when
+ * they are no longer held; nothing is lost, because the store has all of them.
  */
 export class LiveTasks {
   readonly #options: LiveTasksOptions;
   readonly #live = new Map<string, LiveTask>();
-  readonly #reading = new Map<string, Promise<{ record: TaskRecord; folded: Folded }>>();
-  readonly #waiting = new KeptTasks<LiveTask>({
-    most: MOST_WAITING,
-    onDrop: (live) => this.forget(live),
+  readonly #reading = new Map<string, Promise<{ record: TaskRecord; snapshot: TaskSnapshot }>>();
+  readonly #waiting = new IdleTasks<LiveTask>({
+    maxTasks: MAX_WAITING,
+    onEvict: (live) => this.close(live),
   });
 
   constructor(options: LiveTasksOptions) {
     this.#options = options;
   }
 
-  /** The task and its place in the log, if the caller may see it. */
+  /** The current snapshot of a task of the caller. */
   async find(taskId: string, caller: Caller): Promise<Found> {
     const live = this.#live.get(taskId);
     if (live?.owner === caller.owner && live.writer.head > 0) {
@@ -54,14 +54,14 @@ export class LiveTasks {
     return { ...(await loadTask(this.#options.backend, record)), oldest: oldestCursor(record) };
   }
 
-  /** What the index knows of the task. A foreign id looks like an unknown one (G13). */
+  /** The stored record of a task of the caller. Another owner's task looks like an unknown one (G13: owners are isolated). */
   async record(taskId: string, caller: Caller): Promise<StoredTask> {
     const record = await this.#options.backend.tasks.get(taskId);
     if (record?.owner === caller.owner) return record;
     throw new A2AError("TaskNotFound", `there is no task ${taskId}`, { details: { taskId } });
   }
 
-  /** The task while this process works on it: readers use its memory instead of the store. */
+  /** The task if it is open: readers then use its memory instead of the store. */
   get(taskId: string): LiveTask | undefined {
     return this.#live.get(taskId);
   }
@@ -74,61 +74,61 @@ export class LiveTasks {
     this.#live.clear();
   }
 
-  /** Makes room for a task that is about to be created. */
+  /** Opens a task that is about to be created. */
   create(facts: { taskId: string; owner: string; contextId: string; now: number }): LiveTask {
     const { taskId, owner, contextId, now } = facts;
-    const standing = { state: "submitted", statusAt: now } as const;
-    const writer = this.#writer({ taskId, owner, epoch: 1, standing, listed: false });
+    const status = { state: "submitted", statusAt: now } as const;
+    const writer = this.#writer({ taskId, owner, epoch: 1, status, listed: false });
     return this.#admit(writer, { owner, contextId, createdAt: now, oldest: 0 });
   }
 
-  /** Opens a task for someone who may see it. One that is at hand is not looked up in the store. */
+  /** Opens and holds a task of the caller. A task that is already open is not looked up in the store. */
   async openFor(caller: Caller, taskId: string): Promise<LiveTask> {
     const held = this.#live.get(taskId);
     if (held?.owner === caller.owner && held.writer.head > 0) return this.hold(held);
     return this.open(await this.record(taskId, caller));
   }
 
-  /** The task as this process holds it, opened from the store when it does not yet. Comes with a `release`. */
+  /** Opens and holds a task. Call `release` afterwards. */
   async open({ taskId }: TaskRecord): Promise<LiveTask> {
     const held = this.#live.get(taskId);
     if (held !== undefined) return this.hold(held);
-    // One reads for all who come meanwhile, so that nobody opens what another has changed since.
+    // Concurrent callers share one read, so that none of them opens a task that another has changed since.
     const reading = this.#reading.get(taskId) ?? this.#read(taskId);
     this.#reading.set(taskId, reading);
     try {
-      const { record, folded } = await reading;
-      return this.openFolded(record, folded);
+      const { record, snapshot } = await reading;
+      return this.openSnapshot(record, snapshot);
     } finally {
       if (this.#reading.get(taskId) === reading) this.#reading.delete(taskId);
     }
   }
 
-  /** The task as the store has it now: a record that was read earlier may be out of date. */
-  async #read(taskId: string): Promise<{ record: TaskRecord; folded: Folded }> {
+  /** Reads the record again: one that was read earlier may be out of date. */
+  async #read(taskId: string): Promise<{ record: TaskRecord; snapshot: TaskSnapshot }> {
     const record = await this.#options.backend.tasks.get(taskId);
     if (record === undefined) throw new Error(`task ${taskId} is not in the store any more`);
-    return { record, folded: await loadTask(this.#options.backend, record) };
+    return { record, snapshot: await loadTask(this.#options.backend, record) };
   }
 
-  /** The same, for whoever has read the log already. */
-  openFolded(record: TaskRecord, folded: Folded): LiveTask {
+  /** Opens and holds a task whose log has been read already. */
+  openSnapshot(record: TaskRecord, snapshot: TaskSnapshot): LiveTask {
     const opened = this.#live.get(record.taskId);
-    // Someone else may have opened it meanwhile, and a task has one writer.
+    // Another caller may have opened it meanwhile, and a task has one writer.
     if (opened !== undefined) return this.hold(opened);
     const { taskId, owner, epoch, listed, statusAt, wakeAt } = record;
-    const standing = { state: folded.task.status.state, statusAt };
-    const writer = this.#writer({ taskId, owner, epoch, standing, listed, wakeAt, folded });
+    const status = { state: snapshot.task.status.state, statusAt };
+    const writer = this.#writer({ taskId, owner, epoch, status, listed, wakeAt, snapshot });
     return this.#admit(writer, { ...record, oldest: oldestCursor(record) });
   }
 
-  /** Keeps the task open until `release`: two that open it must find the same writer (G4). */
+  /** Keeps the task open until `release`, so that concurrent callers use the same writer (G4). */
   hold(live: LiveTask): LiveTask {
-    live.holders++;
+    live.hold();
     return live;
   }
 
-  /** Holds a task that was open a moment ago, and opens it again when it is not any more. */
+  /** Holds a task that was open before; opens it again if it was closed since. */
   async holdAgain(live: LiveTask): Promise<LiveTask> {
     const { taskId, nextState } = live.writer;
     if (this.#live.get(taskId) === live || isTerminal(nextState)) return this.hold(live);
@@ -136,22 +136,22 @@ export class LiveTasks {
   }
 
   release(live: LiveTask): void {
-    live.holders--;
-    this.letGo(live);
+    live.release();
+    this.closeIfIdle(live);
   }
 
-  /** Forgets a task that nobody works on; the store has all of it. */
-  letGo(live: LiveTask): void {
-    const { run, holders, writer } = live;
-    if (run !== undefined || holders > 0) return;
+  /** Closes a task that is not in use. One that waits for its caller stays in memory for a while. */
+  closeIfIdle(live: LiveTask): void {
+    const { run, isHeld, writer } = live;
+    if (run !== undefined || isHeld) return;
     if (isInterrupted(writer.nextState)) this.#waiting.keep(live);
-    else this.forget(live);
+    else this.close(live);
   }
 
-  /** The same for one that waits. */
-  forget(live: LiveTask): void {
-    const { run, holders, writer } = live;
-    if (run !== undefined || holders > 0) return;
+  /** Closes a task that is not in use. */
+  close(live: LiveTask): void {
+    const { run, isHeld, writer } = live;
+    if (run !== undefined || isHeld) return;
     if (this.#live.get(writer.taskId) === live) this.#live.delete(writer.taskId);
   }
 
@@ -166,7 +166,7 @@ export class LiveTasks {
       writer,
       deadline: taskDeadline(this.#options.info, createdAt),
       oldest,
-      onWakeWanted: this.#options.onWakeWanted,
+      onWakeAt: this.#options.onWakeAt,
     });
     if (!isTerminal(writer.nextState)) this.#live.set(writer.taskId, live);
     return this.hold(live);
@@ -183,12 +183,12 @@ export class LiveTasks {
   }
 }
 
-/** A task, and how far back its log reaches. */
-interface Found extends Folded {
+/** A snapshot, and how far back the log of the task reaches. */
+interface Found extends TaskSnapshot {
   readonly oldest: Seq;
 }
 
-/** Of a compacted log the last event is left. */
+/** A compacted log contains only its last event. */
 function oldestCursor({ compacted, head }: TaskRecord): Seq {
   return compacted ? head - 1 : 0;
 }

@@ -12,18 +12,17 @@ import {
 import { isDeepStrictEqual } from "node:util";
 import type { TurnLog } from "../log/turn-log.ts";
 
-/** How far the new attempt has come with one artifact. */
+/** What the new attempt has produced of one artifact. */
 interface Progress {
   parts: readonly A2APart[];
-  /** It has left what the log knows: everything is written from here on. */
+  /** Whether the attempt has produced more than the log has, so that everything is written from now on. */
   isAhead: boolean;
 }
 
 /**
- * Lets a turn that is begun anew catch up. What it says again is compared with
- * what the log has: the same is not written twice; where it differs, the
- * artifact is opened again with what this attempt says, so that the fold is
- * that of the last attempt.
+ * Compares the output of a resumed turn with the log. Output that the log already
+ * has is not written again. If it differs, the artifact is replaced with what this
+ * attempt produced, so that the task shows the output of the last attempt.
  */
 export class Replay {
   readonly #task: Task;
@@ -37,14 +36,14 @@ export class Replay {
     this.#statuses = [...log.statuses];
   }
 
-  /** What remains to be written of an event. */
+  /** Returns the part of an event that has to be written. */
   next(event: AgentEvent): AgentEvent | undefined {
     if (event.kind === "artifact-update") return this.#artifact(event as ArtifactUpdateEvent);
     if (event.kind === "status-update") return this.#status(event as StatusUpdateEvent);
     return event;
   }
 
-  /** Artifacts of which this attempt said less than the log has are opened again. */
+  /** Replaces artifacts of which this attempt produced less than the log has. */
   finish(): readonly AgentEvent[] {
     return [...this.#progress].flatMap(([artifactId, { parts, isAhead }]) => {
       const logged = this.#logged(artifactId);
@@ -63,7 +62,7 @@ export class Replay {
     progress.parts = append === true ? joinParts(progress.parts, artifact.parts) : artifact.parts;
     const rest = partsBeyond(progress.parts, logged, isDeepStrictEqual);
     if (rest !== undefined && rest.length === 0) {
-      // As far as the log goes; only the mark of its end may be missing.
+      // Equal to the log; only the mark of the last chunk may be missing.
       if (lastChunk !== true || this.#closed.has(artifactId)) return undefined;
       progress.isAhead = true;
       return { ...event, artifact: { ...artifact, parts: [textPart("")] }, append: true };
@@ -76,9 +75,9 @@ export class Replay {
       : { ...event, artifact: { ...artifact, parts: rest }, append: true };
   }
 
-  /** Statuses are said in order; the first that differs ends the comparison. */
+  /** Statuses are compared in order, up to the first that differs. */
   #status(event: StatusUpdateEvent): AgentEvent | undefined {
-    if (isQuestionOf(this.#task, event)) return undefined;
+    if (isPendingQuestion(this.#task, event)) return undefined;
     const logged = this.#statuses.shift();
     const isSame =
       logged !== undefined &&
@@ -109,8 +108,8 @@ export class Replay {
   }
 }
 
-/** Whether it is the question that the task waits with: it stands, and is not asked again. */
-function isQuestionOf(task: Task, { status }: StatusUpdateEvent): boolean {
+/** Whether it is the question that the task waits for, which is not asked again. */
+function isPendingQuestion(task: Task, { status }: StatusUpdateEvent): boolean {
   if (!isInterrupted(status.state) || status.state !== task.status.state) return false;
   const { messageId } = status.message ?? {};
   return messageId !== undefined && messageId === task.status.message?.messageId;

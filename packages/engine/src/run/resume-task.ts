@@ -7,9 +7,9 @@ import type { Run } from "./run.ts";
 import { readTurnLog, type TurnLog } from "../log/turn-log.ts";
 
 /**
- * Begins the last turn of a task anew, from what its log says: by its journal
- * if it has one, so that nothing finished is done again, or from the top for an
- * agent that may be restarted.
+ * Starts another attempt of the last turn of a task. If the turn has a journal,
+ * it resumes from it, so that finished steps do not run again; otherwise it
+ * starts over, for agents that allow it (`restart`).
  */
 export async function resumeTask(
   engine: Engine,
@@ -17,10 +17,11 @@ export async function resumeTask(
   epoch: number,
 ): Promise<Run | undefined> {
   const { log } = await readTurnLog(engine.backend, live.writer.taskId);
-  return beginAnew(engine, live, { epoch, log });
+  return startAttempt(engine, live, { epoch, log });
 }
 
-export async function beginAnew(
+/** The same for a log that has been read already. */
+export async function startAttempt(
   engine: Engine,
   live: LiveTask,
   { epoch, log }: { readonly epoch: number; readonly log: TurnLog },
@@ -28,15 +29,15 @@ export async function beginAnew(
   const { owner, contextId, writer, deadline } = live;
   const { taskId } = writer;
   const attempt = log.attempts + 1;
-  const byJournal = log.isDurable;
-  const opening = openingOf(engine, live, { attempt, byJournal });
+  const hasJournal = log.isDurable;
+  const opening = openingEvents(engine, live, { attempt, hasJournal });
   if (log.isAsking) {
-    // The question stands, and so does the time at which it expires.
+    // The question is still pending, and so is the time at which it expires.
     await writer.append(opening, { epoch, insist: true });
   } else {
-    // Whatever the earlier attempt wanted to be woken for, this one has not come to it yet.
+    // A wake time set by the earlier attempt does not apply to this one.
     await writer.append(opening, { epoch, insist: true, wakeAt: deadline ?? null });
-    if (deadline !== undefined) engine.alarm.want(deadline);
+    if (deadline !== undefined) engine.wakeTimer.schedule(deadline);
   }
   const context = { owner, contextId, before: taskId };
   const conversation = await conversationBefore(engine.backend, context);
@@ -48,21 +49,21 @@ export async function beginAnew(
     task: log.task,
     message: log.message,
     conversation,
-    journal: byJournal ? log.journal : [],
+    journal: hasJournal ? log.journal : [],
     caller: { owner },
     extensions: log.extensions,
     trace: log.trace,
     announced: writer.listed,
-    ...(byJournal && { replay: new Replay(log, live.task) }),
+    ...(hasJournal && { replay: new Replay(log, live.task) }),
   });
 }
 
-/** A restart is shown to whoever watches, because what it says again replaces what it said. */
-function openingOf(
+/** Clients see when a turn starts over, because its new output replaces the earlier output. */
+function openingEvents(
   engine: Engine,
   live: LiveTask,
-  { attempt, byJournal }: { readonly attempt: number; readonly byJournal: boolean },
+  { attempt, hasJournal }: { readonly attempt: number; readonly hasJournal: boolean },
 ): readonly AgentEvent[] {
   const note: AgentEvent = { kind: NOTES.attempt, taskId: live.writer.taskId, attempt };
-  return byJournal ? [note] : [note, engine.status(live, "working", { metadata: { attempt } })];
+  return hasJournal ? [note] : [note, engine.status(live, "working", { metadata: { attempt } })];
 }

@@ -13,43 +13,40 @@ import {
   isInterrupted,
   isTerminal,
 } from "@convoke/protocol";
-import { wakeAfter } from "../task/deadlines.ts";
-import type { Limits } from "../task/limits.ts";
+import { wakeTimeAfter } from "../task/task-clock.ts";
+import { type Limits, OutputLimits } from "../task/limits.ts";
 import type { LiveTask } from "./live-task.ts";
-import { OutputLimits } from "../task/output-limits.ts";
-import { Parking } from "./parking.ts";
+import { Parking, type TurnFacts, createTurn } from "./turn.ts";
 import type { Replay } from "./replay.ts";
-import { statusEvent } from "../task/status-event.ts";
-import { traceFields } from "../task/trace-fields.ts";
-import { type TurnFacts, createTurn } from "./turn.ts";
+import { createStatusEvent, traceFields } from "../task/status.ts";
 import { askedUntil } from "../log/turn-log.ts";
 
-/** What a run needs besides its turn. */
 export interface RunOptions {
   readonly agent: Agent;
   readonly limits: Limits;
   readonly live: LiveTask;
   readonly facts: TurnFacts;
   readonly now: () => number;
-  /** The run waits for its caller or for a time, and may be dropped. */
+  /** Called when the run waits for its caller or for a time; it may be evicted then. */
   readonly onPark: () => void;
-  /** Turns what the agent threw into words that are safe to store, and logs the rest. */
+  /** Converts an error of the agent to a text that is safe to store, and logs the rest. */
   readonly explain: (error: unknown) => Failure;
 }
 
-/** Why a task failed, as its status says it. */
+/** Why a task failed, as shown in its status. */
 export interface Failure {
   readonly text: string;
   readonly metadata: Metadata;
 }
 
 /**
- * One run of an agent: its events, completed and checked, become appends; when
- * it ends, so does the turn. The writer's bound is its backpressure.
+ * One run of the agent on a turn. The events of the agent are completed, checked
+ * and appended to the log; when the agent ends, so does the turn. The agent is
+ * slowed down when it gets too far ahead of the writer.
  */
 export class Run {
   readonly epoch: number;
-  /** Resolves when the agent's iterator has ended and its last event is committed or refused. */
+  /** Resolves when the agent has ended and its last event is committed or refused. */
   readonly ended: Promise<void>;
   readonly #options: RunOptions;
   readonly #turn: Turn;
@@ -60,7 +57,7 @@ export class Run {
   #refused = false;
   #last: Promise<unknown> = Promise.resolve();
   readonly #parking = new Parking();
-  /** When the question that is asked last expires. */
+  /** When the last question expires. */
   #until: number | undefined;
 
   constructor(options: RunOptions) {
@@ -80,42 +77,42 @@ export class Run {
     this.ended = this.#drive();
   }
 
-  /** Resolves when what it said so far is committed or refused. */
+  /** Resolves when everything written so far is committed or refused. */
   get settled(): Promise<unknown> {
     return this.#last;
   }
 
-  /** Resolves when the run gives up its place: it has ended, or waits for someone. */
+  /** Resolves when the run has ended or is suspended for the first time. */
   get yielded(): Promise<unknown> {
     return Promise.race([this.ended, this.#parking.first]);
   }
 
-  /** Resolves when it waits for someone, or has ended. */
+  /** Resolves when the run is suspended or has ended. */
   idle(): Promise<unknown> {
     return Promise.race([this.ended, this.#parking.next()]);
   }
 
-  /** The trace that its events carry. */
+  /** The trace that the events of the run carry. */
   get trace(): TraceContext | undefined {
     return this.#turn.trace;
   }
 
-  /** Whether the run waits for `resume`. */
+  /** Whether the run is suspended until `resume`. */
   get isParked(): boolean {
     return this.#parking.isWaiting;
   }
 
-  /** When the question that it asked last expires, in milliseconds, if it does. */
+  /** When the last question expires, in milliseconds since the epoch, if it does. */
   get until(): number | undefined {
     return this.#until;
   }
 
-  /** Goes on with the answer, or with nothing when the time came. */
+  /** Resumes with the answer, or with `undefined` if the time has come. */
   resume(answer: Message | undefined): void {
     this.#parking.resume(answer);
   }
 
-  /** Tells the agent to stop. */
+  /** Asks the agent to stop. */
   abort(reason: Error): void {
     this.#abort.abort(reason);
     this.#options.live.inbox.close();
@@ -130,14 +127,14 @@ export class Run {
     return parked;
   }
 
-  /** Goes on without an answer, unless one is being stored: then that was quicker. */
+  /** Resumes without an answer, unless an answer is being stored already. */
   #recall(): void {
     const { live, now } = this.#options;
     const { writer, deadline } = live;
     if (!isInterrupted(writer.nextState) || this.#isStopped()) return;
     const timestamp = writer.statusTime(now());
     const recalled = { kind: NOTES.recalled, taskId: writer.taskId, timestamp };
-    this.#append([recalled, this.#statusOf("working")], deadline ?? null);
+    this.#append([recalled, this.#createStatus("working")], deadline ?? null);
     this.resume(undefined);
   }
 
@@ -166,7 +163,7 @@ export class Run {
     }
   }
 
-  /** Neighbours that need no thought, such as the chunks of a burst, are written together. */
+  /** Consecutive chunks, such as those of a burst, are written together. */
   #acceptAll(events: readonly AgentEvent[]): void {
     let plain: AgentEvent[] = [];
     for (const event of events) {
@@ -185,7 +182,7 @@ export class Run {
     if (this.#isOver()) return;
     switch (event.kind) {
       case "task":
-        // The creation is in the log already; a loop that begins with its task says nothing new.
+        // The task is in the log already, so an agent that starts with its task adds nothing.
         return;
       case "message":
         return this.#reply(event as Message);
@@ -197,19 +194,19 @@ export class Run {
     }
   }
 
-  /** The whole answer is one message, if nothing else was said before it. */
+  /** A message is the whole answer if nothing else came before it. */
   #reply(message: Message): void {
-    // A reply is an end, and whoever was told to stop cannot choose it any more (G10).
+    // A reply ends the task, and a canceled task cannot end in any other way (G10: cancel wins).
     if (this.#isStopped()) return;
     const { agent, live } = this.#options;
     const alone = agent.info.replies && !this.#announced;
     const { contextId } = live;
-    this.#write([alone ? { ...message, contextId } : this.#statusOf("completed", message)]);
+    this.#write([alone ? { ...message, contextId } : this.#createStatus("completed", message)]);
   }
 
   #status({ status, metadata }: StatusUpdateEvent): void {
     if (this.#isStopped() && isTerminal(status.state)) return;
-    const update = this.#statusOf(status.state, status.message, metadata);
+    const update = this.#createStatus(status.state, status.message, metadata);
     if (status.state !== "working") return this.#write([...this.#opening(), update]);
     const { writer } = this.#options.live;
     const repeats = status.message === undefined && writer.nextState === "working";
@@ -217,14 +214,14 @@ export class Run {
     if (!repeats) this.#write([update]);
   }
 
-  /** The `working` that stands before the first output of a task that was held back. */
+  /** The `working` status before the first output, if it has not been written yet. */
   #opening(): readonly AgentEvent[] {
     if (this.#announced) return [];
     this.#announced = true;
-    return [this.#statusOf("working")];
+    return [this.#createStatus("working")];
   }
 
-  /** An agent that stopped without a last word has completed, or was canceled, or waits for a new turn. */
+  /** If the agent ended without a final status, the task is completed, canceled, or waits for a new turn. */
   #finish(): void {
     const { writer } = this.#options.live;
     if (this.#isStopped()) return this.#end("canceled");
@@ -243,10 +240,10 @@ export class Run {
   #end(state: TaskState, message?: Message, metadata?: Metadata): void {
     if (this.#isOver()) return;
     if (this.#replay !== undefined && state === "completed") this.#append(this.#replay.finish());
-    this.#append([...this.#opening(), this.#statusOf(state, message, metadata)]);
+    this.#append([...this.#opening(), this.#createStatus(state, message, metadata)]);
   }
 
-  /** Whether it can end in no other way than by being stopped: it was told, or soon will be. */
+  /** Whether the run was aborted, or is about to be. */
   #isStopped(): boolean {
     return this.#turn.signal.aborted || this.#options.live.isCanceled;
   }
@@ -255,17 +252,17 @@ export class Run {
     return this.#refused || isTerminal(this.#options.live.writer.nextState);
   }
 
-  /** The next message finds it at the end of the log, and need not read the rest. */
+  /** Marks the end of the turn, so that the next message need not read the whole log. */
   #writeTurnEnd(): void {
     const { live, facts } = this.#options;
     const { taskId } = live.writer;
     this.#write([{ kind: NOTES.turnEnd, taskId, turn: facts.turn }]);
   }
 
-  #statusOf(state: TaskState, message?: Message, metadata?: Metadata): StatusUpdateEvent {
+  #createStatus(state: TaskState, message?: Message, metadata?: Metadata): StatusUpdateEvent {
     const { agent, live } = this.#options;
     const { writer, contextId } = live;
-    const event = statusEvent({
+    const event = createStatusEvent({
       taskId: writer.taskId,
       contextId,
       state,
@@ -277,7 +274,7 @@ export class Run {
     return this.#complete(event) as StatusUpdateEvent;
   }
 
-  /** Every event names its task and, when the caller sent one, its trace. */
+  /** Adds the ids of the task and, if the caller sent one, the trace. */
   #complete(event: AgentEvent): AgentEvent {
     const { live } = this.#options;
     const { trace } = this.#turn;
@@ -296,14 +293,14 @@ export class Run {
     return isNamed ? event : ({ ...event, taskId, contextId } as AgentEvent);
   }
 
-  /** Writes what an earlier attempt has not written already. */
+  /** Writes what an earlier attempt has not written. */
   #write(events: readonly AgentEvent[]): void {
     const replay = this.#replay;
     const fresh =
       replay === undefined ? events : events.flatMap((event) => replay.next(event) ?? []);
     const exceeded = this.#limits.firstBeyond(fresh);
-    // What was within the limit is kept.
-    this.#append(exceeded === undefined ? fresh : fresh.slice(0, exceeded.place));
+    // Keep the events before the limit was reached.
+    this.#append(exceeded === undefined ? fresh : fresh.slice(0, exceeded.index));
     if (exceeded !== undefined) throw exceeded.error;
   }
 
@@ -315,20 +312,20 @@ export class Run {
     const { info } = agent;
     const { deadline } = live;
     const wakeAt =
-      wake !== undefined ? wake : wakeAfter(last, { info, deadline, until: this.#until, now });
+      wake !== undefined ? wake : wakeTimeAfter(last, { info, deadline, until: this.#until, now });
     const committed = live.writer.append(events, {
       epoch: this.epoch,
       insist: true,
       listed: this.#announced,
       ...(wakeAt !== undefined && { wakeAt }),
     });
-    // Not before it is stored: an alarm that rings earlier finds nothing.
-    if (typeof wakeAt === "number") void committed.then(() => live.onWakeWanted(wakeAt));
-    // Events of one commit share its answer.
+    // Only once it is stored: a timer that fires earlier finds nothing.
+    if (typeof wakeAt === "number") void committed.then(() => live.onWakeAt(wakeAt));
+    // Events of one commit share its promise.
     if (committed === this.#last) return;
     this.#last = committed;
     void committed.then(({ kind }) => {
-      // A newer run owns the task, or it has ended: nothing of this run counts any more.
+      // A newer run owns the task, or the task has ended: the output of this run no longer counts.
       if (kind !== "committed") this.#refused = true;
     });
   }

@@ -11,14 +11,14 @@ import {
 import type { LiveTask } from "./live-task.ts";
 import type { Replay } from "./replay.ts";
 
-/** What begins a turn, or begins it anew. */
+/** What starts a turn, or another attempt of it. */
 export interface TurnFacts {
-  /** The run that writes. */
+  /** Identifies the run that writes. */
   readonly epoch: number;
-  /** Which turn of the task, from 1. */
+  /** The number of the turn within its task, starting at 1. */
   readonly turn: number;
   readonly attempt: number;
-  /** The task as it stood when the turn began. */
+  /** The task when the turn started. */
   readonly task: Task;
   readonly message: Message;
   readonly conversation: readonly Message[];
@@ -26,21 +26,21 @@ export interface TurnFacts {
   readonly caller: Caller;
   readonly extensions: ReadonlySet<string>;
   readonly trace?: TraceContext | undefined;
-  /** Whether the task is shown to its caller already. */
+  /** Whether the caller has seen the task already. */
   readonly announced: boolean;
-  /** What an earlier attempt said, when this one goes on from its journal. */
+  /** The output of an earlier attempt, if this one resumes from its journal. */
   readonly replay?: Replay;
 }
 
-/** The ends of a turn that its run holds. */
-interface TurnEnds {
+/** The functions of a turn that its run provides. */
+interface TurnHooks {
   readonly now: () => number;
   readonly signal: AbortSignal;
   readonly park: Turn["park"];
   readonly durable: Turn["durable"];
 }
 
-export function createTurn(live: LiveTask, facts: TurnFacts, ends: TurnEnds): Turn {
+export function createTurn(live: LiveTask, facts: TurnFacts, hooks: TurnHooks): Turn {
   const { turn, attempt, task, message, conversation, journal, caller, trace } = facts;
   const { extensions } = facts;
   const skill = extensions.has(EXTENSIONS.skill.uri) ? chosenSkill(message) : undefined;
@@ -55,11 +55,69 @@ export function createTurn(live: LiveTask, facts: TurnFacts, ends: TurnEnds): Tu
     extensions,
     ...(skill !== undefined && { skill }),
     ...(trace && { trace }),
-    signal: ends.signal,
+    signal: hooks.signal,
     inbox: live.inbox,
-    park: ends.park,
-    durable: ends.durable,
-    now: () => new Date(ends.now()),
+    park: hooks.park,
+    durable: hooks.durable,
+    now: () => new Date(hooks.now()),
     id: () => `${live.writer.taskId}-${turn}-${++ids}`,
   };
+}
+
+/** Suspends a run while it waits for its caller or for a time. */
+export class Parking {
+  #waiting: PromiseWithResolvers<Message | undefined> | undefined;
+  readonly #first = Promise.withResolvers<void>();
+  readonly #next: (() => void)[] = [];
+
+  /** Whether the run is suspended. */
+  get isWaiting(): boolean {
+    return this.#waiting !== undefined;
+  }
+
+  /** Resolves when the run is suspended for the first time. */
+  get first(): Promise<void> {
+    return this.#first.promise;
+  }
+
+  /** Resolves when the run is suspended; immediately if it already is. */
+  next(): Promise<void> {
+    if (this.isWaiting) return Promise.resolve();
+    return new Promise((resolve) => this.#next.push(resolve));
+  }
+
+  wait(): Promise<Message | undefined> {
+    const waiting = Promise.withResolvers<Message | undefined>();
+    this.#waiting = waiting;
+    // Mark the rejection as handled: if the run was evicted, nothing awaits this promise.
+    waiting.promise.catch(() => undefined);
+    this.#first.resolve();
+    for (const resolve of this.#next.splice(0)) resolve();
+    return waiting.promise;
+  }
+
+  /** Calls `recall` if the signal fires while the run is still suspended by the same wait. */
+  recallOn(signal: AbortSignal, recall: () => void): void {
+    const waiting = this.#waiting;
+    const onAbort = (): void => {
+      if (waiting !== undefined && this.#waiting === waiting) recall();
+    };
+    if (signal.aborted) return onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    const forget = (): void => signal.removeEventListener("abort", onAbort);
+    waiting?.promise.then(forget, forget);
+  }
+
+  /** Resumes the run with the answer, or with `undefined` if its time has come. */
+  resume(answer: Message | undefined): void {
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    waiting?.resolve(answer);
+  }
+
+  /** Ends the wait with an error. */
+  end(reason: Error): void {
+    this.#waiting?.reject(reason);
+    this.#waiting = undefined;
+  }
 }

@@ -1,11 +1,11 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { sleep } from "@convoke/protocol/internal";
 
-/** How long to wait after the storage failed, before it is tried again. */
+/** How long to wait before another attempt; doubles up to the longest. */
 const WAIT_MS = { first: 50, longest: 2000 };
 
 /**
- * Does what must not be lost because a disk was full for a moment: tries until
- * the storage works again. Nothing comes back once it is over.
+ * Retries until the storage works again: for writes that must not be lost because
+ * a disk was full for a moment. Resolves to `undefined` once `isOver` returns true.
  */
 export async function keepTrying<T>(
   work: (isRetry: boolean) => Promise<T>,

@@ -1,32 +1,46 @@
+import {
+  A2AError,
+  type A2APart,
+  type AgentEvent,
+  type ArtifactUpdateEvent,
+  type Message,
+  type StatusUpdateEvent,
+  type Task,
+} from "@convoke/protocol";
+import type { Seq } from "../log/backend.ts";
+
 /**
- * What one caller or one agent may use of the server (G14). Each limit is an
- * option, and whoever reaches one is told its name.
+ * How much of the server one caller or one agent can use (G14: no caller can
+ * exhaust it). The error names the limit that was reached. All limits must be
+ * positive integers.
  */
 export interface Limits {
-  /** Bytes of a request. */
+  /** Size of a request body, in bytes. Default 10 MiB: room for a few photographs in base64. */
   readonly bodyBytes: number;
-  /** Parts of a message. */
+  /** Parts of a message. Default 1000. */
   readonly parts: number;
-  /** Characters of one text part of a message. */
+  /** Characters of one text part of a message. Default 2,000,000. */
   readonly textLength: number;
-  /** Messages in the history of a task. */
+  /** Messages in the history of a task. Default 10,000. */
   readonly history: number;
-  /** Artifacts of a task. */
+  /** Artifacts of a task. Default 1000. */
   readonly artifacts: number;
-  /** Characters of all artifacts of a task, as they are stored. */
+  /** Characters of all artifacts of a task, as stored. Default 64 Mi. */
   readonly artifactLength: number;
-  /** Events in the log of a task. */
+  /** Events in the log of a task. Default 1,000,000. */
   readonly events: number;
-  /** Tasks of one owner that have not ended. */
+  /** Unfinished tasks of one owner. Default 20,000. */
   readonly openTasks: number;
-  /** Streams that are open on one task. */
+  /** Open streams on one task. Default 10,000. */
   readonly streams: number;
-  /** Bytes of the tasks on one page of a list, which has at least one task whatever its size. */
+  /**
+   * Size of the tasks on one page of a list, in bytes; a page has at least one task. Default 8 MiB,
+   * a hundred tasks of 80 KB, because a page is in memory several times while it is written.
+   */
   readonly pageBytes: number;
 }
 
 export const DEFAULT_LIMITS: Limits = {
-  // A few photographs in base64, and far from a danger.
   bodyBytes: 10 * 1024 * 1024,
   parts: 1000,
   textLength: 2_000_000,
@@ -36,11 +50,49 @@ export const DEFAULT_LIMITS: Limits = {
   events: 1_000_000,
   openTasks: 20_000,
   streams: 10_000,
-  // A hundred tasks of 80 KB; a page is in memory several times while it is written.
   pageBytes: 8 * 1024 * 1024,
 };
 
-/** An agent used more than its task may. The task fails, and says which limit it was. */
+/** Adds the defaults and validates the result. */
+export function limitsOf(options: Partial<Limits> = {}): Limits {
+  const limits = { ...DEFAULT_LIMITS, ...options };
+  for (const [name, limit] of Object.entries(limits)) {
+    if (!Number.isInteger(limit) || limit < 1) {
+      throw new RangeError(`limits.${name} must be a whole number above 0, not ${limit}`);
+    }
+  }
+  return limits;
+}
+
+/** Rejects a message that exceeds a limit. */
+export function checkMessageSize({ parts }: Message, limits: Limits): void {
+  if (parts.length > limits.parts) {
+    throw exceeded("parts", limits, "message.parts", `has ${parts.length} parts`);
+  }
+  for (const [index, part] of parts.entries()) {
+    if (part.kind === "text" && part.text.length > limits.textLength) {
+      const field = `message.parts[${index}].text`;
+      throw exceeded("textLength", limits, field, `has ${part.text.length} characters`);
+    }
+  }
+}
+
+/** Rejects another message to a task whose history is full. */
+export function checkHistory({ id, history }: Task, limits: Limits): void {
+  if ((history?.length ?? 0) < limits.history) return;
+  const problem = `is a task with ${history?.length} messages; begin a new one (${id} is full)`;
+  throw exceeded("history", limits, "message.taskId", problem);
+}
+
+function exceeded(limit: keyof Limits, limits: Limits, field: string, problem: string): A2AError {
+  const most = limits[limit];
+  return new A2AError("InvalidParams", `${field} ${problem}, the limit ${limit} is ${most}`, {
+    field,
+    details: { limit, most: String(most) },
+  });
+}
+
+/** An agent exceeded a limit. Its task fails, and its status names the limit. */
 export class LimitError extends Error {
   override readonly name = "LimitError";
   readonly limit: keyof Limits;
@@ -51,13 +103,141 @@ export class LimitError extends Error {
   }
 }
 
-/** The limits of a server. A limit that makes no sense is a mistake of who started it. */
-export function limitsOf(options: Partial<Limits> = {}): Limits {
-  const limits = { ...DEFAULT_LIMITS, ...options };
-  for (const [name, most] of Object.entries(limits)) {
-    if (!Number.isInteger(most) || most < 1) {
-      throw new RangeError(`limits.${name} must be a whole number above 0, not ${most}`);
-    }
+/** Counts what an agent writes to one task. */
+export class OutputLimits {
+  readonly #limits: Limits;
+  #events: Seq;
+  #history: number;
+  #artifacts: Set<string>;
+  #length: number;
+  #lastArtifact = "";
+
+  /** @param task the task when the run starts */
+  constructor(limits: Limits, task: Task, head: Seq) {
+    const artifacts = task.artifacts ?? [];
+    this.#limits = limits;
+    this.#events = head;
+    this.#history = task.history?.length ?? 0;
+    this.#artifacts = new Set(artifacts.map(({ artifactId }) => artifactId));
+    this.#length = artifacts.reduce((sum, { parts }) => sum + lengthOf(parts), 0);
   }
-  return limits;
+
+  /** Counts events before they are written, up to the first that exceeds a limit, which is returned. */
+  firstBeyond(
+    events: readonly AgentEvent[],
+  ): { readonly index: number; readonly error: LimitError } | undefined {
+    for (let index = 0; index < events.length; index++) {
+      const limit = this.#count(events[index]!);
+      if (limit !== undefined) return { index, error: new LimitError(limit, this.#limits[limit]) };
+    }
+    return undefined;
+  }
+
+  /** Returns the limit that this event exceeds. */
+  #count(event: AgentEvent): keyof Limits | undefined {
+    if (++this.#events > this.#limits.events) return "events";
+    if (event.kind === "artifact-update") return this.#countArtifact(event as ArtifactUpdateEvent);
+    if (event.kind !== "status-update") return undefined;
+    // The message of a status moves to the history when the next status arrives.
+    const hasMessage = (event as StatusUpdateEvent).status.message !== undefined;
+    return hasMessage && ++this.#history > this.#limits.history ? "history" : undefined;
+  }
+
+  #countArtifact({ artifact }: ArtifactUpdateEvent): keyof Limits | undefined {
+    const { artifactId, parts } = artifact;
+    if (artifactId !== this.#lastArtifact) {
+      this.#artifacts.add(artifactId);
+      this.#lastArtifact = artifactId;
+      if (this.#artifacts.size > this.#limits.artifacts) return "artifacts";
+    }
+    this.#length += lengthOf(parts);
+    return this.#length > this.#limits.artifactLength ? "artifactLength" : undefined;
+  }
+}
+
+function lengthOf(parts: readonly A2APart[]): number {
+  let length = 0;
+  for (const part of parts) {
+    length += part.kind === "text" ? part.text.length : JSON.stringify(part).length;
+  }
+  return length;
+}
+
+/** Counts the unfinished tasks of each owner. */
+export class OpenTasks {
+  readonly #limit: number;
+  readonly #counts = new Counts();
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Counts a task that an earlier process created, regardless of the limit. */
+  add(owner: string): void {
+    this.#counts.add(owner);
+  }
+
+  /** Counts a task that is about to be created, or rejects it. */
+  admit(owner: string): void {
+    if (this.#counts.get(owner) < this.#limit) return this.add(owner);
+    const problem = `you have ${this.#limit} unfinished tasks (the limit openTasks): answer or cancel some first`;
+    throw new A2AError("TooManyRequests", problem, {
+      details: { limit: "openTasks", most: String(this.#limit) },
+    });
+  }
+
+  remove(owner: string): void {
+    this.#counts.remove(owner);
+  }
+}
+
+/** Counts the open streams on each task. */
+export class OpenStreams {
+  readonly #limit: number;
+  readonly #counts = new Counts();
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Rejects another stream if the task has too many. */
+  admit(taskId: string): void {
+    if (this.#counts.get(taskId) < this.#limit) return;
+    const problem = `task ${taskId} has ${this.#limit} open streams (the limit streams): close one first`;
+    throw new A2AError("TooManyRequests", problem, {
+      details: { limit: "streams", most: String(this.#limit), taskId },
+    });
+  }
+
+  /** Whether the task has an open stream. */
+  has(taskId: string): boolean {
+    return this.#counts.get(taskId) > 0;
+  }
+
+  open(taskId: string): void {
+    this.#counts.add(taskId);
+  }
+
+  close(taskId: string): void {
+    this.#counts.remove(taskId);
+  }
+}
+
+/** Counters by name. A counter at 0 takes no memory. */
+class Counts {
+  readonly #counts = new Map<string, number>();
+
+  get(name: string): number {
+    return this.#counts.get(name) ?? 0;
+  }
+
+  add(name: string): void {
+    this.#counts.set(name, this.get(name) + 1);
+  }
+
+  remove(name: string): void {
+    const count = this.get(name) - 1;
+    if (count > 0) this.#counts.set(name, count);
+    else this.#counts.delete(name);
+  }
 }

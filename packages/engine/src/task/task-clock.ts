@@ -1,13 +1,23 @@
+import {
+  type AgentEvent,
+  type AgentInfo,
+  type InternalEvent,
+  type StatusUpdateEvent,
+  isInterrupted,
+  isSleep,
+} from "@convoke/protocol";
+
 /**
- * The time of what is written, in milliseconds. A list is of one instant, and a
- * clock of milliseconds may show what came before and what came after as the
- * same: so whatever is written once a list has begun is given a later time.
+ * The clock for everything that is written, in milliseconds. A list shows one
+ * instant, and within one millisecond earlier and later writes would be
+ * indistinguishable, so everything written after a list has started gets a
+ * later time.
  */
 export class TaskClock {
   readonly #clock: () => number;
-  /** The last time that was given out. */
+  /** The last time that was returned. */
   #latest = 0;
-  /** No earlier time is given out. */
+  /** The earliest time that may be returned. */
   #floor = 0;
 
   constructor(clock: () => number) {
@@ -19,10 +29,53 @@ export class TaskClock {
     return this.#latest;
   }
 
-  /** The instant of now: everything written so far is not after it, everything later is. */
+  /** The current instant: earlier writes have at most this time, later writes have a later one. */
   instant(): number {
     const at = Math.max(this.#clock(), this.#latest);
     this.#floor = at + 1;
     return at;
   }
+}
+
+let lastIso = { ms: Number.NaN, text: "" };
+
+/** Formats a time as ISO 8601. Cached, because many statuses share a millisecond and formatting is slow. */
+export function isoTime(ms: number): string {
+  if (ms !== lastIso.ms) lastIso = { ms, text: new Date(ms).toISOString() };
+  return lastIso.text;
+}
+
+/** When a task times out, if it does. */
+export function taskDeadline(info: AgentInfo, createdAt: number): number | undefined {
+  return info.timeoutMs === undefined ? undefined : createdAt + info.timeoutMs;
+}
+
+/**
+ * The wake time of a task after an event: `null` for none, `undefined` if the
+ * event does not change it. A task has one wake time: the earliest of its
+ * deadline, the end of its sleep and the end of its wait for an answer.
+ */
+export function wakeTimeAfter(
+  event: AgentEvent,
+  facts: {
+    readonly info: AgentInfo;
+    readonly deadline: number | undefined;
+    /** When the question that the event asks expires. */
+    readonly until: number | undefined;
+    readonly now: () => number;
+  },
+): number | null | undefined {
+  const { info, deadline, until, now } = facts;
+  if (event.kind === "internal:sleep" && isSleep(event as InternalEvent)) {
+    return earliest([deadline, Date.parse((event as InternalEvent)["until"] as string)]);
+  }
+  if (event.kind !== "status-update") return undefined;
+  const { state } = (event as StatusUpdateEvent).status;
+  const hasTimeout = state === "input-required" && info.inputTimeout !== undefined;
+  if (!isInterrupted(state) || (!hasTimeout && until === undefined)) return undefined;
+  return earliest([deadline, until, hasTimeout ? now() + info.inputTimeout.ms : undefined]);
+}
+
+function earliest(times: readonly (number | undefined)[]): number {
+  return Math.min(...times.filter((at) => at !== undefined));
 }

@@ -14,44 +14,41 @@ import type {
   Seq,
   Step,
 } from "../log/backend.ts";
-import { type Folded, foldMore } from "../log/load-task.ts";
-import { EventWriter } from "../log/event-writer.ts";
-import { type LogEntry, placed } from "../log/log-entry.ts";
-import { LogTail } from "../log/log-tail.ts";
-import { isoTime } from "../log/iso-time.ts";
+import { type TaskSnapshot, SnapshotPolicy, applyEntries } from "../log/task-snapshot.ts";
+import { EventSerializer, type LogEntry, LogTail } from "../log/log-entry.ts";
+import { isoTime } from "./task-clock.ts";
 import { keepTrying } from "./keep-trying.ts";
-import { SnapshotPolicy } from "../log/snapshot-policy.ts";
-import { type Standing, standingAfter } from "./speculative-state.ts";
+import { type CurrentStatus, statusAfter } from "./status.ts";
 
 /** How far an agent may run ahead of its last commit. */
 const MAX_UNCOMMITTED_EVENTS = 1024;
 const MAX_UNCOMMITTED_BYTES = 1024 * 1024;
 
-/** What an append may carry besides its events. */
+/** What an append can change in addition to its events. */
 export interface AppendOptions {
-  /** The run that writes. */
+  /** Identifies the run that writes. */
   readonly epoch: number;
   readonly create?: NewTask;
   readonly message?: AcceptedMessage;
-  /** Whether lists show the task from here on. */
+  /** Whether lists include the task from now on. */
   readonly listed?: boolean;
   /**
-   * What a run writes must not be lost: when the storage fails the step is
-   * tried until it succeeds. A request is answered with the failure instead.
+   * Retry until the storage works again, because the output of a run must not be
+   * lost. Without it the append rejects, and the request fails.
    */
   readonly insist?: boolean;
-  /** When the task wants to be woken from here on; `null` takes the wish back. */
+  /** The new wake time of the task; `null` clears it. */
   readonly wakeAt?: number | null;
-  /** A push config that comes with the message. */
+  /** A push config sent with the message. */
   readonly push?: NewPush;
 }
 
-/** Events that wait for one commit. What a run writes meanwhile is added to its last. */
+/** Events that are waiting for one commit. Further events of the same run are added to it. */
 interface Pending {
   readonly entries: LogEntry[];
   readonly options: AppendOptions;
   readonly answer: PromiseWithResolvers<Committed>;
-  standing: Standing;
+  status: CurrentStatus;
   bytes: number;
   wakeAt: number | null | undefined;
 }
@@ -60,51 +57,51 @@ export interface TaskWriterOptions {
   readonly backend: Backend;
   readonly taskId: string;
   readonly epoch: number;
-  readonly standing: Standing;
+  readonly status: CurrentStatus;
   readonly listed: boolean;
-  /** When the task wants to be woken. */
+  /** The wake time of the task. */
   readonly wakeAt?: number | undefined;
   /** Absent for a task that is about to be created. */
-  readonly folded?: Folded;
+  readonly snapshot?: TaskSnapshot;
   readonly onStorageError: (error: unknown) => void;
-  /** Called once, when the end of the task is stored. */
+  /** Called once the end of the task is stored. */
   readonly onEnded: () => void;
 }
 
 /**
- * The one writer of one task. Events are checked against the state they will
- * find, committed in order, and only then folded: whatever reads `task`, `head`
- * and `tail` sees nothing that is not durable (G1). While a commit is under
- * way, what is appended meanwhile gathers for the next one.
+ * The single writer of one task. Events are checked against the state they will
+ * be applied to, committed in order, and only then applied: readers of `task`,
+ * `head` and `tail` see only durable events (G1). Events that are appended during
+ * a commit are collected for the next one.
  */
 export class TaskWriter {
   readonly taskId: string;
   readonly tail = new LogTail();
   #backend: Backend;
-  #folded: Folded | undefined;
+  #snapshot: TaskSnapshot | undefined;
   #epoch: number;
-  #standing: Standing;
+  #status: CurrentStatus;
   #listed: boolean;
   #wakeAt: number | undefined;
   #nextWake: number | undefined;
-  #events = new EventWriter();
-  #snapshots = new SnapshotPolicy();
+  #serializer = new EventSerializer();
+  #snapshotPolicy = new SnapshotPolicy();
   #onStorageError: (error: unknown) => void;
   #onEnded: () => void;
   #queue: Pending[] = [];
-  #underWay: Pending | undefined;
+  #current: Pending | undefined;
   #committing = false;
   #isClosed = false;
   #uncommitted = { events: 0, bytes: 0 };
-  #roomWanted: (() => void)[] = [];
+  #waitingForRoom: (() => void)[] = [];
   #listeners = new Set<() => void>();
 
   constructor(options: TaskWriterOptions) {
     this.#backend = options.backend;
     this.taskId = options.taskId;
     this.#epoch = options.epoch;
-    this.#folded = options.folded;
-    this.#standing = options.standing;
+    this.#snapshot = options.snapshot;
+    this.#status = options.status;
     this.#listed = options.listed;
     this.#wakeAt = options.wakeAt;
     this.#nextWake = options.wakeAt;
@@ -114,22 +111,22 @@ export class TaskWriter {
 
   /** The committed task. */
   get task(): Task {
-    if (this.#folded === undefined) throw new Error(`task ${this.taskId} is not committed yet`);
-    return this.#folded.task;
+    if (this.#snapshot === undefined) throw new Error(`task ${this.taskId} is not committed yet`);
+    return this.#snapshot.task;
   }
 
-  /** The whole answer, when it is one message without a task. */
+  /** The reply, if the agent answered with a single message instead of a task. */
   get reply(): Message | undefined {
-    return this.#folded?.reply;
+    return this.#snapshot?.reply;
   }
 
   get head(): Seq {
-    return this.#folded?.head ?? 0;
+    return this.#snapshot?.head ?? 0;
   }
 
-  /** About how much the committed task takes up in memory, in characters. */
+  /** The approximate size of the committed task in memory, in characters. */
   get size(): number {
-    return this.#folded?.size ?? 0;
+    return this.#snapshot?.size ?? 0;
   }
 
   get epoch(): number {
@@ -138,66 +135,66 @@ export class TaskWriter {
 
   /** The state after everything appended so far, committed or not. */
   get nextState(): TaskState {
-    return this.#standing.state;
+    return this.#status.state;
   }
 
-  /** When the task wants to be woken, after everything appended so far. */
+  /** The wake time after everything appended so far. */
   get nextWake(): number | undefined {
     return this.#nextWake;
   }
 
-  /** Settles when everything appended so far is committed or refused; absent when nothing is under way. */
+  /** Settles when everything appended so far is committed or refused; `undefined` if nothing is pending. */
   get settled(): Promise<unknown> | undefined {
-    const last = this.#queue.at(-1) ?? this.#underWay;
+    const last = this.#queue.at(-1) ?? this.#current;
     return last?.answer.promise.catch(() => undefined);
   }
 
-  /** Whether lists show the task. */
+  /** Whether lists include the task. */
   get listed(): boolean {
     return this.#listed;
   }
 
-  /** The time for a status written now. Status times never go back, whatever the clock does. */
+  /** The time for a status written now. Status times never go backwards, even if the clock does. */
   statusTime(now: number): string {
-    return isoTime(Math.max(now, this.#standing.statusAt));
+    return isoTime(Math.max(now, this.#status.statusAt));
   }
 
-  /** Ends the right of every earlier run to write, and gives the next one its epoch. */
+  /** Prevents all earlier runs from writing, and returns the epoch of the next one. */
   fence(): number {
     return ++this.#epoch;
   }
 
-  /** Ends every right to write: what is not committed yet is given up, for there is no storage any more. */
+  /** Prevents all runs from writing and gives up pending retries, because the storage is about to close. */
   close(): void {
     this.fence();
     this.#isClosed = true;
   }
 
-  /** Calls back after each commit. Returns how to stop. */
+  /** Calls the listener after each commit. Returns a function that removes it. */
   onCommit(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /**
-   * Resolves when the events are durable and folded, or with the refusal.
-   * Throws at once when the state machine forbids an event.
+   * Resolves when the events are durable and applied, or to the refusal. Throws
+   * synchronously if the state machine does not allow an event.
    */
   append(events: readonly AgentEvent[], options: AppendOptions): Promise<Committed> {
     if (options.epoch < this.#epoch) {
       return Promise.resolve({ kind: "stale", epoch: this.#epoch });
     }
-    this.#standing = standingAfter(this.#standing, events);
+    this.#status = statusAfter(this.#status, events);
     const last = this.#queue.at(-1);
     const pending =
       last !== undefined && joins(last.options, options) ? last : this.#enqueue(options);
-    pending.standing = this.#standing;
+    pending.status = this.#status;
     if (options.wakeAt !== undefined) {
       pending.wakeAt = options.wakeAt;
       this.#nextWake = options.wakeAt ?? undefined;
     }
     for (const event of events) {
-      const entry = this.#events.entry(event);
+      const entry = this.#serializer.entry(event);
       pending.entries.push(entry);
       pending.bytes += entry.json.length;
       this.#uncommitted.bytes += entry.json.length;
@@ -209,23 +206,23 @@ export class TaskWriter {
 
   #enqueue(options: AppendOptions): Pending {
     const answer = Promise.withResolvers<Committed>();
-    const standing = this.#standing;
-    const pending = { entries: [], options, answer, standing, bytes: 0, wakeAt: undefined };
+    const status = this.#status;
+    const pending = { entries: [], options, answer, status, bytes: 0, wakeAt: undefined };
     this.#queue.push(pending);
     return pending;
   }
 
-  /** Resolves when the agent may go on; `undefined` while it is not far ahead. */
+  /** Resolves when the agent can continue; `undefined` if it need not wait. */
   room(): Promise<void> | undefined {
     const { events, bytes } = this.#uncommitted;
     if (events < MAX_UNCOMMITTED_EVENTS && bytes < MAX_UNCOMMITTED_BYTES) return undefined;
-    return new Promise((resolve) => this.#roomWanted.push(resolve));
+    return new Promise((resolve) => this.#waitingForRoom.push(resolve));
   }
 
   /**
-   * Begins to commit when everything that is ready to run has run, so that a
-   * burst is one step. A stream of one chunk per turn of the event loop is not
-   * held up by it.
+   * Starts to commit after everything that is ready to run has run, so that a
+   * burst becomes one step. A stream of one chunk per turn of the event loop is
+   * not delayed.
    */
   #schedule(): void {
     if (this.#committing) return;
@@ -234,8 +231,8 @@ export class TaskWriter {
   }
 
   async #commitAll(): Promise<void> {
-    while ((this.#underWay = this.#queue.shift()) !== undefined) {
-      await this.#commitNext(this.#underWay);
+    while ((this.#current = this.#queue.shift()) !== undefined) {
+      await this.#commitNext(this.#current);
     }
     this.#committing = false;
   }
@@ -244,29 +241,29 @@ export class TaskWriter {
     const { entries, bytes, answer } = pending;
     try {
       const committed = await this.#commit(pending);
-      if (committed.kind !== "committed") this.#forgetSpeculation();
+      if (committed.kind !== "committed") this.#resetStatus();
       answer.resolve(committed);
     } catch (error) {
-      this.#forgetSpeculation();
+      this.#resetStatus();
       answer.reject(error);
     }
     this.#uncommitted.events -= entries.length;
     this.#uncommitted.bytes -= bytes;
-    for (const resolve of this.#roomWanted.splice(0)) resolve();
+    for (const resolve of this.#waitingForRoom.splice(0)) resolve();
   }
 
-  async #commit({ entries, bytes, options, standing, wakeAt }: Pending): Promise<Committed> {
+  async #commit({ entries, bytes, options, status, wakeAt }: Pending): Promise<Committed> {
     let seq = this.head;
-    for (const entry of entries) placed(entry, ++seq);
-    const folded = foldMore(this.#folded, entries);
-    // A reply is read from the log itself: a snapshot would tell of a task that never was.
+    for (const entry of entries) entry.at(++seq);
+    const next = applyEntries(this.#snapshot, entries);
+    // A reply is read from the log itself: a snapshot would show a task that clients never see.
     const snapshot =
-      folded.reply === undefined ? this.#snapshots.due(folded.head, bytes, folded.task) : undefined;
+      next.reply === undefined ? this.#snapshotPolicy.due(next.head, bytes, next.task) : undefined;
     const step: Step = {
       taskId: this.taskId,
       epoch: options.epoch,
       events: entries.map(({ json }) => json),
-      ...standing,
+      ...status,
       listed: options.listed ?? this.#listed,
       ...(options.create && { create: options.create }),
       ...(options.message && { message: options.message }),
@@ -280,30 +277,30 @@ export class TaskWriter {
     if (committed.kind === "committed") {
       this.#listed = step.listed;
       if (wakeAt !== undefined) this.#wakeAt = wakeAt ?? undefined;
-      this.#publish(folded, entries);
+      this.#publish(next, entries);
     }
     return committed;
   }
 
-  /** Fails with the storage, unless the step arrived after all: then its caller must not be told otherwise. */
+  /** Rejects if the storage fails, unless the step was stored nevertheless. */
   async #commitOnce(step: Step): Promise<Committed> {
     try {
       return await this.#backend.commit(step);
     } catch (error) {
       const head = await this.#storedHead();
-      const hasArrived = step.events.length > 0 && head === this.head + step.events.length;
-      if (hasArrived) return { kind: "committed", head };
+      const isStored = step.events.length > 0 && head === this.head + step.events.length;
+      if (isStored) return { kind: "committed", head };
       throw error;
     }
   }
 
-  /** Tries until the storage works again; first it looks whether the step arrived after all. */
+  /** Retries until the storage works again. Each retry first checks whether the step was stored nevertheless. */
   async #commitInsisting(step: Step): Promise<Committed> {
     const committed = await keepTrying(
       async (isRetry) => {
         const head = isRetry ? await this.#storedHead() : undefined;
-        const hasArrived = head === this.head + step.events.length;
-        return hasArrived ? { kind: "committed" as const, head } : this.#backend.commit(step);
+        const isStored = head === this.head + step.events.length;
+        return isStored ? { kind: "committed" as const, head } : this.#backend.commit(step);
       },
       { isOver: () => this.#isClosed, onError: this.#onStorageError },
     );
@@ -318,26 +315,26 @@ export class TaskWriter {
     }
   }
 
-  /** Fold, tail and head change together, so that no reader sees one without the others. */
-  #publish(folded: Folded, entries: readonly LogEntry[]): void {
-    this.#folded = folded;
+  /** Snapshot, tail and head change together, so that no reader sees one without the others. */
+  #publish(next: TaskSnapshot, entries: readonly LogEntry[]): void {
+    this.#snapshot = next;
     this.tail.add(entries);
     for (const listener of this.#listeners) listener();
-    if (isTerminal(folded.task.status.state)) this.#onEnded();
+    if (isTerminal(next.task.status.state)) this.#onEnded();
   }
 
-  /** What was refused did not happen: the state is the committed one, and what still waits. */
-  #forgetSpeculation(): void {
-    const wish = this.#queue.findLast(({ wakeAt }) => wakeAt !== undefined);
-    this.#nextWake = wish === undefined ? this.#wakeAt : (wish.wakeAt ?? undefined);
-    if (this.#folded === undefined) return;
-    const { state, timestamp } = this.#folded.task.status;
-    const statusAt = timestamp === undefined ? this.#standing.statusAt : Date.parse(timestamp);
-    this.#standing = this.#queue.at(-1)?.standing ?? { state, statusAt };
+  /** Resets the status after a refusal, to the committed one and what is still pending. */
+  #resetStatus(): void {
+    const last = this.#queue.findLast(({ wakeAt }) => wakeAt !== undefined);
+    this.#nextWake = last === undefined ? this.#wakeAt : (last.wakeAt ?? undefined);
+    if (this.#snapshot === undefined) return;
+    const { state, timestamp } = this.#snapshot.task.status;
+    const statusAt = timestamp === undefined ? this.#status.statusAt : Date.parse(timestamp);
+    this.#status = this.#queue.at(-1)?.status ?? { state, statusAt };
   }
 }
 
-/** What one run writes shares a step; what creates or takes a message stands alone, for its own answer. */
+/** Output of the same run shares a step. A step that creates a task or accepts a message has its own answer. */
 function joins(earlier: AppendOptions, later: AppendOptions): boolean {
   return (
     earlier.insist === true &&

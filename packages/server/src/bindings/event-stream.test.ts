@@ -1,9 +1,9 @@
-import { type Engine, type Seq, type Stored, closesAtFinal } from "@convoke/engine";
-import { Readers } from "../../../engine/src/task/readers.ts";
+import { closesAtFinal, type Engine, type Seq, type Stored } from "@convoke/engine";
+import { OpenStreams } from "../../../engine/src/task/limits.ts";
 import { CODECS, SseDecoder } from "@convoke/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
-import { anAgentInfo } from "../an-agent-info.suite.ts";
+import { anAgentInfo } from "../cards/an-agent-info.suite.ts";
 import { EventStream } from "./event-stream.ts";
 import { KeepAlive } from "./keep-alive.ts";
 import { SseFraming } from "./sse-framing.ts";
@@ -19,7 +19,7 @@ class ALog {
   /** As the parts of the engine that a reader of a stored log meets. */
   readonly engine = {
     closing: new AbortController().signal,
-    readers: new Readers(100),
+    openStreams: new OpenStreams(100),
     agent: { info: anAgentInfo() },
     tasks: { get: () => undefined },
     backend: {

@@ -1,7 +1,6 @@
 import { type EventSource, type LogEntry, LogReader } from "@convoke/engine";
 import type { ByteSink, ByteStream, ByteStreamControl } from "../http/exchange.ts";
-import type { Frames, Framing } from "./framing.ts";
-import type { KeepAlive, Silence } from "./keep-alive.ts";
+import type { KeepAlive, IdleTimer } from "./keep-alive.ts";
 
 export interface EventStreamOptions {
   readonly source: EventSource;
@@ -10,22 +9,21 @@ export interface EventStreamOptions {
 }
 
 /**
- * The events of a log as a stream of bytes. It is a pump: woken after each
- * commit, it writes everything between the reader's cursor and the head in one
- * go, and stops while the client is behind.
+ * Streams the events of a log. Each commit wakes it; then it writes everything
+ * between its cursor and the head of the log, and pauses while the client is slow.
  */
 export class EventStream implements ByteStream {
   readonly #options: EventStreamOptions;
   readonly #reader: LogReader;
   #pumping = false;
-  /** There may be something to write. */
+  /** Whether there may be something to write. */
   #hasMore = false;
   #blocked = false;
   #ended = false;
   #wakeScheduled = false;
   #sink: ByteSink | undefined;
   #stopWatching: () => void = () => undefined;
-  #silence: Silence | undefined;
+  #idleTimer: IdleTimer | undefined;
 
   constructor(options: EventStreamOptions) {
     this.#options = options;
@@ -35,12 +33,12 @@ export class EventStream implements ByteStream {
   open(sink: ByteSink): ByteStreamControl {
     const { source, keepAlive } = this.#options;
     this.#sink = sink;
-    // Watching begins before the first read, so a commit in between wakes us.
+    // Watch before the first read, so that a commit in between wakes us.
     this.#stopWatching = source.engine.backend.watch(source.taskId, () => this.#wake());
-    this.#silence = keepAlive.watch(() => this.#write(this.#options.framing.alive));
-    source.engine.readers.open(source.taskId);
+    this.#idleTimer = keepAlive.start(() => this.#write(this.#options.framing.keepAlive));
+    source.engine.openStreams.open(source.taskId);
     source.engine.closing.addEventListener("abort", this.#onClosing, { once: true });
-    // A transport may open it late, when nobody would be told any more.
+    // The engine may have closed before the transport opened the stream.
     if (source.engine.closing.aborted) this.#onClosing();
     void this.#pump();
     return {
@@ -52,7 +50,7 @@ export class EventStream implements ByteStream {
     };
   }
 
-  /** Commits of one turn of the event loop are written together. */
+  /** Commits within one turn of the event loop are written together. */
   #wake(): void {
     if (this.#wakeScheduled) return;
     this.#wakeScheduled = true;
@@ -91,7 +89,7 @@ export class EventStream implements ByteStream {
 
   #write(frames: Frames): void {
     if (frames.length === 0 || this.#ended || this.#sink === undefined) return;
-    this.#silence?.broken();
+    this.#idleTimer?.reset();
     this.#blocked = !this.#sink.write(frames);
   }
 
@@ -101,7 +99,7 @@ export class EventStream implements ByteStream {
     this.#sink?.end();
   }
 
-  /** The server stops: the reader comes back after a moment and goes on after its cursor. */
+  /** The server stops: the client reconnects and resumes after its cursor. */
   readonly #onClosing = (): void => {
     this.#write(this.#options.framing.reconnect());
     this.#finish();
@@ -111,9 +109,24 @@ export class EventStream implements ByteStream {
     if (this.#ended) return;
     this.#ended = true;
     const { engine, taskId } = this.#options.source;
-    engine.readers.close(taskId);
+    engine.openStreams.close(taskId);
     engine.closing.removeEventListener("abort", this.#onClosing);
     this.#stopWatching();
-    this.#silence?.stop();
+    this.#idleTimer?.stop();
   }
+}
+
+/** Encoded events: text over HTTP, bytes over gRPC. */
+type Frames = string | Uint8Array;
+
+/** Encodes events for one binding and version. */
+export interface Framing {
+  /** Encodes events. Internal events are left out. */
+  page(entries: readonly LogEntry[]): Frames;
+  /** Encodes the error that ends the stream, if the log cannot be read. */
+  error(thrown: unknown): Frames;
+  /** Sent on an idle stream. Empty if the transport has its own keep-alive. */
+  readonly keepAlive: Frames;
+  /** Tells the client to reconnect, because the server stops but the task does not. */
+  reconnect(): Frames;
 }

@@ -14,7 +14,7 @@ afterEach(() => {
 
 verifies("R41", "a silent stream speaks once per interval", () => {
   const speak = vi.fn();
-  const silence = new KeepAlive(INTERVAL_MS).watch(speak);
+  const silence = new KeepAlive(INTERVAL_MS).start(speak);
 
   vi.advanceTimersByTime(INTERVAL_MS - 1);
   expect(speak).not.toHaveBeenCalled();
@@ -29,7 +29,7 @@ verifies("R41", "a silent stream speaks once per interval", () => {
 
 verifies("R41", "the interval is 15 seconds unless somebody says otherwise", () => {
   const speak = vi.fn();
-  const silence = new KeepAlive().watch(speak);
+  const silence = new KeepAlive().start(speak);
 
   vi.advanceTimersByTime(14_999);
   expect(speak).not.toHaveBeenCalled();
@@ -41,11 +41,11 @@ verifies("R41", "the interval is 15 seconds unless somebody says otherwise", () 
 
 test("a stream that is written to stays silent", () => {
   const speak = vi.fn();
-  const silence = new KeepAlive(INTERVAL_MS).watch(speak);
+  const silence = new KeepAlive(INTERVAL_MS).start(speak);
 
   for (let write = 0; write < 20; write++) {
     vi.advanceTimersByTime(INTERVAL_MS / 2);
-    silence.broken();
+    silence.reset();
   }
   expect(speak).not.toHaveBeenCalled();
 
@@ -58,12 +58,12 @@ test("a write in one stream does not break the silence of another", () => {
   const keepAlive = new KeepAlive(INTERVAL_MS);
   const busy = vi.fn();
   const quiet = vi.fn();
-  const silence = keepAlive.watch(busy);
-  keepAlive.watch(quiet);
+  const silence = keepAlive.start(busy);
+  keepAlive.start(quiet);
 
   for (let write = 0; write < 4; write++) {
     vi.advanceTimersByTime(INTERVAL_MS / 2);
-    silence.broken();
+    silence.reset();
   }
 
   expect(busy).not.toHaveBeenCalled();
@@ -76,7 +76,7 @@ describe("the timer", () => {
     const keepAlive = new KeepAlive(INTERVAL_MS);
     expect(vi.getTimerCount()).toBe(0);
 
-    for (let stream = 0; stream < 100; stream++) keepAlive.watch(() => undefined);
+    for (let stream = 0; stream < 100; stream++) keepAlive.start(() => undefined);
 
     expect(vi.getTimerCount()).toBe(1);
     keepAlive.close();
@@ -84,8 +84,8 @@ describe("the timer", () => {
 
   test("goes with the last stream, and comes back with the next", () => {
     const keepAlive = new KeepAlive(INTERVAL_MS);
-    const first = keepAlive.watch(() => undefined);
-    const second = keepAlive.watch(() => undefined);
+    const first = keepAlive.start(() => undefined);
+    const second = keepAlive.start(() => undefined);
 
     first.stop();
     expect(vi.getTimerCount()).toBe(1);
@@ -95,7 +95,7 @@ describe("the timer", () => {
     expect(vi.getTimerCount()).toBe(0);
 
     const speak = vi.fn();
-    keepAlive.watch(speak);
+    keepAlive.start(speak);
     vi.advanceTimersByTime(INTERVAL_MS);
     expect(speak).toHaveBeenCalledTimes(1);
     keepAlive.close();
@@ -104,8 +104,8 @@ describe("the timer", () => {
   test("calls nobody who has left, not even in the tick in which it leaves", () => {
     const keepAlive = new KeepAlive(INTERVAL_MS);
     const speak = vi.fn();
-    keepAlive.watch(() => second.stop());
-    const second = keepAlive.watch(speak);
+    keepAlive.start(() => second.stop());
+    const second = keepAlive.start(speak);
 
     vi.advanceTimersByTime(10 * INTERVAL_MS);
 
@@ -119,8 +119,8 @@ describe("the timer", () => {
       throw new Error("the stream is gone");
     });
     const speak = vi.fn();
-    keepAlive.watch(broken);
-    keepAlive.watch(speak);
+    keepAlive.start(broken);
+    keepAlive.start(speak);
 
     vi.advanceTimersByTime(3 * INTERVAL_MS);
 
@@ -132,7 +132,7 @@ describe("the timer", () => {
   test("ends when it is closed", () => {
     const keepAlive = new KeepAlive(INTERVAL_MS);
     const speak = vi.fn();
-    keepAlive.watch(speak);
+    keepAlive.start(speak);
 
     keepAlive.close();
     vi.advanceTimersByTime(10 * INTERVAL_MS);
@@ -144,7 +144,7 @@ describe("the timer", () => {
 
 verifies("loop-L6", "one that is switched off says nothing, and has no timer", () => {
   let said = 0;
-  const silence = new KeepAlive(0).watch(() => said++);
+  const silence = new KeepAlive(0).start(() => said++);
 
   vi.advanceTimersByTime(60_000);
 

@@ -1,38 +1,38 @@
 import { MAX_TIMER_MS } from "@convoke/protocol/internal";
 
-/** How often the timer looks, as a share of the interval. */
+/** The shared timer fires this many times per interval. */
 const TICKS = 3;
 
-/** One stream's place at the timer. */
-export class Silence {
+/** Detects when a connection is idle. */
+export class IdleTimer {
   #ticks = 0;
-  #speak: () => void;
+  readonly #onIdle: () => void;
   readonly stop: () => void;
 
-  constructor(speak: () => void, stop: (silence: Silence) => void) {
-    this.#speak = speak;
+  constructor(onIdle: () => void, stop: (timer: IdleTimer) => void) {
+    this.#onIdle = onIdle;
     this.stop = () => stop(this);
   }
 
-  /** Something was written: the silence begins anew. */
-  broken(): void {
+  /** Something was written, so the idle time starts over. */
+  reset(): void {
     this.#ticks = 0;
   }
 
   tick(): void {
     if (++this.#ticks < TICKS) return;
     this.#ticks = 0;
-    this.#speak();
+    this.#onIdle();
   }
 }
 
-/** One timer for the silence of all streams. It runs only while there are any. */
+/** One interval timer for all idle timers. It runs only while there are any. */
 export class KeepAlive {
-  #intervalMs: number;
-  #silences = new Set<Silence>();
+  readonly #intervalMs: number;
+  readonly #idleTimers = new Set<IdleTimer>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param intervalMs the longest silence; by default 15 s, because proxies cut at 30 s and more; 0 is no end of it */
+  /** @param intervalMs the idle time. Default 15 s: many proxies drop idle connections at 30 s. 0 disables keep-alives. */
   constructor(intervalMs = 15_000) {
     if (!(intervalMs >= 0 && intervalMs <= MAX_TIMER_MS)) {
       throw new RangeError(
@@ -42,26 +42,26 @@ export class KeepAlive {
     this.#intervalMs = intervalMs;
   }
 
-  /** Calls `speak` whenever nothing was written for about the interval. */
-  watch(speak: () => void): Silence {
-    const silence = new Silence(speak, (stopped) => {
-      this.#silences.delete(stopped);
-      if (this.#silences.size === 0) this.close();
+  /** Calls `onIdle` whenever the timer was not reset for about the interval. */
+  start(onIdle: () => void): IdleTimer {
+    const idleTimer = new IdleTimer(onIdle, (stopped) => {
+      this.#idleTimers.delete(stopped);
+      if (this.#idleTimers.size === 0) this.close();
     });
-    this.#silences.add(silence);
-    // A timer of 0 would be one without a pause.
-    if (this.#intervalMs === 0) return silence;
+    this.#idleTimers.add(idleTimer);
+    // An interval of 0 would fire continuously.
+    if (this.#intervalMs === 0) return idleTimer;
     this.#timer ??= setInterval(() => this.#tick(), this.#intervalMs / TICKS).unref();
-    return silence;
+    return idleTimer;
   }
 
-  /** An error thrown here would end the process: a stream that cannot be written to is no longer watched. */
+  /** Stops a timer whose callback throws: the connection cannot be written to, and the error would crash the process. */
   #tick(): void {
-    for (const each of this.#silences) {
+    for (const idleTimer of this.#idleTimers) {
       try {
-        each.tick();
+        idleTimer.tick();
       } catch {
-        each.stop();
+        idleTimer.stop();
       }
     }
   }

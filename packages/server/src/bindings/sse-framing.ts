@@ -6,20 +6,20 @@ import {
   sseNamedFrame,
 } from "@convoke/protocol";
 import type { LogEntry } from "@convoke/engine";
-import type { Framing } from "./framing.ts";
+import type { Framing } from "./event-stream.ts";
 
 export interface SseFramingOptions {
   readonly codec: Codec;
-  /** What a binding puts around each event. */
+  /** The envelope of each event. */
   readonly prefix: string;
   readonly suffix: string;
-  /** An error as the binding tells it, as JSON text on one line. */
+  /** Encodes an error as JSON on one line. */
   readonly errorText: (thrown: unknown) => string;
 }
 
-/** Events as server-sent events, each with its sequence as `id`. */
+/** Encodes events as server-sent events, each with its sequence as `id`. */
 export class SseFraming implements Framing {
-  readonly alive = SSE_KEEP_ALIVE;
+  readonly keepAlive = SSE_KEEP_ALIVE;
   readonly #options: SseFramingOptions;
 
   constructor(options: SseFramingOptions) {
@@ -45,11 +45,11 @@ export class SseFraming implements Framing {
   }
 }
 
-/** The headers of an answer in server-sent events. */
+/** The headers of a response with server-sent events. */
 export const SSE_HEADERS = {
   "content-type": "text/event-stream",
   "cache-control": "no-cache",
   connection: "keep-alive",
-  // Reverse proxies hold small writes back unless told not to.
+  // Disables the response buffering of nginx and similar proxies.
   "x-accel-buffering": "no",
 } as const;

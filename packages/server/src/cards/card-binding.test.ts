@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
-import { anAgentInfo } from "../an-agent-info.suite.ts";
+import { anAgentInfo } from "./an-agent-info.suite.ts";
 import { cardFacts } from "./card-facts.ts";
 import { aRequest } from "../http/a-request.suite.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";

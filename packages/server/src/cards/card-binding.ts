@@ -9,28 +9,31 @@ import {
   publicKeySet,
   signCard,
 } from "@convoke/protocol";
-import { type HttpRequest, type HttpResponse, header } from "../http/exchange.ts";
-import { requestedVersion } from "../http/requested-version.ts";
-import { jsonResponse } from "../http/json-response.ts";
+import { type HttpRequest, type HttpResponse, header, jsonResponse } from "../http/exchange.ts";
+import { requestedVersion } from "../http/request-headers.ts";
 
-/** Where cards live: today's path, and that of A2A before 0.3. */
+/** The path of the card, and its path before A2A 0.3. */
 export const CARD_PATHS: ReadonlySet<string> = new Set([
   "/.well-known/agent-card.json",
   "/.well-known/agent.json",
 ]);
 
-/** Where the keys are that cards are signed with. */
+/** The public keys that verify the card. */
 export const KEYS_PATH = "/.well-known/jwks.json";
 
-/** Callers may name any port in their Host, so the number of addresses has no end. */
-const MAX_BUILT = 64;
+/** Limits the cache, because clients can send any port in their Host header. */
+const MAX_CACHED = 64;
 
-/** Which card is shown: the one asked for, one that both versions read, or always the same. */
+/**
+ * The format of the card. `negotiated`: the version that the client asks for, or a hybrid if it asks
+ * for none. `hybrid`: a card that clients of both versions can read. `v1`, `v03`: always this version.
+ */
 export type CardForm = "negotiated" | "hybrid" | "v1" | "v03";
 
 export interface CardOptions {
+  /** Default `negotiated`. */
   readonly form?: CardForm;
-  /** Signs every card of 1.0, and the 1.0 part of a hybrid. */
+  /** Sign 1.0 and hybrid cards. Default none: cards are not signed. 0.3 does not define signing. */
   readonly keys?: readonly CardKey[];
 }
 
@@ -39,19 +42,18 @@ interface Built {
   readonly etag: string;
 }
 
-/** The card as long as the agent says the same of itself. */
+/** The cards for one state of the agent info. */
 interface Edition {
   readonly info: AgentInfo;
   readonly date: string;
-  /** Whether the one before has the same date, which counts in seconds: then it tells nothing. */
+  /** Whether the previous edition has the same date, which has a resolution of seconds. Then the date is not used. */
   readonly isDateShared: boolean;
   readonly built: Map<string, Promise<Built>>;
 }
 
 /**
- * The agent's card, in the form the caller asks for: 1.0, 0.3, or a hybrid when
- * it names no version. Each form is built and signed once per address, until the
- * agent says something else of itself.
+ * Serves the card of the agent. Each format is built and signed once per address,
+ * until the agent changes its info.
  */
 export class CardBinding {
   readonly #facts: (request: HttpRequest) => AgentCardFacts;
@@ -68,7 +70,7 @@ export class CardBinding {
 
   async handle(request: HttpRequest): Promise<HttpResponse> {
     const facts = this.#facts(request);
-    const edition = this.#editionOf(facts.info);
+    const edition = this.#editionFor(facts.info);
     const { text, etag } = await this.#build(edition, facts, this.#version(request));
     const headers = {
       etag,
@@ -77,7 +79,7 @@ export class CardBinding {
       "cache-control": "public, max-age=300",
       "access-control-allow-origin": "*",
     };
-    if (isKnown(request, etag, edition)) return { status: 304, headers, body: "" };
+    if (isNotModified(request, etag, edition)) return { status: 304, headers, body: "" };
     return jsonResponse(200, text, headers);
   }
 
@@ -104,10 +106,10 @@ export class CardBinding {
     }
   }
 
-  #editionOf(info: AgentInfo): Edition {
+  #editionFor(info: AgentInfo): Edition {
     const last = this.#edition;
     if (last?.info === info) return last;
-    // An agent may make the same words anew for each who asks.
+    // An agent may create equal info objects for each request.
     if (last !== undefined && isDeepStrictEqual(last.info, info)) return last;
     const date = last === undefined ? this.#firstDate : new Date().toUTCString();
     this.#edition = { info, date, isDateShared: date === last?.date, built: new Map() };
@@ -122,7 +124,7 @@ export class CardBinding {
     const key = `${version ?? "hybrid"} ${facts.interfaces[0]?.url}`;
     const known = built.get(key);
     if (known !== undefined) return known;
-    if (built.size >= MAX_BUILT) built.clear();
+    if (built.size >= MAX_CACHED) built.clear();
     const writing = this.#write(facts, version);
     built.set(key, writing);
     return writing;
@@ -130,22 +132,26 @@ export class CardBinding {
 
   async #write(facts: AgentCardFacts, version: ProtocolVersion | undefined): Promise<Built> {
     const card = buildCard(facts, version);
-    // 0.3 has a place for signatures and no word on what they sign.
+    // 0.3 has a field for signatures, but does not define what they sign.
     const isSigned = this.#keys.length > 0 && version !== "0.3";
     const text = JSON.stringify(isSigned ? await signCard(card, this.#keys) : card);
     return { text, etag: `"${createHash("sha256").update(text).digest("base64url")}"` };
   }
 }
 
-/** A tag counts before a date, which says less (RFC 9110 §13.2.2). */
-function isKnown(request: HttpRequest, etag: string, { date, isDateShared }: Edition): boolean {
+/** An ETag has precedence over a date (RFC 9110 §13.2.2). */
+function isNotModified(
+  request: HttpRequest,
+  etag: string,
+  { date, isDateShared }: Edition,
+): boolean {
   const tags = header(request, "if-none-match");
   if (tags !== undefined) return hasTag(tags, etag);
   const since = Date.parse(header(request, "if-modified-since") ?? "");
   return !isDateShared && since >= Date.parse(date);
 }
 
-/** A proxy may have made the tag weak or put it into a list (RFC 9110 §13.1.2). */
+/** A proxy may have weakened the tag or put it into a list (RFC 9110 §13.1.2). */
 function hasTag(ifNoneMatch: string, etag: string): boolean {
   return ifNoneMatch.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag);
 }

@@ -1,42 +1,41 @@
 import {
   type Agent,
   type AgentCardFacts,
+  type AgentExtension,
   type AgentInfo,
   type AgentInterface,
   type ProtocolVersion,
   checkAgentExtensions,
 } from "@convoke/protocol";
 import { declaredExtensions } from "@convoke/engine";
-import { extendedExtensions } from "./extended-extensions.ts";
 import { header, type HttpRequest } from "../http/exchange.ts";
-import { forwardedOf } from "../http/forwarded.ts";
-import { isWildcard, type ServerAddress, urlOf } from "../node/address.ts";
+import { type ServerAddress, parseForwarded, isWildcard, toUrl } from "../http/address.ts";
 
 /**
- * What is true of the served agent, which may say something else of itself each
- * time. The address is the public one if there is one, else where the server
- * listens; a server that listens everywhere, or inside an app, names the host it
- * was asked by, which the guard has checked.
+ * Creates the card fields for a request. The agent info may change between
+ * requests. The address is `publicUrl`, or where the server listens; on all
+ * interfaces, or inside an app, it is the host of the request, which the guard has
+ * checked.
  */
 export function cardFacts(
   agent: Pick<Agent, "info">,
   options: {
-    /** Where the server listens. Absent inside an app that has the port, where gRPC cannot be. */
+    /** Where the server listens. Absent inside an app that owns the port, where gRPC is not available. */
     readonly address?: ServerAddress;
     readonly publicUrl?: string;
     readonly token?: string;
-    /** Whether answers are streamed; by default they are. */
+    /** Default true. */
     readonly streams?: boolean;
-    /** Whether updates are pushed; by default they are not. */
+    /** Default false. */
     readonly pushes?: boolean;
     readonly tenants?: readonly string[];
-    /** Whether what a proxy says of the caller's way here is believed. */
+    /** Whether the `Forwarded` headers are trusted. */
     readonly trustProxy?: boolean;
     readonly hasExtendedCard?: boolean;
   },
 ): (request: HttpRequest) => AgentCardFacts {
   const { token, streams = true, pushes = false, tenants = [], hasExtendedCard = false } = options;
-  // An agent need not come from `defineAgent`, which has looked at them already.
+  // Agents that were not created by `defineAgent` have not been validated.
   checkAgentExtensions(agent.info.extensions ?? []);
   return (request) => {
     const { info } = agent;
@@ -56,7 +55,7 @@ export function cardFacts(
   };
 }
 
-/** What is told to a caller whom the server knows: the same, with more in some places. */
+/** The card fields for an authenticated caller: the public ones with some overrides. */
 export function extendedFacts(facts: AgentCardFacts, more: Partial<AgentInfo>): AgentCardFacts {
   const { capabilities } = facts;
   const extensions = extendedExtensions(facts.info.extensions, more.extensions);
@@ -68,29 +67,29 @@ export function extendedFacts(facts: AgentCardFacts, more: Partial<AgentInfo>): 
   };
 }
 
-/** The address under which this caller reaches the agent. */
+/** The URL under which the client reaches the agent. */
 function addressFor(
   request: HttpRequest,
   { address, publicUrl, trustProxy = false }: Parameters<typeof cardFacts>[1],
 ): string {
   if (publicUrl !== undefined) return publicUrl;
   const scheme = request.isSecure ? "https" : "http";
-  const { protocol = scheme, host } = trustProxy ? forwardedOf(request) : {};
+  const { protocol = scheme, host } = trustProxy ? parseForwarded(request) : {};
   if (host !== undefined) return `${protocol}://${host}${request.basePath}/`;
-  if (address !== undefined && !isWildcard(address.host)) return urlOf(address);
-  const asked = header(request, "host") ?? "";
-  const isNowhere = isWildcard(asked.replace(/:\d+$/, ""));
-  if (address !== undefined && isNowhere) return urlOf(address);
-  return `${protocol}://${asked}${request.basePath}/`;
+  if (address !== undefined && !isWildcard(address.host)) return toUrl(address);
+  const requested = header(request, "host") ?? "";
+  const isUnusable = isWildcard(requested.replace(/:\d+$/, ""));
+  if (address !== undefined && isUnusable) return toUrl(address);
+  return `${protocol}://${requested}${request.basePath}/`;
 }
 
 const BINDINGS = ["JSONRPC", "HTTP+JSON", "GRPC"] as const;
 
-/** Every binding in both versions at one address, and in 1.0 again for each tenant. */
+/** All bindings in both versions at one address; in 1.0 also for each tenant. */
 function interfacesAt(url: string, tenants: readonly string[]): readonly AgentInterface[] {
   const at = (version: ProtocolVersion, tenant?: string): readonly AgentInterface[] =>
     BINDINGS.map((binding) => ({
-      // gRPC is called by host and port (1.0 §4.4.6).
+      // The address of gRPC is a host and a port (1.0 §4.4.6).
       url: binding === "GRPC" ? grpcTarget(url) : url,
       binding,
       version,
@@ -102,4 +101,25 @@ function interfacesAt(url: string, tenants: readonly string[]): readonly AgentIn
 function grpcTarget(url: string): string {
   const { host, protocol, port } = new URL(url);
   return port === "" ? `${host}:${protocol === "https:" ? 443 : 80}` : host;
+}
+
+/**
+ * The extensions of an extended card: those of the public card, with additions and overrides. It
+ * cannot require more extensions: a client that knows only the public card would be rejected
+ * without a way to know why.
+ */
+export function extendedExtensions(
+  open: readonly AgentExtension[] = [],
+  added: readonly AgentExtension[] = [],
+): readonly AgentExtension[] {
+  checkAgentExtensions(added);
+  const required = new Set(open.filter((one) => one.required === true).map(({ uri }) => uri));
+  const unexpected = added.find((one) => one.required === true && !required.has(one.uri));
+  if (unexpected !== undefined) {
+    throw new TypeError(
+      `the extended card must not require ${unexpected.uri}, which the agent itself does not require`,
+    );
+  }
+  const named = new Set(added.map(({ uri }) => uri));
+  return [...open.filter(({ uri }) => !named.has(uri)), ...added];
 }

@@ -1,6 +1,6 @@
 import { A2AError } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
-import { createHostCheck } from "./check-host.ts";
+import { createHostCheck } from "./guard.ts";
 
 const check = createHostCheck(["agents.example.com", "Box.Local:8080", "[fd00::1]"]);
 

@@ -1,27 +1,35 @@
 import { A2AError, type Caller } from "@convoke/protocol";
 import type { Cors } from "../http/cors.ts";
 import { type HttpRequest, header } from "../http/exchange.ts";
-import { forwardedOf } from "../http/forwarded.ts";
-import { type Authenticate, authenticateNobody, createBearerCheck } from "./authenticate.ts";
-import { createHostCheck } from "./check-host.ts";
-import { checkOrigin } from "./check-origin.ts";
+import { parseForwarded } from "../http/address.ts";
+import { createHash, timingSafeEqual } from "node:crypto";
+
+/** Methods that change nothing; without CORS headers a page cannot read the response. */
+const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
+
+/** Host names that are always allowed. */
+const LOCAL = ["localhost", "127.0.0.1", "[::1]"];
+
+/** No authentication: all callers are the same owner. */
+export const authenticateAnyone: Authenticate = () => ({ owner: "anonymous" });
 
 export interface GuardOptions {
+  /** The bearer token that callers must send. */
   readonly token?: string;
   readonly allowedHosts?: readonly string[];
-  /** The agent's address behind a proxy; its own pages may call. */
+  /** The public URL of the agent; pages of its origin may call. */
   readonly publicUrl?: string;
-  /** Whether the name that a proxy was reached by is checked as well. */
+  /** Whether the host that a proxy reports is checked as well. */
   readonly trustProxy?: boolean;
-  /** Which pages of other origins may call; by default none. */
+  /** Which pages of other origins may call. Default none. */
   readonly cors?: Pick<Cors, "allows">;
-  /** Who calls, where whoever embeds the agent knows it: it is asked instead of looking for a token. */
+  /** Identifies the caller instead of a token, for apps that authenticate requests themselves. */
   readonly callerOf?: (request: HttpRequest) => Caller | undefined;
 }
 
-/** The one gate that every request passes, whatever its path. */
+/** Checks the host, the origin and the caller of every request. */
 export class Guard {
-  #checkName: (host: string | undefined) => void;
+  #checkHostName: (host: string | undefined) => void;
   #trustProxy: boolean;
   #publicHost: string | undefined;
   #isListed: (origin: string) => boolean;
@@ -31,46 +39,131 @@ export class Guard {
   constructor(options: GuardOptions) {
     const { token, allowedHosts = [], publicUrl, trustProxy = false, cors, callerOf } = options;
     if (token !== undefined && callerOf !== undefined) {
-      throw new TypeError("token and callerOf both say who calls: give one of them");
+      throw new TypeError("token and callerOf cannot be combined: both identify the caller");
     }
     this.#callerOf = callerOf;
-    this.#checkName = createHostCheck(allowedHosts);
+    this.#checkHostName = createHostCheck(allowedHosts);
     this.#trustProxy = trustProxy;
     this.#publicHost = publicUrl === undefined ? undefined : new URL(publicUrl).host;
     this.#isListed = (origin) => cors?.allows(origin) === true;
-    this.#authenticate = token === undefined ? authenticateNobody : createBearerCheck(token);
+    this.#authenticate = token === undefined ? authenticateAnyone : createBearerCheck(token);
   }
 
-  /** For what everyone may read, such as the card. */
+  /** Checks a request for public content, such as the card. */
   admit(request: HttpRequest): void {
     this.#checkHost(request);
   }
 
-  /** For a browser that asks whether its page may call. It shows no token yet. */
+  /** Checks a preflight request, which has no token. */
   admitPage(request: HttpRequest): void {
     const forwarded = this.#checkHost(request);
     const hosts = [header(request, "host"), forwarded, this.#publicHost];
     checkOrigin(request, hosts, this.#isListed);
   }
 
-  /** For everything else: who calls. */
+  /** Checks any other request, and returns its caller. */
   identify(request: HttpRequest): Caller {
     this.admitPage(request);
-    if (this.#callerOf !== undefined) return known(this.#callerOf(request));
+    if (this.#callerOf !== undefined) return requireCaller(this.#callerOf(request));
     return this.#authenticate(header(request, "authorization"));
   }
 
-  /** Returns the name that a trusted proxy was reached by. */
+  /** Returns the host that a trusted proxy reports. */
   #checkHost(request: HttpRequest): string | undefined {
-    this.#checkName(header(request, "host"));
-    const { host } = this.#trustProxy ? forwardedOf(request) : {};
-    if (host !== undefined) this.#checkName(host);
+    this.#checkHostName(header(request, "host"));
+    const { host } = this.#trustProxy ? parseForwarded(request) : {};
+    if (host !== undefined) this.#checkHostName(host);
     return host;
   }
 }
 
-function known(caller: Caller | undefined): Caller {
+function requireCaller(caller: Caller | undefined): Caller {
   if (caller !== undefined) return caller;
   const detail = "it is not known who calls";
   throw new A2AError("Unauthenticated", detail, { details: { reason: "unauthenticated" } });
+}
+
+/** Returns the caller, or throws. */
+type Authenticate = (authorization: string | undefined) => Caller;
+
+/**
+ * Checks a bearer token. Hashes are compared, so that timing reveals nothing about
+ * the token or its length.
+ */
+export function createBearerCheck(token: string): Authenticate {
+  const expected = sha256(token);
+  return (authorization) => {
+    const given = /^bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
+    if (given !== undefined && timingSafeEqual(sha256(given), expected)) return { owner: "token" };
+    const detail =
+      given === undefined ? "a bearer token is required" : "the bearer token is not valid";
+    throw new A2AError("Unauthenticated", detail, { details: { reason: "unauthenticated" } });
+  };
+}
+
+function sha256(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+/**
+ * Rejects requests for other hosts. A web page that points its own DNS name at a
+ * local address (DNS rebinding) sends that name.
+ */
+export function createHostCheck(allowed: readonly string[]): (host: string | undefined) => void {
+  const names = new Set([...LOCAL, ...allowed.map((name) => name.toLowerCase())]);
+  // The host of a server that listens on all interfaces is empty.
+  names.delete("");
+  return (host) => {
+    const given = host?.toLowerCase() ?? "";
+    if (names.has(given) || names.has(given.replace(/:\d+$/, ""))) return;
+    const detail = `host ${JSON.stringify(given)} is not served here; list it in CONVOKE_ALLOWED_HOSTS (allowedHosts)`;
+    throw new A2AError("Forbidden", detail, { details: { reason: "forbidden" } });
+  };
+}
+
+/**
+ * Rejects requests of pages of other origins. A browser sends them even to an agent
+ * on the user's own machine. Programs other than browsers send no origin.
+ *
+ * @param hosts the host names of the request, which have been checked
+ */
+function checkOrigin(
+  request: HttpRequest,
+  hosts: readonly (string | undefined)[],
+  isListed: (origin: string) => boolean,
+): void {
+  const origin = header(request, "origin");
+  if (origin === undefined || SAFE_METHODS.has(request.method)) return;
+  // A proxy may have terminated TLS, so the scheme is not compared.
+  const host = URL.canParse(origin) ? new URL(origin).host : undefined;
+  const isOwn =
+    host !== undefined && host !== "" && hosts.some((own) => own?.toLowerCase() === host);
+  if (isOwn || isListed(origin)) return;
+  const detail = `pages of ${JSON.stringify(origin)} may not call; list it in CONVOKE_CORS_ORIGINS (cors.origins)`;
+  throw new A2AError("Forbidden", detail, { details: { reason: "forbidden" } });
+}
+
+/**
+ * The caller within a tenant. The same caller is a different owner in each tenant,
+ * so tasks of one tenant are invisible in another. A server without tenants lists
+ * none on its card, so requests must not name one (1.0 §8.3.2).
+ */
+export function scopedCaller(
+  caller: Caller,
+  tenant: string | undefined,
+  tenants: ReadonlySet<string>,
+): Caller {
+  if (tenant === undefined || tenant === "") return caller;
+  if (tenants.has(tenant)) return { ...caller, owner: JSON.stringify([tenant, caller.owner]) };
+  throw new A2AError("InvalidParams", `tenant ${JSON.stringify(tenant)} is not served here`, {
+    field: "tenant",
+  });
+}
+
+/** The tenant in the parameters of a 1.0 request. */
+export function parseTenant(params: unknown): string | undefined {
+  const tenant = (params as { readonly tenant?: unknown } | null | undefined)?.tenant;
+  if (tenant === undefined || tenant === null) return undefined;
+  if (typeof tenant === "string") return tenant;
+  throw new A2AError("InvalidParams", "tenant must be a string", { field: "tenant" });
 }

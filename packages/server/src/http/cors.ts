@@ -1,12 +1,14 @@
 import { type HttpHeaders, type HttpRequest, type HttpResponse, header } from "./exchange.ts";
-import { checkedOrigins } from "./origins.ts";
+
+/** Any scheme is allowed, because desktop and mobile apps have their own. */
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#@\s*]+$/;
 
 export interface CorsOptions {
-  /** Origins of web pages that may call, as in "https://app.example"; "*" is every page. */
+  /** Origins of web pages that may call the agent, such as "https://app.example", or "*" for every page. */
   readonly origins: readonly string[];
 }
 
-/** What a page may send besides what every page may. */
+/** Request headers that pages may send, in addition to the safelisted ones. */
 const REQUEST_HEADERS = [
   "a2a-extensions",
   "a2a-version",
@@ -20,8 +22,8 @@ const REQUEST_HEADERS = [
   "x-a2a-extensions",
 ].join(", ");
 
-/** What a page may read besides what every page may. */
-const ANSWER_HEADERS = [
+/** Response headers that pages may read, in addition to the safelisted ones. */
+const RESPONSE_HEADERS = [
   "a2a-extensions",
   "a2a-version",
   "etag",
@@ -31,13 +33,13 @@ const ANSWER_HEADERS = [
   "x-request-id",
 ].join(", ");
 
-/** For how long a browser need not ask again, in seconds; Chromium remembers no longer. */
+/** How long a browser may cache the preflight response, in seconds: the maximum of Chromium. */
 const MAX_AGE = "7200";
 
 /**
- * Lets pages of listed origins call (the CORS protocol of the Fetch standard).
- * Callers show a token that their page holds, so cookies are never asked for
- * and `Access-Control-Allow-Credentials` is never sent.
+ * Allows pages of listed origins to call the agent (the CORS protocol of the Fetch
+ * standard). Pages authenticate with a token, never with cookies, so
+ * `Access-Control-Allow-Credentials` is never sent.
  */
 export class Cors {
   readonly allowsEveryone: boolean;
@@ -52,28 +54,28 @@ export class Cors {
     return this.allowsEveryone || this.#origins.has(origin);
   }
 
-  /** The answer to a browser that asks whether its page may call; nothing for a page that may not. */
+  /** The response to a preflight request; `undefined` if the page must not call. */
   preflight(request: HttpRequest): HttpResponse | undefined {
     if (!this.allows(header(request, "origin") ?? "")) return undefined;
     return { status: 204, headers: PERMISSION, body: "" };
   }
 
-  /** The answer with what lets the page read it. */
-  dress(answer: HttpResponse, request: HttpRequest): HttpResponse {
-    // What is open to every page says so itself.
-    if (this.#origins.size === 0 || ALLOW_ORIGIN in answer.headers) return answer;
-    const headers = { ...answer.headers, ...this.#headersFor(header(request, "origin")) };
-    if (this.allowsEveryone) return { ...answer, headers };
-    // Whoever keeps the answer must not show it to a page of another origin.
-    const { vary } = answer.headers;
-    return { ...answer, headers: { ...headers, vary: vary ? `${vary}, Origin` : "Origin" } };
+  /** Adds the headers that allow the page to read the response. */
+  addHeaders(response: HttpResponse, request: HttpRequest): HttpResponse {
+    // Public responses have their own header.
+    if (this.#origins.size === 0 || ALLOW_ORIGIN in response.headers) return response;
+    const headers = { ...response.headers, ...this.#headersFor(header(request, "origin")) };
+    if (this.allowsEveryone) return { ...response, headers };
+    // A cache must not use the response for a page of another origin.
+    const { vary } = response.headers;
+    return { ...response, headers: { ...headers, vary: vary ? `${vary}, Origin` : "Origin" } };
   }
 
   #headersFor(origin: string | undefined): HttpHeaders {
     if (origin === undefined || !this.allows(origin)) return {};
     return {
       [ALLOW_ORIGIN]: this.allowsEveryone ? "*" : origin,
-      "access-control-expose-headers": ANSWER_HEADERS,
+      "access-control-expose-headers": RESPONSE_HEADERS,
     };
   }
 }
@@ -86,18 +88,37 @@ const PERMISSION: HttpHeaders = {
   "access-control-max-age": MAX_AGE,
 };
 
-/** For what everyone may read: a header such as A2A-Version makes a browser ask for it as well. */
+/** The preflight response for public paths, which browsers request because of headers such as A2A-Version. */
 export const PUBLIC_PREFLIGHT: HttpResponse = {
   status: 204,
   headers: { ...PERMISSION, [ALLOW_ORIGIN]: "*", "access-control-allow-methods": "GET" },
   body: "",
 };
 
-/** Whether a browser asks if its page may send a request. */
+/** Whether the request is a CORS preflight. */
 export function isPreflight(request: HttpRequest): boolean {
   return (
     request.method === "OPTIONS" &&
     header(request, "origin") !== undefined &&
     header(request, "access-control-request-method") !== undefined
+  );
+}
+
+/** Normalizes origins to the form that browsers send. Throws for an invalid origin, so that mistakes are found at startup. */
+export function checkedOrigins(origins: readonly string[]): readonly string[] {
+  return origins.map((given) => {
+    const origin = given.trim().toLowerCase();
+    if (origin === "*") return origin;
+    if (!ORIGIN.test(origin) || !URL.canParse(origin)) throw notAnOrigin(given);
+    // Browsers leave out default ports and send host names in ASCII.
+    return /^https?:/.test(origin) ? new URL(origin).origin : origin;
+  });
+}
+
+function notAnOrigin(given: string): TypeError {
+  const { origin } = URL.canParse(given) ? new URL(given) : { origin: "null" };
+  const hint = origin === "null" ? '"https://app.example" or "*"' : JSON.stringify(origin);
+  return new TypeError(
+    `${JSON.stringify(given)} is not the origin of a web page, as in ${hint} (cors.origins)`,
   );
 }

@@ -1,15 +1,62 @@
-import { request as open } from "node:http";
+import { type IncomingMessage, request as open } from "node:http";
 import { expect, test } from "vitest";
-import type { ByteSink, HttpRequest, HttpResponse } from "../http/exchange.ts";
-import { jsonResponse } from "../http/json-response.ts";
+import {
+  type ByteSink,
+  type RequestHandler,
+  type HttpRequest,
+  type HttpResponse,
+  jsonResponse,
+} from "../http/exchange.ts";
 import { listening } from "./listening.suite.ts";
-import type { Entrance } from "../http/entrance.ts";
-import { createNodeListener } from "./node-listener.ts";
+import { createNodeListener, locateRequest } from "./node-listener.ts";
+
+test.each([
+  ["a bare server", {}, "", { url: "/tasks?a=1" }, "/tasks?a=1", ""],
+  ["a base path", {}, "/agent", { url: "/agent/tasks?a=/agent" }, "/tasks?a=/agent", "/agent"],
+  ["a base path alone", {}, "/agent", { url: "/agent?a=1" }, "/?a=1", "/agent"],
+  [
+    "Express",
+    { baseUrl: "/agent", originalUrl: "/agent/tasks" },
+    "",
+    { url: "/tasks" },
+    "/tasks",
+    "/agent",
+  ],
+  [
+    "Express at its root",
+    { baseUrl: "", originalUrl: "/tasks" },
+    "",
+    { url: "/tasks" },
+    "/tasks",
+    "",
+  ],
+  [
+    "Express, and a base path",
+    { baseUrl: "/agent", originalUrl: "/agent/tasks" },
+    "/agent",
+    { url: "/tasks" },
+    "/tasks",
+    "/agent",
+  ],
+  [
+    "Connect",
+    { originalUrl: "/agent/tasks?a=1" },
+    "",
+    { url: "/tasks?a=1" },
+    "/tasks?a=1",
+    "/agent",
+  ],
+  ["Connect at its root", { originalUrl: "/tasks" }, "", { url: "/tasks" }, "/tasks", ""],
+])("%s", (_name, framework, option, node, target, basePath) => {
+  const incoming = { ...node, ...framework } as unknown as IncomingMessage;
+
+  expect(locateRequest(incoming, option)).toEqual({ target, basePath });
+});
 
 /** A handler behind a real port, with everything else as it usually is. */
 function serving(
   handle: (request: HttpRequest) => Promise<HttpResponse>,
-  options: Partial<Entrance> = {},
+  options: Partial<RequestHandler> = {},
 ): Promise<string> {
   let requests = 0;
   return listening(
@@ -18,7 +65,7 @@ function serving(
       basePath: "",
       maxBodyBytes: 1000,
       newRequestId: () => `r-${++requests}`,
-      onAnswer: () => undefined,
+      onResponse: () => undefined,
       ...options,
     }),
   );
@@ -47,7 +94,7 @@ test("a request reaches the handler with its path, query, headers and body", asy
 test("an answer carries the id of its request, and the log gets nothing of its content", async () => {
   const facts: unknown[] = [];
   const url = await serving(() => Promise.resolve(jsonResponse(201, "{}")), {
-    onAnswer: (fact) => facts.push(fact),
+    onResponse: (fact) => facts.push(fact),
   });
 
   const first = await fetch(`${url}/path?secret=1`, { headers: { authorization: "Bearer x" } });

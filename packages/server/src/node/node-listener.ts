@@ -1,48 +1,52 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
-import type { Entrance } from "../http/entrance.ts";
-import type { ByteStream, HttpHeaders, HttpRequest, HttpResponse } from "../http/exchange.ts";
-import { givenBody } from "./given-body.ts";
-import { placeOf } from "./mount-path.ts";
-import { readBody } from "./read-body.ts";
+import type {
+  ByteStream,
+  RequestHandler,
+  HttpHeaders,
+  HttpRequest,
+  HttpResponse,
+} from "../http/exchange.ts";
+import { parsedBody, readBody } from "./read-body.ts";
+import { stripBasePath } from "../http/address.ts";
 
-/** How long a client that is refused may go on sending, so that it can read why. */
+/** How long a rejected client may continue to send, so that it can read the response. */
 const LINGER_MS = 2000;
 
-/** Takes requests of HTTP/1.1 and of HTTP/2, which Node gives the same face. */
+/** Handles requests of HTTP/1.1 and HTTP/2, which have the same interface in Node. */
 export type NodeListener = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 
-/** Translates between `node:http` and the transport-neutral handler; knows nothing else. */
-export function createNodeListener(entrance: Entrance): NodeListener {
-  const { handle, newRequestId, onAnswer } = entrance;
+/** Adapts `node:http` requests and responses to the transport-independent handler. */
+export function createNodeListener(handler: RequestHandler): NodeListener {
+  const { handle, newRequestId, onResponse } = handler;
   return (incoming, outgoing) => {
     const requestId = newRequestId();
-    const request = requestOf(incoming, entrance);
+    const request = toHttpRequest(incoming, handler);
     void handle(request).then(
       (response) => {
         const { method, path } = request;
-        onAnswer({ requestId, method, path, status: response.status });
-        answer(incoming, outgoing, response, requestId);
+        onResponse({ requestId, method, path, status: response.status });
+        respond(incoming, outgoing, response, requestId);
       },
-      // A server that could not start has no answer; whoever started it is told why.
+      // The server could not start; its caller gets the error.
       () => outgoing.destroy(),
     );
   };
 }
 
-function requestOf(incoming: IncomingMessage, entrance: Entrance): HttpRequest {
-  const { maxBodyBytes } = entrance;
-  const { target, basePath } = placeOf(incoming, entrance.basePath);
+function toHttpRequest(incoming: IncomingMessage, handler: RequestHandler): HttpRequest {
+  const { maxBodyBytes } = handler;
+  const { target, basePath } = locateRequest(incoming, handler.basePath);
   const mark = target.indexOf("?");
   return {
     method: incoming.method ?? "GET",
     basePath,
     path: mark === -1 ? target : target.slice(0, mark),
     query: mark === -1 ? EMPTY_QUERY : new URLSearchParams(target.slice(mark + 1)),
-    headers: headersOf(incoming),
+    headers: readHeaders(incoming),
     isHttp2: isHttp2(incoming),
     isSecure: isSecure(incoming),
-    body: async () => givenBody(incoming, maxBodyBytes) ?? readBody(incoming, maxBodyBytes),
+    body: async () => parsedBody(incoming, maxBodyBytes) ?? readBody(incoming, maxBodyBytes),
   };
 }
 
@@ -50,14 +54,14 @@ function isHttp2(message: IncomingMessage): boolean {
   return message.httpVersionMajor === 2;
 }
 
-/** The streams of HTTP/2 share a socket, and say it themselves. */
+/** HTTP/2 streams share a socket, and have a pseudo-header instead. */
 function isSecure(message: IncomingMessage): boolean {
   if (isHttp2(message)) return message.headers[":scheme"] === "https";
   return (message.socket as Partial<TLSSocket>).encrypted === true;
 }
 
-/** HTTP/2 has another name for the host. */
-function headersOf({ headers }: IncomingMessage): HttpRequest["headers"] {
+/** HTTP/2 sends the host as `:authority`. */
+function readHeaders({ headers }: IncomingMessage): HttpRequest["headers"] {
   const authority = headers[":authority"];
   return headers.host !== undefined || authority === undefined
     ? headers
@@ -66,7 +70,7 @@ function headersOf({ headers }: IncomingMessage): HttpRequest["headers"] {
 
 const EMPTY_QUERY = new URLSearchParams();
 
-function answer(
+function respond(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   response: HttpResponse,
@@ -75,12 +79,12 @@ function answer(
   if (outgoing.destroyed) return;
   const { status, body, trailers } = response;
   const unread = !incoming.complete && incoming.method === "POST";
-  const all = headersFor(incoming, response, { requestId, unread });
+  const all = responseHeaders(incoming, response, { requestId, unread });
   if (typeof body !== "string" && !(body instanceof Uint8Array)) {
     outgoing.writeHead(status, all);
     return stream(outgoing, body, trailers);
   }
-  // RFC 9110 §8.6 forbids a length where there is no body, and what has trailers tells its end by them.
+  // RFC 9110 §8.6 forbids a length without a body, and trailers mark the end themselves.
   const hasLength = status !== 304 && status !== 204 && trailers === undefined;
   const length = hasLength ? { "content-length": Buffer.byteLength(body) } : {};
   outgoing.writeHead(status, { ...all, ...length });
@@ -89,22 +93,22 @@ function answer(
   outgoing.end(incoming.method === "HEAD" ? undefined : body);
 }
 
-function headersFor(
+function responseHeaders(
   incoming: IncomingMessage,
   { headers }: HttpResponse,
   { requestId, unread }: { readonly requestId: string; readonly unread: boolean },
 ): Record<string, string> {
   const all = { ...headers, "x-request-id": requestId };
   if (!isHttp2(incoming)) return { ...all, ...(unread && { connection: "close" }) };
-  // HTTP/2 keeps connections by itself, and refuses to be told (RFC 9113 §8.2.2).
+  // HTTP/2 forbids the header (RFC 9113 §8.2.2).
   const { connection: _, ...rest } = all as Record<string, string>;
   return rest;
 }
 
 /**
- * Lets a refused client finish its sentence for a moment, then hangs up. The
- * answer is all there but ends later, because ending it closes the connection,
- * and a client that is still sending would lose what it has not read.
+ * Lets a rejected client continue to send for a moment, then closes the connection.
+ * The response is written at once but ended later: ending it closes the connection,
+ * and a client that is still sending might not read it.
  */
 function linger(
   incoming: IncomingMessage,
@@ -121,7 +125,7 @@ function linger(
 }
 
 function stream(outgoing: ServerResponse, body: ByteStream, trailers?: () => HttpHeaders): void {
-  // Headers first, so that a reader knows the stream is open before anything happens on it.
+  // Send headers first, so that the client knows that the stream is open before the first event.
   outgoing.flushHeaders();
   const control = body.open({
     write: (piece) => outgoing.write(piece),
@@ -132,4 +136,32 @@ function stream(outgoing: ServerResponse, body: ByteStream, trailers?: () => Htt
   });
   outgoing.on("drain", () => control.drained());
   outgoing.on("close", () => control.closed());
+}
+
+/** What Express and Connect add to a request when they remove a prefix from its URL. */
+interface RoutedRequest extends IncomingMessage {
+  readonly baseUrl?: unknown;
+  readonly originalUrl?: unknown;
+}
+
+interface RequestLocation {
+  /** The path and query below the base path. */
+  readonly target: string;
+  readonly basePath: string;
+}
+
+/** Splits the URL of a request. `basePath` is the option of `mount`. */
+export function locateRequest(incoming: RoutedRequest, basePath: string): RequestLocation {
+  const { url = "/", baseUrl, originalUrl } = incoming;
+  if (basePath !== "") {
+    const whole = typeof originalUrl === "string" ? originalUrl : url;
+    const mark = whole.indexOf("?");
+    const path = mark === -1 ? whole : whole.slice(0, mark);
+    return { target: stripBasePath(path, basePath) + whole.slice(path.length), basePath };
+  }
+  if (typeof baseUrl === "string") return { target: url, basePath: baseUrl };
+  // Connect provides only the whole URL.
+  const isBelow = typeof originalUrl === "string" && originalUrl.endsWith(url);
+  const prefix = isBelow ? originalUrl.slice(0, originalUrl.length - url.length) : "";
+  return { target: url, basePath: prefix };
 }

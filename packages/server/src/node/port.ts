@@ -11,30 +11,30 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type TLSSocket, createServer as createTls } from "node:tls";
 import type { NodeListener } from "./node-listener.ts";
 
-/** How an HTTP/2 connection begins when nothing was agreed on before (RFC 9113 §3.4). No method of HTTP/1 does. */
+/** The start of an HTTP/2 connection without TLS (RFC 9113 §3.4). No method of HTTP/1 starts like this. */
 const PREFACE = "PRI";
 
 const NOTHING = Buffer.alloc(0);
 
-/** How long a connection may stay without a word. */
-const PATIENCE_MS = 60_000;
+/** How long a new connection may stay idle before its first bytes. */
+const FIRST_BYTES_MS = 60_000;
 
-/** How long a reader may take for the last bytes of an answer. */
+/** How long a client may take to read the end of a response when the server closes. */
 const FLUSH_MS = 250;
 
-/** How long one side of an HTTP/2 connection may stay open, or silent, once the other has ended. */
+/** How long one side of an HTTP/2 connection may stay open after the other has ended. */
 const HALF_OPEN_MS = 4000;
 
-/** Longer than proxies and gRPC clients keep a connection they do not use; they open another one. */
+/** Longer than proxies and gRPC clients keep an unused connection. */
 const IDLE_MS = 5 * 60_000;
 
-/** More at a time than a browser or a gRPC client opens on one connection. */
+/** More concurrent streams than a browser or a gRPC client opens on one connection. */
 const MAX_STREAMS = 1000;
 
-/** Node's types know nothing of the likeness of its two kinds of requests. */
+/** In Node's types the requests of HTTP/1 and HTTP/2 are unrelated, although they are compatible. */
 type Http2Listener = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
 
-/** A certificate and its key, as text in PEM. */
+/** A certificate and its private key in PEM format. */
 export interface TlsOptions {
   readonly cert: string;
   readonly key: string;
@@ -43,7 +43,7 @@ export interface TlsOptions {
 export interface PortOptions {
   readonly listener: NodeListener;
   readonly tls?: TlsOptions | undefined;
-  /** Called for each connection of HTTP/2; returns what to call when it is gone. */
+  /** Called for each HTTP/2 connection. Returns a function that is called when it is closed. */
   readonly onSession: (session: ServerHttp2Session) => () => void;
   /**
    * Closes an HTTP/2 connection that has had no open stream for this long. Default 5 minutes. A
@@ -53,8 +53,8 @@ export interface PortOptions {
 }
 
 /**
- * One port for HTTP/1.1 and HTTP/2. Without TLS the first bytes of a connection
- * tell which it is; with TLS both sides agree on it beforehand (ALPN).
+ * One port for HTTP/1.1 and HTTP/2. Without TLS the protocol is detected from the
+ * first bytes of a connection; with TLS it is negotiated (ALPN).
  */
 export class Port {
   readonly net: Server;
@@ -71,7 +71,7 @@ export class Port {
     const http2Listener = listener as unknown as Http2Listener;
     this.#http2 = createHttp2({ settings }, http2Listener);
     this.#http2.on("checkContinue", (request, response) => {
-      // What Node does by default throws if the stream was reset meanwhile, which ends the process.
+      // The default of Node throws if the stream was reset meanwhile, which would crash the process.
       const { destroyed, closed } = response.stream;
       if (!destroyed && !closed) response.writeContinue();
       http2Listener(request, response);
@@ -87,15 +87,15 @@ export class Port {
     });
     this.net =
       tls === undefined
-        ? // As node:http does it: a client may end its side before it has read the answer.
+        ? // Like node:http: a client may end its side before it has read the response.
           createNet({ allowHalfOpen: true, noDelay: true }, (socket) => this.#sniffed.add(socket))
-        : // As node:https does it: a client that leaves during the handshake takes the socket along.
+        : // Like node:https: a client that disconnects during the handshake closes the socket.
           createTls({ ...tls, noDelay: true, ALPNProtocols: ["h2", "http/1.1"] }, (socket) =>
             this.#adopt(socket, socket.alpnProtocol === "h2"),
           );
   }
 
-  /** Lets answers that are written reach their readers, then hangs up. */
+  /** Waits briefly until clients have read their responses, then closes all connections. */
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.net.close(resolve));
     this.#sniffed.close();
@@ -116,13 +116,13 @@ export class Port {
   #adopt(socket: Socket | TLSSocket, isHttp2: boolean): void {
     if (socket.destroyed) return;
     if (!isHttp2) return void this.#http.emit("connection", socket);
-    // The server announces the session of a socket before it returns.
+    // The server emits the session of this socket synchronously.
     this.#http2.once("session", (session) => {
-      releaseWhenOver(session, socket);
+      destroyWhenOver(session, socket);
       closeWhenIdle(session, socket, this.#idleMs);
     });
     // A session notices the end of its socket only when the socket is closed, so both sides end
-    // together, as with a server of node:http2. A client that does not read cannot delay it.
+    // together, as in a server of node:http2. A client that does not read cannot delay it.
     socket.allowHalfOpen = false;
     socket.once("end", () => destroyLater(socket));
     this.#http2.emit("connection", socket);
@@ -130,12 +130,13 @@ export class Port {
 }
 
 /**
- * A destroyed session waits for its client to close the socket. One that is only closing waits for
- * its streams, and if the client broke the protocol after its GOAWAY, Node reads no further and
- * never learns that the client is gone. Neither announces anything, so we look: a closing session
- * has to acknowledge an empty SETTINGS until the next look (RFC 9113 §6.5.3).
+ * Destroys the socket of a session that has ended. A destroyed session waits for its client to close
+ * the socket. A closing session waits for its streams, and if the client broke the protocol after
+ * its GOAWAY, Node stops reading and never notices that the client has disconnected. There is no
+ * event for either, so we poll: the client of a closing session has to acknowledge an empty SETTINGS
+ * frame before the next check (RFC 9113 §6.5.3).
  */
-function releaseWhenOver(session: ServerHttp2Session, socket: Socket): void {
+function destroyWhenOver(session: ServerHttp2Session, socket: Socket): void {
   let isOver = false;
   const timer = setInterval(() => {
     if (isOver) return void socket.destroy();
@@ -153,7 +154,7 @@ function destroyLater(socket: Socket): void {
   socket.once("close", () => clearTimeout(timer));
 }
 
-/** Counts streams instead of bytes: the answers to our keep-alive pings are no use of a connection. */
+/** Counts streams instead of bytes, because responses to our keep-alive pings do not count as use. */
 function closeWhenIdle(session: ServerHttp2Session, socket: Socket, idleMs: number): void {
   let open = 0;
   const timer = setTimeout(() => {
@@ -162,7 +163,7 @@ function closeWhenIdle(session: ServerHttp2Session, socket: Socket, idleMs: numb
     destroyLater(socket);
   }, idleMs).unref();
   session.on("stream", (stream) => {
-    // Reset before it was announced: its end may be announced already.
+    // The stream was reset already, so it may have emitted `close`.
     if (stream.destroyed) return;
     open++;
     stream.once("close", () => {
@@ -172,7 +173,7 @@ function closeWhenIdle(session: ServerHttp2Session, socket: Socket, idleMs: numb
   socket.once("close", () => clearTimeout(timer));
 }
 
-/** Connections whose first bytes have not come yet. */
+/** Connections whose protocol is not known yet. */
 class SniffedSockets {
   readonly #waiting = new Set<Socket>();
   readonly #adopt: (socket: Socket, isHttp2: boolean) => void;
@@ -185,7 +186,7 @@ class SniffedSockets {
     this.#waiting.add(socket);
     const leave = (): void => {
       this.#waiting.delete(socket);
-      socket.off("readable", look);
+      socket.off("readable", detect);
       socket.off("error", leave);
       socket.off("close", leave);
       socket.off("end", hangUp);
@@ -194,17 +195,17 @@ class SniffedSockets {
     };
     const hangUp = (): void => void socket.destroy();
     let bytes: Buffer = Buffer.alloc(0);
-    const look = (): void => {
+    const detect = (): void => {
       bytes = Buffer.concat([bytes, (socket.read() as Buffer | null) ?? NOTHING]);
-      const beginning = bytes.toString("latin1", 0, PREFACE.length);
-      if (beginning.length < PREFACE.length && PREFACE.startsWith(beginning)) return;
+      const start = bytes.toString("latin1", 0, PREFACE.length);
+      if (start.length < PREFACE.length && PREFACE.startsWith(start)) return;
       leave();
-      // Put back once it is decided, and not before: each time it would be readable again at once.
+      // Put back only once it is decided: otherwise the socket would be readable again immediately.
       socket.unshift(bytes);
-      this.#adopt(socket, beginning === PREFACE);
+      this.#adopt(socket, start === PREFACE);
     };
-    socket.setTimeout(PATIENCE_MS);
-    socket.on("readable", look);
+    socket.setTimeout(FIRST_BYTES_MS);
+    socket.on("readable", detect);
     socket.on("error", leave);
     socket.on("close", leave);
     socket.on("end", hangUp);

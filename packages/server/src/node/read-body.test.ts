@@ -2,7 +2,36 @@ import { type IncomingMessage, request as open } from "node:http";
 import { A2AError } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
 import { listening } from "./listening.suite.ts";
-import { readBody } from "./read-body.ts";
+import { parsedBody, readBody } from "./read-body.ts";
+
+test("what a parser made of the body is the body", async () => {
+  expect(await bodyAfter(textOf)).toBe('{"a":"ä"}');
+  expect(await bodyAfter(async (incoming) => Buffer.from(await textOf(incoming)))).toBe(
+    '{"a":"ä"}',
+  );
+  expect(await bodyAfter(async (incoming) => JSON.parse(await textOf(incoming)))).toBe('{"a":"ä"}');
+});
+
+test("a parser that read nothing is not believed", async () => {
+  expect(await bodyAfter(() => Promise.resolve({}))).toBe('{"a":"ä"}');
+  expect(await bodyAfter(() => Promise.resolve(undefined))).toBe('{"a":"ä"}');
+});
+
+test("a body that is gone is an error, not a wait", async () => {
+  const outcome = await bodyAfter(async (incoming) => void (await textOf(incoming)));
+
+  expect(outcome).toBeInstanceOf(Error);
+  expect((outcome as Error).message).toBe(
+    "the body was read before the agent got the request: mount it before middleware that reads bodies, or set request.body",
+  );
+});
+
+test("the limit holds for what was parsed as well", async () => {
+  const outcome = await bodyAfter(textOf, "x".repeat(21));
+
+  expect(A2AError.is(outcome) && outcome.reason).toBe("PayloadTooLarge");
+  expect(await bodyAfter(textOf, "x".repeat(20))).toHaveLength(20);
+});
 
 const LIMIT = 1000;
 
@@ -77,3 +106,29 @@ test("a body that is cut off is an error, not a wait", async () => {
 
   expect(A2AError.is(outcome) && outcome.row.code).toBe(-32600);
 });
+
+/** What comes of a body after a parser has had the request. */
+async function bodyAfter(
+  parser: (incoming: IncomingMessage) => Promise<unknown>,
+  sent = '{"a":"ä"}',
+): Promise<string | Error> {
+  const outcome = Promise.withResolvers<string | Error>();
+  const url = await listening((incoming, outgoing) => {
+    const read = async (): Promise<string> => {
+      const body = await parser(incoming);
+      const parsed = Object.assign(incoming, { body });
+      return Buffer.from(parsedBody(parsed, 20) ?? (await readBody(incoming, 20))).toString();
+    };
+    void read()
+      .then(outcome.resolve, outcome.resolve)
+      .finally(() => outgoing.end());
+  });
+  await fetch(url, { method: "POST", body: sent });
+  return outcome.promise;
+}
+
+async function textOf(incoming: IncomingMessage): Promise<string> {
+  let text = "";
+  for await (const chunk of incoming) text += String(chunk);
+  return text;
+}

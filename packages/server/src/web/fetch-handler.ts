@@ -1,58 +1,134 @@
-import type { Entrance } from "../http/entrance.ts";
-import type { HttpHeaders, HttpRequest, HttpResponse } from "../http/exchange.ts";
-import { belowBase } from "../http/base-path.ts";
-import { readableOf } from "./readable-of.ts";
-import { readBody } from "./read-body.ts";
+import type {
+  ByteStream,
+  ByteStreamControl,
+  RequestHandler,
+  HttpHeaders,
+  HttpRequest,
+  HttpResponse,
+} from "../http/exchange.ts";
+import { stripBasePath } from "../http/address.ts";
+import { A2AError } from "@convoke/protocol";
+import { bodyTooLarge, bodyAlreadyRead } from "../http/body.ts";
 
-/** Answers a request of the Fetch standard. It needs no `this`, so it can be handed around. */
+const ENCODER = new TextEncoder();
+
+/** Handles a request of the Fetch standard. Does not use `this`, so it can be passed around. */
 export type FetchHandler = (request: Request) => Promise<Response>;
 
-/** Statuses that have no body (RFC 9110 §6.4.1). */
-const BODILESS: ReadonlySet<number> = new Set([204, 304]);
+/** Statuses without a body (RFC 9110 §6.4.1). */
+const NO_BODY: ReadonlySet<number> = new Set([204, 304]);
 
-/** Translates between the Fetch standard and the transport-neutral handler; knows nothing else. */
-export function createFetchHandler(entrance: Entrance): FetchHandler {
-  const { handle, newRequestId, onAnswer } = entrance;
+/** Adapts requests and responses of the Fetch standard to the transport-independent handler. */
+export function createFetchHandler(handler: RequestHandler): FetchHandler {
+  const { handle, newRequestId, onResponse } = handler;
   return async (request) => {
     const requestId = newRequestId();
-    const asked = requestOf(request, entrance);
-    const answer = await handle(asked);
-    const { method, path } = asked;
-    onAnswer({ requestId, method, path, status: answer.status });
-    return responseOf(request, answer, requestId);
+    const received = toHttpRequest(request, handler);
+    const response = await handle(received);
+    const { method, path } = received;
+    onResponse({ requestId, method, path, status: response.status });
+    return toResponse(request, response, requestId);
   };
 }
 
-function requestOf(request: Request, { basePath, maxBodyBytes }: Entrance): HttpRequest {
+function toHttpRequest(request: Request, { basePath, maxBodyBytes }: RequestHandler): HttpRequest {
   const url = new URL(request.url);
   return {
     method: request.method,
     basePath,
-    path: belowBase(url.pathname, basePath),
+    path: stripBasePath(url.pathname, basePath),
     query: url.searchParams,
-    // A request that never was on a network has no Host, and its URL says the same.
+    // A request that did not come from the network has no Host header.
     headers: { host: url.host, ...Object.fromEntries(request.headers) },
-    // Trailers, which gRPC needs, cannot be sent this way.
+    // The Fetch standard has no trailers, which gRPC needs.
     isHttp2: false,
     isSecure: url.protocol === "https:",
     body: () => readBody(request, maxBodyBytes),
   };
 }
 
-function responseOf(request: Request, answer: HttpResponse, requestId: string): Response {
-  const { status, body, trailers } = answer;
-  const headers = headersOf(answer, requestId);
+function toResponse(request: Request, response: HttpResponse, requestId: string): Response {
+  const { status, body, trailers } = response;
+  const headers = toHeaders(response, requestId);
   const isWhole = typeof body === "string" || body instanceof Uint8Array;
-  if (!isWhole) return new Response(readableOf(body, request.signal), { status, headers });
-  if (BODILESS.has(status)) return new Response(null, { status, headers });
+  if (!isWhole) return new Response(toReadableStream(body, request.signal), { status, headers });
+  if (NO_BODY.has(status)) return new Response(null, { status, headers });
   const bytes = Buffer.from(body);
   const length = trailers === undefined && { "content-length": String(bytes.byteLength) };
   const init = { status, headers: { ...headers, ...length } };
   return new Response(request.method === "HEAD" ? null : bytes, init);
 }
 
-/** The connection belongs to whoever has the port. What gRPC would say after the body comes before it. */
-function headersOf({ headers, trailers }: HttpResponse, requestId: string): HttpHeaders {
+/** Removes `connection`, which belongs to the app, and sends trailers as headers. */
+function toHeaders({ headers, trailers }: HttpResponse, requestId: string): HttpHeaders {
   const { connection: _, ...rest } = headers as Record<string, string>;
   return { ...rest, ...trailers?.(), "x-request-id": requestId };
+}
+
+/**
+ * Converts a stream to the Fetch standard. It is opened by the first read, and
+ * writes only when a read is pending: a client that stops reading costs at most the
+ * last write.
+ *
+ * @param signal ends the stream when the request is aborted
+ */
+export function toReadableStream(
+  stream: ByteStream,
+  signal: AbortSignal,
+): ReadableStream<Uint8Array> {
+  let control: ByteStreamControl | undefined;
+  let abort: () => void = () => undefined;
+  const leave = (): void => {
+    signal.removeEventListener("abort", abort);
+    control?.closed();
+  };
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        abort = () => {
+          leave();
+          controller.error(signal.reason);
+        };
+        if (signal.aborted) abort();
+        else signal.addEventListener("abort", abort, { once: true });
+      },
+      pull(controller) {
+        if (control !== undefined) return control.drained();
+        control = stream.open({
+          write(piece) {
+            controller.enqueue(typeof piece === "string" ? ENCODER.encode(piece) : piece);
+            return false;
+          },
+          end() {
+            signal.removeEventListener("abort", abort);
+            controller.close();
+          },
+        });
+      },
+      cancel: leave,
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** Reads a body. Rejects if it exceeds the limit, without keeping the rest. */
+export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
+  if (request.bodyUsed) throw bodyAlreadyRead("pass a request whose body was not used");
+  if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
+  if (request.body === null) return new Uint8Array();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    // Leaving the loop cancels the stream.
+    for await (const chunk of request.body) {
+      size += chunk.byteLength;
+      if (size > maxBytes) throw bodyTooLarge(maxBytes);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (A2AError.is(error)) throw error;
+    // The client has disconnected.
+    throw new A2AError("InvalidRequest", "the body was cut off", { cause: error });
+  }
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
 }

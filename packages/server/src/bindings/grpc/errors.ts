@@ -8,16 +8,16 @@ import {
 import { encodeStatusDetails } from "@convoke/protocol/grpc";
 import type { HttpHeaders } from "../../http/exchange.ts";
 
-/** How a call that succeeded ends. */
+/** The trailers of a successful call. */
 export const OK_TRAILERS: HttpHeaders = { "grpc-status": "0" };
 
-/** How a call ends that failed: a status, and in 1.0 its details (1.0 §10.6). */
+/** The trailers of a failed call: its status and, in 1.0, details (1.0 §10.6). */
 export function errorTrailers(
   error: A2AError,
   version: ProtocolVersion,
   patch: SpecPatch,
 ): HttpHeaders {
-  // 0.3 has no table of its own; its SDKs use the one that became that of 1.0.0.
+  // 0.3 defines no gRPC status codes; its SDKs use the ones of 1.0.0.
   const { grpc } = error.statuses(version === "0.3" ? "1.0.0" : patch);
   const code = GRPC_STATUS.indexOf(grpc);
   const { message, data } = CODECS["1.0"].encodeError(error);
@@ -32,7 +32,7 @@ export function errorTrailers(
   };
 }
 
-/** Percent-encoded where it is not printable ASCII (gRPC over HTTP/2, "Status-Message"). */
+/** Percent-encodes everything except printable ASCII (gRPC over HTTP/2, "Status-Message"). */
 function encodeMessage(message: string): string {
   return Buffer.from(message)
     .toString("latin1")

@@ -1,15 +1,19 @@
 import { A2AError, type Codec } from "@convoke/protocol";
+import {
+  type GrpcFrameProblem,
+  GrpcFrameReader,
+  frameGrpcMessage,
+} from "@convoke/protocol/internal";
 import type { GrpcMethod } from "@convoke/protocol/grpc";
-import type { App } from "../../app.ts";
+import type { App } from "../app.ts";
 import type { HttpHeaders } from "../../http/exchange.ts";
 import type { LogEntry } from "@convoke/engine";
-import type { Framing } from "../framing.ts";
+import type { Framing } from "../event-stream.ts";
 import { OK_TRAILERS, errorTrailers } from "./errors.ts";
-import { frameMessage } from "./message-frames.ts";
 
 const NOTHING = new Uint8Array();
 
-/** Where each event says its place in the log; a reader sends it back as metadata of that name to go on. */
+/** The metadata field of each event with its cursor. A client sends it as metadata of the same name to resume. */
 export const CURSOR = "last-event-id";
 
 interface Event {
@@ -22,10 +26,10 @@ export interface GrpcFramingOptions {
   readonly app: App;
 }
 
-/** Events as messages of a gRPC stream, whose last word are its trailers. */
+/** Encodes events as messages of a gRPC stream, which ends with trailers. */
 export class GrpcFraming implements Framing {
-  /** HTTP/2 has pings of its own. */
-  readonly alive = NOTHING;
+  /** Empty, because HTTP/2 connections are kept alive with pings. */
+  readonly keepAlive = NOTHING;
   readonly #options: GrpcFramingOptions;
   #trailers: HttpHeaders = OK_TRAILERS;
 
@@ -33,7 +37,7 @@ export class GrpcFraming implements Framing {
     this.#options = options;
   }
 
-  /** How the stream ended. */
+  /** The status of the call, known when the stream has ended. */
   readonly trailers = (): HttpHeaders => this.#trailers;
 
   page(entries: readonly LogEntry[]): Uint8Array {
@@ -41,14 +45,14 @@ export class GrpcFraming implements Framing {
   }
 
   error(thrown: unknown): Uint8Array {
-    return this.#failed(this.#options.app.explain(thrown));
+    return this.#failed(this.#options.app.toA2AError(thrown));
   }
 
   reconnect(): Uint8Array {
     return this.#failed(new A2AError("Unavailable", "the server is stopping: subscribe again"));
   }
 
-  /** An error is told at the very end. */
+  /** An error is sent in the trailers. */
   #failed(error: A2AError): Uint8Array {
     const { app, codec } = this.#options;
     this.#trailers = errorTrailers(error, codec.version, app.specPatch);
@@ -63,6 +67,25 @@ export class GrpcFraming implements Framing {
     for (const event of Object.values(response)) {
       event.metadata = { ...event.metadata, [CURSOR]: String(entry.seq) };
     }
-    return frameMessage(method.encodeResponse(response));
+    return frameGrpcMessage(method.encodeResponse(response));
   }
+}
+
+/** Reads the message of a request. None of our methods accepts a stream of messages. */
+export function readMessage(body: Uint8Array): Uint8Array {
+  const reader = new GrpcFrameReader({ maxBytes: body.length, fail: frameError });
+  const [message, ...others] = reader.push(body);
+  if (message !== undefined && others.length === 0 && !reader.isInside) return message;
+  const isEmpty = message === undefined && !reader.isInside;
+  const problem = isEmpty
+    ? "the request has no message"
+    : "the request must have exactly one message";
+  throw new A2AError("InvalidRequest", problem);
+}
+
+/** A message that claims to be longer than the body is incomplete. */
+function frameError(problem: GrpcFrameProblem): A2AError {
+  return problem === "compressed"
+    ? new A2AError("UnsupportedOperation", "compressed messages are not supported; send identity")
+    : new A2AError("InvalidRequest", "the request must have exactly one message");
 }

@@ -1,49 +1,57 @@
 import {
   A2AError,
+  CODECS,
   type Caller,
   type Codec,
   type JsonRpcId,
+  type JsonRpcRequest,
+  LENIENT_CODECS,
+  type OperationName,
+  type ProtocolVersion,
   errorText,
+  findMethod,
   idOf,
   openRequest,
   resultPrefix,
   resultText,
 } from "@convoke/protocol";
-import { type Activation, NOTHING_ACTIVE, activate, echoed } from "../activation.ts";
-import { scopedCaller, tenantOf } from "../../guard/tenant.ts";
-import { type HttpRequest, type HttpResponse, header } from "../../http/exchange.ts";
-import { jsonResponse } from "../../http/json-response.ts";
-import { parseJson } from "../../http/parse-json.ts";
-import { requestedVersion } from "../../http/requested-version.ts";
-import { requestTrace } from "../../http/trace-context.ts";
+import { type Activation, NOTHING_ACTIVE, activate, withHeaders } from "../extensions.ts";
+import { scopedCaller, parseTenant } from "../../guard/guard.ts";
+import {
+  type HttpHeaders,
+  type HttpRequest,
+  type HttpResponse,
+  header,
+  jsonResponse,
+} from "../../http/exchange.ts";
+import { parseJson } from "../../http/body.ts";
+import { requestedVersion } from "../../http/request-headers.ts";
 import type { EventSource } from "@convoke/engine";
-import { PERFORM } from "../operation-table.ts";
-import type { App } from "../../app.ts";
+import { performOperation } from "../operations.ts";
+import type { App } from "../app.ts";
 import { EventStream } from "../event-stream.ts";
 import { SSE_HEADERS, SseFraming } from "../sse-framing.ts";
-import { errorResponse } from "./errors.ts";
-import { codecFor, openMethod } from "./open.ts";
 import { acceptLegacyRequest } from "./legacy-request.ts";
 
-/** What is known of a request so far; an error is answered in its words. */
+/** What is known about a request so far, which determines the format of an error. */
 interface Known {
   id: JsonRpcId;
   codec: Codec;
   activation: Activation;
 }
 
-/** JSON-RPC 2.0 over HTTP, for both wire versions (0.3 §3.2.1, 1.0 §9). */
+/** JSON-RPC 2.0 over HTTP, for both versions (0.3 §3.2.1, 1.0 §9). */
 export async function handleJsonRpc(
   app: App,
   request: HttpRequest,
   caller: Caller,
 ): Promise<HttpResponse> {
   const known: Known = { id: null, codec: codecFor(request), activation: NOTHING_ACTIVE };
-  const response = await answerTo(app, request, { caller, known });
-  return echoed(response, known.activation);
+  const response = await respond(app, request, { caller, known });
+  return withHeaders(response, known.activation);
 }
 
-async function answerTo(
+async function respond(
   app: App,
   request: HttpRequest,
   { caller, known }: { readonly caller: Caller; readonly known: Known },
@@ -53,7 +61,7 @@ async function answerTo(
     const body = parseJson(await request.body());
     known.id = idOf(body);
     const envelope = openRequest(body);
-    const scoped = scopedCaller(caller, tenantOf(envelope.params), app.tenants);
+    const scoped = scopedCaller(caller, parseTenant(envelope.params), app.tenants);
     const opened = app.isStrict
       ? envelope
       : await acceptLegacyRequest(
@@ -65,20 +73,20 @@ async function answerTo(
     known.codec = codec;
     const { version } = codec;
     known.activation = await activate(app, { request, caller: scoped, version });
-    const outcome = await PERFORM[operation](opened.params, codec, {
-      engine: app.engine,
-      extendedCard: app.extendedCardFor(request),
+    const outcome = await performOperation(app, {
+      operation,
+      params: opened.params,
+      codec,
       caller: scoped,
-      version,
-      extensions: known.activation.extensions,
-      trace: requestTrace(request),
+      activation: known.activation,
+      request,
       lastEventId: header(request, "last-event-id"),
     });
     return outcome.kind === "value"
       ? jsonResponse(200, resultText(known.id, JSON.stringify(outcome.value)))
       : streamResponse(app, outcome.source, known);
   } catch (thrown) {
-    return errorResponse(app.explain(thrown), known);
+    return errorResponse(app.toA2AError(thrown), known);
   }
 }
 
@@ -87,7 +95,7 @@ function streamResponse(app: App, source: EventSource, { id, codec }: Known): Ht
     codec,
     prefix: resultPrefix(id),
     suffix: "}",
-    errorText: (thrown) => errorText(id, codec.encodeError(app.explain(thrown))),
+    errorText: (thrown) => errorText(id, codec.encodeError(app.toA2AError(thrown))),
   });
   const body = new EventStream({ source, framing, keepAlive: app.keepAlive });
   return { status: 200, headers: SSE_HEADERS, body };
@@ -100,4 +108,56 @@ function checkContentType(contentType: string | undefined): void {
   throw new A2AError("UnsupportedMediaType", `${given}; it must be application/json`, {
     field: "Content-Type",
   });
+}
+
+/** A request whose operation and version are known. */
+interface Opened {
+  readonly operation: OperationName;
+  readonly codec: Codec;
+}
+
+/**
+ * Finds the operation and the version of a method. Method names differ between the
+ * versions, so the method determines the version. Outside strict mode a header
+ * with another version is ignored, because older 1.0 clients do not send it
+ * correctly (1.0 §3.6.2), and forms of early 0.3 documents are accepted.
+ */
+export function openMethod(
+  { method }: JsonRpcRequest,
+  asked: ProtocolVersion | undefined,
+  isStrict = false,
+): Opened {
+  const found = findMethod(method);
+  const fits = !isStrict || asked === undefined || asked === found?.version;
+  if (found !== undefined && fits) {
+    const codecs = isStrict ? CODECS : LENIENT_CODECS;
+    return { operation: found.operation, codec: codecs[found.version] };
+  }
+  const known = asked === "1.0" ? "1.0" : "0.3";
+  throw new A2AError("MethodNotFound", `A2A ${known} has no method ${JSON.stringify(method)}`, {
+    details: { method },
+  });
+}
+
+/**
+ * The codec for errors before the method is known. For an unsupported version it
+ * is the one of 1.0.
+ */
+export function codecFor(request: HttpRequest): Codec {
+  try {
+    return CODECS[requestedVersion(request) ?? "0.3"];
+  } catch {
+    return CODECS["1.0"];
+  }
+}
+
+/** JSON-RPC errors have status 200; errors of the transport keep their own. */
+function errorResponse(
+  error: A2AError,
+  { id, codec }: { readonly id: JsonRpcId; readonly codec: Codec },
+): HttpResponse {
+  const { transport, http } = error.row;
+  const headers: HttpHeaders = error.reason === "Unavailable" ? { "retry-after": "1" } : {};
+  const text = errorText(id, codec.encodeError(error));
+  return jsonResponse(transport === true ? http : 200, text, headers);
 }

@@ -2,7 +2,7 @@ import { A2AError, type ErrorReason, type ProtocolVersion } from "@convoke/proto
 import { describe, expect, test } from "vitest";
 import { aRequest } from "../../http/a-request.suite.ts";
 import { errorResponse } from "./errors.ts";
-import { type OpenedRest, openRest } from "./open.ts";
+import { type MatchedRest, matchRest } from "./routes.ts";
 
 const PATHS = { "0.3": "/v1/tasks/x", "1.0": "/tasks/x" } as const;
 
@@ -42,6 +42,6 @@ function answerTo(
   version: ProtocolVersion,
   specPatch: "1.0.0" | "1.0.1" = "1.0.1",
 ) {
-  const opened = openRest(aRequest({ path: PATHS[version] })) as OpenedRest;
+  const opened = matchRest(aRequest({ path: PATHS[version] })) as MatchedRest;
   return errorResponse(new A2AError(reason, "no"), opened, specPatch);
 }

@@ -1,43 +1,42 @@
 import { A2AError, CODECS, type ProtocolVersion, type SpecPatch } from "@convoke/protocol";
-import type { HttpHeaders, HttpResponse } from "../../http/exchange.ts";
-import { jsonResponse } from "../../http/json-response.ts";
-import { answerType } from "./media-types.ts";
-import type { OpenedRest } from "./open.ts";
+import { type HttpHeaders, type HttpResponse, jsonResponse } from "../../http/exchange.ts";
+import { responseType } from "./media-types.ts";
+import type { MatchedRest } from "./routes.ts";
 
-/** In whose words an error is told: those of the path's version, with the statuses of one edition. */
-interface ErrorWords {
+/** The version that determines the format of an error, and the edition that determines its status. */
+interface ErrorFormat {
   readonly version: ProtocolVersion;
   readonly specPatch: SpecPatch;
 }
 
-/** An error as an answer. */
+/** An error as a response. */
 export function errorResponse(
   error: A2AError,
-  { request, version }: OpenedRest,
+  { request, version }: MatchedRest,
   specPatch: SpecPatch,
 ): HttpResponse {
-  const words = { version, specPatch };
-  return jsonResponse(statusesOf(error, words).http, errorText(error, words), {
-    "content-type": answerType(request, version),
-    ...headersOf(error),
+  const format = { version, specPatch };
+  return jsonResponse(statusesFor(error, format).http, errorText(error, format), {
+    "content-type": responseType(request, version),
+    ...headersFor(error),
   });
 }
 
-/** The path is known, and the method is another. */
-export function methodNotAllowed({ request, version, methods }: OpenedRest): HttpResponse {
+/** The response to a method that the path does not support. */
+export function methodNotAllowed({ request, version, methods }: MatchedRest): HttpResponse {
   const allow = methods.join(", ");
   const error = new A2AError("MethodNotFound", `${request.path} takes ${allow}`, {
     details: { method: request.method },
   });
-  return jsonResponse(405, textOf(error, version, { http: 405, grpc: error.row.grpc }), {
-    "content-type": answerType(request, version),
+  return jsonResponse(405, toText(error, version, { http: 405, grpc: error.row.grpc }), {
+    "content-type": responseType(request, version),
     allow,
   });
 }
 
-/** An error as JSON text, also for the middle of a stream. */
-export function errorText(error: A2AError, words: ErrorWords): string {
-  return textOf(error, words.version, statusesOf(error, words));
+/** An error as JSON, also used within a stream. */
+export function errorText(error: A2AError, format: ErrorFormat): string {
+  return toText(error, format.version, statusesFor(error, format));
 }
 
 interface Statuses {
@@ -45,13 +44,13 @@ interface Statuses {
   readonly grpc: string;
 }
 
-/** Only 1.0 has a table of statuses, and so editions of it. */
-function statusesOf(error: A2AError, { version, specPatch }: ErrorWords): Statuses {
+/** Only 1.0 has a table of status codes, with several editions. */
+function statusesFor(error: A2AError, { version, specPatch }: ErrorFormat): Statuses {
   return version === "1.0" ? error.statuses(specPatch) : error.row;
 }
 
-/** 1.0 §11.6: a google.rpc.Status. 0.3 has no shape of its own; its SDKs send that of JSON-RPC, bare. */
-function textOf(error: A2AError, version: ProtocolVersion, { http, grpc }: Statuses): string {
+/** A google.rpc.Status in 1.0 (§11.6). 0.3 defines no format; its SDKs send the error object of JSON-RPC. */
+function toText(error: A2AError, version: ProtocolVersion, { http, grpc }: Statuses): string {
   const { code, message, data } = CODECS[version].encodeError(error);
   return JSON.stringify(
     version === "1.0"
@@ -60,7 +59,7 @@ function textOf(error: A2AError, version: ProtocolVersion, { http, grpc }: Statu
   );
 }
 
-function headersOf({ reason }: A2AError): HttpHeaders {
+function headersFor({ reason }: A2AError): HttpHeaders {
   if (reason === "Unavailable") return { "retry-after": "1" };
   if (reason === "Unauthenticated") return { "www-authenticate": 'Bearer realm="convoke"' };
   return {};

@@ -1,23 +1,22 @@
 import type { Caller } from "@convoke/protocol";
-import type { App } from "../../app.ts";
-import { activate, echoed, NOTHING_ACTIVE } from "../activation.ts";
-import { scopedCaller } from "../../guard/tenant.ts";
-import { type HttpResponse, header } from "../../http/exchange.ts";
-import { jsonResponse } from "../../http/json-response.ts";
-import { requestTrace } from "../../http/trace-context.ts";
+import type { App } from "../app.ts";
+import { NOTHING_ACTIVE, activate, withHeaders } from "../extensions.ts";
+import { scopedCaller } from "../../guard/guard.ts";
+import { type HttpResponse, header, jsonResponse } from "../../http/exchange.ts";
+import { requestTrace } from "../../http/request-headers.ts";
 import type { EventSource } from "@convoke/engine";
-import { PERFORM } from "../operation-table.ts";
+import { performOperation } from "../operations.ts";
 import { EventStream } from "../event-stream.ts";
 import { SSE_HEADERS, SseFraming } from "../sse-framing.ts";
 import { errorResponse, errorText, methodNotAllowed } from "./errors.ts";
-import { answerType } from "./media-types.ts";
-import type { OpenedRest } from "./open.ts";
+import { responseType } from "./media-types.ts";
+import type { MatchedRest } from "./routes.ts";
 import { type RestCall, readRest } from "./read.ts";
 
-/** HTTP+JSON: `/v1/…` in 0.3, the same paths without it in 1.0 (0.3 §3.2.3, 1.0 §11). */
+/** HTTP+JSON. The paths of 0.3 start with `/v1`, those of 1.0 do not (0.3 §3.2.3, 1.0 §11). */
 export async function handleRest(
   app: App,
-  opened: OpenedRest,
+  opened: MatchedRest,
   identify: () => Caller,
 ): Promise<HttpResponse> {
   const { request, version, route } = opened;
@@ -28,37 +27,33 @@ export async function handleRest(
     const call = await readRest(opened, route, app.isStrict);
     const caller = scopedCaller(identified, call.tenant, app.tenants);
     activation = await activate(app, { request, caller, version });
-    const outcome = await PERFORM[call.operation](call.params, call.codec, {
-      engine: app.engine,
-      extendedCard: app.extendedCardFor(request),
-      caller,
-      version,
-      extensions: activation.extensions,
-      trace: requestTrace(request),
-      lastEventId: header(request, "last-event-id"),
-    });
+    const { operation, params, codec } = call;
+    const lastEventId = header(request, "last-event-id");
+    const given = { operation, params, codec, caller, activation, request, lastEventId };
+    const outcome = await performOperation(app, given);
     if (outcome.kind === "events") {
-      return echoed(streamResponse(app, outcome.source, call), activation);
+      return withHeaders(streamResponse(app, outcome.source, call), activation);
     }
-    if (route.empty !== undefined)
-      return { status: route.empty, headers: activation.headers, body: "" };
-    return jsonResponse(200, JSON.stringify(outcome.value), {
-      "content-type": answerType(request, version),
-      ...activation.headers,
-    });
+    const response =
+      route.empty === undefined
+        ? jsonResponse(200, JSON.stringify(outcome.value), {
+            "content-type": responseType(request, version),
+          })
+        : { status: route.empty, headers: {}, body: "" };
+    return withHeaders(response, activation);
   } catch (thrown) {
-    return echoed(errorResponse(app.explain(thrown), opened, app.specPatch), activation);
+    return withHeaders(errorResponse(app.toA2AError(thrown), opened, app.specPatch), activation);
   }
 }
 
-/** Each event bare, without an envelope. */
+/** Streams events without an envelope. */
 function streamResponse(app: App, source: EventSource, { codec }: RestCall): HttpResponse {
-  const words = { version: codec.version, specPatch: app.specPatch };
+  const format = { version: codec.version, specPatch: app.specPatch };
   const framing = new SseFraming({
     codec,
     prefix: "",
     suffix: "",
-    errorText: (thrown) => errorText(app.explain(thrown), words),
+    errorText: (thrown) => errorText(app.toA2AError(thrown), format),
   });
   const body = new EventStream({ source, framing, keepAlive: app.keepAlive });
   return { status: 200, headers: SSE_HEADERS, body };

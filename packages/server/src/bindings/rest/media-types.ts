@@ -5,27 +5,27 @@ const JSON_TYPE = "application/json";
 /** 1.0.1 §11.1. */
 const A2A_TYPE = "application/a2a+json";
 
-/** Ranges that take 1.0's own type. */
-const TAKES_A2A: ReadonlySet<string> = new Set([A2A_TYPE, "application/*", "*/*"]);
+/** Media ranges that include the type of 1.0. */
+const INCLUDES_A2A: ReadonlySet<string> = new Set([A2A_TYPE, "application/*", "*/*"]);
 
-/** The type of JSON that the caller gets: 1.0's own, unless it takes only the plain one. */
-export function answerType(request: HttpRequest, version: ProtocolVersion): string {
+/** The content type of a response: the one of 1.0, unless the client accepts only plain JSON. */
+export function responseType(request: HttpRequest, version: ProtocolVersion): string {
   if (version === "0.3") return JSON_TYPE;
-  const ranges = (header(request, "accept") ?? "").toLowerCase().split(",").filter(isWanted);
-  const types = ranges.map(typeOf);
-  return types.includes(JSON_TYPE) && !types.some((type) => TAKES_A2A.has(type))
+  const ranges = (header(request, "accept") ?? "").toLowerCase().split(",").filter(isAccepted);
+  const types = ranges.map(bareType);
+  return types.includes(JSON_TYPE) && !types.some((type) => INCLUDES_A2A.has(type))
     ? JSON_TYPE
     : A2A_TYPE;
 }
 
-/** RFC 9110 §12.4.2: a weight of 0 means "not this". */
-function isWanted(range: string): boolean {
+/** RFC 9110 §12.4.2: a weight of 0 means "not acceptable". */
+function isAccepted(range: string): boolean {
   return !/;\s*q=0(?:\.0*)?\s*(?:;|$)/.test(range);
 }
 
-/** Refuses a body that is not declared as JSON. */
+/** Rejects a body that is not declared as JSON. */
 export function checkContentType(contentType: string | undefined): void {
-  const type = contentType === undefined ? undefined : typeOf(contentType.toLowerCase());
+  const type = contentType === undefined ? undefined : bareType(contentType.toLowerCase());
   if (type === JSON_TYPE || type === A2A_TYPE) return;
   const given = type === undefined ? "the request has no Content-Type" : `Content-Type is ${type}`;
   throw new A2AError("UnsupportedMediaType", `${given}; it must be ${JSON_TYPE} or ${A2A_TYPE}`, {
@@ -33,6 +33,6 @@ export function checkContentType(contentType: string | undefined): void {
   });
 }
 
-function typeOf(value: string): string {
+function bareType(value: string): string {
   return value.split(";")[0]!.trim();
 }

@@ -8,41 +8,39 @@ import {
   type ProtocolVersion,
   invalidParams,
 } from "@convoke/protocol";
-import { tenantOf } from "../../guard/tenant.ts";
+import { parseTenant } from "../../guard/guard.ts";
 import { type HttpRequest, header } from "../../http/exchange.ts";
-import { parseJson } from "../../http/parse-json.ts";
-import { requestedVersion } from "../../http/requested-version.ts";
-import { isKindDialect } from "./kind-dialect.ts";
+import { parseJson } from "../../http/body.ts";
+import { requestedVersion } from "../../http/request-headers.ts";
 import { checkContentType } from "./media-types.ts";
-import type { OpenedRest } from "./open.ts";
-import { onlyValue, readQuery } from "./query.ts";
-import type { Fields, PathNames, Route } from "./routes.ts";
+import { type JsonObject, isObject } from "@convoke/protocol/internal";
+import type { MatchedRest, PathParams, Route } from "./routes.ts";
 
-/** What a request means, in the words of its codec. */
+/** A request as the codec reads it. */
 export interface RestCall {
   readonly operation: OperationName;
   readonly codec: Codec;
-  readonly params: Fields;
+  readonly params: JsonObject;
   readonly tenant: string | undefined;
 }
 
-/** Joins path, query and body to the request object that the codec takes. */
+/** Combines path, query and body into the request object of the codec. */
 export async function readRest(
-  opened: OpenedRest,
+  opened: MatchedRest,
   route: Route,
   isStrict: boolean,
 ): Promise<RestCall> {
-  const { request, version, written } = opened;
+  const { request, version, encoded } = opened;
   const { operation, naming, query = {}, shape = {} } = route;
   checkVersion(request, version);
-  const names: PathNames = {
-    taskId: decodeName(written, "taskId") ?? "",
-    configId: decodeName(written, "configId") ?? "",
+  const names: PathParams = {
+    taskId: decodeName(encoded, "taskId") ?? "",
+    configId: decodeName(encoded, "configId") ?? "",
   };
   const body = request.method === "POST" ? await readBody(request) : {};
-  const codec = codecOf(version, body, isStrict);
+  const codec = codecFor(version, body, isStrict);
   const shaped = shape[codec.dialect]?.(body) ?? body;
-  const given: Fields = { ...readQuery(request.query, query), ...shaped };
+  const given: JsonObject = { ...readQuery(request.query, query), ...shaped };
   const named = naming[codec.dialect](names);
   for (const [field, value] of Object.entries(named)) checkAgreement(field, value, given[field]);
   // 0.3 has no tenants.
@@ -51,7 +49,7 @@ export async function readRest(
   return { operation, codec, params, tenant };
 }
 
-/** The path decides on the version, so whoever asks for another one is at the wrong address (1.0 §3.6.2). */
+/** The path determines the version; a header with another version is rejected (1.0 §3.6.2). */
 function checkVersion(request: HttpRequest, spoken: ProtocolVersion): void {
   const requested = requestedVersion(request);
   if (requested === undefined || requested === spoken) return;
@@ -63,24 +61,24 @@ function checkVersion(request: HttpRequest, spoken: ProtocolVersion): void {
   );
 }
 
-/** 0.3 is answered as it is spoken to; its official REST dialect is the one of its proto. */
-function codecOf(version: ProtocolVersion, body: Fields, isStrict: boolean): Codec {
+/** Responses of 0.3 use the dialect of the request. The official REST dialect of 0.3 is the one of its proto. */
+function codecFor(version: ProtocolVersion, body: JsonObject, isStrict: boolean): Codec {
   if (version !== "0.3" || !isKindDialect(body)) return PROTO_CODECS[version];
-  // The same as on JSON-RPC: an event is written once for both.
+  // The same codec as for JSON-RPC, so that events are encoded once for both.
   return (isStrict ? CODECS : LENIENT_CODECS)["0.3"];
 }
 
-async function readBody(request: HttpRequest): Promise<Fields> {
+async function readBody(request: HttpRequest): Promise<JsonObject> {
   const bytes = await request.body();
   if (bytes.length === 0) return {};
   checkContentType(header(request, "content-type"));
   const body = parseJson(bytes);
-  if (typeof body === "object" && body !== null && !Array.isArray(body)) return body as Fields;
+  if (isObject(body)) return body;
   throw new A2AError("InvalidRequest", "the body must be a JSON object");
 }
 
-function decodeName(written: OpenedRest["written"], name: string): string | undefined {
-  const text = written[name];
+function decodeName(encoded: MatchedRest["encoded"], name: string): string | undefined {
+  const text = encoded[name];
   try {
     return text === undefined ? undefined : decodeURIComponent(text);
   } catch {
@@ -88,21 +86,71 @@ function decodeName(written: OpenedRest["written"], name: string): string | unde
   }
 }
 
-/** 1.0 names the tenant in the path, the query or the body (1.0 §8.3.2, proto). */
-function tenantIn({ request, written }: OpenedRest, body: Fields): string | undefined {
+/** In 1.0 the tenant can be in the path, the query or the body (1.0 §8.3.2, proto). */
+function tenantIn({ request, encoded }: MatchedRest, body: JsonObject): string | undefined {
   const given = [
-    decodeName(written, "tenant"),
+    decodeName(encoded, "tenant"),
     onlyValue(request.query, "tenant"),
-    tenantOf(body),
+    parseTenant(body),
   ].filter((tenant) => tenant !== undefined && tenant !== "");
   const [tenant] = given;
   for (const again of given) checkAgreement("tenant", tenant, again);
   return tenant;
 }
 
-/** What is said twice must be said alike. An empty text says nothing in ProtoJSON. */
+/** A value that is given twice must be the same. An empty string counts as absent in ProtoJSON. */
 function checkAgreement(field: string, first: string | undefined, again: unknown): void {
   if (again === undefined || again === null || again === "" || again === first) return;
   const [one, other] = [first, again].map((value) => JSON.stringify(value));
   throw invalidParams(field, `is ${one} in one place and ${other} in another`);
+}
+
+/** The type of a query parameter (1.0 §11.5). */
+export type QueryType = "text" | "integer" | "boolean";
+
+/** Parses the known parameters of a query, and ignores others. */
+function readQuery(
+  query: URLSearchParams,
+  types: Readonly<Record<string, QueryType>>,
+): Readonly<Record<string, unknown>> {
+  const read: Record<string, unknown> = {};
+  for (const [name, type] of Object.entries(types)) {
+    const value = onlyValue(query, name);
+    if (value !== undefined) read[name] = READERS[type](value, name);
+  }
+  return read;
+}
+
+const READERS: Readonly<Record<QueryType, (value: string, name: string) => unknown>> = {
+  text: (value) => value,
+  integer: (value, name) => {
+    const number = Number(value);
+    if (/^-?\d+$/.test(value) && Number.isSafeInteger(number)) return number;
+    throw invalidParams(name, `must be an integer, not ${JSON.stringify(value)}`);
+  },
+  boolean: (value, name) => {
+    if (value === "true" || value === "false") return value === "true";
+    throw invalidParams(name, `must be true or false, not ${JSON.stringify(value)}`);
+  },
+};
+
+/** The value of a parameter that must not be repeated. */
+function onlyValue(query: URLSearchParams, name: string): string | undefined {
+  const values = query.getAll(name);
+  if (values.length > 1) throw invalidParams(name, `is given ${values.length} times; give it once`);
+  return values[0];
+}
+
+/**
+ * Whether a body of 0.3 uses the dialect of JSON-RPC, which has `kind` fields. The
+ * proto of 0.3 has no such field (0.3 §3.2).
+ */
+function isKindDialect(body: JsonObject): boolean {
+  const message = body["message"] as { readonly parts?: unknown } | undefined;
+  const parts: readonly unknown[] = Array.isArray(message?.parts) ? message.parts : [];
+  return [body, message, ...parts].some(hasKind);
+}
+
+function hasKind(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, "kind");
 }

@@ -1,32 +1,34 @@
 import {
   type OperationName,
+  type ProtocolVersion,
   REST_ROUTES,
   type RestRoute,
   type WireDialect,
 } from "@convoke/protocol";
-import type { QueryType } from "./query.ts";
+import type { JsonObject } from "@convoke/protocol/internal";
+import type { QueryType } from "./read.ts";
+import type { HttpRequest } from "../../http/exchange.ts";
 
-/** A JSON object of which nothing else is known yet. */
-export type Fields = Readonly<Record<string, unknown>>;
-
-/** What a path names, decoded; empty where it names nothing of the kind. */
-export interface PathNames {
+/** The decoded parameters of a path; empty if the path does not have them. */
+export interface PathParams {
   readonly taskId: string;
   readonly configId: string;
 }
 
-/** How the things that a path names are called in a request object. */
-type Naming = Readonly<Record<WireDialect, (names: PathNames) => Readonly<Record<string, string>>>>;
+/** The fields of the request object for the parameters of a path. */
+type Naming = Readonly<
+  Record<WireDialect, (names: PathParams) => Readonly<Record<string, string>>>
+>;
 
-/** One operation, where it is, and how its request is read. */
+/** An operation, its path, and how its request is read. */
 export interface Route extends RestRoute {
   readonly operation: OperationName;
   readonly naming: Naming;
-  /** The parameters that are taken from the query. */
+  /** The parameters of the query. */
   readonly query?: Readonly<Record<string, QueryType>>;
-  /** How a body becomes a request object, where it is not one already. */
-  readonly shape?: Partial<Readonly<Record<WireDialect, (body: Fields) => Fields>>>;
-  /** The status of a success that has nothing to say. */
+  /** Converts a body that is not the request object itself. */
+  readonly shape?: Partial<Readonly<Record<WireDialect, (body: JsonObject) => JsonObject>>>;
+  /** The status of a success without a body. */
   readonly empty?: 204;
 }
 
@@ -53,8 +55,8 @@ const config: Naming = {
 };
 
 /**
- * The REST binding on one page (0.3 §3.5.6, 1.0 §5.3). The first path that fits
- * counts, so what ends in a verb stands before what takes any name.
+ * The REST binding on one page (0.3 §3.5.6, 1.0 §5.3). The first matching path is
+ * used, so paths that end in a verb come before paths that end in a parameter.
  */
 export const ROUTES: readonly Route[] = [
   {
@@ -101,8 +103,8 @@ export const ROUTES: readonly Route[] = [
     operation: "createPushConfig",
     ...REST_ROUTES.createPushConfig,
     naming: configs,
-    // In the proto of 0.3 the config is the body, and the rest of the request in the query. Its
-    // text puts the config below `config`, where it is in the whole request, too.
+    // In the proto of 0.3 the config is the body, and the rest of the request is in the query. The
+    // text of 0.3 puts the config in `config`, as in the whole request.
     query: { configId: "text" },
     shape: { "0.3-proto": (body) => (Object.hasOwn(body, "config") ? body : { config: body }) },
   },
@@ -129,3 +131,56 @@ export const ROUTES: readonly Route[] = [
     naming: nothing,
   },
 ];
+
+/** A request whose path belongs to this binding. */
+export interface MatchedRest {
+  readonly request: HttpRequest;
+  readonly version: ProtocolVersion;
+  /** Absent if the path does not support the method. */
+  readonly route: Route | undefined;
+  readonly methods: readonly string[];
+  /** The parameters of the path, still percent-encoded. */
+  readonly encoded: Readonly<Record<string, string | undefined>>;
+}
+
+/** A path and its routes. */
+interface PathRoutes {
+  readonly version: ProtocolVersion;
+  readonly pattern: RegExp;
+  readonly routes: readonly Route[];
+}
+
+/** Finds the route of a request. Returns `undefined` if this binding does not have the path. */
+export function matchRest(request: HttpRequest): MatchedRest | undefined {
+  for (const { version, pattern, routes } of PATHS) {
+    const match = pattern.exec(request.path);
+    if (match === null) continue;
+    return {
+      request,
+      version,
+      route: routes.find(({ methods }) => (methods as readonly string[]).includes(request.method)),
+      methods: routes.flatMap(({ methods }) => methods),
+      encoded: { ...match.groups },
+    };
+  }
+  return undefined;
+}
+
+/** `v1` is not a tenant, because it is the prefix of the paths of 0.3. */
+const TENANT = "/(?<tenant>(?!v1/)[^/]+)";
+
+/** 0.3 before 1.0, and paths without a tenant before those with one. */
+const PATHS: readonly PathRoutes[] = [
+  ...pathsFor("0.3", ""),
+  ...pathsFor("1.0", ""),
+  ...pathsFor("1.0", TENANT),
+];
+
+function pathsFor(version: ProtocolVersion, prefix: string): readonly PathRoutes[] {
+  const byPath = Map.groupBy(ROUTES, ({ paths }) => paths[version]);
+  return [...byPath].map(([path, routes]) => ({
+    version,
+    pattern: new RegExp(`^${prefix}${path.replaceAll(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`),
+    routes,
+  }));
+}

@@ -1,0 +1,102 @@
+import type { AcceptedMessage, Committed, Seq, Snapshot } from "./backend.ts";
+import type { TaskState } from "@convoke/protocol";
+
+/**
+ * The state machine of tasks. A parameter, because the writer thread of SQLite
+ * receives the rules as data.
+ */
+export interface StateRules {
+  isTerminal(state: TaskState): boolean;
+  mayFollow(from: TaskState, to: TaskState): boolean;
+}
+
+export type Refusal = Exclude<Committed, { readonly kind: "committed" }>;
+
+/** A step that a correct engine never submits. Only this step rejects, and nothing is written. */
+export class Misuse extends Error {
+  override readonly name = "Misuse";
+}
+
+/** A messageId that is in use: by which task, and with which digest. */
+export interface TakenMessage {
+  readonly taskId: string;
+  readonly digest: string;
+}
+
+interface StepCheck {
+  readonly step: CheckedStep;
+  /** How many events the step appends. */
+  readonly count: number;
+  readonly stored: StoredFacts | undefined;
+  readonly taken: TakenMessage | undefined;
+  /** Whether the context of the new task has expired and the step set `unlessForgotten`. */
+  readonly isForgotten: boolean;
+}
+
+/** The fields of a step that decide; backends differ in how they pass its events. */
+interface CheckedStep {
+  readonly taskId: string;
+  readonly create?: unknown;
+  readonly epoch: number;
+  readonly state: TaskState;
+  readonly message?: AcceptedMessage;
+  readonly snapshot?: Snapshot;
+}
+
+/** The fields of a stored task that decide whether a step can be applied. */
+interface StoredFacts {
+  readonly epoch: number;
+  readonly head: Seq;
+  readonly state: TaskState;
+}
+
+/**
+ * Returns why a step must not be applied, or `undefined` if it can be. All
+ * backends share this function, so they cannot disagree.
+ *
+ * The order matters. A retried message joins its task even if the task has ended,
+ * belongs to a newer run, or its context has expired, so duplicates come first.
+ * Nothing follows the end of a task, whatever the epoch, so that comes second.
+ */
+export function checkStep(
+  { step, count, stored, taken, isForgotten }: StepCheck,
+  rules: StateRules,
+): Refusal | undefined {
+  if (taken !== undefined) return { kind: "duplicate", taskId: taken.taskId, digest: taken.digest };
+  if (step.create !== undefined) {
+    if (stored !== undefined) throw new Misuse(`task ${step.taskId} was created already`);
+    if (isForgotten) return { kind: "forgotten" };
+  } else {
+    if (stored === undefined) return { kind: "unknown" };
+    if (rules.isTerminal(stored.state)) return { kind: "terminal", state: stored.state };
+    if (step.epoch < stored.epoch) return { kind: "stale", epoch: stored.epoch };
+    if (!rules.mayFollow(stored.state, step.state)) {
+      throw new Misuse(`task ${step.taskId} is ${stored.state} and cannot become ${step.state}`);
+    }
+  }
+  const head = (stored?.head ?? 0) + count;
+  if (step.snapshot !== undefined && step.snapshot.seq > head) {
+    throw new Misuse(
+      `the snapshot of task ${step.taskId} is at ${step.snapshot.seq}, past its last event ${head}`,
+    );
+  }
+  return undefined;
+}
+
+/** Events are stored one per line, so a line break inside one would shift every later sequence. */
+export function notOneLine(taskId: string): Misuse {
+  return new Misuse(`an event of task ${taskId} is not on one line`);
+}
+
+/**
+ * The `wakeAt` of a task after a step, `null` for none. All backends share this
+ * function. The end of the task clears it even if the same step sets one.
+ */
+export function wakeAtAfter(
+  { state, wakeAt }: { readonly state: TaskState; readonly wakeAt?: number | null },
+  before: number | null,
+  rules: StateRules,
+): number | null {
+  if (rules.isTerminal(state)) return null;
+  return wakeAt === undefined ? before : wakeAt;
+}

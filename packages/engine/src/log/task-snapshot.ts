@@ -1,0 +1,137 @@
+import {
+  type AgentEvent,
+  type ArtifactUpdateEvent,
+  type Message,
+  type Task,
+  applyEvent,
+  isPlainText,
+  isTerminal,
+} from "@convoke/protocol";
+import type { Backend, Seq, Snapshot, StoredTask } from "./backend.ts";
+import { type LogEntry, readEntry } from "./log-entry.ts";
+
+/** A task as it was at one position of its log. */
+export interface TaskSnapshot {
+  readonly task: Task;
+  readonly head: Seq;
+  /** The length of the JSON it was built from, in characters: an upper estimate of its size in memory. */
+  readonly size: number;
+  /** The reply, if the agent answered with a single message instead of a task. */
+  readonly reply?: Message;
+}
+
+/** The snapshot after some more events. */
+export function applyEntries(
+  before: TaskSnapshot | undefined,
+  entries: readonly LogEntry[],
+): TaskSnapshot {
+  const last = entries.at(-1);
+  let task = before?.task;
+  let size = before?.size ?? 0;
+  for (const { json } of entries) size += json.length;
+  for (const event of joinChunks(entries)) task = applyEvent(task, event);
+  if (task === undefined) throw new Error("a log begins with a task");
+  const reply = last?.event.kind === "message" ? (last.event as Message) : before?.reply;
+  return { task, head: last?.seq ?? before?.head ?? 0, size, ...(reply && { reply }) };
+}
+
+const PAGE = 256;
+
+/**
+ * Loads a task: the stored snapshot, if there is one, and the events after it.
+ *
+ * @param upTo loads the task as it was at this position; a later snapshot is ignored
+ */
+export async function loadTask(
+  backend: Backend,
+  { taskId, snapshot: stored }: StoredTask,
+  upTo: Seq = Number.POSITIVE_INFINITY,
+): Promise<TaskSnapshot> {
+  let snapshot = stored !== undefined && stored.seq <= upTo ? parseSnapshot(stored) : undefined;
+  for (;;) {
+    const after = snapshot?.head ?? 0;
+    const limit = Math.min(PAGE, upTo - after);
+    const page = limit > 0 ? await backend.read(taskId, after, limit) : [];
+    if (page.length > 0 || snapshot === undefined) {
+      snapshot = applyEntries(snapshot, page.map(readEntry));
+    }
+    if (page.length < PAGE) return snapshot;
+  }
+}
+
+function parseSnapshot({ seq, json }: Snapshot): TaskSnapshot {
+  return { task: JSON.parse(json) as Task, head: seq, size: json.length };
+}
+
+/**
+ * Joins consecutive text chunks of one artifact into one event. The result is the
+ * same with far fewer steps: an answer arrives in hundreds of chunks per commit.
+ */
+function* joinChunks(entries: readonly LogEntry[]): Generator<AgentEvent, void> {
+  let first: ArtifactUpdateEvent | undefined;
+  let texts: string[] = [];
+  for (const { event } of entries) {
+    const text = appendedText(event);
+    const chunk = event as ArtifactUpdateEvent;
+    if (text !== undefined && first?.artifact.artifactId === chunk.artifact.artifactId) {
+      texts.push(text);
+      continue;
+    }
+    if (first !== undefined) yield joined(first, texts);
+    first = text === undefined ? undefined : chunk;
+    texts = text === undefined ? [] : [text];
+    if (text === undefined) yield event;
+  }
+  if (first !== undefined) yield joined(first, texts);
+}
+
+/** The text of an event that only appends text. */
+function appendedText(event: AgentEvent): string | undefined {
+  if (event.kind !== "artifact-update") return undefined;
+  const { artifact, append } = event as ArtifactUpdateEvent;
+  const part = artifact.parts[0];
+  if (append !== true || part === undefined || artifact.parts.length > 1) return undefined;
+  const isBare =
+    artifact.name === undefined &&
+    artifact.description === undefined &&
+    artifact.metadata === undefined &&
+    artifact.extensions === undefined;
+  return isBare && isPlainText(part) ? part.text : undefined;
+}
+
+function joined(first: ArtifactUpdateEvent, texts: readonly string[]): ArtifactUpdateEvent {
+  const parts = [{ kind: "text", text: texts.join("") }] as const;
+  return { ...first, artifact: { ...first.artifact, parts } };
+}
+
+/** An unfinished task is in memory, so its stored snapshot only limits what a restart has to read. */
+const MIN_GROWTH = 256 * 1024;
+
+/** An ended task is read from the store; a log shorter than this is faster to replay than a snapshot is to write. */
+const MIN_GROWTH_AT_END = 32 * 1024;
+
+/** How many times the size of the snapshot the log after it may grow. */
+const GROWTH_FACTOR = 4;
+
+/**
+ * Decides when to store a new snapshot: when the log has grown by a multiple of
+ * the last snapshot's size. This keeps the cost per event constant, and loading a
+ * task costs no more than a few times its size (G9: cost is linear in the log).
+ */
+export class SnapshotPolicy {
+  #grown = 0;
+  #size = 0;
+
+  /** The snapshot to store with a step that ends at `seq`, if one is due. */
+  due(seq: Seq, bytes: number, task: Task): Snapshot | undefined {
+    this.#grown += bytes;
+    const least = isTerminal(task.status.state)
+      ? MIN_GROWTH_AT_END
+      : Math.max(MIN_GROWTH, GROWTH_FACTOR * this.#size);
+    if (this.#grown < least) return undefined;
+    const json = JSON.stringify(task);
+    this.#grown = 0;
+    this.#size = json.length;
+    return { seq, json };
+  }
+}

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { createDeliveryId } from "./notification.ts";
+
+const record = {
+  taskId: "t1",
+  id: "mine",
+  owner: "ann",
+  config: "{}",
+  generation: 2,
+  cursor: 0,
+  state: "active",
+} as const;
+
+test("names the task, the config, how often it was put, and the event", () => {
+  expect(createDeliveryId(record, 7)).toBe("t1.mine.2.7");
+});
+
+test.each(["x".repeat(256), "é".repeat(200), "a b\r\nc"])(
+  "is short and safe for the id %j",
+  (id) => {
+    expect(createDeliveryId({ ...record, id }, 7)).toMatch(/^t1\.[\w%.!~*'()-]{1,64}\.2\.7$/);
+  },
+);

@@ -1,0 +1,60 @@
+import { A2AError, type AgentCardFacts, type Caller, type SpecPatch } from "@convoke/protocol";
+import type { Cors } from "../http/cors.ts";
+import type { HttpRequest } from "../http/exchange.ts";
+import { type Call, type Engine, type Logger, newErrorId, type PushService } from "@convoke/engine";
+import type { CardBinding } from "../cards/card-binding.ts";
+import type { KeepAlive } from "./keep-alive.ts";
+import type { Operations } from "./interceptors.ts";
+import type { Guard } from "../guard/guard.ts";
+
+/** The parts of a running server that handle requests. */
+export class App {
+  readonly engine: Engine;
+  readonly guard: Guard;
+  readonly cors: Cors;
+  readonly card: CardBinding;
+  readonly keepAlive: KeepAlive;
+  readonly logger: Logger;
+  /** Absent if push notifications are disabled. */
+  readonly push: PushService | undefined;
+  /** The tenants of this server. */
+  readonly tenants: ReadonlySet<string>;
+  /** Whether only the forms of the specification are accepted. */
+  readonly isStrict: boolean;
+  /** The edition of 1.0 whose status codes are used for errors. */
+  readonly specPatch: SpecPatch;
+  /** The operations with interceptors; `undefined` if there are none. */
+  readonly operations: Operations | undefined;
+  readonly extendedCard:
+    | ((request: HttpRequest, caller: Caller) => Promise<AgentCardFacts | undefined>)
+    | undefined;
+
+  constructor(parts: Omit<App, "toA2AError" | "extendedCardFor">) {
+    this.engine = parts.engine;
+    this.guard = parts.guard;
+    this.cors = parts.cors;
+    this.card = parts.card;
+    this.keepAlive = parts.keepAlive;
+    this.logger = parts.logger;
+    this.push = parts.push;
+    this.tenants = parts.tenants;
+    this.isStrict = parts.isStrict;
+    this.specPatch = parts.specPatch;
+    this.operations = parts.operations;
+    this.extendedCard = parts.extendedCard;
+  }
+
+  /** The extended card, with the address that the request was sent to. `undefined` if there is none. */
+  extendedCardFor(request: HttpRequest): Call["extendedCard"] {
+    const { extendedCard } = this;
+    return extendedCard && ((caller) => extendedCard(request, caller));
+  }
+
+  /** Converts an error to one that is safe to send. An unknown error is logged, with an id that the client receives. */
+  toA2AError(thrown: unknown): A2AError {
+    if (A2AError.is(thrown)) return thrown;
+    const errorId = newErrorId();
+    this.logger.error("a request failed", { errorId, error: thrown });
+    return A2AError.from(thrown, errorId);
+  }
+}

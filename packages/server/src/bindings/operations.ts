@@ -1,0 +1,234 @@
+import {
+  A2AError,
+  type Caller,
+  type Codec,
+  EXTENSIONS,
+  type Metadata,
+  type OperationName,
+  type Streams,
+  resumptionCursor,
+} from "@convoke/protocol";
+import {
+  type Call,
+  cancelTaskOperation as cancelTask,
+  createPushConfig,
+  deletePushConfig,
+  type EventSource,
+  getExtendedCard,
+  getPushConfig,
+  getTask,
+  listPushConfigs,
+  listTasks,
+  requirePush,
+  sendMessage,
+  sendStreamingMessage,
+  subscribeToTask,
+} from "@convoke/engine";
+import { isObject } from "@convoke/protocol/internal";
+import type { HttpRequest } from "../http/exchange.ts";
+import { requestTrace } from "../http/request-headers.ts";
+import type { App } from "./app.ts";
+import type { Activation } from "./extensions.ts";
+import {
+  type Interceptor,
+  type OperationContext,
+  type Operations,
+  type ServerCalls,
+  callFor,
+  createContext,
+  intercept,
+} from "./interceptors.ts";
+
+/** A request whose operation, version and caller are known. */
+export interface OperationRequest {
+  readonly operation: OperationName;
+  readonly params: unknown;
+  readonly codec: Codec;
+  readonly caller: Caller;
+  readonly activation: Activation;
+  readonly request: HttpRequest;
+  readonly lastEventId: string | undefined;
+}
+
+/** The result of an operation: a value encoded for the protocol version, or a stream of events. */
+export type Outcome =
+  | { readonly kind: "value"; readonly value: unknown }
+  | { readonly kind: "events"; readonly source: EventSource };
+
+/** Performs an operation: decodes the request, and encodes the result. All bindings use it. */
+export async function performOperation(app: App, given: OperationRequest): Promise<Outcome> {
+  const { operation, codec, caller, activation, request, lastEventId } = given;
+  const call: Call = {
+    engine: app.engine,
+    extendedCard: app.extendedCardFor(request),
+    caller,
+    version: codec.version,
+    extensions: activation.extensions,
+    trace: requestTrace(request),
+    lastEventId,
+  };
+  return isStream(operation)
+    ? { kind: "events", source: await openStream(app, operation, { given, call }) }
+    : { kind: "value", value: await performCall(app, operation, { given, call }) };
+}
+
+/** The operations with all interceptors applied; `undefined` if there are none. */
+export function createOperations(interceptors: readonly Interceptor[]): Operations | undefined {
+  return interceptors.length === 0 ? undefined : intercept(BASE, interceptors);
+}
+
+interface BoundRequest {
+  readonly given: OperationRequest;
+  readonly call: Call;
+}
+
+async function performCall<Name extends keyof ServerCalls>(
+  { operations }: App,
+  operation: Name,
+  { given, call }: BoundRequest,
+): Promise<unknown> {
+  const { params, codec } = given;
+  const row: CallRow<Name> = CALLS[operation];
+  row.check?.(call);
+  const decoded = row.decode(params, codec);
+  const result =
+    operations === undefined
+      ? await row.perform(decoded, call)
+      : await operations.call(operation, decoded, contextFor(given, call));
+  return row.encode(result, codec, decoded);
+}
+
+function openStream<Name extends keyof Streams>(
+  { operations }: App,
+  operation: Name,
+  { given, call }: BoundRequest,
+): Promise<EventSource> {
+  checkStreaming(call);
+  const { params, codec } = given;
+  const row: StreamRow<Name> = STREAMS[operation];
+  const decoded = row.decode(params, codec);
+  const resumed = withCursor(params, call);
+  if (operations === undefined) return row.perform(decoded, resumed);
+  return operations.stream(operation, decoded, contextFor(given, resumed));
+}
+
+function contextFor({ request, activation }: OperationRequest, call: Call): OperationContext {
+  return createContext(call, request.headers, activation.added ?? new Headers());
+}
+
+interface CallRow<Name extends keyof ServerCalls> {
+  /** Throws if this agent does not support the operation, before the request is decoded. */
+  readonly check?: (call: Call) => unknown;
+  readonly decode: (params: unknown, codec: Codec) => ServerCalls[Name]["request"];
+  readonly perform: (
+    request: ServerCalls[Name]["request"],
+    call: Call,
+  ) => Promise<ServerCalls[Name]["result"]>;
+  readonly encode: (
+    result: ServerCalls[Name]["result"],
+    codec: Codec,
+    request: ServerCalls[Name]["request"],
+  ) => unknown;
+}
+
+const CALLS: { readonly [Name in keyof ServerCalls]: CallRow<Name> } = {
+  sendMessage: {
+    decode: (params, codec) => codec.decodeSendMessage(params),
+    perform: sendMessage,
+    encode: (result, codec) => codec.encodeSendResult(result),
+  },
+  getTask: {
+    decode: (params, codec) => codec.decodeGetTask(params),
+    perform: getTask,
+    encode: (task, codec) => codec.encodeTask(task),
+  },
+  listTasks: {
+    decode: (params, codec) => codec.decodeListTasks(params),
+    perform: listTasks,
+    encode: (page, codec, { includeArtifacts }) => codec.encodeTaskPage(page, includeArtifacts),
+  },
+  cancelTask: {
+    decode: (params, codec) => codec.decodeCancelTask(params),
+    perform: cancelTask,
+    encode: (task, codec) => codec.encodeTask(task),
+  },
+  createPushConfig: {
+    check: requirePush,
+    decode: (params, codec) => codec.decodeCreatePushConfig(params),
+    perform: createPushConfig,
+    encode: (config, codec) => codec.encodePushConfig(config),
+  },
+  getPushConfig: {
+    check: requirePush,
+    decode: (params, codec) => codec.decodeGetPushConfig(params),
+    perform: getPushConfig,
+    encode: (config, codec) => codec.encodePushConfig(config),
+  },
+  listPushConfigs: {
+    check: requirePush,
+    decode: (params, codec) => codec.decodeListPushConfigs(params),
+    perform: listPushConfigs,
+    encode: (page, codec) => codec.encodePushConfigPage(page),
+  },
+  deletePushConfig: {
+    check: requirePush,
+    decode: (params, codec) => codec.decodeDeletePushConfig(params),
+    perform: deletePushConfig,
+    encode: (_, codec) => codec.encodeDeleted(),
+  },
+  getExtendedCard: {
+    decode: () => undefined,
+    perform: getExtendedCard,
+    encode: (facts, codec) => codec.encodeCard(facts),
+  },
+};
+
+interface StreamRow<Name extends keyof Streams> {
+  readonly decode: (params: unknown, codec: Codec) => Streams[Name];
+  readonly perform: (request: Streams[Name], call: Call) => Promise<EventSource>;
+}
+
+const STREAMS: { readonly [Name in keyof Streams]: StreamRow<Name> } = {
+  sendStreamingMessage: {
+    decode: (params, codec) => codec.decodeSendMessage(params),
+    perform: sendStreamingMessage,
+  },
+  subscribeToTask: {
+    decode: (params, codec) => codec.decodeSubscribe(params),
+    perform: subscribeToTask,
+  },
+};
+
+const BASE: Operations = {
+  call: (operation, request, context) => CALLS[operation].perform(request, callFor(context)),
+  stream: (operation, request, context) => STREAMS[operation].perform(request, callFor(context)),
+};
+
+function isStream(operation: OperationName): operation is keyof Streams {
+  return operation === "sendStreamingMessage" || operation === "subscribeToTask";
+}
+
+/** 1.0 §3.3.4: a capability that the card does not declare is rejected. */
+function checkStreaming({ engine }: Call): void {
+  if (engine.streams) return;
+  const problem = "this agent does not support streaming; use message/send or poll tasks/get";
+  throw new A2AError("UnsupportedOperation", problem);
+}
+
+/**
+ * Takes the cursor from the metadata of the request, unless the client sent it as a header. The
+ * header has precedence: a client that reconnects automatically sends a new header and the same body.
+ */
+function withCursor(params: unknown, call: Call): Call {
+  if (call.extensions?.has(EXTENSIONS.resumption.uri) !== true) return call;
+  const cursor = resumptionCursor(readMetadata(params));
+  return cursor === undefined || call.lastEventId !== undefined
+    ? call
+    : { ...call, lastEventId: cursor };
+}
+
+/** Metadata that is not an object is rejected by the codec. */
+function readMetadata(params: unknown): Metadata | undefined {
+  const metadata = isObject(params) ? params["metadata"] : undefined;
+  return typeof metadata === "object" && metadata !== null ? (metadata as Metadata) : undefined;
+}

@@ -1,0 +1,121 @@
+import { A2AError, errorText } from "@convoke/protocol";
+import type { App } from "./bindings/app.ts";
+import {
+  APPROVALS_PATH,
+  parseApprovalPath,
+  handleListApprovals,
+  handleDecision,
+} from "./bindings/approval-admin.ts";
+import { CARD_PATHS, KEYS_PATH } from "./cards/card-binding.ts";
+import { handleRest } from "./bindings/rest/handle.ts";
+import { matchRest } from "./bindings/rest/routes.ts";
+import { codecFor, handleJsonRpc } from "./bindings/jsonrpc/handle.ts";
+import { PUBLIC_PREFLIGHT, isPreflight } from "./http/cors.ts";
+import {
+  type HttpHeaders,
+  type HttpRequest,
+  type HttpResponse,
+  header,
+  jsonResponse,
+} from "./http/exchange.ts";
+import { PUSHES_PATH, REPLAY_PATH, listPushes, replayPushes } from "./bindings/push-admin.ts";
+
+/** The paths of JSON-RPC. */
+const RPC_PATHS: ReadonlySet<string> = new Set(["/", "/api/a2a"]);
+
+/** Paths that need no authentication. */
+const PUBLIC_PATHS: ReadonlySet<string> = new Set([...CARD_PATHS, KEYS_PATH]);
+
+/** Handles a request: checks it with the guard and passes it to the binding of its path. */
+export async function route(app: App, request: HttpRequest): Promise<HttpResponse> {
+  return app.cors.addHeaders(await dispatch(app, request), request);
+}
+
+async function dispatch(app: App, request: HttpRequest): Promise<HttpResponse> {
+  try {
+    if (app.engine.closing.aborted) throw new A2AError("Unavailable", "this agent has stopped");
+    if (isPreflight(request)) {
+      const preflight = handlePreflight(app, request);
+      if (preflight !== undefined) return preflight;
+    }
+    if (CARD_PATHS.has(request.path)) {
+      app.guard.admit(request);
+      return allow(request, ["GET", "HEAD"]) ?? (await app.card.handle(request));
+    }
+    if (request.path === KEYS_PATH) {
+      app.guard.admit(request);
+      return allow(request, ["GET", "HEAD"]) ?? app.card.keySet();
+    }
+    if (isGrpc(request)) {
+      // Loaded on first use, so that servers without gRPC clients start faster.
+      const { handleGrpc } = await import("./bindings/grpc/handle.ts");
+      return await handleGrpc(app, request, () => app.guard.identify(request));
+    }
+    const rest = matchRest(request);
+    if (rest !== undefined) {
+      return await handleRest(app, rest, () => app.guard.identify(request));
+    }
+    const caller = app.guard.identify(request);
+    if (RPC_PATHS.has(request.path)) {
+      return allow(request, ["POST"]) ?? (await handleJsonRpc(app, request, caller));
+    }
+    if (request.path === PUSHES_PATH) {
+      return allow(request, ["GET"]) ?? (await listPushes(app, request, caller));
+    }
+    if (request.path === REPLAY_PATH) {
+      return allow(request, ["POST"]) ?? (await replayPushes(app, request, caller));
+    }
+    if (request.path === APPROVALS_PATH) {
+      return allow(request, ["GET"]) ?? (await handleListApprovals(app, request, caller));
+    }
+    const approvalId = parseApprovalPath(request);
+    if (approvalId !== undefined) {
+      return (
+        allow(request, ["POST"]) ?? (await handleDecision(app, approvalId, { request, caller }))
+      );
+    }
+    return plainError(
+      404,
+      `there is nothing at ${request.basePath}${request.path}; the card is at ${request.basePath}/.well-known/agent-card.json`,
+    );
+  } catch (thrown) {
+    return errorResponse(app.toA2AError(thrown), request);
+  }
+}
+
+/** Handles a CORS preflight request, which has no token. */
+function handlePreflight(app: App, request: HttpRequest): HttpResponse | undefined {
+  if (PUBLIC_PATHS.has(request.path)) {
+    app.guard.admit(request);
+    return PUBLIC_PREFLIGHT;
+  }
+  app.guard.admitPage(request);
+  return app.cors.preflight(request);
+}
+
+/** Returns a 405 response if the path does not support the method. */
+function allow(request: HttpRequest, methods: readonly string[]): HttpResponse | undefined {
+  if (methods.includes(request.method)) return undefined;
+  const list = methods.join(", ");
+  return plainError(405, `${request.path} takes ${list}`, { allow: list });
+}
+
+/** The response for paths that belong to no binding, so that no error format is defined. */
+function plainError(status: number, message: string, headers?: HttpHeaders): HttpResponse {
+  return jsonResponse(status, JSON.stringify({ error: { code: status, message } }), headers);
+}
+
+/** Errors of the guard use the format of JSON-RPC, the default binding. */
+function errorResponse(error: A2AError, request: HttpRequest): HttpResponse {
+  const headers: HttpHeaders = {
+    ...(error.reason === "Unauthenticated" && { "www-authenticate": 'Bearer realm="convoke"' }),
+    ...(error.reason === "Unavailable" && { "retry-after": "1" }),
+  };
+  const text = errorText(null, codecFor(request).encodeError(error));
+  return jsonResponse(error.row.http, text, headers);
+}
+
+/** Whether the request uses gRPC. */
+function isGrpc(request: HttpRequest): boolean {
+  return header(request, "content-type")?.startsWith("application/grpc") === true;
+}
