@@ -3,12 +3,7 @@ import { createJsonLogger } from "@convoke/engine";
 import type { Agent } from "@convoke/protocol";
 import { serve } from "convoke";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import {
-  events,
-  failure,
-  pagesV1,
-  startFakeAgent,
-} from "../../packages/client/src/testing/fake-agent.suite.ts";
+import { events, failure, pagesV1, startFakeAgent } from "./fake-agent.ts";
 import { worker } from "./worker-agent.ts";
 
 const VERSIONS = [

@@ -1,12 +1,7 @@
 import { type ConnectOptions, connect, discover } from "@convoke/client";
 import { type CardKey, generateCardKey, publicKeySet, signCard } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
-import {
-  type FakeAgent,
-  json,
-  pagesV1,
-  startFakeAgent,
-} from "../../packages/client/src/testing/fake-agent.suite.ts";
+import { type FakeAgent, json, pagesV1, startFakeAgent } from "./fake-agent.ts";
 import { conformanceAgent } from "../conformance/conformance-agent.ts";
 import { verifies } from "../verifies.ts";
 import { useServer } from "../wire/wire-server.ts";

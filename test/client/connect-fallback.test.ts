@@ -3,15 +3,15 @@ import { connect } from "@convoke/client";
 import { describe, expect, test } from "vitest";
 import {
   type Call,
-  type FakeAgentScript,
-  type Reply,
   events,
   failure,
+  type FakeAgentScript,
   json,
   pagesV1,
+  type Reply,
   result,
   startFakeAgent,
-} from "../../packages/client/src/testing/fake-agent.suite.ts";
+} from "./fake-agent.ts";
 import { verifies } from "../verifies.ts";
 
 const GREETING = { message: { messageId: "m1", role: "ROLE_AGENT", parts: [{ text: "Hello" }] } };

@@ -1,4 +1,5 @@
-import { clearAgentCardCache, connect, invokeRemoteAgent } from "@convoke/client";
+import { connect } from "@convoke/client";
+import { clearAgentCardCache, invokeRemoteAgent } from "@convoke/client/compat";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { conformanceAgent } from "../conformance/conformance-agent.ts";
 import { verifies } from "../verifies.ts";

@@ -5,7 +5,7 @@ import {
   fetchAgentCard,
   NotFoundError,
   ValidationError,
-} from "@convoke/client";
+} from "@convoke/client/compat";
 import { beforeEach, describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";
 import { useServer } from "../wire/wire-server.ts";

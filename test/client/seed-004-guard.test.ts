@@ -6,7 +6,7 @@ import {
   type InvocationRefusal,
   invokeRemoteAgent,
   ValidationError,
-} from "@convoke/client";
+} from "@convoke/client/compat";
 import { beforeEach, describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";
 import { LegacyAgent, finish, legacyCard } from "./legacy-agent.suite.ts";

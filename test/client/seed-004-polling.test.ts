@@ -3,7 +3,7 @@ import {
   createInvocationBudget,
   invokeRemoteAgent,
   ValidationError,
-} from "@convoke/client";
+} from "@convoke/client/compat";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { verifies } from "../verifies.ts";
 import { LegacyAgent, finish } from "./legacy-agent.suite.ts";

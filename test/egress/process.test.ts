@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { writeFile, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { startServer } from "../../packages/egress/src/local-server.suite.ts";
+import { startServer } from "../../packages/egress/src/connections/local-server.suite.ts";
 import { run } from "../program.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -26,7 +26,8 @@ test("a proxy from the environment is not used, and kept connections keep no pro
   await writeFile(
     program,
     `import { text } from "node:stream/consumers";
-     import { createEgress, readText } from "@convoke/egress";
+     import { createEgress } from "@convoke/egress";
+     import { readText } from "@convoke/egress/http";
      const egress = createEgress({ trusted: ["${server.url}", "${http2Url}"] });
      console.log(await readText(await egress.request({ url: "${server.url}" })));
      const session = await egress.openHttp2("${http2Url}");

@@ -60,27 +60,6 @@ export {
   connect,
 } from "@convoke/client";
 
-// Call one by a single function
-export {
-  type A2AAgentCard,
-  type A2AMessage,
-  type A2ATask,
-  type A2ATaskDeps,
-  type A2ATaskSendRequest,
-  type A2ATaskState,
-  ExternalServiceError,
-  type InvocationBudget,
-  type InvokeOptions,
-  NotFoundError,
-  type RemoteInvocationResult,
-  ValidationError,
-  clearAgentCardCache,
-  createInvocationBudget,
-  discoverAgent,
-  fetchAgentCard,
-  invokeRemoteAgent,
-} from "@convoke/client";
-
 // Hear from one by push notifications
 export {
   type PushReceiver,

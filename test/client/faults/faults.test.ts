@@ -5,7 +5,7 @@ import {
   type FaultCall,
   type FaultScenario,
   type FaultyAgent,
-} from "@convoke/client/testing";
+} from "../../client-faults/index.ts";
 import type { Mounted } from "@convoke/server";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { selfSigned } from "../../bindings/self-signed.ts";

@@ -1,4 +1,4 @@
-import { REPEATED } from "@convoke/client/testing";
+import { REPEATED } from "../../client-faults/index.ts";
 import type { TaskState } from "@convoke/protocol";
 import { type Sdk, type Seen, type SeenTask, textOf } from "../../interop/sdk-client.ts";
 import { SDKS_V03 } from "../../interop/sdk-v03.ts";

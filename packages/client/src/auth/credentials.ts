@@ -1,5 +1,210 @@
+import { isHeaderValue, isName, isToken } from "./headers.ts";
+
+/** Shorter ones are found in ordinary words. */
+const SHORTEST = 6;
+
+const FUNCTIONS = new WeakMap<object, number>();
+
+let count = 0;
+
+export interface CreateCredentialsOptions {
+  readonly auth?: Auth | undefined;
+  /** Short for `auth: { bearer }`. */
+  readonly token?: string | undefined;
+  /** Where they may go unless `auth.origin` says otherwise. */
+  readonly origin: string;
+}
+
+/** Reads the options; what they say wrongly is told by its name and never quoted. */
+export function createCredentials(options: CreateCredentialsOptions): Credentials | undefined {
+  const auth = authOf(options);
+  if (auth === undefined) return undefined;
+  const given = auth.origin ?? options.origin;
+  const origins = (typeof given === "string" ? [given] : given).map((origin) =>
+    parseOrigin(origin, "auth.origin"),
+  );
+  if ("bearer" in auth) return bearer(auth.bearer, origins);
+  if ("token" in auth) return new TokenCredentials({ origins, token: auth.token });
+  if ("apiKey" in auth) return apiKey(auth.apiKey, origins);
+  if ("basic" in auth) return basic(auth.basic, origins);
+  if ("headers" in auth) return fixedHeaders(auth.headers, origins);
+  throw new TypeError("auth must have one of bearer, token, apiKey, basic, headers");
+}
+
+function authOf({ auth, token }: CreateCredentialsOptions): Auth | undefined {
+  if (auth === undefined) return token === undefined ? undefined : { bearer: token };
+  if (token === undefined) return auth;
+  throw new TypeError("token and auth are both given; leave token out and use auth: { bearer }");
+}
+
+function bearer(token: string, origins: readonly string[]): Credentials {
+  if (!isToken(token)) throw new TypeError("the token holds characters that no token can have");
+  return new FixedCredentials({
+    origins,
+    headers: { Authorization: `Bearer ${token}` },
+    secrets: [token],
+  });
+}
+
+function basic(
+  { user, password }: { readonly user: string; readonly password: string },
+  origins: readonly string[],
+): Credentials {
+  // RFC 7617 §2: the first colon ends the name.
+  if (user.includes(":")) throw new TypeError("auth.basic.user must not hold a colon");
+  const bytes = new TextEncoder().encode(`${user}:${password}`);
+  const encoded = btoa(String.fromCodePoint(...bytes));
+  return new FixedCredentials({
+    origins,
+    headers: { Authorization: `Basic ${encoded}` },
+    secrets: [encoded, password],
+  });
+}
+
+function apiKey({ in: place, name, value }: ApiKey, origins: readonly string[]): Credentials {
+  if (!isName(name)) throw new TypeError(`auth.apiKey.name "${name}" cannot be sent`);
+  if (place === "query") {
+    return new FixedCredentials({
+      origins,
+      query: { [name]: value },
+      secrets: [value, encodeURIComponent(value)],
+    });
+  }
+  // A comma, a semicolon or a blank would end a cookie (RFC 6265 §4.1.1).
+  if (!isHeaderValue(value) || (place === "cookie" && /[\s",;\\]/.test(value))) {
+    throw new TypeError(`auth.apiKey.value holds characters that no ${place} can have`);
+  }
+  if (place !== "header" && place !== "cookie") {
+    throw new TypeError("auth.apiKey.in must be header, query or cookie");
+  }
+  const headers = place === "header" ? { [name]: value } : { Cookie: `${name}=${value}` };
+  return new FixedCredentials({ origins, headers, secrets: [value] });
+}
+
+function fixedHeaders(
+  headers: Readonly<Record<string, string>>,
+  origins: readonly string[],
+): Credentials {
+  for (const [name, value] of Object.entries(headers)) {
+    if (!isName(name))
+      throw new TypeError(`auth.headers has the name "${name}", which cannot be sent`);
+    if (!isHeaderValue(value)) {
+      throw new TypeError(`auth.headers["${name}"] holds characters that no header can have`);
+    }
+  }
+  return new FixedCredentials({ origins, headers, secrets: Object.values(headers) });
+}
+
+interface FixedCredentialsOptions {
+  readonly origins: readonly string[];
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  /** The parts of them that are secret. */
+  readonly secrets: readonly string[];
+}
+
+/** Credentials that stay as they were given. */
+class FixedCredentials implements Credentials {
+  readonly #options: FixedCredentialsOptions;
+
+  constructor(options: FixedCredentialsOptions) {
+    this.#options = options;
+  }
+
+  areFor(url: string): boolean {
+    return hasOrigin(this.#options.origins, url);
+  }
+
+  async headersFor(url: string): Promise<Readonly<Record<string, string>>> {
+    return this.areFor(url) ? (this.#options.headers ?? {}) : {};
+  }
+
+  queryFor(url: string): Readonly<Record<string, string>> {
+    return this.areFor(url) ? (this.#options.query ?? {}) : {};
+  }
+
+  async renew(): Promise<boolean> {
+    return false;
+  }
+
+  secrets(): readonly string[] {
+    return this.#options.secrets;
+  }
+}
+
+interface TokenCredentialsOptions {
+  readonly origins: readonly string[];
+  readonly token: () => string | Promise<string>;
+}
+
+/** A bearer token that a function gives: asked once, and again when an agent no longer takes it. */
+class TokenCredentials implements Credentials {
+  readonly #origins: readonly string[];
+  readonly #ask: () => string | Promise<string>;
+  readonly #known = new Set<string>();
+  #token: Promise<string> | undefined;
+
+  constructor({ origins, token }: TokenCredentialsOptions) {
+    this.#origins = origins;
+    this.#ask = token;
+  }
+
+  areFor(url: string): boolean {
+    return hasOrigin(this.#origins, url);
+  }
+
+  async headersFor(url: string): Promise<Readonly<Record<string, string>>> {
+    if (!this.areFor(url)) return {};
+    return { Authorization: `Bearer ${await this.#current()}` };
+  }
+
+  queryFor(): Readonly<Record<string, string>> {
+    return {};
+  }
+
+  /**
+   * Calls that fail together share one new token: whoever comes when the token
+   * is not the one any more that it sent has nothing to ask for.
+   */
+  async renew({ sent }: Challenge): Promise<boolean> {
+    const refused = sent["Authorization"];
+    const current = this.#token;
+    if (current === undefined || `Bearer ${await current}` !== refused) return true;
+    if (this.#token === current) this.#token = undefined;
+    return `Bearer ${await this.#current()}` !== refused;
+  }
+
+  secrets(): readonly string[] {
+    return [...this.#known];
+  }
+
+  #current(): Promise<string> {
+    if (this.#token !== undefined) return this.#token;
+    const asking = this.#askOnce();
+    this.#token = asking;
+    // A function that failed is asked again by the next call.
+    asking.catch(() => {
+      if (this.#token === asking) this.#token = undefined;
+    });
+    return asking;
+  }
+
+  async #askOnce(): Promise<string> {
+    const token = await this.#ask();
+    if (typeof token !== "string" || !isToken(token)) {
+      throw new TypeError(
+        "auth.token must give a token; what it gave holds characters that no token can have",
+      );
+    }
+    // Old ones are forgotten: an agent quotes what it was just sent.
+    if (this.#known.size >= 4) this.#known.clear();
+    this.#known.add(token);
+    return token;
+  }
+}
+
 /** Why an agent wants other credentials. */
-export interface Challenge {
+interface Challenge {
   /** What it asks for: its `WWW-Authenticate`, empty where it did not say. */
   readonly asks: string;
   /** The headers that were not good enough. */
@@ -23,4 +228,55 @@ export interface Credentials {
   renew(challenge: Challenge): Promise<boolean>;
   /** What no error may quote. */
   secrets(): readonly string[];
+}
+
+/**
+ * How to show an agent who is calling. Everything is bound to the origin of the
+ * URL that was given to `connect`, or to `origin`, and goes nowhere else.
+ */
+export type Auth = (
+  | { readonly bearer: string }
+  /** Asked once, and again after each 401: for tokens that expire. */
+  | { readonly token: () => string | Promise<string> }
+  | { readonly apiKey: ApiKey }
+  | { readonly basic: { readonly user: string; readonly password: string } }
+  /** For everything else. */
+  | { readonly headers: Readonly<Record<string, string>> }
+) & {
+  /** Where the credentials may go instead, such as `https://agent.example`; several, where the agent has several. */
+  readonly origin?: string | readonly string[] | undefined;
+};
+
+export interface ApiKey {
+  readonly in: "header" | "query" | "cookie";
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Tells callers apart, so that one never sees what was shown to another. It stays in memory. */
+export function credentialsKey(auth: Auth | undefined, token: string | undefined): string {
+  if (auth === undefined) return token === undefined ? "nobody" : JSON.stringify({ bearer: token });
+  if (!("token" in auth)) return JSON.stringify(auth);
+  const known = FUNCTIONS.get(auth.token) ?? (count += 1);
+  FUNCTIONS.set(auth.token, known);
+  return `function ${known} ${JSON.stringify(auth.origin)}`;
+}
+
+/** Whether the URL is of one of the origins. The parser brings every spelling of a host to one. */
+export function hasOrigin(origins: readonly string[], url: string): boolean {
+  return URL.canParse(url) && origins.includes(new URL(url).origin);
+}
+
+/** The origin of an http or https URL, or an error that names the option. */
+function parseOrigin(text: string, option: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === "http:" || url?.protocol === "https:") return url.origin;
+  throw new TypeError(`${option} must be an origin such as https://agent.example, not "${text}"`);
+}
+
+/** The text without the secrets that somebody put into it, such as a proxy that shows the request. */
+export function redact(text: string, secrets: readonly string[]): string {
+  return secrets
+    .filter((secret) => secret.length >= SHORTEST)
+    .reduce((left, secret) => left.replaceAll(secret, "(redacted)"), text);
 }

@@ -17,12 +17,10 @@ import {
   type Task,
   type Turn,
 } from "@convoke/protocol";
-import type { EventSource } from "../run/event-source.ts";
-import { settingsOf } from "../run/follow-options.ts";
-import { ResilientSource } from "../run/resilient-source.ts";
-import type { Wanted } from "../run/wanted.ts";
+import type { TaskEventSource, RunRequest } from "../run/task-events.ts";
+import { followSettings } from "../run/follow-options.ts";
+import { ResumingSource } from "../run/resuming-source.ts";
 import { eventsBetween } from "../run/snapshot-events.ts";
-import { remoteContextId } from "./remote-context-id.ts";
 
 /** A question of the remote agent was passed on. */
 const REMOTE_QUESTION = "internal:remote-question";
@@ -100,7 +98,10 @@ export class BridgeRun {
   }
 
   /** Passes on what comes; whether the remote agent then waits for the caller. */
-  async *#passOn(source: EventSource, answer?: Message): AsyncGenerator<Batch, boolean, undefined> {
+  async *#passOn(
+    source: TaskEventSource,
+    answer?: Message,
+  ): AsyncGenerator<Batch, boolean, undefined> {
     let isDelivered = answer === undefined;
     for await (const { event, id } of source.read(this.#turn.signal)) {
       if (event.kind === "message") {
@@ -155,7 +156,7 @@ export class BridgeRun {
     return isInput;
   }
 
-  async #answer(answer: Message, isAgain: boolean): Promise<EventSource> {
+  async #answer(answer: Message, isAgain: boolean): Promise<TaskEventSource> {
     const remote = this.#remote!;
     const message = { ...this.#forwarded(answer), taskId: remote.remoteTaskId };
     if (isAgain && (await this.#hasReceived(remote, message))) {
@@ -171,17 +172,17 @@ export class BridgeRun {
     return task.history?.some((message) => message.messageId === messageId) === true;
   }
 
-  #attach({ remoteTaskId, cursor }: RemoteTaskNote): EventSource {
+  #attach({ remoteTaskId, cursor }: RemoteTaskNote): TaskEventSource {
     return this.#source({ kind: "subscribe", taskId: remoteTaskId, lastEventId: cursor });
   }
 
-  #send(message: Message): EventSource {
+  #send(message: Message): TaskEventSource {
     return this.#source({ kind: "stream", request: { message, blocking: true } });
   }
 
-  #source(wanted: Wanted): EventSource {
+  #source(wanted: RunRequest): TaskEventSource {
     const { trace } = this.#turn;
-    return new ResilientSource(this.#connection, wanted, settingsOf({ trace }));
+    return new ResumingSource(this.#connection, wanted, followSettings({ trace }));
   }
 
   /** The caller's message as the remote agent gets it: the ids of this side mean nothing there. */
@@ -283,4 +284,23 @@ class BridgeJournal {
       this.isWaiting = false;
     } else if (event.kind === NOTES.expired) this.isWaiting = false;
   }
+}
+
+/**
+ * The context at the remote agent for a context of a caller here: one for one,
+ * and the same after a restart. It is derived, and from the caller too, because
+ * to the remote agent all callers are one: whoever names somebody else's
+ * context here must not find it there.
+ */
+export async function remoteContextId(owner: string, contextId: string): Promise<string> {
+  const name = new TextEncoder().encode(JSON.stringify(["convoke bridge", owner, contextId]));
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", name));
+  const hex = Array.from(digest.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0"));
+  // Version 8 of RFC 9562: an id of one's own making.
+  hex[6] = `8${hex[6]![1]}`;
+  hex[8] = `a${hex[8]![1]}`;
+  const text = hex.join("");
+  return [8, 12, 16, 20, 32]
+    .map((end, place, ends) => text.slice(place === 0 ? 0 : ends[place - 1], end))
+    .join("-");
 }

@@ -5,10 +5,9 @@ import {
   type SignedFormName,
   verifyCard,
 } from "@convoke/protocol";
-import type { DiscoveredCard } from "../discover.ts";
+import type { DiscoveredCard } from "./card.ts";
 import type { ReadUrl } from "./find-card.ts";
-import type { SignatureOptions } from "./signature-options.ts";
-import { isOriginOf } from "../auth/origins.ts";
+import { hasOrigin } from "../auth/credentials.ts";
 
 /** What the signatures of a card are worth. */
 export type CardSignature =
@@ -93,7 +92,7 @@ async function readKeySet(
   if (jku === undefined) return "no key is known and it names no jku; give trustedKeys";
   if (!URL.canParse(jku)) return `its jku "${jku}" is no URL`;
   const { origin, protocol } = new URL(jku);
-  if (!isOriginOf([new URL(cardUrl).origin, ...jkuOrigins], jku)) {
+  if (!hasOrigin([new URL(cardUrl).origin, ...jkuOrigins], jku)) {
     return `its keys are at ${origin}, which is not asked; give jkuOrigins or trustedKeys`;
   }
   if (protocol !== "https:" && origin !== trustedOrigin) {
@@ -112,4 +111,19 @@ function keysIn({ status, statusText, text, url }: Awaited<ReturnType<ReadUrl>>)
   }
   if (!Array.isArray(keys)) throw new TypeError(`${url} shows no keys`);
   return keys.filter((key) => typeof key === "object" && key !== null) as CardPublicKey[];
+}
+
+/** How much the signatures of a card count. */
+export interface SignatureOptions {
+  /**
+   * "if-present", the default: a signature whose key can be found must hold.
+   * Where no key can be found the card counts as unsigned, which it might be as
+   * well: whoever changes a card can also take its signatures off. Only
+   * "require" keeps a forged card out. "ignore" looks at none.
+   */
+  readonly signatures?: "ignore" | "if-present" | "require" | undefined;
+  /** Public keys that you trust; then no other key counts. */
+  readonly trustedKeys?: readonly CardPublicKey[] | undefined;
+  /** Origins besides the card's own from which keys may be fetched that a signature points to. */
+  readonly jkuOrigins?: readonly string[] | undefined;
 }

@@ -1,6 +1,6 @@
 import { ClientError, type RawCard } from "@convoke/protocol";
-import type { DiscoveredCard } from "../discover.ts";
-import type { Document } from "./document.ts";
+import type { DiscoveredCard } from "./card.ts";
+import type { Document } from "./document-cache.ts";
 
 /** Gets what is at a URL, from a cache or over the network. */
 export type ReadUrl = (url: string) => Promise<Document>;

@@ -1,3 +1,5 @@
+import { orAborted } from "@convoke/protocol/internal";
+
 /** Work that several wait for. Each may leave; when the last one has, it is stopped. */
 export class SharedWork<T> {
   readonly #stop = new AbortController();
@@ -24,19 +26,10 @@ export class SharedWork<T> {
     signal?.throwIfAborted();
     this.#waiting += 1;
     try {
-      return await (signal === undefined ? this.#work : orAborted(this.#work, signal));
+      return await orAborted(this.#work, signal);
     } finally {
       this.#waiting -= 1;
       if (this.#waiting === 0 && !this.#isOver) this.#stop.abort();
     }
   }
-}
-
-/** What the work gives, or the signal's reason when that comes first. */
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason as Error);
-    signal.addEventListener("abort", stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-  });
 }

@@ -1,5 +1,5 @@
 import type { Calls, Codec, RawCard, Streams } from "@convoke/protocol";
-import type { LegacyForm, OnAgentNotice } from "../agent-notice.ts";
+import type { LegacyForm, OnAgentNotice } from "./agent-notice.ts";
 
 /** What answers with a task, a message or an event, which is where versions differ by `kind`. */
 const HAVE_KINDS: ReadonlySet<keyof Calls | keyof Streams> = new Set([

@@ -1,15 +1,24 @@
-import type { ClientTool } from "../client-tools/client-tool.ts";
-import { checkTools, refuseWithout, withExtension } from "../client-tools/declare-tools.ts";
-import { ToolRuns } from "../client-tools/tool-runs.ts";
+import {
+  type ClientTool,
+  ToolRuns,
+  checkTools,
+  requireToolSupport,
+  withToolsExtension,
+} from "./client-tools.ts";
 import type { Connection } from "@convoke/protocol";
-import type { Input } from "../message-of.ts";
-import type { EventSource, Followed } from "../run/event-source.ts";
-import { type FollowOptions, type FollowSettings, settingsOf } from "../run/follow-options.ts";
-import type { Question } from "../run/question.ts";
+import type { Input } from "./message.ts";
+import type { TaskEventSource, StreamedEvent } from "../run/task-events.ts";
+import { type FollowOptions, type FollowSettings, followSettings } from "../run/follow-options.ts";
+import type { Question } from "../run/answer.ts";
 import { Run } from "../run/run.ts";
-import { type ConversationState, readState } from "./conversation-state.ts";
-import { Exchange, type ExchangeOptions, type ExchangeStep } from "./exchange.ts";
-import { unlessAborted } from "./unless-aborted.ts";
+import {
+  type ConversationState,
+  Exchange,
+  type ExchangeOptions,
+  type ExchangeStep,
+  checkState,
+} from "./exchange.ts";
+import { orAborted } from "@convoke/protocol/internal";
 
 /** Answers a question, or leaves it open. */
 export type Answering = (question: Question) => Input | undefined | Promise<Input | undefined>;
@@ -51,9 +60,9 @@ export class Conversation {
     this.#connection = connection;
     this.#options = options;
     checkTools(tools);
-    if (tools.length > 0) refuseWithout(connection.card, connection.speaking.url);
+    if (tools.length > 0) requireToolSupport(connection.card, connection.speaking.url);
     this.#tools = tools.length === 0 ? undefined : new ToolRuns(tools);
-    this.#state = readState({ ...state, ...(contextId !== undefined && { contextId }) });
+    this.#state = checkState({ ...state, ...(contextId !== undefined && { contextId }) });
   }
 
   /** Where it stands: keep it as JSON, and go on with `remote.conversation({ state })`. */
@@ -101,8 +110,8 @@ export class Conversation {
 
   #settings(options: FollowOptions): FollowSettings {
     const both = { ...this.#options, ...options };
-    if (this.#tools === undefined) return settingsOf(both);
-    return settingsOf({ ...both, extensions: withExtension(both.extensions) });
+    if (this.#tools === undefined) return followSettings(both);
+    return followSettings({ ...both, extensions: withToolsExtension(both.extensions) });
   }
 
   #exchange(begins: ExchangeOptions["begins"], settings: FollowSettings): Exchange {
@@ -120,7 +129,7 @@ export class Conversation {
 }
 
 /** The events of an exchange whose questions are answered by callbacks. */
-class AnsweringSource implements EventSource {
+class AnsweringSource implements TaskEventSource {
   readonly #exchange: Exchange;
   readonly #options: ConversationOptions;
 
@@ -129,7 +138,7 @@ class AnsweringSource implements EventSource {
     this.#options = options;
   }
 
-  get fold(): Exchange["fold"] {
+  get snapshot(): Exchange["fold"] {
     return this.#exchange.fold;
   }
 
@@ -137,7 +146,7 @@ class AnsweringSource implements EventSource {
     return this.#exchange.lastEventId;
   }
 
-  async *read(signal: AbortSignal): AsyncGenerator<Followed, void, undefined> {
+  async *read(signal: AbortSignal): AsyncGenerator<StreamedEvent, void, undefined> {
     const { answerFirst, onQuestion, onAuthRequired } = this.#options;
     for await (const step of this.#exchange.steps(signal)) {
       if (step.kind === "event") {
@@ -147,7 +156,7 @@ class AnsweringSource implements EventSource {
       const { question } = step;
       const ask = question.kind === "auth-required" ? onAuthRequired : onQuestion;
       const answered = (async () => (await answerFirst?.(question)) ?? (await ask?.(question)))();
-      const input = await unlessAborted(answered, signal);
+      const input = await orAborted(answered, signal);
       if (input !== undefined) question.answer(input);
     }
   }

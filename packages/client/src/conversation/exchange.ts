@@ -1,15 +1,23 @@
-import { type Connection, type PublicEvent, RemoteError, type Task } from "@convoke/protocol";
-import { withTools } from "../client-tools/declare-tools.ts";
-import { type ToolRuns, openUses } from "../client-tools/tool-runs.ts";
-import { type Input, messageOf } from "../message-of.ts";
-import type { EventSource, Followed } from "../run/event-source.ts";
+import {
+  type Connection,
+  type Message,
+  type PublicEvent,
+  RemoteError,
+  type Task,
+  isInterrupted,
+} from "@convoke/protocol";
+import { type ToolRuns, pendingToolUses, withTools } from "./client-tools.ts";
+import { type Input, toMessage } from "./message.ts";
+import {
+  type TaskEventSource,
+  type StreamedEvent,
+  TaskSnapshot,
+  type RunRequest,
+} from "../run/task-events.ts";
 import type { FollowSettings } from "../run/follow-options.ts";
-import { type Question, questionOf } from "../run/question.ts";
-import { ResilientSource } from "../run/resilient-source.ts";
-import { TaskFold } from "../run/task-fold.ts";
-import type { Wanted } from "../run/wanted.ts";
-import { type ConversationState, placeIn, stateAfter } from "./conversation-state.ts";
-import { unlessAborted } from "./unless-aborted.ts";
+import { type Question, toQuestion } from "../run/answer.ts";
+import { ResumingSource } from "../run/resuming-source.ts";
+import { orAborted } from "@convoke/protocol/internal";
 
 /** A question that can be answered. */
 export interface OpenQuestion extends Question {
@@ -33,19 +41,19 @@ export interface ExchangeOptions {
   readonly tools?: ToolRuns | undefined;
 }
 
-type Events = AsyncGenerator<Followed, void, undefined>;
+type Events = AsyncGenerator<StreamedEvent, void, undefined>;
 
 /** What is said and all that comes of it: the turns of a task, with the answers in between. */
 export class Exchange {
-  readonly fold: TaskFold;
+  readonly fold: TaskSnapshot;
   readonly #options: ExchangeOptions;
   #state: ConversationState;
-  #source: EventSource | undefined;
+  #source: TaskEventSource | undefined;
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
     this.#state = options.state;
-    this.fold = new TaskFold();
+    this.fold = new TaskSnapshot();
   }
 
   get lastEventId(): string | undefined {
@@ -74,9 +82,9 @@ export class Exchange {
 
   async *#turn(input: Input, signal: AbortSignal): Events {
     const { tools } = this.#options;
-    const place = placeIn(this.#state);
+    const place = messageContext(this.#state);
     const refers = typeof input === "object" && "kind" in input && input.referenceTaskIds;
-    const said = messageOf(input, refers ? { ...place, referenceTaskIds: undefined } : place);
+    const said = toMessage(input, refers ? { ...place, referenceTaskIds: undefined } : place);
     const message = tools === undefined ? said : withTools(said, tools.tools);
     yield* this.#follow({ kind: "stream", request: { message, blocking: true } }, signal);
   }
@@ -89,8 +97,8 @@ export class Exchange {
       if (!(error instanceof RemoteError)) throw error;
       // The task may have gone on without them: it waited too long, or somebody canceled it.
       const task = await this.#get(answered.id, signal);
-      const waits = new Set(openUses(task).map(({ toolUseId }) => toolUseId));
-      if (openUses(answered).some(({ toolUseId }) => waits.has(toolUseId))) throw error;
+      const waits = new Set(pendingToolUses(task).map(({ toolUseId }) => toolUseId));
+      if (pendingToolUses(answered).some(({ toolUseId }) => waits.has(toolUseId))) throw error;
       yield* this.#goOnWith(task, signal);
     }
   }
@@ -119,13 +127,13 @@ export class Exchange {
     return connection.call("getTask", { taskId }, { signal, context: settings.context });
   }
 
-  async *#follow(wanted: Wanted, signal: AbortSignal): Events {
+  async *#follow(wanted: RunRequest, signal: AbortSignal): Events {
     const { connection, settings } = this.#options;
-    this.#source = new ResilientSource(connection, wanted, settings);
+    this.#source = new ResumingSource(connection, wanted, settings);
     for await (const followed of this.#source.read(signal)) yield this.#take(followed);
   }
 
-  #take(followed: Followed): Followed {
+  #take(followed: StreamedEvent): StreamedEvent {
     this.fold.add(followed.event);
     this.#state = stateAfter(this.#state, this.fold.answer);
     this.#options.onState(this.#state);
@@ -137,18 +145,69 @@ export class Exchange {
     const { task } = this.fold;
     if (task === undefined) return undefined;
     const results = this.#options.tools?.answer(task, signal);
-    const came = results && (await unlessAborted(results, signal));
+    const came = results && (await orAborted(results, signal));
     if (came !== undefined) return this.#resultsTurn(came, task, signal);
     let given: Input | undefined;
     const answer = (input: Input): void => {
       if (given !== undefined) throw new Error("the question was answered already");
       given = input;
     };
-    yield { kind: "question", question: { ...questionOf(task), answer } };
+    yield { kind: "question", question: { ...toQuestion(task), answer } };
     return given === undefined ? undefined : this.#turn(given, signal);
   }
 }
 
 function isAuthRequired(event: PublicEvent): boolean {
   return event.kind === "status-update" && event.status.state === "auth-required";
+}
+
+/** Where a conversation stands, as JSON: keep it, and go on with it in another process. */
+export interface ConversationState {
+  readonly contextId?: string;
+  /** The task that waits for an answer; the next word goes to it. */
+  readonly taskId?: string;
+  /** The task that came before; the next word refers to it. */
+  readonly lastTaskId?: string;
+}
+
+/** Where the conversation stands after an answer, or after a part of one. */
+function stateAfter(
+  before: ConversationState,
+  answer: Task | Message | undefined,
+): ConversationState {
+  if (answer === undefined) return before;
+  const contextId = answer.contextId ?? before.contextId;
+  const lastTaskId = answer.kind === "task" ? answer.id : before.lastTaskId;
+  const isWaiting = answer.kind === "task" && isInterrupted(answer.status.state);
+  return {
+    ...(contextId !== undefined && { contextId }),
+    ...(isWaiting && { taskId: answer.id }),
+    ...(lastTaskId !== undefined && { lastTaskId }),
+  };
+}
+
+/** What the next message says about its place in the conversation (0.3 §7.1, 1.0 §3.4). */
+function messageContext({ contextId, taskId, lastTaskId }: ConversationState): {
+  readonly contextId?: string;
+  readonly taskId?: string;
+  readonly referenceTaskIds?: readonly string[];
+} {
+  if (taskId !== undefined) return { ...(contextId !== undefined && { contextId }), taskId };
+  return {
+    ...(contextId !== undefined && { contextId }),
+    ...(lastTaskId !== undefined && { referenceTaskIds: [lastTaskId] }),
+  };
+}
+
+/** Refuses what was not made by `conversation.state`, before it is sent to anybody. */
+export function checkState(state: ConversationState): ConversationState {
+  for (const field of ["contextId", "taskId", "lastTaskId"] as const) {
+    const value: unknown = state[field];
+    if (value === undefined || (typeof value === "string" && value !== "")) continue;
+    throw new TypeError(
+      `state.${field} must be the id of ${field === "contextId" ? "a context" : "a task"}; ` +
+        "pass what conversation.state gave",
+    );
+  }
+  return state;
 }

@@ -1,6 +1,6 @@
 import { createEgress } from "@convoke/egress";
 import { createFetchClient, type HttpClient } from "@convoke/egress/http";
-import type { OutboundOptions } from "./outbound-options.ts";
+import type { OutboundOptions } from "./fetch-outbound.ts";
 
 /** The way out where there is Node: by the egress policy. */
 export function createOutbound({ trusted, allow = [], fetch }: OutboundOptions): HttpClient {

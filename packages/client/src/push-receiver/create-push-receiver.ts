@@ -1,12 +1,11 @@
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
-import { type Received, refused, type Refused } from "./received.ts";
 import { secretKey, signWith } from "@convoke/egress/webhooks";
 import {
   A2AError,
   CODECS,
-  parseVersion,
   type ProtocolVersion,
   type PublicEvent,
+  parseVersion,
 } from "@convoke/protocol";
 
 const MINUTE_MS = 60_000;
@@ -298,4 +297,34 @@ function valueOf(headers: RequestHeaders, name: string): string | undefined {
 /** By its method: frameworks bring their own `Headers`, and a header called "get" is text. */
 function isHeaders(headers: RequestHeaders): headers is Headers {
   return typeof headers.get === "function";
+}
+
+/** What a request to the webhook turned out to be. */
+export type Received = ReceivedEvent | ReceivedAgain | Refused;
+
+/** Genuine and new: act on it, then answer 2xx. */
+interface ReceivedEvent {
+  readonly kind: "event";
+  readonly deliveryId: string;
+  readonly taskId: string;
+  readonly version: ProtocolVersion;
+  readonly event: PublicEvent;
+}
+
+/** Genuine, and received before: answer 2xx and do nothing. */
+interface ReceivedAgain {
+  readonly kind: "repeated";
+  readonly deliveryId: string;
+}
+
+/** Not to be trusted or not to be understood: answer with the status. */
+interface Refused {
+  readonly kind: "refused";
+  readonly status: 400 | 401 | 403 | 413 | 429;
+  /** Says what is wrong, and no secret: it may be sent back. */
+  readonly reason: string;
+}
+
+function refused(status: Refused["status"], reason: string): Refused {
+  return { kind: "refused", status, reason };
 }

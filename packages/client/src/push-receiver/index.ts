@@ -8,5 +8,5 @@ export {
   type PushRequest,
   createPushReceiver,
 } from "./create-push-receiver.ts";
-export type { Received } from "./received.ts";
+export type { Received } from "./create-push-receiver.ts";
 export { type Delivery, signDelivery } from "@convoke/egress/webhooks";

@@ -1,11 +1,11 @@
 import type { PublicEvent } from "@convoke/protocol";
-import { isHeaderValue } from "../auth/header-text.ts";
+import { isHeaderValue } from "../auth/headers.ts";
 
 /** Of how many events the ids are remembered. */
 const MAX_RECENT = 256;
 
 /** What an event is to someone who has read up to a place. */
-export type Verdict =
+export type EventPosition =
   | "new"
   /** It came before. */
   | "seen"
@@ -33,7 +33,7 @@ export class EventCursor {
     return this.#lastId;
   }
 
-  judge(id: string, event: PublicEvent): Verdict {
+  classify(id: string, event: PublicEvent): EventPosition {
     const last = this.#lastId;
     if (id === "" || last === undefined) return "new";
     // A server may number some events only: then the next ones seem to have the same id.

@@ -1,5 +1,4 @@
 import type { RequestContext } from "@convoke/protocol";
-import type { OnNotice } from "./notice.ts";
 
 /** How a lost connection is dealt with. */
 export interface ReconnectOptions {
@@ -43,7 +42,7 @@ export interface FollowSettings {
   readonly context: RequestContext;
 }
 
-export function settingsOf(options: FollowOptions): FollowSettings {
+export function followSettings(options: FollowOptions): FollowSettings {
   const { reconnect = {}, silenceMs = DEFAULT_SILENCE_MS, pollMs = DEFAULT_POLL_MS } = options;
   const forMs = reconnect === false ? undefined : (reconnect.forMs ?? DEFAULT_FOR_MS);
   if (forMs !== undefined) refuseUnlessTime("reconnect.forMs", forMs);
@@ -60,7 +59,7 @@ export function settingsOf(options: FollowOptions): FollowSettings {
     silenceMs,
     pollMs,
     onNotice: options.onNotice ?? (() => undefined),
-    context: { extensions: options.extensions, trace: options.trace },
+    context: { extensions: options.extensions, trace: options.trace, headers: options.headers },
   };
 }
 
@@ -68,3 +67,32 @@ function refuseUnlessTime(name: string, value: number): void {
   if (typeof value === "number" && value >= 0) return;
   throw new TypeError(`${name} must be a number of milliseconds, 0 or more, not ${String(value)}`);
 }
+
+/** What a run tells of itself besides its events. Each kind has a sentence for people. */
+export type RunNotice =
+  /** The connection was lost, and another attempt comes after `delayMs`. */
+  | {
+      readonly kind: "reconnecting";
+      readonly message: string;
+      readonly attempt: number;
+      readonly delayMs: number;
+      readonly error: unknown;
+    }
+  /** The stream goes on exactly where it was cut. */
+  | { readonly kind: "resumed"; readonly message: string; readonly lastEventId: string }
+  /**
+   * The agent could not say what was missed. The whole task came instead, as an
+   * event of kind "task" that replaces what was there before.
+   */
+  | { readonly kind: "resynced"; readonly message: string }
+  /** The agent offers no stream: it is asked again and again how the task stands. */
+  | { readonly kind: "polling"; readonly message: string }
+  /** Something came that cannot be read. The run goes on before it. */
+  | { readonly kind: "unreadable"; readonly message: string; readonly error: unknown }
+  /**
+   * What `run.text` gave from character `from` on does not count any more; what
+   * it gives next stands in its place.
+   */
+  | { readonly kind: "rewritten"; readonly message: string; readonly from: number };
+
+export type OnNotice = (notice: RunNotice) => void;

@@ -5,39 +5,42 @@ import {
   RemoteError,
   type Task,
 } from "@convoke/protocol";
-import { knowsMessages } from "../connection/knows-messages.ts";
+import { knowsMessages } from "../cards/card.ts";
 import {
-  isLoss,
-  isNowhere,
+  EarlyCloseError,
+  gaveUpError,
+  isConnectionLoss,
+  hasNoInterface,
   isTaskNotFound,
   isTemporary,
   isUnreadable,
   isUnsupported,
-  sentenceOf,
-  wasNotTaken,
+  notResentError,
+  errorMessage,
+  taskLostError,
+  unreadableAgainError,
+  wasNotProcessed,
 } from "./failures.ts";
 import type { FollowSettings } from "./follow-options.ts";
-import { Patience } from "./patience.ts";
-import { EarlyClose, givenUp, notSentAgain, taskLost, unreadableAgain } from "./run-errors.ts";
-import { sleep } from "./sleep.ts";
+import { ReconnectBackoff } from "./reconnect-backoff.ts";
+import { sleep } from "@convoke/protocol/internal";
 import { isSameTask } from "./snapshot-events.ts";
-import type { TaskFold } from "./task-fold.ts";
-import type { Recovered, Step, Wanted } from "./wanted.ts";
+import type { RecoveryStep, RunStep, TaskSnapshot, RunRequest } from "./task-events.ts";
 
 export interface RecoveryOptions {
   readonly connection: Connection;
-  readonly wanted: Wanted;
+  readonly wanted: RunRequest;
   readonly settings: FollowSettings;
-  readonly fold: TaskFold;
+  readonly fold: TaskSnapshot;
 }
 
 /** Decides what an error leads to: another attempt, another way, or the end. */
 export class Recovery {
   readonly #connection: Connection;
-  readonly #wanted: Wanted;
+  readonly #wanted: RunRequest;
   readonly #settings: FollowSettings;
-  readonly #fold: TaskFold;
-  readonly #patience: Patience;
+  readonly #fold: TaskSnapshot;
+  readonly #patience: ReconnectBackoff;
   #wasUnreadable = false;
   #isLost = false;
 
@@ -46,7 +49,7 @@ export class Recovery {
     this.#wanted = wanted;
     this.#settings = settings;
     this.#fold = fold;
-    this.#patience = new Patience(settings.reconnectForMs);
+    this.#patience = new ReconnectBackoff(settings.reconnectForMs);
   }
 
   /** Whether nothing came since the connection was lost. */
@@ -62,7 +65,7 @@ export class Recovery {
   }
 
   /** What to do after an error; throws it, or a clearer one, when there is nothing to do. */
-  after(step: Step, error: unknown, signal: AbortSignal): Promise<Recovered> {
+  after(step: RunStep, error: unknown, signal: AbortSignal): Promise<RecoveryStep> {
     return this.#fold.taskId === undefined
       ? this.#afterMessage(step, error, signal)
       : this.#afterTask(step, error, signal);
@@ -77,7 +80,7 @@ export class Recovery {
       } catch (error) {
         signal.throwIfAborted();
         this.#throwIfGone(error);
-        if (!isLoss(error)) throw error;
+        if (!isConnectionLoss(error)) throw error;
         await this.#wait(error, signal);
       }
     }
@@ -92,7 +95,7 @@ export class Recovery {
       if (task === undefined || isPartial) return isTerminal(now.status.state);
       return !isSameTask(task, now);
     } catch (error) {
-      return isLoss(error);
+      return isConnectionLoss(error);
     }
   }
 
@@ -103,27 +106,28 @@ export class Recovery {
   }
 
   /** There is no task yet, so there is nothing to go on with but the message itself. */
-  async #afterMessage(step: Step, error: unknown, signal: AbortSignal): Promise<Recovered> {
+  async #afterMessage(step: RunStep, error: unknown, signal: AbortSignal): Promise<RecoveryStep> {
     if (step === "send" && isUnsupported(error)) return { next: "call" };
     const { reconnectForMs, resendAlways } = this.#settings;
-    if (!isLoss(error) || reconnectForMs === undefined) throw error;
-    if (wasNotTaken(error) || resendAlways || knowsMessages(this.#connection.card)) {
+    if (!isConnectionLoss(error) || reconnectForMs === undefined) throw error;
+    if (wasNotProcessed(error) || resendAlways || knowsMessages(this.#connection.card)) {
       await this.#wait(error, signal);
       return { next: step };
     }
     const task = await this.#taskWithMessage(error, signal);
-    if (task === undefined) throw notSentAgain(error);
+    if (task === undefined) throw notResentError(error);
     if (isAtRest(task)) return { next: "over", task };
     return { next: step === "call" ? "poll" : "subscribe", task };
   }
 
-  async #afterTask(step: Step, error: unknown, signal: AbortSignal): Promise<Recovered> {
+  async #afterTask(step: RunStep, error: unknown, signal: AbortSignal): Promise<RecoveryStep> {
     const isKnown = this.#fold.answer !== undefined;
     this.#throwIfGone(error);
     if (isUnreadable(error)) this.#noticeUnreadable(error);
-    else if (!isLoss(error) && !isNowhere(error)) return this.#withoutStream(step, error, signal);
+    else if (!isConnectionLoss(error) && !hasNoInterface(error))
+      return this.#withoutStream(step, error, signal);
     // A subscription that brought nothing before it was closed may have nothing to bring.
-    if (step === "subscribe" && error instanceof EarlyClose && (this.#isLost || !isKnown)) {
+    if (step === "subscribe" && error instanceof EarlyCloseError && (this.#isLost || !isKnown)) {
       const task = await this.task(signal);
       // Who came with a cursor, and was sent nothing, has everything.
       if (isAtRest(task)) return { next: "over", ...(isKnown && { task }) };
@@ -133,7 +137,7 @@ export class Recovery {
   }
 
   /** The agent refuses the stream: because the task has ended, or because it has none. */
-  async #withoutStream(step: Step, error: unknown, signal: AbortSignal): Promise<Recovered> {
+  async #withoutStream(step: RunStep, error: unknown, signal: AbortSignal): Promise<RecoveryStep> {
     const isRefusal = error instanceof RemoteError || isUnsupported(error);
     if (step !== "subscribe" || !isRefusal) throw error;
     const task = await this.task(signal).catch(() => undefined);
@@ -158,7 +162,7 @@ export class Recovery {
         return isThere ? task : undefined;
       } catch (again) {
         signal.throwIfAborted();
-        if (!isLoss(again)) return undefined;
+        if (!isConnectionLoss(again)) return undefined;
       }
     }
   }
@@ -167,11 +171,11 @@ export class Recovery {
     const delayMs = this.#patience.next(isTemporary(error) ? error.retryAfterMs : undefined);
     if (delayMs === undefined) {
       const isPlain = this.#settings.reconnectForMs === undefined || error instanceof RemoteError;
-      throw isPlain ? error : givenUp(error, this.#patience.waitedMs);
+      throw isPlain ? error : gaveUpError(error, this.#patience.waitedMs);
     }
     this.#isLost = true;
     const { attempts: attempt } = this.#patience;
-    const message = `${sentenceOf(error)}; trying again (${attempt})`;
+    const message = `${errorMessage(error)}; trying again (${attempt})`;
     this.#settings.onNotice({ kind: "reconnecting", message, attempt, delayMs, error });
     await sleep(delayMs, signal);
   }
@@ -180,14 +184,16 @@ export class Recovery {
   #throwIfGone(error: unknown): void {
     if (!isTaskNotFound(error)) return;
     const { taskId = "", answer } = this.#fold;
-    throw answer === undefined ? error : taskLost(error, this.#connection.speaking.url, taskId);
+    throw answer === undefined
+      ? error
+      : taskLostError(error, this.#connection.speaking.url, taskId);
   }
 
   #noticeUnreadable(error: Error): void {
     if (this.#settings.reconnectForMs === undefined) throw error;
-    if (this.#wasUnreadable) throw unreadableAgain(error);
+    if (this.#wasUnreadable) throw unreadableAgainError(error);
     this.#wasUnreadable = true;
-    this.#settings.onNotice({ kind: "unreadable", message: sentenceOf(error), error });
+    this.#settings.onNotice({ kind: "unreadable", message: errorMessage(error), error });
   }
 }
 

@@ -1,17 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
-import { connect } from "../connect.ts";
+import { connect } from "../agent/connect.ts";
 import {
   type Call,
-  type Reply,
-  type Seen,
   failure,
   json,
   pagesV1,
+  type Reply,
   result,
+  type Seen,
   startFakeAgent,
   stream,
-} from "../testing/fake-agent.suite.ts";
+} from "../../../../test/client/fake-agent.ts";
 import {
   aChunk,
   aListener,

@@ -1,14 +1,14 @@
 import type { Connection, Message, PublicEvent, Task } from "@convoke/protocol";
-import { type Answer, answerOf } from "./answer.ts";
-import type { EventSource, Followed } from "./event-source.ts";
+import { type Answer, toAnswer } from "./answer.ts";
+import type { TaskEventSource, StreamedEvent } from "./task-events.ts";
 import { isNotCancelable } from "./failures.ts";
-import type { OnNotice } from "./notice.ts";
+import type { OnNotice } from "./follow-options.ts";
 import { type TextDelta, TextDeltas } from "./text-deltas.ts";
 import { View } from "./view.ts";
 
 export interface RunOptions {
   readonly connection: Connection;
-  readonly source: EventSource;
+  readonly source: TaskEventSource;
   readonly signal?: AbortSignal | undefined;
   readonly onNotice: OnNotice;
 }
@@ -26,13 +26,13 @@ export interface RunOptions {
  */
 export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
   readonly #connection: Connection;
-  readonly #source: EventSource;
+  readonly #source: TaskEventSource;
   readonly #onNotice: OnNotice;
   readonly #abort = new AbortController();
   readonly #signal: AbortSignal;
   readonly #events: View<PublicEvent>;
   readonly #deltas: View<string>;
-  #followed: AsyncGenerator<Followed, void, undefined> | undefined;
+  #followed: AsyncGenerator<StreamedEvent, void, undefined> | undefined;
   #textDeltas: TextDeltas | undefined;
   #result: Promise<Answer> | undefined;
   #ended = Promise.withResolvers<void>();
@@ -59,11 +59,11 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
 
   /** The id of the task; none before the agent told it, or when it answers without one. */
   get taskId(): string | undefined {
-    return this.#source.fold.taskId;
+    return this.#source.snapshot.taskId;
   }
 
   get contextId(): string | undefined {
-    return this.#source.fold.contextId;
+    return this.#source.snapshot.contextId;
   }
 
   /** The id of the event that was read last; `subscribe` goes on after it. */
@@ -73,7 +73,7 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
 
   /** The task as the events so far add up to. */
   get task(): Task | undefined {
-    return this.#source.fold.task;
+    return this.#source.snapshot.task;
   }
 
   /**
@@ -130,14 +130,14 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
 
   /** Who comes late gets what there is so far as one event. */
   #beginEvents(): void {
-    const { answer, isPartial } = this.#source.fold;
+    const { answer, isPartial } = this.#source.snapshot;
     if (answer !== undefined && !isPartial) this.#show(answer, this.#source.lastEventId ?? "");
     if (this.#end !== undefined) this.#events.end(this.#end);
   }
 
   #beginText(): void {
     this.#textDeltas = new TextDeltas();
-    const { answer } = this.#source.fold;
+    const { answer } = this.#source.snapshot;
     if (answer !== undefined) this.#tell(answer, answer);
     if (this.#end !== undefined) this.#endText(this.#end);
   }
@@ -164,7 +164,7 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
   #takeReady(): void {
     try {
       while (this.#mayPull && !this.#signal.aborted) {
-        const followed = this.#source.take?.();
+        const followed = this.#source.takeBuffered?.();
         if (followed === undefined) return;
         this.#use(followed);
       }
@@ -189,9 +189,9 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
     }
   }
 
-  #use({ event, id }: Followed): void {
+  #use({ event, id }: StreamedEvent): void {
     if (this.#events.isAttached) this.#show(event, id);
-    this.#tell(event, this.#source.fold.answer);
+    this.#tell(event, this.#source.snapshot.answer);
   }
 
   #show(event: PublicEvent, id: string): void {
@@ -223,7 +223,7 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
   }
 
   #endText(end: { readonly error?: unknown }): void {
-    const { answer, isPartial } = this.#source.fold;
+    const { answer, isPartial } = this.#source.snapshot;
     const isWhole = answer !== undefined && !isPartial && !this.#isCut && !("error" in end);
     if (isWhole) this.#give(this.#textDeltas?.atEnd(answer));
     this.#deltas.end(end);
@@ -238,14 +238,14 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
 
   async #whole(): Promise<Answer> {
     await this.#ended.promise;
-    const { answer, taskId, isPartial } = this.#source.fold;
-    if (this.#isCut && !this.#source.fold.isAtRest) {
+    const { answer, taskId, isPartial } = this.#source.snapshot;
+    if (this.#isCut && !this.#source.snapshot.isAtRest) {
       throw new Error(
         "the run was left before its answer was whole; remote.subscribe(run.taskId) goes on with it",
       );
     }
-    if (answer !== undefined && !isPartial) return answerOf(answer);
+    if (answer !== undefined && !isPartial) return toAnswer(answer);
     // The run began in the middle: what was before is with the agent.
-    return answerOf(await this.#connection.call("getTask", { taskId: taskId ?? "" }));
+    return toAnswer(await this.#connection.call("getTask", { taskId: taskId ?? "" }));
   }
 }

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { connect } from "../connect.ts";
+import { connect } from "../agent/connect.ts";
 import {
   type Call,
-  type Reply,
   pagesV1,
+  type Reply,
   result,
   startFakeAgent,
   stream,
-} from "../testing/fake-agent.suite.ts";
+} from "../../../../test/client/fake-agent.ts";
 import { aListener, aTask, anArtifact } from "./a-stream.suite.ts";
 
 const IDEMPOTENT = {

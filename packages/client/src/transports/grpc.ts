@@ -11,15 +11,17 @@ import {
   type StreamOptions,
 } from "@convoke/protocol";
 import { decodeStatusDetails, GRPC_SERVICES, type GrpcMethod } from "@convoke/protocol/grpc";
-import type { Credentials } from "../auth/credentials.ts";
-import { redact } from "../auth/redact.ts";
-import { versionHeaders } from "../auth/version-headers.ts";
-import type { ChosenInterface } from "../choose-interface.ts";
-import { askedExtensions, traceHeaders } from "../connection/request-context.ts";
-import type { GrpcChannel, GrpcEnd } from "./grpc-channel.ts";
+import { type Credentials, redact } from "../auth/credentials.ts";
+import { requestHeaders } from "../auth/headers.ts";
+import type { ChosenInterface } from "../cards/choose-interface.ts";
+import type { GrpcChannel, GrpcEnd } from "./http2-channel.ts";
 import type { Frame, Transport } from "./transport.ts";
-import { reasonIn, reasonOf } from "./error-reason.ts";
-import { reasonOfStatus, statusName } from "./grpc-status.ts";
+import {
+  errorReasonInDetails,
+  errorReason,
+  errorReasonFromStatus,
+  grpcStatusName,
+} from "./errors.ts";
 
 /** Where an event on gRPC says its place in the log; it goes back as metadata of that name. */
 const CURSOR = "last-event-id";
@@ -111,16 +113,18 @@ export class GrpcTransport implements Transport {
     readonly sent: Readonly<Record<string, string>>;
     readonly options: StreamOptions;
   }): AsyncGenerator<unknown, Outcome, undefined> {
-    const extensions = askedExtensions(this.#extensions, context);
     const answer = this.#channel.call({
       url: this.speaking.url,
       path: method.path,
-      metadata: {
-        ...lowerCased(versionHeaders(this.speaking.version, extensions)),
-        ...traceHeaders(context),
-        ...(lastEventId !== undefined && { "last-event-id": lastEventId }),
-        ...lowerCased(sent),
-      },
+      metadata: lowerCased(
+        requestHeaders({
+          version: this.speaking.version,
+          extensions: this.#extensions,
+          context,
+          binding: lastEventId === undefined ? {} : { "Last-Event-ID": lastEventId },
+          credentials: sent,
+        }),
+      ),
       message,
       signal,
     });
@@ -192,12 +196,12 @@ function grpcError(end: GrpcEnd, clean: (text: string) => string): RemoteError |
   if (status === undefined) {
     return new RemoteError(`HTTP ${httpStatus} instead of an answer by gRPC`, {
       httpStatus,
-      reason: reasonOf({ httpStatus }),
+      reason: errorReason({ httpStatus }),
     });
   }
   const details = detailsOf(end.details);
-  const name = statusName(status);
-  const reason = reasonIn(details) ?? reasonOfStatus(name, end.message);
+  const name = grpcStatusName(status);
+  const reason = errorReasonInDetails(details) ?? errorReasonFromStatus(name, end.message);
   const row = reason === undefined ? ERRORS.Internal : ERRORS[reason];
   return new RemoteError(withChallenge(clean(end.message) || `gRPC ${name}`, end), {
     httpStatus: row.http,

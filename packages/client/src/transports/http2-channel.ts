@@ -1,10 +1,7 @@
 import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
 import { ClientError } from "@convoke/protocol";
+import { GrpcFrameReader, frameGrpcMessage } from "@convoke/protocol/internal";
 import { type HttpClient, unreachable } from "@convoke/egress/http";
-import type { GrpcCall, GrpcChannel, GrpcEnd } from "./grpc-channel.ts";
-
-/** A flag and a length stand before each message (gRPC over HTTP/2, "Length-Prefixed-Message"). */
-const PREFIX = 5;
 
 /** More than any event of a sane agent. */
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -35,8 +32,8 @@ async function* exchange(
   const abort = () => stream.close(NGHTTP2_CANCEL);
   signal?.addEventListener("abort", abort, { once: true });
   try {
-    stream.end(frameMessage(call.message));
-    const reader = new MessageReader();
+    stream.end(frameGrpcMessage(call.message));
+    const reader = createReader();
     // Left open by the loop, so that the agent hears that the call was canceled.
     for await (const piece of stream.iterator({ destroyOnReturn: false })) {
       if (isForeign(ended)) break;
@@ -136,72 +133,53 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function frameMessage(message: Uint8Array): Uint8Array {
-  const frame = new Uint8Array(PREFIX + message.length);
-  new DataView(frame.buffer).setUint32(1, message.length);
-  frame.set(message, PREFIX);
-  return frame;
-}
-
-/** Finds the messages in bytes that come in pieces. */
-class MessageReader {
-  #pieces: Uint8Array[] = [];
-  #size = 0;
-  /** How many bytes the next message needs with its prefix, once that is known. */
-  #needed = PREFIX;
-  #isPrefix = true;
-
-  /** The messages that the piece completes. */
-  push(piece: Uint8Array): readonly Uint8Array[] {
-    this.#pieces.push(piece);
-    this.#size += piece.length;
-    const messages: Uint8Array[] = [];
-    while (this.#size >= this.#needed) {
-      if (this.#isPrefix) this.#readPrefix();
-      else messages.push(this.#take());
-    }
-    return messages;
-  }
-
-  /** Whether a message was cut. */
-  get isInside(): boolean {
-    return this.#size > 0;
-  }
-
-  #readPrefix(): void {
-    const bytes = this.#joined();
-    if (bytes[0] !== 0) throw unreadable("is compressed, which was not asked for");
-    const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(1);
-    if (length > MAX_BYTES) throw unreadable(`is larger than ${MAX_BYTES} bytes`);
-    this.#needed = PREFIX + length;
-    this.#isPrefix = false;
-  }
-
-  #take(): Uint8Array {
-    const bytes = this.#joined();
-    const message = bytes.subarray(PREFIX, this.#needed);
-    const rest = bytes.subarray(this.#needed);
-    this.#pieces = rest.length === 0 ? [] : [rest];
-    this.#size = rest.length;
-    this.#needed = PREFIX;
-    this.#isPrefix = true;
-    return message;
-  }
-
-  #joined(): Uint8Array {
-    const [only] = this.#pieces;
-    if (only !== undefined && this.#pieces.length === 1) return only;
-    const bytes = new Uint8Array(this.#size);
-    let place = 0;
-    for (const piece of this.#pieces) {
-      bytes.set(piece, place);
-      place += piece.length;
-    }
-    this.#pieces = [bytes];
-    return bytes;
-  }
+function createReader(): GrpcFrameReader {
+  return new GrpcFrameReader({
+    maxBytes: MAX_BYTES,
+    fail: (problem) =>
+      unreadable(
+        problem === "compressed"
+          ? "is compressed, which was not asked for"
+          : `is larger than ${MAX_BYTES} bytes`,
+      ),
+  });
 }
 
 function unreadable(problem: string): ClientError {
   return new ClientError("unreadable", `a gRPC message of the agent ${problem}`);
+}
+
+/** One call as gRPC has it over HTTP/2. */
+interface GrpcCall {
+  /** The origin counts; gRPC has its paths at the root. */
+  readonly url: string;
+  /** Such as `/a2a.v1.A2AService/SendMessage`. */
+  readonly path: string;
+  /** Metadata, with names in lower case. */
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly message: Uint8Array;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How a call ended. */
+export interface GrpcEnd {
+  /** Other than 200 when something before the agent answered, such as a proxy. */
+  readonly httpStatus: number;
+  /** gRPC's own number; undefined when the answer has none. */
+  readonly status: number | undefined;
+  readonly message: string;
+  /** The google.rpc.Status that came with it, in bytes. */
+  readonly details: Uint8Array | undefined;
+  /** Headers and trailers together, names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The way out for gRPC. Browsers have none: they cannot read the trailers of HTTP/2. */
+export interface GrpcChannel {
+  /**
+   * Yields the messages of the answer and returns how it ended. Rejects with a
+   * `ClientError` when there is no connection or it was lost. Leaving the loop
+   * ends the call.
+   */
+  call(call: GrpcCall): AsyncGenerator<Uint8Array, GrpcEnd, undefined>;
 }

@@ -12,11 +12,10 @@ import {
   type StreamOptions,
 } from "@convoke/protocol";
 import type { AgentHttp } from "../auth/agent-http.ts";
-import type { ChosenInterface } from "../choose-interface.ts";
+import type { ChosenInterface } from "../cards/choose-interface.ts";
 import { type HttpAnswer, readText } from "@convoke/egress/http";
-import { isEventStream, isOk } from "./answer-head.ts";
-import { type AnswerHead, errorFrom, errorIn } from "./read-error.ts";
-import { framesIn } from "./sse-frames.ts";
+import { type ResponseHead, parseError, errorIn, isEventStream, isOk } from "./errors.ts";
+import { readFrames } from "./sse-frames.ts";
 import type { Frame, Transport } from "./transport.ts";
 
 /** One request that was made. */
@@ -48,7 +47,7 @@ export class JsonRpcTransport implements Transport {
   ): Promise<unknown> {
     const { answer, id } = await this.#post(operation, params, "application/json", options);
     const text = await this.#textOf(answer, options.signal);
-    if (!isOk(answer)) throw errorFrom(text, answer);
+    if (!isOk(answer)) throw parseError(text, answer);
     return this.#open(text, answer, id);
   }
 
@@ -67,11 +66,11 @@ export class JsonRpcTransport implements Transport {
     }
     const read = ({ event, data, id: eventId }: SseEvent): Frame => {
       if (event === "error") {
-        throw errorFrom(this.#http.clean(data), answer, "the agent ended the stream");
+        throw parseError(this.#http.clean(data), answer, "the agent ended the stream");
       }
       return { kind: "result", result: this.#open(data, answer, id), id: eventId };
     };
-    yield* framesIn(answer, { read, url: this.speaking.url, signal: options.signal });
+    yield* readFrames(answer, { read, url: this.speaking.url, signal: options.signal });
   }
 
   async #post(
@@ -102,7 +101,7 @@ export class JsonRpcTransport implements Transport {
     return isOk(answer) ? text : this.#http.clean(text);
   }
 
-  #open(text: string, head: AnswerHead, id: number): unknown {
+  #open(text: string, head: ResponseHead, id: number): unknown {
     let answer: unknown;
     try {
       answer = JSON.parse(text);
@@ -114,7 +113,7 @@ export class JsonRpcTransport implements Transport {
     }
     const failure = errorIn(answer, head);
     this.#checkId(answer, id, failure !== undefined);
-    if (failure !== undefined) throw errorFrom(this.#http.clean(text), head);
+    if (failure !== undefined) throw parseError(this.#http.clean(text), head);
     if (!("result" in answer)) throw this.#unreadable("has neither result nor error");
     return answer.result;
   }
@@ -135,7 +134,7 @@ export class JsonRpcTransport implements Transport {
   /** Servers refuse a stream with a plain JSON error, or with an HTTP status; else it is a result. */
   async #notAStream({ answer, id }: Exchange, signal: AbortSignal | undefined): Promise<unknown> {
     const text = await this.#textOf(answer, signal);
-    if (!isOk(answer)) throw errorFrom(text, answer);
+    if (!isOk(answer)) throw parseError(text, answer);
     return this.#open(text, answer, id);
   }
 

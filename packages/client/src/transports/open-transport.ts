@@ -1,6 +1,6 @@
 import { AgentHttp } from "../auth/agent-http.ts";
 import type { Credentials } from "../auth/credentials.ts";
-import type { ChosenInterface } from "../choose-interface.ts";
+import type { ChosenInterface } from "../cards/choose-interface.ts";
 import { ClientError } from "@convoke/protocol";
 import type { HttpClient } from "@convoke/egress/http";
 import { openGrpcChannel } from "./http2-channel.ts";

@@ -12,11 +12,10 @@ import {
   type StreamOptions,
 } from "@convoke/protocol";
 import type { AgentHttp } from "../auth/agent-http.ts";
-import type { ChosenInterface } from "../choose-interface.ts";
+import type { ChosenInterface } from "../cards/choose-interface.ts";
 import { type HttpAnswer, readText } from "@convoke/egress/http";
-import { isEventStream, isOk } from "./answer-head.ts";
-import { errorFrom, errorIn } from "./read-error.ts";
-import { framesIn } from "./sse-frames.ts";
+import { parseError, errorIn, isEventStream, isOk } from "./errors.ts";
+import { readFrames } from "./sse-frames.ts";
 import type { Frame, Transport } from "./transport.ts";
 
 /** An id of a config may hold anything, also a slash. */
@@ -54,7 +53,7 @@ export class RestTransport implements Transport {
     const accept = this.speaking.version === "1.0" ? `${A2A_JSON}, ${JSON_TYPE}` : JSON_TYPE;
     const answer = await this.#request(operation, params, accept, options);
     const text = await this.#textOf(answer, options.signal);
-    if (!isOk(answer)) throw errorFrom(text, answer);
+    if (!isOk(answer)) throw parseError(text, answer);
     // A delete has nothing to say, and need not say it in JSON.
     return text.trim() === "" ? undefined : this.#parse(text);
   }
@@ -67,22 +66,22 @@ export class RestTransport implements Transport {
     const answer = await this.#open(operation, params, options);
     if (!isOk(answer) || !isEventStream(answer)) {
       const text = await this.#textOf(answer, options.signal);
-      if (!isOk(answer)) throw errorFrom(text, answer);
+      if (!isOk(answer)) throw parseError(text, answer);
       const result = this.#parse(text);
-      if (errorIn(result, answer)) throw errorFrom(this.#http.clean(text), answer);
+      if (errorIn(result, answer)) throw parseError(this.#http.clean(text), answer);
       // An agent that has the whole answer already may give it at once.
       yield [{ kind: "result", result, id: "" }];
       return;
     }
     const read = ({ event, data, id }: SseEvent): Frame => {
       if (event === "error") {
-        throw errorFrom(this.#http.clean(data), answer, "the agent ended the stream");
+        throw parseError(this.#http.clean(data), answer, "the agent ended the stream");
       }
       const result = this.#parse(data);
-      if (errorIn(result, answer)) throw errorFrom(this.#http.clean(data), answer);
+      if (errorIn(result, answer)) throw parseError(this.#http.clean(data), answer);
       return { kind: "result", result, id };
     };
-    yield* framesIn(answer, { read, url: this.speaking.url, signal: options.signal });
+    yield* readFrames(answer, { read, url: this.speaking.url, signal: options.signal });
   }
 
   /** The text of both versions subscribes by POST and their proto by GET, so servers may have one only. */
@@ -96,7 +95,7 @@ export class RestTransport implements Transport {
     const isMissing = answer.status === 404 || answer.status === 405;
     if (operation !== "subscribeToTask" || !isMissing || this.#subscribeBy === "GET") return answer;
     const text = await this.#textOf(answer, options.signal);
-    const { reason } = errorFrom(text, answer);
+    const { reason } = parseError(text, answer);
     // The task is missing, and not the path.
     if (reason !== undefined && reason !== "MethodNotFound") {
       return { ...answer, body: piecesOf(text) };

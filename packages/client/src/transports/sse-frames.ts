@@ -1,7 +1,6 @@
 import { ClientError, RemoteError, SseDecoder, type SseEvent } from "@convoke/protocol";
 import { type HttpAnswer, unreachable } from "@convoke/egress/http";
-import { type ReadBatch, readBatch } from "./read-batch.ts";
-import type { Frame } from "./transport.ts";
+import { type Frame, type ReadBatch, readBatch } from "./transport.ts";
 
 /** As much as a whole answer may have: an event without an end would fill the memory. */
 const MAX_EVENT = 64 * 1024 * 1024;
@@ -9,7 +8,7 @@ const MAX_EVENT = 64 * 1024 * 1024;
 /** Something came that was no event, such as a keep-alive: the stream lives. */
 const ALIVE: ReadBatch<Frame> = { items: [{ kind: "alive" }] };
 
-export interface FrameReading {
+export interface ReadFramesOptions {
   /** What is read of one event; throws what the event says went wrong. */
   readonly read: (event: SseEvent) => Frame;
   /** The address of the interface, for errors. */
@@ -18,9 +17,9 @@ export interface FrameReading {
 }
 
 /** The frames of an answer that is an event stream, as they come. */
-export async function* framesIn(
+export async function* readFrames(
   { body }: HttpAnswer,
-  { read, url, signal }: FrameReading,
+  { read, url, signal }: ReadFramesOptions,
 ): AsyncGenerator<readonly Frame[], void, undefined> {
   const frames = new SseFrames(read, url);
   try {

@@ -27,6 +27,11 @@ export interface RequestContext {
   readonly extensions?: readonly string[] | undefined;
   /** The trace that they belong to, and the span that makes them. */
   readonly trace?: TraceContext | undefined;
+  /**
+   * Further headers, on gRPC metadata. They replace neither credentials nor headers of the protocol;
+   * names that belong to those are rejected.
+   */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** How an agent is spoken to. */
