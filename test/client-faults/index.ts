@@ -1,7 +1,4 @@
-// Agents that go wrong on purpose, behind real sockets, so that a client can be seen to do right.
-
-// Whoever imports this is on Node, and its types are needed below.
-/// <reference types="node" />
+// Agents that misbehave on purpose, behind real sockets, to see how a client reacts.
 
 export { type FaultyAgent, type FaultyAgentOptions, startFaultyAgent } from "./faulty-agent.ts";
 export type {

@@ -160,7 +160,7 @@ test("what a remote agent refuses is told in its words", async () => {
   const { task, text } = await remote.send("hello");
 
   expect(task?.status.state).toBe("failed");
-  expect(text).toBe("the remote agent answered with an error: I read no such thing");
+  expect(text).toBe("the remote agent responded with an error: I read no such thing");
 });
 
 test("an agent that chooses its contexts itself is let choose", async () => {

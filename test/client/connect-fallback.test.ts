@@ -284,7 +284,7 @@ describe("discovery", () => {
         `no agent card found: ${agent.url}/card.json answered 404 Not Found; ` +
         `${agent.url}${CARD} answered 401 Unauthorized (it asks for Bearer realm="x"); ` +
         `${agent.url}/.well-known/agent.json answered 200 with JSON that is not an object. ` +
-        "It wants to know who asks: give a token, or auth",
+        "It requires authentication: pass a token, or auth",
     });
   });
 });

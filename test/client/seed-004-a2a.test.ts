@@ -194,7 +194,7 @@ describe("a submit in A2A that fails", () => {
 
     const result = await invokeRemoteAgent(agent.url, "hi", { signatures: "require" });
 
-    expect(result.error).toMatch(/^Submit failed: .* is not signed as it must be/);
+    expect(result.error).toMatch(/^Submit failed: .* is not signed as required/);
     expect(agent.story).toEqual(["GET /.well-known/agent-card.json"]);
   });
 });

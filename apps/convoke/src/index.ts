@@ -56,6 +56,7 @@ export type { Mounted, Server } from "@convoke/server";
 export {
   type ClientTool,
   type ClientToolContext,
+  type Interceptor,
   type RemoteAgent,
   connect,
 } from "@convoke/client";

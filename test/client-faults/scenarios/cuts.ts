@@ -12,7 +12,7 @@ import { HTTP } from "./speakings.ts";
 const story = streams(STORY);
 
 /** Nobody can tell whether the agent took the message, so it is not sent twice. */
-const notSentAgain = { error: "unreachable", says: /not sent again/ } as const;
+const notResent = { error: "unreachable", says: /not resent/ } as const;
 
 const once = { sendMessage: 1, sendStreamingMessage: 1 } as const;
 
@@ -24,7 +24,7 @@ export const CUTS: readonly FaultScenario[] = [
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [() => [CLOSE]] },
-    right: notSentAgain,
+    right: notResent,
     atMost: once,
   },
   {
@@ -33,7 +33,7 @@ export const CUTS: readonly FaultScenario[] = [
     speaks: HTTP,
     asks: "send",
     replies: { sendMessage: [() => [RESET]] },
-    right: notSentAgain,
+    right: notResent,
     atMost: once,
   },
   {
@@ -42,7 +42,7 @@ export const CUTS: readonly FaultScenario[] = [
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [cut(story, 7)] },
-    right: notSentAgain,
+    right: notResent,
     atMost: once,
   },
   {
@@ -51,7 +51,7 @@ export const CUTS: readonly FaultScenario[] = [
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [cut(story, { after: "Content-Ty" })] },
-    right: notSentAgain,
+    right: notResent,
     atMost: once,
   },
   {
@@ -60,7 +60,7 @@ export const CUTS: readonly FaultScenario[] = [
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [cut(story, { after: "\r\n\r\n" })] },
-    right: notSentAgain,
+    right: notResent,
     atMost: once,
   },
   {
@@ -69,7 +69,7 @@ export const CUTS: readonly FaultScenario[] = [
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [cut(story, { after: "data: {" })] },
-    right: notSentAgain,
+    right: notResent,
     atMost: once,
   },
   {
@@ -175,7 +175,7 @@ export const CUTS: readonly FaultScenario[] = [
       subscribeToTask: [() => [CLOSE]],
       getTask: [() => [CLOSE]],
     },
-    right: { error: "unreachable", says: /tried again for \d+ s/ },
+    right: { error: "unreachable", says: /Retried for \d+ s/ },
   },
   {
     id: "closed-too-early",
@@ -202,7 +202,7 @@ export const CUTS: readonly FaultScenario[] = [
     replies: {
       sendMessage: [cut(honestReply("sendMessage"), { after: '"artifactId"' }, HALF_CLOSE)],
     },
-    right: notSentAgain,
+    right: notResent,
     atMost: once,
   },
   {
@@ -219,7 +219,7 @@ export const CUTS: readonly FaultScenario[] = [
     speaks: HTTP,
     asks: "send",
     replies: { sendMessage: [cut(honestReply("sendMessage"), { after: '"artifactId"' })] },
-    right: notSentAgain,
+    right: notResent,
     atMost: once,
   },
   {

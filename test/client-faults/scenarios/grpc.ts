@@ -66,7 +66,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
     grpcReplies: {
       getTask: [(call) => [GRPC_HEAD, grpcFrame(taskBytes(call, DONE)), { kind: "end" }]],
     },
-    right: { error: "unreachable", says: /ended before the answer did/ },
+    right: { error: "unreachable", says: /ended before the response was complete/ },
   },
   {
     id: "grpc-rst-in-a-stream",
@@ -139,7 +139,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
     speaks: GRPC,
     asks: "send",
     grpcReplies: { sendMessage: [() => [{ kind: "close" }]] },
-    right: { error: "unreachable", says: /not sent again/ },
+    right: { error: "unreachable", says: /not resent/ },
     atMost: { sendMessage: 1 },
   },
   {
@@ -180,7 +180,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
         },
       ],
     },
-    right: { error: "unreachable", says: /ended before the answer did/ },
+    right: { error: "unreachable", says: /ended before the response was complete/ },
   },
   {
     id: "grpc-larger-than-anything",
@@ -213,7 +213,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
         },
       ],
     },
-    right: { error: "unreadable", says: /2 messages where one is due/ },
+    right: { error: "unreadable", says: /2 messages instead of one/ },
   },
   {
     id: "grpc-nothing",
@@ -221,7 +221,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
     speaks: GRPC,
     asks: "get",
     grpcReplies: { getTask: [() => [GRPC_HEAD, GRPC_OK]] },
-    right: { error: "unreadable", says: /0 messages where one is due/ },
+    right: { error: "unreadable", says: /0 messages instead of one/ },
   },
   {
     id: "grpc-is-a-page",
@@ -237,7 +237,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
     speaks: GRPC,
     asks: "send",
     grpcReplies: { sendMessage: [() => htmlPage(502)] },
-    right: { error: "unreachable", says: /502.*not sent again/ },
+    right: { error: "unreachable", says: /502.*not resent/ },
     atMost: { sendMessage: 1 },
   },
   {

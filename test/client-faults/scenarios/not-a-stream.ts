@@ -75,7 +75,7 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
     speaks: HTTP,
     asks: "send",
     replies: { sendMessage: [page(502, "502 Bad Gateway")] },
-    right: { error: "unreachable", says: /502 Bad Gateway.*not sent again/ },
+    right: { error: "unreachable", says: /502 Bad Gateway.*not resent/ },
     atMost: { sendMessage: 1, sendStreamingMessage: 1 },
   },
   {
@@ -84,7 +84,7 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [page(502, "502 Bad Gateway")] },
-    right: { error: "unreachable", says: /502 Bad Gateway.*not sent again/ },
+    right: { error: "unreachable", says: /502 Bad Gateway.*not resent/ },
     atMost: { sendMessage: 1, sendStreamingMessage: 1 },
   },
   {

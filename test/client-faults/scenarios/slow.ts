@@ -161,7 +161,7 @@ export const SLOW: readonly FaultScenario[] = [
       subscribeToTask: [() => [HANG]],
       getTask: [silently],
     },
-    right: { error: "unreachable", says: /tried again for \d+ s/ },
+    right: { error: "unreachable", says: /Retried for \d+ s/ },
   },
   {
     id: "silence-before-the-first-word",

@@ -129,7 +129,7 @@ test("a card that leads elsewhere never gets the token", async () => {
   await expect(connect(agent.url, { token: "secret" })).rejects.toMatchObject({
     kind: "other-origin",
     message: expect.stringContaining(
-      `not given for ${elsewhere.url}, but the card at ${agent.url} leads only there`,
+      `not given for ${elsewhere.url}, but the card at ${agent.url} lists only interfaces there`,
     ),
   });
   const remote = await connect(agent.url, { allow: [new URL(elsewhere.url).host] });

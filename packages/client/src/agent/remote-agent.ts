@@ -31,37 +31,37 @@ interface Abortable {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How an answer is asked for as it comes. */
+/** Options of a message whose answer is streamed. */
 export interface StreamOptions extends MessageOptions, FollowOptions {
-  /** Where the agent pushes the updates of the task to, besides the answer. */
+  /** A webhook to which the agent also pushes updates of the task. */
   readonly pushConfig?: PushTarget | undefined;
 }
 
 export interface SendOptions extends StreamOptions {
-  /** False takes the task as it is when the agent has just begun. */
+  /** False resolves as soon as the agent has created the task. Default true: wait for the answer. */
   readonly wait?: boolean | undefined;
 }
 
 export interface GetOptions extends Abortable {
-  /** At most so many of the newest messages; 0 leaves them out. */
+  /** Maximum number of the newest messages to include; 0 for none. Default: the agent decides. */
   readonly historyLength?: number | undefined;
 }
 
-/** The first page of 50, without artifacts, unless said otherwise. */
+/** By default the first page of 50 tasks, without artifacts. */
 export interface ListOptions extends Partial<ListTasksRequest>, Abortable {}
 
 export interface SubscribeOptions extends FollowOptions {
-  /** Goes on after this event, where the agent keeps its events; else it begins with the whole task. */
+  /** Resume after this event, if the agent keeps its events; otherwise the run starts with the whole task. */
   readonly lastEventId?: string | undefined;
 }
 
 /**
- * An agent somewhere else. `connect` makes one. It is an agent like any other, so
- * it can be served: in other versions, by other bindings, at another address.
+ * A remote agent, created by `connect`. It implements `Agent`, so it can be served again: in other
+ * versions, on other bindings, at another URL.
  */
 export class RemoteAgent implements Agent {
   readonly #connection: Connection;
-  #known: { readonly card: RawCard; readonly info: AgentInfo } | undefined;
+  #cached: { readonly card: RawCard; readonly info: AgentInfo } | undefined;
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -76,54 +76,54 @@ export class RemoteAgent implements Agent {
     return typeof this.card["name"] === "string" ? this.card["name"] : new URL(this.url).host;
   }
 
-  /** The address of the interface that is spoken to. */
+  /** The URL of the interface in use. */
   get url(): string {
     return this.#connection.speaking.url;
   }
 
-  /** The version of A2A that is spoken. */
+  /** The version of A2A in use. */
   get version(): ProtocolVersion {
     return this.#connection.speaking.version;
   }
 
-  /** How it is spoken to. */
+  /** The binding in use. */
   get binding(): Binding {
     return this.#connection.speaking.binding;
   }
 
   /**
-   * Says something and waits for the answer: until the task ended, or waits for
-   * its caller. An agent that answers before that is asked from time to time.
+   * Sends a message and waits for the answer: until the task has ended or waits for its caller. If the
+   * agent responds earlier, its task is polled.
    */
   async send(input: Input, options: SendOptions = {}): Promise<Answer> {
-    const request = requestOf(input, options, options.wait !== false);
+    const request = toRequest(input, options, options.wait !== false);
     return this.#run({ kind: "call", request }, options).result;
   }
 
-  /** Says something and gives the answer as it comes, whatever happens to the connection. */
+  /** Sends a message and streams the answer; it survives lost connections. */
   stream(input: Input, options: StreamOptions = {}): Run {
-    return this.#run({ kind: "stream", request: requestOf(input, options, true) }, options);
+    return this.#run({ kind: "stream", request: toRequest(input, options, true) }, options);
   }
 
-  /** The events of a task that exists already, over questions and answers, until it ends. */
+  /** The events of an existing task until it ends, across questions and answers. */
   subscribe(taskId: string, options: SubscribeOptions = {}): Run {
     return this.#run({ kind: "subscribe", taskId, lastEventId: options.lastEventId }, options);
   }
 
-  /** A conversation of several turns, in one context. */
+  /** Starts or continues a conversation of several turns in one context. */
   conversation(options: ConversationOptions = {}): Conversation {
     return new Conversation(this.#connection, options);
   }
 
-  /** What the card says, for whoever serves this agent. */
+  /** What the card says, for a server that serves this agent. */
   get info(): AgentInfo {
     const { card } = this;
-    // A server looks at it all the time, and it changes with the card only.
-    if (this.#known?.card !== card) this.#known = { card, info: infoOf(card, this.name) };
-    return this.#known.info;
+    // Cached: servers read it for every request, and it changes only with the card.
+    if (this.#cached?.card !== card) this.#cached = { card, info: toAgentInfo(card, this.name) };
+    return this.#cached.info;
   }
 
-  /** Works on a turn of a task by having the agent do it. */
+  /** Lets the remote agent work on a turn of a local task. */
   run(turn: Turn): AsyncIterable<AgentEvent | readonly AgentEvent[]> {
     return new BridgeRun(this.#connection, turn).read();
   }
@@ -133,47 +133,47 @@ export class RemoteAgent implements Agent {
     return this.#connection.call("getTask", request, { signal });
   }
 
-  /** One page of the caller's tasks, newest first. 1.0 can list, and some agents of 0.3 by REST. */
+  /** One page of the caller's tasks, newest first. Available in 1.0, and on REST of some 0.3 agents. */
   list({ signal, ...request }: ListOptions = {}): Promise<TaskPage> {
-    const whole = { pageSize: 50, includeArtifacts: false, ...request };
-    return this.#connection.call("listTasks", whole, { signal });
+    const defaulted = { pageSize: 50, includeArtifacts: false, ...request };
+    return this.#connection.call("listTasks", defaulted, { signal });
   }
 
-  /** Asks the agent to stop working on a task; the task as it is then. */
+  /** Asks the agent to cancel a task; resolves with the updated task. */
   cancel(taskId: string, { signal }: Abortable = {}): Promise<Task> {
     return this.#connection.call("cancelTask", { taskId }, { signal });
   }
 
-  /** The card for callers whom the agent knows. From then on it is the card of this agent here. */
+  /** Fetches the card for authenticated callers, which then replaces `card`. */
   extendedCard({ signal }: Abortable = {}): Promise<RawCard> {
     return this.#connection.call("getExtendedCard", undefined, { signal });
   }
 
-  /** Where the agent pushes the updates of tasks to. */
+  /** The push configs of the agent's tasks. */
   get push(): RemotePush {
     return new RemotePush(this.#connection);
   }
 
-  /** Closes connections that are kept for later. What runs goes on. */
+  /** Closes idle connections. Running calls continue. */
   close(): void {
     this.#connection.close();
   }
 
-  #run(wanted: RunRequest, options: FollowOptions): Run {
+  #run(request: RunRequest, options: FollowOptions): Run {
     const settings = followSettings(options);
     const connection = this.#connection;
-    const source = new ResumingSource(connection, wanted, settings);
+    const source = new ResumingSource(connection, request, settings);
     return new Run({ connection, source, signal: options.signal, onNotice: settings.onNotice });
   }
 }
 
-function requestOf(input: Input, options: StreamOptions, blocking: boolean): SendMessageRequest {
+function toRequest(input: Input, options: StreamOptions, blocking: boolean): SendMessageRequest {
   const { pushConfig } = options;
   return { message: toMessage(input, options), blocking, ...(pushConfig && { pushConfig }) };
 }
 
-/** What a card says of an agent, for whoever serves it in its place. */
-function infoOf(card: RawCard, name: string): AgentInfo {
+/** The agent info in a card, for a server that serves the agent. */
+function toAgentInfo(card: RawCard, name: string): AgentInfo {
   return {
     name,
     description: textIn(card, "description") ?? `The agent ${name}.`,
@@ -183,11 +183,11 @@ function infoOf(card: RawCard, name: string): AgentInfo {
     outputModes: textsIn(card, "defaultOutputModes") ?? ["text/plain"],
     ...optional(card, "documentationUrl"),
     ...optional(card, "iconUrl"),
-    // Whether it answers without a task is known only when it does.
+    // Whether it replies without a task is known only when it does.
     replies: true,
     keepStreamOnInterrupt: false,
     takesMessages: false,
-    // Before its task is known there is nothing to go on with but the message itself.
+    // Until its task id is known, a restart can only resend the message.
     restart: knowsMessages(card),
   };
 }
@@ -238,7 +238,7 @@ function optionalList<Name extends string>(
   return list === undefined ? {} : ({ [name]: list } as Readonly<Record<Name, readonly string[]>>);
 }
 
-/** The push configs of an agent's tasks: where it sends their updates to. */
+/** The push configs of an agent's tasks: the webhooks to which it sends updates. */
 export class RemotePush {
   readonly #connection: Connection;
 
@@ -246,18 +246,18 @@ export class RemotePush {
     this.#connection = connection;
   }
 
-  /** Has the updates of a task pushed from now on. A config of the same id is replaced; without an id the agent chooses one. */
+  /** Pushes updates of a task to a webhook. Replaces the config with the same id; without an id the agent chooses one. */
   set(taskId: string, target: PushTarget, { signal }: CallOptions = {}): Promise<PushConfig> {
     return this.#connection.call("createPushConfig", { taskId, target }, { signal });
   }
 
-  /** A push config of a task; without an id the one that was set without an id. */
+  /** A push config of a task; without an id, the one that was created without an id. */
   get(taskId: string, id?: string, { signal }: CallOptions = {}): Promise<PushConfig> {
     const request = { taskId, ...(id !== undefined && { id }) };
     return this.#connection.call("getPushConfig", request, { signal });
   }
 
-  /** All push configs of a task, on however many pages the agent has them. */
+  /** All push configs of a task; reads all pages. */
   async list(taskId: string, { signal }: CallOptions = {}): Promise<readonly PushConfig[]> {
     const all: PushConfig[] = [];
     for (let pageToken = ""; ;) {
@@ -265,12 +265,12 @@ export class RemotePush {
       const page = await this.#connection.call("listPushConfigs", request, { signal });
       all.push(...page.configs);
       pageToken = page.nextPageToken;
-      // An empty page ends it too: an agent that always promises more must not keep its caller forever.
+      // An empty page ends the loop too: an agent that always announces another page must not block the caller forever.
       if (pageToken === "" || page.configs.length === 0) return all;
     }
   }
 
-  /** Ends the pushing of one config. It may be gone already. */
+  /** Deletes a push config. Succeeds if it is already gone. */
   delete(taskId: string, id: string, { signal }: CallOptions = {}): Promise<void> {
     return this.#connection.call("deletePushConfig", { taskId, id }, { signal });
   }

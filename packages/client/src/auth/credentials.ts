@@ -1,6 +1,6 @@
 import { isHeaderValue, isName, isToken } from "./headers.ts";
 
-/** Shorter ones are found in ordinary words. */
+/** Shorter secrets occur in ordinary words. */
 const SHORTEST = 6;
 
 const FUNCTIONS = new WeakMap<object, number>();
@@ -11,13 +11,13 @@ export interface CreateCredentialsOptions {
   readonly auth?: Auth | undefined;
   /** Short for `auth: { bearer }`. */
   readonly token?: string | undefined;
-  /** Where they may go unless `auth.origin` says otherwise. */
+  /** The origin that they are bound to, unless `auth.origin` is set. */
   readonly origin: string;
 }
 
-/** Reads the options; what they say wrongly is told by its name and never quoted. */
+/** Validates the options; errors name an invalid option and never quote its value. */
 export function createCredentials(options: CreateCredentialsOptions): Credentials | undefined {
-  const auth = authOf(options);
+  const auth = mergeToken(options);
   if (auth === undefined) return undefined;
   const given = auth.origin ?? options.origin;
   const origins = (typeof given === "string" ? [given] : given).map((origin) =>
@@ -31,7 +31,7 @@ export function createCredentials(options: CreateCredentialsOptions): Credential
   throw new TypeError("auth must have one of bearer, token, apiKey, basic, headers");
 }
 
-function authOf({ auth, token }: CreateCredentialsOptions): Auth | undefined {
+function mergeToken({ auth, token }: CreateCredentialsOptions): Auth | undefined {
   if (auth === undefined) return token === undefined ? undefined : { bearer: token };
   if (token === undefined) return auth;
   throw new TypeError("token and auth are both given; leave token out and use auth: { bearer }");
@@ -50,7 +50,7 @@ function basic(
   { user, password }: { readonly user: string; readonly password: string },
   origins: readonly string[],
 ): Credentials {
-  // RFC 7617 §2: the first colon ends the name.
+  // RFC 7617 §2: the first colon ends the user name.
   if (user.includes(":")) throw new TypeError("auth.basic.user must not hold a colon");
   const bytes = new TextEncoder().encode(`${user}:${password}`);
   const encoded = btoa(String.fromCodePoint(...bytes));
@@ -61,23 +61,23 @@ function basic(
   });
 }
 
-function apiKey({ in: place, name, value }: ApiKey, origins: readonly string[]): Credentials {
+function apiKey({ in: location, name, value }: ApiKey, origins: readonly string[]): Credentials {
   if (!isName(name)) throw new TypeError(`auth.apiKey.name "${name}" cannot be sent`);
-  if (place === "query") {
+  if (location === "query") {
     return new FixedCredentials({
       origins,
       query: { [name]: value },
       secrets: [value, encodeURIComponent(value)],
     });
   }
-  // A comma, a semicolon or a blank would end a cookie (RFC 6265 §4.1.1).
-  if (!isHeaderValue(value) || (place === "cookie" && /[\s",;\\]/.test(value))) {
-    throw new TypeError(`auth.apiKey.value holds characters that no ${place} can have`);
+  // A comma, a semicolon or a space would end a cookie (RFC 6265 §4.1.1).
+  if (!isHeaderValue(value) || (location === "cookie" && /[\s",;\\]/.test(value))) {
+    throw new TypeError(`auth.apiKey.value holds characters that no ${location} can have`);
   }
-  if (place !== "header" && place !== "cookie") {
+  if (location !== "header" && location !== "cookie") {
     throw new TypeError("auth.apiKey.in must be header, query or cookie");
   }
-  const headers = place === "header" ? { [name]: value } : { Cookie: `${name}=${value}` };
+  const headers = location === "header" ? { [name]: value } : { Cookie: `${name}=${value}` };
   return new FixedCredentials({ origins, headers, secrets: [value] });
 }
 
@@ -99,11 +99,11 @@ interface FixedCredentialsOptions {
   readonly origins: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
-  /** The parts of them that are secret. */
+  /** The secret parts. */
   readonly secrets: readonly string[];
 }
 
-/** Credentials that stay as they were given. */
+/** Credentials that do not change. */
 class FixedCredentials implements Credentials {
   readonly #options: FixedCredentialsOptions;
 
@@ -137,7 +137,7 @@ interface TokenCredentialsOptions {
   readonly token: () => string | Promise<string>;
 }
 
-/** A bearer token that a function gives: asked once, and again when an agent no longer takes it. */
+/** A bearer token from a function, which is called again when the agent rejects the token. */
 class TokenCredentials implements Credentials {
   readonly #origins: readonly string[];
   readonly #ask: () => string | Promise<string>;
@@ -163,8 +163,8 @@ class TokenCredentials implements Credentials {
   }
 
   /**
-   * Calls that fail together share one new token: whoever comes when the token
-   * is not the one any more that it sent has nothing to ask for.
+   * Concurrent calls that fail share one new token: if the token has already changed since the call
+   * was sent, there is nothing to renew.
    */
   async renew({ sent }: Challenge): Promise<boolean> {
     const refused = sent["Authorization"];
@@ -182,7 +182,7 @@ class TokenCredentials implements Credentials {
     if (this.#token !== undefined) return this.#token;
     const asking = this.#askOnce();
     this.#token = asking;
-    // A function that failed is asked again by the next call.
+    // After a failure the next call asks again.
     asking.catch(() => {
       if (this.#token === asking) this.#token = undefined;
     });
@@ -193,57 +193,56 @@ class TokenCredentials implements Credentials {
     const token = await this.#ask();
     if (typeof token !== "string" || !isToken(token)) {
       throw new TypeError(
-        "auth.token must give a token; what it gave holds characters that no token can have",
+        "auth.token must return a token; the returned value holds characters that no token can have",
       );
     }
-    // Old ones are forgotten: an agent quotes what it was just sent.
+    // Forget old tokens: an agent can only quote a recent one.
     if (this.#known.size >= 4) this.#known.clear();
     this.#known.add(token);
     return token;
   }
 }
 
-/** Why an agent wants other credentials. */
+/** A 401 of an agent. */
 interface Challenge {
-  /** What it asks for: its `WWW-Authenticate`, empty where it did not say. */
+  /** The `WWW-Authenticate` header; empty if there was none. */
   readonly asks: string;
-  /** The headers that were not good enough. */
+  /** The credential headers that were rejected. */
   readonly sent: Readonly<Record<string, string>>;
 }
 
 /**
- * What shows an agent who is calling. Credentials are bound to the origins that
- * they were given for: for any other URL they have nothing to give, whatever a
- * card or a redirect says. Flows that fetch tokens, such as those of OAuth, are
- * other implementations of this.
+ * Credentials for an agent. They are bound to the origins that they were given for: for any other URL
+ * they are empty, whatever a card or a redirect says. Flows that fetch tokens, such as OAuth, are
+ * further implementations.
  */
 export interface Credentials {
-  /** Whether there is anything for the URL. */
+  /** Whether there are credentials for the URL. */
   areFor(url: string): boolean;
-  /** Headers for a request to the URL; on gRPC they travel as metadata. */
+  /** Headers for a request to the URL; metadata on gRPC. */
   headersFor(url: string): Promise<Readonly<Record<string, string>>>;
-  /** Parameters for the query of the URL. */
+  /** Query parameters for a request to the URL. */
   queryFor(url: string): Readonly<Record<string, string>>;
-  /** After a 401: gets new ones where it can, and says whether another try makes sense. */
+  /** After a 401: renews the credentials if possible, and returns whether another attempt makes sense. */
   renew(challenge: Challenge): Promise<boolean>;
-  /** What no error may quote. */
+  /** Values that must not appear in errors. */
   secrets(): readonly string[];
 }
 
 /**
- * How to show an agent who is calling. Everything is bound to the origin of the
- * URL that was given to `connect`, or to `origin`, and goes nowhere else.
+ * How to authenticate to an agent. The credentials are bound to the origin of the URL that was given to
+ * `connect`, or to `origin`, and are sent nowhere else.
  */
 export type Auth = (
   | { readonly bearer: string }
-  /** Asked once, and again after each 401: for tokens that expire. */
+  /** Called once, and again after each 401: for tokens that expire. */
   | { readonly token: () => string | Promise<string> }
   | { readonly apiKey: ApiKey }
   | { readonly basic: { readonly user: string; readonly password: string } }
-  /** For everything else. */
+  /** For any other scheme. */
   | { readonly headers: Readonly<Record<string, string>> }
 ) & {
-  /** Where the credentials may go instead, such as `https://agent.example`; several, where the agent has several. */
+  /** The origin, or origins, that the credentials are for instead, such as `https://agent.example`. */
   readonly origin?: string | readonly string[] | undefined;
 };
 
@@ -253,7 +252,7 @@ export interface ApiKey {
   readonly value: string;
 }
 
-/** Tells callers apart, so that one never sees what was shown to another. It stays in memory. */
+/** A cache key that separates callers, so that one never sees documents of another. Kept in memory only. */
 export function credentialsKey(auth: Auth | undefined, token: string | undefined): string {
   if (auth === undefined) return token === undefined ? "nobody" : JSON.stringify({ bearer: token });
   if (!("token" in auth)) return JSON.stringify(auth);
@@ -262,19 +261,19 @@ export function credentialsKey(auth: Auth | undefined, token: string | undefined
   return `function ${known} ${JSON.stringify(auth.origin)}`;
 }
 
-/** Whether the URL is of one of the origins. The parser brings every spelling of a host to one. */
+/** Whether the URL has one of the origins. The parser normalizes every spelling of a host. */
 export function hasOrigin(origins: readonly string[], url: string): boolean {
   return URL.canParse(url) && origins.includes(new URL(url).origin);
 }
 
-/** The origin of an http or https URL, or an error that names the option. */
+/** The origin of an http or https URL; throws an error that names the option. */
 function parseOrigin(text: string, option: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === "http:" || url?.protocol === "https:") return url.origin;
   throw new TypeError(`${option} must be an origin such as https://agent.example, not "${text}"`);
 }
 
-/** The text without the secrets that somebody put into it, such as a proxy that shows the request. */
+/** The text without secrets, for example of a proxy that echoes the request. */
 export function redact(text: string, secrets: readonly string[]): string {
   return secrets
     .filter((secret) => secret.length >= SHORTEST)

@@ -41,8 +41,8 @@ test("who prefers bindings gets those alone, in that order", () => {
     { binding: "HTTP+JSON" },
   ]);
   expect(() => chooseInterfaces({ card, cardUrl }, { bindings: ["grpc"] })).toThrow(
-    "no interface by grpc that this client speaks; it offers HTTP+JSON 1.0 at /rest, " +
-      "GRPC 1.0 at agent.example:50051, JSONRPC 1.0 at /rpc; gRPC cannot be spoken here",
+    "no interface for grpc that this client supports; it offers HTTP+JSON 1.0 at /rest, " +
+      "GRPC 1.0 at agent.example:50051, JSONRPC 1.0 at /rpc; gRPC is not available here",
   );
 });
 
@@ -122,11 +122,11 @@ test("without an interface the error names what the card offers", () => {
   };
 
   expect(() => chooseInterfaces({ card, cardUrl })).toThrow(
-    `the card at ${cardUrl} offers no interface that this client speaks; it offers ` +
+    `the card at ${cardUrl} offers no interface that this client supports; it offers ` +
       "WEBSOCKET 1.0 at https://agent.example/ws, JSONRPC 1.0 at file:///etc/passwd",
   );
   expect(() => chooseInterfaces({ card: {}, cardUrl }, { version: "0.3" })).toThrow(
-    "no interface of A2A 0.3 that this client speaks; it offers none at all",
+    "no interface of A2A 0.3 that this client supports; it offers none at all",
   );
 });
 
@@ -145,7 +145,7 @@ test("who has credentials speaks only to the origin that they are for", () => {
     chooseInterfaces({ card: { supportedInterfaces: [away] }, cardUrl }, { credentials }),
   ).toThrow(
     "the credentials were not given for https://elsewhere.example, " +
-      "but the card at https://agent.example leads only there",
+      "but the card at https://agent.example lists only interfaces there",
   );
 });
 

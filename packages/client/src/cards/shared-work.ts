@@ -1,6 +1,6 @@
 import { orAborted } from "@convoke/protocol/internal";
 
-/** Work that several wait for. Each may leave; when the last one has, it is stopped. */
+/** Work with several waiters. Each may leave; when the last one has left, the work is aborted. */
 export class SharedWork<T> {
   readonly #stop = new AbortController();
   readonly #work: Promise<T>;
@@ -12,14 +12,14 @@ export class SharedWork<T> {
     const over = () => {
       this.#isOver = true;
     };
-    // Those who wait are told of a failure; when nobody does, it is nobody's.
+    // Waiters see a failure; without waiters the rejection is handled here.
     this.#work.then(over, over);
   }
 
-  /** Calls back when it is over or stopped. */
-  onEnd(told: () => void): void {
-    this.#stop.signal.addEventListener("abort", told, { once: true });
-    this.#work.then(told, told);
+  /** Calls back when the work has settled or was aborted. */
+  onEnd(callback: () => void): void {
+    this.#stop.signal.addEventListener("abort", callback, { once: true });
+    this.#work.then(callback, callback);
   }
 
   async wait(signal: AbortSignal | undefined): Promise<T> {

@@ -1,6 +1,5 @@
 import { SharedWork } from "../cards/shared-work.ts";
 import type { RawCard } from "@convoke/protocol";
-import { missingFields } from "./fetch-agent-card.ts";
 
 /** Five minutes, whatever the headers of the answer say. */
 const FRESH_MS = 5 * 60_000;
@@ -64,4 +63,12 @@ export class CardCache {
   get size(): number {
     return this.#kept.size;
   }
+}
+
+/** The required fields that a card lacks. */
+export function missingFields(card: RawCard): readonly string[] {
+  return ["name", "version"].filter((field) => {
+    const value = card[field];
+    return typeof value !== "string" || value === "";
+  });
 }

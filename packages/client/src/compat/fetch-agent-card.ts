@@ -10,7 +10,7 @@ import {
 } from "./peer.ts";
 import { credentialsKey } from "../auth/credentials.ts";
 import { ClientError, type RawCard } from "@convoke/protocol";
-import { CardCache } from "./card-cache.ts";
+import { CardCache, missingFields } from "./card-cache.ts";
 import { readText } from "@convoke/egress/http";
 import { ExternalServiceError, ValidationError } from "./errors.ts";
 
@@ -166,14 +166,6 @@ interface A2AAgentSkill {
   readonly name: string;
   readonly description?: string;
   readonly tags?: readonly string[];
-}
-
-/** The fields without which a card is none. */
-export function missingFields(card: RawCard): readonly string[] {
-  return ["name", "version"].filter((field) => {
-    const value = card[field];
-    return typeof value !== "string" || value === "";
-  });
 }
 
 /** The card as it is, or an error that names what it lacks. */

@@ -19,27 +19,27 @@ const MAX_ERROR = 4000;
 
 const { uri: CLIENT_TOOLS } = EXTENSIONS.clientTools;
 
-/** A tool that runs here when an agent calls it. The agent sees its arguments and its result, and nothing else. */
+/** A tool that runs in this process when an agent calls it. The agent sees only its arguments and its result. */
 export interface ClientTool {
   /** One to 64 letters, digits, `_` and `-`. */
   readonly name: string;
-  /** What it does and when to use it: the agent chooses by it. */
+  /** What it does and when to use it: the agent decides based on it. */
   readonly description?: string | undefined;
-  /** A JSON Schema of an object; without it, no arguments. */
+  /** A JSON Schema of an object. Default: no arguments. */
   readonly inputSchema?: Metadata | undefined;
-  /** Returns what the agent is told, as JSON. What it throws, the agent is told as the error of the tool. */
+  /** Returns the result for the agent, as JSON. An error that it throws is sent as the error of the tool. */
   run(input: Metadata, context: ClientToolContext): unknown;
 }
 
 export interface ClientToolContext {
-  /** Fires when the run is aborted or left; its result is not sent then. */
+  /** Aborts when the run is aborted or left; then the result is not sent. */
   readonly signal: AbortSignal;
-  /** The same when the call is seen again, also by another process: give it to services that take an idempotency key. */
+  /** Identifies the call, across retries and processes: use it as an idempotency key for services that accept one. */
   readonly toolUseId: string;
   readonly taskId: string;
 }
 
-/** Refuses what cannot be declared, before anything is said: the agent would refuse it as well. */
+/** Rejects tools that cannot be declared before anything is sent: the agent would reject them too. */
 export function checkTools(tools: readonly ClientTool[]): void {
   for (const [place, tool] of tools.entries()) {
     if (typeof tool?.run === "function") continue;
@@ -49,27 +49,27 @@ export function checkTools(tools: readonly ClientTool[]): void {
     declaredTools(declaration(tools));
   } catch (error) {
     if (!A2AError.is(error)) throw error;
-    // By the name that they have here, not by their place in the message.
+    // Name the option, not the field of the message.
     throw new TypeError(error.detail.replace(/^.*?\]\.(?=tools)/, ""), { cause: error });
   }
 }
 
-/** Refuses an agent that would never call a tool of its caller: whoever gives some relies on them. */
+/** Rejects an agent that never calls tools of its callers: a caller who passes some relies on them. */
 export function requireToolSupport(card: RawCard, url: string): void {
   if (declaresExtension(card, CLIENT_TOOLS)) return;
   throw new ClientError(
     "unsupported",
-    `the agent at ${url} uses no tools of its callers: its card does not declare ${CLIENT_TOOLS}. ` +
-      "Leave tools out to speak to it without them",
+    `the agent at ${url} does not support tools of its callers: its card does not declare ${CLIENT_TOOLS}. ` +
+      "Leave tools out to call it without them",
   );
 }
 
-/** The message with what the agent may call. */
+/** The message with the declaration of the tools. */
 export function withTools(message: Message, tools: readonly ClientTool[]): Message {
   return { ...message, metadata: { ...message.metadata, ...declaration(tools) } };
 }
 
-/** What a request asks for so that its tools count. */
+/** The extensions of a request, including the one that activates tools. */
 export function withToolsExtension(extensions: readonly string[] = []): readonly string[] {
   return [...extensions, CLIENT_TOOLS];
 }
@@ -83,10 +83,10 @@ function declaration(tools: readonly ClientTool[]): Metadata {
   return { [CLIENT_TOOLS]: { tools: declared } };
 }
 
-/** Runs the tools that a task calls, each call once, however often the task shows it. */
+/** Runs the tools that a task calls, each call once, however often the task repeats it. */
 export class ToolRuns {
   readonly tools: readonly ClientTool[];
-  /** Of the task that called last; of others nothing is asked again. */
+  /** The task of the cached results; results of earlier tasks are dropped. */
   #taskId: string | undefined;
   readonly #results = new Map<string, Promise<ToolResult>>();
 
@@ -94,7 +94,7 @@ export class ToolRuns {
     this.tools = tools;
   }
 
-  /** Runs everything that the task waits for, at the same time. Nothing where it waits for none. */
+  /** Runs all calls that the task waits for, concurrently; `undefined` if there are none. */
   async answer(task: Task, signal: AbortSignal): Promise<readonly DataPart[] | undefined> {
     const uses = pendingToolUses(task);
     if (uses.length === 0) return undefined;
@@ -108,10 +108,10 @@ export class ToolRuns {
     const { toolUseId } = use;
     const known = this.#results.get(toolUseId);
     if (known !== undefined) return known;
-    const result = this.#run(use, { taskId, toolUseId, signal }).then((came) => {
-      // Stopped before its end, it may run again when the conversation goes on.
-      if (came.error !== undefined && signal.aborted) this.#results.delete(toolUseId);
-      return came;
+    const result = this.#run(use, { taskId, toolUseId, signal }).then((outcome) => {
+      // A tool that was aborted may run again when the conversation continues.
+      if (outcome.error !== undefined && signal.aborted) this.#results.delete(toolUseId);
+      return outcome;
     });
     this.#results.set(toolUseId, result);
     return result;
@@ -125,23 +125,23 @@ export class ToolRuns {
       return { toolUseId, error: `There is no tool called ${name}; there are ${names}.` };
     }
     try {
-      return { toolUseId, result: jsonOf(await tool.run(input, context)) };
+      return { toolUseId, result: toJson(await tool.run(input, context)) };
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      const text = why === "" ? "it does not say why" : why.slice(0, MAX_ERROR);
+      const text = why === "" ? "no reason given" : why.slice(0, MAX_ERROR);
       return { toolUseId, error: `Tool ${name} failed: ${text}` };
     }
   }
 }
 
-/** What a task wants to be run here. */
+/** The tool calls that a task waits for. */
 export function pendingToolUses({ status }: Task): readonly ToolUse[] {
   const { state, message } = status;
   return message === undefined || !isInterrupted(state) ? [] : toolUsesIn(message);
 }
 
-/** A result as it travels; a tool that returns nothing has done its work. */
-function jsonOf(value: unknown): unknown {
+/** The result as JSON; `undefined` becomes null. */
+function toJson(value: unknown): unknown {
   if (value === undefined) return null;
   let json: string | undefined;
   let cause: unknown;

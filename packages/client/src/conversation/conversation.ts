@@ -20,33 +20,33 @@ import {
 } from "./exchange.ts";
 import { orAborted } from "@convoke/protocol/internal";
 
-/** Answers a question, or leaves it open. */
+/** Answers a question; `undefined` leaves it open. */
 export type Answering = (question: Question) => Input | undefined | Promise<Input | undefined>;
 
 export interface ConversationOptions extends FollowOptions {
-  /** Goes on with a conversation that was kept as `conversation.state`. */
+  /** Continues a conversation that was saved as `conversation.state`. */
   readonly state?: ConversationState | undefined;
-  /** Goes on with what was said in this context. */
+  /** Continues this context. */
   readonly contextId?: string | undefined;
-  /** Answers what the agent asks. Without an answer the run ends, with `answer.question`. */
+  /** Answers the agent's questions. Without an answer the run ends with `answer.question`. */
   readonly onQuestion?: Answering | undefined;
   /**
-   * The agent waits until something is authorized. What is returned is said to it;
-   * otherwise the run goes on for as long as the agent keeps its stream open.
+   * Called when the agent waits for an authorization. A returned value is sent to it; otherwise the
+   * run continues for as long as the agent keeps its stream open.
    */
   readonly onAuthRequired?: Answering | undefined;
-  /** Is asked before the others, for answers that need nobody. */
+  /** Called before the other callbacks, for answers that need no person. */
   readonly answerFirst?: Answering | undefined;
   /**
-   * Tools that run here when the agent calls them, for what it cannot reach itself. Each call runs
-   * once, those of one question at the same time; what else is asked goes to the others above.
+   * Tools that run in this process when the agent calls them, for what it cannot reach itself. Each
+   * call runs once, the calls of one question concurrently; other questions go to the callbacks above.
    */
   readonly tools?: readonly ClientTool[] | undefined;
 }
 
 /**
- * A conversation with an agent: what is said belongs to one context, an answer
- * goes to the task that asked, and a new word refers to the task before it.
+ * A conversation with an agent: all messages belong to one context, an answer goes to the task that
+ * asked, and a new message refers to the previous task.
  */
 export class Conversation {
   readonly #connection: Connection;
@@ -54,7 +54,7 @@ export class Conversation {
   readonly #tools: ToolRuns | undefined;
   #state: ConversationState;
 
-  /** An agent that uses no tools of its callers is refused where there are some. */
+  /** Throws if there are tools and the agent does not support tools of its callers. */
   constructor(connection: Connection, options: ConversationOptions) {
     const { state = {}, contextId, tools = [] } = options;
     this.#connection = connection;
@@ -65,32 +65,34 @@ export class Conversation {
     this.#state = checkState({ ...state, ...(contextId !== undefined && { contextId }) });
   }
 
-  /** Where it stands: keep it as JSON, and go on with `remote.conversation({ state })`. */
+  /** Save it as JSON and continue with `remote.conversation({ state })`. */
   get state(): ConversationState {
     return this.#state;
   }
 
-  /** Says something. The run has the whole exchange, with every question that was answered. */
+  /** Sends a message. The run covers the whole exchange, including every question that was answered. */
   say(input: Input, options: FollowOptions = {}): Run {
     return this.#run({ input }, options);
   }
 
   /**
-   * Goes on with the task that was left, such as by a process that ended: runs the tools that it
-   * waits for, answers what it asks, and has everything that comes of it.
+   * Continues the last task, for example after a restart: runs the tools that it waits for, answers
+   * its questions, and follows it to the end.
    */
   goOn(options: FollowOptions = {}): Run {
     const { taskId, lastTaskId } = this.#state;
     const left = taskId ?? lastTaskId;
     if (left === undefined) {
-      throw new Error("there is no task to go on with: say something, or give the state of one");
+      throw new Error(
+        "there is no task to continue: send a message first, or pass the state of a conversation",
+      );
     }
     return this.#run({ taskId: left }, options);
   }
 
   /**
-   * Says something and gives what happens step by step: events, and questions to
-   * answer with `question.answer(…)` before the next step.
+   * Sends a message and yields what happens step by step: events, and questions to answer with
+   * `question.answer(…)` before the next step.
    */
   exchange(
     input: Input,
@@ -100,11 +102,11 @@ export class Conversation {
     return this.#exchange({ input }, this.#settings(options)).steps(signal);
   }
 
-  #run(begins: ExchangeOptions["begins"], options: FollowOptions): Run {
+  #run(start: ExchangeOptions["start"], options: FollowOptions): Run {
     const settings = this.#settings(options);
     const { onNotice } = settings;
     const signal = options.signal ?? this.#options.signal;
-    const source = new AnsweringSource(this.#exchange(begins, settings), this.#options);
+    const source = new AnsweringSource(this.#exchange(start, settings), this.#options);
     return new Run({ connection: this.#connection, source, signal, onNotice });
   }
 
@@ -114,11 +116,11 @@ export class Conversation {
     return followSettings({ ...both, extensions: withToolsExtension(both.extensions) });
   }
 
-  #exchange(begins: ExchangeOptions["begins"], settings: FollowSettings): Exchange {
+  #exchange(start: ExchangeOptions["start"], settings: FollowSettings): Exchange {
     return new Exchange({
       connection: this.#connection,
       settings,
-      begins,
+      start,
       tools: this.#tools,
       state: this.#state,
       onState: (state) => {
@@ -138,8 +140,8 @@ class AnsweringSource implements TaskEventSource {
     this.#options = options;
   }
 
-  get snapshot(): Exchange["fold"] {
-    return this.#exchange.fold;
+  get snapshot(): Exchange["snapshot"] {
+    return this.#exchange.snapshot;
   }
 
   get lastEventId(): string | undefined {

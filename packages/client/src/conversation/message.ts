@@ -1,14 +1,14 @@
 import { type A2APart, type Message, userMessage } from "@convoke/protocol";
 
-/** What can be said to an agent: a text, parts, or a message of your own making. */
+/** What can be sent to an agent: text, parts, or a complete message. */
 export type Input = string | readonly A2APart[] | Message;
 
 export interface MessageOptions {
-  /** Continues this conversation. */
+  /** Continues the conversation with this context id. */
   readonly contextId?: string | undefined;
-  /** Answers or adds to this task. */
+  /** Sends the message to this existing task. */
   readonly taskId?: string | undefined;
-  /** By default a new one; the same id makes a retry join the first attempt. */
+  /** Default: a new id. With the same id, an agent that deduplicates treats a retry as the first attempt. */
   readonly messageId?: string | undefined;
   /** Other tasks that the message is about. */
   readonly referenceTaskIds?: readonly string[] | undefined;

@@ -1,16 +1,16 @@
 import { createFetchClient, type HttpClient } from "@convoke/egress/http";
 
-/** The way out where there is no Node. What a page may reach is the browser's to say. */
+/** The HTTP client outside Node: the browser decides what a page may reach. */
 export function createOutbound({ fetch }: OutboundOptions): HttpClient {
   return createFetchClient(fetch);
 }
 
-/** Where the client may go, and by what. */
+/** What the client may reach, and how. */
 export interface OutboundOptions {
-  /** URLs that the user of the client gave; their origins may be anywhere. */
+  /** URLs that the user gave; their origins may resolve to any address. */
   readonly trusted: readonly string[];
-  /** What else may be reached although it is not public; see `EgressOptions`. */
+  /** Further non-public destinations that may be reached; see `EgressOptions`. */
   readonly allow?: readonly string[] | undefined;
-  /** Goes out by this instead; then no policy but its own holds. */
+  /** Used instead; then no egress policy applies. */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }

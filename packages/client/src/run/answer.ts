@@ -8,13 +8,13 @@ import {
   textOfParts,
 } from "@convoke/protocol";
 
-/** What an agent answered: a task, or one message without a task. */
+/** The answer of an agent: a task, or a message without a task. */
 export interface Answer {
   /** The answer as text; see `textOf`. */
   readonly text: string;
   readonly task?: Task;
   readonly message?: Message;
-  /** What the agent wants to know before it goes on. */
+  /** The question that the agent needs answered before it continues. */
   readonly question?: Question;
 }
 
@@ -25,15 +25,15 @@ export function toAnswer(answer: Task | Message): Answer {
   return { text, task: answer, question: toQuestion(answer) };
 }
 
-/** A task waits for its caller. */
+/** A question of a task that waits for its caller. */
 export interface Question {
-  /** What it waits for: an answer, or that the caller authorizes something. */
+  /** Whether it waits for an answer or for an authorization. */
   readonly kind: "input-required" | "auth-required";
-  /** What the agent says about it; "" when it says nothing. */
+  /** The text of the question; "" if there is none. */
   readonly text: string;
-  /** The answers to choose from, where the agent gave some. */
+  /** The answers to choose from, if the agent offers some. */
   readonly options?: readonly string[];
-  /** The agent's words as they came. */
+  /** The agent's message, unchanged. */
   readonly message?: Message;
   readonly taskId: string;
   readonly contextId: string;
@@ -41,7 +41,7 @@ export interface Question {
 
 export function toQuestion({ id: taskId, contextId, status }: Task): Question {
   const { state, message } = status;
-  const options = message && optionsOf(message);
+  const options = message && findOptions(message);
   return {
     kind: state === "auth-required" ? "auth-required" : "input-required",
     text: message === undefined ? "" : textOfParts(message.parts),
@@ -52,15 +52,15 @@ export function toQuestion({ id: taskId, contextId, status }: Task): Question {
   };
 }
 
-/** A2A has no field for them; agents that offer some put a list into the metadata or into a data part. */
-function optionsOf({ parts, metadata }: Message): readonly string[] | undefined {
-  const places = [
+/** A2A has no field for options; agents put them into the metadata or into a data part. */
+function findOptions({ parts, metadata }: Message): readonly string[] | undefined {
+  const candidates = [
     metadata,
-    ...parts.map((part) => (part.kind === "data" ? dataOf(part) : undefined)),
+    ...parts.map((part) => (part.kind === "data" ? dataUnlessApproval(part) : undefined)),
   ];
-  for (const place of places) {
-    if (typeof place !== "object" || place === null) continue;
-    const { options, choices } = place as Readonly<Record<string, unknown>>;
+  for (const candidate of candidates) {
+    if (typeof candidate !== "object" || candidate === null) continue;
+    const { options, choices } = candidate as Readonly<Record<string, unknown>>;
     const list = Array.isArray(options) ? options : choices;
     if (!Array.isArray(list) || list.length === 0) continue;
     if (list.every((option) => typeof option === "string")) return list;
@@ -68,7 +68,7 @@ function optionsOf({ parts, metadata }: Message): readonly string[] | undefined 
   return undefined;
 }
 
-/** What an approval offers are no words to answer with: they would give it up. */
-function dataOf({ data, metadata }: DataPart): unknown {
+/** The choices of an approval are not text answers: a text answer would decline it. */
+function dataUnlessApproval({ data, metadata }: DataPart): unknown {
   return metadata?.[EXTENSIONS.approvals.uri] === undefined ? data : undefined;
 }

@@ -1,29 +1,20 @@
 import { ClientError, type StreamItem } from "@convoke/protocol";
 import { MAX_TIMER_MS } from "@convoke/protocol/internal";
 
-/** Anything shorter is the next piece of a long event, and not a keep-alive. */
-const SHORTEST_KEEP_ALIVE_MS = 1000;
-
-/** How many keep-alives may be missing. */
-const MISSING = 3;
-
-/** An agent without keep-alives is asked after a while that is longer by this. */
-const WITHOUT_KEEP_ALIVES = 4 / 3;
-
 export interface ReadStreamOptions {
   readonly open: (signal: AbortSignal) => AsyncGenerator<readonly StreamItem[], void, undefined>;
   readonly signal: AbortSignal;
   readonly silenceMs: number;
-  /** Whether the task went on without the stream. */
+  /** Whether the task progressed without the stream showing it. */
   readonly hasMoved: (signal: AbortSignal) => Promise<boolean>;
 }
 
-/** Nobody hears of it, so it need not tell from where it comes. */
-const LEFT = new Error("the stream is not read any more");
+/** The reason that a left stream is aborted with. It is never shown, so one object without a stack of its own is enough. */
+const LEFT = new Error("the stream is no longer read");
 
 /**
- * What one connection brings, until it ends, breaks or has died of silence.
- * Leaving the loop closes it, also while it waits for what comes next.
+ * The items of one connection, until it ends, breaks or was idle for too long. Leaving the loop
+ * closes the connection, even while it waits for the next item.
  */
 export async function* readStream(
   options: ReadStreamOptions,
@@ -31,53 +22,62 @@ export async function* readStream(
   options.signal.throwIfAborted();
   const own = new AbortController();
   const { signal } = own;
-  // By hand: what `AbortSignal.any` makes is kept until a major collection, and with it all that was read.
+  const batches = options.open(signal);
+  // Not `AbortSignal.any`: its signals, and everything read with them, stay in memory until a major collection.
   const abort = (): void => own.abort(options.signal.reason);
   options.signal.addEventListener("abort", abort);
-  const silence = new IdleTimeout({
+  const idle = new IdleTimeout({
     silenceMs: options.silenceMs,
-    onDead: (silentMs) => own.abort(silent(silentMs)),
+    onDead: (idleMs) => own.abort(idleError(idleMs)),
     isDead: () => options.hasMoved(signal),
   });
-  const batches = options.open(signal);
   try {
     for (;;) {
-      silence.startWaiting();
+      idle.startWaiting();
       const { done, value } = await batches.next();
       if (done === true) return;
-      silence.received(value.some(({ kind }) => kind === "event") ? "event" : "alive");
+      idle.received(value.some(({ kind }) => kind === "event") ? "event" : "alive");
       yield value;
     }
   } catch (error) {
     signal.throwIfAborted();
     throw error;
   } finally {
-    silence.stop();
-    // First, because a connection whose answer is all there can be used again.
+    idle.stop();
+    // Return before aborting: a connection whose response was read completely can be reused.
     await batches.return().catch(() => undefined);
     options.signal.removeEventListener("abort", abort);
     own.abort(LEFT);
   }
 }
 
-function silent(silentMs: number): ClientError {
-  const seconds = Math.round(silentMs / 1000);
+function idleError(idleMs: number): ClientError {
+  const seconds = Math.round(idleMs / 1000);
   return new ClientError("unreachable", `nothing came for ${seconds} s, not even a keep-alive`);
 }
 
-interface IdleTimeoutOptions {
-  /** The shortest silence that means anything. */
+/** A shorter gap is the rest of a long event, not the interval between keep-alives. */
+const SHORTEST_KEEP_ALIVE_MS = 1000;
+
+/** How many keep-alives may be missing before the stream counts as dead. */
+const MISSING_KEEP_ALIVES = 3;
+
+/** For an agent that sends no keep-alives the limit is longer by this factor. */
+const WITHOUT_KEEP_ALIVES = 4 / 3;
+
+export interface IdleTimeoutOptions {
+  /** The shortest idle time that counts. */
   readonly silenceMs: number;
-  /** The stream is dead, because keep-alives are missing. */
-  readonly onDead: (silentMs: number) => void;
-  /** Nobody can tell; resolves to whether the stream is dead. */
+  /** The stream is dead: its keep-alives stopped, or `isDead` said so. */
+  readonly onDead: (idleMs: number) => void;
+  /** Called if the agent sends no keep-alives, so that silence proves nothing. */
   readonly isDead: () => Promise<boolean>;
 }
 
 /**
- * Notices when a stream has died without a word, as behind a proxy that forgot
- * it. Only the time in which somebody waits for the stream counts. One timer
- * serves the whole stream, so that an event costs no more than a look at the clock.
+ * Detects a stream that died without being closed, for example behind a proxy that dropped it. Only
+ * time during which the reader waits counts. One timer serves the whole stream, so that an event
+ * costs no more than reading the clock.
  */
 export class IdleTimeout {
   readonly #options: IdleTimeoutOptions;
@@ -90,19 +90,18 @@ export class IdleTimeout {
     this.#options = options;
   }
 
-  /** Somebody waits for the stream from now on. */
+  /** The reader waits for the next item from now on. */
   startWaiting(): void {
     this.#waitingSince = performance.now();
     if (this.#timer === undefined) this.#wakeIn(this.#limitMs);
   }
 
-  /** Something came. */
   received(kind: "event" | "alive"): void {
-    const gapMs = this.#silentMs;
+    const gapMs = this.#idleMs;
     this.#waitingSince = undefined;
     if (kind !== "alive" || gapMs < SHORTEST_KEEP_ALIVE_MS || gapMs <= this.#longestGapMs) return;
     this.#longestGapMs = gapMs;
-    // From here on another time counts.
+    // The limit has changed, so the timer starts again with the next wait.
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }
@@ -112,7 +111,7 @@ export class IdleTimeout {
     clearTimeout(this.#timer);
   }
 
-  get #silentMs(): number {
+  get #idleMs(): number {
     return this.#waitingSince === undefined ? 0 : performance.now() - this.#waitingSince;
   }
 
@@ -123,27 +122,27 @@ export class IdleTimeout {
   get #limitMs(): number {
     const { silenceMs } = this.#options;
     return this.#hasKeepAlives
-      ? Math.max(silenceMs, MISSING * this.#longestGapMs)
+      ? Math.max(silenceMs, MISSING_KEEP_ALIVES * this.#longestGapMs)
       : silenceMs * WITHOUT_KEEP_ALIVES;
   }
 
   #wakeIn(ms: number): void {
     if (this.#isStopped) return;
-    // Who looks too early looks again.
-    this.#timer = setTimeout(() => void this.#look(), Math.min(ms, MAX_TIMER_MS));
+    // A timer that fires too early only checks again.
+    this.#timer = setTimeout(() => void this.#check(), Math.min(ms, MAX_TIMER_MS));
   }
 
-  async #look(): Promise<void> {
-    const left = this.#limitMs - this.#silentMs;
+  async #check(): Promise<void> {
+    const left = this.#limitMs - this.#idleMs;
     if (left > 1) return this.#wakeIn(left);
     const { onDead, isDead } = this.#options;
-    if (this.#hasKeepAlives) return onDead(this.#silentMs);
+    if (this.#hasKeepAlives) return onDead(this.#idleMs);
     const since = this.#waitingSince;
-    const silentMs = this.#silentMs;
+    const idleMs = this.#idleMs;
     const dead = await isDead();
     if (this.#isStopped) return;
-    if (dead && this.#waitingSince === since) return onDead(silentMs);
-    // It is asked again only after as long a silence.
+    if (dead && this.#waitingSince === since) return onDead(idleMs);
+    // Ask again only after another full interval.
     if (this.#waitingSince === since && since !== undefined) this.#waitingSince = performance.now();
     this.#wakeIn(this.#limitMs);
   }

@@ -1,14 +1,15 @@
-/** An agent that never answered is given up sooner than one that is at work. */
+import { backoffMs } from "@convoke/protocol/internal";
+
+/** An agent that never responded is given up sooner than one that is at work. */
 const OPENING_MS = 30_000;
 
+/** The first retry comes almost at once: most losses are a connection that a proxy closed. */
 const FIRST_MS = 100;
-const SECOND_MS = 200;
-const MOST_MS = 10_000;
+const BACKOFF = { firstMs: 200, longestMs: 10_000 };
 
 /**
- * How long to wait before the next attempt, and whether there is one: at first
- * next to nothing, then longer and longer. Each sign of progress begins anew.
- * Chance is part of it, so that a thousand clients do not come back at once.
+ * How long to wait before the next attempt, and when to give up. The wait is short at first and
+ * grows; any progress resets it. It is partly random, so that a thousand clients do not return at once.
  */
 export class ReconnectBackoff {
   readonly #forMs: number | undefined;
@@ -17,18 +18,18 @@ export class ReconnectBackoff {
   #since: number | undefined;
   #hasBegun = false;
 
-  /** `forMs` undefined means that there is no second attempt. */
+  /** `forMs` is how long to retry without progress; `undefined` means a single attempt. */
   constructor(forMs: number | undefined, now: () => number = () => performance.now()) {
     this.#forMs = forMs;
     this.#now = now;
   }
 
-  /** How many attempts there were since the last progress. */
+  /** Attempts since the last progress. */
   get attempts(): number {
     return this.#attempts;
   }
 
-  /** For how long there was no progress. */
+  /** Time since the last progress. */
   get waitedMs(): number {
     return this.#since === undefined ? 0 : this.#now() - this.#since;
   }
@@ -39,17 +40,15 @@ export class ReconnectBackoff {
     this.#hasBegun = true;
   }
 
-  /** How long to wait now; nothing when it was enough. */
+  /** How long to wait now; `undefined` when it is time to give up. */
   next(atLeastMs = 0): number | undefined {
     this.#since ??= this.#now();
     if (this.#forMs === undefined) return undefined;
     const forMs = this.#hasBegun ? this.#forMs : Math.min(this.#forMs, OPENING_MS);
     if (this.waitedMs >= forMs) return undefined;
     this.#attempts++;
-    const delay =
-      this.#attempts === 1
-        ? Math.random() * FIRST_MS
-        : Math.min(MOST_MS, SECOND_MS * 2 ** (this.#attempts - 2)) * (0.5 + Math.random() / 2);
-    return Math.min(Math.max(delay, atLeastMs), forMs);
+    const delayMs =
+      this.#attempts === 1 ? Math.random() * FIRST_MS : backoffMs(this.#attempts - 1, BACKOFF);
+    return Math.min(Math.max(delayMs, atLeastMs), forMs);
   }
 }

@@ -34,13 +34,13 @@ export interface RecoveryOptions {
   readonly fold: TaskSnapshot;
 }
 
-/** Decides what an error leads to: another attempt, another way, or the end. */
+/** Decides what to do after an error: try again, get the task another way, or give up. */
 export class Recovery {
   readonly #connection: Connection;
   readonly #wanted: RunRequest;
   readonly #settings: FollowSettings;
   readonly #fold: TaskSnapshot;
-  readonly #patience: ReconnectBackoff;
+  readonly #backoff: ReconnectBackoff;
   #wasUnreadable = false;
   #isLost = false;
 
@@ -49,29 +49,29 @@ export class Recovery {
     this.#wanted = wanted;
     this.#settings = settings;
     this.#fold = fold;
-    this.#patience = new ReconnectBackoff(settings.reconnectForMs);
+    this.#backoff = new ReconnectBackoff(settings.reconnectForMs);
   }
 
-  /** Whether nothing came since the connection was lost. */
+  /** Whether nothing has arrived since the connection was lost. */
   get isLost(): boolean {
     return this.#isLost;
   }
 
-  /** Something new came, so everything is well. */
+  /** Something new arrived. */
   progressed(): void {
-    this.#patience.progressed();
+    this.#backoff.progressed();
     this.#wasUnreadable = false;
     this.#isLost = false;
   }
 
-  /** What to do after an error; throws it, or a clearer one, when there is nothing to do. */
+  /** What to do after an error; throws it, or a clearer one, if nothing can be done. */
   after(step: RunStep, error: unknown, signal: AbortSignal): Promise<RecoveryStep> {
     return this.#fold.taskId === undefined
       ? this.#afterMessage(step, error, signal)
       : this.#afterTask(step, error, signal);
   }
 
-  /** The task as the agent has it, however long it takes to reach it. */
+  /** Fetches the task, retrying while the agent cannot be reached. */
   async task(signal: AbortSignal): Promise<Task> {
     const taskId = this.#fold.taskId ?? "";
     for (;;) {
@@ -86,8 +86,8 @@ export class Recovery {
     }
   }
 
-  /** Whether the task went on while its stream was silent. */
-  async hasGoneOn(signal: AbortSignal): Promise<boolean> {
+  /** Whether the task progressed while its stream was idle. */
+  async hasProgressed(signal: AbortSignal): Promise<boolean> {
     const { task, taskId, isPartial } = this.#fold;
     if (taskId === undefined) return false;
     try {
@@ -101,11 +101,11 @@ export class Recovery {
 
   noticePolling(): void {
     const { url } = this.#connection.speaking;
-    const message = `${url} does not stream; it is asked from time to time how the task stands`;
+    const message = `${url} does not stream; its task is polled`;
     this.#settings.onNotice({ kind: "polling", message });
   }
 
-  /** There is no task yet, so there is nothing to go on with but the message itself. */
+  /** Before the task is known, only the message itself can be sent again. */
   async #afterMessage(step: RunStep, error: unknown, signal: AbortSignal): Promise<RecoveryStep> {
     if (step === "send" && isUnsupported(error)) return { next: "call" };
     const { reconnectForMs, resendAlways } = this.#settings;
@@ -126,17 +126,17 @@ export class Recovery {
     if (isUnreadable(error)) this.#noticeUnreadable(error);
     else if (!isConnectionLoss(error) && !hasNoInterface(error))
       return this.#withoutStream(step, error, signal);
-    // A subscription that brought nothing before it was closed may have nothing to bring.
+    // A subscription that was closed without an event may have none: the task may be done.
     if (step === "subscribe" && error instanceof EarlyCloseError && (this.#isLost || !isKnown)) {
       const task = await this.task(signal);
-      // Who came with a cursor, and was sent nothing, has everything.
+      // A reader that came with a cursor and received nothing is up to date.
       if (isAtRest(task)) return { next: "over", ...(isKnown && { task }) };
     }
     await this.#wait(error, signal);
     return { next: step === "poll" ? "poll" : "subscribe" };
   }
 
-  /** The agent refuses the stream: because the task has ended, or because it has none. */
+  /** The agent rejects the subscription: the task has ended, or the agent does not stream. */
   async #withoutStream(step: RunStep, error: unknown, signal: AbortSignal): Promise<RecoveryStep> {
     const isRefusal = error instanceof RemoteError || isUnsupported(error);
     if (step !== "subscribe" || !isRefusal) throw error;
@@ -149,7 +149,7 @@ export class Recovery {
     return { next: "poll", task };
   }
 
-  /** The task that the message was for, if the message is in it. */
+  /** The task that the message was sent to, if its history contains the message. */
   async #taskWithMessage(error: unknown, signal: AbortSignal): Promise<Task | undefined> {
     if (this.#wanted.kind === "subscribe") return undefined;
     const { taskId, messageId } = this.#wanted.request.message;
@@ -168,19 +168,20 @@ export class Recovery {
   }
 
   async #wait(error: unknown, signal: AbortSignal): Promise<void> {
-    const delayMs = this.#patience.next(isTemporary(error) ? error.retryAfterMs : undefined);
+    const delayMs = this.#backoff.next(isTemporary(error) ? error.retryAfterMs : undefined);
     if (delayMs === undefined) {
-      const isPlain = this.#settings.reconnectForMs === undefined || error instanceof RemoteError;
-      throw isPlain ? error : gaveUpError(error, this.#patience.waitedMs);
+      const keepsOwnError =
+        this.#settings.reconnectForMs === undefined || error instanceof RemoteError;
+      throw keepsOwnError ? error : gaveUpError(error, this.#backoff.waitedMs);
     }
     this.#isLost = true;
-    const { attempts: attempt } = this.#patience;
-    const message = `${errorMessage(error)}; trying again (${attempt})`;
+    const { attempts: attempt } = this.#backoff;
+    const message = `${errorMessage(error)}; retrying (${attempt})`;
     this.#settings.onNotice({ kind: "reconnecting", message, attempt, delayMs, error });
     await sleep(delayMs, signal);
   }
 
-  /** A task that was there before is not merely unknown. */
+  /** A task that existed before was lost by the agent; the error says so. */
   #throwIfGone(error: unknown): void {
     if (!isTaskNotFound(error)) return;
     const { taskId = "", answer } = this.#fold;

@@ -33,29 +33,28 @@ import { eventsBetween, isSameTask } from "./snapshot-events.ts";
 type Steps = AsyncGenerator<StreamedEvent, RunStep | undefined, undefined>;
 
 /**
- * The events of an answer or a task, whatever happens to the connection. A loss
- * is made good by the cursor where the agent keeps its events, by a snapshot
- * where it does not, and by asking again and again where it does not stream. A
- * message is sent twice only where that is harmless.
+ * The events of an answer or a task, across lost connections. After a loss it resumes from the cursor
+ * if the agent keeps its events, from a snapshot of the task if it does not, and polls if the agent
+ * does not stream. A message is resent only if that is harmless.
  */
 export class ResumingSource implements TaskEventSource {
   readonly snapshot: TaskSnapshot;
   readonly #connection: Connection;
-  readonly #wanted: RunRequest;
+  readonly #request: RunRequest;
   readonly #settings: FollowSettings;
   readonly #cursor: EventCursor;
   readonly #recovery: Recovery;
-  /** Whether the agent took up the message; before that, a question is the one that is answered. */
+  /** Whether the agent has taken the message; until then, a pending question is the one being answered. */
   #hasMoved: boolean;
-  /** Whether something may be missing or doubled, so that the end is compared with the task. */
+  /** Whether events may be missing or repeated, so that the result is compared with the task at the end. */
   #isUncertain = false;
-  /** What arrived with the event that was given last. */
-  #takeable: Arrivals | undefined;
+  /** The items that arrived together with the event yielded last. */
+  #buffered: ItemBuffer | undefined;
 
   constructor(given: Connection, wanted: RunRequest, settings: FollowSettings) {
     const connection = intercept(given, [requestContext(settings.context)]);
     this.#connection = connection;
-    this.#wanted = wanted;
+    this.#request = wanted;
     this.#settings = settings;
     const { taskId, lastEventId } = wanted.kind === "subscribe" ? wanted : {};
     this.snapshot = new TaskSnapshot(taskId);
@@ -72,7 +71,7 @@ export class ResumingSource implements TaskEventSource {
     for (let step = this.#firstStep(); step !== "over";) {
       let error: unknown;
       try {
-        const next = yield* this.#take(step, signal);
+        const next = yield* this.#runStep(step, signal);
         if (next !== undefined) {
           step = next;
           continue;
@@ -90,58 +89,58 @@ export class ResumingSource implements TaskEventSource {
   }
 
   takeBuffered(): StreamedEvent | undefined {
-    const item = this.#takeable?.first;
+    const item = this.#buffered?.peek;
     if (item?.kind !== "event" || item.event.kind !== "artifact-update") return undefined;
     const { event, id } = item;
     if (event.taskId !== this.snapshot.taskId) return undefined;
     if (this.#cursor.classify(id, event) !== "new") return undefined;
-    this.#takeable?.next();
+    this.#buffered?.next();
     return this.#accept(event, id);
   }
 
   #firstStep(): RunStep {
-    if (this.#wanted.kind === "call") return "call";
-    if (this.#wanted.kind === "subscribe") return "subscribe";
+    if (this.#request.kind === "call") return "call";
+    if (this.#request.kind === "subscribe") return "subscribe";
     return refusesStreams(this.#connection.card) ? "call" : "send";
   }
 
-  /** Does one step; gives the next, or nothing when the stream was closed too early. */
-  #take(step: RunStep, signal: AbortSignal): Steps {
+  /** Runs one step and returns the next, or `undefined` if the stream was closed too early. */
+  #runStep(step: RunStep, signal: AbortSignal): Steps {
     if (step === "call") return this.#call(signal);
     if (step === "poll") return this.#poll(signal);
     return this.#stream(signal, step === "send");
   }
 
   async *#stream(signal: AbortSignal, isSend: boolean): Steps {
-    const isAgain = !isSend && (this.#recovery.isLost || this.snapshot.answer !== undefined);
+    const isResubscribe = !isSend && (this.#recovery.isLost || this.snapshot.answer !== undefined);
     const cursor = this.lastEventId;
     let isFirst = true;
     const batches = readStream({
       open: (own) => this.#open(own, isSend),
       signal,
       silenceMs: this.#settings.silenceMs,
-      hasMoved: (own) => this.#recovery.hasGoneOn(own),
+      hasMoved: (own) => this.#recovery.hasProgressed(own),
     });
     for await (const batch of batches) {
-      const arrived = new Arrivals(batch);
-      for (let item = arrived.next(); item !== undefined; item = arrived.next()) {
+      const buffer = new ItemBuffer(batch);
+      for (let item = buffer.next(); item !== undefined; item = buffer.next()) {
         if (item.kind === "alive") continue;
         const { event, id } = item;
-        this.#refuseOtherTask(event);
-        const isJoining = isFirst && (isAgain || cursor !== undefined);
-        const isOff = isJoining && (isAgain || this.#cursor.isBefore(id));
-        if (event.kind === "task" && (isReset(event) || isOff)) {
-          yield* this.#beginAnew(event, id);
+        this.#rejectOtherTask(event);
+        const isJoining = isFirst && (isResubscribe || cursor !== undefined);
+        const isSnapshot = isJoining && (isResubscribe || this.#cursor.isBefore(id));
+        if (event.kind === "task" && (isReset(event) || isSnapshot)) {
+          yield* this.#startOver(event, id);
         } else {
-          if (isJoining) yield* this.#joinUp(cursor, id, signal);
+          if (isJoining) yield* this.#joinAt(cursor, id, signal);
           isFirst = false;
-          if (!this.#isNews(event, id)) continue;
+          if (!this.#isNew(event, id)) continue;
           const accepted = this.#accept(event, id);
-          // Only here nothing else is under way, so that others may go on with what is there;
-          // after the last event nothing more belongs to it.
-          if (!this.#isLast(event)) this.#takeable = arrived;
+          // Only here may `takeBuffered` continue with the items that are left. After the last
+          // event the rest does not belong to this run.
+          if (!this.#isLast(event)) this.#buffered = buffer;
           yield accepted;
-          this.#takeable = undefined;
+          this.#buffered = undefined;
         }
         isFirst = false;
         if (this.#isLast(event)) return "over";
@@ -154,41 +153,41 @@ export class ResumingSource implements TaskEventSource {
     signal: AbortSignal,
     isSend: boolean,
   ): AsyncGenerator<readonly StreamItem[], void, undefined> {
-    if (isSend && this.#wanted.kind !== "subscribe") {
-      return this.#connection.stream("sendStreamingMessage", this.#wanted.request, { signal });
+    if (isSend && this.#request.kind !== "subscribe") {
+      return this.#connection.stream("sendStreamingMessage", this.#request.request, { signal });
     }
     const { lastEventId } = this;
     const request = { taskId: this.snapshot.taskId ?? "" };
     return this.#connection.stream("subscribeToTask", request, { signal, lastEventId });
   }
 
-  /** The stream begins with the whole task, because the cursor led nowhere or there was none. */
-  async *#beginAnew(task: Task, id: string): AsyncGenerator<StreamedEvent, void, undefined> {
+  /** The stream starts with the whole task, because there was no usable cursor. */
+  async *#startOver(task: Task, id: string): AsyncGenerator<StreamedEvent, void, undefined> {
     this.#cursor.forget();
     this.#cursor.moveTo(id, task);
-    // Since the connection was lost the agent had time: a question that it shows now is a new one.
+    // The agent had time since the connection was lost: a question in the snapshot is a new one.
     this.#hasMoved ||= this.#recovery.isLost;
     yield* this.#reconcile(withoutResetMark(task), id);
   }
 
-  /** A stream that goes on with something does not begin with the task: is it the right place? */
-  async *#joinUp(
+  /** The stream starts with an event instead of the task: check that it continues after the cursor. */
+  async *#joinAt(
     cursor: string | undefined,
     id: string,
     signal: AbortSignal,
   ): AsyncGenerator<StreamedEvent, void, undefined> {
     if (cursor !== undefined && !this.#cursor.isBefore(id)) {
       if (!this.#recovery.isLost) return;
-      const message = `the stream of task ${this.snapshot.taskId} goes on after event ${cursor}`;
+      const message = `the stream of task ${this.snapshot.taskId} continues after event ${cursor}`;
       return this.#settings.onNotice({ kind: "resumed", message, lastEventId: cursor });
     }
-    // The ids were no cursors, or there were none: what was missed is in the task.
+    // The ids are no cursors, or there are none: the task contains what was missed.
     this.#cursor.forget();
     this.#isUncertain = true;
     yield* this.#reconcile(await this.#recovery.task(signal));
   }
 
-  #isNews(event: PublicEvent, id: string): boolean {
+  #isNew(event: PublicEvent, id: string): boolean {
     const verdict = this.#cursor.classify(id, event);
     if (verdict !== "late") return verdict === "new";
     this.#cursor.forget();
@@ -203,38 +202,38 @@ export class ResumingSource implements TaskEventSource {
     return { event, id };
   }
 
-  /** Tells the whole task, where it is not what is known already. */
+  /** Yields the whole task if it differs from the snapshot. */
   async *#reconcile(task: Task, id = ""): AsyncGenerator<StreamedEvent, void, undefined> {
     const known = this.snapshot.task;
     if (known !== undefined && !this.snapshot.isPartial && isSameTask(known, task)) return;
-    const hadCursor = this.#wanted.kind === "subscribe" && this.#wanted.lastEventId !== undefined;
+    const hadCursor = this.#request.kind === "subscribe" && this.#request.lastEventId !== undefined;
     if (known !== undefined || hadCursor) {
-      const message = `what was missed of task ${task.id} came as the whole task, which replaces what came before`;
+      const message = `the missed events of task ${task.id} came as the whole task, which replaces everything before`;
       this.#settings.onNotice({ kind: "resynced", message });
     }
     yield this.#accept(task, id);
   }
 
   /**
-   * Whether nothing more belongs to what was wanted. An answer ends with a
-   * question, because the next word is the caller's; a subscription goes on.
+   * Whether the run is complete with this event. An answer ends with a question, because it is the
+   * caller's turn; a subscription continues.
    */
   #isLast(event: PublicEvent): boolean {
     if (event.kind === "message") return true;
     if (event.kind === "artifact-update") return false;
     const { state } = event.status;
     if (isTerminal(state)) return true;
-    if (this.#wanted.kind === "subscribe" || !this.#hasMoved) return false;
+    if (this.#request.kind === "subscribe" || !this.#hasMoved) return false;
     const isFinal = event.kind === "status-update" && event.final;
     return state === "input-required" || (isFinal && this.#connection.speaking.version === "0.3");
   }
 
   async *#call(signal: AbortSignal): Steps {
-    if (this.#wanted.kind === "subscribe") return "subscribe";
-    const { kind, request } = this.#wanted;
+    if (this.#request.kind === "subscribe") return "subscribe";
+    const { kind, request } = this.#request;
     const blocking = kind === "call" && request.blocking;
-    const asked = { ...request, blocking };
-    const answer = await this.#connection.call("sendMessage", asked, { signal });
+    const sent = { ...request, blocking };
+    const answer = await this.#connection.call("sendMessage", sent, { signal });
     this.#hasMoved = true;
     yield this.#accept(answer);
     if (this.snapshot.isAtRest || (kind === "call" && !blocking)) return "over";
@@ -256,7 +255,7 @@ export class ResumingSource implements TaskEventSource {
     return "over";
   }
 
-  #refuseOtherTask(event: PublicEvent): void {
+  #rejectOtherTask(event: PublicEvent): void {
     const { taskId } = this.snapshot;
     if (taskId === undefined || event.kind === "message") return;
     const named = event.kind === "task" ? event.id : event.taskId;
@@ -264,31 +263,31 @@ export class ResumingSource implements TaskEventSource {
   }
 }
 
-/** What came over a stream together, to be looked at before it is taken. */
-class Arrivals {
+/** Items that arrived together. */
+class ItemBuffer {
   readonly #items: readonly StreamItem[];
-  #place = 0;
+  #index = 0;
 
   constructor(items: readonly StreamItem[]) {
     this.#items = items;
   }
 
-  /** What `next` would take. */
-  get first(): StreamItem | undefined {
-    return this.#items[this.#place];
+  /** The item that `next` would return. */
+  get peek(): StreamItem | undefined {
+    return this.#items[this.#index];
   }
 
   next(): StreamItem | undefined {
-    return this.#items[this.#place++];
+    return this.#items[this.#index++];
   }
 }
 
-/** Whether an agent says that the cursor leads nowhere, and this task replaces what was read. */
+/** Whether the agent says that it cannot resume, and that this task replaces what was read. */
 function isReset({ metadata }: Task): boolean {
   return metadata?.["resumption"] === "reset";
 }
 
-/** The task without the mark, which is about the stream and not about the task. */
+/** The task without the reset mark, which is about the stream and not about the task. */
 function withoutResetMark(task: Task): Task {
   if (!isReset(task)) return task;
   const { metadata: { resumption: _, ...others } = {}, ...rest } = task;

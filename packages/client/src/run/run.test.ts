@@ -397,7 +397,7 @@ test("a run that was left says so to who wants its result", async () => {
     break;
   }
 
-  await expect(run.result).rejects.toThrow("the run was left before its answer was whole");
+  await expect(run.result).rejects.toThrow("the run was left before its answer was complete");
 });
 
 test("a run that is disposed of closes its connection", async () => {

@@ -8,52 +8,51 @@ import {
   isTerminal,
 } from "@convoke/protocol";
 
-/** An event, with the id that resumes after it; "" where the agent sends none. */
+/** An event and the id to resume after it; "" if the agent sends no ids. */
 export interface StreamedEvent {
   readonly event: PublicEvent;
   readonly id: string;
 }
 
-/** Where the events of a run come from, however often the connection changes. */
+/** The events of a run, across any number of connections. */
 export interface TaskEventSource {
-  /** What came so far; an event is in it when it is yielded. */
+  /** The result of the events so far, including the one that was yielded last. */
   readonly snapshot: TaskSnapshot;
   /** The id that resumes after the last event. */
   readonly lastEventId: string | undefined;
-  /** Nothing is requested before the reading begins. It is read once. */
+  /** Can be read once. Nothing is requested before reading starts. */
   read(signal: AbortSignal): AsyncGenerator<StreamedEvent, void, undefined>;
   /**
-   * Between two steps of the reading: the next event where it has arrived already
-   * and nothing is to be done about it, which is nearly always so in a long answer.
-   * Without one the reading goes on, whatever comes.
+   * Between two steps of `read`: the next event, if it has already arrived and needs no special
+   * handling, which is the usual case in a long answer. It saves an await per event.
    */
   takeBuffered?(): StreamedEvent | undefined;
 }
 
-/** What is wanted of the agent. */
+/** What a run asks the agent for. */
 export type RunRequest =
-  /** An answer to a message, as it comes. */
+  /** The answer to a message, streamed. */
   | { readonly kind: "stream"; readonly request: SendMessageRequest }
-  /** An answer to a message, at once or, when the request is blocking, when it is whole. */
+  /** The answer to a message in a single response; a blocking request waits until it is complete. */
   | { readonly kind: "call"; readonly request: SendMessageRequest }
-  /** The events of a task, over questions and answers, from the beginning or after an event. */
+  /** The events of an existing task until it ends, from its current state or after an event. */
   | {
       readonly kind: "subscribe";
       readonly taskId: string;
       readonly lastEventId?: string | undefined;
     };
 
-/** What is done next to get it. */
+/** The next step of a run. */
 export type RunStep = "send" | "call" | "subscribe" | "poll" | "over";
 
-/** What an error leads to. */
+/** What to do after an error. */
 export interface RecoveryStep {
   readonly next: RunStep;
-  /** The task as the agent has it, when it was asked. */
+  /** The current task, if recovery had to fetch it. */
   readonly task?: Task;
 }
 
-/** What the events of a run add up to. */
+/** The task, or message, that results from the events of a run. */
 export class TaskSnapshot {
   #task: Task | undefined;
   #message: Message | undefined;
@@ -68,7 +67,7 @@ export class TaskSnapshot {
     return this.#task;
   }
 
-  /** The task, or the message that is the whole answer. */
+  /** The task, or the message if the agent answered without a task. */
   get answer(): Task | Message | undefined {
     return this.#message ?? this.#task;
   }
@@ -81,12 +80,12 @@ export class TaskSnapshot {
     return this.#message?.contextId ?? this.#task?.contextId;
   }
 
-  /** Whether the run began in the middle of the task, so that something is missing. */
+  /** Whether the run started in the middle of the task, so that earlier events are missing. */
   get isPartial(): boolean {
     return this.#isPartial;
   }
 
-  /** Whether the agent has done its part: it answered, ended the task, or waits for its caller. */
+  /** Whether the agent is done for now: it replied, the task ended, or it waits for its caller. */
   get isAtRest(): boolean {
     if (this.#message !== undefined) return true;
     const state = this.#task?.status.state;
@@ -110,7 +109,7 @@ export class TaskSnapshot {
   }
 }
 
-/** A stream that goes on after a cursor does not say what was before. */
+/** A stream that resumes after a cursor does not include the state before it. */
 function unknownTask({ taskId, contextId }: { taskId: string; contextId: string }): Task {
   return { kind: "task", id: taskId, contextId, status: { state: "unknown" } };
 }

@@ -2,7 +2,7 @@ import { parseRetryAfter } from "@convoke/protocol/internal";
 import { ERRORS, type ErrorReason, GRPC_STATUS, RemoteError } from "@convoke/protocol";
 import type { HttpAnswer } from "@convoke/egress/http";
 
-/** What a status means where nothing but its name is there. Several errors share most of them. */
+/** The usual reason of a gRPC status; several errors share most of them. */
 const USUAL: Readonly<Record<string, ErrorReason>> = {
   INVALID_ARGUMENT: "InvalidParams",
   NOT_FOUND: "TaskNotFound",
@@ -17,22 +17,22 @@ const USUAL: Readonly<Record<string, ErrorReason>> = {
 
 const REASONS = Object.keys(ERRORS) as ErrorReason[];
 
-/** `TASK_NOT_FOUND` is TaskNotFound; some say `TASK_NOT_FOUND_ERROR`. */
+/** `TASK_NOT_FOUND` is TaskNotFound; some servers write `TASK_NOT_FOUND_ERROR`. */
 const BY_NAME = new Map(REASONS.map((reason) => [reason.toUpperCase(), reason]));
 
-/** Codes that one reason has alone, or first. */
+/** Several reasons may share a code; the first one in the table wins. */
 const BY_CODE = new Map<number, ErrorReason>(
   [...REASONS].reverse().map((reason) => [ERRORS[reason].code, reason]),
 );
 
-/** Refusals beside the protocol have a status of their own. */
+/** Transport errors, such as 401, have an HTTP status of their own. */
 const BY_STATUS = new Map(
   REASONS.flatMap((reason): (readonly [number, ErrorReason])[] =>
     "transport" in ERRORS[reason] ? [[ERRORS[reason].http, reason]] : [],
   ),
 );
 
-/** The head of the answer that an error came with. */
+/** The head of the response that carries an error. */
 export type ResponseHead = Pick<HttpAnswer, "status" | "statusText" | "headers">;
 
 interface ErrorBody {
@@ -45,7 +45,7 @@ interface ErrorBody {
 }
 
 /**
- * The error in a parsed body, or `undefined` when it holds none. Servers write
+ * The error in a parsed body, or `undefined` if it has none. Servers write
  * `{ error: { code, message } }`, and in `event: error` frames also the bare object.
  */
 export function errorIn(body: unknown, head: ResponseHead): RemoteError | undefined {
@@ -54,46 +54,46 @@ export function errorIn(body: unknown, head: ResponseHead): RemoteError | undefi
   return remoteError(error, head);
 }
 
-/** The error that a failed answer describes, whatever form its body has. */
+/** The error that a failed response describes, in whatever form. */
 export function parseError(
   text: string,
   head: ResponseHead,
-  title: string = titleOf(head),
+  title: string = statusLine(head),
 ): RemoteError {
   const body = parse(text);
   const named = errorIn(body, head);
   if (named !== undefined) return named;
   if (typeof asBody(body).message === "string") return remoteError(body, head);
-  const words = wordsOf(text);
-  return errorOf(words === "" ? title : `${title}: ${words}`, head, {});
+  const words = readableText(text);
+  return createError(words === "" ? title : `${title}: ${words}`, head, {});
 }
 
-function titleOf({ status, statusText }: ResponseHead): string {
+function statusLine({ status, statusText }: ResponseHead): string {
   return `HTTP ${status} ${statusText}`.trim();
 }
 
 /** Enough to recognise a proxy's page without printing all of it. */
 const LONGEST_QUOTE = 200;
 
-/** What a body says to people; of a page only its title. */
-function wordsOf(text: string): string {
+/** The readable text of a body; of an HTML page only its title. */
+function readableText(text: string): string {
   const isPage = /^\s*(?:<!doctype html|<html|<head|<\?xml)/i.test(text);
   const [, title = ""] = isPage ? (/<title[^>]*>([^<]*)/i.exec(text) ?? []) : ["", text];
   return title.replaceAll(/\s+/g, " ").trim().slice(0, LONGEST_QUOTE);
 }
 
 /**
- * Three forms: JSON-RPC's, the same bare on the REST of 0.3, and on that of 1.0
- * a google.rpc.Status, whose code is the HTTP status and whose details say the kind.
+ * Three forms: the error of JSON-RPC, the same without an envelope on REST 0.3, and on REST 1.0 a
+ * google.rpc.Status, whose code is the HTTP status and whose details name the reason.
  */
 function remoteError(value: unknown, head: ResponseHead): RemoteError {
   const { code, message, data, details, status } = asBody(value);
   const words = typeof message === "string" ? message : JSON.stringify(value);
   if (typeof status !== "string" && !Array.isArray(details)) {
-    return errorOf(words, head, { data, ...(typeof code === "number" && { code }) });
+    return createError(words, head, { data, ...(typeof code === "number" && { code }) });
   }
   const reason = errorReasonInDetails(details) ?? errorReasonFromStatus(String(status), words);
-  return errorOf(words, head, {
+  return createError(words, head, {
     data: details,
     ...(reason && { reason, code: ERRORS[reason].code }),
   });
@@ -105,7 +105,7 @@ interface ErrorContent {
   readonly data?: unknown;
 }
 
-function errorOf(words: string, head: ResponseHead, { code, data, reason }: ErrorContent) {
+function createError(words: string, head: ResponseHead, { code, data, reason }: ErrorContent) {
   const { status: httpStatus, headers } = head;
   return new RemoteError(withChallenge(words, head), {
     httpStatus,
@@ -116,7 +116,7 @@ function errorOf(words: string, head: ResponseHead, { code, data, reason }: Erro
   });
 }
 
-/** Who is refused wants to know what would be taken. */
+/** A rejected caller needs to know which credentials would be accepted. */
 function withChallenge(words: string, { status, headers }: ResponseHead): string {
   const asks = headers["www-authenticate"];
   if (status !== 401 || asks === undefined || asks === "") return words;
@@ -143,15 +143,15 @@ export function isEventStream({ headers }: ResponseHead): boolean {
   return headers["content-type"]?.toLowerCase().startsWith("text/event-stream") === true;
 }
 
-/** What is known of an error, on whichever binding. */
+/** What is known about an error, on any binding. */
 interface ErrorFacts {
   readonly httpStatus: number;
   readonly code?: number | undefined;
-  /** Typed details, where the agent sent any (1.0 §9.5). */
+  /** Typed details, if the agent sent any (1.0 §9.5). */
   readonly details?: unknown;
 }
 
-/** The kind of an error: by what its details say, else by its status, else by its code. */
+/** The reason of an error: from its details, else from its HTTP status, else from its code. */
 export function errorReason({ httpStatus, code, details }: ErrorFacts): ErrorReason | undefined {
   const named = errorReasonInDetails(details);
   if (named !== undefined) return named;
@@ -162,7 +162,7 @@ export function errorReason({ httpStatus, code, details }: ErrorFacts): ErrorRea
   return code === undefined ? undefined : BY_CODE.get(code);
 }
 
-/** The reason of the ErrorInfo among the details. */
+/** The reason in the ErrorInfo of the details. */
 export function errorReasonInDetails(details: unknown): ErrorReason | undefined {
   if (!Array.isArray(details)) return undefined;
   for (const detail of details as readonly unknown[]) {
@@ -180,20 +180,20 @@ export function grpcStatusName(number: number): string {
 }
 
 /**
- * The kind of an error by its gRPC status and its words: 0.3 has no details that
- * say it, but its servers begin with the title that the specification gives.
+ * The reason of an error from its gRPC status and message: 0.3 has no details, but its servers start
+ * the message with the title in the specification.
  */
 export function errorReasonFromStatus(status: string, message: string): ErrorReason | undefined {
   const words = message.toLowerCase();
   const titled = (Object.keys(ERRORS) as ErrorReason[]).find((reason) => {
     const { title, grpc, ...row } = ERRORS[reason];
-    const isSpelled = grpc === status || ("patch0" in row && spelledBefore(row.patch0, status));
-    return isSpelled && words.startsWith(title.toLowerCase());
+    const hasStatus = grpc === status || ("patch0" in row && hadStatusBefore(row.patch0, status));
+    return hasStatus && words.startsWith(title.toLowerCase());
   });
   return titled ?? USUAL[status];
 }
 
-/** Where 1.0.0, and the SDKs before it, had another status. */
-function spelledBefore(patch: object, status: string): boolean {
+/** 1.0.0, and the SDKs before it, had another status for some errors. */
+function hadStatusBefore(patch: object, status: string): boolean {
   return "grpc" in patch && patch.grpc === status;
 }

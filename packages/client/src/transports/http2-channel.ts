@@ -3,10 +3,10 @@ import { ClientError } from "@convoke/protocol";
 import { GrpcFrameReader, frameGrpcMessage } from "@convoke/protocol/internal";
 import { type HttpClient, unreachable } from "@convoke/egress/http";
 
-/** More than any event of a sane agent. */
+/** More than any event of a sane agent needs. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** gRPC by the client's own connections; none where it has no HTTP/2, as in a browser or with a given `fetch`. */
+/** gRPC over the client's connections; `undefined` without HTTP/2, as in browsers or with a custom `fetch`. */
 export function openGrpcChannel(client: HttpClient): GrpcChannel | undefined {
   const openHttp2 = client.openHttp2?.bind(client);
   if (openHttp2 === undefined) return undefined;
@@ -23,28 +23,28 @@ async function* exchange(
   const { url, signal } = call;
   const session = await openHttp2(url, { signal });
   signal?.throwIfAborted();
-  const stream = begin(call, session);
+  const stream = startStream(call, session);
   const ended: Record<string, unknown> = {};
   stream.on("response", (headers) => Object.assign(ended, headers));
   stream.on("trailers", (trailers) => Object.assign(ended, trailers));
-  // Told where the stream is read; an error that comes later has nobody to tell.
+  // The reader of the stream sees errors; one that comes later is ignored.
   stream.on("error", () => undefined);
   const abort = () => stream.close(NGHTTP2_CANCEL);
   signal?.addEventListener("abort", abort, { once: true });
   try {
     stream.end(frameGrpcMessage(call.message));
     const reader = createReader();
-    // Left open by the loop, so that the agent hears that the call was canceled.
+    // Not destroyed by the loop, so that the agent receives the cancellation below.
     for await (const piece of stream.iterator({ destroyOnReturn: false })) {
-      if (isForeign(ended)) break;
-      refuseOtherType(url, ended);
+      if (isNotFromAgent(ended)) break;
+      rejectOtherType(url, ended);
       yield* reader.push(piece as Uint8Array);
     }
     signal?.throwIfAborted();
-    refuseOtherType(url, ended);
-    const end = endOf(ended);
+    rejectOtherType(url, ended);
+    const end = parseEnd(ended);
     if (end !== undefined && !(reader.isInside && end.status === 0)) return end;
-    throw new Error("it ended before the answer did");
+    throw new Error("it ended before the response was complete");
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof ClientError) throw error;
@@ -55,7 +55,7 @@ async function* exchange(
   }
 }
 
-function begin(call: GrpcCall, session: ClientHttp2Session): ClientHttp2Stream {
+function startStream(call: GrpcCall, session: ClientHttp2Session): ClientHttp2Stream {
   try {
     return session.request({
       ":method": "POST",
@@ -65,13 +65,13 @@ function begin(call: GrpcCall, session: ClientHttp2Session): ClientHttp2Stream {
       ...call.metadata,
     });
   } catch (error) {
-    // The session closed meanwhile, so nothing went out.
+    // The session closed meanwhile; nothing was sent.
     const text = `could not reach ${call.url}: ${messageOf(error)}`;
     throw new ClientError("unreachable", text, { sent: false, cause: error });
   }
 }
 
-/** A stream that the agent refused was not looked at (RFC 9113 §8.7). */
+/** A refused stream was not processed (RFC 9113 §8.7). */
 function lost(url: string, stream: ClientHttp2Stream, error: unknown): ClientError {
   const { message } = unreachable(`the connection to ${url} was lost`, error);
   const isRefused = stream.rstCode === NGHTTP2_REFUSED_STREAM;
@@ -81,21 +81,21 @@ function lost(url: string, stream: ClientHttp2Stream, error: unknown): ClientErr
   });
 }
 
-/** Whether a proxy answers in its own way; what it says is no message. */
-function isForeign(ended: Readonly<Record<string, unknown>>): boolean {
+/** Whether a proxy responded; its body is not a gRPC message. */
+function isNotFromAgent(ended: Readonly<Record<string, unknown>>): boolean {
   return ended[":status"] !== 200;
 }
 
-/** A page for people would be read as a message, and said to be anything but a page. */
-function refuseOtherType(url: string, ended: Readonly<Record<string, unknown>>): void {
+/** Rejects an HTML page, which would otherwise fail with a misleading frame error. */
+function rejectOtherType(url: string, ended: Readonly<Record<string, unknown>>): void {
   const type = ended["content-type"];
-  if (isForeign(ended) || "grpc-status" in ended || typeof type !== "string") return;
+  if (isNotFromAgent(ended) || "grpc-status" in ended || typeof type !== "string") return;
   if (type.startsWith("application/grpc")) return;
-  throw new ClientError("unreadable", `the answer of ${url} is ${type} and not gRPC`);
+  throw new ClientError("unreadable", `the response from ${url} is ${type} and not gRPC`);
 }
 
-/** What headers and trailers say together; undefined when the end never came. */
-function endOf(ended: Readonly<Record<string, unknown>>): GrpcEnd | undefined {
+/** The end of a call, from headers and trailers; `undefined` if it is missing. */
+function parseEnd(ended: Readonly<Record<string, unknown>>): GrpcEnd | undefined {
   const httpStatus = Number(ended[":status"] ?? 0);
   const status = ended["grpc-status"];
   if (status === undefined && (httpStatus === 200 || httpStatus === 0)) return undefined;
@@ -107,13 +107,13 @@ function endOf(ended: Readonly<Record<string, unknown>>): GrpcEnd | undefined {
     httpStatus,
     status: status === undefined ? undefined : Number(status),
     message: percentDecoded(headers["grpc-message"] ?? ""),
-    details: details === undefined ? undefined : bytesOf(details),
+    details: details === undefined ? undefined : decodeBase64(details),
     headers,
   };
 }
 
-/** Base64, whose padding may be left out. */
-function bytesOf(text: string): Uint8Array | undefined {
+/** Base64, with or without padding. */
+function decodeBase64(text: string): Uint8Array | undefined {
   try {
     return Uint8Array.from(atob(text), (letter) => letter.codePointAt(0) ?? 0);
   } catch {
@@ -149,9 +149,9 @@ function unreadable(problem: string): ClientError {
   return new ClientError("unreadable", `a gRPC message of the agent ${problem}`);
 }
 
-/** One call as gRPC has it over HTTP/2. */
+/** A gRPC call. */
 interface GrpcCall {
-  /** The origin counts; gRPC has its paths at the root. */
+  /** Only its origin is used; gRPC paths start at the root. */
   readonly url: string;
   /** Such as `/a2a.v1.A2AService/SendMessage`. */
   readonly path: string;
@@ -163,23 +163,22 @@ interface GrpcCall {
 
 /** How a call ended. */
 export interface GrpcEnd {
-  /** Other than 200 when something before the agent answered, such as a proxy. */
+  /** Not 200 if a proxy responded instead of the agent. */
   readonly httpStatus: number;
-  /** gRPC's own number; undefined when the answer has none. */
+  /** The gRPC status; `undefined` if the response has none. */
   readonly status: number | undefined;
   readonly message: string;
-  /** The google.rpc.Status that came with it, in bytes. */
+  /** The encoded google.rpc.Status, if there is one. */
   readonly details: Uint8Array | undefined;
   /** Headers and trailers together, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The way out for gRPC. Browsers have none: they cannot read the trailers of HTTP/2. */
+/** Makes gRPC calls. Not available in browsers, which cannot read HTTP/2 trailers. */
 export interface GrpcChannel {
   /**
-   * Yields the messages of the answer and returns how it ended. Rejects with a
-   * `ClientError` when there is no connection or it was lost. Leaving the loop
-   * ends the call.
+   * Yields the messages of the response and returns its end. Rejects with a `ClientError` if there is
+   * no connection or it was lost. Leaving the loop ends the call.
    */
   call(call: GrpcCall): AsyncGenerator<Uint8Array, GrpcEnd, undefined>;
 }

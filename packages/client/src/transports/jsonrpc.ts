@@ -18,13 +18,13 @@ import { type ResponseHead, parseError, errorIn, isEventStream, isOk } from "./e
 import { readFrames } from "./sse-frames.ts";
 import type { Frame, Transport } from "./transport.ts";
 
-/** One request that was made. */
+/** A request that was sent, and its response. */
 interface Exchange {
   readonly id: number;
   readonly answer: HttpAnswer;
 }
 
-/** JSON-RPC over HTTP: opens and closes the envelope and knows nothing of what is inside. */
+/** JSON-RPC over HTTP. */
 export class JsonRpcTransport implements Transport {
   readonly speaking: Speaking;
   readonly codec: Codec;
@@ -39,7 +39,6 @@ export class JsonRpcTransport implements Transport {
     this.#http = http;
   }
 
-  /** One request, one result. */
   async call(
     operation: OperationName,
     params: unknown,
@@ -51,7 +50,6 @@ export class JsonRpcTransport implements Transport {
     return this.#open(text, answer, id);
   }
 
-  /** One request, many results, for as long as it takes: no time limit is set here. */
   async *stream(
     operation: OperationName,
     params: unknown,
@@ -60,7 +58,7 @@ export class JsonRpcTransport implements Transport {
     const exchange = await this.#post(operation, params, "text/event-stream", options);
     const { answer, id } = exchange;
     if (!isOk(answer) || !isEventStream(answer)) {
-      // An agent that has the whole answer already may give it at once.
+      // An agent that already has the complete answer may send it as a single response.
       yield [{ kind: "result", result: await this.#notAStream(exchange, options.signal), id: "" }];
       return;
     }
@@ -119,9 +117,8 @@ export class JsonRpcTransport implements Transport {
   }
 
   /**
-   * An answer to another question would be taken for ours. Early servers leave
-   * the id out or always write 1; an error may have none when the request could
-   * not be read.
+   * A response to another request must not be mistaken for this one's. Early servers omit the id or
+   * always write 1; an error may have none if the request could not be parsed.
    */
   #checkId(answer: object, id: number, isError: boolean): void {
     const { id: answered } = answer as { readonly id?: unknown };
@@ -131,7 +128,7 @@ export class JsonRpcTransport implements Transport {
     throw this.#unreadable(`has the id ${JSON.stringify(answered)}, and the request had ${id}`);
   }
 
-  /** Servers refuse a stream with a plain JSON error, or with an HTTP status; else it is a result. */
+  /** Servers reject a stream with a JSON error or an HTTP status; anything else is a result. */
   async #notAStream({ answer, id }: Exchange, signal: AbortSignal | undefined): Promise<unknown> {
     const text = await this.#textOf(answer, signal);
     if (!isOk(answer)) throw parseError(text, answer);
@@ -139,7 +136,7 @@ export class JsonRpcTransport implements Transport {
   }
 
   #unreadable(problem: string, cause?: unknown): ClientError {
-    return new ClientError("unreadable", `the answer of ${this.speaking.url} ${problem}`, {
+    return new ClientError("unreadable", `the response from ${this.speaking.url} ${problem}`, {
       cause,
     });
   }

@@ -14,7 +14,7 @@ export interface OpenTransportOptions {
   readonly extensions?: readonly string[] | undefined;
 }
 
-/** The transport of an interface. What gRPC needs is loaded with the first that speaks it. */
+/** Opens the transport of an interface. gRPC is loaded on first use. */
 export async function openTransport(
   chosen: ChosenInterface,
   { client, credentials, extensions }: OpenTransportOptions,
@@ -29,7 +29,7 @@ export async function openTransport(
     case "GRPC": {
       const channel = openGrpcChannel(client);
       if (channel === undefined) {
-        throw new ClientError("unsupported", `gRPC, which ${chosen.url} speaks, needs HTTP/2`);
+        throw new ClientError("unsupported", `${chosen.url} uses gRPC, which needs HTTP/2`);
       }
       const { GrpcTransport } = await import("./grpc.ts");
       return new GrpcTransport({ chosen, channel, credentials, extensions });

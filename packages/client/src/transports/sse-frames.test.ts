@@ -26,7 +26,7 @@ async function read(body: AsyncIterable<Uint8Array>): Promise<number> {
 
 test("an event without an end is given up before it fills the memory", async () => {
   await expect(read(pouring(1000))).rejects.toThrow(
-    "http://a.example/ sends an event of more than 64 MiB",
+    "http://a.example/ sent an event of more than 64 MiB",
   );
 });
 

@@ -155,7 +155,9 @@ describe("a signal", () => {
     const egress = createEgress({ trusted: [server.url, "http://127.0.0.1:1"] });
 
     await textOf(await egress.request({ url: server.url, signal }));
-    await expect(egress.request({ url: "http://127.0.0.1:1/", signal })).rejects.toThrow("nothing is listening");
+    await expect(egress.request({ url: "http://127.0.0.1:1/", signal })).rejects.toThrow(
+      "nothing is listening",
+    );
 
     await vi.waitFor(() => expect(getEventListeners(signal, "abort")).toHaveLength(0));
   });
