@@ -7,7 +7,11 @@ import { readFile, writeFile } from "node:fs/promises";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { FAULT_GROUPS, type FaultScenario, type FaultSpeaking } from "@convoke/client/testing";
+import {
+  FAULT_GROUPS,
+  type FaultScenario,
+  type FaultSpeaking,
+} from "../test/client-faults/index.ts";
 import { selfSigned } from "../test/bindings/self-signed.ts";
 import type { ClientUnderTest } from "../test/client/faults/client-under-test.ts";
 import { ourClient } from "../test/client/faults/our-client.ts";

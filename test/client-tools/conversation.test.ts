@@ -314,7 +314,7 @@ describe("tools that cannot be", () => {
     const { remote } = await aWorld([]);
 
     expect(() => remote.conversation().goOn()).toThrow(
-      "there is no task to go on with: say something, or give the state of one",
+      "there is no task to continue: send a message first, or pass the state of a conversation",
     );
   });
 });

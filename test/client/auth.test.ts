@@ -1,13 +1,7 @@
 import { type Auth, type BindingName, connect } from "@convoke/client";
 import { type ProtocolVersion, RemoteError } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
-import {
-  events,
-  json,
-  pagesV1,
-  result,
-  startFakeAgent,
-} from "../../packages/client/src/testing/fake-agent.suite.ts";
+import { events, json, pagesV1, result, startFakeAgent } from "./fake-agent.ts";
 import { conformanceAgent } from "../conformance/conformance-agent.ts";
 import { verifies } from "../verifies.ts";
 import { useServer } from "../wire/wire-server.ts";

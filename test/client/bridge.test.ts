@@ -2,12 +2,7 @@ import { type Question, type RemoteAgent, connect } from "@convoke/client";
 import { createJsonLogger } from "@convoke/engine";
 import { type Agent, serve } from "convoke";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import {
-  events,
-  failure,
-  pagesV1,
-  startFakeAgent,
-} from "../../packages/client/src/testing/fake-agent.suite.ts";
+import { events, failure, pagesV1, startFakeAgent } from "./fake-agent.ts";
 import { worker } from "./worker-agent.ts";
 
 const VERSIONS = [
@@ -164,7 +159,7 @@ test("what a remote agent refuses is told in its words", async () => {
   const { task, text } = await remote.send("hello");
 
   expect(task?.status.state).toBe("failed");
-  expect(text).toBe("the remote agent answered with an error: I read no such thing");
+  expect(text).toBe("the remote agent responded with an error: I read no such thing");
 });
 
 test("an agent that chooses its contexts itself is let choose", async () => {

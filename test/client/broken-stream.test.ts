@@ -1,12 +1,6 @@
 import { connect } from "@convoke/client";
 import { expect } from "vitest";
-import {
-  type Call,
-  failure,
-  pagesV03,
-  result,
-  startFakeAgent,
-} from "../../packages/client/src/testing/fake-agent.suite.ts";
+import { type Call, failure, pagesV03, result, startFakeAgent } from "./fake-agent.ts";
 import { frames } from "../../packages/client/src/run/a-stream.suite.ts";
 import { verifies } from "../verifies.ts";
 

@@ -1,12 +1,7 @@
 import { type BindingName, connect } from "@convoke/client";
 import { type ProtocolVersion, generateCardKey } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
-import {
-  pagesV03,
-  pagesV1,
-  result,
-  startFakeAgent,
-} from "../../packages/client/src/testing/fake-agent.suite.ts";
+import { pagesV03, pagesV1, result, startFakeAgent } from "./fake-agent.ts";
 import { conformanceAgent } from "../conformance/conformance-agent.ts";
 import { verifies } from "../verifies.ts";
 import { useServer } from "../wire/wire-server.ts";

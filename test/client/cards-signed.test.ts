@@ -1,12 +1,7 @@
 import { type ConnectOptions, connect, discover } from "@convoke/client";
 import { type CardKey, generateCardKey, publicKeySet, signCard } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
-import {
-  type FakeAgent,
-  json,
-  pagesV1,
-  startFakeAgent,
-} from "../../packages/client/src/testing/fake-agent.suite.ts";
+import { type FakeAgent, json, pagesV1, startFakeAgent } from "./fake-agent.ts";
 import { conformanceAgent } from "../conformance/conformance-agent.ts";
 import { verifies } from "../verifies.ts";
 import { useServer } from "../wire/wire-server.ts";
@@ -118,7 +113,7 @@ describe("a card that is signed", () => {
 
     expect(await signatureOf(agent)).toMatchObject({
       kind: "unverified",
-      reason: expect.stringContaining("no key is known and it names no jku; give trustedKeys"),
+      reason: expect.stringContaining("no key is known and it has no jku; pass trustedKeys"),
     });
     await expect(connect(agent.url, { signatures: "require" })).rejects.toMatchObject({
       kind: "bad-signature",
@@ -133,12 +128,12 @@ describe("a card that is signed", () => {
 
     expect(await signatureOf(agent, { allow })).toMatchObject({
       kind: "unverified",
-      reason: expect.stringContaining(`its keys are at ${elsewhere.url}, which is not asked`),
+      reason: expect.stringContaining(`its keys are at ${elsewhere.url}, which is not permitted`),
     });
     // Without TLS anybody could have written the keys.
     expect(await signatureOf(agent, { allow, jkuOrigins })).toMatchObject({
       kind: "unverified",
-      reason: expect.stringContaining("which is not asked without https"),
+      reason: expect.stringContaining("which is not permitted without https"),
     });
     expect(elsewhere.seen).toEqual([]);
   });
@@ -154,7 +149,7 @@ describe("a card that is signed", () => {
   });
 
   test.each([
-    ["no keys", {}, "shows no keys"],
+    ["no keys", {}, "has no keys"],
     ["nothing", undefined, "answered 404"],
   ] as const)("and whose origin shows %s is an error", async (_, keySet, words) => {
     const agent = await anAgent(
@@ -175,7 +170,7 @@ test("a card without a signature is one, unless one is demanded", async () => {
   expect(await signatureOf(agent)).toEqual({ kind: "unsigned" });
   await expect(connect(agent.url, { signatures: "require" })).rejects.toMatchObject({
     kind: "bad-signature",
-    message: `the card at ${agent.url}${CARD} is not signed as it must be: has no signature`,
+    message: `the card at ${agent.url}${CARD} is not signed as required: has no signature`,
   });
 });
 

@@ -3,15 +3,15 @@ import { connect } from "@convoke/client";
 import { describe, expect, test } from "vitest";
 import {
   type Call,
-  type FakeAgentScript,
-  type Reply,
   events,
   failure,
+  type FakeAgentScript,
   json,
   pagesV1,
+  type Reply,
   result,
   startFakeAgent,
-} from "../../packages/client/src/testing/fake-agent.suite.ts";
+} from "./fake-agent.ts";
 import { verifies } from "../verifies.ts";
 
 const GREETING = { message: { messageId: "m1", role: "ROLE_AGENT", parts: [{ text: "Hello" }] } };
@@ -284,7 +284,7 @@ describe("discovery", () => {
         `no agent card found: ${agent.url}/card.json answered 404 Not Found; ` +
         `${agent.url}${CARD} answered 401 Unauthorized (it asks for Bearer realm="x"); ` +
         `${agent.url}/.well-known/agent.json answered 200 with JSON that is not an object. ` +
-        "It wants to know who asks: give a token, or auth",
+        "It requires authentication: pass a token, or auth",
     });
   });
 });

@@ -178,6 +178,6 @@ test("what is no state of a conversation is refused with the field at fault", as
   const state = { taskId: 5 } as never;
 
   expect(() => remote.conversation({ state })).toThrow(
-    new TypeError("state.taskId must be the id of a task; pass what conversation.state gave"),
+    new TypeError("state.taskId must be the id of a task; pass the value of conversation.state"),
   );
 });

@@ -2,14 +2,7 @@ import { type AgentNotice, connect } from "@convoke/client";
 import { createJsonLogger } from "@convoke/engine";
 import { serve } from "convoke";
 import { describe, expect, onTestFinished, test } from "vitest";
-import {
-  events,
-  json,
-  pagesV03,
-  pagesV1,
-  result,
-  startFakeAgent,
-} from "../../packages/client/src/testing/fake-agent.suite.ts";
+import { events, json, pagesV03, pagesV1, result, startFakeAgent } from "./fake-agent.ts";
 import { verifies } from "../verifies.ts";
 import { worker } from "./worker-agent.ts";
 

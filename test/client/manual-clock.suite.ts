@@ -1,5 +1,5 @@
 import { setTimeout as realSleep } from "node:timers/promises";
-import type { Clock } from "@convoke/client";
+import type { Clock } from "@convoke/client/compat";
 
 interface Sleeper {
   readonly due: number;

@@ -1,5 +1,5 @@
 import { connect } from "@convoke/client";
-import { ClientError, RemoteError } from "@convoke/protocol";
+import { ClientError, RemoteError } from "@convoke/client";
 import { createPushReceiver } from "@convoke/client/push-receiver";
 import { serve } from "convoke";
 

@@ -1,10 +1,6 @@
 import { connect } from "@convoke/client";
 import { describe, expect } from "vitest";
-import {
-  pagesV1,
-  result,
-  startFakeAgent,
-} from "../../packages/client/src/testing/fake-agent.suite.ts";
+import { pagesV1, result, startFakeAgent } from "./fake-agent.ts";
 import {
   aChunk,
   aStatus,

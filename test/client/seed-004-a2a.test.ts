@@ -1,4 +1,5 @@
-import { clearAgentCardCache, connect, invokeRemoteAgent } from "convoke";
+import { connect } from "@convoke/client";
+import { clearAgentCardCache, invokeRemoteAgent } from "convoke/compat";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { conformanceAgent } from "../conformance/conformance-agent.ts";
 import { verifies } from "../verifies.ts";
@@ -193,7 +194,7 @@ describe("a submit in A2A that fails", () => {
 
     const result = await invokeRemoteAgent(agent.url, "hi", { signatures: "require" });
 
-    expect(result.error).toMatch(/^Submit failed: .* is not signed as it must be/);
+    expect(result.error).toMatch(/^Submit failed: .* is not signed as required/);
     expect(agent.story).toEqual(["GET /.well-known/agent-card.json"]);
   });
 });

@@ -1,11 +1,11 @@
 import {
-  ExternalServiceError,
-  NotFoundError,
-  ValidationError,
   clearAgentCardCache,
   discoverAgent,
+  ExternalServiceError,
   fetchAgentCard,
-} from "convoke";
+  NotFoundError,
+  ValidationError,
+} from "convoke/compat";
 import { beforeEach, describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";
 import { useServer } from "../wire/wire-server.ts";

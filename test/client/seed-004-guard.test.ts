@@ -1,12 +1,12 @@
 import {
-  ValidationError,
   clearAgentCardCache,
   createInvocationBudget,
   discoverAgent,
   fetchAgentCard,
+  type InvocationRefusal,
   invokeRemoteAgent,
-} from "convoke";
-import type { InvocationRefusal } from "@convoke/client";
+  ValidationError,
+} from "convoke/compat";
 import { beforeEach, describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";
 import { LegacyAgent, finish, legacyCard } from "./legacy-agent.suite.ts";

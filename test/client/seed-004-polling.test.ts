@@ -1,9 +1,9 @@
 import {
-  ValidationError,
   clearAgentCardCache,
   createInvocationBudget,
   invokeRemoteAgent,
-} from "convoke";
+  ValidationError,
+} from "convoke/compat";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { verifies } from "../verifies.ts";
 import { LegacyAgent, finish } from "./legacy-agent.suite.ts";

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { connect } from "@convoke/client";
 import { expect, onTestFinished, test } from "vitest";
-import { type Call, pagesV1 } from "../../packages/client/src/testing/fake-agent.suite.ts";
+import { type Call, pagesV1 } from "./fake-agent.ts";
 import { aStatus, aTask, frames } from "../../packages/client/src/run/a-stream.suite.ts";
 
 /** An agent that streams short answers and counts the connections that it gets. */

@@ -1,14 +1,7 @@
 import { type BindingName, connect } from "@convoke/client";
 import { ERRORS, type ErrorReason } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
-import {
-  json,
-  pagesV03,
-  pagesV1,
-  result,
-  startFakeAgent,
-  stream,
-} from "../../packages/client/src/testing/fake-agent.suite.ts";
+import { json, pagesV03, pagesV1, result, startFakeAgent, stream } from "./fake-agent.ts";
 import { verifies } from "../verifies.ts";
 
 const TASK_V1 = { id: "t1", contextId: "c1", status: { state: "TASK_STATE_COMPLETED" } };

@@ -171,7 +171,7 @@ describe.each(["jsonrpc", "rest", "grpc"] as const)("a tenant spoken for by %s",
     await expectError(beta.get(taskId), { code: -32001, reason: "TaskNotFound" });
     await expectError(nobody.get(taskId), { code: -32001, reason: "TaskNotFound" });
     await expect(at("gamma")).rejects.toThrow(
-      "no interface by " + name + ' for the tenant "gamma"',
+      "no interface for " + name + ' for the tenant "gamma"',
     );
     for (const remote of [acme, beta, nobody]) remote.close();
   });

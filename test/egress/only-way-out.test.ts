@@ -9,9 +9,8 @@ const ROOT = join(import.meta.dirname, "..", "..");
 /** Who may deal with connections, and why. Everyone else goes out by the egress. */
 const ALLOWED: Readonly<Record<string, string>> = {
   "packages/egress/src/": "it is the way out, in Node and in browsers",
-  "packages/client/src/testing/": "agents for tests listen, and never connect",
   "packages/server/src/node/port.ts": "it listens and never connects",
-  "packages/check/src/scene/webhook.ts": "it listens for what a checked server pushes",
+  "packages/check/src/probes/webhooks.ts": "it listens for what a checked server pushes",
   "packages/runtime/src/testing/": "it listens, as the providers of models do",
 };
 
@@ -22,7 +21,7 @@ test("no module but the egress opens a connection", async () => {
   const openers = await findOpeners(folders, ROOT);
   const others = openers.filter(({ file }) => allowanceOf(file) === undefined);
 
-  expect(others, "send it through @convoke/client/egress instead").toEqual([]);
+  expect(others, "send it through @convoke/egress instead").toEqual([]);
   // What is not needed any more is taken off the list.
   expect(new Set(openers.map(({ file }) => allowanceOf(file)))).toEqual(
     new Set(Object.keys(ALLOWED)),

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { startServer } from "../../packages/egress/src/local-server.suite.ts";
+import { startServer } from "../../packages/egress/src/connections/local-server.suite.ts";
 import { run } from "../program.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");

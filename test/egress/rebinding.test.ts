@@ -1,7 +1,10 @@
 import fc from "fast-check";
 import { createEgress } from "@convoke/egress";
 import { describe, expect, test, vi } from "vitest";
-import { type LocalServer, startServer } from "../../packages/egress/src/local-server.suite.ts";
+import {
+  type LocalServer,
+  startServer,
+} from "../../packages/egress/src/connections/local-server.suite.ts";
 
 /** Stands for a public address: the only one that the policy lets requests go to. */
 const OUTSIDE = "127.0.0.1";

@@ -2,14 +2,14 @@ import { createServer } from "node:net";
 import fc, { type Arbitrary } from "fast-check";
 import { createEgress } from "@convoke/egress";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startServer } from "../../packages/egress/src/local-server.suite.ts";
+import { startServer } from "../../packages/egress/src/connections/local-server.suite.ts";
 import {
   specialAddress,
   spellingsOfIpv4,
   spellingsOfIpv6,
   toNumber,
   toText,
-} from "../../packages/egress/src/spellings.suite.ts";
+} from "../../packages/egress/src/policy/spellings.suite.ts";
 
 /** Listens at every address of this machine and counts who comes. Nobody may. */
 const trap = createServer((socket) => {

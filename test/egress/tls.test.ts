@@ -83,7 +83,7 @@ describe("what is wrong with TLS is said in words, and nothing was sent", () => 
     const port = await listen(createSecureServer({ ...certificate, allowHTTP1: true }));
 
     expect(await problemOf(port, "localhost.example")).toEqual(
-      Array(2).fill("its certificate is signed by itself alone (DEPTH_ZERO_SELF_SIGNED_CERT)"),
+      Array(2).fill("its certificate is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT)"),
     );
   });
 
@@ -105,7 +105,7 @@ describe("what is wrong with TLS is said in words, and nothing was sent", () => 
     );
 
     for (const problem of await problemOf(port, "plain.example")) {
-      expect(problem).toMatch(/^it does not speak TLS as we do \((EPROTO|ERR_SSL_\w+)\)$/);
+      expect(problem).toMatch(/^the TLS handshake failed \((EPROTO|ERR_SSL_\w+)\)$/);
     }
   });
 
@@ -113,7 +113,7 @@ describe("what is wrong with TLS is said in words, and nothing was sent", () => 
     const port = await listen(createTcp((socket) => socket.on("error", () => {})));
 
     expect(await problemOf(port, "slow.example", 100)).toEqual(
-      Array(2).fill("there was no connection within 100 milliseconds"),
+      Array(2).fill("no connection within 100 milliseconds"),
     );
   });
 

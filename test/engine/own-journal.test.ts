@@ -9,7 +9,7 @@ import {
   textPart,
 } from "@convoke/protocol";
 import { expect, test } from "vitest";
-import { anAgentInfo } from "../../packages/server/src/an-agent-info.suite.ts";
+import { anAgentInfo } from "../../packages/server/src/cards/an-agent-info.suite.ts";
 import { CALLER, anEngine, tell } from "./an-engine.ts";
 
 const POSITION = "internal:acme-import/position";

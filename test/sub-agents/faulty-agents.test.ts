@@ -1,4 +1,4 @@
-import { FAULT_SCENARIOS, startFaultyAgent } from "@convoke/client/testing";
+import { FAULT_SCENARIOS, startFaultyAgent } from "../client-faults/index.ts";
 import { AgentLoop } from "@convoke/runtime";
 import { expect, onTestFinished, test } from "vitest";
 import { calls } from "../loop/scripts.ts";

@@ -56,29 +56,9 @@ export type { Mounted, Server } from "@convoke/server";
 export {
   type ClientTool,
   type ClientToolContext,
+  type Interceptor,
   type RemoteAgent,
   connect,
-} from "@convoke/client";
-
-// Call one by a single function
-export {
-  type A2AAgentCard,
-  type A2AMessage,
-  type A2ATask,
-  type A2ATaskDeps,
-  type A2ATaskSendRequest,
-  type A2ATaskState,
-  ExternalServiceError,
-  type InvocationBudget,
-  type InvokeOptions,
-  NotFoundError,
-  type RemoteInvocationResult,
-  ValidationError,
-  clearAgentCardCache,
-  createInvocationBudget,
-  discoverAgent,
-  fetchAgentCard,
-  invokeRemoteAgent,
 } from "@convoke/client";
 
 // Hear from one by push notifications

@@ -1,66 +1,89 @@
 import { MAX_TIMER_MS } from "@convoke/protocol/internal";
 import { followRedirects } from "./http/follow-redirects.ts";
-import { methodOf } from "./http/method-of.ts";
-import type { HttpAnswer, HttpCall } from "./http/http-client.ts";
-import { checkUrl } from "./check-url.ts";
-import { withDeadline } from "./deadline.ts";
-import { createDestinationRule } from "./destination-rule.ts";
-import type { Egress } from "./egress.ts";
-import { exchange } from "./exchange.ts";
-import { Http2Sessions } from "./http2-sessions.ts";
-import { KeptConnections } from "./kept-connections.ts";
-import { createPinnedLookup } from "./pinned-lookup.ts";
-import { type Resolve, systemResolve } from "./resolve-host.ts";
+import {
+  type HttpAnswer,
+  type HttpCall,
+  type HttpClient,
+  type OpenHttp2Options,
+  effectiveMethod,
+} from "./http/http-client.ts";
+import { checkUrl } from "./policy/check-url.ts";
+import { withDeadline } from "./connections/deadline.ts";
+import { createDestinationRule } from "./policy/destination-rule.ts";
+import { exchange } from "./connections/exchange.ts";
+import { Http2Sessions } from "./connections/http2-sessions.ts";
+import { KeptConnections } from "./connections/kept-connections.ts";
+import { type Resolve, createPinnedLookup, systemResolve } from "./connections/pinned-lookup.ts";
 import { validateHeaderName, validateHeaderValue } from "node:http";
-import { EgressError } from "./egress-error.ts";
-
-/** Enough to say what went wrong; more than that nobody reads. */
-const MAX_BODY_BYTES = 64 * 1024;
+import { EgressError } from "./policy/egress-error.ts";
+import type { ClientHttp2Session } from "node:http2";
 
 /**
- * What belongs to the connection. Whoever could choose these would reach
- * another site behind the same address, or a second request inside the first.
+ * The way out for every outbound request of the project. It reaches public addresses, what the
+ * operator listed, and origins that came from the operator rather than from the network.
  */
-const OWN_HEADERS = new Set([
-  "connection",
-  "content-length",
-  "expect",
-  "host",
-  "keep-alive",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
+export interface Egress extends HttpClient {
+  /**
+   * Throws an `EgressError` for a URL that can be rejected without DNS, so that a bad URL fails when
+   * it is configured and not when it is first used. A URL that passes is not safe yet: only a
+   * request finds out what its name resolves to.
+   */
+  check(url: string): URL;
 
-/** Longer than any sane handshake; a machine that drops packets says nothing at all. */
-const CONNECT_TIMEOUT_MS = 10_000;
+  /**
+   * Sends one request and reads the response. Redirects are returned, not followed. If a kept
+   * connection closes during the request, the request may arrive twice.
+   */
+  post(url: string, request: EgressRequest): Promise<EgressResponse>;
+
+  /**
+   * An HTTP/2 session to the origin of the URL, shared by all callers. Ask again for each request:
+   * the session may have been closed since.
+   */
+  openHttp2(url: string, options?: OpenHttp2Options): Promise<ClientHttp2Session>;
+}
+
+export interface EgressRequest {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Time limit for everything: resolving, connecting, sending, and reading the response. */
+  readonly timeoutMs: number;
+  /** If it aborts, the request rejects with its reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface EgressResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** At most the first 64 kB; the rest is not read. */
+  readonly body: string;
+}
 
 export interface EgressOptions {
   /**
-   * What may be reached although it is not public: `host`, `host:port`,
-   * `*.example.internal` (its subdomains only), an address, or a range such as
-   * `10.0.0.0/8`. A listed host may lead to any address; a listed address may
-   * be reached by any name. Nothing by default.
+   * Non-public destinations that may be reached: `host`, `host:port`, `*.example.internal` (its
+   * subdomains only), an address, or a range such as `10.0.0.0/8`. A listed host may resolve to any
+   * address; a listed address may be reached under any name. Default: none.
    */
   readonly allow?: readonly string[];
   /**
-   * URLs that the operator gave, in code, configuration or on a command line.
-   * Their origins, and no other, may be anywhere. Never what a card, an answer
-   * or a caller names.
+   * URLs that the operator gave in code, configuration or on the command line. Their origins may
+   * resolve to any address. Never pass a URL from a card, a response or a caller.
    */
   readonly trusted?: readonly string[];
-  /** How long a connection may take to open; by default 10 s. */
+  /** Time limit for opening a connection, in milliseconds; default 10 s. */
   readonly connectTimeoutMs?: number;
-  /** Finds the addresses of a name; by default the system does. */
+  /** Resolves a name; default: the operating system. */
   readonly resolve?: Resolve;
 }
 
+/** Longer than any sane handshake; a firewall that drops packets gives no answer at all. */
+const CONNECT_TIMEOUT_MS = 10_000;
+
 /**
- * The egress policy. Each connection resolves its host anew, judges every
- * address that came back, and goes to those and no others. Later requests to
- * the same origin may use it again: it leads where it was judged to lead.
+ * Creates the egress policy. Each connection resolves its host, checks every address, and connects
+ * only to those. Later requests to the same origin may reuse the connection: it leads to an address
+ * that was checked.
  */
 export function createEgress(options: EgressOptions = {}): Egress {
   const mayReach = createDestinationRule(options.allow ?? [], options.trusted);
@@ -72,21 +95,29 @@ export function createEgress(options: EgressOptions = {}): Egress {
   };
   const sessions = new Http2Sessions(way);
 
-  async function ask(call: HttpCall, isRepeatable: boolean): Promise<HttpAnswer> {
+  async function sendOne(call: HttpCall, isRepeatable: boolean): Promise<HttpAnswer> {
     const url = checkUrl(call.url, mayReach);
     const { headers = {}, body, signal } = call;
     checkHeaders(headers);
     signal?.throwIfAborted();
-    return exchange(way, { url, method: methodOf(call), headers, body, signal, isRepeatable });
+    return exchange(way, {
+      url,
+      method: effectiveMethod(call),
+      headers,
+      body,
+      signal,
+      isRepeatable,
+    });
   }
 
   return {
     check: (url) => checkUrl(url, mayReach),
-    request: (call) => followRedirects(call, (one) => ask(one, methodOf(call) === "GET")),
+    request: (call) =>
+      followRedirects(call, (one) => sendOne(one, effectiveMethod(call) === "GET")),
     async post(url, { headers, body, timeoutMs, signal }) {
       const { host } = checkUrl(url, mayReach);
       return withDeadline({ host, timeoutMs, signal }, async (stop) => {
-        const answer = await ask({ method: "POST", url, headers, body, signal: stop }, true);
+        const answer = await sendOne({ method: "POST", url, headers, body, signal: stop }, true);
         return {
           status: answer.status,
           headers: answer.headers,
@@ -102,11 +133,28 @@ export function createEgress(options: EgressOptions = {}): Egress {
   };
 }
 
-/** Refuses headers that cannot be sent, naming them but never their values. */
+/**
+ * Headers of the connection itself. A caller that could set them could reach another site behind the
+ * same address, or smuggle a second request into the first.
+ */
+const OWN_HEADERS = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** Rejects headers that cannot be sent, naming them but never their values. */
 function checkHeaders(headers: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(headers)) {
     if (OWN_HEADERS.has(name.toLowerCase())) {
-      throw new EgressError("malformed", `the header "${name}" is set here; leave it out`);
+      throw new EgressError("malformed", `the header "${name}" is set by the client; leave it out`);
     }
     try {
       validateHeaderName(name);
@@ -121,7 +169,10 @@ function checkHeaders(headers: Readonly<Record<string, string>>): void {
   }
 }
 
-/** The beginning of a body as text. What is too long is left unread, and its connection closed. */
+/** Enough to find out what went wrong. */
+const MAX_BODY_BYTES = 64 * 1024;
+
+/** The beginning of a body as text. The rest of a long body is not read, and its connection is closed. */
 async function readBody(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -132,6 +183,6 @@ async function readBody(body: AsyncIterable<Uint8Array>): Promise<string> {
     if (size > MAX_BODY_BYTES) break;
   }
   const bytes = Buffer.concat(chunks).subarray(0, MAX_BODY_BYTES);
-  // As if more were to come, so that a character cut in two is left out.
+  // `stream: true` drops a character that was cut in two.
   return new TextDecoder().decode(bytes, { stream: true });
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createEgress } from "./create-egress.ts";
 import { createEgressFetch } from "./egress-fetch.ts";
-import { startServer } from "./local-server.suite.ts";
+import { startServer } from "./connections/local-server.suite.ts";
 
 test("what a package sends goes out, and the answer comes in pieces", async () => {
   const { url, seen } = await startServer((response) => {
@@ -66,5 +66,5 @@ test("what is no text is refused by name", async () => {
   await expect(fetch("https://a.example", { method: "PATCH" })).rejects.toThrow("PATCH");
   await expect(
     fetch("https://a.example", { method: "POST", body: new Uint8Array(1) }),
-  ).rejects.toThrow("only text is sent");
+  ).rejects.toThrow("the body must be a string");
 });

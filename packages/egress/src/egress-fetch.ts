@@ -2,27 +2,27 @@ import type { HttpCall, HttpClient } from "./http/http-client.ts";
 
 const METHODS: ReadonlySet<string> = new Set(["GET", "POST", "DELETE"]);
 
-/** Statuses that have no body, by the Fetch standard. */
+/** Statuses without a body, according to the Fetch standard. */
 const BODILESS: ReadonlySet<number> = new Set([101, 103, 204, 205, 304]);
 
 /**
- * The egress policy in the words of the Fetch standard, for packages that take a
- * `fetch`: those that speak to models, and to MCP servers. They send text.
+ * The egress policy as a `fetch` function, for libraries that accept one, such as clients of model
+ * providers and MCP servers. Supports text bodies only.
  */
 export function createEgressFetch(
   client: Pick<HttpClient, "request">,
 ): (input: string | URL | Request, init?: RequestInit) => Promise<Response> {
   return async (input, init = {}) => {
     if (input instanceof Request)
-      throw new TypeError("give an address and its options, no Request");
-    const call = callOf(String(input), init);
+      throw new TypeError("pass a URL and options instead of a Request");
+    const call = toCall(String(input), init);
     try {
       const { status, statusText, headers, body } = await client.request(call);
-      const stream = BODILESS.has(status) ? null : streamOf(body);
+      const stream = BODILESS.has(status) ? null : toStream(body);
       return new Response(stream, { status, statusText, headers });
     } catch (error) {
       call.signal?.throwIfAborted();
-      // In these words, and by the code of the system below them, packages know that no answer came.
+      // Libraries recognize a network failure by this message and by the system's error code in `cause`.
       throw new TypeError("fetch failed", { cause: hasCode(error) ? error.cause : error });
     }
   };
@@ -32,12 +32,13 @@ function hasCode(error: unknown): error is Error & { readonly cause: Error } {
   return error instanceof Error && error.cause instanceof Error && "code" in error.cause;
 }
 
-function callOf(url: string, init: RequestInit): HttpCall {
+function toCall(url: string, init: RequestInit): HttpCall {
   const { method = "GET", body, redirect } = init;
   const name = method.toUpperCase();
-  if (!METHODS.has(name)) throw new TypeError(`${name} is not sent; only GET, POST and DELETE are`);
+  if (!METHODS.has(name))
+    throw new TypeError(`the method ${name} is not supported; use GET, POST or DELETE`);
   if (body !== undefined && body !== null && typeof body !== "string") {
-    throw new TypeError("only text is sent");
+    throw new TypeError("the body must be a string");
   }
   return {
     method: name as NonNullable<HttpCall["method"]>,
@@ -49,17 +50,17 @@ function callOf(url: string, init: RequestInit): HttpCall {
   };
 }
 
-function streamOf(body: AsyncIterable<Uint8Array>): ReadableStream {
-  const pieces = body[Symbol.asyncIterator]();
+function toStream(body: AsyncIterable<Uint8Array>): ReadableStream {
+  const chunks = body[Symbol.asyncIterator]();
   return new ReadableStream(
     {
       async pull(controller) {
-        const { done, value } = await pieces.next();
+        const { done, value } = await chunks.next();
         if (done === true) controller.close();
         else controller.enqueue(value);
       },
       async cancel() {
-        await pieces.return?.();
+        await chunks.return?.();
       },
     },
     { highWaterMark: 0 },

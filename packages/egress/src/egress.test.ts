@@ -4,8 +4,8 @@ import { createServer as createTlsServer } from "node:tls";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createEgress } from "./create-egress.ts";
-import { startServer, unusedPort } from "./local-server.suite.ts";
-import { publicAddress, specialAddress, toText } from "./spellings.suite.ts";
+import { startServer, unusedPort } from "./connections/local-server.suite.ts";
+import { publicAddress, specialAddress, toText } from "./policy/spellings.suite.ts";
 
 const ask = { headers: { "content-type": "application/json" }, body: "{}", timeoutMs: 5000 };
 
@@ -79,7 +79,7 @@ describe("a name that leads inside", () => {
     await expect(attempt).rejects.toMatchObject({
       name: "EgressError",
       reason: "address",
-      message: `"evil.test:${server.port}" leads to an address that is not public; only the operator can let requests go there, by an entry in the egress allow list`,
+      message: `"evil.test:${server.port}" resolves to an address that is not public; only the operator can permit it, with an entry in the egress allow list`,
     });
     expect(server.connections()).toBe(0);
   });
@@ -296,7 +296,7 @@ describe("a failure of the network names the host and no more of the URL", () =>
       reason: "network",
       kind: "unreachable",
       sent: false,
-      message: `could not reach http://127.0.0.1:${port}: nobody listens there (ECONNREFUSED)`,
+      message: `could not reach http://127.0.0.1:${port}: nothing is listening there (ECONNREFUSED)`,
     });
   });
 
@@ -344,7 +344,7 @@ describe("a failure of the network names the host and no more of the URL", () =>
         reason: "network",
         kind: "unreachable",
         sent: true,
-        message: `no answer from http://127.0.0.1:${port}: ${words}`,
+        message: `no response from http://127.0.0.1:${port}: ${words}`,
       });
     });
   }
@@ -381,7 +381,7 @@ describe("headers", () => {
 
       await expect(attempt).rejects.toMatchObject({
         reason: "malformed",
-        message: `the header "${name}" is set here; leave it out`,
+        message: `the header "${name}" is set by the client; leave it out`,
       });
     });
   }

@@ -1,8 +1,8 @@
-// Everything below is a promise to the other packages and to users; keep it short.
+// Every name exported here is a public promise; keep the list short.
 
-// The types of Node are asked for here and not in tsconfig.json: the rest of this package runs in browsers.
+// Node's types are referenced here and not in tsconfig.json: `http/` runs in browsers.
 /// <reference types="node" />
 export { type EgressOptions, createEgress } from "./create-egress.ts";
 export { createEgressFetch } from "./egress-fetch.ts";
-export type { Egress, EgressRequest, EgressResponse } from "./egress.ts";
-export { EgressError, type EgressReason } from "./egress-error.ts";
+export type { Egress, EgressRequest, EgressResponse } from "./create-egress.ts";
+export { EgressError, type EgressReason } from "./policy/egress-error.ts";

@@ -1,5 +1,5 @@
-import type { TaskState } from "convoke";
-import type { FaultScenario, FaultSpeaking, FaultyAgent } from "@convoke/client/testing";
+import type { FaultScenario, FaultSpeaking, FaultyAgent } from "../../client-faults/index.ts";
+import type { TaskState } from "@convoke/protocol";
 
 /** What the user of a client got in the end. */
 export type Outcome =

@@ -1,4 +1,3 @@
-import type { Mounted } from "convoke";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import {
   FAULT_GROUPS,
@@ -6,7 +5,8 @@ import {
   type FaultCall,
   type FaultScenario,
   type FaultyAgent,
-} from "@convoke/client/testing";
+} from "../../client-faults/index.ts";
+import type { Mounted } from "@convoke/server";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { selfSigned } from "../../bindings/self-signed.ts";
 import { complaintAbout } from "./judge.ts";

@@ -1,5 +1,5 @@
 import { ClientError, RemoteError } from "@convoke/protocol";
-import type { ExpectedAnswer, Right } from "@convoke/client/testing";
+import type { ExpectedAnswer, Right } from "../../client-faults/index.ts";
 import type { Outcome } from "./client-under-test.ts";
 
 /** What is wrong with an outcome of our own client; nothing when it is right to the letter. */

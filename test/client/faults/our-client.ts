@@ -7,7 +7,7 @@ import {
   connect,
 } from "@convoke/client";
 import { type Binding, type Task, textOf } from "@convoke/protocol";
-import { REPEATED } from "@convoke/client/testing";
+import { REPEATED } from "../../client-faults/index.ts";
 import { type Asking, type ClientUnderTest, type Outcome, signalFor } from "./client-under-test.ts";
 
 /** Our own client, as a user has it: no line of it deals with what goes wrong. */

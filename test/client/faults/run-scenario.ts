@@ -4,7 +4,7 @@ import {
   type FaultSpeaking,
   type FaultyAgent,
   startFaultyAgent,
-} from "@convoke/client/testing";
+} from "../../client-faults/index.ts";
 import type { ClientUnderTest, Outcome } from "./client-under-test.ts";
 
 /** Nobody waits longer for an answer, in whatever scenario. */

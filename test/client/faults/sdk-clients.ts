@@ -1,5 +1,5 @@
-import type { TaskState } from "convoke";
-import { REPEATED } from "@convoke/client/testing";
+import { REPEATED } from "../../client-faults/index.ts";
+import type { TaskState } from "@convoke/protocol";
 import { type Sdk, type Seen, type SeenTask, textOf } from "../../interop/sdk-client.ts";
 import { SDKS_V03 } from "../../interop/sdk-v03.ts";
 import { SDKS_V1 } from "../../interop/sdk-v1.ts";

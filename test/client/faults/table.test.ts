@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { FAULT_GROUPS, FAULT_SCENARIOS } from "@convoke/client/testing";
+import { FAULT_GROUPS, FAULT_SCENARIOS } from "../../client-faults/index.ts";
 import { describe, expect, test } from "vitest";
 import { CLIENTS } from "./table.ts";
 

@@ -1,4 +1,4 @@
-import type { FaultGroup, FaultSpeaking } from "@convoke/client/testing";
+import type { FaultGroup, FaultSpeaking } from "../../client-faults/index.ts";
 import type { Judged, Verdict } from "./verdict.ts";
 
 /** What one client did in one way of speaking. */

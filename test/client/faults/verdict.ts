@@ -1,4 +1,4 @@
-import type { FaultScenario } from "@convoke/client/testing";
+import type { FaultScenario } from "../../client-faults/index.ts";
 import type { Outcome } from "./client-under-test.ts";
 import { isSame, told } from "./judge.ts";
 

@@ -182,7 +182,7 @@ describe("--verify", () => {
     const forPrograms = await runCli(["card", url, "--verify", "--json"]);
 
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toContain("is not signed as it must be: has no signature");
+    expect(stderr).toContain("is not signed as required: has no signature");
     expect(forPrograms.code).toBe(1);
     expect(JSON.parse(forPrograms.stderr)).toMatchObject({ error: { kind: "bad-signature" } });
   });

@@ -275,7 +275,7 @@ test("a stream that is cut goes on by itself, and says so", async () => {
   const { code, stdout, stderr } = await runCli(["stream", agent.url, "Ann"]);
 
   expect({ code, stdout }).toEqual({ code: 0, stdout: "Hello\n" });
-  expect(stderr).toContain("trying again (1)\n");
+  expect(stderr).toContain("retrying (1)\n");
 });
 
 test.each(["", "soon", "-1"])("--reconnect refuses %j", async (seconds) => {
@@ -353,7 +353,7 @@ test("--no-reconnect takes the first loss for the end", async () => {
   const both = await runCli(["stream", agent.url, "Ann", "--no-reconnect", "--reconnect", "3"]);
 
   expect(code).toBe(3);
-  expect(stderr).not.toContain("trying again");
+  expect(stderr).not.toContain("retrying");
   expect(agent.seen.filter(({ call }) => call !== undefined)).toHaveLength(1);
   expect(both.stderr).toContain("--no-reconnect goes with neither --reconnect nor --resend.");
 });

@@ -186,7 +186,7 @@ describe("on other servers", () => {
     const { code, stderr } = await runCli(["watch", agent.url, "t1"]);
 
     expect(code).toBe(0);
-    expect(stderr).toContain("does not stream; it is asked from time to time");
+    expect(stderr).toContain("does not stream; its task is polled");
     expect(stderr).toContain("task t1 completed\n");
   });
 

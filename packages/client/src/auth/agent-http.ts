@@ -1,9 +1,7 @@
 import { ClientError, type ProtocolVersion, type RequestContext } from "@convoke/protocol";
-import { askedExtensions, traceHeaders } from "../connection/request-context.ts";
+import { requestHeaders } from "./headers.ts";
 import { type HttpAnswer, type HttpCall, type HttpClient, readText } from "@convoke/egress/http";
-import type { Credentials } from "./credentials.ts";
-import { redact } from "./redact.ts";
-import { versionHeaders } from "./version-headers.ts";
+import { type Credentials, redact } from "./credentials.ts";
 
 export interface AgentHttpOptions {
   readonly client: HttpClient;
@@ -17,8 +15,8 @@ interface AgentCall extends HttpCall {
 }
 
 /**
- * Requests to one agent: adds the version and the credentials, and after a 401
- * tries once more with new ones where there are any.
+ * HTTP requests to one agent, with the version and the credentials. After a 401 it tries once more
+ * if the credentials can be renewed.
  */
 export class AgentHttp {
   readonly #options: AgentHttpOptions;
@@ -38,7 +36,7 @@ export class AgentHttp {
     return this.#send(call, await credentials.headersFor(call.url));
   }
 
-  /** What an agent said, without the credentials that it may have quoted. */
+  /** Text of the agent without the credentials that it may quote. */
   clean(text: string): string {
     return redact(text, this.#options.credentials?.secrets() ?? []);
   }
@@ -53,13 +51,16 @@ export class AgentHttp {
       const answer = await client.request({
         ...call,
         url: withQuery(url, query),
-        headers: {
-          ...versionHeaders(version, askedExtensions(extensions, context)),
-          ...traceHeaders(context),
-          ...(body !== undefined && { "Content-Type": "application/json" }),
-          ...headers,
-          ...credentials,
-        },
+        headers: requestHeaders({
+          version,
+          extensions,
+          context,
+          binding: {
+            ...(body !== undefined && { "Content-Type": "application/json" }),
+            ...headers,
+          },
+          credentials,
+        }),
         ...(body !== undefined && { body }),
       });
       return { ...answer, url: withoutQuery(answer.url, query) };
@@ -68,7 +69,7 @@ export class AgentHttp {
     }
   }
 
-  /** Errors name the URL, and a key in its query must not be told with it. */
+  /** Errors name the URL; a key in its query must not appear in them. */
   #cleaned(error: unknown, query: Readonly<Record<string, string>>): unknown {
     if (!(error instanceof ClientError) || Object.keys(query).length === 0) return error;
     return new ClientError(error.kind, this.clean(error.message), { sent: error.sent });
@@ -89,8 +90,8 @@ function withoutQuery(url: string, query: Readonly<Record<string, string>>): str
   return whole.href;
 }
 
-/** Gives the connection of an answer back that nobody wants to read. */
+/** Reads and drops a response, so that its connection can be reused. */
 async function discard(answer: HttpAnswer): Promise<void> {
-  // What is longer, or broken, loses its connection, and nothing of it was wanted.
+  // A long or broken body costs the connection, which is fine.
   await readText(answer, undefined, 64 * 1024).catch(() => undefined);
 }

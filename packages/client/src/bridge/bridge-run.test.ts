@@ -7,14 +7,14 @@ import {
 } from "@convoke/protocol";
 import { expect, test } from "vitest";
 import { type ATurn, aTurn } from "../../../runtime/src/testing/a-turn.suite.ts";
-import { connect } from "../connect.ts";
+import { connect } from "../agent/connect.ts";
 import {
   type Call,
-  type Reply,
   pagesV1,
+  type Reply,
   result,
   startFakeAgent,
-} from "../testing/fake-agent.suite.ts";
+} from "../../../../test/client/fake-agent.ts";
 import {
   aChunk,
   aStatus,

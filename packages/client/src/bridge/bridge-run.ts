@@ -18,40 +18,37 @@ import {
   isMessageReceived,
   isTerminal,
 } from "@convoke/protocol";
-import type { EventSource } from "../run/event-source.ts";
-import { settingsOf } from "../run/follow-options.ts";
-import { ResilientSource } from "../run/resilient-source.ts";
-import type { Wanted } from "../run/wanted.ts";
+import type { TaskEventSource, RunRequest } from "../run/task-events.ts";
+import { followSettings } from "../run/follow-options.ts";
+import { ResumingSource } from "../run/resuming-source.ts";
 import { eventsBetween } from "../run/snapshot-events.ts";
-import { remoteContextId } from "./remote-context-id.ts";
 
-/** A question of the remote agent was passed on. */
+/** Journal entry: a question of the remote agent was forwarded. */
 const REMOTE_QUESTION = "internal:remote-question";
 
-/** The remote agent has the caller's answer. */
+/** Journal entry: the remote agent has received the caller's answer. */
 const REMOTE_ANSWER = "internal:remote-answer";
 
-/** The engine understands it: a turn that has asked waits for its answer. */
+/** Journal entry that the engine knows: the turn waits for an answer. */
 const ASK = "internal:ask";
 
 type Batch = AgentEvent | readonly AgentEvent[];
 
-/** For how long it is tried to cancel the remote task. */
+/** Time limit for canceling the remote task. */
 const CANCEL_MS = 10_000;
 
 /**
- * A turn of a local task, done by a remote agent. The ids of the remote task are
- * journalled with its first event, and every message has an id that is derived
- * from the local one: a turn that is begun anew finds the same remote task, and
- * what it says again is compared by the engine with what it said before.
+ * A turn of a local task that a remote agent works on. The ids of the remote task are journalled with
+ * its first event, and every message has an id derived from the local one: a turn that runs again
+ * finds the same remote task, and the engine compares the events that it yields again with the log.
  */
 export class BridgeRun {
   readonly #connection: Connection;
   readonly #turn: Turn;
   readonly #journal: BridgeJournal;
   #remote: RemoteTaskNote | undefined;
-  /** The remote task, as far as it was passed on in this attempt. */
-  #shown: Task | undefined;
+  /** The remote task, as far as this attempt has forwarded it. */
+  #forwardedTask: Task | undefined;
   #questions = 0;
 
   constructor(connection: Connection, turn: Turn) {
@@ -66,7 +63,7 @@ export class BridgeRun {
     try {
       yield* this.#work();
     } catch (error) {
-      throw error instanceof RemoteError ? inOwnWords(error) : error;
+      throw error instanceof RemoteError ? toAgentError(error) : error;
     } finally {
       if (signal.aborted && !ServerStopping.is(signal.reason)) this.#cancelRemote();
     }
@@ -76,66 +73,70 @@ export class BridgeRun {
     let isWaiting =
       this.#remote === undefined
         ? yield* this.#open()
-        : yield* this.#passOn(this.#attach(this.#remote));
+        : yield* this.#forward(this.#attach(this.#remote));
     while (isWaiting) {
       const { undelivered } = this.#journal;
       const answer = undelivered ?? (await this.#turn.park());
-      if (answer === undefined) throw new Error("nobody answered the remote agent in time");
+      if (answer === undefined) throw new Error("no answer for the remote agent arrived in time");
       this.#journal.settle();
       const source = await this.#answer(answer, undelivered !== undefined);
-      isWaiting = yield* this.#passOn(source, answer);
+      isWaiting = yield* this.#forward(source, answer);
     }
   }
 
-  /** Begins the remote task and passes it on; whether it then waits for the caller. */
+  /** Creates the remote task and forwards its events; returns whether it then waits for the caller. */
   async *#open(): AsyncGenerator<Batch, boolean, undefined> {
     const { caller, task, message } = this.#turn;
     const contextId = await remoteContextId(caller.owner, task.contextId);
     try {
-      return yield* this.#passOn(this.#send({ ...this.#forwarded(message), contextId }));
+      return yield* this.#forward(this.#send({ ...this.#toRemoteMessage(message), contextId }));
     } catch (error) {
-      // An agent may want to choose the ids of its contexts itself (1.0 §3.4.1).
+      // An agent may insist on choosing context ids itself (1.0 §3.4.1).
       if (this.#remote !== undefined || !isInvalid(error)) throw error;
-      return yield* this.#passOn(this.#send(this.#forwarded(message)));
+      return yield* this.#forward(this.#send(this.#toRemoteMessage(message)));
     }
   }
 
-  /** Passes on what comes; whether the remote agent then waits for the caller. */
-  async *#passOn(source: EventSource, answer?: Message): AsyncGenerator<Batch, boolean, undefined> {
+  /** Forwards events; returns whether the remote agent then waits for the caller. */
+  async *#forward(
+    source: TaskEventSource,
+    answer?: Message,
+  ): AsyncGenerator<Batch, boolean, undefined> {
     let isDelivered = answer === undefined;
     for await (const { event, id } of source.read(this.#turn.signal)) {
       if (event.kind === "message") {
-        yield this.#own(event);
+        yield this.#withLocalIds(event);
         return false;
       }
       if (this.#remote === undefined) yield this.#noteRemote(event, id);
       if (!isDelivered) yield this.#note(REMOTE_ANSWER, { messageId: answer?.messageId });
       isDelivered = true;
       for (const change of this.#changes(event)) {
-        this.#shown = applyEvent(this.#shown, change);
+        this.#forwardedTask = applyEvent(this.#forwardedTask, change);
         if (isQuestion(change)) {
           if (yield* this.#question(change, event.kind === "task")) return true;
-        } else if (isWorthTelling(change)) yield this.#own(change);
+        } else if (isWorthForwarding(change)) yield this.#withLocalIds(change);
       }
     }
-    const isWaiting = this.#shown !== undefined && isInterrupted(this.#shown.status.state);
+    const isWaiting =
+      this.#forwardedTask !== undefined && isInterrupted(this.#forwardedTask.status.state);
     if (isWaiting) yield this.#note(ASK, {});
     return isWaiting;
   }
 
-  /** What an event adds to what was passed on. */
+  /** What an event adds to what was already forwarded. */
   #changes(event: Exclude<PublicEvent, Message>): readonly PublicEvent[] {
     const id = event.kind === "task" ? event.id : event.taskId;
     const { contextId } = event;
-    // Whatever it was before, nothing of it was passed on in this attempt.
-    this.#shown ??= { kind: "task", id, contextId, status: { state: "submitted" } };
-    return event.kind === "task" ? eventsBetween(this.#shown, event) : [event];
+    // Whatever happened before, this attempt has forwarded nothing yet.
+    this.#forwardedTask ??= { kind: "task", id, contextId, status: { state: "submitted" } };
+    return event.kind === "task" ? eventsBetween(this.#forwardedTask, event) : [event];
   }
 
   /**
-   * Passes on a question, unless an earlier attempt did; whether the answer to it
-   * is to be waited for. An agent that waits for an authorization may go on by
-   * itself, so its stream is read on for as long as it keeps it open.
+   * Forwards a question, unless an earlier attempt did; returns whether to wait for its answer. An
+   * agent that waits for an authorization may continue by itself, so its stream is read for as long
+   * as it stays open.
    */
   async *#question(
     status: StatusUpdateEvent,
@@ -143,7 +144,7 @@ export class BridgeRun {
   ): AsyncGenerator<Batch, boolean, undefined> {
     const { asked, isWaiting, undelivered } = this.#journal;
     const isInput = status.status.state === "input-required";
-    // A snapshot shows the last question alone: either the one that was asked last, or a new one.
+    // A snapshot contains only the last question: the one that was asked last, or a new one.
     if (isSnapshot && this.#questions < asked) {
       this.#questions = isWaiting || undelivered !== undefined ? asked - 1 : asked;
     }
@@ -152,47 +153,47 @@ export class BridgeRun {
     if (this.#questions === asked) return undelivered !== undefined || (isWaiting && isInput);
     const question = this.#note(REMOTE_QUESTION, {});
     const asks = isInput ? [this.#note(ASK, {})] : [];
-    yield [question, ...asks, this.#own(status)];
+    yield [question, ...asks, this.#withLocalIds(status)];
     return isInput;
   }
 
-  async #answer(answer: Message, isAgain: boolean): Promise<EventSource> {
+  async #answer(answer: Message, isRetry: boolean): Promise<TaskEventSource> {
     const remote = this.#remote!;
-    const message = { ...this.#forwarded(answer), taskId: remote.remoteTaskId };
-    if (isAgain && (await this.#hasReceived(remote, message))) {
+    const message = { ...this.#toRemoteMessage(answer), taskId: remote.remoteTaskId };
+    if (isRetry && (await this.#hasReceived(remote, message))) {
       return this.#source({ kind: "subscribe", taskId: remote.remoteTaskId });
     }
     return this.#send({ ...message, contextId: remote.remoteContextId });
   }
 
-  /** Whether an earlier attempt sent the message, and was ended before it could say so. */
+  /** Whether an earlier attempt sent the message but stopped before it could journal that. */
   async #hasReceived({ remoteTaskId }: RemoteTaskNote, { messageId }: Message): Promise<boolean> {
     const { signal } = this.#turn;
     const task = await this.#connection.call("getTask", { taskId: remoteTaskId }, { signal });
     return task.history?.some((message) => message.messageId === messageId) === true;
   }
 
-  #attach({ remoteTaskId, cursor }: RemoteTaskNote): EventSource {
+  #attach({ remoteTaskId, cursor }: RemoteTaskNote): TaskEventSource {
     return this.#source({ kind: "subscribe", taskId: remoteTaskId, lastEventId: cursor });
   }
 
-  #send(message: Message): EventSource {
+  #send(message: Message): TaskEventSource {
     return this.#source({ kind: "stream", request: { message, blocking: true } });
   }
 
-  #source(wanted: Wanted): EventSource {
+  #source(wanted: RunRequest): TaskEventSource {
     const { trace } = this.#turn;
-    return new ResilientSource(this.#connection, wanted, settingsOf({ trace }));
+    return new ResumingSource(this.#connection, wanted, followSettings({ trace }));
   }
 
-  /** The caller's message as the remote agent gets it: the ids of this side mean nothing there. */
-  #forwarded(message: Message): Message {
+  /** The caller's message for the remote agent, without local ids, which mean nothing there. */
+  #toRemoteMessage(message: Message): Message {
     const { taskId: _task, contextId: _context, referenceTaskIds: _references, ...rest } = message;
     return { ...rest, messageId: `${this.#turn.task.id}:${message.messageId}` };
   }
 
-  /** The event with the ids of this side. */
-  #own<Event extends PublicEvent>(event: Event): Event {
+  /** The event with the ids of the local task. */
+  #withLocalIds<Event extends PublicEvent>(event: Event): Event {
     const { id: taskId, contextId } = this.#turn.task;
     if (event.kind !== "status-update" || event.status.message === undefined) {
       return { ...event, taskId, contextId };
@@ -214,9 +215,9 @@ export class BridgeRun {
     return { kind, taskId: this.#turn.task.id, ...facts } as InternalEvent;
   }
 
-  /** Nobody waits for it: the local task is over already. */
+  /** Not awaited: the local task has already ended. */
   #cancelRemote(): void {
-    const state = this.#shown?.status.state;
+    const state = this.#forwardedTask?.status.state;
     if (this.#remote === undefined || (state !== undefined && isTerminal(state))) return;
     const request = { taskId: this.#remote.remoteTaskId };
     const signal = AbortSignal.timeout(CANCEL_MS);
@@ -228,8 +229,8 @@ function isQuestion(event: PublicEvent): event is StatusUpdateEvent {
   return event.kind === "status-update" && isInterrupted(event.status.state);
 }
 
-/** That a task was submitted is known here by the local one. */
-function isWorthTelling(event: PublicEvent): boolean {
+/** The local task has its own submitted state. */
+function isWorthForwarding(event: PublicEvent): boolean {
   if (event.kind !== "status-update") return true;
   return event.status.state !== "submitted" && event.status.state !== "unknown";
 }
@@ -238,9 +239,9 @@ function isInvalid(error: unknown): boolean {
   return error instanceof RemoteError && error.code === ERRORS.InvalidParams.code;
 }
 
-/** What the remote agent says is for the caller; other errors may hold what is not. */
-function inOwnWords(error: RemoteError): A2AError {
-  const text = `the remote agent answered with an error: ${error.message}`;
+/** Errors of the remote agent are meant for the caller; the text of other errors may not be. */
+function toAgentError(error: RemoteError): A2AError {
+  const text = `the remote agent responded with an error: ${error.message}`;
   return new A2AError("InvalidAgentResponse", text, { cause: error });
 }
 
@@ -249,16 +250,16 @@ interface RemoteTaskNote extends InternalEventBase {
   readonly kind: "internal:remote-task";
   readonly remoteTaskId: string;
   readonly remoteContextId: string;
-  /** The id of its first event, where the remote agent keeps its events. */
+  /** The id of its first event, if the remote agent sends ids. */
   readonly cursor?: string;
 }
 
-/** What an earlier attempt of a turn has done, so that nothing of it is done twice. */
+/** What earlier attempts of a turn have done, so that nothing is done twice. */
 class BridgeJournal {
   remote: RemoteTaskNote | undefined;
-  /** How many questions of the remote agent were passed on. */
+  /** How many questions of the remote agent were forwarded. */
   asked = 0;
-  /** The caller's last answer, if the remote agent is not known to have it. */
+  /** The caller's last answer, if it is not certain that the remote agent has it. */
   undelivered: Message | undefined;
   /** Whether the last question has no answer yet. */
   isWaiting = false;
@@ -267,7 +268,7 @@ class BridgeJournal {
     for (const event of events) this.#add(event);
   }
 
-  /** Everything that an earlier attempt left open is done. */
+  /** What earlier attempts left open has been handled. */
   settle(): void {
     this.undelivered = undefined;
     this.isWaiting = false;
@@ -284,4 +285,22 @@ class BridgeJournal {
       this.isWaiting = false;
     } else if (event.kind === NOTES.expired) this.isWaiting = false;
   }
+}
+
+/**
+ * The context id at the remote agent for a local context of a caller; the same after a restart. It is
+ * derived from the owner too, because to the remote agent all local callers are one: a caller who
+ * names the context of another must not reach it there.
+ */
+export async function remoteContextId(owner: string, contextId: string): Promise<string> {
+  const name = new TextEncoder().encode(JSON.stringify(["convoke bridge", owner, contextId]));
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", name));
+  const hex = Array.from(digest.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0"));
+  // UUID version 8 (RFC 9562): custom content.
+  hex[6] = `8${hex[6]![1]}`;
+  hex[8] = `a${hex[8]![1]}`;
+  const text = hex.join("");
+  return [8, 12, 16, 20, 32]
+    .map((end, index, ends) => text.slice(index === 0 ? 0 : ends[index - 1], end))
+    .join("-");
 }

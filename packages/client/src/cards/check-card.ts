@@ -5,26 +5,25 @@ import {
   type SignedFormName,
   verifyCard,
 } from "@convoke/protocol";
-import type { DiscoveredCard } from "../discover.ts";
+import type { DiscoveredCard } from "./card.ts";
 import type { ReadUrl } from "./find-card.ts";
-import type { SignatureOptions } from "./signature-options.ts";
-import { isOriginOf } from "../auth/origins.ts";
+import { hasOrigin } from "../auth/credentials.ts";
 
-/** What the signatures of a card are worth. */
+/** The result of verifying the signatures of a card. */
 export type CardSignature =
   | { readonly kind: "unsigned" | "unchecked" }
-  /** Signed, by keys that nobody could be asked for. */
+  /** Signed, but no key could be found. */
   | { readonly kind: "unverified"; readonly reason: string }
   | { readonly kind: "valid"; readonly kid: string; readonly form: SignedFormName };
 
 export interface CheckCardOptions extends SignatureOptions {
-  /** Without credentials: a key set is public. */
+  /** Sends no credentials: key sets are public. */
   readonly read: ReadUrl;
-  /** The origin that the user gave, from which keys may come although it has no TLS. */
+  /** The origin that the user gave; keys may come from there without TLS. */
   readonly trustedOrigin: string;
 }
 
-/** Looks at the signatures as the options demand; a signature that does not hold is an error. */
+/** Verifies the signatures as the options require; an invalid signature is an error. */
 export async function checkCard(
   { card, cardUrl }: DiscoveredCard,
   options: CheckCardOptions,
@@ -46,11 +45,11 @@ export async function checkCard(
 function badSignature(cardUrl: string, problem: string): ClientError {
   return new ClientError(
     "bad-signature",
-    `the card at ${cardUrl} is not signed as it must be: ${problem}`,
+    `the card at ${cardUrl} is not signed as required: ${problem}`,
   );
 }
 
-/** Finds the keys for signatures, and counts for how many there was no place to look. */
+/** Finds the keys of signatures, and counts the signatures without a permitted source of keys. */
 class KeyFinder {
   missing = 0;
   readonly #cardUrl: string;
@@ -64,16 +63,16 @@ class KeyFinder {
   async find({ jku }: CardSignatureHeader): Promise<readonly CardPublicKey[]> {
     const { trustedKeys, jkuOrigins = [], read, trustedOrigin } = this.#options;
     if (trustedKeys !== undefined) return trustedKeys;
-    const place: KeySetPlace = { jku, cardUrl: this.#cardUrl, jkuOrigins, trustedOrigin };
-    const keys = await readKeySet(place, read);
+    const source: KeySetSource = { jku, cardUrl: this.#cardUrl, jkuOrigins, trustedOrigin };
+    const keys = await readKeySet(source, read);
     if (Array.isArray(keys)) return keys as readonly CardPublicKey[];
     this.missing += 1;
     throw new TypeError(keys as string);
   }
 }
 
-interface KeySetPlace {
-  /** Where the signature says that its keys are. */
+interface KeySetSource {
+  /** The URL of the keys according to the signature. */
   readonly jku: string | undefined;
   readonly cardUrl: string;
   readonly jkuOrigins: readonly string[];
@@ -81,28 +80,27 @@ interface KeySetPlace {
 }
 
 /**
- * The keys of a signature (RFC 7517), or in words why they are not looked for.
- * Anyone can write anything into a signature, so only the card's own origin and
- * those that the user listed are asked, and only over HTTPS, unless the user gave
- * the address without it.
+ * The keys of a signature (RFC 7517), or why they are not fetched. Anyone can write any URL into a
+ * signature, so keys are fetched only from the card's own origin and from those that the user listed,
+ * and only over HTTPS unless the user gave the origin with http.
  */
 async function readKeySet(
-  { jku, cardUrl, jkuOrigins, trustedOrigin }: KeySetPlace,
+  { jku, cardUrl, jkuOrigins, trustedOrigin }: KeySetSource,
   read: ReadUrl,
 ): Promise<readonly CardPublicKey[] | string> {
-  if (jku === undefined) return "no key is known and it names no jku; give trustedKeys";
-  if (!URL.canParse(jku)) return `its jku "${jku}" is no URL`;
+  if (jku === undefined) return "no key is known and it has no jku; pass trustedKeys";
+  if (!URL.canParse(jku)) return `its jku "${jku}" is not a URL`;
   const { origin, protocol } = new URL(jku);
-  if (!isOriginOf([new URL(cardUrl).origin, ...jkuOrigins], jku)) {
-    return `its keys are at ${origin}, which is not asked; give jkuOrigins or trustedKeys`;
+  if (!hasOrigin([new URL(cardUrl).origin, ...jkuOrigins], jku)) {
+    return `its keys are at ${origin}, which is not permitted; pass jkuOrigins or trustedKeys`;
   }
   if (protocol !== "https:" && origin !== trustedOrigin) {
-    return `its keys are at ${origin}, which is not asked without https`;
+    return `its keys are at ${origin}, which is not permitted without https`;
   }
-  return keysIn(await read(jku));
+  return parseKeySet(await read(jku));
 }
 
-function keysIn({ status, statusText, text, url }: Awaited<ReturnType<ReadUrl>>) {
+function parseKeySet({ status, statusText, text, url }: Awaited<ReturnType<ReadUrl>>) {
   if (status !== 200) throw new TypeError(`${url} answered ${status} ${statusText}`.trim());
   let keys: unknown;
   try {
@@ -110,6 +108,20 @@ function keysIn({ status, statusText, text, url }: Awaited<ReturnType<ReadUrl>>)
   } catch {
     throw new TypeError(`${url} answered with something that is not JSON`);
   }
-  if (!Array.isArray(keys)) throw new TypeError(`${url} shows no keys`);
+  if (!Array.isArray(keys)) throw new TypeError(`${url} has no keys`);
   return keys.filter((key) => typeof key === "object" && key !== null) as CardPublicKey[];
+}
+
+/** How strictly the signatures of a card are verified. */
+export interface SignatureOptions {
+  /**
+   * "if-present", the default: a signature whose key can be found must be valid. If no key can be
+   * found, the card is treated as unsigned: an attacker who can change a card can also remove its
+   * signatures. Only "require" rejects forged cards. "ignore" verifies nothing.
+   */
+  readonly signatures?: "ignore" | "if-present" | "require" | undefined;
+  /** Public keys that you trust; if set, no other key is accepted. */
+  readonly trustedKeys?: readonly CardPublicKey[] | undefined;
+  /** Origins, in addition to the card's own, from which the keys of a signature may be fetched. */
+  readonly jkuOrigins?: readonly string[] | undefined;
 }

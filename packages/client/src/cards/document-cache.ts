@@ -1,4 +1,3 @@
-import type { Document, FetchDocument } from "./document.ts";
 import { SharedWork } from "./shared-work.ts";
 
 interface Kept {
@@ -8,21 +7,21 @@ interface Kept {
 
 export interface ReadDocument {
   readonly url: string;
-  /** Who asks: documents for one caller are not shown to another. */
+  /** Identifies the caller: documents of one caller are not visible to another. */
   readonly key: string;
   readonly fetch: FetchDocument;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** About as many agents as one program speaks to. */
+/** About as many agents as one program calls. */
 const MAX_DOCUMENTS = 256;
 
 /**
- * Documents in memory, kept as HTTP says (RFC 9111) and asked for again by their
- * tag or date. Those who want the same one at the same time share one request.
+ * An in-memory HTTP cache (RFC 9111) that revalidates by tag or date. Concurrent reads of the same
+ * document share one request.
  */
 export class DocumentCache {
-  /** The one that was used longest ago comes first. */
+  /** Least recently used first. */
   readonly #kept = new Map<string, Kept>();
   readonly #reading = new Map<string, SharedWork<Document>>();
 
@@ -37,10 +36,10 @@ export class DocumentCache {
       this.#reading.get(name) ??
       new SharedWork((stop) => this.#fetch({ url, name, kept, fetch, stop }));
     this.#reading.set(name, reading);
-    const isOver = () => {
+    const onEnd = () => {
       if (this.#reading.get(name) === reading) this.#reading.delete(name);
     };
-    reading.onEnd(isOver);
+    reading.onEnd(onEnd);
     return reading.wait(signal);
   }
 
@@ -61,13 +60,13 @@ export class DocumentCache {
     readonly fetch: FetchDocument;
     readonly stop: AbortSignal;
   }): Promise<Document> {
-    const answer = await fetch(url, conditionsOf(kept), stop);
+    const answer = await fetch(url, revalidationHeaders(kept), stop);
     const isUnchanged = answer.status === 304 && kept !== undefined;
-    // The new headers count, and those that a 304 leaves out stay (RFC 9111 §4.3.4).
+    // New headers replace stored ones; those that a 304 omits stay (RFC 9111 §4.3.4).
     const document = isUnchanged
       ? { ...kept.document, headers: { ...kept.document.headers, ...answer.headers } }
       : answer;
-    const { mayStore, freshUntilMs } = freshnessOf(document.headers, Date.now());
+    const { mayStore, freshUntilMs } = parseFreshness(document.headers, Date.now());
     if (mayStore && document.status === 200) this.#keep(name, { document, freshUntilMs });
     else this.#kept.delete(name);
     return document;
@@ -81,7 +80,7 @@ export class DocumentCache {
   }
 }
 
-function conditionsOf(kept: Kept | undefined): Readonly<Record<string, string>> {
+function revalidationHeaders(kept: Kept | undefined): Readonly<Record<string, string>> {
   const { etag, "last-modified": date } = kept?.document.headers ?? {};
   return {
     ...(etag !== undefined && { "If-None-Match": etag }),
@@ -91,37 +90,37 @@ function conditionsOf(kept: Kept | undefined): Readonly<Record<string, string>> 
 
 type Headers = Readonly<Record<string, string>>;
 
-/** What the headers of an answer say of keeping it (RFC 9111), for a cache of one caller's own. */
+/** How long a response may be cached (RFC 9111), for a private cache. */
 interface Freshness {
   readonly mayStore: boolean;
-  /** When it must be asked for again, in milliseconds since 1970. */
+  /** When it must be revalidated, in milliseconds since 1970. */
   readonly freshUntilMs: number;
 }
 
 /**
- * Without a word of the server nothing is fresh: a card that is asked for again
- * costs one short request, and a wrong one leads to the wrong place.
+ * Without explicit headers nothing is fresh: revalidating a card costs one short request, and an
+ * outdated one leads to the wrong address.
  */
-function freshnessOf(headers: Headers, nowMs: number): Freshness {
-  const directives = directivesOf(headers["cache-control"] ?? "");
-  const isVague = (headers["vary"] ?? "").trim() === "*";
-  if (directives.has("no-store") || isVague) return { mayStore: false, freshUntilMs: 0 };
+function parseFreshness(headers: Headers, nowMs: number): Freshness {
+  const directives = parseDirectives(headers["cache-control"] ?? "");
+  const variesOnEverything = (headers["vary"] ?? "").trim() === "*";
+  if (directives.has("no-store") || variesOnEverything) return { mayStore: false, freshUntilMs: 0 };
   if (directives.has("no-cache")) return { mayStore: true, freshUntilMs: 0 };
   const ageMs = (Number(headers["age"]) || 0) * 1000;
   return { mayStore: true, freshUntilMs: nowMs + lifetimeMs(directives, headers) - ageMs };
 }
 
-/** `max-age` counts before `Expires` (RFC 9111 §4.2.1); `s-maxage` is for shared caches. */
+/** `max-age` takes precedence over `Expires` (RFC 9111 §4.2.1); `s-maxage` is for shared caches. */
 function lifetimeMs(directives: ReadonlyMap<string, string>, headers: Headers): number {
   const maxAge = directives.get("max-age");
-  // What cannot be read is taken for stale (RFC 9111 §4.2.1).
+  // An invalid value counts as stale (RFC 9111 §4.2.1).
   if (maxAge !== undefined) return /^\d{1,9}$/.test(maxAge) ? Number(maxAge) * 1000 : 0;
   const expires = Date.parse(headers["expires"] ?? "");
   const date = Date.parse(headers["date"] ?? "");
   return Number.isNaN(expires) || Number.isNaN(date) ? 0 : Math.max(0, expires - date);
 }
 
-function directivesOf(text: string): ReadonlyMap<string, string> {
+function parseDirectives(text: string): ReadonlyMap<string, string> {
   return new Map(
     text.split(",").map((directive) => {
       const [name = "", value = ""] = directive.split("=", 2);
@@ -129,3 +128,20 @@ function directivesOf(text: string): ReadonlyMap<string, string> {
     }),
   );
 }
+
+/** A document on the web: a card, or the keys of its signatures. */
+export interface Document {
+  readonly status: number;
+  readonly statusText: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  /** Its URL after redirects. */
+  readonly url: string;
+}
+
+/** Fetches a document over the network. */
+export type FetchDocument = (
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+) => Promise<Document>;

@@ -1,4 +1,6 @@
-/** Work that several wait for. Each may leave; when the last one has, it is stopped. */
+import { orAborted } from "@convoke/protocol/internal";
+
+/** Work with several waiters. Each may leave; when the last one has left, the work is aborted. */
 export class SharedWork<T> {
   readonly #stop = new AbortController();
   readonly #work: Promise<T>;
@@ -10,33 +12,24 @@ export class SharedWork<T> {
     const over = () => {
       this.#isOver = true;
     };
-    // Those who wait are told of a failure; when nobody does, it is nobody's.
+    // Waiters see a failure; without waiters the rejection is handled here.
     this.#work.then(over, over);
   }
 
-  /** Calls back when it is over or stopped. */
-  onEnd(told: () => void): void {
-    this.#stop.signal.addEventListener("abort", told, { once: true });
-    this.#work.then(told, told);
+  /** Calls back when the work has settled or was aborted. */
+  onEnd(callback: () => void): void {
+    this.#stop.signal.addEventListener("abort", callback, { once: true });
+    this.#work.then(callback, callback);
   }
 
   async wait(signal: AbortSignal | undefined): Promise<T> {
     signal?.throwIfAborted();
     this.#waiting += 1;
     try {
-      return await (signal === undefined ? this.#work : orAborted(this.#work, signal));
+      return await orAborted(this.#work, signal);
     } finally {
       this.#waiting -= 1;
       if (this.#waiting === 0 && !this.#isOver) this.#stop.abort();
     }
   }
-}
-
-/** What the work gives, or the signal's reason when that comes first. */
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason as Error);
-    signal.addEventListener("abort", stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-  });
 }

@@ -6,7 +6,7 @@ import {
   legacyFormInCard,
   legacyFormInResponse,
 } from "@convoke/protocol";
-import type { LegacyForm, OnAgentNotice } from "../agent-notice.ts";
+import type { LegacyForm, OnAgentNotice } from "./agent-notice.ts";
 
 const PROBLEMS: Readonly<Record<LegacyForm, string>> = {
   kind: 'its responses have a "kind", which A2A 1.0 removed',

@@ -1,43 +1,52 @@
-import type { ClientTool } from "../client-tools/client-tool.ts";
-import { checkTools, refuseWithout, withExtension } from "../client-tools/declare-tools.ts";
-import { ToolRuns } from "../client-tools/tool-runs.ts";
+import {
+  type ClientTool,
+  ToolRuns,
+  checkTools,
+  requireToolSupport,
+  withToolsExtension,
+} from "./client-tools.ts";
 import type { Connection } from "@convoke/protocol";
-import type { Input } from "../message-of.ts";
-import type { EventSource, Followed } from "../run/event-source.ts";
-import { type FollowOptions, type FollowSettings, settingsOf } from "../run/follow-options.ts";
-import type { Question } from "../run/question.ts";
+import type { Input } from "./message.ts";
+import type { TaskEventSource, StreamedEvent } from "../run/task-events.ts";
+import { type FollowOptions, type FollowSettings, followSettings } from "../run/follow-options.ts";
+import type { Question } from "../run/answer.ts";
 import { Run } from "../run/run.ts";
-import { type ConversationState, readState } from "./conversation-state.ts";
-import { Exchange, type ExchangeOptions, type ExchangeStep } from "./exchange.ts";
-import { unlessAborted } from "./unless-aborted.ts";
+import {
+  type ConversationState,
+  Exchange,
+  type ExchangeOptions,
+  type ExchangeStep,
+  checkState,
+} from "./exchange.ts";
+import { orAborted } from "@convoke/protocol/internal";
 
-/** Answers a question, or leaves it open. */
+/** Answers a question; `undefined` leaves it open. */
 export type Answering = (question: Question) => Input | undefined | Promise<Input | undefined>;
 
 export interface ConversationOptions extends FollowOptions {
-  /** Goes on with a conversation that was kept as `conversation.state`. */
+  /** Continues a conversation that was saved as `conversation.state`. */
   readonly state?: ConversationState | undefined;
-  /** Goes on with what was said in this context. */
+  /** Continues this context. */
   readonly contextId?: string | undefined;
-  /** Answers what the agent asks. Without an answer the run ends, with `answer.question`. */
+  /** Answers the agent's questions. Without an answer the run ends with `answer.question`. */
   readonly onQuestion?: Answering | undefined;
   /**
-   * The agent waits until something is authorized. What is returned is said to it;
-   * otherwise the run goes on for as long as the agent keeps its stream open.
+   * Called when the agent waits for an authorization. A returned value is sent to it; otherwise the
+   * run continues for as long as the agent keeps its stream open.
    */
   readonly onAuthRequired?: Answering | undefined;
-  /** Is asked before the others, for answers that need nobody. */
+  /** Called before the other callbacks, for answers that need no person. */
   readonly answerFirst?: Answering | undefined;
   /**
-   * Tools that run here when the agent calls them, for what it cannot reach itself. Each call runs
-   * once, those of one question at the same time; what else is asked goes to the others above.
+   * Tools that run in this process when the agent calls them, for what it cannot reach itself. Each
+   * call runs once, the calls of one question concurrently; other questions go to the callbacks above.
    */
   readonly tools?: readonly ClientTool[] | undefined;
 }
 
 /**
- * A conversation with an agent: what is said belongs to one context, an answer
- * goes to the task that asked, and a new word refers to the task before it.
+ * A conversation with an agent: all messages belong to one context, an answer goes to the task that
+ * asked, and a new message refers to the previous task.
  */
 export class Conversation {
   readonly #connection: Connection;
@@ -45,43 +54,45 @@ export class Conversation {
   readonly #tools: ToolRuns | undefined;
   #state: ConversationState;
 
-  /** An agent that uses no tools of its callers is refused where there are some. */
+  /** Throws if there are tools and the agent does not support tools of its callers. */
   constructor(connection: Connection, options: ConversationOptions) {
     const { state = {}, contextId, tools = [] } = options;
     this.#connection = connection;
     this.#options = options;
     checkTools(tools);
-    if (tools.length > 0) refuseWithout(connection.card, connection.speaking.url);
+    if (tools.length > 0) requireToolSupport(connection.card, connection.speaking.url);
     this.#tools = tools.length === 0 ? undefined : new ToolRuns(tools);
-    this.#state = readState({ ...state, ...(contextId !== undefined && { contextId }) });
+    this.#state = checkState({ ...state, ...(contextId !== undefined && { contextId }) });
   }
 
-  /** Where it stands: keep it as JSON, and go on with `remote.conversation({ state })`. */
+  /** Save it as JSON and continue with `remote.conversation({ state })`. */
   get state(): ConversationState {
     return this.#state;
   }
 
-  /** Says something. The run has the whole exchange, with every question that was answered. */
+  /** Sends a message. The run covers the whole exchange, including every question that was answered. */
   say(input: Input, options: FollowOptions = {}): Run {
     return this.#run({ input }, options);
   }
 
   /**
-   * Goes on with the task that was left, such as by a process that ended: runs the tools that it
-   * waits for, answers what it asks, and has everything that comes of it.
+   * Continues the last task, for example after a restart: runs the tools that it waits for, answers
+   * its questions, and follows it to the end.
    */
   goOn(options: FollowOptions = {}): Run {
     const { taskId, lastTaskId } = this.#state;
     const left = taskId ?? lastTaskId;
     if (left === undefined) {
-      throw new Error("there is no task to go on with: say something, or give the state of one");
+      throw new Error(
+        "there is no task to continue: send a message first, or pass the state of a conversation",
+      );
     }
     return this.#run({ taskId: left }, options);
   }
 
   /**
-   * Says something and gives what happens step by step: events, and questions to
-   * answer with `question.answer(…)` before the next step.
+   * Sends a message and yields what happens step by step: events, and questions to answer with
+   * `question.answer(…)` before the next step.
    */
   exchange(
     input: Input,
@@ -91,25 +102,25 @@ export class Conversation {
     return this.#exchange({ input }, this.#settings(options)).steps(signal);
   }
 
-  #run(begins: ExchangeOptions["begins"], options: FollowOptions): Run {
+  #run(start: ExchangeOptions["start"], options: FollowOptions): Run {
     const settings = this.#settings(options);
     const { onNotice } = settings;
     const signal = options.signal ?? this.#options.signal;
-    const source = new AnsweringSource(this.#exchange(begins, settings), this.#options);
+    const source = new AnsweringSource(this.#exchange(start, settings), this.#options);
     return new Run({ connection: this.#connection, source, signal, onNotice });
   }
 
   #settings(options: FollowOptions): FollowSettings {
     const both = { ...this.#options, ...options };
-    if (this.#tools === undefined) return settingsOf(both);
-    return settingsOf({ ...both, extensions: withExtension(both.extensions) });
+    if (this.#tools === undefined) return followSettings(both);
+    return followSettings({ ...both, extensions: withToolsExtension(both.extensions) });
   }
 
-  #exchange(begins: ExchangeOptions["begins"], settings: FollowSettings): Exchange {
+  #exchange(start: ExchangeOptions["start"], settings: FollowSettings): Exchange {
     return new Exchange({
       connection: this.#connection,
       settings,
-      begins,
+      start,
       tools: this.#tools,
       state: this.#state,
       onState: (state) => {
@@ -120,7 +131,7 @@ export class Conversation {
 }
 
 /** The events of an exchange whose questions are answered by callbacks. */
-class AnsweringSource implements EventSource {
+class AnsweringSource implements TaskEventSource {
   readonly #exchange: Exchange;
   readonly #options: ConversationOptions;
 
@@ -129,15 +140,15 @@ class AnsweringSource implements EventSource {
     this.#options = options;
   }
 
-  get fold(): Exchange["fold"] {
-    return this.#exchange.fold;
+  get snapshot(): Exchange["snapshot"] {
+    return this.#exchange.snapshot;
   }
 
   get lastEventId(): string | undefined {
     return this.#exchange.lastEventId;
   }
 
-  async *read(signal: AbortSignal): AsyncGenerator<Followed, void, undefined> {
+  async *read(signal: AbortSignal): AsyncGenerator<StreamedEvent, void, undefined> {
     const { answerFirst, onQuestion, onAuthRequired } = this.#options;
     for await (const step of this.#exchange.steps(signal)) {
       if (step.kind === "event") {
@@ -147,7 +158,7 @@ class AnsweringSource implements EventSource {
       const { question } = step;
       const ask = question.kind === "auth-required" ? onAuthRequired : onQuestion;
       const answered = (async () => (await answerFirst?.(question)) ?? (await ask?.(question)))();
-      const input = await unlessAborted(answered, signal);
+      const input = await orAborted(answered, signal);
       if (input !== undefined) question.answer(input);
     }
   }

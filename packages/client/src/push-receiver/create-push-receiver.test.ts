@@ -136,13 +136,13 @@ describe("is refused", () => {
       "with another token",
       { "x-a2a-notification-token": `${TOKEN}x` },
       401,
-      "x-a2a-notification-token is not the one that was agreed on",
+      "x-a2a-notification-token is wrong",
     ],
     [
       "with two tokens",
       { "X-A2A-Notification-Token": "other" },
       401,
-      "x-a2a-notification-token is not the one that was agreed on",
+      "x-a2a-notification-token is wrong",
     ],
     ["without an id", { "webhook-id": undefined }, 401, "webhook-id is missing"],
     ["without a time", { "webhook-timestamp": undefined }, 401, "webhook-timestamp is missing"],
@@ -196,7 +196,7 @@ describe("is refused", () => {
     expect(await receiver.receive(aPush())).toEqual({
       kind: "refused",
       status: 403,
-      reason: "the task is not one of ours",
+      reason: "the task is not expected",
     });
     expect(await receiver.receive(aPush())).toMatchObject({ kind: "event" });
     expect(asked).toEqual(["t1", "t1"]);
@@ -426,9 +426,9 @@ describe("cannot be created", () => {
     [{ token: "" }, "the token is empty; use the one of the push config"],
     [{ secret: "" }, "the signing secret is empty"],
     [{ secret: [SECRET, "whsec_?"] }, 'a signing secret that begins with "whsec_"'],
-    [{ token: TOKEN, toleranceMs: -1 }, "toleranceMs is -1; it must be a number from 0 on"],
-    [{ token: TOKEN, remember: Number.NaN }, "remember is NaN; it must be a number from 0 on"],
-    [{ token: TOKEN, maxBytes: -5 }, "maxBytes is -5; it must be a number from 0 on"],
+    [{ token: TOKEN, toleranceMs: -1 }, "toleranceMs is -1; it must be a number of at least 0"],
+    [{ token: TOKEN, remember: Number.NaN }, "remember is NaN; it must be a number of at least 0"],
+    [{ token: TOKEN, maxBytes: -5 }, "maxBytes is -5; it must be a number of at least 0"],
   ] as const) {
     test(`with ${JSON.stringify(options)}`, () => {
       expect(() => createPushReceiver(options)).toThrow(message);

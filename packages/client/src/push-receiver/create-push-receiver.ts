@@ -1,12 +1,11 @@
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
-import { type Received, refused, type Refused } from "./received.ts";
 import { secretKey, signWith } from "@convoke/egress/webhooks";
 import {
   A2AError,
   CODECS,
-  parseVersion,
   type ProtocolVersion,
   type PublicEvent,
+  parseVersion,
 } from "@convoke/protocol";
 
 const MINUTE_MS = 60_000;
@@ -14,52 +13,52 @@ const MINUTE_MS = 60_000;
 const NOT_SECONDS = "webhook-timestamp must be whole seconds since 1970";
 
 export interface PushReceiverOptions {
-  /** The token of the push config; each notification must carry it. */
+  /** The token of the push config; every notification must carry it. */
   readonly token?: string | undefined;
-  /** The signing secret. Several while keys are exchanged: any of them may have signed. */
+  /** The signing secret, or several during key rotation: any of them may have signed. */
   readonly secret?: string | readonly string[] | undefined;
-  /** Whether notifications about this task are expected; by default about any. */
+  /** Whether notifications about this task are expected. Default: any task. */
   readonly taskIds?: ((taskId: string) => boolean | Promise<boolean>) | undefined;
-  /** How far the time of a delivery may be from ours. 5 minutes, as Standard Webhooks advises. */
+  /** Maximum clock difference of a delivery, in milliseconds. Default 5 minutes, as Standard Webhooks recommends. */
   readonly toleranceMs?: number | undefined;
-  /** Milliseconds since 1970; by default the clock of the system. */
+  /** Milliseconds since 1970. Default: the system clock. */
   readonly now?: (() => number) | undefined;
-  /** How many deliveries are remembered, to know one that comes again. 10 000 by default, about a megabyte. */
+  /** How many delivery ids are remembered to detect repetitions. Default 10 000, about a megabyte. */
   readonly remember?: number | undefined;
-  /** How many genuine ones are taken within a minute; the sender tries the others again. Any number by default. */
+  /** Maximum number of genuine deliveries per minute; the sender retries the others. Default: no limit. */
   readonly maxPerMinute?: number | undefined;
-  /** Larger bodies are refused. 10 MiB by default, as much as our server takes in. */
+  /** Larger bodies are rejected. Default 10 MiB, the limit of the Convoke server. */
   readonly maxBytes?: number | undefined;
 }
 
 export interface PushRequest {
   readonly headers: RequestHeaders;
-  /** Exactly as it came: parsed and written again, it would no longer fit its signature. */
+  /** The body exactly as received: parsed and serialized again, it would not match its signature. */
   readonly body: string;
 }
 
-/** What a webhook for push notifications needs: it tells genuine, repeated and forged ones apart. */
+/** Verifies push notifications: distinguishes genuine, repeated and forged ones. */
 export interface PushReceiver {
   /**
-   * Judges a request. Deliveries are made at least once, so a genuine one may
-   * come again; it is then `repeated`, until it is forgotten, pushed out by
-   * newer ones, or the process ends. Act in a way that bears a repetition.
+   * Verifies a request. Deliveries are made at least once, so a genuine one may arrive again; it is
+   * then `repeated`, until it is forgotten, displaced by newer ones, or the process ends. Make your
+   * handler idempotent.
    */
   receive(request: PushRequest): Promise<Received>;
 
   /**
-   * For a webhook that could not act: forget the delivery, answer 5xx, and the
-   * next attempt is an `event` again. Do so before the sender stops waiting;
-   * one that already tried again was told `repeated` and will not come back.
+   * For a webhook that could not process a delivery: forget it, respond with 5xx, and the next attempt
+   * is an `event` again. Do so before the sender times out: if it has already retried and received
+   * 2xx for `repeated`, it will not come back.
    */
   forget(deliveryId: string): void;
 }
 
 const MAX_ID_LENGTH = 256;
 
-/** Verifies notifications. At least one of `token` and `secret` is needed; the secret protects more. */
+/** Creates a receiver. At least one of `token` and `secret` is required; the secret protects better. */
 export function createPushReceiver(options: PushReceiverOptions): PushReceiver {
-  const proofs = proofsOf(options);
+  const proofs = parseProofs(options);
   const { taskIds = () => true, now = Date.now } = options;
   const maxBytes = atLeastZero("maxBytes", options.maxBytes ?? 10 * 1024 * 1024);
   const rate = new Rate(atLeastZero("maxPerMinute", options.maxPerMinute ?? Infinity));
@@ -76,16 +75,16 @@ export function createPushReceiver(options: PushReceiverOptions): PushReceiver {
       }
       const distrust = authenticate({ headers, body, now: now() }, proofs);
       if (distrust) return distrust;
-      // Only now: whoever floods us with forged ones must not keep the genuine ones out.
-      if (!rate.take(now())) return refused(429, "more came within a minute than are taken");
+      // After authentication, so that a flood of forged deliveries cannot block genuine ones.
+      if (!rate.take(now())) return refused(429, "more deliveries per minute than the limit");
 
       const pushed = readEvent(body, headers);
       if (pushed.kind === "refused") return pushed;
       const { taskId, version, event } = pushed;
-      if (!(await taskIds(taskId))) return refused(403, "the task is not one of ours");
+      if (!(await taskIds(taskId))) return refused(403, "the task is not expected");
 
-      // Last, and in one go: what was refused leaves no trace, and of two at the same time one is first.
-      // Senders other than ours give no id; each of their deliveries is a new one.
+      // Last, and without an await: a rejected delivery leaves no trace, and of two concurrent ones only
+      // the first is new. Other senders may send no id; then every delivery is new.
       const deliveryId = headers.id ?? randomUUID();
       if (!delivered.add(deliveryId)) return { kind: "repeated", deliveryId };
       return { kind: "event", deliveryId, taskId, version, event };
@@ -95,7 +94,7 @@ export function createPushReceiver(options: PushReceiverOptions): PushReceiver {
   };
 }
 
-function proofsOf({ token, secret, toleranceMs = 5 * 60_000 }: PushReceiverOptions): Proofs {
+function parseProofs({ token, secret, toleranceMs = 5 * 60_000 }: PushReceiverOptions): Proofs {
   const keys = [secret ?? []].flat().map(secretKey);
   if (token === "") throw new TypeError("the token is empty; use the one of the push config");
   if (token === undefined && keys.length === 0) {
@@ -108,13 +107,13 @@ function proofsOf({ token, secret, toleranceMs = 5 * 60_000 }: PushReceiverOptio
 
 function atLeastZero(name: string, value: number): number {
   if (value >= 0) return value;
-  throw new TypeError(`${name} is ${value}; it must be a number from 0 on`);
+  throw new TypeError(`${name} is ${value}; it must be a number of at least 0`);
 }
 
-/** What a genuine delivery must show. */
+/** What a genuine delivery must prove. */
 interface Proofs {
   readonly token: string | undefined;
-  /** One of them must have signed; none when signatures are not asked for. */
+  /** One of them must have signed; empty if signatures are not required. */
   readonly keys: readonly Uint8Array[];
   readonly toleranceMs: number;
 }
@@ -125,7 +124,7 @@ interface Claim {
   readonly now: number;
 }
 
-/** Why a delivery is not to be trusted, or nothing when it is. */
+/** Why a delivery is not authentic; `undefined` if it is. */
 function authenticate(claim: Claim, proofs: Proofs): Refused | undefined {
   return checkToken(claim, proofs) ?? checkSignature(claim, proofs) ?? checkAge(claim, proofs);
 }
@@ -134,7 +133,7 @@ function checkToken({ headers }: Claim, { token }: Proofs): Refused | undefined 
   if (token === undefined) return undefined;
   if (headers.token === undefined) return refused(401, "x-a2a-notification-token is missing");
   if (isSame(headers.token, token)) return undefined;
-  return refused(401, "x-a2a-notification-token is not the one that was agreed on");
+  return refused(401, "x-a2a-notification-token is wrong");
 }
 
 function checkSignature({ headers, body }: Claim, { keys }: Proofs): Refused | undefined {
@@ -143,9 +142,9 @@ function checkSignature({ headers, body }: Claim, { keys }: Proofs): Refused | u
   if (id === undefined) return refused(401, "webhook-id is missing");
   if (timestamp === undefined) return refused(401, "webhook-timestamp is missing");
   if (signature === undefined) return refused(401, "webhook-signature is missing");
-  const seconds = secondsOf(timestamp);
+  const seconds = parseSeconds(timestamp);
   if (seconds === undefined) return refused(400, NOT_SECONDS);
-  // The texts are compared, not the bytes they stand for: base64 has more than one spelling of some.
+  // Compare the texts, not the decoded bytes: base64 has several spellings of some values.
   const given = signature.split(" ");
   const isGenuine = keys.some((key) => {
     const expected = signWith(key, { id, timestamp: seconds, body });
@@ -154,10 +153,10 @@ function checkSignature({ headers, body }: Claim, { keys }: Proofs): Refused | u
   return isGenuine ? undefined : refused(401, "webhook-signature does not match the delivery");
 }
 
-/** Without a signature anyone can write a fresh time, yet an old one still tells of a delivery that got stuck. */
+/** Without a signature anyone can write a fresh time, but an old one still identifies a delayed delivery. */
 function checkAge({ headers, now }: Claim, { toleranceMs }: Proofs): Refused | undefined {
   if (headers.timestamp === undefined) return undefined;
-  const seconds = secondsOf(headers.timestamp);
+  const seconds = parseSeconds(headers.timestamp);
   if (seconds === undefined) return refused(400, NOT_SECONDS);
   const ageMs = now - seconds * 1000;
   if (ageMs > toleranceMs) return refused(401, "webhook-timestamp is too long ago");
@@ -165,12 +164,12 @@ function checkAge({ headers, now }: Claim, { toleranceMs }: Proofs): Refused | u
   return undefined;
 }
 
-/** One spelling only, so that what is read is exactly what was signed. */
-function secondsOf(text: string): number | undefined {
+/** Accepts one spelling only, so that the parsed value is exactly what was signed. */
+function parseSeconds(text: string): number | undefined {
   return /^(0|[1-9]\d{0,11})$/.test(text) ? Number(text) : undefined;
 }
 
-/** The latest deliveries, as many as fit. The oldest makes room for a new one. */
+/** The ids of the latest deliveries; the oldest is dropped first. */
 class DeliveryIds {
   readonly #limit: number;
   readonly #ids = new Set<string>();
@@ -179,7 +178,7 @@ class DeliveryIds {
     this.#limit = limit;
   }
 
-  /** False when the id is there already. */
+  /** Returns false if the id is already there. */
   add(id: string): boolean {
     if (this.#ids.has(id)) return false;
     this.#ids.add(id);
@@ -195,7 +194,7 @@ class DeliveryIds {
   }
 }
 
-/** Compares in a time that tells nothing about where two texts differ, nor about their lengths. */
+/** Compares in constant time, independent of position and length. */
 function isSame(given: string, expected: string): boolean {
   return timingSafeEqual(digest(given), digest(expected));
 }
@@ -204,7 +203,7 @@ function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
-/** Counts what comes within a minute, which begins with the first. */
+/** Counts deliveries in windows of a minute, each starting with its first delivery. */
 class Rate {
   readonly #most: number;
   #begunAt = Number.NEGATIVE_INFINITY;
@@ -214,7 +213,7 @@ class Rate {
     this.#most = most;
   }
 
-  /** Whether one more may come. */
+  /** Whether one more is within the limit. */
   take(now: number): boolean {
     if (now - this.#begunAt >= MINUTE_MS) {
       this.#begunAt = now;
@@ -225,7 +224,7 @@ class Rate {
   }
 }
 
-/** A body that was understood. */
+/** A parsed body. */
 interface PushedEvent {
   readonly kind: "pushed";
   readonly taskId: string;
@@ -249,7 +248,7 @@ function readEvent(body: string, headers: PushHeaders): PushedEvent | Refused {
   }
 }
 
-/** Senders that do not say their version are told apart by the content type, which is new in 1.0. */
+/** If the sender does not state its version, the content type decides: it is new in 1.0. */
 function versionOf({ version, contentType }: PushHeaders): ProtocolVersion {
   const mediaType = contentType?.split(";")[0]?.trim().toLowerCase();
   return parseVersion(version) ?? (mediaType === "application/a2a+json" ? "1.0" : "0.3");
@@ -257,12 +256,12 @@ function versionOf({ version, contentType }: PushHeaders): ProtocolVersion {
 
 function decode(value: unknown, version: ProtocolVersion): PublicEvent {
   const { kind } = (value ?? {}) as { readonly kind?: unknown };
-  // 0.3 pushes tasks; early senders of it left out their kind.
+  // 0.3 pushes tasks; its early senders omitted their kind.
   const isBareTask = version === "0.3" && kind === undefined;
   return isBareTask ? CODECS[version].decodeTask(value) : CODECS[version].decodeEvent(value);
 }
 
-/** The headers of a request, as `fetch` handlers or Node's servers have them. */
+/** The headers of a request, as in `fetch` handlers or Node's servers. */
 type RequestHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** The headers that matter to a receiver. */
@@ -277,17 +276,17 @@ interface PushHeaders {
 
 function readHeaders(headers: RequestHeaders): PushHeaders {
   return {
-    id: valueOf(headers, "webhook-id"),
-    timestamp: valueOf(headers, "webhook-timestamp"),
-    signature: valueOf(headers, "webhook-signature"),
-    token: valueOf(headers, "x-a2a-notification-token"),
-    version: valueOf(headers, "a2a-version"),
-    contentType: valueOf(headers, "content-type"),
+    id: headerValue(headers, "webhook-id"),
+    timestamp: headerValue(headers, "webhook-timestamp"),
+    signature: headerValue(headers, "webhook-signature"),
+    token: headerValue(headers, "x-a2a-notification-token"),
+    version: headerValue(headers, "a2a-version"),
+    contentType: headerValue(headers, "content-type"),
   };
 }
 
-/** A header that was sent twice is joined as `Headers` joins it, and so equals neither of the two. */
-function valueOf(headers: RequestHeaders, name: string): string | undefined {
+/** A repeated header is joined as `Headers` does, so that it equals neither of its values. */
+function headerValue(headers: RequestHeaders, name: string): string | undefined {
   if (isHeaders(headers)) return headers.get(name) ?? undefined;
   const values = Object.entries(headers)
     .filter(([key]) => key.toLowerCase() === name)
@@ -295,7 +294,37 @@ function valueOf(headers: RequestHeaders, name: string): string | undefined {
   return values.length === 0 ? undefined : values.join(", ");
 }
 
-/** By its method: frameworks bring their own `Headers`, and a header called "get" is text. */
+/** By its method: frameworks have their own `Headers` classes, and the value of a header named "get" is text. */
 function isHeaders(headers: RequestHeaders): headers is Headers {
   return typeof headers.get === "function";
+}
+
+/** The result of verifying a request. */
+export type Received = ReceivedEvent | RepeatedDelivery | Refused;
+
+/** Genuine and new: process it, then respond with 2xx. */
+interface ReceivedEvent {
+  readonly kind: "event";
+  readonly deliveryId: string;
+  readonly taskId: string;
+  readonly version: ProtocolVersion;
+  readonly event: PublicEvent;
+}
+
+/** Genuine, but received before: respond with 2xx and do nothing. */
+interface RepeatedDelivery {
+  readonly kind: "repeated";
+  readonly deliveryId: string;
+}
+
+/** Not authentic or not readable: respond with the status. */
+interface Refused {
+  readonly kind: "refused";
+  readonly status: 400 | 401 | 403 | 413 | 429;
+  /** What is wrong. Contains no secrets, so it can be sent to the caller. */
+  readonly reason: string;
+}
+
+function refused(status: Refused["status"], reason: string): Refused {
+  return { kind: "refused", status, reason };
 }

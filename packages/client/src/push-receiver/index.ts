@@ -1,6 +1,6 @@
-// Everything below is a promise to users and to the server, which signs what is verified here; keep it short.
+// Every name exported here is a public promise; keep the list short.
 
-// The types of Node are asked for here and not in tsconfig.json: the rest of this package runs in browsers.
+// Node's types are referenced here and not in tsconfig.json: the rest of this package runs in browsers.
 /// <reference types="node" />
 export {
   type PushReceiver,
@@ -8,5 +8,5 @@ export {
   type PushRequest,
   createPushReceiver,
 } from "./create-push-receiver.ts";
-export type { Received } from "./received.ts";
+export type { Received } from "./create-push-receiver.ts";
 export { type Delivery, signDelivery } from "@convoke/egress/webhooks";

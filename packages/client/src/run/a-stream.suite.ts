@@ -1,6 +1,6 @@
 import type { PublicEvent } from "@convoke/protocol";
-import { type Call, type Reply, stream } from "../testing/fake-agent.suite.ts";
-import type { RunNotice } from "./notice.ts";
+import { type Call, type Reply, stream } from "../../../../test/client/fake-agent.ts";
+import type { RunNotice } from "./follow-options.ts";
 
 // What a 1.0 agent says of task t1 in context c1, as it stands on the wire.
 

@@ -1,44 +1,44 @@
 import type { PublicEvent } from "@convoke/protocol";
-import { isHeaderValue } from "../auth/header-text.ts";
+import { isHeaderValue } from "../auth/headers.ts";
 
-/** Of how many events the ids are remembered. */
+/** How many event ids are remembered. */
 const MAX_RECENT = 256;
 
-/** What an event is to someone who has read up to a place. */
-export type Verdict =
+/** Where an event stands relative to the cursor. */
+export type EventPosition =
   | "new"
-  /** It came before. */
+  /** It was already read. */
   | "seen"
-  /** It should have come before, and did not. */
+  /** It belongs before the cursor but was never read. */
   | "late";
 
 /**
- * How far a stream was read. Where ids are decimal numbers they grow along the
- * log, so what is not greater came already.
+ * How far a stream was read. Ids that are decimal numbers increase along the log, so an event whose
+ * id is not greater was already read.
  */
 export class EventCursor {
   #lastId: string | undefined;
-  /** The last id as a number, where it is one. */
+  /** The last id as a number, if it is one. */
   #lastNumber: number | undefined;
   #lastEvent: PublicEvent | undefined;
   #recent: number[] = [];
 
   constructor(lastId?: string) {
     this.#lastId = lastId;
-    this.#lastNumber = numberOf(lastId ?? "");
+    this.#lastNumber = parseNumber(lastId ?? "");
   }
 
-  /** The id that resumes after the last event; nothing where the agent sends none. */
+  /** The id to resume after the last event; `undefined` if the agent sends no ids. */
   get lastId(): string | undefined {
     return this.#lastId;
   }
 
-  judge(id: string, event: PublicEvent): Verdict {
+  classify(id: string, event: PublicEvent): EventPosition {
     const last = this.#lastId;
     if (id === "" || last === undefined) return "new";
-    // A server may number some events only: then the next ones seem to have the same id.
+    // A server may number only some events: SSE then repeats the last id for the others.
     if (id === last) return this.#isLastEvent(event) ? "seen" : "new";
-    const number = numberOf(id);
+    const number = parseNumber(id);
     if (number === undefined || this.#lastNumber === undefined) return "new";
     if (number > this.#lastNumber) return "new";
     const oldest = this.#recent[0];
@@ -46,25 +46,25 @@ export class EventCursor {
     return this.#recent.includes(number) ? "seen" : "late";
   }
 
-  /** Whether the id stands before the place that was read up to. */
+  /** Whether the id is before the cursor. */
   isBefore(id: string): boolean {
-    const number = numberOf(id);
+    const number = parseNumber(id);
     return number !== undefined && this.#lastNumber !== undefined && number < this.#lastNumber;
   }
 
   moveTo(id: string, event: PublicEvent): void {
     if (id === "") return;
-    // What cannot be sent back leads nowhere, and neither does what was before it.
+    // An id that cannot be sent in a header is no cursor, and an older one would repeat events.
     if (!isHeaderValue(id)) return this.forget();
     this.#lastId = id;
     this.#lastEvent = event;
-    this.#lastNumber = numberOf(id);
+    this.#lastNumber = parseNumber(id);
     if (this.#lastNumber === undefined) return;
     this.#recent.push(this.#lastNumber);
     if (this.#recent.length > MAX_RECENT) this.#recent = this.#recent.slice(MAX_RECENT / 2);
   }
 
-  /** The log is another one from here on. */
+  /** Resets the cursor: the following events belong to another log. */
   forget(): void {
     this.#lastId = undefined;
     this.#lastNumber = undefined;
@@ -73,7 +73,7 @@ export class EventCursor {
   }
 
   #isLastEvent(event: PublicEvent): boolean {
-    // Where a reader begins with somebody's cursor, the event of that id was read by then.
+    // A reader that starts with a stored cursor has already read the event of that id.
     return (
       this.#lastEvent === undefined || JSON.stringify(this.#lastEvent) === JSON.stringify(event)
     );
@@ -81,14 +81,14 @@ export class EventCursor {
 }
 
 /**
- * A decimal number that a double holds exactly; not what merely looks like one to
- * `Number`. Digit by digit, because every event comes by here twice.
+ * Parses a decimal number that a double holds exactly; stricter than `Number`. Digit by digit, because
+ * it runs twice for every event.
  */
-function numberOf(id: string): number | undefined {
+function parseNumber(id: string): number | undefined {
   if (id === "" || id.length > 15) return undefined;
   let number = 0;
-  for (let place = 0; place < id.length; place++) {
-    const digit = id.charCodeAt(place) - 48;
+  for (let index = 0; index < id.length; index++) {
+    const digit = id.charCodeAt(index) - 48;
     if (digit < 0 || digit > 9) return undefined;
     number = number * 10 + digit;
   }

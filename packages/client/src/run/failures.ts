@@ -1,18 +1,18 @@
 import { ClientError, ERRORS, type RawCard, RemoteError } from "@convoke/protocol";
 
-/** Answers of something between us and the agent, or of an agent that has no time now. */
+/** Statuses of a proxy, or of an agent that is overloaded. */
 const TEMPORARY: ReadonlySet<number> = new Set([408, 425, 429, 502, 503, 504]);
 
-/** Answers that say that nothing was done. */
-const TURNED_AWAY: ReadonlySet<number> = new Set([429, 503]);
+/** Statuses that mean that the request was not processed. */
+const NOT_PROCESSED: ReadonlySet<number> = new Set([429, 503]);
 
-/** Whether another attempt may succeed: the connection is gone, or the agent has no time now. */
-export function isLoss(error: unknown): boolean {
+/** Whether another attempt may succeed: the connection was lost, or the agent is overloaded. */
+export function isConnectionLoss(error: unknown): boolean {
   return (error instanceof ClientError && error.kind === "unreachable") || isTemporary(error);
 }
 
-/** Whether no interface works just now; at first that is the card's mistake, later it may pass. */
-export function isNowhere(error: unknown): boolean {
+/** Whether no interface works. On the first attempt the card is wrong; later it may be temporary. */
+export function hasNoInterface(error: unknown): boolean {
   return error instanceof ClientError && error.kind === "no-interface";
 }
 
@@ -37,7 +37,7 @@ export function isNotCancelable(error: unknown): error is RemoteError {
   return error instanceof RemoteError && error.code === ERRORS.TaskNotCancelable.code;
 }
 
-/** Whether the agent has no such operation, or does not do it for this task. */
+/** Whether the agent does not support the operation, or not for this task. */
 export function isUnsupported(error: unknown): boolean {
   if (error instanceof ClientError) return error.kind === "unsupported";
   if (!(error instanceof RemoteError)) return false;
@@ -45,21 +45,54 @@ export function isUnsupported(error: unknown): boolean {
   return code === ERRORS.UnsupportedOperation.code || code === ERRORS.MethodNotFound.code;
 }
 
-/** Whether the agent certainly did nothing about the message. */
-export function wasNotTaken(error: unknown): boolean {
+/** Whether the agent certainly did not process the message. */
+export function wasNotProcessed(error: unknown): boolean {
   if (error instanceof ClientError) return error.sent === false;
-  return error instanceof RemoteError && TURNED_AWAY.has(error.httpStatus);
+  return error instanceof RemoteError && NOT_PROCESSED.has(error.httpStatus);
 }
 
-/** Whether the agent says that it does not stream; what it says nothing about is tried. */
-export function refusesStreams(card: RawCard): boolean {
-  return asRecord(card["capabilities"])["streaming"] === false;
-}
-
-export function sentenceOf(error: unknown): string {
+export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function asRecord(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+/** The agent closed the stream before the task was done. */
+export class EarlyCloseError extends ClientError {
+  constructor(url: string, taskId: string | undefined) {
+    const what = taskId === undefined ? "without an answer" : `before task ${taskId} was done`;
+    super("unreachable", `${url} closed the stream ${what}`);
+  }
+}
+
+export function otherTaskError(url: string, named: string, taskId: string): ClientError {
+  const problem = `sent an event of task ${named} in the stream of task ${taskId}`;
+  return new ClientError("unreadable", `${url} ${problem}`);
+}
+
+export function outOfOrderError(url: string, id: string): ClientError {
+  return new ClientError("unreachable", `${url} sent event ${id} after later ones`);
+}
+
+export function unreadableAgainError(error: unknown): ClientError {
+  const message = `${errorMessage(error)}. A second attempt had the same result`;
+  return new ClientError("unreadable", message, { cause: error });
+}
+
+export function gaveUpError(error: unknown, waitedMs: number): ClientError {
+  const seconds = Math.round(waitedMs / 1000);
+  const message = `${errorMessage(error)}. Retried for ${seconds} s without success`;
+  return new ClientError("unreachable", message, { cause: error });
+}
+
+export function taskLostError(error: RemoteError, url: string, taskId: string): RemoteError {
+  const { httpStatus, code, reason, data } = error;
+  const message = `the agent at ${url} has lost task ${taskId}: it existed before and is no longer found`;
+  return new RemoteError(message, { httpStatus, code, reason, data });
+}
+
+export function notResentError(error: unknown): ClientError {
+  const message =
+    `${errorMessage(error)}. The message was not resent: it may have arrived, and the agent's card ` +
+    `does not say that it deduplicates messages. If receiving it twice does no harm, ` +
+    `set reconnect.resend to "always"`;
+  return new ClientError("unreachable", message, { cause: error });
 }

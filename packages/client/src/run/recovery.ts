@@ -5,39 +5,42 @@ import {
   RemoteError,
   type Task,
 } from "@convoke/protocol";
-import { knowsMessages } from "../connection/knows-messages.ts";
+import { knowsMessages } from "../cards/card.ts";
 import {
-  isLoss,
-  isNowhere,
+  EarlyCloseError,
+  gaveUpError,
+  isConnectionLoss,
+  hasNoInterface,
   isTaskNotFound,
   isTemporary,
   isUnreadable,
   isUnsupported,
-  sentenceOf,
-  wasNotTaken,
+  notResentError,
+  errorMessage,
+  taskLostError,
+  unreadableAgainError,
+  wasNotProcessed,
 } from "./failures.ts";
 import type { FollowSettings } from "./follow-options.ts";
-import { Patience } from "./patience.ts";
-import { EarlyClose, givenUp, notSentAgain, taskLost, unreadableAgain } from "./run-errors.ts";
-import { sleep } from "./sleep.ts";
+import { ReconnectBackoff } from "./reconnect-backoff.ts";
+import { sleep } from "@convoke/protocol/internal";
 import { isSameTask } from "./snapshot-events.ts";
-import type { TaskFold } from "./task-fold.ts";
-import type { Recovered, Step, Wanted } from "./wanted.ts";
+import type { RecoveryStep, RunStep, TaskSnapshot, RunRequest } from "./task-events.ts";
 
 export interface RecoveryOptions {
   readonly connection: Connection;
-  readonly wanted: Wanted;
+  readonly wanted: RunRequest;
   readonly settings: FollowSettings;
-  readonly fold: TaskFold;
+  readonly fold: TaskSnapshot;
 }
 
-/** Decides what an error leads to: another attempt, another way, or the end. */
+/** Decides what to do after an error: try again, get the task another way, or give up. */
 export class Recovery {
   readonly #connection: Connection;
-  readonly #wanted: Wanted;
+  readonly #wanted: RunRequest;
   readonly #settings: FollowSettings;
-  readonly #fold: TaskFold;
-  readonly #patience: Patience;
+  readonly #fold: TaskSnapshot;
+  readonly #backoff: ReconnectBackoff;
   #wasUnreadable = false;
   #isLost = false;
 
@@ -46,29 +49,29 @@ export class Recovery {
     this.#wanted = wanted;
     this.#settings = settings;
     this.#fold = fold;
-    this.#patience = new Patience(settings.reconnectForMs);
+    this.#backoff = new ReconnectBackoff(settings.reconnectForMs);
   }
 
-  /** Whether nothing came since the connection was lost. */
+  /** Whether nothing has arrived since the connection was lost. */
   get isLost(): boolean {
     return this.#isLost;
   }
 
-  /** Something new came, so everything is well. */
+  /** Something new arrived. */
   progressed(): void {
-    this.#patience.progressed();
+    this.#backoff.progressed();
     this.#wasUnreadable = false;
     this.#isLost = false;
   }
 
-  /** What to do after an error; throws it, or a clearer one, when there is nothing to do. */
-  after(step: Step, error: unknown, signal: AbortSignal): Promise<Recovered> {
+  /** What to do after an error; throws it, or a clearer one, if nothing can be done. */
+  after(step: RunStep, error: unknown, signal: AbortSignal): Promise<RecoveryStep> {
     return this.#fold.taskId === undefined
       ? this.#afterMessage(step, error, signal)
       : this.#afterTask(step, error, signal);
   }
 
-  /** The task as the agent has it, however long it takes to reach it. */
+  /** Fetches the task, retrying while the agent cannot be reached. */
   async task(signal: AbortSignal): Promise<Task> {
     const taskId = this.#fold.taskId ?? "";
     for (;;) {
@@ -77,14 +80,14 @@ export class Recovery {
       } catch (error) {
         signal.throwIfAborted();
         this.#throwIfGone(error);
-        if (!isLoss(error)) throw error;
+        if (!isConnectionLoss(error)) throw error;
         await this.#wait(error, signal);
       }
     }
   }
 
-  /** Whether the task went on while its stream was silent. */
-  async hasGoneOn(signal: AbortSignal): Promise<boolean> {
+  /** Whether the task progressed while its stream was idle. */
+  async hasProgressed(signal: AbortSignal): Promise<boolean> {
     const { task, taskId, isPartial } = this.#fold;
     if (taskId === undefined) return false;
     try {
@@ -92,48 +95,49 @@ export class Recovery {
       if (task === undefined || isPartial) return isTerminal(now.status.state);
       return !isSameTask(task, now);
     } catch (error) {
-      return isLoss(error);
+      return isConnectionLoss(error);
     }
   }
 
   noticePolling(): void {
     const { url } = this.#connection.speaking;
-    const message = `${url} does not stream; it is asked from time to time how the task stands`;
+    const message = `${url} does not stream; its task is polled`;
     this.#settings.onNotice({ kind: "polling", message });
   }
 
-  /** There is no task yet, so there is nothing to go on with but the message itself. */
-  async #afterMessage(step: Step, error: unknown, signal: AbortSignal): Promise<Recovered> {
+  /** Before the task is known, only the message itself can be sent again. */
+  async #afterMessage(step: RunStep, error: unknown, signal: AbortSignal): Promise<RecoveryStep> {
     if (step === "send" && isUnsupported(error)) return { next: "call" };
     const { reconnectForMs, resendAlways } = this.#settings;
-    if (!isLoss(error) || reconnectForMs === undefined) throw error;
-    if (wasNotTaken(error) || resendAlways || knowsMessages(this.#connection.card)) {
+    if (!isConnectionLoss(error) || reconnectForMs === undefined) throw error;
+    if (wasNotProcessed(error) || resendAlways || knowsMessages(this.#connection.card)) {
       await this.#wait(error, signal);
       return { next: step };
     }
     const task = await this.#taskWithMessage(error, signal);
-    if (task === undefined) throw notSentAgain(error);
+    if (task === undefined) throw notResentError(error);
     if (isAtRest(task)) return { next: "over", task };
     return { next: step === "call" ? "poll" : "subscribe", task };
   }
 
-  async #afterTask(step: Step, error: unknown, signal: AbortSignal): Promise<Recovered> {
+  async #afterTask(step: RunStep, error: unknown, signal: AbortSignal): Promise<RecoveryStep> {
     const isKnown = this.#fold.answer !== undefined;
     this.#throwIfGone(error);
     if (isUnreadable(error)) this.#noticeUnreadable(error);
-    else if (!isLoss(error) && !isNowhere(error)) return this.#withoutStream(step, error, signal);
-    // A subscription that brought nothing before it was closed may have nothing to bring.
-    if (step === "subscribe" && error instanceof EarlyClose && (this.#isLost || !isKnown)) {
+    else if (!isConnectionLoss(error) && !hasNoInterface(error))
+      return this.#withoutStream(step, error, signal);
+    // A subscription that was closed without an event may have none: the task may be done.
+    if (step === "subscribe" && error instanceof EarlyCloseError && (this.#isLost || !isKnown)) {
       const task = await this.task(signal);
-      // Who came with a cursor, and was sent nothing, has everything.
+      // A reader that came with a cursor and received nothing is up to date.
       if (isAtRest(task)) return { next: "over", ...(isKnown && { task }) };
     }
     await this.#wait(error, signal);
     return { next: step === "poll" ? "poll" : "subscribe" };
   }
 
-  /** The agent refuses the stream: because the task has ended, or because it has none. */
-  async #withoutStream(step: Step, error: unknown, signal: AbortSignal): Promise<Recovered> {
+  /** The agent rejects the subscription: the task has ended, or the agent does not stream. */
+  async #withoutStream(step: RunStep, error: unknown, signal: AbortSignal): Promise<RecoveryStep> {
     const isRefusal = error instanceof RemoteError || isUnsupported(error);
     if (step !== "subscribe" || !isRefusal) throw error;
     const task = await this.task(signal).catch(() => undefined);
@@ -145,7 +149,7 @@ export class Recovery {
     return { next: "poll", task };
   }
 
-  /** The task that the message was for, if the message is in it. */
+  /** The task that the message was sent to, if its history contains the message. */
   async #taskWithMessage(error: unknown, signal: AbortSignal): Promise<Task | undefined> {
     if (this.#wanted.kind === "subscribe") return undefined;
     const { taskId, messageId } = this.#wanted.request.message;
@@ -158,36 +162,39 @@ export class Recovery {
         return isThere ? task : undefined;
       } catch (again) {
         signal.throwIfAborted();
-        if (!isLoss(again)) return undefined;
+        if (!isConnectionLoss(again)) return undefined;
       }
     }
   }
 
   async #wait(error: unknown, signal: AbortSignal): Promise<void> {
-    const delayMs = this.#patience.next(isTemporary(error) ? error.retryAfterMs : undefined);
+    const delayMs = this.#backoff.next(isTemporary(error) ? error.retryAfterMs : undefined);
     if (delayMs === undefined) {
-      const isPlain = this.#settings.reconnectForMs === undefined || error instanceof RemoteError;
-      throw isPlain ? error : givenUp(error, this.#patience.waitedMs);
+      const keepsOwnError =
+        this.#settings.reconnectForMs === undefined || error instanceof RemoteError;
+      throw keepsOwnError ? error : gaveUpError(error, this.#backoff.waitedMs);
     }
     this.#isLost = true;
-    const { attempts: attempt } = this.#patience;
-    const message = `${sentenceOf(error)}; trying again (${attempt})`;
+    const { attempts: attempt } = this.#backoff;
+    const message = `${errorMessage(error)}; retrying (${attempt})`;
     this.#settings.onNotice({ kind: "reconnecting", message, attempt, delayMs, error });
     await sleep(delayMs, signal);
   }
 
-  /** A task that was there before is not merely unknown. */
+  /** A task that existed before was lost by the agent; the error says so. */
   #throwIfGone(error: unknown): void {
     if (!isTaskNotFound(error)) return;
     const { taskId = "", answer } = this.#fold;
-    throw answer === undefined ? error : taskLost(error, this.#connection.speaking.url, taskId);
+    throw answer === undefined
+      ? error
+      : taskLostError(error, this.#connection.speaking.url, taskId);
   }
 
   #noticeUnreadable(error: Error): void {
     if (this.#settings.reconnectForMs === undefined) throw error;
-    if (this.#wasUnreadable) throw unreadableAgain(error);
+    if (this.#wasUnreadable) throw unreadableAgainError(error);
     this.#wasUnreadable = true;
-    this.#settings.onNotice({ kind: "unreadable", message: sentenceOf(error), error });
+    this.#settings.onNotice({ kind: "unreadable", message: errorMessage(error), error });
   }
 }
 

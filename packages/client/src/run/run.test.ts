@@ -1,7 +1,7 @@
 import type { PublicEvent } from "@convoke/protocol";
 import { expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
-import { connect } from "../connect.ts";
+import { connect } from "../agent/connect.ts";
 import {
   type Call,
   events,
@@ -11,7 +11,7 @@ import {
   result,
   startFakeAgent,
   stream,
-} from "../testing/fake-agent.suite.ts";
+} from "../../../../test/client/fake-agent.ts";
 import {
   aChunk,
   aListener,
@@ -397,7 +397,7 @@ test("a run that was left says so to who wants its result", async () => {
     break;
   }
 
-  await expect(run.result).rejects.toThrow("the run was left before its answer was whole");
+  await expect(run.result).rejects.toThrow("the run was left before its answer was complete");
 });
 
 test("a run that is disposed of closes its connection", async () => {

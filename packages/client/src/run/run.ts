@@ -1,45 +1,44 @@
 import type { Connection, Message, PublicEvent, Task } from "@convoke/protocol";
-import { type Answer, answerOf } from "./answer.ts";
-import type { EventSource, Followed } from "./event-source.ts";
+import { type Answer, toAnswer } from "./answer.ts";
+import type { TaskEventSource, StreamedEvent } from "./task-events.ts";
 import { isNotCancelable } from "./failures.ts";
-import type { OnNotice } from "./notice.ts";
+import type { OnNotice } from "./follow-options.ts";
 import { type TextDelta, TextDeltas } from "./text-deltas.ts";
 import { View } from "./view.ts";
 
 export interface RunOptions {
   readonly connection: Connection;
-  readonly source: EventSource;
+  readonly source: TaskEventSource;
   readonly signal?: AbortSignal | undefined;
   readonly onNotice: OnNotice;
 }
 
 /**
- * An answer as it comes, in three views of one connection: the events
- * (`for await (const event of run)`), the text (`run.text`) and the whole
- * (`run.result`). Nothing is requested before one of them is used.
+ * An answer while it is being made, in three views of one connection: the events
+ * (`for await (const event of run)`), the text (`run.text`) and the result (`run.result`). Nothing is
+ * requested before one of them is used.
  *
- * Nothing is kept but what the events add up to. The slowest view that is being
- * read sets the pace, so do not wait for `result` inside a loop over the events.
- * Who begins to read later gets the task, or the text, as it is by then, and
- * then what follows. Each view can be read once. Leaving the last of them closes
- * the connection; the task goes on.
+ * Only the resulting task is kept, not its events. The slowest view that is being read sets the pace,
+ * so do not wait for `result` inside a loop over the events. A view that is read later starts with
+ * the current task, or text. Each view can be read once. Leaving the last of them closes the
+ * connection; the task continues.
  */
 export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
   readonly #connection: Connection;
-  readonly #source: EventSource;
+  readonly #source: TaskEventSource;
   readonly #onNotice: OnNotice;
   readonly #abort = new AbortController();
   readonly #signal: AbortSignal;
   readonly #events: View<PublicEvent>;
   readonly #deltas: View<string>;
-  #followed: AsyncGenerator<Followed, void, undefined> | undefined;
+  #reading: AsyncGenerator<StreamedEvent, void, undefined> | undefined;
   #textDeltas: TextDeltas | undefined;
   #result: Promise<Answer> | undefined;
   #ended = Promise.withResolvers<void>();
   #end: { readonly error?: unknown } | undefined;
   #isDriving = false;
   #isCut = false;
-  /** The ids of the events that nobody took yet. */
+  /** The ids of events that have not been read yet. */
   readonly #ids: string[] = [];
   #lastReadId: string | undefined;
 
@@ -49,7 +48,7 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
     this.#onNotice = onNotice;
     this.#signal = signal ? AbortSignal.any([signal, this.#abort.signal]) : this.#abort.signal;
     this.#lastReadId = source.lastEventId;
-    // Who never looks at the result must not be ended by what it would have been.
+    // Mark the rejection as handled: a result that is never read must not crash the process.
     this.#ended.promise.catch(() => undefined);
     const hooks = { onRead: () => this.#drive(), onLeave: () => this.#leave() };
     const onTaken = (): void => void (this.#lastReadId = this.#ids.shift() || this.#lastReadId);
@@ -57,37 +56,37 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
     this.#deltas = new View({ ...hooks, onBegin: () => this.#beginText() });
   }
 
-  /** The id of the task; none before the agent told it, or when it answers without one. */
+  /** The id of the task; `undefined` until the agent sends it, or if it replies without a task. */
   get taskId(): string | undefined {
-    return this.#source.fold.taskId;
+    return this.#source.snapshot.taskId;
   }
 
   get contextId(): string | undefined {
-    return this.#source.fold.contextId;
+    return this.#source.snapshot.contextId;
   }
 
-  /** The id of the event that was read last; `subscribe` goes on after it. */
+  /** The id of the last event that was read; `subscribe` resumes after it. */
   get lastEventId(): string | undefined {
     return this.#events.isAttached ? this.#lastReadId : this.#source.lastEventId;
   }
 
-  /** The task as the events so far add up to. */
+  /** The task as of the events so far. */
   get task(): Task | undefined {
-    return this.#source.fold.task;
+    return this.#source.snapshot.task;
   }
 
   /**
-   * The text as it comes, once. Joined it is `(await run.result).text`, unless the agent
-   * replaces what it said: a notice of kind "rewritten" says from which character on.
+   * The text in chunks; can be read once. Joined, they are `(await run.result).text`, unless the
+   * agent replaces its text: a notice of kind "rewritten" says from which character on.
    */
   get text(): AsyncIterable<string> {
     return this.#deltas;
   }
 
-  /** The whole answer: when the task has ended, or waits for its caller. Reads by itself. */
+  /** The complete answer, once the task has ended or waits for its caller. Reading it drives the run. */
   get result(): Promise<Answer> {
-    this.#result ??= this.#whole();
-    // Whoever waits for it hears of it; whoever does not is not ended by it.
+    this.#result ??= this.#complete();
+    // Mark the rejection as handled so that an unobserved result cannot crash the process.
     this.#result.catch(() => undefined);
     this.#drive();
     return this.#result;
@@ -103,7 +102,7 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
    * the run had not begun: then it does not begin.
    */
   async cancel(): Promise<Task | undefined> {
-    if (this.#followed === undefined && !this.#isDriving) {
+    if (this.#reading === undefined && !this.#isDriving) {
       await this[Symbol.asyncDispose]();
       return undefined;
     }
@@ -118,31 +117,31 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
     }
   }
 
-  /** Closes the connection; the task goes on. */
+  /** Closes the connection; the task continues. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isCut ||= this.#end === undefined;
     this.#finish({});
     this.#abort.abort(new Error("the run is closed"));
-    const closed = this.#followed?.return().catch(() => undefined);
-    // What waits for somebody's answer is not waited for.
+    const closed = this.#reading?.return().catch(() => undefined);
+    // A pending read may wait for a callback of the user; do not wait for it.
     if (!this.#isDriving) await closed;
   }
 
-  /** Who comes late gets what there is so far as one event. */
+  /** A view that is read late starts with the current task as one event. */
   #beginEvents(): void {
-    const { answer, isPartial } = this.#source.fold;
+    const { answer, isPartial } = this.#source.snapshot;
     if (answer !== undefined && !isPartial) this.#show(answer, this.#source.lastEventId ?? "");
     if (this.#end !== undefined) this.#events.end(this.#end);
   }
 
   #beginText(): void {
     this.#textDeltas = new TextDeltas();
-    const { answer } = this.#source.fold;
+    const { answer } = this.#source.snapshot;
     if (answer !== undefined) this.#tell(answer, answer);
     if (this.#end !== undefined) this.#endText(this.#end);
   }
 
-  /** Reads on for as long as somebody wants more and nobody is behind. */
+  /** Reads as long as a view wants more and none has unread values. */
   #drive(): void {
     if (this.#isDriving) return;
     this.#takeReady();
@@ -151,7 +150,7 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
 
   async #wait(): Promise<void> {
     this.#isDriving = true;
-    // Views that are read in the same moment begin together.
+    // Views that are first read in the same tick start together.
     await Promise.resolve();
     while (this.#mayPull) {
       await this.#pull();
@@ -160,13 +159,13 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
     this.#isDriving = false;
   }
 
-  /** What is there already takes no waiting. */
+  /** Uses events that have already arrived, without awaiting. */
   #takeReady(): void {
     try {
       while (this.#mayPull && !this.#signal.aborted) {
-        const followed = this.#source.take?.();
-        if (followed === undefined) return;
-        this.#use(followed);
+        const taken = this.#source.takeBuffered?.();
+        if (taken === undefined) return;
+        this.#use(taken);
       }
     } catch (error) {
       this.#finish({ error });
@@ -180,8 +179,8 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
 
   async #pull(): Promise<void> {
     try {
-      this.#followed ??= this.#source.read(this.#signal);
-      const { done, value } = await this.#followed.next();
+      this.#reading ??= this.#source.read(this.#signal);
+      const { done, value } = await this.#reading.next();
       if (done === true) this.#finish({});
       else this.#use(value);
     } catch (error) {
@@ -189,9 +188,9 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
     }
   }
 
-  #use({ event, id }: Followed): void {
+  #use({ event, id }: StreamedEvent): void {
     if (this.#events.isAttached) this.#show(event, id);
-    this.#tell(event, this.#source.fold.answer);
+    this.#tell(event, this.#source.snapshot.answer);
   }
 
   #show(event: PublicEvent, id: string): void {
@@ -223,29 +222,29 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
   }
 
   #endText(end: { readonly error?: unknown }): void {
-    const { answer, isPartial } = this.#source.fold;
-    const isWhole = answer !== undefined && !isPartial && !this.#isCut && !("error" in end);
-    if (isWhole) this.#give(this.#textDeltas?.atEnd(answer));
+    const { answer, isPartial } = this.#source.snapshot;
+    const isComplete = answer !== undefined && !isPartial && !this.#isCut && !("error" in end);
+    if (isComplete) this.#give(this.#textDeltas?.atEnd(answer));
     this.#deltas.end(end);
   }
 
-  /** A view was left. While another is being read, or the result is awaited, the rest goes on. */
+  /** A view was left. The run continues while another is being read or the result is awaited. */
   #leave(): void {
     const isRead = this.#events.isAttached || this.#deltas.isAttached;
     if (isRead || this.#result !== undefined) this.#drive();
     else void this[Symbol.asyncDispose]();
   }
 
-  async #whole(): Promise<Answer> {
+  async #complete(): Promise<Answer> {
     await this.#ended.promise;
-    const { answer, taskId, isPartial } = this.#source.fold;
-    if (this.#isCut && !this.#source.fold.isAtRest) {
+    const { answer, taskId, isPartial } = this.#source.snapshot;
+    if (this.#isCut && !this.#source.snapshot.isAtRest) {
       throw new Error(
-        "the run was left before its answer was whole; remote.subscribe(run.taskId) goes on with it",
+        "the run was left before its answer was complete; remote.subscribe(run.taskId) continues it",
       );
     }
-    if (answer !== undefined && !isPartial) return answerOf(answer);
-    // The run began in the middle: what was before is with the agent.
-    return answerOf(await this.#connection.call("getTask", { taskId: taskId ?? "" }));
+    if (answer !== undefined && !isPartial) return toAnswer(answer);
+    // The run started in the middle of the task: the agent has the earlier part.
+    return toAnswer(await this.#connection.call("getTask", { taskId: taskId ?? "" }));
   }
 }

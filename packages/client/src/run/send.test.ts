@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { connect } from "../connect.ts";
+import { connect } from "../agent/connect.ts";
 import {
   type Call,
-  type Reply,
   pagesV1,
+  type Reply,
   result,
   startFakeAgent,
   stream,
-} from "../testing/fake-agent.suite.ts";
+} from "../../../../test/client/fake-agent.ts";
 import { aListener, aTask, anArtifact } from "./a-stream.suite.ts";
 
 const IDEMPOTENT = {
@@ -99,7 +99,7 @@ test("an agent that takes a message once is sent it again when the line breaks",
 test("another agent is not, and the error says why", async () => {
   const { remote, calls } = await agentThat([lost]);
 
-  await expect(remote.send("Ann")).rejects.toThrow("The message was not sent again");
+  await expect(remote.send("Ann")).rejects.toThrow("The message was not resent");
   expect(calls()).toHaveLength(1);
 });
 
@@ -123,9 +123,7 @@ test("a message to a task is looked for in the task", async () => {
 test("a message that is not in its task is not sent again either", async () => {
   const { remote } = await agentThat([lost, (call) => result(call, taskOf("INPUT_REQUIRED"))]);
 
-  await expect(remote.send("Ann", { taskId: "t1" })).rejects.toThrow(
-    "The message was not sent again",
-  );
+  await expect(remote.send("Ann", { taskId: "t1" })).rejects.toThrow("The message was not resent");
 });
 
 test("an agent that loses its line while it is asked is asked again", async () => {

@@ -10,8 +10,8 @@ import {
 } from "@convoke/protocol";
 
 /**
- * The events that lead from one snapshot of a task to the next, for agents
- * that show snapshots only. Where no event says what happened it is the whole task.
+ * The events that lead from one snapshot of a task to the next, for agents that are polled. A change
+ * that no event can express is the whole task.
  */
 export function eventsBetween(before: Task | undefined, after: Task): readonly PublicEvent[] {
   if (before === undefined || before.id !== after.id) return [after];
@@ -19,15 +19,15 @@ export function eventsBetween(before: Task | undefined, after: Task): readonly P
   const hasLost = (before.artifacts ?? []).some(({ artifactId }) => !kept.has(artifactId));
   if (hasLost) return [after];
   const updates = (after.artifacts ?? []).flatMap((artifact) => updatesTo(artifact, before));
-  return isSameStatus(before, after) ? updates : [...updates, statusOf(after)];
+  return isSameStatus(before, after) ? updates : [...updates, toStatusUpdate(after)];
 }
 
-/** Whether two snapshots tell a reader the same. */
+/** Whether two snapshots are the same to a reader. */
 export function isSameTask(one: Task, other: Task): boolean {
   return eventsBetween(one, other).length === 0 && eventsBetween(other, one).length === 0;
 }
 
-/** The parts, with neighbours of plain text joined: that is how a stream folds. */
+/** The parts with adjacent plain text joined, as the reducer does for streams. */
 function joinedParts(parts: readonly A2APart[]): readonly A2APart[] {
   return joinAll(
     [],
@@ -42,13 +42,13 @@ function updatesTo(artifact: A2AArtifact, before: Task): readonly ArtifactUpdate
   const earlier = (before.artifacts ?? []).find((other) => other.artifactId === artifactId);
   if (earlier === undefined) return [{ ...update, artifact, append: false }];
   const rest = partsBeyond(joinedParts(artifact.parts), joinedParts(earlier.parts), isSame);
-  const isDescribedAnew = !isSame({ ...earlier, parts: [] }, { ...artifact, parts: [] });
-  if (rest === undefined || isDescribedAnew) return [{ ...update, artifact, append: false }];
+  const hasNewDescription = !isSame({ ...earlier, parts: [] }, { ...artifact, parts: [] });
+  if (rest === undefined || hasNewDescription) return [{ ...update, artifact, append: false }];
   if (rest.length === 0) return [];
   return [{ ...update, artifact: { ...artifact, parts: rest }, append: true }];
 }
 
-function statusOf({ id: taskId, contextId, status }: Task): PublicEvent {
+function toStatusUpdate({ id: taskId, contextId, status }: Task): PublicEvent {
   return { kind: "status-update", taskId, contextId, status, final: isFinal(status.state) };
 }
 
@@ -60,7 +60,7 @@ function isSameStatus({ status: one }: Task, { status: other }: Task): boolean {
   );
 }
 
-/** Both come from the same agent, which writes its fields in one order. */
+/** Both come from the same agent, which writes its fields in a fixed order. */
 function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }

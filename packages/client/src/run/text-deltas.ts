@@ -7,40 +7,42 @@ import {
   textOfParts,
 } from "@convoke/protocol";
 
-/** What to add to the text; `from` says that what was given from that character on does not count. */
+/** Text to append. With `from`, everything from that character on is replaced first. */
 export interface TextDelta {
   readonly text: string;
   readonly from?: number;
 }
 
 /**
- * The text of an answer as it grows, in the order of `textOf`: the deltas,
- * joined, are the text of the result. Words about the work are not part of it;
- * an agent that makes no artifact is quoted at the end.
+ * The text of an answer as it grows, in the order of `textOf`: joined, the deltas are the text of the
+ * result. Status messages are not part of it, except at the end for an agent without artifacts.
  */
 export class TextDeltas {
-  #told = "";
-  /** The artifact that was told last: more of it is simply added. */
+  #text = "";
+  /** The artifact at the end of the text, to which chunks can be appended. */
   #open: string | undefined;
   readonly #known = new Set<string>();
 
-  /** After an event, with what all events so far add up to. */
+  /** The delta after an event; `answer` is the result of all events so far. */
   after(event: PublicEvent, answer: Task | Message): TextDelta | undefined {
     if (event.kind === "status-update") return undefined;
     if (event.kind === "artifact-update") {
-      const more = this.#more(event);
-      if (more !== undefined) return this.#tell(this.#told + more, more);
+      const more = this.#appendable(event);
+      if (more !== undefined) return this.#append(this.#text + more, more);
     }
-    return this.#become(answer.kind === "message" ? textOf(answer) : artifactText(answer), answer);
+    return this.#replaceWith(
+      answer.kind === "message" ? textOf(answer) : artifactText(answer),
+      answer,
+    );
   }
 
-  /** Everything that is still missing, once nothing more comes. */
+  /** What is still missing, after the last event. */
   atEnd(answer: Task | Message): TextDelta | undefined {
-    return this.#become(textOf(answer), answer);
+    return this.#replaceWith(textOf(answer), answer);
   }
 
-  /** What a chunk adds, where that can be told without looking at the rest. */
-  #more({ artifact, append }: ArtifactUpdateEvent): string | undefined {
+  /** What a chunk appends; `undefined` if the whole text has to be compared. */
+  #appendable({ artifact, append }: ArtifactUpdateEvent): string | undefined {
     const { artifactId, parts } = artifact;
     const text = textOfParts(parts);
     if (artifactId === this.#open && append === true) return text;
@@ -48,30 +50,30 @@ export class TextDeltas {
     this.#known.add(artifactId);
     if (text === "") return "";
     this.#open = artifactId;
-    return this.#told === "" ? text : `\n${text}`;
+    return this.#text === "" ? text : `\n${text}`;
   }
 
-  #become(whole: string, answer: Task | Message): TextDelta | undefined {
-    if (answer.kind === "task") this.#look(answer);
-    if (whole.startsWith(this.#told)) return this.#tell(whole, whole.slice(this.#told.length));
-    const from = commonLength(this.#told, whole);
-    this.#told = whole;
+  #replaceWith(whole: string, answer: Task | Message): TextDelta | undefined {
+    if (answer.kind === "task") this.#rememberArtifacts(answer);
+    if (whole.startsWith(this.#text)) return this.#append(whole, whole.slice(this.#text.length));
+    const from = commonLength(this.#text, whole);
+    this.#text = whole;
     return { text: whole.slice(from), from };
   }
 
-  #look({ artifacts = [] }: Task): void {
+  #rememberArtifacts({ artifacts = [] }: Task): void {
     this.#known.clear();
     for (const { artifactId } of artifacts) this.#known.add(artifactId);
     this.#open = artifacts.findLast(({ parts }) => textOfParts(parts) !== "")?.artifactId;
   }
 
-  #tell(whole: string, text: string): TextDelta | undefined {
-    this.#told = whole;
+  #append(whole: string, text: string): TextDelta | undefined {
+    this.#text = whole;
     return text === "" ? undefined : { text };
   }
 }
 
-/** Before the end only artifacts count: what the agent says meanwhile may be about its work. */
+/** Before the end only artifacts count: status messages may be about the work in progress. */
 function artifactText({ artifacts = [] }: Task): string {
   return artifacts
     .map(({ parts }) => textOfParts(parts))

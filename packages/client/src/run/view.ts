@@ -1,18 +1,18 @@
-/** What a run does about a view. */
+/** How a run reacts to a view. */
 export interface ViewHooks {
-  /** Somebody begins to read it. */
+  /** The first value is requested. */
   readonly onBegin: () => void;
-  /** Somebody asked for the next value. */
+  /** A value is requested. */
   readonly onRead: () => void;
-  /** Somebody got a value. */
+  /** A value was handed out. */
   readonly onTaken?: () => void;
-  /** Nobody wants more. */
+  /** The reader left. */
   readonly onLeave: () => void;
 }
 
 /**
- * One way to read a run. It takes part in the pace once somebody has begun to
- * read it: what it was given and nobody took yet keeps the run from reading on.
+ * One way to read a run. Once it is being read it takes part in backpressure: a value that was not
+ * taken yet keeps the run from reading more.
  */
 export class View<T> implements AsyncIterableIterator<T, void, undefined> {
   readonly #hooks: ViewHooks;
@@ -35,12 +35,12 @@ export class View<T> implements AsyncIterableIterator<T, void, undefined> {
     return this.#isAttached;
   }
 
-  /** Whether somebody wants a value that is not there. */
+  /** Whether the reader waits for a value. */
   get isWaiting(): boolean {
     return this.#isAsked || this.#takers.length > 0;
   }
 
-  /** Whether it holds something that nobody took yet. */
+  /** Whether it holds a value that was not taken yet. */
   get isFull(): boolean {
     return this.#values.length > 0;
   }
@@ -51,7 +51,7 @@ export class View<T> implements AsyncIterableIterator<T, void, undefined> {
     else taker.resolve(this.#hand(value));
   }
 
-  /** Nothing more comes. An error is thrown once, after everything that came before it. */
+  /** Ends the view. An error is thrown once, after all values before it were read. */
   end(end: { readonly error?: unknown }): void {
     this.#end ??= end;
     for (const taker of this.#takers.splice(0)) this.#settle(taker);
@@ -82,7 +82,7 @@ export class View<T> implements AsyncIterableIterator<T, void, undefined> {
     return Promise.resolve({ done: true, value: undefined });
   }
 
-  /** What has arrived already is handed over without a taker that waits. */
+  /** Asks the run for values; those that have already arrived are put synchronously. */
   #ask(): void {
     this.#isAsked = true;
     this.#hooks.onRead();

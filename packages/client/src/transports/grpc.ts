@@ -11,17 +11,19 @@ import {
   type StreamOptions,
 } from "@convoke/protocol";
 import { decodeStatusDetails, GRPC_SERVICES, type GrpcMethod } from "@convoke/protocol/grpc";
-import type { Credentials } from "../auth/credentials.ts";
-import { redact } from "../auth/redact.ts";
-import { versionHeaders } from "../auth/version-headers.ts";
-import type { ChosenInterface } from "../choose-interface.ts";
-import { askedExtensions, traceHeaders } from "../connection/request-context.ts";
-import type { GrpcChannel, GrpcEnd } from "./grpc-channel.ts";
+import { type Credentials, redact } from "../auth/credentials.ts";
+import { requestHeaders } from "../auth/headers.ts";
+import type { ChosenInterface } from "../cards/choose-interface.ts";
+import type { GrpcChannel, GrpcEnd } from "./http2-channel.ts";
 import type { Frame, Transport } from "./transport.ts";
-import { reasonIn, reasonOf } from "./error-reason.ts";
-import { reasonOfStatus, statusName } from "./grpc-status.ts";
+import {
+  errorReasonInDetails,
+  errorReason,
+  errorReasonFromStatus,
+  grpcStatusName,
+} from "./errors.ts";
 
-/** Where an event on gRPC says its place in the log; it goes back as metadata of that name. */
+/** The metadata field of an event with its id; to resume, it is sent back as metadata of the same name. */
 const CURSOR = "last-event-id";
 
 export interface GrpcTransportOptions {
@@ -31,14 +33,14 @@ export interface GrpcTransportOptions {
   readonly extensions?: readonly string[] | undefined;
 }
 
-/** How a call ended: well without an error. */
+/** How a call ended; without an error it succeeded. */
 interface Outcome {
   readonly error: RemoteError | undefined;
-  /** What the agent wants to know of its caller. */
+  /** The `www-authenticate` metadata. */
   readonly asks: string;
 }
 
-/** gRPC: `a2a.v1` in 0.3, `lf.a2a.v1` in 1.0. Its messages are the ProtoJSON of REST in bytes. */
+/** gRPC: `a2a.v1` in 0.3, `lf.a2a.v1` in 1.0. Its messages are the binary form of REST's ProtoJSON. */
 export class GrpcTransport implements Transport {
   readonly speaking: Speaking;
   readonly codec: Codec;
@@ -69,7 +71,7 @@ export class GrpcTransport implements Transport {
       count += 1;
     }
     if (count === 1) return result;
-    throw this.#unreadable(`has ${count} messages where one is due`);
+    throw this.#unreadable(`has ${count} messages instead of one`);
   }
 
   async *stream(
@@ -82,21 +84,21 @@ export class GrpcTransport implements Transport {
     }
   }
 
-  /** The messages of the answer. Who is not known may try once more with new credentials. */
+  /** The messages of the response. An unauthenticated call is repeated once if credentials can be renewed. */
   async *#exchange(
     operation: OperationName,
     params: unknown,
     options: StreamOptions,
   ): AsyncGenerator<unknown, void, undefined> {
-    const method = this.#methodOf(operation);
+    const method = this.#findMethod(operation);
     const tenant = this.#tenant === undefined ? {} : { tenant: this.#tenant };
     const message = method.encodeRequest({ ...(params as object), ...tenant });
     for (let mayRenew = true; ; mayRenew = false) {
       const sent = (await this.#credentials?.headersFor(this.speaking.url)) ?? {};
       const { error, asks } = yield* this.#attempt({ method, message, sent, options });
       if (error === undefined) return;
-      const isUnknown = error.reason === "Unauthenticated" && mayRenew;
-      if (!isUnknown || (await this.#credentials?.renew({ asks, sent })) !== true) throw error;
+      const mayRetry = error.reason === "Unauthenticated" && mayRenew;
+      if (!mayRetry || (await this.#credentials?.renew({ asks, sent })) !== true) throw error;
     }
   }
 
@@ -111,16 +113,18 @@ export class GrpcTransport implements Transport {
     readonly sent: Readonly<Record<string, string>>;
     readonly options: StreamOptions;
   }): AsyncGenerator<unknown, Outcome, undefined> {
-    const extensions = askedExtensions(this.#extensions, context);
     const answer = this.#channel.call({
       url: this.speaking.url,
       path: method.path,
-      metadata: {
-        ...lowerCased(versionHeaders(this.speaking.version, extensions)),
-        ...traceHeaders(context),
-        ...(lastEventId !== undefined && { "last-event-id": lastEventId }),
-        ...lowerCased(sent),
-      },
+      metadata: lowerCased(
+        requestHeaders({
+          version: this.speaking.version,
+          extensions: this.#extensions,
+          context,
+          binding: lastEventId === undefined ? {} : { "Last-Event-ID": lastEventId },
+          credentials: sent,
+        }),
+      ),
       message,
       signal,
     });
@@ -135,12 +139,12 @@ export class GrpcTransport implements Transport {
         yield this.#read(() => method.decodeResponse(next.value));
       }
     } finally {
-      // Who leaves the loop ends the call.
+      // Leaving the loop ends the call.
       await answer.return(undefined as never);
     }
   }
 
-  #methodOf(operation: OperationName): GrpcMethod {
+  #findMethod(operation: OperationName): GrpcMethod {
     const { version } = this.speaking;
     const method = GRPC_SERVICES[version].methods.find((row) => row.operation === operation);
     if (method !== undefined) return method;
@@ -158,7 +162,7 @@ export class GrpcTransport implements Transport {
   }
 
   #unreadable(problem: string, cause?: unknown): ClientError {
-    return new ClientError("unreadable", `the answer of ${this.speaking.url} ${problem}`, {
+    return new ClientError("unreadable", `the response from ${this.speaking.url} ${problem}`, {
       cause,
     });
   }
@@ -174,7 +178,7 @@ interface Event {
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
-/** The event without its cursor, so that it is the same by every binding, and the cursor. */
+/** Separates the event from its cursor, so that the event is the same on every binding. */
 function takeCursor(message: unknown): { readonly result: unknown; readonly id: string } {
   const [[member, event] = []] = Object.entries((message ?? {}) as Readonly<Record<string, Event>>);
   const cursor = event?.metadata?.[CURSOR];
@@ -184,20 +188,20 @@ function takeCursor(message: unknown): { readonly result: unknown; readonly id: 
   return { result: { [member]: isEmpty ? rest : { ...rest, metadata } }, id: cursor };
 }
 
-/** The error that a call ended with, as the other bindings have it; undefined when it succeeded. */
+/** The error of a call in the form of the other bindings; `undefined` if it succeeded. */
 function grpcError(end: GrpcEnd, clean: (text: string) => string): RemoteError | undefined {
   const { httpStatus, status } = end;
   if (status === 0 && httpStatus === 200) return undefined;
-  // Something before the agent answered, and knows nothing of gRPC.
+  // A proxy without gRPC responded.
   if (status === undefined) {
-    return new RemoteError(`HTTP ${httpStatus} instead of an answer by gRPC`, {
+    return new RemoteError(`HTTP ${httpStatus} instead of a gRPC response`, {
       httpStatus,
-      reason: reasonOf({ httpStatus }),
+      reason: errorReason({ httpStatus }),
     });
   }
-  const details = detailsOf(end.details);
-  const name = statusName(status);
-  const reason = reasonIn(details) ?? reasonOfStatus(name, end.message);
+  const details = parseDetails(end.details);
+  const name = grpcStatusName(status);
+  const reason = errorReasonInDetails(details) ?? errorReasonFromStatus(name, end.message);
   const row = reason === undefined ? ERRORS.Internal : ERRORS[reason];
   return new RemoteError(withChallenge(clean(end.message) || `gRPC ${name}`, end), {
     httpStatus: row.http,
@@ -208,8 +212,8 @@ function grpcError(end: GrpcEnd, clean: (text: string) => string): RemoteError |
   });
 }
 
-/** Details that cannot be read are none: the status and its words say enough. */
-function detailsOf(bytes: Uint8Array | undefined): readonly object[] | undefined {
+/** Invalid details are ignored: the status and its message say enough. */
+function parseDetails(bytes: Uint8Array | undefined): readonly object[] | undefined {
   if (bytes === undefined) return undefined;
   try {
     return decodeStatusDetails(bytes).details;
@@ -218,12 +222,12 @@ function detailsOf(bytes: Uint8Array | undefined): readonly object[] | undefined
   }
 }
 
-function withChallenge(words: string, { status, headers }: GrpcEnd): string {
+function withChallenge(message: string, { status, headers }: GrpcEnd): string {
   const asks = headers["www-authenticate"];
-  return status === 16 && asks ? `${words}; it asks for ${asks.slice(0, 200)}` : words;
+  return status === 16 && asks ? `${message}; it asks for ${asks.slice(0, 200)}` : message;
 }
 
-/** gRPC has a name of its own for it. */
+/** gRPC's own form of `Retry-After`. */
 function pushback({ headers }: GrpcEnd): number | undefined {
   const value = headers["grpc-retry-pushback-ms"];
   return value !== undefined && /^\d{1,9}$/.test(value) ? Number(value) : undefined;

@@ -1,15 +1,12 @@
 import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
 import { ClientError } from "@convoke/protocol";
+import { GrpcFrameReader, frameGrpcMessage } from "@convoke/protocol/internal";
 import { type HttpClient, unreachable } from "@convoke/egress/http";
-import type { GrpcCall, GrpcChannel, GrpcEnd } from "./grpc-channel.ts";
 
-/** A flag and a length stand before each message (gRPC over HTTP/2, "Length-Prefixed-Message"). */
-const PREFIX = 5;
-
-/** More than any event of a sane agent. */
+/** More than any event of a sane agent needs. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** gRPC by the client's own connections; none where it has no HTTP/2, as in a browser or with a given `fetch`. */
+/** gRPC over the client's connections; `undefined` without HTTP/2, as in browsers or with a custom `fetch`. */
 export function openGrpcChannel(client: HttpClient): GrpcChannel | undefined {
   const openHttp2 = client.openHttp2?.bind(client);
   if (openHttp2 === undefined) return undefined;
@@ -26,28 +23,28 @@ async function* exchange(
   const { url, signal } = call;
   const session = await openHttp2(url, { signal });
   signal?.throwIfAborted();
-  const stream = begin(call, session);
+  const stream = startStream(call, session);
   const ended: Record<string, unknown> = {};
   stream.on("response", (headers) => Object.assign(ended, headers));
   stream.on("trailers", (trailers) => Object.assign(ended, trailers));
-  // Told where the stream is read; an error that comes later has nobody to tell.
+  // The reader of the stream sees errors; one that comes later is ignored.
   stream.on("error", () => undefined);
   const abort = () => stream.close(NGHTTP2_CANCEL);
   signal?.addEventListener("abort", abort, { once: true });
   try {
-    stream.end(frameMessage(call.message));
-    const reader = new MessageReader();
-    // Left open by the loop, so that the agent hears that the call was canceled.
+    stream.end(frameGrpcMessage(call.message));
+    const reader = createReader();
+    // Not destroyed by the loop, so that the agent receives the cancellation below.
     for await (const piece of stream.iterator({ destroyOnReturn: false })) {
-      if (isForeign(ended)) break;
-      refuseOtherType(url, ended);
+      if (isNotFromAgent(ended)) break;
+      rejectOtherType(url, ended);
       yield* reader.push(piece as Uint8Array);
     }
     signal?.throwIfAborted();
-    refuseOtherType(url, ended);
-    const end = endOf(ended);
+    rejectOtherType(url, ended);
+    const end = parseEnd(ended);
     if (end !== undefined && !(reader.isInside && end.status === 0)) return end;
-    throw new Error("it ended before the answer did");
+    throw new Error("it ended before the response was complete");
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof ClientError) throw error;
@@ -58,7 +55,7 @@ async function* exchange(
   }
 }
 
-function begin(call: GrpcCall, session: ClientHttp2Session): ClientHttp2Stream {
+function startStream(call: GrpcCall, session: ClientHttp2Session): ClientHttp2Stream {
   try {
     return session.request({
       ":method": "POST",
@@ -68,13 +65,13 @@ function begin(call: GrpcCall, session: ClientHttp2Session): ClientHttp2Stream {
       ...call.metadata,
     });
   } catch (error) {
-    // The session closed meanwhile, so nothing went out.
+    // The session closed meanwhile; nothing was sent.
     const text = `could not reach ${call.url}: ${messageOf(error)}`;
     throw new ClientError("unreachable", text, { sent: false, cause: error });
   }
 }
 
-/** A stream that the agent refused was not looked at (RFC 9113 §8.7). */
+/** A refused stream was not processed (RFC 9113 §8.7). */
 function lost(url: string, stream: ClientHttp2Stream, error: unknown): ClientError {
   const { message } = unreachable(`the connection to ${url} was lost`, error);
   const isRefused = stream.rstCode === NGHTTP2_REFUSED_STREAM;
@@ -84,21 +81,21 @@ function lost(url: string, stream: ClientHttp2Stream, error: unknown): ClientErr
   });
 }
 
-/** Whether a proxy answers in its own way; what it says is no message. */
-function isForeign(ended: Readonly<Record<string, unknown>>): boolean {
+/** Whether a proxy responded; its body is not a gRPC message. */
+function isNotFromAgent(ended: Readonly<Record<string, unknown>>): boolean {
   return ended[":status"] !== 200;
 }
 
-/** A page for people would be read as a message, and said to be anything but a page. */
-function refuseOtherType(url: string, ended: Readonly<Record<string, unknown>>): void {
+/** Rejects an HTML page, which would otherwise fail with a misleading frame error. */
+function rejectOtherType(url: string, ended: Readonly<Record<string, unknown>>): void {
   const type = ended["content-type"];
-  if (isForeign(ended) || "grpc-status" in ended || typeof type !== "string") return;
+  if (isNotFromAgent(ended) || "grpc-status" in ended || typeof type !== "string") return;
   if (type.startsWith("application/grpc")) return;
-  throw new ClientError("unreadable", `the answer of ${url} is ${type} and not gRPC`);
+  throw new ClientError("unreadable", `the response from ${url} is ${type} and not gRPC`);
 }
 
-/** What headers and trailers say together; undefined when the end never came. */
-function endOf(ended: Readonly<Record<string, unknown>>): GrpcEnd | undefined {
+/** The end of a call, from headers and trailers; `undefined` if it is missing. */
+function parseEnd(ended: Readonly<Record<string, unknown>>): GrpcEnd | undefined {
   const httpStatus = Number(ended[":status"] ?? 0);
   const status = ended["grpc-status"];
   if (status === undefined && (httpStatus === 200 || httpStatus === 0)) return undefined;
@@ -110,13 +107,13 @@ function endOf(ended: Readonly<Record<string, unknown>>): GrpcEnd | undefined {
     httpStatus,
     status: status === undefined ? undefined : Number(status),
     message: percentDecoded(headers["grpc-message"] ?? ""),
-    details: details === undefined ? undefined : bytesOf(details),
+    details: details === undefined ? undefined : decodeBase64(details),
     headers,
   };
 }
 
-/** Base64, whose padding may be left out. */
-function bytesOf(text: string): Uint8Array | undefined {
+/** Base64, with or without padding. */
+function decodeBase64(text: string): Uint8Array | undefined {
   try {
     return Uint8Array.from(atob(text), (letter) => letter.codePointAt(0) ?? 0);
   } catch {
@@ -136,72 +133,52 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function frameMessage(message: Uint8Array): Uint8Array {
-  const frame = new Uint8Array(PREFIX + message.length);
-  new DataView(frame.buffer).setUint32(1, message.length);
-  frame.set(message, PREFIX);
-  return frame;
-}
-
-/** Finds the messages in bytes that come in pieces. */
-class MessageReader {
-  #pieces: Uint8Array[] = [];
-  #size = 0;
-  /** How many bytes the next message needs with its prefix, once that is known. */
-  #needed = PREFIX;
-  #isPrefix = true;
-
-  /** The messages that the piece completes. */
-  push(piece: Uint8Array): readonly Uint8Array[] {
-    this.#pieces.push(piece);
-    this.#size += piece.length;
-    const messages: Uint8Array[] = [];
-    while (this.#size >= this.#needed) {
-      if (this.#isPrefix) this.#readPrefix();
-      else messages.push(this.#take());
-    }
-    return messages;
-  }
-
-  /** Whether a message was cut. */
-  get isInside(): boolean {
-    return this.#size > 0;
-  }
-
-  #readPrefix(): void {
-    const bytes = this.#joined();
-    if (bytes[0] !== 0) throw unreadable("is compressed, which was not asked for");
-    const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(1);
-    if (length > MAX_BYTES) throw unreadable(`is larger than ${MAX_BYTES} bytes`);
-    this.#needed = PREFIX + length;
-    this.#isPrefix = false;
-  }
-
-  #take(): Uint8Array {
-    const bytes = this.#joined();
-    const message = bytes.subarray(PREFIX, this.#needed);
-    const rest = bytes.subarray(this.#needed);
-    this.#pieces = rest.length === 0 ? [] : [rest];
-    this.#size = rest.length;
-    this.#needed = PREFIX;
-    this.#isPrefix = true;
-    return message;
-  }
-
-  #joined(): Uint8Array {
-    const [only] = this.#pieces;
-    if (only !== undefined && this.#pieces.length === 1) return only;
-    const bytes = new Uint8Array(this.#size);
-    let place = 0;
-    for (const piece of this.#pieces) {
-      bytes.set(piece, place);
-      place += piece.length;
-    }
-    this.#pieces = [bytes];
-    return bytes;
-  }
+function createReader(): GrpcFrameReader {
+  return new GrpcFrameReader({
+    maxBytes: MAX_BYTES,
+    fail: (problem) =>
+      unreadable(
+        problem === "compressed"
+          ? "is compressed, which was not asked for"
+          : `is larger than ${MAX_BYTES} bytes`,
+      ),
+  });
 }
 
 function unreadable(problem: string): ClientError {
   return new ClientError("unreadable", `a gRPC message of the agent ${problem}`);
+}
+
+/** A gRPC call. */
+interface GrpcCall {
+  /** Only its origin is used; gRPC paths start at the root. */
+  readonly url: string;
+  /** Such as `/a2a.v1.A2AService/SendMessage`. */
+  readonly path: string;
+  /** Metadata, with names in lower case. */
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly message: Uint8Array;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How a call ended. */
+export interface GrpcEnd {
+  /** Not 200 if a proxy responded instead of the agent. */
+  readonly httpStatus: number;
+  /** The gRPC status; `undefined` if the response has none. */
+  readonly status: number | undefined;
+  readonly message: string;
+  /** The encoded google.rpc.Status, if there is one. */
+  readonly details: Uint8Array | undefined;
+  /** Headers and trailers together, names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Makes gRPC calls. Not available in browsers, which cannot read HTTP/2 trailers. */
+export interface GrpcChannel {
+  /**
+   * Yields the messages of the response and returns its end. Rejects with a `ClientError` if there is
+   * no connection or it was lost. Leaving the loop ends the call.
+   */
+  call(call: GrpcCall): AsyncGenerator<Uint8Array, GrpcEnd, undefined>;
 }

@@ -12,20 +12,19 @@ import {
   type StreamOptions,
 } from "@convoke/protocol";
 import type { AgentHttp } from "../auth/agent-http.ts";
-import type { ChosenInterface } from "../choose-interface.ts";
+import type { ChosenInterface } from "../cards/choose-interface.ts";
 import { type HttpAnswer, readText } from "@convoke/egress/http";
-import { isEventStream, isOk } from "./answer-head.ts";
-import { type AnswerHead, errorFrom, errorIn } from "./read-error.ts";
-import { framesIn } from "./sse-frames.ts";
+import { type ResponseHead, parseError, errorIn, isEventStream, isOk } from "./errors.ts";
+import { readFrames } from "./sse-frames.ts";
 import type { Frame, Transport } from "./transport.ts";
 
-/** One request that was made. */
+/** A request that was sent, and its response. */
 interface Exchange {
   readonly id: number;
   readonly answer: HttpAnswer;
 }
 
-/** JSON-RPC over HTTP: opens and closes the envelope and knows nothing of what is inside. */
+/** JSON-RPC over HTTP. */
 export class JsonRpcTransport implements Transport {
   readonly speaking: Speaking;
   readonly codec: Codec;
@@ -40,7 +39,6 @@ export class JsonRpcTransport implements Transport {
     this.#http = http;
   }
 
-  /** One request, one result. */
   async call(
     operation: OperationName,
     params: unknown,
@@ -48,11 +46,10 @@ export class JsonRpcTransport implements Transport {
   ): Promise<unknown> {
     const { answer, id } = await this.#post(operation, params, "application/json", options);
     const text = await this.#textOf(answer, options.signal);
-    if (!isOk(answer)) throw errorFrom(text, answer);
+    if (!isOk(answer)) throw parseError(text, answer);
     return this.#open(text, answer, id);
   }
 
-  /** One request, many results, for as long as it takes: no time limit is set here. */
   async *stream(
     operation: OperationName,
     params: unknown,
@@ -61,17 +58,17 @@ export class JsonRpcTransport implements Transport {
     const exchange = await this.#post(operation, params, "text/event-stream", options);
     const { answer, id } = exchange;
     if (!isOk(answer) || !isEventStream(answer)) {
-      // An agent that has the whole answer already may give it at once.
+      // An agent that already has the complete answer may send it as a single response.
       yield [{ kind: "result", result: await this.#notAStream(exchange, options.signal), id: "" }];
       return;
     }
     const read = ({ event, data, id: eventId }: SseEvent): Frame => {
       if (event === "error") {
-        throw errorFrom(this.#http.clean(data), answer, "the agent ended the stream");
+        throw parseError(this.#http.clean(data), answer, "the agent ended the stream");
       }
       return { kind: "result", result: this.#open(data, answer, id), id: eventId };
     };
-    yield* framesIn(answer, { read, url: this.speaking.url, signal: options.signal });
+    yield* readFrames(answer, { read, url: this.speaking.url, signal: options.signal });
   }
 
   async #post(
@@ -102,7 +99,7 @@ export class JsonRpcTransport implements Transport {
     return isOk(answer) ? text : this.#http.clean(text);
   }
 
-  #open(text: string, head: AnswerHead, id: number): unknown {
+  #open(text: string, head: ResponseHead, id: number): unknown {
     let answer: unknown;
     try {
       answer = JSON.parse(text);
@@ -114,15 +111,14 @@ export class JsonRpcTransport implements Transport {
     }
     const failure = errorIn(answer, head);
     this.#checkId(answer, id, failure !== undefined);
-    if (failure !== undefined) throw errorFrom(this.#http.clean(text), head);
+    if (failure !== undefined) throw parseError(this.#http.clean(text), head);
     if (!("result" in answer)) throw this.#unreadable("has neither result nor error");
     return answer.result;
   }
 
   /**
-   * An answer to another question would be taken for ours. Early servers leave
-   * the id out or always write 1; an error may have none when the request could
-   * not be read.
+   * A response to another request must not be mistaken for this one's. Early servers omit the id or
+   * always write 1; an error may have none if the request could not be parsed.
    */
   #checkId(answer: object, id: number, isError: boolean): void {
     const { id: answered } = answer as { readonly id?: unknown };
@@ -132,15 +128,15 @@ export class JsonRpcTransport implements Transport {
     throw this.#unreadable(`has the id ${JSON.stringify(answered)}, and the request had ${id}`);
   }
 
-  /** Servers refuse a stream with a plain JSON error, or with an HTTP status; else it is a result. */
+  /** Servers reject a stream with a JSON error or an HTTP status; anything else is a result. */
   async #notAStream({ answer, id }: Exchange, signal: AbortSignal | undefined): Promise<unknown> {
     const text = await this.#textOf(answer, signal);
-    if (!isOk(answer)) throw errorFrom(text, answer);
+    if (!isOk(answer)) throw parseError(text, answer);
     return this.#open(text, answer, id);
   }
 
   #unreadable(problem: string, cause?: unknown): ClientError {
-    return new ClientError("unreadable", `the answer of ${this.speaking.url} ${problem}`, {
+    return new ClientError("unreadable", `the response from ${this.speaking.url} ${problem}`, {
       cause,
     });
   }

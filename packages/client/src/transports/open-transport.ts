@@ -1,6 +1,6 @@
 import { AgentHttp } from "../auth/agent-http.ts";
 import type { Credentials } from "../auth/credentials.ts";
-import type { ChosenInterface } from "../choose-interface.ts";
+import type { ChosenInterface } from "../cards/choose-interface.ts";
 import { ClientError } from "@convoke/protocol";
 import type { HttpClient } from "@convoke/egress/http";
 import { openGrpcChannel } from "./http2-channel.ts";
@@ -14,7 +14,7 @@ export interface OpenTransportOptions {
   readonly extensions?: readonly string[] | undefined;
 }
 
-/** The transport of an interface. What gRPC needs is loaded with the first that speaks it. */
+/** Opens the transport of an interface. gRPC is loaded on first use. */
 export async function openTransport(
   chosen: ChosenInterface,
   { client, credentials, extensions }: OpenTransportOptions,
@@ -29,7 +29,7 @@ export async function openTransport(
     case "GRPC": {
       const channel = openGrpcChannel(client);
       if (channel === undefined) {
-        throw new ClientError("unsupported", `gRPC, which ${chosen.url} speaks, needs HTTP/2`);
+        throw new ClientError("unsupported", `${chosen.url} uses gRPC, which needs HTTP/2`);
       }
       const { GrpcTransport } = await import("./grpc.ts");
       return new GrpcTransport({ chosen, channel, credentials, extensions });

@@ -12,21 +12,20 @@ import {
   type StreamOptions,
 } from "@convoke/protocol";
 import type { AgentHttp } from "../auth/agent-http.ts";
-import type { ChosenInterface } from "../choose-interface.ts";
+import type { ChosenInterface } from "../cards/choose-interface.ts";
 import { type HttpAnswer, readText } from "@convoke/egress/http";
-import { isEventStream, isOk } from "./answer-head.ts";
-import { errorFrom, errorIn } from "./read-error.ts";
-import { framesIn } from "./sse-frames.ts";
+import { parseError, errorIn, isEventStream, isOk } from "./errors.ts";
+import { readFrames } from "./sse-frames.ts";
 import type { Frame, Transport } from "./transport.ts";
 
-/** An id of a config may hold anything, also a slash. */
+/** The id of a config may contain anything, even a slash. */
 const NAME = /^tasks\/([^/]*)(?:\/pushNotificationConfigs\/(.*))?$/s;
 
-/** What 1.0.1 has, and what every server took before (1.0 §11.1). */
+/** The media type of 1.0.1, and the one that every earlier server accepts (1.0 §11.1). */
 const A2A_JSON = "application/a2a+json";
 const JSON_TYPE = "application/json";
 
-/** HTTP+JSON: a path for each operation, and no envelope. */
+/** HTTP+JSON: a path per operation, without an envelope. */
 export class RestTransport implements Transport {
   readonly speaking: Speaking;
   readonly codec: Codec;
@@ -54,8 +53,8 @@ export class RestTransport implements Transport {
     const accept = this.speaking.version === "1.0" ? `${A2A_JSON}, ${JSON_TYPE}` : JSON_TYPE;
     const answer = await this.#request(operation, params, accept, options);
     const text = await this.#textOf(answer, options.signal);
-    if (!isOk(answer)) throw errorFrom(text, answer);
-    // A delete has nothing to say, and need not say it in JSON.
+    if (!isOk(answer)) throw parseError(text, answer);
+    // A delete has no result, and its body may be empty.
     return text.trim() === "" ? undefined : this.#parse(text);
   }
 
@@ -67,25 +66,25 @@ export class RestTransport implements Transport {
     const answer = await this.#open(operation, params, options);
     if (!isOk(answer) || !isEventStream(answer)) {
       const text = await this.#textOf(answer, options.signal);
-      if (!isOk(answer)) throw errorFrom(text, answer);
+      if (!isOk(answer)) throw parseError(text, answer);
       const result = this.#parse(text);
-      if (errorIn(result, answer)) throw errorFrom(this.#http.clean(text), answer);
-      // An agent that has the whole answer already may give it at once.
+      if (errorIn(result, answer)) throw parseError(this.#http.clean(text), answer);
+      // An agent that already has the complete answer may send it as a single response.
       yield [{ kind: "result", result, id: "" }];
       return;
     }
     const read = ({ event, data, id }: SseEvent): Frame => {
       if (event === "error") {
-        throw errorFrom(this.#http.clean(data), answer, "the agent ended the stream");
+        throw parseError(this.#http.clean(data), answer, "the agent ended the stream");
       }
       const result = this.#parse(data);
-      if (errorIn(result, answer)) throw errorFrom(this.#http.clean(data), answer);
+      if (errorIn(result, answer)) throw parseError(this.#http.clean(data), answer);
       return { kind: "result", result, id };
     };
-    yield* framesIn(answer, { read, url: this.speaking.url, signal: options.signal });
+    yield* readFrames(answer, { read, url: this.speaking.url, signal: options.signal });
   }
 
-  /** The text of both versions subscribes by POST and their proto by GET, so servers may have one only. */
+  /** The specifications subscribe with POST, their proto files with GET: a server may support only one. */
   async #open(
     operation: OperationName,
     params: unknown,
@@ -96,10 +95,10 @@ export class RestTransport implements Transport {
     const isMissing = answer.status === 404 || answer.status === 405;
     if (operation !== "subscribeToTask" || !isMissing || this.#subscribeBy === "GET") return answer;
     const text = await this.#textOf(answer, options.signal);
-    const { reason } = errorFrom(text, answer);
-    // The task is missing, and not the path.
+    const { reason } = parseError(text, answer);
+    // The task does not exist; the path does.
     if (reason !== undefined && reason !== "MethodNotFound") {
-      return { ...answer, body: piecesOf(text) };
+      return { ...answer, body: toChunks(text) };
     }
     this.#subscribeBy = "GET";
     const again = await this.#request(operation, params, accept, options);
@@ -137,7 +136,7 @@ export class RestTransport implements Transport {
     if (answer.status !== 415 || body === undefined || this.#contentType === JSON_TYPE) {
       return answer;
     }
-    // An older server; it read nothing of it.
+    // An older server, which did not read the request.
     await readText(answer, signal);
     this.#contentType = JSON_TYPE;
     return send(JSON_TYPE);
@@ -157,17 +156,17 @@ export class RestTransport implements Transport {
   }
 
   #unreadable(problem: string, cause?: unknown): ClientError {
-    return new ClientError("unreadable", `the answer of ${this.speaking.url} ${problem}`, {
+    return new ClientError("unreadable", `the response from ${this.speaking.url} ${problem}`, {
       cause,
     });
   }
 }
 
-async function* piecesOf(text: string): AsyncGenerator<Uint8Array> {
+async function* toChunks(text: string): AsyncGenerator<Uint8Array> {
   yield new TextEncoder().encode(text);
 }
 
-/** A request of the REST binding, below the address of the interface. */
+/** A request of the REST binding; the path is relative to the interface. */
 interface RestRequest {
   readonly method: "GET" | "POST" | "DELETE";
   readonly path: string;
@@ -179,14 +178,14 @@ type Fields = Readonly<Record<string, unknown>>;
 interface RestRequestOptions {
   readonly operation: OperationName;
   readonly version: ProtocolVersion;
-  /** In the words of the codec. */
+  /** As the codec encoded them. */
   readonly params: unknown;
   readonly tenant?: string | undefined;
-  /** Where there are two; by default the one that the text of the versions names. */
+  /** For operations with two methods; by default the one in the text of the specification. */
   readonly method?: "GET" | "POST";
 }
 
-/** Spreads a request object over path, query and body (0.3 §3.5.6, 1.0 §11.3). */
+/** Distributes the params over path, query and body (0.3 §3.5.6, 1.0 §11.3). */
 function restRequest(options: RestRequestOptions): RestRequest {
   const { operation, version, params, tenant } = options;
   const { methods, paths }: RestRoute = REST_ROUTES[operation];
@@ -197,16 +196,16 @@ function restRequest(options: RestRequestOptions): RestRequest {
   );
   const path = tenant === undefined ? filled : `/${encodeURIComponent(tenant)}${filled}`;
   if (method === "POST") return { method, path, body: rest };
-  return { method, path: `${path}${queryOf(rest)}` };
+  return { method, path: `${path}${toQuery(rest)}` };
 }
 
 interface Split {
-  /** What the path names. */
+  /** The parameters of the path. */
   readonly names: Readonly<Record<string, string>>;
   readonly rest: Fields;
 }
 
-/** Takes out of a request what its path says already. */
+/** Separates the parameters of the path from the rest. */
 function split(operation: OperationName, version: ProtocolVersion, params: Fields): Split {
   if (version === "0.3") return splitNames(operation, params);
   const { id, taskId, ...rest } = params as { readonly id?: string; readonly taskId?: string };
@@ -229,17 +228,17 @@ function split(operation: OperationName, version: ProtocolVersion, params: Field
   }
 }
 
-/** 0.3 calls things by resource names: `tasks/{taskId}/pushNotificationConfigs/{configId}`. */
+/** 0.3 uses resource names: `tasks/{taskId}/pushNotificationConfigs/{configId}`. */
 function splitNames(operation: OperationName, params: Fields): Split {
   const { name, parent, ...rest } = params;
   const [, taskId = "", configId = ""] = NAME.exec(String(name ?? parent)) ?? [];
-  // Its servers read the whole request here, or what is below `config`.
+  // For this operation its servers read the whole request, or its `config`.
   const isCreate = operation === "createPushConfig";
   return { names: { taskId, configId }, rest: isCreate ? params : rest };
 }
 
-/** 1.0 §11.5: camelCase, and what is unset is left out. */
-function queryOf(fields: Fields): string {
+/** 1.0 §11.5: camelCase; unset fields are omitted. */
+function toQuery(fields: Fields): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(fields)) {
     if (value === undefined) continue;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { framesIn } from "./sse-frames.ts";
+import { readFrames } from "./sse-frames.ts";
 
 const MIB = new Uint8Array(1024 * 1024).fill("x".charCodeAt(0));
 
@@ -20,13 +20,13 @@ async function read(body: AsyncIterable<Uint8Array>): Promise<number> {
     url: answer.url,
     signal: undefined,
   };
-  for await (const _ of framesIn(answer, reading));
+  for await (const _ of readFrames(answer, reading));
   return events;
 }
 
 test("an event without an end is given up before it fills the memory", async () => {
   await expect(read(pouring(1000))).rejects.toThrow(
-    "http://a.example/ sends an event of more than 64 MiB",
+    "http://a.example/ sent an event of more than 64 MiB",
   );
 });
 

@@ -1,26 +1,25 @@
 import { ClientError, RemoteError, SseDecoder, type SseEvent } from "@convoke/protocol";
 import { type HttpAnswer, unreachable } from "@convoke/egress/http";
-import { type ReadBatch, readBatch } from "./read-batch.ts";
-import type { Frame } from "./transport.ts";
+import { type Frame, type ReadBatch, readBatch } from "./transport.ts";
 
-/** As much as a whole answer may have: an event without an end would fill the memory. */
+/** The same limit as for a whole response: an event without an end would fill the memory. */
 const MAX_EVENT = 64 * 1024 * 1024;
 
-/** Something came that was no event, such as a keep-alive: the stream lives. */
+/** Bytes without a complete event, such as a keep-alive comment, show that the stream is alive. */
 const ALIVE: ReadBatch<Frame> = { items: [{ kind: "alive" }] };
 
-export interface FrameReading {
-  /** What is read of one event; throws what the event says went wrong. */
+export interface ReadFramesOptions {
+  /** Parses one event; throws the error that the event carries. */
   readonly read: (event: SseEvent) => Frame;
-  /** The address of the interface, for errors. */
+  /** The URL of the interface, for errors. */
   readonly url: string;
   readonly signal: AbortSignal | undefined;
 }
 
-/** The frames of an answer that is an event stream, as they come. */
-export async function* framesIn(
+/** The frames of an event stream as they arrive. */
+export async function* readFrames(
   { body }: HttpAnswer,
-  { read, url, signal }: FrameReading,
+  { read, url, signal }: ReadFramesOptions,
 ): AsyncGenerator<readonly Frame[], void, undefined> {
   const frames = new SseFrames(read, url);
   try {
@@ -36,13 +35,13 @@ export async function* framesIn(
   }
 }
 
-/** Finds the frames of an event stream whose bytes come in any pieces. */
+/** Splits the bytes of an event stream into frames. */
 class SseFrames {
   readonly #read: (event: SseEvent) => Frame;
   readonly #decoder = new SseDecoder();
   readonly #text = new TextDecoder();
   readonly #url: string;
-  /** How much has come since the last event that was whole. */
+  /** Bytes since the last complete event. */
   #pending = 0;
 
   constructor(read: (event: SseEvent) => Frame, url: string) {
@@ -50,7 +49,7 @@ class SseFrames {
     this.#url = url;
   }
 
-  /** The frames that the piece completes. */
+  /** The frames that the chunk completes. */
   push(piece: Uint8Array): ReadBatch<Frame> {
     const events = this.#decoder.push(this.#text.decode(piece, { stream: true }));
     this.#pending = events.length === 0 ? this.#pending + piece.length : 0;
@@ -60,6 +59,6 @@ class SseFrames {
 
   #tooLong(): ClientError {
     const most = `${MAX_EVENT / 1024 / 1024} MiB`;
-    return new ClientError("unreadable", `${this.#url} sends an event of more than ${most}`);
+    return new ClientError("unreadable", `${this.#url} sent an event of more than ${most}`);
   }
 }

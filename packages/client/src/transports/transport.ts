@@ -1,13 +1,12 @@
 import type { CallOptions, Codec, OperationName, Speaking, StreamOptions } from "@convoke/protocol";
 
-/** One answer of a stream in the words of the wire, or a sign of life. */
+/** One response of a stream in wire format, or a keep-alive. */
 export type Frame =
   | { readonly kind: "result"; readonly result: unknown; readonly id: string }
   | { readonly kind: "alive" };
 
 /**
- * One binding at one address: opens and closes envelopes, and knows nothing of
- * what is inside. Its codec does, for `params` and results.
+ * One binding at one URL. It handles envelopes only; its codec encodes `params` and decodes results.
  */
 export interface Transport {
   readonly speaking: Speaking;
@@ -15,12 +14,30 @@ export interface Transport {
   /** One request, one result. */
   call(operation: OperationName, params: unknown, options?: CallOptions): Promise<unknown>;
   /**
-   * One request, many results, for as long as it takes. What arrives together
-   * comes together, never nothing; an error comes after what was before it.
+   * One request, many results, without a time limit. Frames that arrive together are yielded
+   * together, never an empty list; an error is thrown after the frames before it.
    */
   stream(
     operation: OperationName,
     params: unknown,
     options?: StreamOptions,
   ): AsyncGenerator<readonly Frame[], void, undefined>;
+}
+
+/** The items of a batch that could be read. */
+export interface ReadBatch<T> {
+  readonly items: readonly T[];
+  /** Why the rest could not be read. */
+  readonly failure?: { readonly error: unknown };
+}
+
+/** Reads a batch up to the first item that cannot be read. */
+export function readBatch<Raw, T>(batch: readonly Raw[], read: (raw: Raw) => T): ReadBatch<T> {
+  const items: T[] = [];
+  try {
+    for (const raw of batch) items.push(read(raw));
+    return { items };
+  } catch (error) {
+    return { items, failure: { error } };
+  }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
-import { startServer, unusedPort } from "../local-server.suite.ts";
+import { startServer, unusedPort } from "../connections/local-server.suite.ts";
 import { createFetchClient } from "./fetch-client.ts";
-import { readText } from "./read-text.ts";
+import { readText } from "./read-body.ts";
 
 test("whoever does not read to the end leaves no connection behind", async () => {
   const server = await startServer((response) => void response.write("never ends"));
@@ -88,8 +88,8 @@ describe("in a browser, which does not say where a redirect leads", () => {
       ).rejects.toMatchObject({
         kind: "other-origin",
         message:
-          "https://agent.example answers with a redirect, and a browser does not say where it leads; " +
-          "nothing was sent there. Use the address that it leads to",
+          "https://agent.example responds with a redirect, and a browser does not reveal its target; " +
+          "nothing was sent there. Use the final address",
       });
       expect(modes).toEqual(["manual"]);
     }

@@ -1,18 +1,17 @@
 import { ClientError } from "@convoke/protocol";
 import { followRedirects, otherOrigin } from "./follow-redirects.ts";
-import type { HttpAnswer, HttpCall, HttpClient } from "./http-client.ts";
-import { methodOf } from "./method-of.ts";
-import { unreachable } from "./unreachable.ts";
+import { type HttpAnswer, type HttpCall, type HttpClient, effectiveMethod } from "./http-client.ts";
+import { unreachable } from "./read-body.ts";
 
-/** By `fetch`: for browsers, and for programs that bring their own. */
+/** An HTTP client on `fetch`: for browsers, and for programs that pass their own. */
 export function createFetchClient(
   fetch: typeof globalThis.fetch = (...call) => globalThis.fetch(...call),
 ): HttpClient {
-  async function ask(call: HttpCall, redirect: RequestRedirect): Promise<Response> {
+  async function send(call: HttpCall, redirect: RequestRedirect): Promise<Response> {
     const { url, headers, body, signal } = call;
     try {
       return await fetch(url, {
-        method: methodOf(call),
+        method: effectiveMethod(call),
         ...(headers && { headers: { ...headers } }),
         ...(body !== undefined && { body }),
         ...(signal && { signal }),
@@ -25,14 +24,14 @@ export function createFetchClient(
   }
 
   async function request(call: HttpCall): Promise<HttpAnswer> {
-    const response = await ask(call, "manual");
-    if (response.type !== "opaqueredirect") return answerOf(call, response);
-    refuseUnlessHarmless(call);
-    const followed = await ask(call, "follow");
+    const response = await send(call, "manual");
+    if (response.type !== "opaqueredirect") return toAnswer(call, response);
+    rejectUnlessSafe(call);
+    const followed = await send(call, "follow");
     const { origin } = new URL(call.url);
     const { origin: end } = new URL(followed.url);
     if (end !== origin) throw otherOrigin(origin, end);
-    return answerOf(call, followed);
+    return toAnswer(call, followed);
   }
 
   return {
@@ -41,8 +40,8 @@ export function createFetchClient(
   };
 }
 
-/** What a request may carry wherever it ends up; anything else may be a credential. */
-const HARMLESS = new Set([
+/** Headers that are safe to send to any origin; any other header may be a credential. */
+const SAFE_HEADERS = new Set([
   "a2a-extensions",
   "a2a-version",
   "accept",
@@ -54,22 +53,22 @@ const HARMLESS = new Set([
 ]);
 
 /**
- * Browsers say that there is a redirect, but not where it leads; and when they
- * follow one to another origin, they take along every header but `Authorization`.
+ * Browsers report that there is a redirect, but not its target; and when they follow one to another
+ * origin, they send every header except `Authorization` there.
  */
-function refuseUnlessHarmless(call: HttpCall): void {
+function rejectUnlessSafe(call: HttpCall): void {
   const names = Object.keys(call.headers ?? {});
-  const isHarmless = names.every((name) => HARMLESS.has(name.toLowerCase()));
-  if (methodOf(call) === "GET" && isHarmless) return;
+  const isSafe = names.every((name) => SAFE_HEADERS.has(name.toLowerCase()));
+  if (effectiveMethod(call) === "GET" && isSafe) return;
   const { origin } = new URL(call.url);
   throw new ClientError(
     "other-origin",
-    `${origin} answers with a redirect, and a browser does not say where it leads; ` +
-      `nothing was sent there. Use the address that it leads to`,
+    `${origin} responds with a redirect, and a browser does not reveal its target; ` +
+      `nothing was sent there. Use the final address`,
   );
 }
 
-function answerOf({ url, signal }: HttpCall, response: Response): HttpAnswer {
+function toAnswer({ url, signal }: HttpCall, response: Response): HttpAnswer {
   const { status, statusText, headers, body } = response;
   return {
     status,
@@ -85,7 +84,7 @@ interface FetchBodyOptions {
   readonly signal: AbortSignal | undefined;
 }
 
-/** The pieces of a body that `fetch` gave. Leaving before the end closes the connection. */
+/** The chunks of a `fetch` body. Leaving before the end closes the connection. */
 class FetchBody implements AsyncIterableIterator<Uint8Array, void> {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   readonly #options: FetchBodyOptions;
@@ -110,7 +109,7 @@ class FetchBody implements AsyncIterableIterator<Uint8Array, void> {
   }
 
   async return(): Promise<IteratorResult<Uint8Array, void>> {
-    // A body that failed or was aborted refuses to be canceled; it is closed already.
+    // `cancel` rejects for a body that failed or was aborted; it is already closed.
     await this.#reader?.cancel().catch(() => undefined);
     return { done: true, value: undefined };
   }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { createEgress } from "../create-egress.ts";
-import { type LocalServer, startServer } from "../local-server.suite.ts";
+import { type LocalServer, startServer } from "../connections/local-server.suite.ts";
 import { createFetchClient } from "./fetch-client.ts";
 import type { HttpClient } from "./http-client.ts";
-import { readText } from "./read-text.ts";
+import { readText } from "./read-body.ts";
 
 /** Redirects by the `Location` of each path; other paths answer with themselves. */
 function startRedirecting(
@@ -76,7 +76,7 @@ for (const [name, createClient] of Object.entries(CLIENTS)) {
       expect(await readText(answer, undefined)).toBe("/0");
       await expect(client.request({ url: `${server.url}/6` })).rejects.toMatchObject({
         kind: "unreachable",
-        message: `${server.url} redirects more than 5 times; use the address where that ends`,
+        message: `${server.url} redirects more than 5 times; use the final address`,
       });
     });
 

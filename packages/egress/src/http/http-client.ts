@@ -1,52 +1,57 @@
 import type { ClientHttp2Session } from "node:http2";
 
-/** One request. */
+/** One HTTP request. */
 export interface HttpCall {
-  /** By default POST with a body and GET without. */
+  /** Default: POST with a body, GET without. */
   readonly method?: "GET" | "POST" | "DELETE";
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** By default redirects of a GET are followed within the origin; "answer" makes them answers too. */
+  /** By default redirects of a GET are followed within its origin; "answer" returns them instead. */
   readonly redirects?: "follow" | "answer";
-  /** When it aborts, the request and the reading of its answer reject with its reason. */
+  /** If it aborts, the request and reading its response reject with its reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The head of an answer is there; its body comes in pieces. */
+/** An HTTP response: its head has arrived, its body comes in chunks. */
 export interface HttpAnswer {
   readonly status: number;
   readonly statusText: string;
-  /** Names in lower case; what came several times is joined by commas. */
+  /** Names in lower case; repeated headers are joined with commas. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Where the answer came from, after redirects within the origin. */
+  /** The URL that responded, after redirects within the origin. */
   readonly url: string;
   /**
-   * Can be read once. Leaving the loop closes the connection, or gives it back
-   * when all was read. Whoever wants none of it calls `return` on its iterator.
+   * Can be read once. Leaving the loop closes the connection, or returns it to the pool if
+   * everything was read. To skip the body, call `return` on its iterator.
    */
   readonly body: AsyncIterable<Uint8Array>;
 }
 
 /**
- * The way out over HTTP. In Node it is the egress policy on `node:http`, in a
- * browser `fetch`. It has no time limit for answers: who calls knows whether it
- * waits for a card or follows a task for days.
+ * Sends HTTP requests: through the egress policy on `node:http` in Node, with `fetch` in a browser.
+ * It sets no time limit for responses: only the caller knows whether it waits for a card or follows
+ * a task for days.
  */
 export interface HttpClient {
   /**
-   * Rejects with a `ClientError`: "unreachable" when no answer came, "refused"
-   * when the policy lets nothing go there, "other-origin" for a redirect to one.
-   * Redirects within the origin are followed for GET; others are answers.
+   * Rejects with a `ClientError`: "unreachable" if no response arrived, "refused" if the egress
+   * policy forbids the destination, "other-origin" for a redirect to another origin. Redirects
+   * within the origin are followed for GET and returned for other methods.
    */
   request(call: HttpCall): Promise<HttpAnswer>;
-  /** HTTP/2, which gRPC needs, to the origin of the URL. Browsers have none to give. */
+  /** An HTTP/2 session to the origin of the URL, for gRPC. Not available in browsers. */
   openHttp2?(url: string, options?: OpenHttp2Options): Promise<ClientHttp2Session>;
-  /** Closes connections that are kept for later. */
+  /** Closes idle connections. */
   close(): void;
 }
 
 export interface OpenHttp2Options {
-  /** Ends the waiting for the session, not the session. */
+  /** Ends the wait for the session, not the session. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** The method of a call, with the default applied. */
+export function effectiveMethod({ method, body }: HttpCall): NonNullable<HttpCall["method"]> {
+  return method ?? (body === undefined ? "GET" : "POST");
 }

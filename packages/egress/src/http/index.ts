@@ -1,5 +1,5 @@
-// What an HTTP request and its answer are, and how they are made where there is only `fetch`. Runs in browsers.
+// HTTP requests and responses, and a client on `fetch`. Runs in browsers.
 export { createFetchClient } from "./fetch-client.ts";
 export type { HttpAnswer, HttpCall, HttpClient } from "./http-client.ts";
-export { readText } from "./read-text.ts";
-export { unreachable } from "./unreachable.ts";
+export { readText } from "./read-body.ts";
+export { unreachable } from "./read-body.ts";

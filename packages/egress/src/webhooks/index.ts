@@ -1,6 +1,6 @@
-// Signatures of push notifications (Standard Webhooks): the engine signs with them, receivers verify with them.
+// Signatures of push notifications (Standard Webhooks): the engine signs, receivers verify.
 
-// The types of Node are asked for here and not in tsconfig.json: the rest of this package runs in browsers.
+// Node's types are referenced here and not in tsconfig.json: `http/` runs in browsers.
 /// <reference types="node" />
-export { secretKey } from "./secret-key.ts";
+export { secretKey } from "./sign-delivery.ts";
 export { type Delivery, signDelivery, signWith } from "./sign-delivery.ts";

@@ -27,7 +27,7 @@ describe("a secret that cannot be meant is an error that does not repeat it", ()
     test(secret, () => {
       expect(() => signDelivery({ ...delivery, secret })).toThrow(
         new TypeError(
-          'a signing secret that begins with "whsec_" goes on in base64; correct it or drop the prefix',
+          'a signing secret that begins with "whsec_" must continue in base64; correct it or drop the prefix',
         ),
       );
     });

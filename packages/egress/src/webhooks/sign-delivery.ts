@@ -1,17 +1,18 @@
 import { createHmac } from "node:crypto";
-import { secretKey } from "./secret-key.ts";
 
-/** What a signature covers. */
+const PREFIX = "whsec_";
+
+/** The fields that a signature covers. */
 export interface Delivery {
-  /** The `webhook-id`: the same each time the delivery is tried. */
+  /** The `webhook-id`: the same in every attempt of the delivery. */
   readonly id: string;
-  /** The `webhook-timestamp`: when it was tried, in seconds since 1970. */
+  /** The `webhook-timestamp`: the time of the attempt, in seconds since 1970. */
   readonly timestamp: number;
-  /** Byte for byte as it is sent. */
+  /** The body exactly as it is sent. */
   readonly body: string;
 }
 
-/** The `webhook-signature` of a delivery, as Standard Webhooks 1.0 has it: `v1,<base64>`. */
+/** The `webhook-signature` of a delivery (Standard Webhooks 1.0): `v1,<base64>`. */
 export function signDelivery({ secret, ...delivery }: Delivery & { secret: string }): string {
   return signWith(secretKey(secret), delivery);
 }
@@ -19,4 +20,19 @@ export function signDelivery({ secret, ...delivery }: Delivery & { secret: strin
 export function signWith(key: Uint8Array, { id, timestamp, body }: Delivery): string {
   const code = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");
   return `v1,${code}`;
+}
+
+/** The bytes of a signing secret: base64 after the prefix `whsec_` (Standard Webhooks), or any other text as UTF-8. */
+export function secretKey(secret: string): Uint8Array {
+  if (secret === "")
+    throw new TypeError("the signing secret is empty; use at least 24 random bytes");
+  if (!secret.startsWith(PREFIX)) return Buffer.from(secret, "utf8");
+  const encoded = secret.slice(PREFIX.length);
+  // Node's decoder skips invalid characters: a mistyped secret would become a shorter one.
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) {
+    throw new TypeError(
+      `a signing secret that begins with "${PREFIX}" must continue in base64; correct it or drop the prefix`,
+    );
+  }
+  return Buffer.from(encoded, "base64");
 }

@@ -35,6 +35,11 @@ export interface RequestContext {
   readonly extensions?: readonly string[] | undefined;
   /** The trace of the request, and the span that makes it. */
   readonly trace?: TraceContext | undefined;
+  /**
+   * Additional headers; metadata on gRPC. They cannot replace credentials or headers of the
+   * protocol: such names are rejected.
+   */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The transport of an interface, as cards name it. */

@@ -14,7 +14,7 @@ export {
   pagesV1,
   result,
   startFakeAgent,
-} from "../../../../../packages/client/src/testing/fake-agent.suite.ts";
+} from "../../../../../test/client/fake-agent.ts";
 
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;

@@ -1,0 +1,277 @@
+import type {
+  Agent,
+  AgentEvent,
+  AgentInfo,
+  AgentSkill,
+  Binding,
+  CallOptions,
+  Connection,
+  ListTasksRequest,
+  ProtocolVersion,
+  PushConfig,
+  PushTarget,
+  RawCard,
+  SendMessageRequest,
+  Task,
+  TaskPage,
+  Turn,
+} from "@convoke/protocol";
+import { type JsonObject, isObject } from "@convoke/protocol/internal";
+import { BridgeRun } from "../bridge/bridge-run.ts";
+import { Conversation, type ConversationOptions } from "../conversation/conversation.ts";
+import { type Input, toMessage, type MessageOptions } from "../conversation/message.ts";
+import type { Answer } from "../run/answer.ts";
+import { type FollowOptions, followSettings } from "../run/follow-options.ts";
+import { ResumingSource } from "../run/resuming-source.ts";
+import type { RunRequest } from "../run/task-events.ts";
+import { Run } from "../run/run.ts";
+import { knowsMessages } from "../cards/card.ts";
+
+interface Abortable {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Options of a message whose answer is streamed. */
+export interface StreamOptions extends MessageOptions, FollowOptions {
+  /** A webhook to which the agent also pushes updates of the task. */
+  readonly pushConfig?: PushTarget | undefined;
+}
+
+export interface SendOptions extends StreamOptions {
+  /** False resolves as soon as the agent has created the task. Default true: wait for the answer. */
+  readonly wait?: boolean | undefined;
+}
+
+export interface GetOptions extends Abortable {
+  /** Maximum number of the newest messages to include; 0 for none. Default: the agent decides. */
+  readonly historyLength?: number | undefined;
+}
+
+/** By default the first page of 50 tasks, without artifacts. */
+export interface ListOptions extends Partial<ListTasksRequest>, Abortable {}
+
+export interface SubscribeOptions extends FollowOptions {
+  /** Resume after this event, if the agent keeps its events; otherwise the run starts with the whole task. */
+  readonly lastEventId?: string | undefined;
+}
+
+/**
+ * A remote agent, created by `connect`. It implements `Agent`, so it can be served again: in other
+ * versions, on other bindings, at another URL.
+ */
+export class RemoteAgent implements Agent {
+  readonly #connection: Connection;
+  #cached: { readonly card: RawCard; readonly info: AgentInfo } | undefined;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** The agent card as the agent wrote it. */
+  get card(): RawCard {
+    return this.#connection.card;
+  }
+
+  get name(): string {
+    return typeof this.card["name"] === "string" ? this.card["name"] : new URL(this.url).host;
+  }
+
+  /** The URL of the interface in use. */
+  get url(): string {
+    return this.#connection.speaking.url;
+  }
+
+  /** The version of A2A in use. */
+  get version(): ProtocolVersion {
+    return this.#connection.speaking.version;
+  }
+
+  /** The binding in use. */
+  get binding(): Binding {
+    return this.#connection.speaking.binding;
+  }
+
+  /**
+   * Sends a message and waits for the answer: until the task has ended or waits for its caller. If the
+   * agent responds earlier, its task is polled.
+   */
+  async send(input: Input, options: SendOptions = {}): Promise<Answer> {
+    const request = toRequest(input, options, options.wait !== false);
+    return this.#run({ kind: "call", request }, options).result;
+  }
+
+  /** Sends a message and streams the answer; it survives lost connections. */
+  stream(input: Input, options: StreamOptions = {}): Run {
+    return this.#run({ kind: "stream", request: toRequest(input, options, true) }, options);
+  }
+
+  /** The events of an existing task until it ends, across questions and answers. */
+  subscribe(taskId: string, options: SubscribeOptions = {}): Run {
+    return this.#run({ kind: "subscribe", taskId, lastEventId: options.lastEventId }, options);
+  }
+
+  /** Starts or continues a conversation of several turns in one context. */
+  conversation(options: ConversationOptions = {}): Conversation {
+    return new Conversation(this.#connection, options);
+  }
+
+  /** What the card says, for a server that serves this agent. */
+  get info(): AgentInfo {
+    const { card } = this;
+    // Cached: servers read it for every request, and it changes only with the card.
+    if (this.#cached?.card !== card) this.#cached = { card, info: toAgentInfo(card, this.name) };
+    return this.#cached.info;
+  }
+
+  /** Lets the remote agent work on a turn of a local task. */
+  run(turn: Turn): AsyncIterable<AgentEvent | readonly AgentEvent[]> {
+    return new BridgeRun(this.#connection, turn).read();
+  }
+
+  get(taskId: string, { historyLength, signal }: GetOptions = {}): Promise<Task> {
+    const request = { taskId, ...(historyLength !== undefined && { historyLength }) };
+    return this.#connection.call("getTask", request, { signal });
+  }
+
+  /** One page of the caller's tasks, newest first. Available in 1.0, and on REST of some 0.3 agents. */
+  list({ signal, ...request }: ListOptions = {}): Promise<TaskPage> {
+    const defaulted = { pageSize: 50, includeArtifacts: false, ...request };
+    return this.#connection.call("listTasks", defaulted, { signal });
+  }
+
+  /** Asks the agent to cancel a task; resolves with the updated task. */
+  cancel(taskId: string, { signal }: Abortable = {}): Promise<Task> {
+    return this.#connection.call("cancelTask", { taskId }, { signal });
+  }
+
+  /** Fetches the card for authenticated callers, which then replaces `card`. */
+  extendedCard({ signal }: Abortable = {}): Promise<RawCard> {
+    return this.#connection.call("getExtendedCard", undefined, { signal });
+  }
+
+  /** The push configs of the agent's tasks. */
+  get push(): RemotePush {
+    return new RemotePush(this.#connection);
+  }
+
+  /** Closes idle connections. Running calls continue. */
+  close(): void {
+    this.#connection.close();
+  }
+
+  #run(request: RunRequest, options: FollowOptions): Run {
+    const settings = followSettings(options);
+    const connection = this.#connection;
+    const source = new ResumingSource(connection, request, settings);
+    return new Run({ connection, source, signal: options.signal, onNotice: settings.onNotice });
+  }
+}
+
+function toRequest(input: Input, options: StreamOptions, blocking: boolean): SendMessageRequest {
+  const { pushConfig } = options;
+  return { message: toMessage(input, options), blocking, ...(pushConfig && { pushConfig }) };
+}
+
+/** The agent info in a card, for a server that serves the agent. */
+function toAgentInfo(card: RawCard, name: string): AgentInfo {
+  return {
+    name,
+    description: textIn(card, "description") ?? `The agent ${name}.`,
+    version: textIn(card, "version") ?? "1.0.0",
+    skills: skillsIn(card["skills"]),
+    inputModes: textsIn(card, "defaultInputModes") ?? ["text/plain"],
+    outputModes: textsIn(card, "defaultOutputModes") ?? ["text/plain"],
+    ...optional(card, "documentationUrl"),
+    ...optional(card, "iconUrl"),
+    // Whether it replies without a task is known only when it does.
+    replies: true,
+    keepStreamOnInterrupt: false,
+    takesMessages: false,
+    // Until its task id is known, a restart can only resend the message.
+    restart: knowsMessages(card),
+  };
+}
+
+function skillsIn(value: unknown): readonly AgentSkill[] {
+  if (!Array.isArray(value)) return [];
+  return value.filter(isObject).flatMap((skill) => {
+    const id = textIn(skill, "id");
+    if (id === undefined) return [];
+    return [
+      {
+        id,
+        name: textIn(skill, "name") ?? id,
+        description: textIn(skill, "description") ?? "",
+        tags: textsIn(skill, "tags") ?? [],
+        ...optionalList(skill, "examples"),
+        ...optionalList(skill, "inputModes"),
+        ...optionalList(skill, "outputModes"),
+      },
+    ];
+  });
+}
+
+function textIn(fields: JsonObject, name: string): string | undefined {
+  const value = fields[name];
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function textsIn(fields: JsonObject, name: string): readonly string[] | undefined {
+  const value = fields[name];
+  if (!Array.isArray(value) || value.length === 0) return undefined;
+  return value.filter((text) => typeof text === "string");
+}
+
+function optional<Name extends string>(
+  fields: JsonObject,
+  name: Name,
+): Partial<Readonly<Record<Name, string>>> {
+  const text = textIn(fields, name);
+  return text === undefined ? {} : ({ [name]: text } as Readonly<Record<Name, string>>);
+}
+
+function optionalList<Name extends string>(
+  fields: JsonObject,
+  name: Name,
+): Partial<Readonly<Record<Name, readonly string[]>>> {
+  const list = textsIn(fields, name);
+  return list === undefined ? {} : ({ [name]: list } as Readonly<Record<Name, readonly string[]>>);
+}
+
+/** The push configs of an agent's tasks: the webhooks to which it sends updates. */
+export class RemotePush {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** Pushes updates of a task to a webhook. Replaces the config with the same id; without an id the agent chooses one. */
+  set(taskId: string, target: PushTarget, { signal }: CallOptions = {}): Promise<PushConfig> {
+    return this.#connection.call("createPushConfig", { taskId, target }, { signal });
+  }
+
+  /** A push config of a task; without an id, the one that was created without an id. */
+  get(taskId: string, id?: string, { signal }: CallOptions = {}): Promise<PushConfig> {
+    const request = { taskId, ...(id !== undefined && { id }) };
+    return this.#connection.call("getPushConfig", request, { signal });
+  }
+
+  /** All push configs of a task; reads all pages. */
+  async list(taskId: string, { signal }: CallOptions = {}): Promise<readonly PushConfig[]> {
+    const all: PushConfig[] = [];
+    for (let pageToken = ""; ;) {
+      const request = { taskId, ...(pageToken && { pageToken }) };
+      const page = await this.#connection.call("listPushConfigs", request, { signal });
+      all.push(...page.configs);
+      pageToken = page.nextPageToken;
+      // An empty page ends the loop too: an agent that always announces another page must not block the caller forever.
+      if (pageToken === "" || page.configs.length === 0) return all;
+    }
+  }
+
+  /** Deletes a push config. Succeeds if it is already gone. */
+  delete(taskId: string, id: string, { signal }: CallOptions = {}): Promise<void> {
+    return this.#connection.call("deletePushConfig", { taskId, id }, { signal });
+  }
+}

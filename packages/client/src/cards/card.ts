@@ -1,0 +1,39 @@
+import { EXTENSIONS, type RawCard } from "@convoke/protocol";
+import { isObject } from "@convoke/protocol/internal";
+import type { CardSignature } from "./check-card.ts";
+
+/** A card and the URL where it was found. */
+export interface DiscoveredCard {
+  readonly card: RawCard;
+  readonly cardUrl: string;
+  /** The result of verifying its signatures. */
+  readonly signature?: CardSignature;
+}
+
+/** Whether a card declares an extension, with whatever parameters. */
+export function declaresExtension(card: RawCard, uri: string): boolean {
+  const { extensions } = capabilitiesOf(card);
+  if (!Array.isArray(extensions)) return false;
+  return extensions.some((extension) => isObject(extension) && extension["uri"] === uri);
+}
+
+/** Whether the agent promises to process a message once, however often it arrives with the same id. */
+export function knowsMessages(card: RawCard): boolean {
+  return declaresExtension(card, EXTENSIONS.idempotency.uri);
+}
+
+/** Whether the card says that the agent does not stream; if it says nothing, streaming is tried. */
+export function refusesStreams(card: RawCard): boolean {
+  return capabilitiesOf(card)["streaming"] === false;
+}
+
+/** Whether there is a card for authenticated callers: a field in 0.3, a capability in 1.0. */
+export function offersExtendedCard(card: RawCard): boolean {
+  const { extendedAgentCard } = capabilitiesOf(card);
+  return extendedAgentCard === true || card["supportsAuthenticatedExtendedCard"] === true;
+}
+
+function capabilitiesOf(card: RawCard): Readonly<Record<string, unknown>> {
+  const capabilities = card["capabilities"];
+  return isObject(capabilities) ? capabilities : {};
+}

@@ -1,0 +1,29 @@
+// One-function calls in A2A, or in the polling protocol that came before it. The names are kept for programs
+// that use them; new programs use `connect` of @convoke/client.
+
+export {
+  type A2AAgentCard,
+  type AgentCardOptions,
+  clearAgentCardCache,
+  discoverAgent,
+  fetchAgentCard,
+} from "./fetch-agent-card.ts";
+export { invokeRemoteAgent } from "./invoke-remote-agent.ts";
+export type { InvokeOptions, RemoteInvocationResult, StepLimits } from "./invocation.ts";
+export {
+  type AgentTrust,
+  type InvocationBudget,
+  type InvocationBudgetOptions,
+  type InvocationRefusal,
+  type TrustLevel,
+  createInvocationBudget,
+} from "./invocation-guard.ts";
+export type { Clock } from "./peer.ts";
+export type {
+  A2AMessage,
+  A2ATask,
+  A2ATaskDeps,
+  A2ATaskSendRequest,
+  A2ATaskState,
+} from "./a2a-task.ts";
+export { ExternalServiceError, NotFoundError, ValidationError } from "./errors.ts";

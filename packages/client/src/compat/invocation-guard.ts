@@ -1,0 +1,139 @@
+import type { InvokeOptions } from "./invocation.ts";
+import { ValidationError } from "./errors.ts";
+
+/** How much an agent is trusted, the least first. */
+const LEVELS = ["untrusted", "low", "medium", "high", "verified"] as const;
+
+/** Why a call was not made, for the operator. */
+export interface InvocationRefusal {
+  readonly reason: BudgetRefusal["reason"] | "depth" | "trust";
+  readonly detail: string;
+  readonly agent: string;
+}
+
+/** How long a chain of agents may be, unless the caller says otherwise. */
+export const MAX_DEPTH = 3;
+
+/**
+ * All that a model learns of a refusal. Who knows the rule that stopped it would
+ * look for a way around it.
+ */
+export const REFUSED = "Remote agent invocation is temporarily unavailable. Try again later.";
+
+/** Whether the call may be made; when it may, it is taken from the budget. */
+export async function checkInvocation(
+  agent: string,
+  { depth = 1, maxDepth = MAX_DEPTH, trust, budget }: InvokeOptions,
+): Promise<InvocationRefusal | undefined> {
+  if (depth > maxDepth) {
+    const detail = `the call would be number ${depth} in a chain of agents that may be ${maxDepth} long`;
+    return { reason: "depth", detail, agent };
+  }
+  const problem = trust && (await trustProblem(trust, agent));
+  if (problem !== undefined) return { reason: "trust", detail: problem, agent };
+  const refused = budget?.take(agent);
+  return refused && { ...refused, agent };
+}
+
+export type TrustLevel = (typeof LEVELS)[number];
+
+/** What is known of agents, and how much of it a call demands. */
+export interface AgentTrust {
+  /** Of the agent at this address; one that is "blacklisted" is never called. */
+  readonly of: (agent: string) => TrustLevel | "blacklisted" | Promise<TrustLevel | "blacklisted">;
+  /** By default "low". */
+  readonly atLeast?: TrustLevel | undefined;
+}
+
+/** Why the agent is not trusted enough, for the operator. When nobody can say, it is not. */
+async function trustProblem(
+  { of, atLeast = "low" }: AgentTrust,
+  agent: string,
+): Promise<string | undefined> {
+  try {
+    const level = await of(agent);
+    if (level === "blacklisted") return `${agent} is blacklisted`;
+    if (LEVELS.indexOf(level) >= LEVELS.indexOf(atLeast)) return undefined;
+    return `the trust in ${agent} is ${level}, and ${atLeast} is demanded`;
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    return `the trust in ${agent} could not be found out: ${problem}`;
+  }
+}
+
+export interface InvocationBudgetOptions {
+  /** How many calls a session may make; by default 10. */
+  readonly maxCalls?: number | undefined;
+  /** How many different agents it may call; by default 3. */
+  readonly maxAgents?: number | undefined;
+  /** How long an agent is left alone after a call; by default 5 seconds. */
+  readonly cooldownMs?: number | undefined;
+  /** For tests; by default the time of this machine. */
+  readonly now?: (() => number) | undefined;
+}
+
+/** Which rule a call would break, for the operator. */
+interface BudgetRefusal {
+  readonly reason: "call-limit" | "agent-limit" | "cooldown";
+  readonly detail: string;
+}
+
+/** How much a session may still ask of other agents. Make one for each session. */
+export interface InvocationBudget {
+  /** Takes one call, at once and whatever becomes of it; or says why not, and takes nothing. */
+  take(agent: string): BudgetRefusal | undefined;
+  readonly callsMade: number;
+  readonly agentsCalled: number;
+}
+
+export function createInvocationBudget(options: InvocationBudgetOptions = {}): InvocationBudget {
+  const { maxCalls = 10, maxAgents = 3, cooldownMs = 5000, now = Date.now } = options;
+  refuseUnlessCount({ maxCalls, maxAgents, cooldownMs });
+  const lastCalls = new Map<string, number>();
+  let calls = 0;
+
+  function refusal(agent: string): BudgetRefusal | undefined {
+    if (calls >= maxCalls) {
+      return { reason: "call-limit", detail: `the session has made its ${maxCalls} calls` };
+    }
+    const last = lastCalls.get(agent);
+    if (last === undefined) {
+      if (lastCalls.size < maxAgents) return undefined;
+      return {
+        reason: "agent-limit",
+        detail: `the session has called its ${maxAgents} agents, and ${agent} is none of them`,
+      };
+    }
+    const leftMs = cooldownMs - (now() - last);
+    if (leftMs <= 0) return undefined;
+    return {
+      reason: "cooldown",
+      detail: `${agent} was called just now; it may be called again in ${leftMs}ms`,
+    };
+  }
+
+  return {
+    take(agent) {
+      const refused = refusal(agent);
+      if (refused !== undefined) return refused;
+      calls += 1;
+      lastCalls.set(agent, now());
+      return undefined;
+    },
+    get callsMade() {
+      return calls;
+    },
+    get agentsCalled() {
+      return lastCalls.size;
+    },
+  };
+}
+
+function refuseUnlessCount(options: Readonly<Record<string, number>>): void {
+  for (const [field, value] of Object.entries(options)) {
+    if (Number.isSafeInteger(value) && value >= 0) continue;
+    throw new ValidationError(`${field} must be a whole number of at least 0, not ${value}`, {
+      field,
+    });
+  }
+}

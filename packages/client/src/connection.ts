@@ -1,0 +1,14 @@
+// For other libraries: an agent that is reached through a connection of your own, and what its card promises.
+
+export { RemoteAgent } from "./agent/remote-agent.ts";
+export { remoteContextId } from "./bridge/bridge-run.ts";
+export { knowsMessages } from "./cards/card.ts";
+export type {
+  CallOptions,
+  Calls,
+  Connection,
+  Speaking,
+  StreamItem,
+  StreamOptions,
+  Streams,
+} from "@convoke/protocol";

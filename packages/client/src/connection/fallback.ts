@@ -1,0 +1,200 @@
+import type { ChosenInterface } from "../cards/choose-interface.ts";
+import {
+  type CallOptions,
+  type Calls,
+  ClientError,
+  type Connection,
+  type OperationName,
+  type RawCard,
+  RemoteError,
+  type Speaking,
+  type StreamItem,
+  type StreamOptions,
+  type Streams,
+} from "@convoke/protocol";
+
+/** The operations that every agent has; any other one may really be missing. */
+const CORE: ReadonlySet<OperationName> = new Set([
+  "sendMessage",
+  "sendStreamingMessage",
+  "getTask",
+  "cancelTask",
+]);
+
+export interface FallbackConnectionOptions {
+  readonly card: RawCard;
+  /** The best first. */
+  readonly candidates: readonly ChosenInterface[];
+  /** Called when an interface is needed for the first time. */
+  readonly open: (chosen: ChosenInterface) => Promise<Pick<Connection, "call" | "stream">>;
+  readonly close: () => void;
+}
+
+/**
+ * Uses the first interface that works. If one cannot be reached, or nothing answers at its address,
+ * the next one is tried, as long as the agent certainly did not process the request; the one that
+ * answered is remembered. If an origin refuses connections, its other interfaces are not tried:
+ * whichever came first when the agent is back would be kept, and it may be the worst.
+ */
+export class FallbackConnection implements Connection {
+  /** The card in use. */
+  card: RawCard;
+  readonly #options: FallbackConnectionOptions;
+  readonly #opened = new Map<ChosenInterface, Promise<Pick<Connection, "call" | "stream">>>();
+  #current: ChosenInterface;
+  /** Once an interface has answered, its later errors are answers, not reasons to try another. */
+  #hasAnswered = false;
+
+  constructor(options: FallbackConnectionOptions) {
+    const [first] = options.candidates;
+    if (first === undefined) throw new TypeError("candidates must hold at least one interface");
+    this.card = options.card;
+    this.#options = options;
+    this.#current = first;
+  }
+
+  get speaking(): Speaking {
+    const { url, version, binding } = this.#current;
+    return { url, version, binding };
+  }
+
+  async call<Name extends keyof Calls>(
+    operation: Name,
+    request: Calls[Name]["request"],
+    options?: CallOptions,
+  ): Promise<Calls[Name]["result"]> {
+    const failures: Failure[] = [];
+    for (const chosen of this.#inOrder()) {
+      if (isAtRefusedOrigin(chosen, failures)) continue;
+      try {
+        const calls = await this.#open(chosen);
+        const result = await calls.call(operation, request, options);
+        this.#remember(chosen);
+        return result;
+      } catch (error) {
+        this.#judge({ chosen, error, operation }, failures);
+      }
+    }
+    throw allFailed(failures);
+  }
+
+  async *stream<Name extends keyof Streams>(
+    operation: Name,
+    request: Streams[Name],
+    options?: StreamOptions,
+  ): AsyncGenerator<readonly StreamItem[], void, undefined> {
+    const failures: Failure[] = [];
+    for (const chosen of this.#inOrder()) {
+      if (isAtRefusedOrigin(chosen, failures)) continue;
+      let hasBegun = false;
+      try {
+        const calls = await this.#open(chosen);
+        for await (const items of calls.stream(operation, request, options)) {
+          if (!hasBegun) this.#remember(chosen);
+          hasBegun = true;
+          yield items;
+        }
+        this.#remember(chosen);
+        return;
+      } catch (error) {
+        // After the first item an error is about the task, not about the interface.
+        if (hasBegun) throw error;
+        this.#judge({ chosen, error, operation }, failures);
+      }
+    }
+    throw allFailed(failures);
+  }
+
+  close(): void {
+    this.#options.close();
+  }
+
+  /** Records the failure if another interface may be tried; otherwise throws its error. */
+  #judge(failure: Failure, failures: Failure[]): void {
+    const isConfirmed = this.#hasAnswered && failure.chosen === this.#current;
+    if (!mayTryNext(failure, isConfirmed)) {
+      // An agent that rejects a request is there; without a code it may have been a proxy.
+      const { error } = failure;
+      if (error instanceof RemoteError && error.code !== undefined) this.#remember(failure.chosen);
+      throw failure.error;
+    }
+    failures.push(failure);
+  }
+
+  #inOrder(): readonly ChosenInterface[] {
+    const others = this.#options.candidates.filter((chosen) => chosen !== this.#current);
+    return [this.#current, ...others];
+  }
+
+  #remember(chosen: ChosenInterface): void {
+    this.#current = chosen;
+    this.#hasAnswered = true;
+  }
+
+  #open(chosen: ChosenInterface): Promise<Pick<Connection, "call" | "stream">> {
+    const known = this.#opened.get(chosen);
+    if (known !== undefined) return known;
+    const opening = this.#options.open(chosen);
+    this.#opened.set(chosen, opening);
+    // Loading the transport may succeed later.
+    opening.catch(() => this.#opened.delete(chosen));
+    return opening;
+  }
+}
+
+/** How an operation failed at one interface. */
+interface Failure {
+  readonly chosen: ChosenInterface;
+  readonly operation: OperationName;
+  readonly error: unknown;
+}
+
+/**
+ * Whether another interface may be tried: only if the agent certainly did not start the work,
+ * because nothing was sent or the address does not speak the protocol that the card lists. A missing
+ * task is an answer.
+ */
+function mayTryNext({ chosen, error, operation }: Failure, isConfirmed: boolean): boolean {
+  if (error instanceof ClientError) {
+    return error.kind === "refused" || (error.kind === "unreachable" && error.sent === false);
+  }
+  if (!(error instanceof RemoteError) || isConfirmed) return false;
+  const { httpStatus, reason } = error;
+  const isNothing = httpStatus === 404 || httpStatus === 405 || httpStatus === 501;
+  if (isNothing && (reason === undefined || reason === "MethodNotFound")) return true;
+  if (chosen.version !== "1.0") return false;
+  // The address supports only an older version (1.0 §3.6.2); some servers say so with "method not found".
+  if (reason === "VersionNotSupported") return true;
+  return reason === "MethodNotFound" && CORE.has(operation);
+}
+
+/**
+ * Whether another interface of the same origin could not be reached. A failure of gRPC does not
+ * count: a server without HTTP/2 may still answer on other bindings.
+ */
+function isAtRefusedOrigin({ url }: ChosenInterface, failures: readonly Failure[]): boolean {
+  const { origin } = new URL(url);
+  return failures.some(
+    ({ chosen, error }) =>
+      error instanceof ClientError &&
+      error.kind === "unreachable" &&
+      chosen.binding !== "GRPC" &&
+      new URL(chosen.url).origin === origin,
+  );
+}
+
+/** The error after the last interface failed; with a single one, its own error. */
+function allFailed(failures: readonly Failure[]): unknown {
+  const [first] = failures;
+  if (failures.length <= 1) return first?.error;
+  const isReached = failures.some(({ error }) => error instanceof RemoteError);
+  const details = failures.map(({ chosen: { binding, version, url }, error }) => {
+    const problem = error instanceof Error ? error.message : String(error);
+    return `${binding} ${version} at ${url}: ${problem}`;
+  });
+  return new ClientError(
+    isReached ? "no-interface" : "unreachable",
+    `none of the agent's ${failures.length} interfaces works: ${details.join("; ")}`,
+    { sent: false, cause: first?.error },
+  );
+}

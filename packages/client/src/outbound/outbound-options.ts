@@ -1,9 +1,0 @@
-/** Where the client may go, and by what. */
-export interface OutboundOptions {
-  /** URLs that the user of the client gave; their origins may be anywhere. */
-  readonly trusted: readonly string[];
-  /** What else may be reached although it is not public; see `EgressOptions`. */
-  readonly allow?: readonly string[] | undefined;
-  /** Goes out by this instead; then no policy but its own holds. */
-  readonly fetch?: typeof globalThis.fetch | undefined;
-}

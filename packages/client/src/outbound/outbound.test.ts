@@ -1,0 +1,35 @@
+import { createOutbound } from "#outbound";
+import { expect, test } from "vitest";
+import { startServer } from "../../../egress/src/connections/local-server.suite.ts";
+import { readText } from "@convoke/egress/http";
+
+test("in Node the way out is the egress policy, with what the user gave", async () => {
+  const server = await startServer((response) => response.end("hello"));
+  const outbound = createOutbound({ trusted: [server.url] });
+
+  const answer = await outbound.request({ url: server.url });
+
+  expect(await readText(answer, undefined)).toBe("hello");
+  await expect(outbound.request({ url: "http://127.0.0.1:1/" })).rejects.toMatchObject({
+    kind: "refused",
+  });
+  expect("openHttp2" in outbound).toBe(true);
+});
+
+test("what is listed may be reached too", async () => {
+  const server = await startServer((response) => response.end("hello"));
+  const outbound = createOutbound({ trusted: [], allow: ["127.0.0.1"] });
+
+  expect((await outbound.request({ url: server.url })).status).toBe(200);
+});
+
+test("a fetch that is given is what goes out", async () => {
+  const outbound = createOutbound({
+    trusted: [],
+    fetch: () => Promise.resolve(new Response("by fetch")),
+  });
+
+  const answer = await outbound.request({ url: "http://127.0.0.1:1/" });
+
+  expect(await readText(answer, undefined)).toBe("by fetch");
+});

@@ -1,0 +1,295 @@
+import {
+  type CallOptions,
+  type Calls,
+  type Connection,
+  isInterrupted,
+  isTerminal,
+  type PublicEvent,
+  type RawCard,
+  type RequestContext,
+  type Speaking,
+  type StreamItem,
+  type StreamOptions,
+  type Streams,
+  type Task,
+} from "@convoke/protocol";
+import { EventCursor } from "./event-cursor.ts";
+import {
+  type TaskEventSource,
+  type StreamedEvent,
+  type RunStep,
+  TaskSnapshot,
+  type RunRequest,
+} from "./task-events.ts";
+import { EarlyCloseError, otherTaskError, outOfOrderError } from "./failures.ts";
+import { refusesStreams } from "../cards/card.ts";
+import { intercept, requestContext } from "../connection/interceptor.ts";
+import type { FollowSettings } from "./follow-options.ts";
+import { readStream } from "./idle-timeout.ts";
+import { Recovery } from "./recovery.ts";
+import { sleep } from "@convoke/protocol/internal";
+import { eventsBetween, isSameTask } from "./snapshot-events.ts";
+
+type Steps = AsyncGenerator<StreamedEvent, RunStep | undefined, undefined>;
+
+/**
+ * The events of an answer or a task, across lost connections. After a loss it resumes from the cursor
+ * if the agent keeps its events, from a snapshot of the task if it does not, and polls if the agent
+ * does not stream. A message is resent only if that is harmless.
+ */
+export class ResumingSource implements TaskEventSource {
+  readonly snapshot: TaskSnapshot;
+  readonly #connection: Connection;
+  readonly #request: RunRequest;
+  readonly #settings: FollowSettings;
+  readonly #cursor: EventCursor;
+  readonly #recovery: Recovery;
+  /** Whether the agent has taken the message; until then, a pending question is the one being answered. */
+  #hasMoved: boolean;
+  /** Whether events may be missing or repeated, so that the result is compared with the task at the end. */
+  #isUncertain = false;
+  /** The items that arrived together with the event yielded last. */
+  #buffered: ItemBuffer | undefined;
+
+  constructor(given: Connection, wanted: RunRequest, settings: FollowSettings) {
+    const connection = intercept(given, [requestContext(settings.context)]);
+    this.#connection = connection;
+    this.#request = wanted;
+    this.#settings = settings;
+    const { taskId, lastEventId } = wanted.kind === "subscribe" ? wanted : {};
+    this.snapshot = new TaskSnapshot(taskId);
+    this.#cursor = new EventCursor(lastEventId);
+    this.#recovery = new Recovery({ connection, wanted, settings, fold: this.snapshot });
+    this.#hasMoved = wanted.kind === "subscribe" || wanted.request.message.taskId === undefined;
+  }
+
+  get lastEventId(): string | undefined {
+    return this.#cursor.lastId;
+  }
+
+  async *read(signal: AbortSignal): AsyncGenerator<StreamedEvent, void, undefined> {
+    for (let step = this.#firstStep(); step !== "over";) {
+      let error: unknown;
+      try {
+        const next = yield* this.#runStep(step, signal);
+        if (next !== undefined) {
+          step = next;
+          continue;
+        }
+        error = new EarlyCloseError(this.#connection.speaking.url, this.snapshot.taskId);
+      } catch (thrown) {
+        signal.throwIfAborted();
+        error = thrown;
+      }
+      const { next, task } = await this.#recovery.after(step, error, signal);
+      if (task !== undefined) yield* this.#reconcile(task);
+      step = next;
+    }
+    if (this.#isUncertain) yield* this.#reconcile(await this.#recovery.task(signal));
+  }
+
+  takeBuffered(): StreamedEvent | undefined {
+    const item = this.#buffered?.peek;
+    if (item?.kind !== "event" || item.event.kind !== "artifact-update") return undefined;
+    const { event, id } = item;
+    if (event.taskId !== this.snapshot.taskId) return undefined;
+    if (this.#cursor.classify(id, event) !== "new") return undefined;
+    this.#buffered?.next();
+    return this.#accept(event, id);
+  }
+
+  #firstStep(): RunStep {
+    if (this.#request.kind === "call") return "call";
+    if (this.#request.kind === "subscribe") return "subscribe";
+    return refusesStreams(this.#connection.card) ? "call" : "send";
+  }
+
+  /** Runs one step and returns the next, or `undefined` if the stream was closed too early. */
+  #runStep(step: RunStep, signal: AbortSignal): Steps {
+    if (step === "call") return this.#call(signal);
+    if (step === "poll") return this.#poll(signal);
+    return this.#stream(signal, step === "send");
+  }
+
+  async *#stream(signal: AbortSignal, isSend: boolean): Steps {
+    const isResubscribe = !isSend && (this.#recovery.isLost || this.snapshot.answer !== undefined);
+    const cursor = this.lastEventId;
+    let isFirst = true;
+    const batches = readStream({
+      open: (own) => this.#open(own, isSend),
+      signal,
+      silenceMs: this.#settings.silenceMs,
+      hasMoved: (own) => this.#recovery.hasProgressed(own),
+    });
+    for await (const batch of batches) {
+      const buffer = new ItemBuffer(batch);
+      for (let item = buffer.next(); item !== undefined; item = buffer.next()) {
+        if (item.kind === "alive") continue;
+        const { event, id } = item;
+        this.#rejectOtherTask(event);
+        const isJoining = isFirst && (isResubscribe || cursor !== undefined);
+        const isSnapshot = isJoining && (isResubscribe || this.#cursor.isBefore(id));
+        if (event.kind === "task" && (isReset(event) || isSnapshot)) {
+          yield* this.#startOver(event, id);
+        } else {
+          if (isJoining) yield* this.#joinAt(cursor, id, signal);
+          isFirst = false;
+          if (!this.#isNew(event, id)) continue;
+          const accepted = this.#accept(event, id);
+          // Only here may `takeBuffered` continue with the items that are left. After the last
+          // event the rest does not belong to this run.
+          if (!this.#isLast(event)) this.#buffered = buffer;
+          yield accepted;
+          this.#buffered = undefined;
+        }
+        isFirst = false;
+        if (this.#isLast(event)) return "over";
+      }
+    }
+    return this.snapshot.isAtRest ? "over" : undefined;
+  }
+
+  #open(
+    signal: AbortSignal,
+    isSend: boolean,
+  ): AsyncGenerator<readonly StreamItem[], void, undefined> {
+    if (isSend && this.#request.kind !== "subscribe") {
+      return this.#connection.stream("sendStreamingMessage", this.#request.request, { signal });
+    }
+    const { lastEventId } = this;
+    const request = { taskId: this.snapshot.taskId ?? "" };
+    return this.#connection.stream("subscribeToTask", request, { signal, lastEventId });
+  }
+
+  /** The stream starts with the whole task, because there was no usable cursor. */
+  async *#startOver(task: Task, id: string): AsyncGenerator<StreamedEvent, void, undefined> {
+    this.#cursor.forget();
+    this.#cursor.moveTo(id, task);
+    // The agent had time since the connection was lost: a question in the snapshot is a new one.
+    this.#hasMoved ||= this.#recovery.isLost;
+    yield* this.#reconcile(withoutResetMark(task), id);
+  }
+
+  /** The stream starts with an event instead of the task: check that it continues after the cursor. */
+  async *#joinAt(
+    cursor: string | undefined,
+    id: string,
+    signal: AbortSignal,
+  ): AsyncGenerator<StreamedEvent, void, undefined> {
+    if (cursor !== undefined && !this.#cursor.isBefore(id)) {
+      if (!this.#recovery.isLost) return;
+      const message = `the stream of task ${this.snapshot.taskId} continues after event ${cursor}`;
+      return this.#settings.onNotice({ kind: "resumed", message, lastEventId: cursor });
+    }
+    // The ids are no cursors, or there are none: the task contains what was missed.
+    this.#cursor.forget();
+    this.#isUncertain = true;
+    yield* this.#reconcile(await this.#recovery.task(signal));
+  }
+
+  #isNew(event: PublicEvent, id: string): boolean {
+    const verdict = this.#cursor.classify(id, event);
+    if (verdict !== "late") return verdict === "new";
+    this.#cursor.forget();
+    throw outOfOrderError(this.#connection.speaking.url, id);
+  }
+
+  #accept(event: PublicEvent, id = ""): StreamedEvent {
+    if (event.kind !== "task" || !isInterrupted(event.status.state)) this.#hasMoved = true;
+    this.snapshot.add(event);
+    this.#cursor.moveTo(id, event);
+    this.#recovery.progressed();
+    return { event, id };
+  }
+
+  /** Yields the whole task if it differs from the snapshot. */
+  async *#reconcile(task: Task, id = ""): AsyncGenerator<StreamedEvent, void, undefined> {
+    const known = this.snapshot.task;
+    if (known !== undefined && !this.snapshot.isPartial && isSameTask(known, task)) return;
+    const hadCursor = this.#request.kind === "subscribe" && this.#request.lastEventId !== undefined;
+    if (known !== undefined || hadCursor) {
+      const message = `the missed events of task ${task.id} came as the whole task, which replaces everything before`;
+      this.#settings.onNotice({ kind: "resynced", message });
+    }
+    yield this.#accept(task, id);
+  }
+
+  /**
+   * Whether the run is complete with this event. An answer ends with a question, because it is the
+   * caller's turn; a subscription continues.
+   */
+  #isLast(event: PublicEvent): boolean {
+    if (event.kind === "message") return true;
+    if (event.kind === "artifact-update") return false;
+    const { state } = event.status;
+    if (isTerminal(state)) return true;
+    if (this.#request.kind === "subscribe" || !this.#hasMoved) return false;
+    const isFinal = event.kind === "status-update" && event.final;
+    return state === "input-required" || (isFinal && this.#connection.speaking.version === "0.3");
+  }
+
+  async *#call(signal: AbortSignal): Steps {
+    if (this.#request.kind === "subscribe") return "subscribe";
+    const { kind, request } = this.#request;
+    const blocking = kind === "call" && request.blocking;
+    const sent = { ...request, blocking };
+    const answer = await this.#connection.call("sendMessage", sent, { signal });
+    this.#hasMoved = true;
+    yield this.#accept(answer);
+    if (this.snapshot.isAtRest || (kind === "call" && !blocking)) return "over";
+    if (kind === "stream") this.#recovery.noticePolling();
+    return "poll";
+  }
+
+  async *#poll(signal: AbortSignal): Steps {
+    const { first, most } = this.#settings.pollMs;
+    for (let delay = first; !this.snapshot.isAtRest;) {
+      await sleep(delay, signal);
+      const request = { taskId: this.snapshot.taskId ?? "" };
+      const task = await this.#connection.call("getTask", request, { signal });
+      const events = eventsBetween(this.snapshot.isPartial ? undefined : this.snapshot.task, task);
+      for (const event of events) yield this.#accept(event);
+      delay = events.length > 0 ? first : Math.min(delay * 1.5, most);
+      this.#recovery.progressed();
+    }
+    return "over";
+  }
+
+  #rejectOtherTask(event: PublicEvent): void {
+    const { taskId } = this.snapshot;
+    if (taskId === undefined || event.kind === "message") return;
+    const named = event.kind === "task" ? event.id : event.taskId;
+    if (named !== taskId) throw otherTaskError(this.#connection.speaking.url, named, taskId);
+  }
+}
+
+/** Items that arrived together. */
+class ItemBuffer {
+  readonly #items: readonly StreamItem[];
+  #index = 0;
+
+  constructor(items: readonly StreamItem[]) {
+    this.#items = items;
+  }
+
+  /** The item that `next` would return. */
+  get peek(): StreamItem | undefined {
+    return this.#items[this.#index];
+  }
+
+  next(): StreamItem | undefined {
+    return this.#items[this.#index++];
+  }
+}
+
+/** Whether the agent says that it cannot resume, and that this task replaces what was read. */
+function isReset({ metadata }: Task): boolean {
+  return metadata?.["resumption"] === "reset";
+}
+
+/** The task without the reset mark, which is about the stream and not about the task. */
+function withoutResetMark(task: Task): Task {
+  if (!isReset(task)) return task;
+  const { metadata: { resumption: _, ...others } = {}, ...rest } = task;
+  return Object.keys(others).length === 0 ? rest : { ...rest, metadata: others };
+}

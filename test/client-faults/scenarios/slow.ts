@@ -1,0 +1,205 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { FaultReply, FaultScenario } from "../fault-scenario.ts";
+import { showsCard } from "../replies/cards.ts";
+import { LAST_CHUNK, STREAM_HEAD, chunk, head } from "../replies/http.ts";
+import { honestReply } from "../replies/honest.ts";
+import { frames, streams } from "../replies/streams.ts";
+import { GREETED, STORY } from "../replies/words.ts";
+import { HANG, type Move, bytes, flow, wait } from "../wire/move.ts";
+import { HTTP, V03_REST, V1_RPC } from "./speakings.ts";
+
+const KEEP_ALIVE = bytes(chunk(": still here\n\n"));
+
+const silently: FaultReply = () => [HANG];
+
+/** Bytes one by one, for as long as somebody listens. */
+async function* drip(text: string, everyMs: number): AsyncGenerator<Uint8Array> {
+  for (const letter of text) {
+    yield Buffer.from(letter);
+    await sleep(everyMs);
+  }
+}
+
+function withKeepAlives(count: number, everyMs: number): readonly Move[] {
+  return Array.from({ length: count }, () => [wait(everyMs), KEEP_ALIVE]).flat();
+}
+
+/** Agents that take their time, or fall silent. */
+export const SLOW: readonly FaultScenario[] = [
+  {
+    id: "no-answer",
+    sentence: "The agent takes a call and never answers.",
+    speaks: HTTP,
+    asks: "get",
+    settings: { timeoutMs: 400 },
+    replies: { getTask: [silently] },
+    right: { error: "unreachable", says: /did not answer within 400 ms/ },
+  },
+  {
+    id: "a-head-drop-by-drop",
+    sentence: "The head of an answer comes letter by letter and has no end.",
+    speaks: HTTP,
+    asks: "get",
+    settings: { timeoutMs: 400 },
+    replies: {
+      getTask: [() => [flow(drip(`HTTP/1.1 200 OK\r\n${"X-A: b\r\n".repeat(99)}`, 15)), HANG]],
+    },
+    right: { error: "unreachable", says: /did not answer within 400 ms/ },
+  },
+  {
+    id: "a-body-drop-by-drop",
+    sentence: "The body of an answer comes letter by letter and has no end.",
+    speaks: HTTP,
+    asks: "get",
+    settings: { timeoutMs: 400 },
+    replies: {
+      getTask: [
+        () => [
+          bytes(head(200, { "Content-Type": "application/json", "Content-Length": "9999" })),
+          flow(drip(" ".repeat(999), 15)),
+          HANG,
+        ],
+      ],
+    },
+    right: { error: "unreachable", says: /did not answer within 400 ms/ },
+  },
+  {
+    id: "a-card-drop-by-drop",
+    sentence: "The card comes letter by letter and has no end.",
+    speaks: [V1_RPC, V03_REST],
+    asks: "connect",
+    settings: { timeoutMs: 400 },
+    replies: {
+      card: [() => [flow(drip(`HTTP/1.1 200 OK\r\n${"X-A: b\r\n".repeat(99)}`, 15)), HANG]],
+    },
+    right: { error: "unreachable", says: /did not answer within 400 ms/ },
+  },
+  {
+    id: "a-slow-stream",
+    sentence: "A stream comes a few letters at a time, but it comes.",
+    speaks: HTTP,
+    asks: "stream",
+    replies: {
+      sendStreamingMessage: [
+        (call) => {
+          const pieces =
+            frames(call, STORY)
+              .join("")
+              .match(/.{1,40}/gsu) ?? [];
+          const slowly = pieces.flatMap((piece) => [bytes(chunk(piece)), wait(5)]);
+          return [bytes(STREAM_HEAD), ...slowly, bytes(LAST_CHUNK)];
+        },
+      ],
+    },
+    right: GREETED,
+  },
+  {
+    id: "a-slow-card",
+    sentence: "The card comes after half a second.",
+    speaks: [V1_RPC, V03_REST],
+    asks: "send",
+    replies: { card: [async (call) => [wait(500), ...(await showsCard()(call))]] },
+    right: GREETED,
+  },
+  {
+    id: "silence",
+    sentence: "A stream falls silent without keep-alives, and the task goes on elsewhere.",
+    speaks: HTTP,
+    asks: "stream",
+    settings: { silenceMs: 300 },
+    replies: { sendStreamingMessage: [streams(STORY.slice(0, 3), { ending: [HANG] })] },
+    right: GREETED,
+  },
+  {
+    id: "silence-with-numbered-events",
+    sentence: "A stream of numbered events falls silent, and the task goes on elsewhere.",
+    speaks: HTTP,
+    asks: "stream",
+    settings: { silenceMs: 300 },
+    replies: { sendStreamingMessage: [streams(STORY.slice(0, 3), { from: 1, ending: [HANG] })] },
+    right: GREETED,
+  },
+  {
+    id: "keep-alives-that-stop",
+    sentence: "A stream has keep-alives, and then not even those.",
+    speaks: HTTP,
+    asks: "stream",
+    settings: { silenceMs: 300 },
+    replies: {
+      sendStreamingMessage: [
+        streams(STORY.slice(0, 3), { ending: [...withKeepAlives(2, 1100), HANG] }),
+      ],
+    },
+    right: GREETED,
+  },
+  {
+    id: "keep-alives-that-go-on",
+    sentence: "For a while a stream has nothing but keep-alives, and then the rest comes.",
+    speaks: HTTP,
+    asks: "stream",
+    settings: { silenceMs: 1500 },
+    replies: {
+      sendStreamingMessage: [
+        (call) => [
+          ...(streams(STORY.slice(0, 3), { ending: [] })(call) as readonly Move[]),
+          ...withKeepAlives(3, 1100),
+          ...frames(call, STORY.slice(3)).map((one) => bytes(chunk(one))),
+          bytes(LAST_CHUNK),
+        ],
+      ],
+    },
+    right: GREETED,
+  },
+  {
+    id: "silence-everywhere",
+    sentence: "A stream falls silent, and so does everything else that the agent is asked.",
+    speaks: HTTP,
+    asks: "stream",
+    settings: { silenceMs: 300, timeoutMs: 300, giveUpMs: 800 },
+    replies: {
+      sendStreamingMessage: [streams(STORY.slice(0, 3), { ending: [HANG] })],
+      subscribeToTask: [() => [HANG]],
+      getTask: [silently],
+    },
+    right: { error: "unreachable", says: /Retried for \d+ s/ },
+  },
+  {
+    id: "silence-before-the-first-word",
+    sentence: "The agent takes a message, says nothing at all, and its caller has had enough.",
+    speaks: HTTP,
+    asks: "stream",
+    settings: { abortMs: 700, silenceMs: 300 },
+    replies: { sendStreamingMessage: [silently] },
+    right: { aborted: /the caller has had enough/ },
+  },
+  {
+    id: "silence-after-the-head",
+    sentence: "A stream begins and never has an event, and its caller has had enough.",
+    speaks: HTTP,
+    asks: "stream",
+    settings: { abortMs: 700, silenceMs: 300 },
+    replies: { sendStreamingMessage: [streams([], { ending: [HANG] })] },
+    right: { aborted: /the caller has had enough/ },
+  },
+  {
+    id: "a-connection-that-stays",
+    sentence: "The agent has said everything and does not end the stream.",
+    speaks: HTTP,
+    asks: "stream",
+    replies: { sendStreamingMessage: [streams(STORY, { ending: [HANG] })] },
+    right: GREETED,
+  },
+  {
+    id: "slow-to-subscribe",
+    sentence: "A stream ends early, and the next one takes a second to begin.",
+    speaks: HTTP,
+    asks: "stream",
+    replies: {
+      sendStreamingMessage: [streams(STORY.slice(0, 3))],
+      subscribeToTask: [
+        async (call) => [wait(1000), ...(await honestReply("subscribeToTask")(call))],
+      ],
+    },
+    right: GREETED,
+  },
+];
