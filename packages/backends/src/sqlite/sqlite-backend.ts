@@ -130,18 +130,28 @@ class SqliteBackend implements Backend {
   }
 }
 
+const RUNS_FROM_SOURCE = import.meta.url.endsWith(".ts");
+
+/**
+ * Node 22 calls its SQLite experimental, which the main thread has said already. From source, a
+ * thread resolves packages as the main thread does only if it is told the same condition.
+ */
+export const WORKER_FLAGS = [
+  "--disable-warning=ExperimentalWarning",
+  ...(RUNS_FROM_SOURCE ? ["--conditions=@convoke/source"] : []),
+];
+
 /** The extension is that of this file: sources run as they are, in development, and as JavaScript when built. */
 function startWorker(settings: WriterSettings): Worker {
-  const file = import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js";
+  const file = RUNS_FROM_SOURCE ? "./worker.ts" : "./worker.js";
   return new Worker(new URL(file, import.meta.url), {
     workerData: settings,
-    // Node 22 calls its SQLite experimental; nobody who runs a server needs to hear it twice.
-    execArgv: ["--disable-warning=ExperimentalWarning"],
+    execArgv: WORKER_FLAGS,
     name: "storage",
   });
 }
 
-/** The rules of the protocol as data, because the writer thread loads no other package. */
+/** The state machine of tasks as data, because the writer thread does not load the protocol package. */
 function stateRules(): Pick<WriterSettings, "terminal" | "followers"> {
   return {
     terminal: new Set(TASK_STATES.filter(isTerminal)),

@@ -1,12 +1,12 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { Seq } from "@convoke/engine";
 import {
-  type Seq,
   type StateRules,
   type TakenMessage,
   checkStep,
   notOneLine,
   wakeAtAfter,
-} from "@convoke/engine";
+} from "@convoke/engine/check-step";
 import type { ContextWriter, MessageWriter } from "./message-writer.ts";
 import type { PushWriter } from "./push-writer.ts";
 import type { TaskCounts } from "./task-counts.ts";
