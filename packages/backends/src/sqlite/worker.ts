@@ -29,9 +29,6 @@ if (parentPort === null) throw new Error("this file is the writer thread of the 
 const port = parentPort;
 const settings = workerData as WriterSettings;
 
-const db = openDatabase(settings);
-if (db !== undefined) serve(db);
-
 function serve(database: DatabaseSync): void {
   const writer = new BatchWriter(database, settings);
   const reclaimer = new SpaceReclaimer(database, settings.busyTimeoutMs);
@@ -207,3 +204,7 @@ export class BatchWriter {
     }
   }
 }
+
+// At the end, when every class above has been evaluated.
+const db = openDatabase(settings);
+if (db !== undefined) serve(db);
