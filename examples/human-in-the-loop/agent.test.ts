@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { say } from "convoke/testing";
 import { scriptedModel } from "@convoke/runtime/testing";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { type Program, start, succeed } from "../../test/program.ts";
+import { type Program, start, succeed } from "../../test/harness/program.ts";
 import { verifies } from "../../test/verifies.ts";
 import { mailroom } from "./agent.ts";
 import type { Mail } from "./mail.ts";

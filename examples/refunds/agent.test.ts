@@ -6,7 +6,7 @@ import type { Task } from "@convoke/protocol";
 import { connect } from "@convoke/client";
 import { say } from "convoke/testing";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { type Program, start } from "../../test/program.ts";
+import { type Program, start } from "../../test/harness/program.ts";
 import { verifies } from "../../test/verifies.ts";
 import refunds from "./agent.ts";
 import { TinyShop } from "./tiny-shop.ts";

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { answerTo, openApprovals } from "../loop/approval-parts.ts";
 import { statusText } from "../loop/scripts.ts";
-import { succeed } from "../program.ts";
+import { succeed } from "../harness/program.ts";
 import { verifies } from "../verifies.ts";
 import { Tree } from "./a-tree.ts";
 import { TOKENS_OF_ANSWER } from "./obedient-model.ts";
@@ -19,9 +19,10 @@ const NAMES = ["a", "b", "c", "d", "e"];
 const CONVOKE = fileURLToPath(new URL("../../apps/convoke/bin/convoke.js", import.meta.url));
 
 let tree: Tree;
+// Five processes one after the other: minutes on a busy machine.
 beforeAll(async () => {
   tree = await Tree.start(NAMES);
-});
+}, 120_000);
 afterAll(() => tree[Symbol.asyncDispose]());
 
 /** The message at the root by which the leaf is to call a tool. */

@@ -1,6 +1,6 @@
 import { defineAgent } from "@convoke/runtime";
 import { serve } from "convoke";
-import { greetParent } from "../crash/greet-parent.ts";
+import { reportReady } from "../harness/report-ready.ts";
 import { Notes } from "./notes.ts";
 import { obedientModel } from "./obedient-model.ts";
 import type { TreeSettings } from "./tree-settings.ts";
@@ -24,4 +24,4 @@ const agent = defineAgent({
   allowsCycles,
 });
 const server = await serve(agent, { port, data: folder });
-greetParent(server.url);
+reportReady(server.url);

@@ -1,10 +1,10 @@
-/** Where the server kills itself. */
+/** The points at which a server kills itself. */
 const CRASH_POINTS = [
   /** A step is about to be handed to the storage. */
   "before-commit",
-  /** A step is durable, and nobody has heard of it. */
+  /** A step is durable, and no client has seen it. */
   "after-commit",
-  /** What was committed is about to be told to the caller. */
+  /** What was committed is about to be sent to the caller. */
   "before-ack",
   /** The body of a step or a tool has just done its work. */
   "after-effect",
@@ -17,7 +17,7 @@ export type CrashPoint = (typeof CRASH_POINTS)[number];
 /** When a server of these tests kills itself. */
 export interface CrashPlan {
   readonly at: CrashPoint;
-  /** What an event of the step, or the answer, must match to be the one; or the name of the effect. */
+  /** A pattern for an event of the step or for the answer; or the name of the effect. */
   readonly on: string;
 }
 

@@ -5,7 +5,7 @@ import { writeFile, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { startServer } from "../../packages/egress/src/local-server.suite.ts";
-import { run } from "../program.ts";
+import { run } from "../harness/program.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 

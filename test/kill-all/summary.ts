@@ -1,13 +1,13 @@
-import type { Effect } from "../crash/effect.ts";
-import type { StoredTask } from "../crash/stored-logs.ts";
+import type { Effect } from "../harness/effect.ts";
+import type { StoredTask } from "../harness/stored-tasks.ts";
 import type { Client } from "./client.ts";
-import type { NineLives } from "./nine-lives.ts";
+import type { MortalServer } from "../harness/mortal-server.ts";
 
-/** The figures of a run, for people. */
+/** The figures of a run, to print. */
 export function summaryOf(facts: {
   readonly seed: number;
   readonly clients: readonly Client[];
-  readonly server: NineLives;
+  readonly server: MortalServer;
   readonly stored: readonly StoredTask[];
   readonly effects: ReadonlyMap<string, readonly Effect[]>;
   readonly seconds: number;

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { succeed } from "../program.ts";
+import { succeed } from "../harness/program.ts";
 import { verifies } from "../verifies.ts";
 import { MUTANTS } from "./mutants.ts";
 import { ROOT, mutated } from "./plant-fault.ts";
