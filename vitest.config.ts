@@ -1,6 +1,7 @@
 import { defineConfig } from "vitest/config";
 import { defaultServerConditions } from "vite";
 import { NotRun } from "./test/not-run.ts";
+import { RequirementRecord } from "./test/requirements/requirement-record.ts";
 
 /** Tests run on the live sources: no build comes before them. */
 const conditions = ["@convoke/source", ...defaultServerConditions];
@@ -48,7 +49,7 @@ export default defineConfig({
         },
       },
     ],
-    reporters: ["default", new NotRun()],
+    reporters: ["default", new NotRun(), new RequirementRecord()],
     // More than there are cores: many tests wait for processes, timers and sockets of their own.
     maxWorkers: 5,
     // A liveness bound on a slow machine, not a performance claim.
