@@ -1,7 +1,13 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { defaultServerConditions } from "vite";
 import { NotRun } from "./test/not-run.ts";
 import { RequirementRecord } from "./test/requirements/requirement-record.ts";
+
+// Workers and the programs that tests start load the same modules again and again.
+process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(
+  new URL("node_modules/.cache/compile", import.meta.url),
+);
 
 /** Tests run on the live sources: no build comes before them. */
 const conditions = ["@convoke/source", ...defaultServerConditions];
