@@ -6,7 +6,7 @@ import { MortalServer } from "../harness/mortal-server.ts";
 import type { StoredTask } from "../harness/stored-tasks.ts";
 import { keptPort } from "../harness/kept-port.ts";
 import { type Note, Notes } from "./notes.ts";
-import type { TreeSettings } from "./tree-settings.ts";
+import type { TreeSettings } from "./tree-process.ts";
 
 type TreeAgentOptions = Partial<Pick<TreeSettings, "subAgents" | "allowsCycles" | "port">>;
 

@@ -1,9 +1,7 @@
 import { defineAgent } from "@convoke/runtime";
 import { cause } from "../harness/effect.ts";
 import { serveAgent } from "../harness/serve-agent.ts";
-import { crash, readCrashPlan } from "./crash-point.ts";
-import { crashBeforeAnswer } from "./crashing-answers.ts";
-import { crashingBackend } from "./crashing-backend.ts";
+import { crash, crashBeforeAnswer, crashingBackend, readCrashPlan } from "./crash-point.ts";
 import { SCENARIOS, type Scenario, type World } from "./scenarios.ts";
 import { thinker } from "./thinker.ts";
 

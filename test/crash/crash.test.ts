@@ -7,9 +7,8 @@ import {
 } from "@convoke/protocol";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { verifies } from "../verifies.ts";
-import { rowsOfTheDay } from "./rows-of-the-day.ts";
+import { aCrashingServer, rowsOfTheDay } from "./a-crashing-server.ts";
 import { Caller } from "../harness/caller.ts";
-import { aCrashingServer } from "./a-crashing-server.ts";
 import type { CrashPlan, CrashPoint } from "./crash-point.ts";
 import type { Effect } from "../harness/effect.ts";
 import { Receiver } from "../harness/receiver.ts";

@@ -9,9 +9,8 @@ import {
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { answerTo, openApprovals } from "../loop/approval-parts.ts";
 import { verifies } from "../verifies.ts";
-import { rowsOfTheDay } from "./rows-of-the-day.ts";
+import { aCrashingServer, rowsOfTheDay } from "./a-crashing-server.ts";
 import { Caller } from "../harness/caller.ts";
-import { aCrashingServer } from "./a-crashing-server.ts";
 import type { CrashPlan, CrashPoint } from "./crash-point.ts";
 import { ModelServer } from "./model-server.ts";
 import { Receiver } from "../harness/receiver.ts";

@@ -6,8 +6,7 @@ import { temporaryFolder } from "../start/temporary-folder.ts";
 import { verifies } from "../verifies.ts";
 import { DIALECTS } from "../wire/dialect.ts";
 import { WireClient } from "../wire/wire-client.ts";
-import { killUnder, lastOf, readLog } from "./logs.ts";
-import { listAll } from "./task-list.ts";
+import { killUnder, lastOf, listAll, readLog } from "./logs.ts";
 
 const ROUNDS = 5;
 const SENDS = 40;

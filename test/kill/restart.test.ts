@@ -7,8 +7,7 @@ import { temporaryFolder } from "../start/temporary-folder.ts";
 import { verifies } from "../verifies.ts";
 import { WireClient } from "../wire/wire-client.ts";
 import type { Frame } from "../wire/wire-stream.ts";
-import { INTERRUPTED, V03, V1, killUnder, lastOf, readLog, taskOf } from "./logs.ts";
-import { listAll } from "./task-list.ts";
+import { INTERRUPTED, V03, V1, killUnder, lastOf, listAll, readLog, taskOf } from "./logs.ts";
 
 /** Starting many processes takes long on a busy machine; none of it is timed. */
 const PATIENCE_MS = 120_000;
