@@ -11,8 +11,8 @@ import type { Effect } from "../harness/effect.ts";
 import type { StoredTask } from "../harness/stored-tasks.ts";
 
 // The short form; `npm run test:kill` has the full size.
-const TASKS = Number(process.env["CONVOKE_KILL_TASKS"] ?? 60);
-const KILLS = Number(process.env["CONVOKE_KILL_COUNT"] ?? 8);
+const TASKS = Number(process.env["CONVOKE_KILL_TASKS"] ?? 40);
+const KILLS = Number(process.env["CONVOKE_KILL_COUNT"] ?? 5);
 const SEED = Number(process.env["CONVOKE_KILL_SEED"] ?? Date.now() % 1_000_000);
 
 /** About twenty rounds for a task that lasts to the end. */
@@ -88,7 +88,7 @@ function aServer(receiverUrl: string): MortalServer {
     env: (before) => ({
       CONVOKE_RECEIVER: receiverUrl,
       // Usually a task without a journal starts over after a kill; now and then it is given up.
-      CONVOKE_RESTART: before % 10 === 7 ? "no" : "yes",
+      CONVOKE_RESTART: before % 10 === 4 ? "no" : "yes",
     }),
   });
 }

@@ -8,8 +8,8 @@ import { type Manner, Webhook, accepts, answers, hangs, losesItsAnswer } from ".
 import { PUSH_DIALECTS, taskIdOf } from "./requests.ts";
 
 // The short form; `npm run test:push` has the full size.
-const TASKS = Number(process.env["CONVOKE_PUSH_TASKS"] ?? 12);
-const KILLS = Number(process.env["CONVOKE_PUSH_KILLS"] ?? 4);
+const TASKS = Number(process.env["CONVOKE_PUSH_TASKS"] ?? 10);
+const KILLS = Number(process.env["CONVOKE_PUSH_KILLS"] ?? 3);
 const SEED = Number(process.env["CONVOKE_PUSH_SEED"] ?? Date.now() % 1_000_000);
 
 verifies(
