@@ -150,7 +150,7 @@ describe("a backend does what a list of events for each task would do", () => {
     ["G4", "G5", "G6"],
     "in memory",
     async () => {
-      const tally = await tryOut(aMemoryDisk, runsOf(400));
+      const tally = await tryOut(aMemoryDisk, runsOf(1000));
 
       report("backend model, memory", tally);
       expect(tally.commands).toBeGreaterThan(10 * tally.runs);
