@@ -1,6 +1,13 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { defaultServerConditions } from "vite";
 import { NotRun } from "./test/not-run.ts";
+import { RequirementRecord } from "./test/requirements/requirement-record.ts";
+
+// Workers and the programs that tests start load the same modules again and again.
+process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(
+  new URL("node_modules/.cache/compile", import.meta.url),
+);
 
 /** Tests run on the live sources: no build comes before them. */
 const conditions = ["@convoke/source", ...defaultServerConditions];
@@ -13,11 +20,14 @@ const TIDY = [
   "client",
   "client-tools",
   "conformance",
+  "drain",
+  "engine",
   "extensions",
   "limits",
   "lists",
   "loop",
   "models",
+  "push",
   "rest",
   "retention",
   "sub-agents",
@@ -48,7 +58,7 @@ export default defineConfig({
         },
       },
     ],
-    reporters: ["default", new NotRun()],
+    reporters: ["default", new NotRun(), new RequirementRecord()],
     // More than there are cores: many tests wait for processes, timers and sockets of their own.
     maxWorkers: 5,
     // A liveness bound on a slow machine, not a performance claim.

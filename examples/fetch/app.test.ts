@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
 import { aFolder, expectChunks } from "../../test/embedding/example.ts";
-import { succeed } from "../../test/program.ts";
+import { succeed } from "../../test/harness/program.ts";
 
 test("an agent streams from a fetch handler, without a port", async () => {
   vi.stubEnv("CONVOKE_DATA", "memory");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { say, scriptedModel } from "convoke/testing";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { type Program, start, succeed } from "../../test/program.ts";
+import { type Program, start, succeed } from "../../test/harness/program.ts";
 import { verifies } from "../../test/verifies.ts";
 import { mailroom } from "./agent.ts";
 import type { Mail } from "./mail.ts";

@@ -6,7 +6,7 @@ import { type Task, connect, serve } from "convoke";
 import { scriptedModel } from "convoke/testing";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { startExample } from "../../test/embedding/example.ts";
-import { succeed } from "../../test/program.ts";
+import { succeed } from "../../test/harness/program.ts";
 import { verifies } from "../../test/verifies.ts";
 import { planner } from "./agent.ts";
 import flights from "./flights.ts";

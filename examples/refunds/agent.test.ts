@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { type Task, connect } from "convoke";
 import { say } from "convoke/testing";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { type Program, start } from "../../test/program.ts";
+import { type Program, start } from "../../test/harness/program.ts";
 import { verifies } from "../../test/verifies.ts";
 import refunds from "./agent.ts";
 import { TinyShop } from "./tiny-shop.ts";

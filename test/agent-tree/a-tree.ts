@@ -35,7 +35,7 @@ export class Tree implements AsyncDisposable {
     return this.agents.find((agent) => agent.name === name)!;
   }
 
-  /** The tasks of all agents that came of a task of the root, agent by agent: by whom each names as its caller. */
+  /** The tasks of all agents that a task of the root led to, agent by agent, found by the caller that each names. */
   async tasksOf(rootTaskId: string): Promise<readonly (readonly Task[])[]> {
     const [root, ...others] = this.agents;
     const found: (readonly Task[])[] = [[await (await root!.client()).get(rootTaskId)]];
@@ -57,20 +57,10 @@ export class Tree implements AsyncDisposable {
     return this.agents.map(({ notes }) => notes.filter(({ what }) => what !== "stopped").length);
   }
 
-  /** Resolves when no agent has a task that goes on. */
+  /** Resolves when no agent has an unfinished task. */
   async isQuiet(): Promise<void> {
     for (const agent of this.agents.toReversed()) {
       while (await agent.isBusy()) await sleep(50);
-    }
-  }
-
-  /** Looks at what they leave behind while none of them is up. */
-  async whileDown<T>(look: () => T | Promise<T>): Promise<T> {
-    await Promise.all(this.agents.map((agent) => agent.kill()));
-    try {
-      return await look();
-    } finally {
-      await Promise.all(this.agents.map((agent) => agent.start()));
     }
   }
 

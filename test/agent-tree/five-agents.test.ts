@@ -7,21 +7,27 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { answerTo, openApprovals } from "../loop/approval-parts.ts";
 import { statusText } from "../loop/scripts.ts";
-import { succeed } from "../program.ts";
+import { succeed } from "../harness/program.ts";
 import { verifies } from "../verifies.ts";
 import { Tree } from "./a-tree.ts";
 import { TOKENS_OF_ANSWER } from "./obedient-model.ts";
 import { messageFor, through } from "./work.ts";
 
-/** How long nothing may happen for all to believe that nothing will. */
+/** If nothing happens for this long, nothing will. */
 const QUIET_MS = 500;
 const NAMES = ["a", "b", "c", "d", "e"];
 const CONVOKE = fileURLToPath(new URL("../../apps/convoke/bin/convoke.js", import.meta.url));
 
+const TRACE = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" };
+const SECRET = "canary-7f3a";
+
 let tree: Tree;
+/** The tasks of the approval, one of each agent. */
+let tracedTaskIds: readonly string[] = [];
+// Five processes one after the other: minutes on a busy machine.
 beforeAll(async () => {
   tree = await Tree.start(NAMES);
-});
+}, 120_000);
 afterAll(() => tree[Symbol.asyncDispose]());
 
 /** The message at the root by which the leaf is to call a tool. */
@@ -39,7 +45,7 @@ async function until(state: string, taskId: string): Promise<Task> {
   return find();
 }
 
-/** Says something to the root, and gives its task when that has ended or asks. */
+/** Sends a message to the root, and returns its task when that has ended or asks. */
 async function send(
   content: string | readonly A2APart[],
   options: SendOptions = {},
@@ -62,7 +68,7 @@ function deleted(): readonly unknown[] {
   return runs.map(({ input }) => (input as { readonly path: string }).path);
 }
 
-/** Everything in the files of all agents, and all that they complained about. */
+/** Everything in the files of all agents, and everything they logged. */
 function leftBehind(): string {
   const files = tree.agents.flatMap(({ folder }) =>
     readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -72,18 +78,25 @@ function leftBehind(): string {
   return [...files, ...tree.agents.map(({ complaints }) => complaints)].join("\n");
 }
 
-describe("an approval that the fifth of five agents needs", () => {
+describe("what the fifth of five agents asks for, after each of them was killed", () => {
+  let approvalTask: Task;
+  let questionTask: Task;
+  let secretTask: Task;
+  beforeAll(async () => {
+    approvalTask = await send(leafCalls("w1", "delete", { path: "w1" }), { trace: TRACE });
+    questionTask = await send(leafCalls("w2", "choose"));
+    secretTask = await send(leafCalls("w3", "login"));
+    for (const agent of tree.agents) await agent.restart();
+  }, 120_000);
+
   verifies(
     ["R65", "R113", "R124", "G11"],
-    "is asked for at the first, and outlives a kill of every one of them",
+    "is an approval that the first asks for",
     async () => {
-      const trace = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" };
-      const task = await send(leafCalls("w1", "delete", { path: "w1" }), { trace });
-
-      const [approval] = openApprovals(task);
+      const [approval] = openApprovals(approvalTask);
       expect(approval?.tool).toMatchObject({ name: "delete", arguments: { path: "w1" } });
       expect(approval?.from?.map(({ name }) => name)).toEqual(["b", "c", "d", "e"]);
-      expect(statusText(task)).toMatch(/^Approve for b › c › d › e: Run delete\?/);
+      expect(statusText(approvalTask)).toMatch(/^Approve for b › c › d › e: Run delete\?/);
       const listed = await fetch(new URL("/convoke/approvals", tree.root.address));
       expect(await listed.json()).toMatchObject({
         approvals: [{ id: approval?.id, tool: "delete", from: approval?.from }],
@@ -92,16 +105,16 @@ describe("an approval that the fifth of five agents needs", () => {
       const table = await succeed(process.execPath, args, { cwd: tree.root.folder });
       expect(table).toContain(approval?.id);
 
-      for (const agent of tree.agents) await agent.restart();
-      const still = await until("input-required", task.id);
+      const still = await until("input-required", approvalTask.id);
       expect(openApprovals(still)).toEqual([approval]);
-      const done = await answer(still, [answerTo(approval!, { option: "once" })], { trace });
+      const done = await answer(still, [answerTo(approval!, { option: "once" })], { trace: TRACE });
 
       expect(done.status.state).toBe("completed");
       expect(textOf(done)).toBe("a heard: b heard: c heard: d heard: e heard: deleted w1");
       expect(deleted().filter((path) => path === "w1")).toHaveLength(1);
-      const tasks = await tree.tasksOf(task.id);
+      const tasks = await tree.tasksOf(approvalTask.id);
       expect(tasks.map((own) => own.length)).toEqual([1, 1, 1, 1, 1]);
+      tracedTaskIds = tasks.map((own) => own[0]!.id);
       const asked = tree.agents.map(
         ({ notes }) => notes.filter(({ work }) => work === "w1").length,
       );
@@ -110,43 +123,27 @@ describe("an approval that the fifth of five agents needs", () => {
         tokens: 10 * TOKENS_OF_ANSWER,
         calls: 4,
       });
-      const stored = await tree.whileDown(() =>
-        Promise.all(tree.agents.map((one) => one.stored())),
-      );
-      for (const [place, own] of stored.entries()) {
-        const { log } = own.find(({ record }) => record.taskId === tasks[place]?.[0]?.id)!;
-        const shown = log.map(({ event }) => event).filter((event) => isPublic(event));
-        const traces = shown.map(({ metadata }) => metadata?.["traceId"]);
-        expect([...new Set(traces)]).toEqual([trace.traceId]);
-      }
     },
     60_000,
   );
-});
 
-describe("a question of the fifth of five agents", () => {
-  test("is answered at the first, after every one of them was killed", async () => {
-    const asked = await send(leafCalls("w2", "choose"));
-    expect(statusText(asked)).toBe("b asks: c asks: d asks: e asks: Which colour? (red / blue)");
+  test("is a question that is answered at the first", async () => {
+    expect(statusText(questionTask)).toBe(
+      "b asks: c asks: d asks: e asks: Which colour? (red / blue)",
+    );
 
-    for (const agent of tree.agents.toReversed()) await agent.restart();
-    const done = await answer(await until("input-required", asked.id), "blue");
+    const done = await answer(await until("input-required", questionTask.id), "blue");
 
     expect(textOf(done)).toBe("a heard: b heard: c heard: d heard: e heard: blue");
-    expect((await tree.tasksOf(asked.id)).map((own) => own.length)).toEqual([1, 1, 1, 1, 1]);
+    expect((await tree.tasksOf(questionTask.id)).map((own) => own.length)).toEqual([1, 1, 1, 1, 1]);
   }, 60_000);
 
-  verifies("R60", "that is sensitive leaves its answer in no file of any process", async () => {
-    const asked = await send(leafCalls("w3", "login"));
-    expect(statusText(asked)).toContain("Password?");
+  test("is a secret that is answered at the first", async () => {
+    expect(statusText(secretTask)).toContain("Password?");
 
-    await tree.whileDown(() => undefined);
-    const done = await answer(await until("input-required", asked.id), "canary-7f3a");
+    const done = await answer(await until("input-required", secretTask.id), SECRET);
 
     expect(textOf(done)).toMatch(/e heard: logged in with /);
-    const left = await tree.whileDown(leftBehind);
-    expect(left).toContain("Password?");
-    expect(left).not.toContain("canary-7f3a");
   });
 });
 
@@ -156,7 +153,7 @@ describe("canceling the first of five agents", () => {
     before = deleted();
   });
 
-  /** All five are canceled, and nobody does anything any more. */
+  /** All five are canceled, and none of them does anything any more. */
   async function allCanceled(taskId: string): Promise<void> {
     const states = (): Promise<readonly string[]> => tree.statesOf(taskId);
     const all = NAMES.map(() => "canceled");
@@ -235,4 +232,27 @@ describe("canceling the first of five agents", () => {
     const [task] = await tree.get("b").tasksFor(id);
     return task!;
   }
+});
+
+// Last, because it ends all processes.
+describe("what five agents leave behind", () => {
+  beforeAll(() => Promise.all(tree.agents.map((agent) => agent.kill())));
+
+  verifies("R124", "has the trace of the root in every public event", async () => {
+    const stored = await Promise.all(tree.agents.map((one) => one.stored()));
+
+    for (const [place, own] of stored.entries()) {
+      const { log } = own.find(({ record }) => record.taskId === tracedTaskIds[place])!;
+      const shown = log.map(({ event }) => event).filter((event) => isPublic(event));
+      const traces = shown.map(({ metadata }) => metadata?.["traceId"]);
+      expect([...new Set(traces)]).toEqual([TRACE.traceId]);
+    }
+  });
+
+  verifies("R60", "has a sensitive answer in no file of any process", () => {
+    const left = leftBehind();
+
+    expect(left).toContain("Password?");
+    expect(left).not.toContain(SECRET);
+  });
 });

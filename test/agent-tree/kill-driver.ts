@@ -1,16 +1,16 @@
-import { type Task, applyEvent, isTerminal } from "@convoke/protocol";
+import { isTerminal } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Caller } from "../crash/caller.ts";
+import { Caller } from "../harness/caller.ts";
 import { answerTo, openApprovals } from "../loop/approval-parts.ts";
 import type { Plan } from "./kill-plan.ts";
 import type { TreeAgent } from "./tree-agent.ts";
 import { messageFor } from "./work.ts";
 
-/** Somebody at the root who sees one task through, whatever happens to the agents. */
+/** A client of the root that sees one task through, over any restart of the agents. */
 export class KillDriver {
   readonly plan: Plan;
   readonly caller: Caller;
-  /** How often it was asked to approve something. */
+  /** How many approvals it was asked for. */
   asked = 0;
 
   constructor(root: TreeAgent, plan: Plan) {
@@ -26,7 +26,7 @@ export class KillDriver {
       this.asked += approvals.length;
       const parts = approvals.map((approval) => answerTo(approval, { option: "once" }));
       const answered = this.caller.answer(id, parts, approvals.map((one) => one.id).join());
-      // Whoever cancels it may be quicker than the answer.
+      // The cancellation may be quicker than the answer.
       await (canceled === undefined ? answered : answered.catch(() => undefined));
     }
     await canceled;
@@ -39,11 +39,7 @@ export class KillDriver {
   }
 
   #open(): { readonly id: string; readonly approvals: ReturnType<typeof openApprovals> } {
-    const { frames } = this.caller;
-    const task = frames.reduce<Task | undefined>(
-      (folded, { event }) => applyEvent(folded, event),
-      undefined,
-    )!;
+    const { task } = this.caller;
     return { id: task.id, approvals: openApprovals(task) };
   }
 }

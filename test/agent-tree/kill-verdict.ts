@@ -1,12 +1,6 @@
-import {
-  type InternalEvent,
-  type Message,
-  type Task,
-  applyEvent,
-  isTerminal,
-  textOf,
-} from "@convoke/protocol";
-import type { StoredTask } from "../crash/stored-logs.ts";
+import { type InternalEvent, type Message, type Task, isTerminal, textOf } from "@convoke/protocol";
+import type { StoredTask } from "../harness/stored-tasks.ts";
+import { foldLog } from "../harness/task-log.ts";
 import type { KillDriver } from "./kill-driver.ts";
 import { wordsFor } from "./kill-plan.ts";
 import type { Note } from "./notes.ts";
@@ -118,7 +112,7 @@ function problemsOfEffects(agents: readonly Left[]): readonly string[] {
 }
 
 function taskOf({ log }: StoredTask): Task {
-  return log.reduce<Task | undefined>((task, { event }) => applyEvent(task, event), undefined)!;
+  return foldLog(log);
 }
 
 function firstMessage({ log }: StoredTask): Message {

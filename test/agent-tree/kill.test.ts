@@ -1,7 +1,8 @@
 import { statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
-import { randomFrom } from "../kill-all/random.ts";
+import { Phases, runThroughKills } from "../harness/phases.ts";
+import { randomFrom } from "../harness/random.ts";
 import { verifies } from "../verifies.ts";
 import { Tree } from "./a-tree.ts";
 import { KillDriver } from "./kill-driver.ts";
@@ -10,13 +11,13 @@ import { type Left, problemsOf } from "./kill-verdict.ts";
 import type { TreeAgent } from "./tree-agent.ts";
 
 // The short form; `npm run test:tree` has the full size.
-const TASKS = Number(process.env["CONVOKE_TREE_TASKS"] ?? 10);
-const KILLS = Number(process.env["CONVOKE_TREE_KILLS"] ?? 8);
+const TASKS = Number(process.env["CONVOKE_TREE_TASKS"] ?? 6);
+const KILLS = Number(process.env["CONVOKE_TREE_KILLS"] ?? 4);
 const SEED = Number(process.env["CONVOKE_TREE_SEED"] ?? Date.now() % 1_000_000);
 
-/** How long the last tasks may take when nobody disturbs them any more. */
+/** How long the last tasks may take after the last kill. */
 const PATIENCE_MS = 40_000 + 300 * TASKS;
-/** An agent that does nothing for so long is killed all the same. */
+/** An agent that does nothing for this long is killed anyway. */
 const IDLE_MS = 500;
 
 verifies(
@@ -29,33 +30,29 @@ verifies(
       { length: TASKS },
       (_, place) => new KillDriver(tree.root, aPlan(place, random)),
     );
-    const began = performance.now();
-    const phases = Array.from({ length: KILLS + 1 }, () => Promise.withResolvers<undefined>());
-    const ran = Promise.all(
-      drivers.map(async (driver, place) => {
-        // They begin one after the other, so that every kill hits some in their midst.
-        await phases[Math.floor((place * KILLS) / TASKS)]!.promise;
-        await driver.run();
-      }),
-    );
-    ran.catch(() => undefined);
     const started = new Map(tree.agents.map((agent) => [agent, Promise.resolve()]));
-    phases[0]!.resolve(undefined);
-    for (let kill = 1; kill <= KILLS; kill++) {
+    const killOne = async (): Promise<void> => {
       const victim = tree.agents[Math.floor(3 * random())]!;
       await started.get(victim);
       await sleep(400 * random());
-      // As soon as the one below begins something, its caller does not know yet what.
+      // When the agent below begins something, its caller has not heard about it yet.
       if (random() < 0.5) await hasDone(below(tree, victim));
       await victim.kill();
       started.set(victim, victim.start());
-      phases[kill]!.resolve(undefined);
-    }
-    await Promise.all(started.values());
-    // Whoever is not through by then is told by name.
-    const all = ran.then(() => tree.isQuiet());
-    await Promise.race([all, sleep(PATIENCE_MS, undefined, { ref: false })]);
-    const seconds = (performance.now() - began) / 1000;
+    };
+
+    const seconds = await runThroughKills({
+      kills: KILLS,
+      kill: killOne,
+      phases: new Phases(),
+      runs: drivers.map((driver) => () => driver.run()),
+      staggered: true,
+      settled: async () => {
+        await Promise.all(started.values());
+        await tree.isQuiet();
+      },
+      patienceMs: PATIENCE_MS,
+    });
 
     await Promise.all(tree.agents.map((agent) => agent.kill()));
     const left = await Promise.all(
@@ -65,7 +62,7 @@ verifies(
     );
     process.stdout.write(summaryOf(drivers, left, seconds));
     expect(problemsOf(drivers, left)).toEqual([]);
-    // That others were away they may say.
+    // Warnings that another agent is unreachable are expected.
     expect(tree.agents.map(({ complaints }) => complaints).join("")).not.toContain(
       '"level":"error"',
     );

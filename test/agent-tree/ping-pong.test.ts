@@ -1,6 +1,6 @@
 import { type Task, budgetReportOf, textOf } from "@convoke/protocol";
 import { describe, expect, onTestFinished } from "vitest";
-import { keptPort } from "../kept-port.ts";
+import { keptPort } from "../harness/kept-port.ts";
 import { verifies } from "../verifies.ts";
 import { TreeAgent } from "./tree-agent.ts";
 import { messageFor } from "./work.ts";

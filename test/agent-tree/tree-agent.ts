@@ -1,14 +1,12 @@
 import { type RemoteAgent, connect } from "@convoke/client";
 import { EXTENSIONS, type Task } from "@convoke/protocol";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Directory } from "../crash/caller.ts";
-import { ScriptProcess } from "../crash/script-process.ts";
-import { type StoredTask, readStoredTasks } from "../crash/stored-logs.ts";
-import { keptPort } from "../kept-port.ts";
+import type { Directory } from "../harness/caller.ts";
+import { MortalServer } from "../harness/mortal-server.ts";
+import type { StoredTask } from "../harness/stored-tasks.ts";
+import { keptPort } from "../harness/kept-port.ts";
 import { type Note, Notes } from "./notes.ts";
-import type { TreeSettings } from "./tree-settings.ts";
+import type { TreeSettings } from "./tree-process.ts";
 
 type TreeAgentOptions = Partial<Pick<TreeSettings, "subAgents" | "allowsCycles" | "port">>;
 
@@ -17,15 +15,16 @@ const OPEN = ["submitted", "working", "input-required", "auth-required"] as cons
 /** An agent in a process of its own, which can be killed and started again, at the same address. */
 export class TreeAgent implements Directory {
   readonly name: string;
+  readonly #server = new MortalServer({
+    script: new URL("./tree-process.ts", import.meta.url),
+    env: () => ({ CONVOKE_TREE: JSON.stringify(this.#settings()) }),
+  });
   /** Everything that its processes leave behind. */
-  readonly folder = mkdtempSync(join(tmpdir(), "convoke-tree-"));
-  readonly #data = join(this.folder, "data");
+  readonly folder = this.#server.folder;
   readonly notesFile = join(this.folder, "notes");
   readonly #notes = new Notes(this.notesFile);
   readonly #options: TreeAgentOptions;
   #port: number;
-  #process: ScriptProcess | undefined;
-  #complaints = "";
   #client: Promise<RemoteAgent> | undefined;
 
   constructor(name: string, options: TreeAgentOptions = {}) {
@@ -38,45 +37,28 @@ export class TreeAgent implements Directory {
     return `http://127.0.0.1:${this.#port}/`;
   }
 
-  /** What it did in all its lives. */
+  /** What it did, over all restarts. */
   get notes(): readonly Note[] {
     return this.#notes.all();
   }
 
   /** Everything that its processes complained about. */
   get complaints(): string {
-    return this.#complaints + (this.#process?.stderr ?? "");
+    return this.#server.complaints;
   }
 
-  /** Its address; whoever asks does not wait for its process. */
+  /** Its address, also while no process is up. */
   async url(): Promise<string> {
     return this.address;
   }
 
   async start(): Promise<void> {
-    const { name } = this;
     this.#port ||= await keptPort();
-    const { subAgents = {}, allowsCycles = false } = this.#options;
-    const settings: TreeSettings = {
-      name,
-      port: this.#port,
-      folder: this.#data,
-      notes: this.notesFile,
-      subAgents,
-      allowsCycles,
-    };
-    this.#process = new ScriptProcess(new URL("./tree-process.ts", import.meta.url), {
-      CONVOKE_TREE: JSON.stringify(settings),
-    });
-    await this.#process.greeting;
+    await this.#server.start();
   }
 
-  /** As `kill -9` does. */
-  async kill(): Promise<void> {
-    const killed = this.#process;
-    this.#process = undefined;
-    await killed?.kill();
-    this.#complaints += killed?.stderr ?? "";
+  kill(): Promise<void> {
+    return this.#server.kill();
   }
 
   async restart(): Promise<void> {
@@ -84,7 +66,7 @@ export class TreeAgent implements Directory {
     await this.start();
   }
 
-  /** Somebody who speaks to it and reads data, in all its lives. */
+  /** A client that activates the extensions for data parts. */
   client(): Promise<RemoteAgent> {
     const extensions = [EXTENSIONS.approvals.uri, EXTENSIONS.budget.uri];
     this.#client ??= connect(this.address, { extensions });
@@ -105,13 +87,24 @@ export class TreeAgent implements Directory {
     return (await Promise.all(open)).some(({ totalSize }) => totalSize > 0);
   }
 
-  /** What is stored, while it is not up. */
+  /** Ends its process, and returns what it stored. */
   stored(): Promise<readonly StoredTask[]> {
-    return readStoredTasks(this.#data);
+    return this.#server.stored();
   }
 
-  async close(): Promise<void> {
-    await this.kill();
-    rmSync(this.folder, { recursive: true, force: true });
+  close(): Promise<void> {
+    return this.#server.close();
+  }
+
+  #settings(): TreeSettings {
+    const { subAgents = {}, allowsCycles = false } = this.#options;
+    return {
+      name: this.name,
+      port: this.#port,
+      folder: this.#server.data,
+      notes: this.notesFile,
+      subAgents,
+      allowsCycles,
+    };
   }
 }

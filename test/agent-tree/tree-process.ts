@@ -1,11 +1,24 @@
-import { defineAgent, serve } from "convoke";
-import { greetParent } from "../crash/greet-parent.ts";
+import { defineAgent } from "@convoke/runtime";
+import { serve } from "convoke";
+import { reportReady } from "../harness/report-ready.ts";
 import { Notes } from "./notes.ts";
 import { obedientModel } from "./obedient-model.ts";
-import type { TreeSettings } from "./tree-settings.ts";
 import { treeTools } from "./tree-tools.ts";
 
 // One agent of a tree: a real server that does what its messages ask for.
+
+/** What the process of an agent is started with. */
+export interface TreeSettings {
+  readonly name: string;
+  readonly port: number;
+  /** Where it keeps its tasks. */
+  readonly folder: string;
+  /** The file in which it notes what it did. */
+  readonly notes: string;
+  /** The agents that it may call, by their names. */
+  readonly subAgents: Readonly<Record<string, string>>;
+  readonly allowsCycles: boolean;
+}
 
 const settings = JSON.parse(process.env["CONVOKE_TREE"] ?? "") as TreeSettings;
 const { name, port, folder, notes: file, subAgents, allowsCycles } = settings;
@@ -16,11 +29,11 @@ const agent = defineAgent({
   description: `Agent ${name} of a tree.`,
   model: obedientModel(name, notes),
   tools: treeTools(notes),
-  // Whoever is killed comes back, however busy the machine is.
+  // An agent that was killed comes back, however busy the machine is.
   subAgents: Object.fromEntries(
     Object.entries(subAgents).map(([called, url]) => [called, { url, patienceMs: 60_000 }]),
   ),
   allowsCycles,
 });
 const server = await serve(agent, { port, data: folder });
-greetParent(server.url);
+reportReady(server.url);

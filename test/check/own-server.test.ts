@@ -2,7 +2,7 @@ import { generateCardKey } from "@convoke/protocol";
 import { createJsonLogger } from "@convoke/engine";
 import { type ServeAgentOptions, serve } from "convoke";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { keptPort } from "../kept-port.ts";
+import { keptPort } from "../harness/kept-port.ts";
 import { checkedAgent } from "./check-agent.ts";
 import { cardAt } from "./hostile-server.ts";
 import { listenOn } from "./peer-server.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { run } from "../program.ts";
+import { run } from "../harness/program.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 import { serveShop } from "./serve-shop.ts";
 import { BIN, Typist } from "./typist.ts";

@@ -2,7 +2,7 @@ import { type RemoteAgent, connect } from "@convoke/client";
 import { createJsonLogger } from "@convoke/engine";
 import { serve } from "convoke";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { ScriptProcess } from "../crash/script-process.ts";
+import { ScriptProcess } from "../harness/script-process.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 import { logOf } from "./cut-run.ts";
 import { CuttingProxy } from "./cutting-proxy.ts";
@@ -29,7 +29,7 @@ async function aMortalBridge({ inner, outer }: (typeof VERSIONS)[number]) {
   let bridge: ScriptProcess;
   const begin = async (): Promise<void> => {
     bridge = new ScriptProcess(SCRIPT, env);
-    proxy.target = new URL(await bridge.greeting);
+    proxy.target = new URL(await bridge.ready);
   };
   onTestFinished(async () => {
     await bridge.kill();

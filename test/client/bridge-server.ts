@@ -1,6 +1,6 @@
 import { connect } from "@convoke/client";
 import { serve } from "convoke";
-import { greetParent } from "../crash/greet-parent.ts";
+import { reportReady } from "../harness/report-ready.ts";
 
 // A process that serves an agent of another one, in its own name and with its own memory.
 
@@ -8,4 +8,4 @@ const { CONVOKE_INNER = "", CONVOKE_VERSION, CONVOKE_DATA = "", CONVOKE_PUBLIC =
 
 const remote = await connect(CONVOKE_INNER, { version: CONVOKE_VERSION === "0.3" ? "0.3" : "1.0" });
 const server = await serve(remote, { port: 0, data: CONVOKE_DATA, publicUrl: CONVOKE_PUBLIC });
-greetParent(`http://127.0.0.1:${server.port}/`);
+reportReady(`http://127.0.0.1:${server.port}/`);

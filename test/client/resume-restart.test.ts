@@ -1,6 +1,6 @@
 import { type RunNotice, connect } from "@convoke/client";
 import { expect, onTestFinished, test } from "vitest";
-import { ScriptProcess } from "../crash/script-process.ts";
+import { ScriptProcess } from "../harness/script-process.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 import { type Got, logOf } from "./cut-run.ts";
 import { CuttingProxy } from "./cutting-proxy.ts";
@@ -23,7 +23,7 @@ test.each(WAYS)(
     let server: ScriptProcess;
     const begin = async (): Promise<void> => {
       server = new ScriptProcess(SCRIPT, env);
-      proxy.target = new URL(await server.greeting);
+      proxy.target = new URL(await server.ready);
     };
     onTestFinished(async () => {
       await server.kill();

@@ -5,7 +5,7 @@ import { createJsonLogger } from "@convoke/engine";
 import { connect } from "@convoke/client";
 import { serve } from "convoke";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { randomFrom } from "../kill-all/random.ts";
+import { randomFrom } from "../harness/random.ts";
 import { verifies } from "../verifies.ts";
 import { logOf, runOverCuts } from "./cut-run.ts";
 import { CuttingProxy } from "./cutting-proxy.ts";

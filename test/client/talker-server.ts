@@ -1,5 +1,5 @@
 import { serve } from "convoke";
-import { greetParent } from "../crash/greet-parent.ts";
+import { reportReady } from "../harness/report-ready.ts";
 import { talker } from "./talker.ts";
 
 // The talker in a process of its own, with its tasks on disk.
@@ -7,4 +7,4 @@ import { talker } from "./talker.ts";
 const { CONVOKE_DATA = "", CONVOKE_PUBLIC = "" } = process.env;
 const server = await serve(talker, { port: 0, data: CONVOKE_DATA, publicUrl: CONVOKE_PUBLIC });
 process.on("SIGTERM", () => void server.close().then(() => process.exit()));
-greetParent(`http://127.0.0.1:${server.port}/`);
+reportReady(`http://127.0.0.1:${server.port}/`);

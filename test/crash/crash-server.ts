@@ -1,22 +1,16 @@
-import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { defineAgent } from "@convoke/runtime";
-import { createJsonLogger } from "@convoke/engine";
-import { serve } from "@convoke/server";
-import { crash, readCrashPlan } from "./crash-point.ts";
-import { crashBeforeAnswer } from "./crashing-answers.ts";
-import { crashingBackend } from "./crashing-backend.ts";
-import { cause } from "./effect.ts";
-import { greetParent } from "./greet-parent.ts";
+import { cause } from "../harness/effect.ts";
+import { serveAgent } from "../harness/serve-agent.ts";
+import { crash, crashBeforeAnswer, crashingBackend, readCrashPlan } from "./crash-point.ts";
 import { SCENARIOS, type Scenario, type World } from "./scenarios.ts";
 import { thinker } from "./thinker.ts";
 
-// A real server that kills itself where its environment says, or nowhere.
+// A server that kills itself at the point that its environment names.
 
 const plan = readCrashPlan(process.env);
 const receiverUrl = process.env["CONVOKE_RECEIVER"] ?? "";
-const folder = process.env["CONVOKE_DATA"] ?? "";
 
-/** The spec of a model makes it an agent that thinks; without one it is a function. */
+/** With a model it serves an agent with a model, otherwise a function. */
 const model = process.env["CONVOKE_MODEL"];
 
 async function act(by: string, name: string, key?: string): Promise<void> {
@@ -41,13 +35,4 @@ const agent =
       })
     : defineAgent(thinker(model, ({ taskId }, name, key) => act(taskId, name, key)));
 
-const server = await serve(agent, {
-  port: 0,
-  host: "127.0.0.1",
-  logger: createJsonLogger("warn", (line) => process.stderr.write(line)),
-  openBackend: async () => {
-    const backend = await openSqliteBackend({ folder });
-    return plan ? crashingBackend(backend, plan) : backend;
-  },
-});
-greetParent(server.url);
+await serveAgent(agent, plan && { wrapBackend: (backend) => crashingBackend(backend, plan) });

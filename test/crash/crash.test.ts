@@ -1,31 +1,28 @@
 import {
   type AgentEvent,
   type StatusUpdateEvent,
-  type Task,
   type TaskState,
-  applyEvent,
   isPublic,
   textOf,
 } from "@convoke/protocol";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { verifies } from "../verifies.ts";
-import { rowsOfTheDay } from "./rows-of-the-day.ts";
-import { Caller } from "./caller.ts";
+import { aCrashingServer, rowsOfTheDay } from "./a-crashing-server.ts";
+import { Caller } from "../harness/caller.ts";
 import type { CrashPlan, CrashPoint } from "./crash-point.ts";
-import type { Effect } from "./effect.ts";
-import { chunksOf } from "./chunks.ts";
-import { MortalServer } from "./mortal-server.ts";
-import { Receiver } from "./receiver.ts";
+import type { Effect } from "../harness/effect.ts";
+import { Receiver } from "../harness/receiver.ts";
 import type { Scenario } from "./scenarios.ts";
-import type { StoredTask } from "./stored-logs.ts";
+import type { StoredTask } from "../harness/stored-tasks.ts";
+import { chunksIn, foldLog } from "../harness/task-log.ts";
 
 /** What is left in the end, whichever instant the crash hit. */
 interface Outcome {
   readonly state: TaskState;
   readonly text: string;
-  /** How often the effect that nobody can tell from its repetition happened. */
+  /** How often the effect happened that has no idempotency key. */
   readonly shipped: 0 | 1;
-  /** How often the agent tidied up after it was told to stop; "either" where that is a matter of time. */
+  /** How often the agent tidied up after it was canceled; "either" if that depends on timing. */
   readonly tidied?: 0 | 1 | "either";
   /** Whether the task got as far as paying; then there is exactly one key. */
   readonly paid?: boolean;
@@ -37,7 +34,7 @@ const STEP = { state: "completed", text: "paid, shipped", shipped: 1 } as const;
 const STREAM = { state: "completed", text: counted("shipped"), shipped: 1 } as const;
 const ASK = { state: "completed", text: "May I? yes: shipped", shipped: 1 } as const;
 const CANCEL = { state: "canceled", text: "waiting", shipped: 0, tidied: 0 } as const;
-/** It had no journal yet, so nobody can say that going on is safe. */
+/** It had no journal yet, so it cannot be resumed safely. */
 const INTERRUPTED = { state: "failed", shipped: 0, paid: false } as const;
 const STOPPED = "The server stopped while the agent was working on this task.";
 
@@ -52,11 +49,11 @@ const CANCEL_NOTE = '"kind":"internal:cancel"';
 const CANCELED = '"state":"canceled"';
 
 const ROWS: readonly Row[] = [
-  // Nobody heard of the task, and the message comes again; or it exists, and has done nothing.
+  // The task was not stored, and the message is sent again; or it was stored, and has done nothing.
   ["step", "before-commit", CREATION, STEP],
   ["step", "after-commit", CREATION, { ...INTERRUPTED, text: STOPPED }],
   ["step", "before-commit", START_OF_SHIP, STEP],
-  // The start is on disk and the body never ran, but who could tell?
+  // The start is on disk and the body never ran, but the server cannot know that.
   ["step", "after-commit", START_OF_SHIP, { ...STEP, text: "paid, unknown", shipped: 0 }],
   ["step", "after-commit", COMPLETED, STEP],
   ["step", "before-ack", COMPLETED, STEP],
@@ -82,7 +79,7 @@ const ROWS: readonly Row[] = [
   ["ask", "before-result", "ship", { ...ASK, text: "May I? yes: unknown" }],
 
   ["cancel", "before-commit", CANCEL_NOTE, { ...CANCEL, tidied: "either" }],
-  // From here on the wish is recorded: nothing brings the task back.
+  // From here on the cancellation is recorded: the task does not run again.
   ["cancel", "after-commit", CANCEL_NOTE, CANCEL],
   ["cancel", "after-effect", "tidy-up", { ...CANCEL, tidied: 1 }],
   ["cancel", "before-result", "wait", CANCEL],
@@ -110,17 +107,17 @@ describe.concurrent("a server that is killed", () => {
 });
 
 async function survives(scenario: Scenario, plan: CrashPlan, outcome: Outcome): Promise<void> {
-  const server = new MortalServer(receiver.url, plan);
+  const server = aCrashingServer(receiver.url, plan);
   try {
     const caller = new Caller(server, `${scenario} ${plan.at} ${plan.on}`, scenario);
 
     await PLAY[scenario](caller);
-    // Whoever asks for the stream again under the same messageId gets the whole of it.
+    // A client that sends the same messageId again gets the whole stream.
     const late = new Caller(server, caller.messageId, scenario);
     await late.follow();
     await server.url();
 
-    expect(server.crashedBy).toBe("SIGKILL");
+    expect(server.crashes).toEqual(["SIGKILL"]);
     const [stored, ...others] = await server.stored();
     expect(others).toEqual([]);
     checkLog(stored!, outcome);
@@ -132,7 +129,7 @@ async function survives(scenario: Scenario, plan: CrashPlan, outcome: Outcome): 
   }
 }
 
-/** What a client does in each scenario, through whatever happens to the server. */
+/** What a client does in each scenario, over any restart of the server. */
 const PLAY: Readonly<Record<Scenario, (caller: Caller) => Promise<unknown>>> = {
   step: async (caller) => {
     await caller.send();
@@ -151,17 +148,17 @@ const PLAY: Readonly<Record<Scenario, (caller: Caller) => Promise<unknown>>> = {
   },
 };
 
-/** The log has no gap, ends with its one terminal status, folds to what the agent said, and has nothing twice. */
+/** The log has no gap and no duplicate, ends with its one terminal status, and adds up to what the agent wrote. */
 function checkLog({ record, log }: StoredTask, { state, text }: Outcome): void {
   const events = log.map(({ event }) => event);
-  const folded = events.reduce<Task | undefined>(applyEvent, undefined);
+  const folded = foldLog(log);
 
   expect(log.map(({ id }) => id)).toEqual(log.map((_, index) => index + 1));
   expect(record).toMatchObject({ head: log.length, state });
   expect(events.filter(isEnd)).toEqual([events.at(-1)]);
-  expect(folded?.status.state).toBe(state);
-  expect(folded && textOf(folded)).toBe(text);
-  expect(chunksOf(events)).toEqual([...new Set(chunksOf(events))]);
+  expect(folded.status.state).toBe(state);
+  expect(textOf(folded)).toBe(text);
+  expect(chunksIn(events)).toEqual([...new Set(chunksIn(events))]);
   expect(countOf(events, "task")).toBe(1);
   expect(countOf(events, "internal:ask")).toBeLessThanOrEqual(1);
   expect(countOf(events, "internal:message")).toBeLessThanOrEqual(1);

@@ -2,8 +2,6 @@ import {
   type AgentEvent,
   type InternalEvent,
   type StatusUpdateEvent,
-  type Task,
-  applyEvent,
   isPublic,
   isTerminal,
   textOf,
@@ -11,16 +9,16 @@ import {
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { answerTo, openApprovals } from "../loop/approval-parts.ts";
 import { verifies } from "../verifies.ts";
-import { rowsOfTheDay } from "./rows-of-the-day.ts";
-import { Caller } from "./caller.ts";
+import { aCrashingServer, rowsOfTheDay } from "./a-crashing-server.ts";
+import { Caller } from "../harness/caller.ts";
 import type { CrashPlan, CrashPoint } from "./crash-point.ts";
 import { ModelServer } from "./model-server.ts";
-import { MortalServer } from "./mortal-server.ts";
-import { Receiver } from "./receiver.ts";
-import type { StoredTask } from "./stored-logs.ts";
+import { Receiver } from "../harness/receiver.ts";
+import type { StoredTask } from "../harness/stored-tasks.ts";
+import { foldLog } from "../harness/task-log.ts";
 import { type Tale, type ToolName, toldInAll } from "./tale.ts";
 
-/** A count, or a span of it where the instant of the crash decides. */
+/** A count, or a range if it depends on the instant of the crash. */
 type Count = number | readonly [least: number, most: number];
 
 /** What is left in the end that is not the same for every instant. */
@@ -29,13 +27,13 @@ interface Outcome {
   readonly asked?: readonly Count[];
   /** How often each tool reached the world; once each by default. */
   readonly done?: Readonly<Partial<Record<ToolName, Count>>>;
-  /** A crash cut what may not run again: the model is told so instead of its result. */
+  /** The crash interrupted a call that may not run again: the model gets a text that says so. */
   readonly isShipUnknown?: true;
 }
 
 type Row = readonly [during: string, at: CrashPoint, on: string, outcome?: Outcome];
 
-/** What may not run again comes last, so that no slow commit can hold its start along with what a row is about. */
+/** The tool that may not run again comes last, so that no row's commit also contains its start. */
 const CALLS: Tale["calls"] = [["pay"], ["refund"], ["ship"]];
 const UNKNOWN =
   "Unknown: a crash cut this call; it may or may not have done its work. Check before you repeat it.";
@@ -61,17 +59,17 @@ const THIRD_PERHAPS: Outcome = { asked: [1, 1, PERHAPS_TWICE, 1] };
 const FOURTH_PERHAPS: Outcome = { asked: [1, 1, 1, PERHAPS_TWICE] };
 
 const ROWS: readonly Row[] = [
-  // It has done nothing yet, and begins.
+  // It has done nothing yet, and starts.
   ["the model call", "after-commit", CREATION],
-  // Whether the request was on its way is a matter of time.
+  // Whether the request was already sent depends on timing.
   ["the model call", "before-commit", FIRST_CALL, FIRST_PERHAPS],
   ["the model call", "after-commit", FIRST_CALL, FIRST_PERHAPS],
-  // An answer that is not whole is asked for again; how much of it shares a commit is a matter of time.
+  // An incomplete answer is requested again; how much of it shares a commit depends on timing.
   ["the model call", "before-commit", FIRST_CHUNK, { asked: [2, 1, 1, 1] }],
   ["the model call", "after-commit", FIRST_CHUNK, FIRST_PERHAPS],
   ["the model call", "before-ack", FIRST_CHUNK, { ...FIRST_PERHAPS, done: { pay: PERHAPS_TWICE } }],
   ["the model call", "before-commit", FIRST_RESULT, { asked: [2, 1, 1, 1] }],
-  // One that is noted is not asked for again.
+  // An answer in the journal is not requested again.
   ["the model call", "after-commit", FIRST_RESULT],
   ["the model call", "after-commit", LAST_RESULT],
   ["the model call", "before-ack", COMPLETED],
@@ -117,18 +115,18 @@ describe.concurrent("a server that is killed during", () => {
 
 async function survives(plan: CrashPlan, outcome: Outcome): Promise<void> {
   const tale: Tale = { id: `${plan.at} ${plan.on}`, calls: CALLS, pauseMs: 60 };
-  const server = new MortalServer(receiver.url, plan, model.spec);
+  const server = aCrashingServer(receiver.url, plan, model.spec);
   try {
     const caller = new Caller(server, tale.id, JSON.stringify(tale));
 
     await caller.follow();
-    const asking = taskOf(caller.frames);
+    const asking = caller.task;
     expect(asking.status).toMatchObject({ state: "input-required" });
     const approve = openApprovals(asking).map((approval) => answerTo(approval, { option: "once" }));
     await Promise.all([caller.answer(caller.taskId!, approve), caller.follow()]);
     await server.url();
 
-    expect(server.crashedBy).toBe("SIGKILL");
+    expect(server.crashes).toEqual(["SIGKILL"]);
     const [stored, ...rest] = await server.stored();
     expect(rest).toEqual([]);
     checkLog(stored!, toldInAll(tale, resultsOf(outcome)));
@@ -147,7 +145,7 @@ function resultsOf({ isShipUnknown }: Outcome): readonly string[] {
 /** The log has no gap and one end, folds to the right answer, and notes each result once. */
 function checkLog({ record, log }: StoredTask, text: string): void {
   const events = log.map(({ event }) => event);
-  const task = taskOf(log);
+  const task = foldLog(log);
 
   expect(log.map(({ id }) => id)).toEqual(log.map((_, index) => index + 1));
   expect(record).toMatchObject({ head: log.length, state: "completed" });
@@ -192,11 +190,6 @@ function expectCount(found: number, wanted: Count): void {
   const [least, most] = typeof wanted === "number" ? [wanted, wanted] : wanted;
   expect(found).toBeGreaterThanOrEqual(least);
   expect(found).toBeLessThanOrEqual(most);
-}
-
-function taskOf(log: readonly { readonly event: AgentEvent }[]): Task {
-  const events = log.map(({ event }) => event);
-  return events.reduce<Task | undefined>(applyEvent, undefined)!;
 }
 
 function notes(events: readonly AgentEvent[], kind: string): readonly InternalEvent[] {

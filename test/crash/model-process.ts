@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { startScriptedModelServer } from "@convoke/runtime/testing";
-import { greetParent } from "./greet-parent.ts";
+import { reportReady } from "../harness/report-ready.ts";
 import { readRequest, tell } from "./tale.ts";
 
 // The provider of the model: a process that no crash of the server touches. It counts what it is
@@ -19,5 +19,5 @@ const counter = createServer((_, response) => {
 
 counter.listen(0, "127.0.0.1", () => {
   const { port } = counter.address() as AddressInfo;
-  greetParent(JSON.stringify({ spec: model.specs["openai-compatible"], port }));
+  reportReady(JSON.stringify({ spec: model.specs["openai-compatible"], port }));
 });

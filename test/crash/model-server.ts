@@ -1,4 +1,4 @@
-import { ScriptProcess } from "./script-process.ts";
+import { ScriptProcess } from "../harness/script-process.ts";
 import type { AskedOfModel } from "./tale.ts";
 
 /** The process that plays the provider, as its test sees it. */
@@ -17,7 +17,7 @@ export class ModelServer {
 
   static async start(): Promise<ModelServer> {
     const provider = new ScriptProcess(new URL("./model-process.ts", import.meta.url), {});
-    return new ModelServer(provider, await provider.greeting);
+    return new ModelServer(provider, await provider.ready);
   }
 
   /** Every request that reached it so far, repetitions too. */
@@ -26,7 +26,7 @@ export class ModelServer {
     return (await response.json()) as readonly AskedOfModel[];
   }
 
-  stop(): Promise<void> {
-    return this.#process.kill();
+  async stop(): Promise<void> {
+    await this.#process.kill();
   }
 }

@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { startServer } from "../../packages/egress/src/connections/local-server.suite.ts";
-import { run } from "../program.ts";
+import { run } from "../harness/program.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished } from "vitest";
-import { type Program, start } from "../program.ts";
+import { type Program, start } from "../harness/program.ts";
 import { SDKS_V1 } from "../interop/sdk-v1.ts";
 import { chunksOf, collect, textOfChunks } from "../interop/story.ts";
 

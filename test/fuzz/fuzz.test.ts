@@ -3,7 +3,7 @@ import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { connect as connectTcp } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { randomFrom } from "../kill-all/random.ts";
+import { randomFrom } from "../harness/random.ts";
 import { many, noise, pick, spoiltBytes } from "./dice.ts";
 import { ForkedServer } from "./forked-server.ts";
 import { PREFACE } from "./http2-frames.ts";

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { TLSSocket, connect as connectTls } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { selfSigned } from "../bindings/self-signed.ts";
-import { randomFrom } from "../kill-all/random.ts";
+import { randomFrom } from "../harness/random.ts";
 import { type Random, below, many, pick, split } from "./dice.ts";
 import { ForkedServer } from "./forked-server.ts";
 import { http1Bytes } from "./http1-bytes.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { succeed } from "../program.ts";
+import { succeed } from "../harness/program.ts";
 import { verifies } from "../verifies.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));

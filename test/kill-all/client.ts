@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { Caller, type Directory } from "../crash/caller.ts";
+import { Caller, type Directory } from "../harness/caller.ts";
 import type { Job } from "./jobs.ts";
 
-/** Whoever gave the job, and what it saw of it. */
+/** The client of one job, and what it saw of it. */
 export class Client {
   readonly job: Job;
   readonly caller: Caller;

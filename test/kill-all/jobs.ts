@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AgentDefinition, type FunctionTurn, StepUnknownError } from "@convoke/runtime";
-import { cause } from "../crash/effect.ts";
+import { cause } from "../harness/effect.ts";
 
 /** What a task does, over and over until its phase has come. */
 export const KINDS = ["steps", "stream", "ask", "cancel", "plain"] as const;

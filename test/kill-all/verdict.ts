@@ -2,15 +2,13 @@ import { isDeepStrictEqual } from "node:util";
 import {
   type AgentEvent,
   type StatusUpdateEvent,
-  type Task,
-  applyEvent,
   isPublic,
   isTerminal,
   textOf,
 } from "@convoke/protocol";
-import { chunksOf } from "../crash/chunks.ts";
-import type { Effect } from "../crash/effect.ts";
-import type { StoredTask } from "../crash/stored-logs.ts";
+import type { Effect } from "../harness/effect.ts";
+import type { StoredTask } from "../harness/stored-tasks.ts";
+import { chunksIn, foldLog } from "../harness/task-log.ts";
 import type { Client } from "./client.ts";
 import { CHUNKS, chunkOf } from "./jobs.ts";
 
@@ -68,7 +66,7 @@ function problemsOfEnd({ job, answers }: Client, { record, log }: StoredTask): r
 
 /** What is said again after a crash is not written again, unless the task was begun from the top. */
 function problemsOfChunks({ job }: Client, { log }: StoredTask): readonly string[] {
-  const chunks = chunksOf(log.map(({ event }) => event));
+  const chunks = chunksIn(log.map(({ event }) => event));
   const repeated = chunks.length - new Set(chunks).size;
   return job.kind === "plain" || repeated === 0 ? [] : [`${repeated} chunks were written twice`];
 }
@@ -96,11 +94,8 @@ function problemsOfWords(
   { record, log }: StoredTask,
   effects: readonly Effect[],
 ): readonly string[] {
-  const task = log.reduce<Task | undefined>(
-    (folded, { event }) => applyEvent(folded, event),
-    undefined,
-  );
-  const text = task?.artifacts === undefined ? "" : textOf(task);
+  const task = foldLog(log);
+  const text = task.artifacts === undefined ? "" : textOf(task);
   const done = new Set(effects.map(({ name }) => name));
   const isWhole = record.state === "completed";
   const rounds = job.kind === "plain" ? 1 : [...done].filter((name) => PAY.test(name)).length;

@@ -1,8 +1,8 @@
-import type { PublicEvent, Task } from "@convoke/protocol";
+import type { PublicEvent, Task, TaskState } from "@convoke/protocol";
 import { expect } from "vitest";
 import type { ServedProcess } from "../start/convoke-process.ts";
 import { DIALECTS, type Dialect } from "../wire/dialect.ts";
-import { WireClient } from "../wire/wire-client.ts";
+import { WireClient, valueOf } from "../wire/wire-client.ts";
 import type { Frame, WireStream } from "../wire/wire-stream.ts";
 
 export const [V03, V1] = DIALECTS as [Dialect, Dialect];
@@ -57,4 +57,19 @@ export function taskOf(frames: readonly Frame[], dialect: Dialect): Task {
   const first = dialect.codec.decodeEvent(frames[0]?.body.result);
   if (first.kind !== "task") throw new Error(`The stream begins with ${first.kind}.`);
   return first;
+}
+
+/** Every task that a server lists, page by page, with its state. */
+export async function listAll(server: {
+  readonly url: string;
+}): Promise<ReadonlyMap<string, TaskState>> {
+  const client = new WireClient(server, V1);
+  const listed = new Map<string, TaskState>();
+  for (let pageToken = ""; ;) {
+    const params = { pageSize: 100, ...(pageToken !== "" && { pageToken }) };
+    const page = V1.codec.decodeTaskPage(valueOf(await client.call("ListTasks", params)));
+    for (const { id, status } of page.tasks) listed.set(id, status.state);
+    if (page.nextPageToken === "") return listed;
+    pageToken = page.nextPageToken;
+  }
 }

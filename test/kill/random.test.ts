@@ -6,10 +6,10 @@ import { temporaryFolder } from "../start/temporary-folder.ts";
 import { verifies } from "../verifies.ts";
 import { DIALECTS } from "../wire/dialect.ts";
 import { WireClient } from "../wire/wire-client.ts";
-import { killUnder, lastOf, readLog } from "./logs.ts";
-import { listAll } from "./task-list.ts";
+import { killUnder, lastOf, listAll, readLog } from "./logs.ts";
 
-const ROUNDS = 5;
+// The short form; `npm run test:kill` has the full size.
+const ROUNDS = Number(process.env["CONVOKE_KILL_ROUNDS"] ?? 2);
 const SENDS = 40;
 const WORDS = ["hello", "slow 1", "slow 3", "slow 6", "artifact", "ask", "fail", "message"];
 

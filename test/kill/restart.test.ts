@@ -7,13 +7,13 @@ import { temporaryFolder } from "../start/temporary-folder.ts";
 import { verifies } from "../verifies.ts";
 import { WireClient } from "../wire/wire-client.ts";
 import type { Frame } from "../wire/wire-stream.ts";
-import { INTERRUPTED, V03, V1, killUnder, lastOf, readLog, taskOf } from "./logs.ts";
-import { listAll } from "./task-list.ts";
+import { INTERRUPTED, V03, V1, killUnder, lastOf, listAll, readLog, taskOf } from "./logs.ts";
 
 /** Starting many processes takes long on a busy machine; none of it is timed. */
 const PATIENCE_MS = 120_000;
 
-const KILLS = 5;
+// The short form; `npm run test:kill` has the full size.
+const KILLS = Number(process.env["CONVOKE_KILL_ROUNDS"] ?? 2);
 
 verifies(
   ["G3", "G4"],

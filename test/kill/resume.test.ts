@@ -7,8 +7,7 @@ import { verifies } from "../verifies.ts";
 import { DIALECTS } from "../wire/dialect.ts";
 import { faultOf } from "../wire/rpc.ts";
 import { WireClient } from "../wire/wire-client.ts";
-import { INTERRUPTED, V03, idsOf, killUnder, lastOf, readLog, taskOf } from "./logs.ts";
-import { listAll } from "./task-list.ts";
+import { INTERRUPTED, V03, idsOf, killUnder, lastOf, listAll, readLog, taskOf } from "./logs.ts";
 
 /** Whoever needs this agent for an answer gets none; by its name it is the one that was cut. */
 const GONE = `export default defineAgent({

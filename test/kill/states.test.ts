@@ -15,8 +15,7 @@ import { verifies } from "../verifies.ts";
 import { DIALECTS } from "../wire/dialect.ts";
 import { WireClient } from "../wire/wire-client.ts";
 import type { Frame } from "../wire/wire-stream.ts";
-import { INTERRUPTED, V03, V1, killUnder, lastOf, readLog } from "./logs.ts";
-import { listAll } from "./task-list.ts";
+import { INTERRUPTED, V03, V1, killUnder, lastOf, listAll, readLog } from "./logs.ts";
 
 /** What to say to the demo agent to get a task into a state and leave it there. */
 const WORDS: Readonly<Record<string, TaskState>> = {

@@ -1,7 +1,7 @@
 import { defineAgent } from "convoke";
 import { setTimeout as sleep } from "node:timers/promises";
-import { textOf } from "@convoke/protocol";
-import { describe, expect, test } from "vitest";
+import { type Agent, textOf } from "@convoke/protocol";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { writeAgent } from "../start/agent-file.ts";
 import { serveConvoke } from "../start/convoke-process.ts";
 import { foldOf } from "../start/fold-of.ts";
@@ -10,9 +10,13 @@ import { verifies } from "../verifies.ts";
 import { DIALECTS } from "../wire/dialect.ts";
 import { type Answer, faultOf } from "../wire/rpc.ts";
 import { WireClient } from "../wire/wire-client.ts";
-import { type LockableServer, serveLockable } from "./lockable-server.ts";
-import { INTERRUPTED, V03, lastOf, readLog, taskOf } from "./logs.ts";
-import { listAll } from "./task-list.ts";
+import { INTERRUPTED, V03, lastOf, listAll, readLog, taskOf } from "./logs.ts";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { openSqliteBackend } from "@convoke/backends/sqlite";
+import { type Server, serve } from "@convoke/server";
+import { createJsonLogger } from "@convoke/engine";
+import { demoAgent } from "../../apps/convoke/src/cli/serve/load-agent.ts";
 
 /** The storage failed: the caller gets an id, and only the log says under it what happened. */
 function expectStorageFailure(answer: Answer, code: string, { log }: LockableServer): void {
@@ -180,3 +184,45 @@ verifies(
     expect(lastOf(await readLog(second, id))).toMatchObject(INTERRUPTED);
   },
 );
+
+/** A whole server in this process, whose storage a test can take away for a while. */
+interface LockableServer extends Server {
+  readonly folder: string;
+  /** Everything it logged. */
+  readonly log: readonly string[];
+  /** Another program writes to the database, and for as long as it does nobody else can. */
+  lock(): void;
+  release(): void;
+}
+
+async function serveLockable(
+  options: { readonly agent?: Agent; readonly maxBytes?: number } = {},
+): Promise<LockableServer> {
+  const { agent = demoAgent, maxBytes } = options;
+  const folder = temporaryFolder();
+  const log: string[] = [];
+  const server = await serve(agent, {
+    port: 0,
+    host: "127.0.0.1",
+    logger: createJsonLogger("warn", (line) => log.push(line)),
+    openBackend: () =>
+      openSqliteBackend({
+        folder,
+        // Short, so that a test need not wait the usual five seconds for each failure.
+        busyTimeoutMs: 50,
+        ...(maxBytes !== undefined && { maxBytes }),
+      }),
+  });
+  const other = new DatabaseSync(join(folder, "tasks.db"), { timeout: 10_000 });
+  onTestFinished(async () => {
+    other.close();
+    await server.close();
+  });
+  return {
+    ...server,
+    folder,
+    log,
+    lock: () => other.exec("BEGIN IMMEDIATE"),
+    release: () => other.exec("ROLLBACK"),
+  };
+}

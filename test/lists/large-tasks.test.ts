@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import type { Task } from "@convoke/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { ScriptProcess } from "../crash/script-process.ts";
+import { ScriptProcess } from "../harness/script-process.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 
 const TASKS = 32;
@@ -39,7 +39,7 @@ describe("a server whose stored tasks are larger than its heap", () => {
 
       expect(seen, JSON.stringify(parameters)).toEqual(wanted());
     }
-    expect(server.process.hasEnded, server.process.stderr).toBe(false);
+    expect(server.process.end, server.process.stderr).toBeUndefined();
   });
 
   test("pushes all of them to receivers that hang at first", async () => {
@@ -50,7 +50,7 @@ describe("a server whose stored tasks are larger than its heap", () => {
     receiver.accepts = true;
 
     await expect.poll(() => receiver.delivered.size, { timeout: 20_000 }).toBe(TASKS);
-    expect(server.process.hasEnded, server.process.stderr).toBe(false);
+    expect(server.process.end, server.process.stderr).toBeUndefined();
   });
 });
 
@@ -101,8 +101,8 @@ async function startServer(
     CONVOKE_DATA: folder,
     NODE_OPTIONS: `--max-old-space-size=${heapMb}`,
   });
-  onTestFinished(() => process.kill());
-  return { url: (await process.greeting).replace(/\/$/, ""), process };
+  onTestFinished(async () => void (await process.kill()));
+  return { url: (await process.ready).replace(/\/$/, ""), process };
 }
 
 /** Has a path for each task, and answers none of them until it accepts. */

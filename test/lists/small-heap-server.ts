@@ -2,7 +2,7 @@ import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { defineAgent } from "@convoke/runtime";
 import { createJsonLogger } from "@convoke/engine";
 import { serve } from "@convoke/server";
-import { greetParent } from "../crash/greet-parent.ts";
+import { reportReady } from "../harness/report-ready.ts";
 
 // A real server with default limits, started with less memory than its stored tasks take up.
 
@@ -25,4 +25,4 @@ const server = await serve(agent, {
     backoff: { firstMs: 20, longestMs: 100 },
   },
 });
-greetParent(server.url);
+reportReady(server.url);

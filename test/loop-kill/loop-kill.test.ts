@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { Tale, ToolName } from "../crash/tale.ts";
-import { randomFrom } from "../kill-all/random.ts";
+import { randomFrom } from "../harness/random.ts";
 import { verifies } from "../verifies.ts";
 import { type Performance, play } from "./play.ts";
 import { problemsOf } from "./verdict.ts";

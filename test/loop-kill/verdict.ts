@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import { type InternalEvent, type Task, applyEvent, isPublic, textOf } from "@convoke/protocol";
-import type { Effect } from "../crash/effect.ts";
+import { type InternalEvent, isPublic, textOf } from "@convoke/protocol";
+import type { Effect } from "../harness/effect.ts";
 import type { AskedOfModel } from "../crash/tale.ts";
+import { foldLog } from "../harness/task-log.ts";
 import type { Played } from "./play.ts";
 
 /** What a killed run is compared by: the last that the model was told, and what the task came to. */
@@ -35,10 +36,7 @@ function problemsOfEnding(killed: Played, quiet: Played): readonly string[] {
 }
 
 function endingOf({ stored, requests }: Played): Ending {
-  const task = stored?.log.reduce<Task | undefined>(
-    (folded, { event }) => applyEvent(folded, event),
-    undefined,
-  );
+  const task = stored && foldLog(stored.log);
   const last = requests.reduce<AskedOfModel | undefined>(
     (longest, one) => (one.answers >= (longest?.answers ?? 0) ? one : longest),
     undefined,

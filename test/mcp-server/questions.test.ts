@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { BIN } from "../cli/typist.ts";
-import { succeed } from "../program.ts";
+import { succeed } from "../harness/program.ts";
 import { serveConvoke } from "../start/convoke-process.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 import { Host, aHost, agentFile } from "./a-host.ts";

@@ -1,12 +1,12 @@
 import { scriptedModel } from "@convoke/runtime/testing";
 import { describe, expect, test } from "vitest";
 import { BIN } from "../cli/typist.ts";
-import { keptPort } from "../kept-port.ts";
+import { keptPort } from "../harness/kept-port.ts";
 import { calls, resultsTold } from "../loop/scripts.ts";
 import { AgentWorld } from "../mcp/an-agent.ts";
 import { eventually } from "../mcp/eventually.ts";
 import { MARK, expectNoLeftovers } from "../mcp/marked-processes.ts";
-import { run } from "../program.ts";
+import { run } from "../harness/program.ts";
 import { type ServedProcess, serveConvoke } from "../start/convoke-process.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 import { aHost, agentFile } from "./a-host.ts";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type IncomingMessage, type Server, createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
-import { keptPort } from "../kept-port.ts";
+import { keptPort } from "../harness/kept-port.ts";
 import { published } from "./a-world.ts";
 
 /** server-everything behind HTTP, on a port that it keeps when it is started again. */

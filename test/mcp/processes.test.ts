@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { processIdentity } from "../../packages/runtime/src/mcp/child-records.ts";
-import { start } from "../program.ts";
+import { start } from "../harness/program.ts";
 import { World, ours } from "./a-world.ts";
 import { eventually } from "./eventually.ts";
 import { MARK, expectNoLeftovers, markedProcesses } from "./marked-processes.ts";

@@ -3,7 +3,7 @@ import { type ScriptTurn, startScriptedModelServer } from "@convoke/runtime/test
 import { describe, expect, test } from "vitest";
 import { ModelError } from "../../packages/runtime/src/models/model-error.ts";
 import { resolveModel } from "../../packages/runtime/src/models/resolve-model.ts";
-import { keptPort } from "../kept-port.ts";
+import { keptPort } from "../harness/kept-port.ts";
 import { aRequest, failureOf } from "./requests.ts";
 
 const PROVIDERS = ["anthropic", "google", "openai", "openai-compatible"] as const;

@@ -1,136 +1,132 @@
-/** One wrong turn in the code of the gate or around it, which the tests must notice. */
-export interface Mutant {
-  /** Below the root of the repository. */
-  readonly file: string;
-  /** Stands in the file exactly once. */
-  readonly find: string;
-  readonly replace: string;
-}
+import {
+  type Mutant,
+  type Selector,
+  argument,
+  call,
+  condition,
+  method,
+  operand,
+  returned,
+  value,
+} from "./plant-fault.ts";
 
-const RUNTIME = "packages/runtime/src";
-const PROTOCOL = "packages/protocol/src";
+type Fault = readonly [at: Selector, to: string | typeof negated];
 
-function inFile(
-  file: string,
-  ...changes: readonly (readonly [find: string, replace: string])[]
+/** The faults of one function, found by its name: sources may be reworded and moved freely. */
+function inFunction(
+  packageName: string,
+  name: string,
+  ...faults: readonly Fault[]
 ): readonly Mutant[] {
-  return changes.map(([find, replace]) => ({ file, find, replace }));
+  return faults.map(([at, to]) => ({
+    package: packageName,
+    in: name,
+    at,
+    to: typeof to === "string" ? () => to : to,
+  }));
 }
 
-/** The first of each file stand for the others in the short form. */
-export const MUTANTS: readonly Mutant[] = [
-  ...inFile(
-    `${RUNTIME}/approvals/may-run.ts`,
-    ["if (!call.isGuarded) return true;", "return true;"],
-    ["if (!call.isGuarded) return true;", "if (call.isGuarded) return true;"],
-    ['outcome === "approved" && ', ""],
-    ['outcome === "approved" && ', 'outcome !== "rejected" && '],
-    [" && toolCallId === call.toolCallId", ""],
-    [" && digest === call.digest", ""],
-    ["decisions.some(", "decisions.every("],
-    ["return decisions.some(", "return !decisions.some("],
+function negated(expression: string): string {
+  return `!(${expression})`;
+}
+
+/** The first of each group stands for the others in the short form. */
+export const MUTANTS: readonly (readonly Mutant[])[] = [
+  inFunction(
+    "runtime",
+    "mayRun",
+    [condition("isGuarded"), "true"],
+    [condition("isGuarded"), negated],
+    [operand("outcome"), "true"],
+    [operand("outcome"), 'outcome !== "rejected"'],
+    [operand("toolCallId"), "true"],
+    [operand("digest"), "true"],
+    [method("some"), "every"],
+    [returned("some"), negated],
   ),
-  ...inFile(
-    `${RUNTIME}/tools/run-tool.ts`,
-    ['if (!mayRun(call, decisions)) throw new Error("the call is not approved");', ""],
-    ["if (!mayRun(call, decisions))", "if (mayRun(call, decisions))"],
-    ["mayRun(call, decisions)", "mayRun({ ...call, isGuarded: false }, decisions)"],
-    [
-      "return tool.run(input, { ...context, signal });",
-      "return tool.run(structuredClone(decisions[0]?.arguments ?? input), { ...context, signal });",
-    ],
+  inFunction(
+    "runtime",
+    "begin",
+    [condition("mayRun"), "false"],
+    [condition("mayRun"), negated],
+    [argument("mayRun", 0), "{ ...call, isGuarded: false }"],
+    [argument("tool.run", 0), "structuredClone(decisions[0]?.arguments ?? input)"],
   ),
-  ...inFile(
-    `${RUNTIME}/loop/call-run.ts`,
-    ['this.#isGuarded = confirmed?.kind !== "allow";', "this.#isGuarded = false;"],
-    [
-      'this.#isGuarded = confirmed?.kind !== "allow";',
-      'this.#isGuarded = confirmed?.kind === "allow";',
-    ],
-    ["if (!this.#isGuarded) return undefined;", "return undefined;"],
-    [
-      "digest: checked.digest, isGuarded: this.#isGuarded }",
-      "digest: checked.digest, isGuarded: false }",
-    ],
-    ['outcome: option === "reject" ? "rejected" : "approved"', 'outcome: "approved"'],
-    [
-      "{ outcome, decidedAt: at.toISOString() }",
-      '{ outcome: "approved", decidedAt: at.toISOString() }',
-    ],
-    ['if (decision === undefined || decision.outcome === "approved") return;', "return;"],
-    ["if (edited !== undefined) this.#arguments = edited;", ""],
-    ['if (confirmed?.kind === "deny") {', 'if (confirmed?.kind === "ask") {'],
-    ["if (!this.#isConfirmed) await this.#confirm(tool, input);", ""],
-    ["if (this.#result !== undefined || this.#approval !== undefined) return;", ""],
-    [
-      "await this.#execute(tool, input);",
-      "await this.#execute(tool, JSON.parse(this.#call.input) as Metadata);",
-    ],
+  [
+    ...inFunction(
+      "runtime",
+      "CallRun.#confirm",
+      [value("this.#isGuarded"), "false"],
+      [value("this.#isGuarded"), negated],
+      [condition("#isGuarded"), "true"],
+      [condition('"deny"'), 'confirmed?.kind === "ask"'],
+    ),
+    ...inFunction("runtime", "CallRun.#execute", [value("isGuarded"), "false"]),
+    ...inFunction("runtime", "CallRun.decide", [value("outcome"), '"approved"']),
+    ...inFunction("runtime", "CallRun.giveUp", [value("outcome"), '"approved"']),
+    ...inFunction("runtime", "CallRun.#heedDecision", [condition("decision"), "true"]),
+    ...inFunction("runtime", "CallRun.#decided", [condition("edited"), "false"]),
+    ...inFunction(
+      "runtime",
+      "CallRun.advance",
+      [condition("#isConfirmed"), "false"],
+      [condition("#approval"), "false"],
+      [argument("#execute", 1), "JSON.parse(this.#call.input)"],
+    ),
+  ],
+  [
+    ...inFunction(
+      "runtime",
+      "RunApprovals.applyGrant",
+      [condition("isGranted"), "false"],
+      [value("isConversation"), "this.#granted.size > 0"],
+    ),
+    ...inFunction("runtime", "RunApprovals.constructor", [value("isLasting"), "true"]),
+    ...inFunction("runtime", "RunApprovals.decided", [value("digest"), "approval.digest"]),
+    ...inFunction("runtime", "RunApprovals.decisionOf", [
+      argument("findLast", 0),
+      "() => toolCallId !== undefined",
+    ]),
+  ],
+  inFunction(
+    "runtime",
+    "ToolCalls.#take",
+    [call("giveUp", '"superseded"'), 'run.decide({ option: "once" }, at)'],
+    [call("some", "approvalId"), "open.length > 0 && approvalId !== undefined"],
+    [value("expired"), "[]"],
   ),
-  ...inFile(
-    `${RUNTIME}/loop/run-approvals.ts`,
-    [
-      "if (!isConversation && !(await settings.approvals.grants.isGranted(grant))) return false;",
-      "",
-    ],
-    [
-      "const isConversation = this.#granted.has(toolName);",
-      "const isConversation = this.#granted.size > 0;",
-    ],
-    [
-      'const isLasting = option === "conversation" || option === "always";',
-      "const isLasting = true;",
-    ],
-    [
-      "digest: edited === undefined ? approval.digest : digestArguments(edited)",
-      "digest: approval.digest",
-    ],
-    ["(decision) => decision.toolCallId === toolCallId", "() => toolCallId !== undefined"],
+  inFunction("runtime", "checkArguments", [argument("digestArguments", 0), "{}"]),
+  inFunction(
+    "runtime",
+    "confirmCall",
+    [value("kind", '"ask"'), '"allow"'],
+    [condition('"never"'), 'rule !== "ask"'],
+    [condition('"allow"'), 'said !== "deny"'],
+    [condition('"deny"'), "false"],
   ),
-  ...inFile(
-    `${RUNTIME}/loop/tool-calls.ts`,
-    ['await run.giveUp("superseded", at)', 'await run.decide({ option: "once" } as never, at)'],
-    [
-      "open.some(({ requestId }) => requestId === approvalId)",
-      "open.length > 0 && approvalId !== undefined",
-    ],
-    ["const expired = runs.filter(", "const expired = runs.slice(0, 0).filter("],
+  inFunction("runtime", "digestArguments", [call("canonicalJson"), '""']),
+  [
+    ...inFunction(
+      "runtime",
+      "grantedIn",
+      [operand("answered.get"), "true"],
+      [condition("GRANT_ID"), "true"],
+    ),
+    ...inFunction("runtime", "memoryGrants", [argument("JSON.stringify", 0), "[agent, toolName]"]),
+  ],
+  inFunction(
+    "runtime",
+    "plainDecision",
+    [condition("plainWords"), "false"],
+    [condition("REJECTING.has"), "false"],
   ),
-  ...inFile(`${RUNTIME}/loop/check-arguments.ts`, [
-    "const digest = digestArguments(copy);",
-    "const digest = digestArguments({});",
-  ]),
-  ...inFile(
-    `${RUNTIME}/approvals/confirm-call.ts`,
-    ['return { kind: "ask", words:', 'return { kind: "allow", words:'],
-    ['if (rule === "never")', 'if (rule !== "ask")'],
-    ['if (said === "allow")', 'if (said !== "deny")'],
-    ['if (said === "deny") return { kind: "deny" };', ""],
-  ),
-  ...inFile(`${RUNTIME}/approvals/digest-arguments.ts`, ["canonicalJson(toolArguments)", '""']),
-  ...inFile(
-    `${RUNTIME}/approvals/grants.ts`,
-    [
-      "if (isTaken && answered.get(id) === digest) granted.add(tool.name);",
-      "if (isTaken) granted.add(tool.name);",
-    ],
-    ["} else if (GRANT_ID.test(message.messageId)) {", "} else {"],
-    ["JSON.stringify([agent, owner, toolName])", "JSON.stringify([agent, toolName])"],
-  ),
-  ...inFile(
-    `${RUNTIME}/approvals/plain-decision.ts`,
-    ["if (!plainWords) return undefined;", ""],
-    ['if (REJECTING.has(word)) return { approvalId, digest, option: "reject" };', ""],
-  ),
-  ...inFile(`${RUNTIME}/approvals/check-answer.ts`, [
-    "if (only === undefined || others.length > 0)",
-    "if (only === undefined)",
-  ]),
-  ...inFile(
-    `${PROTOCOL}/extensions/answer-approval.ts`,
-    ["if (answer.digest !== approval.digest) {", "if (answer.digest === undefined) {"],
-    ["if (!options.includes(option)) {", "if (option === undefined) {"],
-    ["Date.parse(expiresAt) <= now.getTime()", "Date.parse(expiresAt) <= 0"],
-    ["if (decision !== undefined) {", "if (decision === null) {"],
+  inFunction("runtime", "plainAnswer", [operand("others"), "false"]),
+  inFunction(
+    "protocol",
+    "answerApproval",
+    [condition("digest"), "answer.digest === undefined"],
+    [condition("options"), "option === undefined"],
+    [operand("Date.parse"), "Date.parse(expiresAt) <= 0"],
+    [condition("decision"), "decision === null"],
   ),
 ];

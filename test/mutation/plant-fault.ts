@@ -1,16 +1,145 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import type { Mutant } from "./mutants.ts";
+import { type SourceNode, findDeclaration, nodesIn } from "./source-tree.ts";
 
-export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+/** Finds the expression of a function that a fault replaces. */
+export interface Selector {
+  /** For people. */
+  readonly name: string;
+  /** All that fit; the table of mutants is out of date unless it is exactly one. */
+  readonly find: (nodes: readonly SourceNode[], textOf: TextOf) => readonly SourceNode[];
+}
 
-/** The file with its fault. One that the code has outgrown is an error that says so. */
-export function mutated({ file, find, replace }: Mutant): string {
-  const source = readFileSync(join(ROOT, file), "utf8");
-  const parts = source.split(find);
-  if (parts.length === 2) return parts.join(replace);
-  throw new Error(
-    `${file} has ${parts.length - 1} times, and not once: ${find}. Bring test/mutation/mutants.ts up to date.`,
-  );
+type TextOf = (node: SourceNode) => string;
+
+/** One wrong turn in the code of the gate or around it, which the tests must notice. */
+export interface Mutant {
+  readonly package: string;
+  /** The function or method, wherever it is declared: see `findDeclaration`. */
+  readonly in: string;
+  readonly at: Selector;
+  /** What the expression becomes, by what it is. */
+  readonly to: (expression: string) => string;
+}
+
+/** A source file with a fault in it. */
+export interface PlantedFault {
+  /** Below the root of the repository. */
+  readonly file: string;
+  readonly sound: string;
+  readonly faulty: string;
+  /** What is changed, for people. */
+  readonly name: string;
+}
+
+/** The condition of an `if` that contains the text. */
+export function condition(has: string): Selector {
+  return {
+    name: `condition with ${has}`,
+    find: (nodes, textOf) =>
+      ofType(nodes, "IfStatement")
+        .map((node) => node["test"] as SourceNode)
+        .filter((test) => textOf(test).includes(has)),
+  };
+}
+
+/** The operand of `&&`, `||` or `??` that contains the text. */
+export function operand(has: string): Selector {
+  return {
+    name: `operand with ${has}`,
+    find: (nodes, textOf) =>
+      ofType(nodes, "LogicalExpression")
+        .flatMap(({ left, right }) => [left as SourceNode, right as SourceNode])
+        .filter((node) => node.type !== "LogicalExpression" && textOf(node).includes(has)),
+  };
+}
+
+/** What a variable, a property of an object or a field of `this` is set to. */
+export function value(name: string, has = ""): Selector {
+  return {
+    name: `value of ${name}`,
+    find: (nodes, textOf) =>
+      [
+        ...ofType(nodes, "VariableDeclarator").map(({ id, init }) => [id, init]),
+        ...ofType(nodes, "AssignmentExpression").map(({ left, right }) => [left, right]),
+        ...ofType(nodes, "ObjectExpression")
+          .flatMap(({ properties }) => ofType(properties as readonly SourceNode[], "Property"))
+          .map((node) => [node["key"], node["shorthand"] === true ? node : node["value"]]),
+      ]
+        .map((pair) => pair as [SourceNode, SourceNode | null])
+        .filter(([target, set]) => textOf(target) === name && set !== null)
+        .map(([, set]) => set!)
+        .filter((set) => textOf(set).includes(has)),
+  };
+}
+
+/** A call of a function or method, told from others by a text that it contains. */
+export function call(callee: string, has = ""): Selector {
+  return {
+    name: `call of ${callee}`,
+    find: (nodes, textOf) =>
+      ofType(nodes, "CallExpression").filter(
+        (node) =>
+          endsWithName(textOf(node["callee"] as SourceNode), callee) && textOf(node).includes(has),
+      ),
+  };
+}
+
+/** One argument of a call; the first is 0. */
+export function argument(callee: string, place: number): Selector {
+  return {
+    name: `argument ${place} of ${callee}`,
+    find: (nodes, textOf) =>
+      call(callee)
+        .find(nodes, textOf)
+        .map((node) => (node["arguments"] as readonly SourceNode[])[place]!),
+  };
+}
+
+/** The name of a method that is called. */
+export function method(name: string): Selector {
+  return {
+    name: `method ${name}`,
+    find: (nodes, textOf) =>
+      ofType(nodes, "MemberExpression")
+        .map((node) => node["property"] as SourceNode)
+        .filter((property) => textOf(property) === name),
+  };
+}
+
+/** What is returned, where that contains the text. */
+export function returned(has: string): Selector {
+  return {
+    name: `returned with ${has}`,
+    find: (nodes, textOf) =>
+      ofType(nodes, "ReturnStatement")
+        .map((node) => node["argument"] as SourceNode | null)
+        .filter((node) => node !== null)
+        .filter((node) => textOf(node).includes(has)),
+  };
+}
+
+/** Plants the fault. A place that is not found, or is not the only one, is an error. */
+export function plantFault(mutant: Mutant): PlantedFault {
+  const { file, source, node } = findDeclaration(mutant.package, mutant.in);
+  const textOf: TextOf = ({ start, end }) => source.slice(start, end);
+  const found = mutant.at.find([...nodesIn(node)], textOf);
+  const [place, ...others] = found;
+  if (place === undefined || others.length > 0) {
+    throw new Error(
+      `${mutant.in} in ${file} has ${found.length} times instead of once: ${mutant.at.name}. ` +
+        "Bring test/mutation/mutants.ts up to date.",
+    );
+  }
+  const before = textOf(place);
+  // A property such as `{ outcome }` keeps its name.
+  const after = `${place["shorthand"] === true ? `${before}: ` : ""}${mutant.to(before)}`;
+  const faulty = source.slice(0, place.start) + after + source.slice(place.end);
+  return { file, sound: source, faulty, name: `${mutant.in}: ${before} → ${after}` };
+}
+
+function ofType(nodes: readonly SourceNode[], type: string): readonly SourceNode[] {
+  return nodes.filter((node) => node.type === type);
+}
+
+function endsWithName(callee: string, name: string): boolean {
+  return callee === name || callee.endsWith(`.${name}`);
 }

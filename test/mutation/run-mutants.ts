@@ -1,12 +1,14 @@
+import { globSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { type Plugin, defaultServerConditions } from "vite";
 import { createVitest } from "vitest/node";
-import { MUTANTS, type Mutant } from "./mutants.ts";
-import { ROOT, mutated } from "./plant-fault.ts";
+import { MUTANTS } from "./mutants.ts";
+import { type PlantedFault, plantFault } from "./plant-fault.ts";
+import { ROOT } from "./source-tree.ts";
 
-// Plants one fault after the other into the code of the gate, as it is loaded and nowhere else, and
-// runs the gate's tests on each. Prints the faults that no test noticed, as JSON.
+// Plants each fault into the code of the gate, as it is loaded and nowhere else, and runs the gate's
+// tests with it. Prints the faults that no test noticed, as JSON.
 
 const TESTS = [
   "packages/runtime/src/approvals/*.test.ts",
@@ -17,23 +19,26 @@ const TESTS = [
 
 const conditions = ["@convoke/source", ...defaultServerConditions];
 
-/** Each file planted as it is must pass, or the tests would notice everything. */
+/** The project with unchanged files: its tests must pass, or every fault would count as noticed. */
 const SOUND = "sound";
 
-const { values: flags } = parseArgs({ options: { only: { type: "string" } } });
-const chosen = flags.only?.split(",").map((place) => MUTANTS[Number(place)]!) ?? MUTANTS;
-// One that the code has outgrown must not count as noticed.
-for (const mutant of chosen) mutated(mutant);
+for (const pattern of TESTS) {
+  if (globSync(pattern, { cwd: ROOT }).length === 0) throw new Error(`there is no ${pattern}`);
+}
 
-const survivors = await unnoticed(chosen);
+const { values: flags } = parseArgs({ options: { only: { type: "string" } } });
+const all = MUTANTS.flat();
+const chosen = flags.only?.split(",").map((place) => all[Number(place)]!) ?? all;
+
+const survivors = await unnoticed(chosen.map(plantFault));
 process.stdout.write(`${JSON.stringify({ survivors })}\n`);
-// Tests that fail are what this is for, so it ends well; Vitest would have it otherwise.
+// Tests that fail are the purpose of this script, so it succeeds; Vitest would set an exit code.
 process.exit(0);
 
-/** Runs the tests on each; the names of those with which all pass. */
-async function unnoticed(mutants: readonly Mutant[]): Promise<readonly string[]> {
-  const faulty = mutants.map((mutant) => project(nameOf(mutant), planting(mutant)));
-  const unchanged = mutants.map((mutant) => planting({ ...mutant, replace: mutant.find }));
+/** Runs the tests with each fault; returns the names of those with which all pass. */
+async function unnoticed(faults: readonly PlantedFault[]): Promise<readonly string[]> {
+  const faulty = faults.map(({ name, file, faulty: code }) => project(name, planting(file, code)));
+  const unchanged = faults.map(({ file, sound }) => planting(file, sound));
   const projects = [project(SOUND, ...unchanged), ...faulty];
   const vitest = await createVitest({
     root: ROOT,
@@ -64,22 +69,18 @@ function project(name: string, ...plugins: readonly Plugin[]): object {
       include: TESTS,
       pool: "threads",
       isolate: false,
-      // A fault may make a test wait for what never comes.
+      // A fault may make a test wait forever.
       testTimeout: 15_000,
       env: { CONVOKE_GATE_RUNS: "60", CONVOKE_GATE_END: "first" },
     },
   };
 }
 
-function planting(mutant: Mutant): Plugin {
-  const path = join(ROOT, mutant.file);
+function planting(file: string, code: string): Plugin {
+  const path = join(ROOT, file);
   return {
     name: "mutant",
     enforce: "pre",
-    load: (id) => (id.split("?")[0] === path ? mutated(mutant) : undefined),
+    load: (id) => (id.split("?")[0] === path ? code : undefined),
   };
-}
-
-function nameOf({ file, find, replace }: Mutant): string {
-  return `${file}: ${find} → ${replace === "" ? "(nothing)" : replace}`;
 }

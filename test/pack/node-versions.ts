@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { installInto } from "./npm.ts";
-import { succeed } from "../program.ts";
+import { succeed } from "../harness/program.ts";
 
 /** The oldest line of Node that is supported, at its newest version. */
 export const OLDER_SUPPORTED = "22.23.3";

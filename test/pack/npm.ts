@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { succeed } from "../program.ts";
+import { succeed } from "../harness/program.ts";
 
 /** Runs the npm of the environment. */
 export function npm(args: readonly string[], cwd: string): Promise<string> {

@@ -9,7 +9,7 @@ import { verifies } from "../verifies.ts";
 import { OLDER_SUPPORTED, getNode, getTooOldNode, hasPackagedNode } from "./node-versions.ts";
 import { installInto } from "./npm.ts";
 import { TSC, packWorkspaces } from "./packages.ts";
-import { type Program, run, start, succeed } from "../program.ts";
+import { type Program, run, start, succeed } from "../harness/program.ts";
 import { foldOf, framesOf } from "./stream-frames.ts";
 
 /** Building, installing and starting programs takes long on a busy machine; none of it is timed. */

@@ -3,7 +3,7 @@ import { cp, mkdir, readFile, readdir, symlink } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { npm } from "./npm.ts";
-import { succeed } from "../program.ts";
+import { succeed } from "../harness/program.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 

@@ -1,7 +1,7 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished } from "vitest";
-import { keptPort } from "../kept-port.ts";
+import { keptPort } from "../harness/kept-port.ts";
 
 /** A notification as it arrived. */
 export interface Arrival {

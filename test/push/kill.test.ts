@@ -1,18 +1,15 @@
-import { createPushReceiver } from "convoke";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect } from "vitest";
-import { ScriptProcess } from "../crash/script-process.ts";
-import { readStoredTasks } from "../crash/stored-logs.ts";
-import { randomFrom } from "../kill-all/random.ts";
-import { temporaryFolder } from "../start/temporary-folder.ts";
+import { createPushReceiver } from "@convoke/client/push-receiver";
+import { expect, onTestFinished } from "vitest";
+import { MortalServer } from "../harness/mortal-server.ts";
+import { randomFrom } from "../harness/random.ts";
 import { verifies } from "../verifies.ts";
 import { type Manner, Webhook, accepts, answers, hangs, losesItsAnswer } from "./a-webhook.ts";
 import { PUSH_DIALECTS, taskIdOf } from "./requests.ts";
 
 // The short form; `npm run test:push` has the full size.
-const TASKS = Number(process.env["CONVOKE_PUSH_TASKS"] ?? 12);
-const KILLS = Number(process.env["CONVOKE_PUSH_KILLS"] ?? 4);
+const TASKS = Number(process.env["CONVOKE_PUSH_TASKS"] ?? 10);
+const KILLS = Number(process.env["CONVOKE_PUSH_KILLS"] ?? 3);
 const SEED = Number(process.env["CONVOKE_PUSH_SEED"] ?? Date.now() % 1_000_000);
 
 verifies(
@@ -22,10 +19,10 @@ verifies(
     const random = randomFrom(SEED);
     const webhook = await Webhook.start();
     webhook.manner = moody(random);
-    const data = join(temporaryFolder(), "data");
-    let server = startServer(data);
+    const server = new MortalServer({ script: new URL("./push-server.ts", import.meta.url) });
+    onTestFinished(() => server.close());
     const taskIds: string[] = [];
-    const url = await server.greeting;
+    const url = await server.start();
     for (let count = 0; count < TASKS; count++) {
       const dialect = PUSH_DIALECTS[count % 2]!;
       taskIds.push(taskIdOf(await dialect.send(url, { url: webhook.url, token: "t" })));
@@ -35,17 +32,15 @@ verifies(
       await sleep(50 + 400 * random());
       await server.kill();
       if (random() < 0.3) await webhook.down();
-      server = startServer(data);
-      await server.greeting;
+      await server.start();
       if (!webhook.isUp) await webhook.up();
     }
     webhook.manner = accepts;
     const ends = () => new Set(webhook.arrivals.filter(isEnd).map(taskOf)).size;
     await expect.poll(ends, { timeout: 60_000, message: `seed ${SEED}` }).toBe(TASKS);
     await sleep(200);
-    await server.kill();
 
-    const stored = new Map((await readStoredTasks(data)).map((task) => [task.record.taskId, task]));
+    const stored = new Map((await server.stored()).map((task) => [task.record.taskId, task]));
     for (const taskId of taskIds) {
       const places = placesOf(webhook, taskId);
       const worthTelling = stored.get(taskId)?.log.flatMap(({ id, event }) => {
@@ -62,12 +57,12 @@ verifies(
         `${kinds.filter((kind) => kind === "repeated").length} of them repeated, 0 lost\n`,
     );
     expect(kinds).not.toContain("refused");
-    expect(server.stderr).toBe("");
+    expect(server.complaints).toBe("");
   },
   120_000 + 3000 * KILLS,
 );
 
-/** Every kind of trouble in turn, and now and then an answer. */
+/** Fails in every way, at random, and sometimes accepts. */
 function moody(random: () => number): Manner {
   const moods = [
     accepts,
@@ -78,10 +73,6 @@ function moody(random: () => number): Manner {
     answers(302, { location: "/" }),
   ];
   return (request, response) => moods[Math.floor(random() * moods.length)]!(request, response);
-}
-
-function startServer(data: string): ScriptProcess {
-  return new ScriptProcess(new URL("./push-server.ts", import.meta.url), { CONVOKE_DATA: data });
 }
 
 type Arrival = Webhook["arrivals"][number];

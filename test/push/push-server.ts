@@ -1,20 +1,13 @@
-import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { defineAgent } from "@convoke/runtime";
-import { createJsonLogger } from "@convoke/engine";
-import { serve } from "@convoke/server";
-import { greetParent } from "../crash/greet-parent.ts";
+import { serveAgent } from "../harness/serve-agent.ts";
 
-// A real server that pushes, made to be killed.
-
-const folder = process.env["CONVOKE_DATA"] ?? "";
-
-/** Says something between steps that are done once, so that a killed run goes on by its journal. */
+/** Reports between durable steps, so that a killed run resumes from its journal. */
 const agent = defineAgent({
   name: "Reporter",
   description: "Reports its progress.",
   async *run({ step, status, sleep }) {
     for (let count = 1; count <= 5; count++) {
-      // A kill may fall into it; what may not run twice would fail the task.
+      // Idempotent, because a kill may interrupt it, and that would fail the task otherwise.
       await step("work", () => count, { idempotent: true });
       yield status(`report ${count}`);
       await sleep(20);
@@ -24,11 +17,8 @@ const agent = defineAgent({
   },
 });
 
-const server = await serve(agent, {
-  port: 0,
-  host: "127.0.0.1",
-  logger: createJsonLogger("error", (line) => process.stderr.write(line)),
-  openBackend: () => openSqliteBackend({ folder }),
+await serveAgent(agent, {
+  level: "error",
   push: {
     allow: ["127.0.0.1"],
     timeoutMs: 300,
@@ -36,4 +26,3 @@ const server = await serve(agent, {
     secret: "shared",
   },
 });
-greetParent(server.url);

@@ -27,7 +27,7 @@ export interface Requirement {
    * binding or backend that comes later has to keep what is proven.
    */
   readonly milestone: Milestone;
-  /** `proven` is a claim that at least one test has to back; see `requirements.test.ts`. */
+  /** `proven` requires a test that cites the id; a run of all tests fails without one. */
   readonly status: "planned" | "proven";
 }
 

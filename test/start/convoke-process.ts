@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { type Program, start } from "../program.ts";
+import { type Program, start } from "../harness/program.ts";
 
 const BIN = fileURLToPath(new URL("../../apps/convoke/bin/convoke.js", import.meta.url));
 

@@ -5,7 +5,7 @@ import { type ScriptStep, type ScriptedModel, scriptedModel } from "@convoke/run
 import { serve } from "convoke";
 import { onTestFinished } from "vitest";
 import { memoryLogger } from "../engine/an-engine.ts";
-import { keptPort } from "../kept-port.ts";
+import { keptPort } from "../harness/kept-port.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 
 type Server = Awaited<ReturnType<typeof serve>>;

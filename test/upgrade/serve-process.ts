@@ -1,6 +1,6 @@
 import { appendFileSync } from "node:fs";
 import { serve } from "convoke";
-import { greetParent } from "../crash/greet-parent.ts";
+import { reportReady } from "../harness/report-ready.ts";
 import { AGENTS, type AgentName } from "./agents.ts";
 
 // One agent of the fixture in a process of its own, which write-fixture.ts kills.
@@ -26,4 +26,4 @@ const server = await serve(agent, {
   data: folder,
   push: { allow: ["127.0.0.1"], backoff: { firstMs: 50, longestMs: 100 } },
 });
-greetParent(server.url);
+reportReady(server.url);

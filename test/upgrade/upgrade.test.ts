@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import type { Server } from "@convoke/server";
 import { serve } from "convoke";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { keptPort } from "../kept-port.ts";
+import { keptPort } from "../harness/kept-port.ts";
 import { AGENTS, type AgentName, CENTURY_MS, type Effect } from "./agents.ts";
 import { Caller, type Frame, type WirePart, type WireTask } from "./caller.ts";
 import { CASES, type CaseName, type Facts, type RecordedTask } from "./cases.ts";

@@ -14,8 +14,8 @@ import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { randomUUID } from "node:crypto";
-import { ScriptProcess } from "../crash/script-process.ts";
-import { keptPort } from "../kept-port.ts";
+import { ScriptProcess } from "../harness/script-process.ts";
+import { keptPort } from "../harness/kept-port.ts";
 import type { AgentName, Effect } from "./agents.ts";
 import { Caller, type Frame, messageFrom } from "./caller.ts";
 import { CASES, type CaseName, type Facts, type RecordedTask } from "./cases.ts";
@@ -52,7 +52,7 @@ class Served {
   }
 
   get url(): Promise<string> {
-    return this.#process.greeting;
+    return this.#process.ready;
   }
 
   get effects(): readonly Effect[] {
@@ -77,8 +77,8 @@ class Served {
     return rows.map(({ body }) => String(body)).join("\n");
   }
 
-  kill(): Promise<void> {
-    return this.#process.kill();
+  async kill(): Promise<void> {
+    await this.#process.kill();
   }
 }
 

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { start } from "../../program.ts";
+import { start } from "../../harness/program.ts";
 import { temporaryFolder } from "../../start/temporary-folder.ts";
 import { installGemini } from "./install-gemini.ts";
 import type { ScriptedModel } from "./scripted-model.ts";

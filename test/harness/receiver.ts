@@ -13,7 +13,7 @@ export class Receiver {
 
   static async start(): Promise<Receiver> {
     const receiver = new ScriptProcess(new URL("./receiver-process.ts", import.meta.url), {});
-    return new Receiver(receiver, await receiver.greeting);
+    return new Receiver(receiver, await receiver.ready);
   }
 
   /** Every effect that reached it so far, repetitions too. */
@@ -22,12 +22,12 @@ export class Receiver {
     return (await response.json()) as readonly Effect[];
   }
 
-  /** From here on it answers with this phase. */
+  /** Answers each effect with this phase from now on. */
   async enter(phase: number): Promise<void> {
     await fetch(new URL("/phase", this.url), { method: "POST", body: String(phase) });
   }
 
-  stop(): Promise<void> {
-    return this.#process.kill();
+  async stop(): Promise<void> {
+    await this.#process.kill();
   }
 }

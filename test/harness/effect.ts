@@ -1,14 +1,14 @@
 /** Something that an agent did to the world outside. */
 export interface Effect {
-  /** The messageId of the task's message: who did it. */
+  /** Which task did it: its id, or the id of its message. */
   readonly by: string;
   /** What was done. */
   readonly name: string;
-  /** Present when the world can tell a repetition by it. */
+  /** An idempotency key, by which a repetition can be recognized. */
   readonly key?: string;
 }
 
-/** Does it, and resolves to the phase that the receiver is in. */
+/** Sends the effect to the receiver, and returns the phase that the receiver is in. */
 export async function cause(receiverUrl: string, effect: Effect): Promise<number> {
   const response = await fetch(new URL("/effects", receiverUrl), {
     method: "POST",

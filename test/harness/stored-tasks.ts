@@ -1,6 +1,7 @@
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import type { AgentEvent } from "@convoke/protocol";
-import type { Seq, TaskRecord } from "@convoke/engine";
+import type { TaskRecord } from "@convoke/engine";
+import type { LoggedEvent } from "./task-log.ts";
 
 /** One task as the store has it, with its whole log. */
 export interface StoredTask {
@@ -8,14 +9,9 @@ export interface StoredTask {
   readonly log: readonly LoggedEvent[];
 }
 
-export interface LoggedEvent {
-  readonly id: Seq;
-  readonly event: AgentEvent;
-}
-
 const PAGE = 1000;
 
-/** Everything in a data folder that no server holds. */
+/** Every task in a data folder. No server may be using the folder. */
 export async function readStoredTasks(folder: string): Promise<readonly StoredTask[]> {
   const backend = await openSqliteBackend({ folder });
   try {

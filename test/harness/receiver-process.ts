@@ -2,10 +2,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import type { Effect } from "./effect.ts";
-import { greetParent } from "./greet-parent.ts";
+import { reportReady } from "./report-ready.ts";
 
-// The world outside: a process that no crash of the server touches. It counts what is done to it,
-// every single time, and tells whoever does something in which phase the test is.
+// The world outside the server, in a process that survives its kills. It records every effect,
+// repetitions too, and answers with the phase that the test is in.
 
 const effects: Effect[] = [];
 let phase = 0;
@@ -25,5 +25,5 @@ const server = createServer((request, response) => {
 });
 
 server.listen(0, "127.0.0.1", () => {
-  greetParent(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  reportReady(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
 });

@@ -1,39 +1,43 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { delimiter, dirname } from "node:path";
-import { onTestFinished } from "vitest";
 
-interface ProgramOptions {
-  readonly cwd: string;
+export interface ProgramOptions {
+  readonly cwd?: string;
   /** The Node that `node` means, also for scripts that begin with `#!/usr/bin/env node`. */
   readonly node?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** `pipe` lets the program notice that this process is gone: its standard input ends. */
+  readonly stdin?: "ignore" | "pipe";
+  /** Killed after this time, so that a failed test leaves nothing behind. Default 2 minutes; 0 is never. */
+  readonly timeoutMs?: number;
 }
 
 /** How a program ended. */
-interface Ended {
-  /** Absent when a signal ended it. */
+export interface ProgramEnd {
+  /** `null` if a signal ended it. */
   readonly code: number | null;
+  /** `null` if it ended by itself. */
+  readonly signal: NodeJS.Signals | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
 /** A running program and everything it has printed so far. */
 export class Program {
-  readonly ended: Promise<Ended>;
+  readonly ended: Promise<ProgramEnd>;
   readonly #child: ChildProcess;
   #stdout = "";
   #stderr = "";
-  #isOver = false;
+  #end: ProgramEnd | undefined;
   #changed = Promise.withResolvers<void>();
 
-  constructor(command: string, args: readonly string[], options: ProgramOptions) {
-    const { cwd, node = process.execPath, env } = options;
+  constructor(command: string, args: readonly string[], options: ProgramOptions = {}) {
+    const { cwd, node = process.execPath, env, stdin = "ignore", timeoutMs = 120_000 } = options;
     this.#child = spawn(command, args, {
-      cwd,
-      env: { ...outerEnvironment(node), ...env },
-      stdio: ["ignore", "pipe", "pipe"],
-      // Whatever happens to the test, nothing is left behind for long.
-      timeout: 120_000,
+      ...(cwd !== undefined && { cwd }),
+      env: { ...userEnvironment(node), ...env },
+      stdio: [stdin, "pipe", "pipe"],
+      timeout: timeoutMs,
       killSignal: "SIGKILL",
     });
     this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {
@@ -45,15 +49,14 @@ export class Program {
     });
     this.ended = new Promise((resolve, reject) => {
       this.#child.once("error", reject);
-      this.#child.once("close", (code) => {
-        this.#isOver = true;
-        resolve({ code, stdout: this.#stdout, stderr: this.#stderr });
+      this.#child.once("close", (code, signal) => {
+        this.#end = { code, signal, stdout: this.#stdout, stderr: this.#stderr };
+        resolve(this.#end);
         this.#wake();
       });
     });
   }
 
-  /** The id of the very process that was started. */
   get pid(): number {
     const { pid } = this.#child;
     if (pid === undefined) throw new Error("It did not start.");
@@ -64,18 +67,34 @@ export class Program {
     return this.#stdout;
   }
 
-  /** Resolves with what was found in the output, as soon as it is there. */
+  get stderr(): string {
+    return this.#stderr;
+  }
+
+  /** How it ended, once it has. */
+  get end(): ProgramEnd | undefined {
+    return this.#end;
+  }
+
+  /** Resolves with the first value that `find` finds in the output. */
   async until<T>(find: (stdout: string) => T | undefined): Promise<T> {
     for (;;) {
       const found = find(this.#stdout);
       if (found !== undefined) return found;
-      if (this.#isOver) throw new Error(`It ended too early:\n${this.#stdout}\n${this.#stderr}`);
+      if (this.#end !== undefined) {
+        throw new Error(`It ended too early:\n${this.#stdout}\n${this.#stderr}`);
+      }
       await this.#changed.promise;
     }
   }
 
-  async kill(signal: NodeJS.Signals): Promise<Ended> {
+  /** Sends the signal without waiting for the end. */
+  signal(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
+  }
+
+  async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<ProgramEnd> {
+    this.signal(signal);
     return this.ended;
   }
 
@@ -85,38 +104,11 @@ export class Program {
   }
 }
 
-/** Starts a program that does not outlive its test. */
-export function start(command: string, args: readonly string[], options: ProgramOptions): Program {
-  const program = new Program(command, args, options);
-  onTestFinished(async () => void (await program.kill("SIGKILL")));
-  return program;
-}
-
-/** Runs a program to its end. */
-export function run(
-  command: string,
-  args: readonly string[],
-  options: ProgramOptions,
-): Promise<Ended> {
-  return new Program(command, args, options).ended;
-}
-
-/** Runs a program that has to succeed. */
-export async function succeed(
-  command: string,
-  args: readonly string[],
-  options: ProgramOptions,
-): Promise<string> {
-  const { code, stdout, stderr } = await run(command, args, options);
-  if (code === 0) return stdout;
-  throw new Error(`${command} ${args.join(" ")} ended with ${code}:\n${stdout}\n${stderr}`);
-}
-
 /** What the test runner, `npm run` and this project's own settings add, and a user does not have. */
 const OURS =
   /^(npm_(package|lifecycle|command|config_local_prefix)|VITEST|CONVOKE_|NODE_OPTIONS$|NODE_ENV$|PORT$|BIND_HOST$|PUBLIC_URL$|FORCE_COLOR$)/;
 
-function outerEnvironment(node: string): Record<string, string | undefined> {
+function userEnvironment(node: string): Record<string, string | undefined> {
   const { PATH = "", ...rest } = process.env;
   const kept = Object.entries(rest).filter(([name]) => !OURS.test(name));
   return { ...Object.fromEntries(kept), PATH: [dirname(node), PATH].join(delimiter) };

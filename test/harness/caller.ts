@@ -9,14 +9,14 @@ import {
   type TaskState,
   userMessage,
 } from "@convoke/protocol";
-import type { LoggedEvent } from "./stored-logs.ts";
+import { type LoggedEvent, foldLog } from "./task-log.ts";
 
-/** Finds the server: the one that is up, or the next one. */
+/** Knows the address of the server that is up, or of the next one. */
 export interface Directory {
   url(): Promise<string>;
 }
 
-/** The server understood, and refused. */
+/** The server answered with a JSON-RPC error. */
 class RefusedError extends Error {
   override readonly name = "RefusedError";
   readonly code: number;
@@ -27,21 +27,21 @@ class RefusedError extends Error {
   }
 }
 
-/** -32002: the task has ended already. */
+/** The task has already ended. */
 const NOT_CANCELABLE = -32002;
 
 /** How long a caller that lost the server waits before it tries again. */
 const RETRY_MS = 20;
 
 /**
- * A client of one task that does what clients should: it sends a message again under the same id
- * when it heard nothing, and goes on reading after the last event that it has.
+ * A client of one task that does what clients should: if it got no answer it sends the message
+ * again under the same id, and it resumes a stream after the last event that it has.
  */
 export class Caller {
   readonly messageId: string;
   /** Every frame of every connection, in the order of arrival. */
   readonly frames: LoggedEvent[] = [];
-  /** How many connections were lost under way. */
+  /** How many connections were lost. */
   losses = 0;
   readonly #directory: Directory;
   readonly #text: string;
@@ -53,7 +53,12 @@ export class Caller {
     this.#text = text;
   }
 
-  /** The task's id, as soon as a frame told it. */
+  /** The task that the frames so far add up to. */
+  get task(): Task {
+    return foldLog(this.frames);
+  }
+
+  /** The task's id, once the first frame is there. */
   get taskId(): string | undefined {
     const event = this.frames[0]?.event;
     return event?.kind === "task" ? (event as Task).id : undefined;
@@ -64,7 +69,7 @@ export class Caller {
     return this.#call<Task>("message/send", { message: this.#message() });
   }
 
-  /** Sends the message, or comes back to its task; reads until the stream's last event, and resolves to its state. */
+  /** Sends the message or resumes its stream, and resolves with the state of the stream's last event. */
   async follow(): Promise<TaskState> {
     return this.#insist(async (url) => {
       const response = await this.#post(url, ...this.#streamRequest());
@@ -75,18 +80,18 @@ export class Caller {
     });
   }
 
-  /** Resolves when a frame fits. The frames come from a `follow` that is under way. */
+  /** Resolves when a frame matches. The frames come from a concurrent `follow`. */
   async until(fits: (event: AgentEvent) => boolean): Promise<void> {
     while (!this.frames.some(({ event }) => fits(event))) await sleep(5);
   }
 
-  /** Answers the task's question, and waits for it to end or to ask again. Each answer has a name of its own. */
+  /** Answers the task's question, and waits for it to end or to ask again. The name distinguishes several answers. */
   answer(taskId: string, content: string | readonly A2APart[], name = "answer"): Promise<Task> {
     const message = { ...userMessage(`${this.messageId}-${name}`, content), taskId };
     return this.#call<Task>("message/send", { message });
   }
 
-  /** Cancels the task. That it was canceled already is what a client that asks twice is told. */
+  /** Cancels the task. "Already canceled" is what a client gets that has to ask twice. */
   async cancel(taskId: string): Promise<void> {
     await this.#call<Task>("tasks/cancel", { id: taskId }).catch((error: unknown) => {
       if (error instanceof RefusedError && error.code === NOT_CANCELABLE) return;
@@ -94,7 +99,7 @@ export class Caller {
     });
   }
 
-  /** What an earlier stream has is not asked for again; by which method is all the same. */
+  /** Either method resumes a stream, so they take turns. */
   #streamRequest(): readonly [method: string, params: object, lastEventId?: string] {
     const last = this.frames.at(-1);
     const send = ["message/stream", { message: this.#message() }] as const;
@@ -116,7 +121,7 @@ export class Caller {
     });
   }
 
-  /** Tries until there was an answer, whatever happens to the server meanwhile. */
+  /** Tries until there is an answer, over restarts of the server. */
   async #insist<T>(attempt: (url: string) => Promise<T>): Promise<T> {
     for (;;) {
       const url = await this.#directory.url();
@@ -167,7 +172,7 @@ function resultOf<T>(body: string): T {
   return answer.result as T;
 }
 
-/** What `fetch` and its bodies throw when there is nobody, or nobody any more. */
+/** What `fetch` and its bodies throw when the server is gone. */
 function isConnectionLoss(error: unknown): boolean {
   return error instanceof TypeError && /^(fetch failed|terminated)$/.test(error.message);
 }

@@ -1,4 +1,4 @@
-/** Numbers from 0 to 1 that the seed decides: the plan of a run can be had again. */
+/** Random numbers from 0 to 1 that the seed determines, so that a run can be repeated. */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

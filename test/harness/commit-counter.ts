@@ -2,11 +2,11 @@ import { closeSync, openSync, readSync, writeSync } from "node:fs";
 import type { Backend } from "@convoke/engine";
 
 /**
- * How many commits a server has begun and how many were answered, in a file that outlives it: the
- * pages of a file are shared memory, so whoever reads it knows the moment, and after a kill it says
- * whether a commit was in flight.
+ * How many commits a server has begun and how many were answered, in a file that outlives it. The
+ * pages of a file are shared memory, so a reader knows the current count, and after a kill the file
+ * says whether a commit was in flight.
  */
-export class FlightRecorder {
+export class CommitCounter {
   readonly #file: number;
   readonly #counts = new Uint32Array(2);
 
@@ -15,7 +15,7 @@ export class FlightRecorder {
     this.#write();
   }
 
-  /** The backend, with each of its commits on record. */
+  /** The backend with each of its commits counted. */
   watch(backend: Backend): Backend {
     return {
       tasks: backend.tasks,
@@ -45,7 +45,7 @@ export class FlightRecorder {
   }
 }
 
-/** How many commits are in flight, according to the recorder at the path. */
+/** How many commits are in flight, according to the counter at the path. */
 export function commitsInFlight(path: string): number {
   const counts = new Uint32Array(2);
   const file = openSync(path, "r");

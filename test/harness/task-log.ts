@@ -1,0 +1,31 @@
+import {
+  type AgentEvent,
+  type ArtifactUpdateEvent,
+  type Task,
+  applyEvent,
+  textOfParts,
+} from "@convoke/protocol";
+
+/** An event and its sequence number. */
+export interface LoggedEvent {
+  readonly id: number;
+  readonly event: AgentEvent;
+}
+
+/** The task that a log adds up to. */
+export function foldLog(log: readonly { readonly event: AgentEvent }[]): Task {
+  const task = log.reduce<Task | undefined>(
+    (folded, { event }) => applyEvent(folded, event),
+    undefined,
+  );
+  if (task === undefined) throw new Error("the log is empty");
+  return task;
+}
+
+/** The texts of all chunks, in order. The agents of these tests write no two equal chunks. */
+export function chunksIn(events: readonly AgentEvent[]): readonly string[] {
+  return events
+    .filter(({ kind }) => kind === "artifact-update")
+    .map((event) => textOfParts((event as ArtifactUpdateEvent).artifact.parts))
+    .filter((text) => text !== "");
+}
