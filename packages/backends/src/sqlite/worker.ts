@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { migrate, refuseNewer } from "./schema.ts";
-import { SpaceReclaimer, prepareToShrink } from "./space-reclaimer.ts";
+import { SpaceReclaimer, enableAutoVacuum } from "./space-reclaimer.ts";
 import { primaryCode, toFailure } from "./storage-error.ts";
 import type {
   FromWriter,
@@ -13,16 +13,16 @@ import type {
   WriteResults,
   WriterSettings,
 } from "./thread-messages.ts";
-import { Misuse } from "@convoke/engine";
-import { ContextWriter, MessageWriter } from "./message-writer.ts";
-import { PushWriter } from "./push-writer.ts";
+import { Misuse } from "@convoke/engine/backend";
+import { ContextWriter, MessageWriter } from "./id-writers.ts";
+import { PushWriter } from "./push-table.ts";
 import { RetentionWriter } from "./retention-writer.ts";
 import { StepWriter } from "./step-writer.ts";
 import { TaskCounts } from "./task-counts.ts";
 
-// The writer thread: the only writer of the database, so that waiting for the
-// disk never holds up the event loop. It imports builtins and files of this
-// folder only: packages resolve differently here than in the main thread.
+// The writer thread: the only writer of the database, so that waiting for the disk
+// never blocks the event loop of the main thread. It imports no package except
+// `@convoke/engine/backend`, which is one small file, so that it starts quickly.
 
 if (parentPort === null) throw new Error("this file is the writer thread of the SQLite backend");
 const port = parentPort;
@@ -50,14 +50,14 @@ function openDatabase({
   try {
     createPrivately(file);
     database = new DatabaseSync(file, { timeout: busyTimeoutMs });
-    // Before anything writes to a new file, even that it has a write-ahead log.
+    // Must come before the first write to a new file, including the journal mode.
     database.exec("PRAGMA auto_vacuum = INCREMENTAL");
     const mode = database.prepare("PRAGMA journal_mode = WAL").get()?.["journal_mode"];
     if (mode !== "wal")
       throw new Error("its file system has no shared memory for a write-ahead log");
     database.exec(`PRAGMA synchronous = ${durability === "power" ? "FULL" : "NORMAL"}`);
     refuseNewer(database);
-    prepareToShrink(database);
+    enableAutoVacuum(database);
     migrate(database);
     if (maxBytes !== undefined) limitSize(database, maxBytes);
     return database;
@@ -68,7 +68,7 @@ function openDatabase({
   }
 }
 
-/** SQLite would let others read the file, as far as the folder lets them; its companions take after it. */
+/** SQLite would create the file readable for others. Its journal files get the same permissions. */
 function createPrivately(file: string): void {
   if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
 }
@@ -88,9 +88,8 @@ function answer(message: FromWriter): void {
 }
 
 /**
- * Writes one batch in one transaction. A refused or mistaken write is answered
- * alone; when the transaction itself fails, every write fails with it and the
- * next batch begins afresh.
+ * Executes one batch in one transaction. A refused or invalid write does not affect
+ * the others. If the transaction itself fails, all of its writes fail.
  */
 function applyBatch(
   db: DatabaseSync,
@@ -112,17 +111,17 @@ function applyBatch(
       db.exec("COMMIT");
       return { kind: "answers", answers };
     } catch (error) {
-      writer.forget();
+      writer.reset();
       if (db.isTransaction) db.exec("ROLLBACK");
-      if (index === writes.length || !isFaultOfWrite(error))
+      if (index === writes.length || !isInvalidWrite(error))
         return { kind: "failed", failure: toFailure(error) };
-      // The values of this one write could not be stored: once more, without it.
+      // The values of this write could not be stored: retry the batch without it.
       rejected.set(index, toFailure(error).message);
     }
   }
 }
 
-/** Mistakes are found before anything is written, so they need no rollback. */
+/** Invalid writes are detected before anything is written, so they need no rollback. */
 function attempt(writer: BatchWriter, write: SentWrite): WriteAnswer {
   try {
     return writer.write(write);
@@ -132,8 +131,8 @@ function attempt(writer: BatchWriter, write: SentWrite): WriteAnswer {
   }
 }
 
-/** Whether the values were at fault, not the storage: a wrong type, too large, or against a constraint. */
-function isFaultOfWrite(error: unknown): boolean {
+/** Whether the error is caused by the values of a write, not by the storage. */
+function isInvalidWrite(error: unknown): boolean {
   const code = primaryCode(error);
   return (
     code === undefined ||
@@ -143,7 +142,7 @@ function isFaultOfWrite(error: unknown): boolean {
   );
 }
 
-/** Hands each write of a batch to who knows how. Lives in the writer thread, inside a transaction. */
+/** Dispatches the writes of a batch. Used in the writer thread, within a transaction. */
 export class BatchWriter {
   readonly #steps: StepWriter;
   readonly #messages: MessageWriter;
@@ -170,16 +169,16 @@ export class BatchWriter {
     return { kind: "answered", value: this.#other(write) };
   }
 
-  /** Writes what was put off until the end of the batch. */
+  /** Executes writes that were deferred to the end of the batch. */
   flush(): void {
     this.#steps.flush();
     this.#counts.flush();
   }
 
-  /** Drops what was learnt from a transaction that did not happen. */
-  forget(): void {
-    this.#steps.forget();
-    this.#counts.forget();
+  /** Clears all caches after a transaction that was rolled back. */
+  reset(): void {
+    this.#steps.reset();
+    this.#counts.reset();
   }
 
   #other(write: OtherWrite): WriteResults[keyof WriteResults] {
