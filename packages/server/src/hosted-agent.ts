@@ -18,7 +18,7 @@ import {
   type Recovered,
   type RunningEngine,
   closeAgentAndBackend,
-  limitsOf,
+  resolveLimits,
   startEngine,
 } from "@convoke/engine";
 
@@ -58,7 +58,7 @@ export class HostedAgent {
     }
     this.#agent = agent;
     this.#options = options;
-    this.#limits = limitsOf(options.limits);
+    this.#limits = resolveLimits(options.limits);
     this.#cors = new Cors(options.cors);
     this.#operations = createOperations(options.interceptors ?? []);
     this.keepAlive = new KeepAlive(options.keepAliveMs);

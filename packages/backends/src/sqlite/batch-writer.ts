@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
-import { Misuse } from "@convoke/engine/check-step";
-import { ContextWriter, MessageWriter } from "./message-writer.ts";
-import { PushWriter } from "./push-writer.ts";
+import { Misuse } from "@convoke/engine/backend";
+import { ContextWriter, MessageWriter } from "./id-writers.ts";
+import { PushWriter } from "./push-table.ts";
 import { RetentionWriter } from "./retention-writer.ts";
 import { StepWriter } from "./step-writer.ts";
 import { primaryCode, toFailure } from "./storage-error.ts";
@@ -15,7 +15,7 @@ import type {
   WriterSettings,
 } from "./thread-messages.ts";
 
-/** Passes each write of a batch to its writer. Lives in the writer thread, inside a transaction. */
+/** Dispatches the writes of a batch. Used in the writer thread, within a transaction. */
 export class BatchWriter {
   readonly #steps: StepWriter;
   readonly #messages: MessageWriter;
@@ -42,16 +42,16 @@ export class BatchWriter {
     return { kind: "answered", value: this.#other(write) };
   }
 
-  /** Writes what was put off until the end of the batch. */
+  /** Executes writes that were deferred to the end of the batch. */
   flush(): void {
     this.#steps.flush();
     this.#counts.flush();
   }
 
-  /** Drops what was learnt from a transaction that did not happen. */
-  forget(): void {
-    this.#steps.forget();
-    this.#counts.forget();
+  /** Clears all caches after a transaction that was rolled back. */
+  reset(): void {
+    this.#steps.reset();
+    this.#counts.reset();
   }
 
   #other(write: OtherWrite): WriteResults[keyof WriteResults] {
@@ -77,9 +77,8 @@ export class BatchWriter {
 }
 
 /**
- * Writes one batch in one transaction. A refused or mistaken write is answered
- * alone; when the transaction itself fails, every write fails with it and the
- * next batch begins afresh.
+ * Executes one batch in one transaction. A refused or invalid write does not affect
+ * the others. If the transaction itself fails, all of its writes fail.
  */
 export function applyBatch(
   db: DatabaseSync,
@@ -101,17 +100,17 @@ export function applyBatch(
       db.exec("COMMIT");
       return { kind: "answers", answers };
     } catch (error) {
-      writer.forget();
+      writer.reset();
       if (db.isTransaction) db.exec("ROLLBACK");
-      if (index === writes.length || !isFaultOfWrite(error))
+      if (index === writes.length || !isInvalidWrite(error))
         return { kind: "failed", failure: toFailure(error) };
-      // The values of this one write could not be stored: once more, without it.
+      // The values of this write could not be stored: retry the batch without it.
       rejected.set(index, toFailure(error).message);
     }
   }
 }
 
-/** Mistakes are found before anything is written, so they need no rollback. */
+/** Invalid writes are detected before anything is written, so they need no rollback. */
 function attempt(writer: BatchWriter, write: SentWrite): WriteAnswer {
   try {
     return writer.write(write);
@@ -121,8 +120,8 @@ function attempt(writer: BatchWriter, write: SentWrite): WriteAnswer {
   }
 }
 
-/** Whether the values were at fault, not the storage: a wrong type, too large, or against a constraint. */
-function isFaultOfWrite(error: unknown): boolean {
+/** Whether the error is caused by the values of a write, not by the storage. */
+function isInvalidWrite(error: unknown): boolean {
   const code = primaryCode(error);
   return (
     code === undefined ||

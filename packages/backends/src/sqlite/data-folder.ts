@@ -4,22 +4,22 @@ import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { primaryCode } from "./storage-error.ts";
 
-/** A data folder that nobody else can hold until it is released. */
+/** A locked data folder. */
 export interface HeldFolder {
   readonly path: string;
   release(): void;
 }
 
 /**
- * Takes the folder for this process or fails at once.
+ * Locks the folder for this process, or throws.
  *
- * The lock is an exclusive transaction on a database of its own, kept open for
- * the whole life of the backend: an operating-system lock, so it ends with the
- * process however that ends, and no file that stays behind can lock anyone out.
- * `holder.json` only names the holder in the error of whoever comes second.
+ * The lock is an exclusive transaction on a separate database that stays open as
+ * long as the backend. It is a lock of the operating system, so it ends with the
+ * process in any case, and a leftover file cannot lock anyone out. `holder.json`
+ * is used only for the error message of a second process.
  *
- * Never open `lock.db` by other means in a process that holds it: POSIX drops a
- * process's locks on a file as soon as any of its descriptors is closed.
+ * Never open `lock.db` in another way in the process that holds it: POSIX releases
+ * all locks of a process on a file when any of its descriptors is closed.
  */
 export function holdFolder(folder: string, facts: HolderFacts = {}): HeldFolder {
   const path = resolve(folder);
@@ -40,7 +40,7 @@ export function holdFolder(folder: string, facts: HolderFacts = {}): HeldFolder 
   };
 }
 
-/** Makes the folder and proves that files can be written in it, for SQLite does not say why it could not. */
+/** Creates the folder and checks that it is writable, because errors of SQLite do not say why it is not. */
 function prepare(path: string): void {
   const probe = join(path, `probe-${randomUUID()}`);
   try {
@@ -56,7 +56,7 @@ function takeLock(path: string): DatabaseSync {
   let lock: DatabaseSync | undefined;
   try {
     lock = new DatabaseSync(join(path, "lock.db"), { timeout: 0 });
-    // No journal on disk: nothing is ever written, so there is nothing to recover after a crash.
+    // No journal on disk: nothing is written, so there is nothing to recover after a crash.
     lock.exec("PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
     return lock;
   } catch (error) {
@@ -70,14 +70,14 @@ function holderFile(path: string): string {
   return join(path, "holder.json");
 }
 
-/** Renamed into place, so that a reader never sees half of it. */
+/** Written and renamed, so that a reader never sees an incomplete file. */
 function writeHolder(path: string, facts: HolderFacts): void {
   const draft = `${holderFile(path)}.new`;
   writeFileSync(draft, JSON.stringify({ pid: process.pid, ...facts }), { mode: 0o600 });
   renameSync(draft, holderFile(path));
 }
 
-/** A holder file that stays is harmless: only the lock counts. */
+/** A leftover file is harmless: only the lock counts. */
 function removeHolder(path: string): void {
   try {
     rmSync(holderFile(path), { force: true });
@@ -98,10 +98,10 @@ function readHolder(path: string): HolderFacts | undefined {
   }
 }
 
-/** Facts about a process that show a person which one it is. */
+/** Facts that help people to identify a process. */
 export type HolderFacts = Readonly<Record<string, string | number>>;
 
-/** The data folder cannot be used. The message is one sentence for the person who set it. */
+/** The data folder cannot be used. The message is a sentence for the person who has configured it. */
 export class DataFolderError extends Error {
   override readonly name: string = "DataFolderError";
   readonly folder: string;
@@ -111,11 +111,11 @@ export class DataFolderError extends Error {
     this.folder = folder;
   }
 
-  /** Says which system call failed and why, in the words of the system. */
+  /** For an error of the operating system or of SQLite. */
   static unusable(folder: string, cause: unknown): DataFolderError {
     return new DataFolderError(
       folder,
-      `cannot be used (${causeOf(cause)}); choose another one, for example with CONVOKE_DATA.`,
+      `cannot be used (${describeCause(cause)}); choose another one, for example with CONVOKE_DATA.`,
       { cause },
     );
   }
@@ -124,7 +124,7 @@ export class DataFolderError extends Error {
 /** Another process, or another backend in this one, holds the folder. */
 export class DataFolderBusyError extends DataFolderError {
   override readonly name = "DataFolderBusyError";
-  /** What the holder told about itself, when it could be read. */
+  /** Facts about the holder, if they could be read. */
   readonly holder: HolderFacts | undefined;
 
   constructor(folder: string, holder: HolderFacts | undefined) {
@@ -136,12 +136,12 @@ export class DataFolderBusyError extends DataFolderError {
 function describe(holder: HolderFacts | undefined): string {
   const { pid, ...facts } = holder ?? {};
   if (pid === undefined) return "another process";
-  const told = Object.entries(facts).map(([name, value]) => `${name} ${value}`);
-  return told.length === 0 ? `process ${pid}` : `process ${pid} (${told.join(", ")})`;
+  const listed = Object.entries(facts).map(([name, value]) => `${name} ${value}`);
+  return listed.length === 0 ? `process ${pid}` : `process ${pid} (${listed.join(", ")})`;
 }
 
-/** `EACCES: permission denied`, without the system call and the path that Node appends. */
-function causeOf(cause: unknown): string {
+/** Such as `EACCES: permission denied`, without the system call and path that Node appends. */
+function describeCause(cause: unknown): string {
   const { code, message } =
     cause instanceof Error
       ? (cause as NodeJS.ErrnoException)

@@ -1,32 +1,32 @@
 /**
- * Lines that begin alike are stored by what differs. The chunks of an answer
- * share most of their text (ids, names), so a stream takes a third of the space
- * on its way to the writer and on disk.
+ * Front coding: lines with a common prefix are stored without it. The chunks of an
+ * answer share most of their JSON (ids, names), so a stream takes a third of the
+ * space on its way to the writer thread and on disk.
  *
- * A line is either whole, and then begins with `{` as all JSON objects do, or
- * `<n>⇥<rest>`: the first n characters of the last whole line, and the rest.
+ * A line is either complete, and starts with `{` like every JSON object, or
+ * `<n>⇥<rest>`: the first n characters of the last complete line, and the rest.
  */
 
-/** A shorter common beginning is not worth its mark. */
-const LEAST = 32;
+/** A shorter common prefix is not worth its mark. */
+const MIN_PREFIX = 32;
 
 /** Joins JSON lines into one text. */
 export function packLines(lines: readonly string[]): string {
   let packed = "";
-  for (let place = 0; place < lines.length;) {
-    const whole = lines[place]!;
-    packed += place === 0 ? whole : `\n${whole}`;
-    place += 1;
-    const prefix = commonBeginning(whole, lines[place] ?? "");
+  for (let index = 0; index < lines.length;) {
+    const whole = lines[index]!;
+    packed += index === 0 ? whole : `\n${whole}`;
+    index += 1;
+    const prefix = commonPrefix(whole, lines[index] ?? "");
     if (prefix === "") continue;
-    const first = place;
-    while (place < lines.length && lines[place]!.startsWith(prefix)) place += 1;
-    packed += followers(lines.slice(first, place), prefix.length);
+    const first = index;
+    while (index < lines.length && lines[index]!.startsWith(prefix)) index += 1;
+    packed += followers(lines.slice(first, index), prefix.length);
   }
   return packed;
 }
 
-/** Lines that share their beginning share its mark too, so it is the separator of their rests. */
+/** Lines with the same prefix have the same mark, which is used as the separator. */
 function followers(lines: readonly string[], length: number): string {
   const mark = `\n${length}\t`;
   return mark + lines.map((line) => line.slice(length)).join(mark);
@@ -42,13 +42,13 @@ export function unpackLines(text: string): string[] {
   });
 }
 
-function commonBeginning(a: string, b: string): string {
-  const most = Math.min(a.length, b.length);
+function commonPrefix(a: string, b: string): string {
+  const limit = Math.min(a.length, b.length);
   let length = 0;
-  while (length < most && a.charCodeAt(length) === b.charCodeAt(length)) length += 1;
-  // Half a character cannot be stored.
+  while (length < limit && a.charCodeAt(length) === b.charCodeAt(length)) length += 1;
+  // Do not split a surrogate pair.
   if (isHighSurrogate(a.charCodeAt(length - 1))) length -= 1;
-  return length < LEAST ? "" : a.slice(0, length);
+  return length < MIN_PREFIX ? "" : a.slice(0, length);
 }
 
 function isHighSurrogate(code: number): boolean {

@@ -1,9 +1,9 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { TaskState } from "@convoke/protocol";
 import type { PruneQuery, Seq, Snapshot } from "@convoke/engine";
-import type { ContextWriter, MessageWriter } from "./message-writer.ts";
+import type { ContextWriter, MessageWriter } from "./id-writers.ts";
 import { unpackLines } from "./front-coding.ts";
-import type { PushWriter } from "./push-writer.ts";
+import type { PushWriter } from "./push-table.ts";
 import type { StepWriter } from "./step-writer.ts";
 import type { TaskCounts } from "./task-counts.ts";
 
@@ -26,7 +26,7 @@ interface EndedTask {
   readonly isPushed: number;
 }
 
-/** Forgets tasks and drops logs. Lives in the writer thread, inside a transaction. */
+/** Removes tasks and compacts logs. Used in the writer thread, within a transaction. */
 export class RetentionWriter {
   readonly #parts: Parts;
   readonly #oldestEnded: StatementSync;
@@ -63,18 +63,18 @@ export class RetentionWriter {
   prune({ endedBefore, keep, limit }: PruneQuery): number {
     this.#parts.steps.flush();
     const surplus = this.#parts.counts.endedTasks - keep;
-    const gone: EndedTask[] = [];
+    const removed: EndedTask[] = [];
     let rank = 0;
-    // Both reasons to go hold for the oldest, so the first that may stay ends the walk.
+    // Both criteria apply to the oldest tasks first, so the first task that can stay ends the loop.
     for (const row of this.#oldestEnded.iterate()) {
       const task = row as unknown as EndedTask;
-      const mustGo = task.endedAt < endedBefore || rank < surplus;
-      if (!mustGo || gone.length >= limit) break;
+      const isExpired = task.endedAt < endedBefore || rank < surplus;
+      if (!isExpired || removed.length >= limit) break;
       rank += 1;
-      if (task.isPushed === 0) gone.push(task);
+      if (task.isPushed === 0) removed.push(task);
     }
-    for (const task of gone) this.#delete(task);
-    return gone.length;
+    for (const task of removed) this.#delete(task);
+    return removed.length;
   }
 
   compact(taskId: string, snapshot: Snapshot): boolean {
@@ -95,10 +95,10 @@ export class RetentionWriter {
     this.#parts.counts.ended(-1);
     if (listed === 1) {
       this.#parts.counts.listed(owner, state, -1);
-      this.#parts.contexts.outlive(task);
+      this.#parts.contexts.add(task);
     }
     this.#parts.pushes.deleteAll(taskId);
-    this.#parts.messages.outlive(n);
+    this.#parts.messages.orphan(n);
     for (const deletion of this.#deletions) deletion.run(n);
     this.#parts.steps.drop(taskId);
   }
@@ -110,8 +110,8 @@ export class RetentionWriter {
 }
 
 /**
- * The two halves of the index, merged as they are read. Tasks that ended at one
- * time go in the order they were created.
+ * Merges the two halves of the index. Tasks that ended at the same time are in the
+ * order of their creation.
  */
 export const OLDEST_ENDED = `${endedSql(1)} UNION ALL ${endedSql(0)} ORDER BY endedAt, n`;
 

@@ -1,35 +1,35 @@
 import type { DatabaseSync } from "node:sqlite";
 
 /**
- * The database, as the ordered list of what was ever done to it. A step that has
- * been released is never edited: a change is a new step at the end.
+ * The schema as an ordered list of migrations. A released migration is never
+ * edited: a change is a new migration at the end.
  *
- * - `segments` has one row for each commit to a task, its events joined by line
- *   breaks. Rows are appended; the index finds "what follows event n". The head
- *   of a task is its last segment, so that an append writes one row.
- * - `ended` says in one bit what `state` says in words, so that the index of what
- *   is unfinished changes only when a task begins and ends.
- * - `snapshots` is apart from `tasks`, so that a small change to a task does not
+ * - `segments` has one row per task and transaction, with events joined by line
+ *   breaks. The index finds the events after a sequence. The head of a task is the
+ *   end of its last segment, so that an append writes a single row.
+ * - `ended` duplicates `state` as a flag, so that the index of unfinished tasks
+ *   changes only when a task is created and when it ends.
+ * - `snapshots` is separate from `tasks`, so that a small change to a task does not
  *   rewrite its snapshot.
- * - `messages` outlive their task, so they name it by its id. Message ids come in
- *   no order, so each one dirties a page of its index; by a short hash that index
- *   is small. That an id is taken once is checked by the one writer, in the
- *   transaction that takes it.
- * - `wake_at` is null for most tasks, and its index holds only the others: finding
- *   the earliest costs the same however many tasks are stored.
- * - `tasks_ended` finds what has ended, oldest first, apart by whether its log was
- *   compacted; a task enters it once, at its end.
- * - `messages.task` is null once the task is gone. Only those may be forgotten, and
- *   they alone are in the index by the time of acceptance. Those that came before
- *   that time was kept get the time of their task's last status, which is later
- *   than theirs: no id is free too early.
- * - `counts` has how many listed tasks each owner has in each state: a list tells
- *   its total without counting.
- * - `pushes` are keyed by the id of their task, because lists of them are ordered by
- *   it. Few are active or dead at any time, and each of the two has its own index.
- * - `pruned_contexts` has the contexts that lost a listed task, with the time when the
- *   last of those ended. One that has no other task is forgotten, until that time is
- *   so long ago that the ids of its messages are free as well.
+ * - `messages` outlive their task, so they refer to it by its id. Message ids are
+ *   random, so each insert touches another page of the index; a short hash keeps
+ *   the index small. The single writer checks that an id is unique, in the same
+ *   transaction that stores it.
+ * - `wake_at` is null for most tasks, and its index contains only the others, so the
+ *   cost of finding the earliest does not depend on the number of tasks.
+ * - `tasks_ended` finds ended tasks, oldest first, separately for compacted logs. A
+ *   task is added once, when it ends.
+ * - `messages.task` is null once the task was removed. Only those ids can be freed,
+ *   and only they are in the index by acceptance time. Messages stored before that
+ *   column existed get the time of their task's last status, which is later, so
+ *   that no id is freed too early.
+ * - `counts` has the number of listed tasks per owner and state, for the totals of
+ *   lists.
+ * - `pushes` have the id of their task as key, because lists are ordered by it. Few
+ *   are active or dead at any time, and each of these states has a partial index.
+ * - `pruned_contexts` has the contexts from which listed tasks were removed, with the
+ *   time when the last of them ended. A context without other tasks is expired until
+ *   its row is removed, together with the ids of its messages.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -122,7 +122,7 @@ export const MIGRATIONS: readonly string[] = [
   `,
 ];
 
-/** Brings the database to the newest version, each step all or nothing. */
+/** Applies the missing migrations, each in a transaction. */
 export function migrate(db: DatabaseSync, migrations: readonly string[] = MIGRATIONS): void {
   refuseNewer(db, migrations);
   const version = schemaVersion(db);
@@ -131,7 +131,7 @@ export function migrate(db: DatabaseSync, migrations: readonly string[] = MIGRAT
   }
 }
 
-/** Throws when the database is of a later software, before anything is done to it. */
+/** Throws if the database was created by a newer version, before anything is changed. */
 export function refuseNewer(db: DatabaseSync, migrations: readonly string[] = MIGRATIONS): void {
   const version = schemaVersion(db);
   if (version > migrations.length) {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Backend } from "@convoke/engine";
 import { expect, test } from "vitest";
-import { prepareToShrink } from "./space-reclaimer.ts";
+import { enableAutoVacuum } from "./space-reclaimer.ts";
 import { openSqliteBackend } from "./sqlite-backend.ts";
 import { temporaryFolder } from "./temporary-folder.suite.ts";
 
@@ -92,7 +92,7 @@ test("when there is no space to write it anew, it stays as it is", () => {
   const { page_count: pages } = db.prepare("PRAGMA page_count").get() as { page_count: number };
   db.exec(`PRAGMA max_page_count = ${pages}`);
 
-  prepareToShrink(db);
+  enableAutoVacuum(db);
 
   expect(autoVacuum(db)).toBe(0);
   expect(db.prepare("SELECT length(x) AS length FROM a").get()).toEqual({ length: 200_000 });

@@ -2,20 +2,20 @@ import type { DatabaseSync } from "node:sqlite";
 import { primaryCode, toFailure } from "./storage-error.ts";
 import type { FromWriter } from "./thread-messages.ts";
 
-/** So many pages are given back at a time: a few milliseconds that commits wait. */
+/** How many pages are returned at a time. Commits wait a few milliseconds for it. */
 const PAGES = 256;
 
-/** How long the end of a reclaim waits for readers. They are in the way for a moment only, or for long. */
-const PATIENCE_MS = 100;
+/** How long to wait for readers before the file is truncated. */
+const READER_TIMEOUT_MS = 100;
 
 /**
- * Gives pages that nothing uses back to the system. Lives in the writer thread,
- * outside any transaction.
+ * Returns unused pages to the operating system. Used in the writer thread, outside
+ * of transactions.
  */
 export class SpaceReclaimer {
   readonly #db: DatabaseSync;
   readonly #busyTimeoutMs: number;
-  /** Whether pages were cut off that the file still has. */
+  /** Whether the file can be truncated. */
   #mustShrink = false;
 
   constructor(db: DatabaseSync, busyTimeoutMs: number) {
@@ -23,28 +23,28 @@ export class SpaceReclaimer {
     this.#busyTimeoutMs = busyTimeoutMs;
   }
 
-  /** Answers whether some were given back. */
+  /** The answer is whether pages were returned. */
   reclaim(): FromWriter {
     try {
-      return { kind: "answers", answers: [{ kind: "answered", value: this.#giveBack() }] };
+      return { kind: "answers", answers: [{ kind: "answered", value: this.#returnPages() }] };
     } catch (error) {
       return { kind: "failed", failure: toFailure(error) };
     }
   }
 
-  #giveBack(): boolean {
+  #returnPages(): boolean {
     const before = freePages(this.#db);
     if (before > 0) this.#db.exec(`PRAGMA incremental_vacuum(${PAGES})`);
-    // Compared, because a database that could not be prepared keeps its free pages.
-    const hasGiven = freePages(this.#db) < before;
-    if (hasGiven) this.#mustShrink = true;
+    // Compared, because a database without auto_vacuum keeps its free pages.
+    const hasReturned = freePages(this.#db) < before;
+    if (hasReturned) this.#mustShrink = true;
     else if (this.#mustShrink) this.#mustShrink = !this.#shrinkFile();
-    return hasGiven;
+    return hasReturned;
   }
 
-  /** The file gets shorter only when the write-ahead log is moved into it. False when a reader was in the way. */
+  /** The file is truncated when the write-ahead log is moved into it. Returns false if a reader prevented it. */
   #shrinkFile(): boolean {
-    this.#db.exec(`PRAGMA busy_timeout = ${PATIENCE_MS}`);
+    this.#db.exec(`PRAGMA busy_timeout = ${READER_TIMEOUT_MS}`);
     try {
       return this.#db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.["busy"] === 0;
     } finally {
@@ -54,11 +54,11 @@ export class SpaceReclaimer {
 }
 
 /**
- * Makes a database that was created without it able to give back pages, once, by
- * writing it anew. That takes as much disk space as it has; when there is none,
- * it works as before and the next opening tries again.
+ * Enables auto_vacuum on a database that was created without it, by rewriting it
+ * once. That needs as much free disk space as the database has; without it the
+ * database works as before, and the next start tries again.
  */
-export function prepareToShrink(db: DatabaseSync): void {
+export function enableAutoVacuum(db: DatabaseSync): void {
   if (db.prepare("PRAGMA auto_vacuum").get()?.["auto_vacuum"] !== 0) return;
   try {
     db.exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");

@@ -21,7 +21,7 @@ import {
   Watchers,
 } from "@convoke/engine";
 import { DataFolderError, type HeldFolder, type HolderFacts, holdFolder } from "./data-folder.ts";
-import { ReadSide, type Statements } from "./read-side.ts";
+import { SqliteReader, type Statements } from "./sqlite-reader.ts";
 import type { FromWriter, WriterSettings } from "./thread-messages.ts";
 import { WriterThread } from "./writer-thread.ts";
 import {
@@ -31,18 +31,51 @@ import {
   pushValues,
   pushesSql,
   toPush,
-} from "./push-writer.ts";
+} from "./push-table.ts";
 import { COMPACTABLE, toRecords } from "./task-sql.ts";
 
+export interface SqliteBackendOptions {
+  /** The data folder. Created if it is missing, with access for this user only. */
+  readonly folder: string;
+
+  /**
+   * What a resolved commit survives. `"power"` (default): a power failure, at the cost of one disk
+   * sync per group of commits (`synchronous=FULL`). `"process"`: only a crash of the process
+   * (`NORMAL`), which is several times faster.
+   */
+  readonly durability?: "power" | "process";
+
+  /**
+   * Called once if the writer thread dies. Nothing can be committed afterwards, so a server should
+   * report the error and exit in order to be restarted.
+   */
+  readonly onFatal?: (error: Error) => void;
+
+  /** Facts about this process, such as its port, shown to another process that finds the folder in use. */
+  readonly holder?: HolderFacts;
+
+  /** How long a commit waits for another program that writes to the database. Default 5000 ms. */
+  readonly busyTimeoutMs?: number;
+
+  /**
+   * The maximum size of the database. When it is reached, commits reject and reads continue. Default:
+   * no limit. The write-ahead log takes a few megabytes in addition.
+   */
+  readonly maxBytes?: number;
+}
+
 /**
- * Opens the tasks of a data folder. The folder is this backend's alone until it
- * is closed: one process serves it (G4), and the next one is told which.
+ * Opens a data folder. Only one process can use a folder at a time (G4: a task has
+ * one writer). Rejects with a `DataFolderBusyError` if another process holds it.
+ *
+ * @example
+ * const backend = await openSqliteBackend({ folder: ".convoke" });
  */
 export function openSqliteBackend(options: SqliteBackendOptions): Promise<Backend> {
   return openWithWorker(options, startWorker);
 }
 
-/** The seam for tests that look at the writer thread, or end it. */
+/** For tests that observe or terminate the writer thread. */
 export async function openWithWorker(
   options: SqliteBackendOptions,
   start: (settings: WriterSettings) => Worker,
@@ -57,7 +90,7 @@ export async function openWithWorker(
     return new SqliteBackend({
       folder,
       worker,
-      reader: new ReadSide(file, busyTimeoutMs),
+      reader: new SqliteReader(file, busyTimeoutMs),
       onFatal,
     });
   } catch (error) {
@@ -70,7 +103,7 @@ export async function openWithWorker(
 interface Parts {
   readonly folder: HeldFolder;
   readonly worker: Worker;
-  readonly reader: ReadSide;
+  readonly reader: SqliteReader;
   readonly onFatal: ((error: Error) => void) | undefined;
 }
 
@@ -79,7 +112,7 @@ class SqliteBackend implements Backend {
   readonly pushes: PushStore;
   readonly retention: RetentionStore;
   readonly #folder: HeldFolder;
-  readonly #reader: ReadSide;
+  readonly #reader: SqliteReader;
   readonly #writer: WriterThread;
   readonly #watchers = new Watchers();
   #closed: Promise<void> | undefined;
@@ -115,8 +148,8 @@ class SqliteBackend implements Backend {
   }
 
   /**
-   * The reader leaves before the writer, because the last connection to leave
-   * folds the write-ahead log into the database, and only the writer may.
+   * The reader closes before the writer, because the last connection moves the
+   * write-ahead log into the database, and the reader is read-only.
    */
   async #close(): Promise<void> {
     await this.#writer.finish();
@@ -130,28 +163,22 @@ class SqliteBackend implements Backend {
   }
 }
 
-const RUNS_FROM_SOURCE = import.meta.url.endsWith(".ts");
-
-/**
- * Node 22 calls its SQLite experimental, which the main thread has said already. From source, a
- * thread resolves packages as the main thread does only if it is told the same condition.
- */
-export const WORKER_FLAGS = [
-  "--disable-warning=ExperimentalWarning",
-  ...(RUNS_FROM_SOURCE ? ["--conditions=@convoke/source"] : []),
-];
-
-/** The extension is that of this file: sources run as they are, in development, and as JavaScript when built. */
+/** The worker has the same extension as this file: TypeScript in development, JavaScript when built. */
 function startWorker(settings: WriterSettings): Worker {
-  const file = RUNS_FROM_SOURCE ? "./worker.ts" : "./worker.js";
-  return new Worker(new URL(file, import.meta.url), {
+  const isSource = import.meta.url.endsWith(".ts");
+  return new Worker(new URL(isSource ? "./worker.ts" : "./worker.js", import.meta.url), {
     workerData: settings,
-    execArgv: WORKER_FLAGS,
+    execArgv: [
+      // Node 22 warns that SQLite is experimental; the main thread has shown the warning already.
+      "--disable-warning=ExperimentalWarning",
+      // In development packages resolve to their sources, which need no build.
+      ...(isSource ? ["--conditions=@convoke/source"] : []),
+    ],
     name: "storage",
   });
 }
 
-/** The state machine of tasks as data, because the writer thread does not load the protocol package. */
+/** The state machine as data, which can be sent to the writer thread. */
 function stateRules(): Pick<WriterSettings, "terminal" | "followers"> {
   return {
     terminal: new Set(TASK_STATES.filter(isTerminal)),
@@ -161,18 +188,18 @@ function stateRules(): Pick<WriterSettings, "terminal" | "followers"> {
   };
 }
 
-/** Waits for the writer's first word, or for its end when it has none. */
+/** Waits until the writer thread has opened the database. */
 async function opened(worker: Worker): Promise<void> {
-  const spoken = once(worker, "message").then(([message]) => message as FromWriter);
+  const started = once(worker, "message").then(([message]) => message as FromWriter);
   const ended = once(worker, "exit").then(
     ([code]) => new Error(`the storage thread exited with code ${code}`),
   );
-  const first = await Promise.race([spoken, ended]);
+  const first = await Promise.race([started, ended]);
   if (first instanceof Error) throw first;
   if (first.kind === "unusable") throw new Error(first.reason);
 }
 
-/** Push configs: read on the read-only connection, written by the thread. */
+/** Push configs. Reads use the read-only connection, writes go to the writer thread. */
 class SqlitePushStore implements PushStore {
   readonly #statements: Statements;
   readonly #writer: WriterThread;
@@ -222,7 +249,7 @@ function toPushes(rows: readonly unknown[]): readonly PushRecord[] {
   return (rows as readonly PushRow[]).map(toPush);
 }
 
-/** How the database stays small. What it drops is dropped by the thread, between the steps. */
+/** Retention. The writer thread deletes in the same transactions as other writes. */
 class SqliteRetentionStore implements RetentionStore {
   readonly #statements: Statements;
   readonly #writer: WriterThread;
@@ -255,34 +282,4 @@ class SqliteRetentionStore implements RetentionStore {
   reclaim(): Promise<boolean> {
     return this.#writer.reclaim();
   }
-}
-
-export interface SqliteBackendOptions {
-  /** Where the database lives. Created, for this user alone, when it is missing. */
-  readonly folder: string;
-
-  /**
-   * What a resolved commit survives: `"power"`, the default, the loss of power
-   * (`synchronous=FULL`, one sync of the disk for each group of commits);
-   * `"process"` only the end of the process (`NORMAL`), which is several times faster.
-   */
-  readonly durability?: "power" | "process";
-
-  /**
-   * Called once when the writer thread died. Nothing can be committed any more;
-   * a server should say so in one sentence and exit, so that it is started again.
-   */
-  readonly onFatal?: (error: Error) => void;
-
-  /** Facts about this process, such as its port, that the next one is shown when it finds the folder in use. */
-  readonly holder?: HolderFacts;
-
-  /** How long a commit waits for another program that writes to the database: 5000 by default. */
-  readonly busyTimeoutMs?: number;
-
-  /**
-   * The size the database may grow to; then commits reject and reads go on. No
-   * limit by default. The write-ahead log comes on top, some megabytes.
-   */
-  readonly maxBytes?: number;
 }

@@ -1,10 +1,10 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { ContextWriter, MessageWriter } from "./message-writer.ts";
-import { PushWriter } from "./push-writer.ts";
+import { ContextWriter, MessageWriter } from "./id-writers.ts";
+import { PushWriter } from "./push-table.ts";
 import { migrate } from "./schema.ts";
 import { TaskCounts } from "./task-counts.ts";
-import { type KnownTask, StepWriter, TaskCache } from "./step-writer.ts";
+import { type CachedTask, StepWriter, TaskCache } from "./step-writer.ts";
 import type { SentStep } from "./thread-messages.ts";
 
 test("what was used lately stays, what was not is dropped, and the size is bounded", () => {
@@ -106,7 +106,7 @@ function openWriter() {
   };
 }
 
-function aTask(n: number): KnownTask {
+function aTask(n: number): CachedTask {
   return {
     n,
     owner: "ann",

@@ -6,9 +6,9 @@ import {
   checkStep,
   notOneLine,
   wakeAtAfter,
-} from "@convoke/engine/check-step";
-import type { ContextWriter, MessageWriter } from "./message-writer.ts";
-import type { PushWriter } from "./push-writer.ts";
+} from "@convoke/engine/backend";
+import type { ContextWriter, MessageWriter } from "./id-writers.ts";
+import type { PushWriter } from "./push-table.ts";
 import type { TaskCounts } from "./task-counts.ts";
 import type { SentStep, StepAnswer, WriterSettings } from "./thread-messages.ts";
 import type { TaskState } from "@convoke/protocol";
@@ -20,10 +20,10 @@ interface Parts extends Pick<WriterSettings, "terminal" | "followers"> {
   readonly counts: TaskCounts;
 }
 
-/** Checks a step against what is stored and writes it. Lives in the writer thread, inside a transaction. */
+/** Checks and writes steps. Used in the writer thread, within a transaction. */
 export class StepWriter {
   readonly #cache = new TaskCache();
-  #appended: KnownTask[] = [];
+  #appended: CachedTask[] = [];
   readonly #rules: StateRules;
   readonly #messages: MessageWriter;
   readonly #contexts: ContextWriter;
@@ -63,7 +63,7 @@ export class StepWriter {
     this.#putSnapshot = db.prepare(
       "INSERT OR REPLACE INTO snapshots (task, seq, json) VALUES (?, ?, ?)",
     );
-    // Several updates instead of one: SQLite rewrites the indexes of every column that a statement names.
+    // Several statements, because SQLite updates the indexes of every column that a statement sets.
     this.#setEpoch = db.prepare("UPDATE tasks SET epoch = ? WHERE n = ?");
     this.#setStatus = db.prepare("UPDATE tasks SET state = ?, status_at = ? WHERE n = ?");
     this.#setEnd = db.prepare("UPDATE tasks SET state = ?, status_at = ?, ended = 1 WHERE n = ?");
@@ -72,8 +72,8 @@ export class StepWriter {
   }
 
   /**
-   * Every check comes before the first write, so a refused step leaves nothing
-   * behind. Its events are on disk after `flush`.
+   * All checks come before the first write, so a refused step writes nothing. The
+   * events are written by `flush`.
    */
   write(step: SentStep): StepAnswer {
     if (!hasLines(step.body, step.count)) throw notOneLine(step.taskId);
@@ -95,7 +95,7 @@ export class StepWriter {
     return task.head;
   }
 
-  /** Writes the events of all steps since the last time: one row for each task, however many steps it took. */
+  /** Writes the events of all steps since the last flush: one row per task, however many steps there were. */
   flush(): void {
     for (const task of this.#appended) {
       this.#insertSegment.run(task.n, task.written + 1, task.head, task.unwritten!);
@@ -105,24 +105,24 @@ export class StepWriter {
     this.#appended = [];
   }
 
-  /** The next step reads this task anew: it is gone, or was changed by other means. */
+  /** Removes a task from the cache, because it was removed or changed by other means. */
   drop(taskId: string): void {
     this.#cache.drop(taskId);
   }
 
-  /** Drops what was learnt from a transaction that did not happen. */
-  forget(): void {
+  /** Clears the cache after a transaction that was rolled back. */
+  reset(): void {
     this.#cache.clear();
     this.#appended = [];
   }
 
-  #append(task: KnownTask, { count, body }: SentStep): void {
+  #append(task: CachedTask, { count, body }: SentStep): void {
     if (task.unwritten === undefined) this.#appended.push(task);
     task.unwritten = task.unwritten === undefined ? body : `${task.unwritten}\n${body}`;
     task.head += count;
   }
 
-  #find(taskId: string): KnownTask | undefined {
+  #find(taskId: string): CachedTask | undefined {
     const known = this.#cache.get(taskId);
     if (known !== undefined) return known;
     const row = this.#findTask.get(taskId) as TaskRow | undefined;
@@ -130,13 +130,13 @@ export class StepWriter {
     return this.#cache.keep(taskId, { ...row, listed: row.listed === 1, written: row.head });
   }
 
-  #taken({ message, create }: SentStep, stored: KnownTask | undefined): TakenMessage | undefined {
+  #taken({ message, create }: SentStep, stored: CachedTask | undefined): TakenMessage | undefined {
     const owner = create?.owner ?? stored?.owner;
     if (message === undefined || owner === undefined) return undefined;
     return this.#messages.find(owner, message.messageId);
   }
 
-  #create(step: SentStep): KnownTask {
+  #create(step: SentStep): CachedTask {
     const { taskId, create, epoch, state, statusAt, listed } = step;
     const { owner, contextId, agent, createdAt } = create!;
     const flags = [Number(listed), Number(this.#rules.isTerminal(state))];
@@ -169,8 +169,8 @@ export class StepWriter {
     });
   }
 
-  /** Writes only what changed: a plain append touches no row of `tasks`. */
-  #update(task: KnownTask, step: SentStep): KnownTask {
+  /** Writes only what has changed: a plain append does not touch `tasks`. */
+  #update(task: CachedTask, step: SentStep): CachedTask {
     const { epoch, state, statusAt, listed } = step;
     const wakeAt = wakeAtAfter(step, task.wakeAt, this.#rules);
     this.#count(task, step);
@@ -188,7 +188,7 @@ export class StepWriter {
     return task;
   }
 
-  #count(before: KnownTask, { state, listed }: SentStep): void {
+  #count(before: CachedTask, { state, listed }: SentStep): void {
     if (state === before.state && listed === before.listed) return;
     if (before.listed) this.#counts.listed(before.owner, before.state, -1);
     if (listed) this.#counts.listed(before.owner, state, 1);
@@ -197,7 +197,7 @@ export class StepWriter {
   }
 }
 
-type TaskRow = Omit<KnownTask, "listed" | "written" | "unwritten"> & { readonly listed: number };
+type TaskRow = Omit<CachedTask, "listed" | "written" | "unwritten"> & { readonly listed: number };
 
 /** Whether the text has exactly `count` lines. */
 function hasLines(text: string, count: number): boolean {
@@ -206,8 +206,8 @@ function hasLines(text: string, count: number): boolean {
   return breaks === Math.max(0, count - 1);
 }
 
-/** What the writer remembers of a task, to save a query for each of its steps. */
-export interface KnownTask {
+/** A task in the cache of the writer, which saves a query for each step. */
+export interface CachedTask {
   readonly n: number;
   readonly owner: string;
   epoch: number;
@@ -216,35 +216,35 @@ export interface KnownTask {
   listed: boolean;
   head: Seq;
   snapshotSeq: Seq;
-  /** `null` when it does not want to be woken. */
+  /** `null` for none. */
   wakeAt: number | null;
-  /** The events of the open transaction after `written`, joined; they become one segment. */
+  /** The joined events of the open transaction after `written`, which become one segment. */
   unwritten?: string | undefined;
   written: Seq;
 }
 
 /**
- * The tasks that were written to lately, bounded. Two generations instead of an
- * exact order of use: a hit costs one lookup, and when the young one is full the
- * old one is dropped as a whole.
+ * A bounded cache of recently written tasks. It has two generations instead of an
+ * exact order of use: a hit costs one lookup, and when the young generation is full,
+ * the old one is dropped as a whole.
  */
 export class TaskCache {
   readonly #capacity: number;
-  #young = new Map<string, KnownTask>();
-  #old = new Map<string, KnownTask>();
+  #young = new Map<string, CachedTask>();
+  #old = new Map<string, CachedTask>();
 
   constructor(capacity = 5_000) {
     this.#capacity = capacity;
   }
 
-  get(taskId: string): KnownTask | undefined {
+  get(taskId: string): CachedTask | undefined {
     const young = this.#young.get(taskId);
     if (young !== undefined) return young;
     const old = this.#old.get(taskId);
     return old && this.keep(taskId, old);
   }
 
-  keep(taskId: string, task: KnownTask): KnownTask {
+  keep(taskId: string, task: CachedTask): CachedTask {
     if (this.#young.size >= this.#capacity) {
       this.#old = this.#young;
       this.#young = new Map();

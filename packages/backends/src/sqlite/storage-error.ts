@@ -1,4 +1,4 @@
-/** What SQLite's result codes are called, for those that a working program can meet. */
+/** The names of the SQLite result codes that can occur in practice. */
 const CODES: Readonly<Record<number, string>> = {
   5: "SQLITE_BUSY",
   6: "SQLITE_LOCKED",
@@ -14,10 +14,10 @@ const CODES: Readonly<Record<number, string>> = {
   26: "SQLITE_NOTADB",
 };
 
-/** The commit itself failed: none of its steps was written, and the next one may well succeed. */
+/** The transaction failed: none of its writes was stored. The next one may succeed. */
 export class StorageError extends Error {
   override readonly name = "StorageError";
-  /** SQLite's name for it, such as `SQLITE_FULL`. */
+  /** The SQLite result code, such as `SQLITE_FULL`. */
   readonly code: string;
 
   constructor(failure: Failure) {
@@ -26,7 +26,7 @@ export class StorageError extends Error {
   }
 }
 
-/** An error as it travels between threads: cloning keeps only the message of an `Error`. */
+/** An error that is sent between threads. Structured cloning would keep only the message of an `Error`. */
 export interface Failure {
   readonly code: string;
   readonly message: string;
@@ -39,7 +39,7 @@ export function toFailure(error: unknown): Failure {
   };
 }
 
-/** The code of an error of SQLite, without the detail of its upper bits; `undefined` for any other error. */
+/** The primary result code of a SQLite error; `undefined` for other errors. */
 export function primaryCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number")
     return undefined;

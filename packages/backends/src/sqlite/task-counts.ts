@@ -2,16 +2,15 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { TaskState } from "@convoke/protocol";
 
 /**
- * How many tasks there are, so that nobody has to count them: listed ones by
- * owner and state, for the totals of lists, and those that have ended, for
- * retention. Lives in the writer thread, inside a transaction.
+ * Maintained task counts: listed tasks by owner and state, for the totals of lists,
+ * and ended tasks, for retention. Used in the writer thread, within a transaction.
  */
 export class TaskCounts {
   readonly #add: StatementSync;
   readonly #countEnded: StatementSync;
-  /** What the open transaction changes, by owner and state. */
+  /** The changes of the open transaction, by owner and state. */
   readonly #changes = new Map<string, Map<TaskState, number>>();
-  /** Counted when it is first asked for, and kept from then on. */
+  /** Counted on first use, and maintained from then on. */
   #ended: number | undefined;
 
   constructor(db: DatabaseSync) {
@@ -21,14 +20,14 @@ export class TaskCounts {
     this.#countEnded = db.prepare(COUNT_ENDED);
   }
 
-  /** A listed task of that state is there, or is gone with a negative number. */
+  /** Adds or removes a listed task. */
   listed(owner: string, state: TaskState, change: 1 | -1): void {
     const states = this.#changes.get(owner) ?? new Map<TaskState, number>();
     states.set(state, (states.get(state) ?? 0) + change);
     this.#changes.set(owner, states);
   }
 
-  /** A task has ended, or one that had is gone. */
+  /** Adds or removes an ended task. */
   ended(change: 1 | -1): void {
     if (this.#ended !== undefined) this.#ended += change;
   }
@@ -38,7 +37,7 @@ export class TaskCounts {
     return this.#ended;
   }
 
-  /** One row for each owner and state, however many tasks of a batch went through it. */
+  /** Writes one row per owner and state, however many tasks of a batch have changed it. */
   flush(): void {
     for (const [owner, states] of this.#changes) {
       for (const [state, change] of states) {
@@ -48,13 +47,13 @@ export class TaskCounts {
     this.#changes.clear();
   }
 
-  /** Drops what was learnt from a transaction that did not happen. */
-  forget(): void {
+  /** Clears the counts after a transaction that was rolled back. */
+  reset(): void {
     this.#changes.clear();
     this.#ended = undefined;
   }
 }
 
-/** Counted in an index that holds nothing else, some nanoseconds for each. */
+/** Counts in an index of ended tasks only, which takes nanoseconds per task. */
 export const COUNT_ENDED =
   "SELECT count(*) AS ended FROM tasks INDEXED BY tasks_ended WHERE ended = 1";

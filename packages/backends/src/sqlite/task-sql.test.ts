@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import type { TaskQuery } from "@convoke/engine";
 import { expect, test } from "vitest";
-import { FORGET_CONTEXTS, FORGOTTEN } from "./message-writer.ts";
+import { FORGET_CONTEXTS, FORGOTTEN } from "./id-writers.ts";
 import { migrate } from "./schema.ts";
 import { OLDEST_ENDED } from "./retention-writer.ts";
 import { COUNT_ENDED } from "./task-counts.ts";

@@ -1,7 +1,7 @@
 import { TASK_STATES, type TaskState } from "@convoke/protocol";
 import type { ChangedQuery, Seq, StoredTask, TaskQuery, TaskRecord } from "@convoke/engine";
 
-/** In the order of `TaskRow` (`task-row.ts`). */
+/** The columns of `TaskRow`. */
 const RECORD = `task_id, owner, context, agent, epoch,
     ifnull((SELECT max(last) FROM segments WHERE segments.task = n), 0),
     state, status_at, created_at, listed, wake_at, compacted`;
@@ -12,7 +12,7 @@ const STATES = TASK_STATES.map((state) => `'${state}'`).join(", ");
 
 const NEWEST_FIRST = "ORDER BY status_at DESC, task_id DESC";
 
-/** In the order of `StoredTaskRow`. No list reads snapshots, which may be many megabytes each. */
+/** The columns of `StoredTaskRow`. Lists do not read snapshots, which can have many megabytes each. */
 export const GET = `
   SELECT ${RECORD}, seq, json FROM tasks LEFT JOIN snapshots ON snapshots.task = n
   WHERE task_id = ?`;
@@ -26,15 +26,15 @@ export const UNFINISHED = `${SELECT_RECORD}
 export const WAKING = `${SELECT_RECORD}
   WHERE wake_at IS NOT NULL ORDER BY wake_at, task_id LIMIT ?`;
 
-/** What still has its whole log, oldest end first. */
+/** Ended tasks that still have their full log, oldest first. */
 export const COMPACTABLE = `${SELECT_RECORD}
   WHERE ended = 1 AND compacted = 0 AND status_at < ?
     AND NOT EXISTS (SELECT 1 FROM pushes WHERE pushes.task_id = tasks.task_id AND pushes.state <> 'done')
   ORDER BY status_at, n LIMIT ?`;
 
 /**
- * What got another status after a time. Each state is looked up by that time in
- * the index of lists; of one context all tasks are looked at.
+ * Tasks whose status changed after a time. Uses the list index for each state, or
+ * scans the tasks of one context.
  */
 export function changedSql({ contextId }: ChangedQuery): string {
   const candidates =
@@ -46,12 +46,12 @@ export function changedSql({ contextId }: ChangedQuery): string {
 }
 
 /**
- * One page of a list. Only ids are sorted and cut; the records of that page are
+ * One page of a list. Only ids are sorted and limited; the records of the page are
  * looked up last.
  *
- * There is no index by time alone: each change of a status would pay for it.
- * A list of all states merges the newest of each state, a list of one context
- * sorts that context's tasks.
+ * There is no index by time alone, because every status change would have to update
+ * it. A list of all states merges the newest tasks of each state; a list of one
+ * context sorts the tasks of that context.
  */
 export function pageSql(query: TaskQuery): string {
   const position =
@@ -68,12 +68,12 @@ export function pageSql(query: TaskQuery): string {
   return `${SELECT_RECORD} WHERE n IN (SELECT n FROM (${page}) ${NEWEST_FIRST} LIMIT :limit) ${NEWEST_FIRST}`;
 }
 
-/** How many tasks a list has in all: looked up, or counted in an index where the list is of a part. */
+/** The total of a list: maintained for whole lists, and counted in an index for filtered ones. */
 export function countSql(query: TaskQuery): string {
   const { after: _after, until: _until, ...whole } = query;
   const { contextId, since, state } = whole;
   if (contextId !== undefined || since !== undefined) {
-    // By its states, the index leads to those since the time, and to no others.
+    // Naming the states lets SQLite use the index up to the time.
     const isOfAll = contextId === undefined && state === undefined;
     const ofAll = isOfAll ? ` AND state IN (${STATES})` : "";
     return `SELECT count(*) FROM ${matching(whole)}${ofAll}`;
@@ -82,7 +82,7 @@ export function countSql(query: TaskQuery): string {
   return `SELECT ifnull(sum(tasks), 0) FROM counts WHERE owner = :owner${ofState}`;
 }
 
-/** The values of the names in `matching`. */
+/** The parameters of `matching`. */
 export function filterValues({
   owner,
   contextId,
@@ -100,7 +100,7 @@ export function filterValues({
 }
 
 function matching({ contextId, state, since, until, after }: TaskQuery): string {
-  // The plus keeps this bound from the index: a later page is found by where the one before ended.
+  // The plus keeps SQLite from using the index for this bound: later pages are found by their position.
   const untilBound = after === undefined ? "status_at <= :until" : "+status_at <= :until";
   return [
     `tasks INDEXED BY ${contextId === undefined ? "tasks_by_state" : "tasks_of_context"} WHERE owner = :owner AND listed = 1`,
@@ -111,7 +111,7 @@ function matching({ contextId, state, since, until, after }: TaskQuery): string 
   ].join(" AND ");
 }
 
-/** A record as SQLite gives it: an array, which is cheaper to make than an object. */
+/** A record as a row: an array, which is cheaper to create than an object. */
 type TaskRow = readonly [
   taskId: string,
   owner: string,

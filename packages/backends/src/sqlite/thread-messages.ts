@@ -12,20 +12,20 @@ import type {
 } from "@convoke/engine";
 import type { Failure } from "./storage-error.ts";
 
-/** What the writer thread is started with. */
+/** The settings of the writer thread. */
 export interface WriterSettings {
   readonly file: string;
   readonly durability: "power" | "process";
   readonly busyTimeoutMs: number;
   readonly maxBytes: number | undefined;
   readonly terminal: ReadonlySet<TaskState>;
-  /** From each state to those that may follow it. */
+  /** The states that may follow each state. */
   readonly followers: ReadonlyMap<TaskState, ReadonlySet<TaskState>>;
 }
 
-/** A step on its way to the writer thread: its events are one text already. */
+/** A step for the writer thread. Its events are joined into one text. */
 export interface SentStep {
-  /** Other writes have one. A step, which is the common case, is sent without. */
+  /** Absent for steps, which are the most common write. */
   readonly kind?: undefined;
   readonly taskId: string;
   readonly create?: NewTask;
@@ -41,7 +41,7 @@ export interface SentStep {
   readonly push?: NewPush;
 }
 
-/** What else is written, in order with the steps and in their transaction. */
+/** Other writes, executed in order with the steps and in the same transactions. */
 export type OtherWrite =
   | { readonly kind: "put-push"; readonly taskId: string; readonly push: NewPush }
   | { readonly kind: "progress-push"; readonly progress: PushProgress }
@@ -51,7 +51,7 @@ export type OtherWrite =
   | { readonly kind: "forget-messages"; readonly acceptedBefore: number; readonly limit: number }
   | { readonly kind: "forget-contexts"; readonly endedBefore: number; readonly limit: number };
 
-/** What each of them is answered with. */
+/** The result of each write. */
 export interface WriteResults {
   readonly "put-push": PushRecord | undefined;
   readonly "progress-push": boolean;
@@ -65,19 +65,19 @@ export interface WriteResults {
 export type SentWrite = SentStep | OtherWrite;
 
 /**
- * To the writer: the writes of one transaction; the wish that it gives back disk
- * space, which cannot be done in a transaction; or that it ends.
+ * A message to the writer thread: the writes of one transaction; a request to return
+ * disk space, which is not possible within a transaction; or a request to exit.
  */
 export type ToWriter = readonly SentWrite[] | "reclaim" | "close";
 
-/** From the writer: first whether it could open the database, then one answer for each batch. */
+/** A message from the writer thread: first whether it has opened the database, then one per batch. */
 export type FromWriter =
   | { readonly kind: "open" }
   | { readonly kind: "unusable"; readonly reason: string }
   | { readonly kind: "answers"; readonly answers: readonly WriteAnswer[] }
   | { readonly kind: "failed"; readonly failure: Failure };
 
-/** To a step its new head, which is the common case and the cheapest to send, or why not. */
+/** The answer to a step is its new head, the most common and cheapest message, or a refusal. */
 export type WriteAnswer = StepAnswer | Answered | Rejection;
 
 export type StepAnswer = Seq | Refusal;

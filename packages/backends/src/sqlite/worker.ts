@@ -3,13 +3,13 @@ import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { BatchWriter, applyBatch } from "./batch-writer.ts";
 import { migrate, refuseNewer } from "./schema.ts";
-import { SpaceReclaimer, prepareToShrink } from "./space-reclaimer.ts";
+import { SpaceReclaimer, enableAutoVacuum } from "./space-reclaimer.ts";
 import { toFailure } from "./storage-error.ts";
 import type { FromWriter, ToWriter, WriterSettings } from "./thread-messages.ts";
 
-// The writer thread: the only writer of the database, so that waiting for the
-// disk never holds up the event loop. Besides files of this folder it loads only
-// the rules of steps: the whole engine would delay the start and cost memory.
+// The writer thread: the only writer of the database, so that waiting for the disk
+// never blocks the event loop of the main thread. It imports no package except
+// `@convoke/engine/backend`, which is one small file, so that it starts quickly.
 
 if (parentPort === null) throw new Error("this file is the writer thread of the SQLite backend");
 const port = parentPort;
@@ -40,14 +40,14 @@ function openDatabase({
   try {
     createPrivately(file);
     database = new DatabaseSync(file, { timeout: busyTimeoutMs });
-    // Before anything writes to a new file, even that it has a write-ahead log.
+    // Must come before the first write to a new file, including the journal mode.
     database.exec("PRAGMA auto_vacuum = INCREMENTAL");
     const mode = database.prepare("PRAGMA journal_mode = WAL").get()?.["journal_mode"];
     if (mode !== "wal")
       throw new Error("its file system has no shared memory for a write-ahead log");
     database.exec(`PRAGMA synchronous = ${durability === "power" ? "FULL" : "NORMAL"}`);
     refuseNewer(database);
-    prepareToShrink(database);
+    enableAutoVacuum(database);
     migrate(database);
     if (maxBytes !== undefined) limitSize(database, maxBytes);
     return database;
@@ -58,7 +58,7 @@ function openDatabase({
   }
 }
 
-/** SQLite would let others read the file, as far as the folder lets them; its companions take after it. */
+/** SQLite would create the file readable for others. Its journal files get the same permissions. */
 function createPrivately(file: string): void {
   if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
 }

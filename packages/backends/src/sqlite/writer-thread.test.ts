@@ -4,12 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import type { Backend, Step } from "@convoke/engine";
 import { describe, expect, test } from "vitest";
-import {
-  WORKER_FLAGS,
-  type SqliteBackendOptions,
-  openSqliteBackend,
-  openWithWorker,
-} from "./sqlite-backend.ts";
+import { type SqliteBackendOptions, openSqliteBackend, openWithWorker } from "./sqlite-backend.ts";
 import { temporaryFolder } from "./temporary-folder.suite.ts";
 
 describe("group commit", () => {
@@ -218,10 +213,7 @@ async function openObserved(options: Partial<SqliteBackendOptions> = {}) {
   const batches: number[] = [];
   const workers: Worker[] = [];
   const backend = await openWithWorker({ folder, ...options }, (settings) => {
-    const worker = new Worker(new URL("./worker.ts", import.meta.url), {
-      workerData: settings,
-      execArgv: WORKER_FLAGS,
-    });
+    const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: settings });
     const post = worker.postMessage.bind(worker);
     worker.postMessage = (message: unknown) => {
       if (Array.isArray(message)) batches.push(message.length);

@@ -12,23 +12,23 @@ import type {
 } from "./thread-messages.ts";
 import { packLines } from "./front-coding.ts";
 
-/** So many steps in one batch mean that many tasks write, each a little. */
+/** A batch with this many steps means that many tasks write concurrently. */
 const MANY_STEPS = 4;
 
-/** How long the next batch then gathers: waking the other thread costs more than most steps do. */
+/** How long the next batch is then collected: waking the other thread costs more than most steps. */
 const GATHER_MS = 1;
 
 type Result = Committed | WriteResults[keyof WriteResults];
 
 interface Pending {
-  /** Of a step; other writes wake nobody. */
+  /** Only for steps; other writes have no watchers. */
   readonly taskId?: string;
   resolve(result: Result | PromiseLike<Result>): void;
   reject(error: Error): void;
 }
 
-/** What is sent at once, and who waits for the answers. */
-interface Parcel {
+/** A message to the writer thread, and the promises it settles. */
+interface Batch {
   readonly message: readonly SentWrite[] | "reclaim";
   readonly pending: readonly Pending[];
 }
@@ -37,14 +37,14 @@ export interface WriterThreadOptions {
   readonly worker: Worker;
   /** Called after each durable step, just before its promise resolves. */
   readonly onCommitted: (taskId: string, head: Seq) => void;
-  /** Called once when the thread died. */
+  /** Called once if the thread dies. */
   readonly onFatal: (error: Error) => void;
 }
 
 /**
- * The main thread's end of the writer thread. At most one batch is out; writes
- * that arrive meanwhile wait and go together, so that the busier it gets the more
- * of them share a transaction.
+ * Sends writes to the writer thread. At most one batch is in progress; writes that
+ * arrive meanwhile form the next batch, so that more of them share a transaction
+ * under load.
  *
  * The thread keeps the process alive until `close`: a program that ends while
  * commits are pending would lose them silently.
@@ -52,15 +52,15 @@ export interface WriterThreadOptions {
 export class WriterThread {
   readonly #options: WriterThreadOptions;
   readonly #worker: Worker;
-  /** What goes before `waiting`, because some of it travels alone. */
-  #earlier: Parcel[] = [];
+  /** Batches before `waiting`. A reclaim is a batch of its own. */
+  #earlier: Batch[] = [];
   #waiting: SentWrite[] = [];
   #waitingPending: Pending[] = [];
   #out: readonly Pending[] = [];
   #isScheduled = false;
   #isBusy = false;
   #failure: Error | undefined;
-  /** Why nothing is accepted any more. */
+  /** Why no more writes are accepted. */
   #refusal: Error | undefined;
   #last: Promise<unknown> | undefined;
   #isClosing = false;
@@ -94,7 +94,7 @@ export class WriterThread {
     });
   }
 
-  /** Gives some free disk space back to the system, after everything that was submitted before. */
+  /** Returns some unused disk space, after all earlier writes. */
   reclaim(): Promise<boolean> {
     return this.#submit((pending) => {
       if (this.#waiting.length > 0) this.#earlier.push(this.#takeWaiting());
@@ -102,13 +102,13 @@ export class WriterThread {
     });
   }
 
-  /** Accepts nothing more, and resolves when every write so far is settled. */
+  /** Rejects further writes, and resolves when all earlier ones are settled. */
   async finish(): Promise<void> {
     this.#refusal ??= new Error("the backend is closed");
     await this.#last?.catch(() => {});
   }
 
-  /** Ends the thread. Comes after `finish`. */
+  /** Ends the thread. Call `finish` first. */
   close(): Promise<void> {
     this.#isClosing = true;
     this.#post("close");
@@ -126,9 +126,9 @@ export class WriterThread {
   }
 
   /**
-   * Sends when everything that is ready to run has run: a microtask alone would
-   * come before the steps of code that resumes in this same turn. While many
-   * tasks write, it gathers a little longer; one that is alone never waits.
+   * Sends after everything that is ready to run has run: a microtask alone would
+   * run before code that resumes in the same turn. If many tasks write, it waits a
+   * little longer; a single writer never waits.
    */
   #schedule(): void {
     if (this.#isScheduled || this.#out.length > 0) return;
@@ -150,11 +150,11 @@ export class WriterThread {
     return this.#waiting.length > 0 || this.#earlier.length > 0;
   }
 
-  #takeWaiting(): Parcel {
-    const parcel = { message: this.#waiting, pending: this.#waitingPending };
+  #takeWaiting(): Batch {
+    const batch = { message: this.#waiting, pending: this.#waitingPending };
     this.#waiting = [];
     this.#waitingPending = [];
-    return parcel;
+    return batch;
   }
 
   #post(message: ToWriter): void {
@@ -210,8 +210,8 @@ export class WriterThread {
 }
 
 /**
- * One text instead of many events: cheaper to send, and the shape it is stored
- * in. Names each field, so that nothing else a caller may carry along is sent.
+ * Joins the events into one text, which is cheaper to send and the stored format.
+ * Copies each field, so that no additional properties of the caller are sent.
  */
 function toSent({
   taskId,

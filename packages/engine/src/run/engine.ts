@@ -14,7 +14,7 @@ import { type Logger, newErrorId } from "../logging/logger.ts";
 import { WakeTimer } from "./wake-timer.ts";
 import type { Backend, NewPush, PushRecord, TaskRecord } from "../log/backend.ts";
 import { keepTrying } from "../task/keep-trying.ts";
-import { LimitError, type Limits, OpenStreams, OpenTasks, limitsOf } from "../task/limits.ts";
+import { LimitError, type Limits, OpenStreams, OpenTasks, resolveLimits } from "../task/limits.ts";
 import type { LiveTask } from "./live-task.ts";
 import { LiveTasks } from "./live-tasks.ts";
 import { type Failure, Run } from "./run.ts";
@@ -89,7 +89,7 @@ export class Engine {
     this.backend = options.backend;
     this.logger = options.logger;
     this.clock = new TaskClock(options.now ?? Date.now);
-    this.limits = limitsOf(options.limits);
+    this.limits = resolveLimits(options.limits);
     this.openTasks = new OpenTasks(this.limits.openTasks);
     this.openStreams = new OpenStreams(this.limits.streams);
     this.streams = options.streaming !== false;

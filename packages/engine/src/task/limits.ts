@@ -54,7 +54,7 @@ export const DEFAULT_LIMITS: Limits = {
 };
 
 /** Adds the defaults and validates the result. */
-export function limitsOf(options: Partial<Limits> = {}): Limits {
+export function resolveLimits(options: Partial<Limits> = {}): Limits {
   const limits = { ...DEFAULT_LIMITS, ...options };
   for (const [name, limit] of Object.entries(limits)) {
     if (!Number.isInteger(limit) || limit < 1) {

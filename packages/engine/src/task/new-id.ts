@@ -4,17 +4,17 @@ const POOL_SIZE = 4096;
 const pool = Buffer.allocUnsafe(POOL_SIZE);
 let used = POOL_SIZE;
 
-/** By how much a clock may be set back without the order of ids being lost. */
+/** How far the clock may be set back without changing the order of ids. */
 const MAX_BACK_MS = 60_000;
 const MAX_COUNT = 0xfff;
 let time = 0;
 let count = 0;
 
 /**
- * A UUIDv7: the ids of tasks sort by their creation, also those of one
- * millisecond, because what was said before in a conversation is found by it
- * (RFC 9562 §6.2, method 1). Random bytes are drawn in bulk because one draw
- * costs more than the rest of the id.
+ * Creates a UUIDv7. Task ids sort by creation time, also within a millisecond (RFC
+ * 9562 §6.2, method 1), because the earlier tasks of a conversation are found by
+ * their ids. Random bytes are generated in bulk, because a single call costs more
+ * than the rest of the id.
  */
 export function newId(now: number = Date.now()): string {
   if (used + 8 > POOL_SIZE) {

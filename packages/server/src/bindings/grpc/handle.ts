@@ -13,8 +13,7 @@ import { requestedVersion } from "../../http/request-headers.ts";
 import type { EventSource } from "@convoke/engine";
 import { performOperation } from "../operations.ts";
 import { EventStream } from "../event-stream.ts";
-import { OK_TRAILERS, errorTrailers } from "./errors.ts";
-import { CURSOR, GrpcFraming, readMessage } from "./grpc-framing.ts";
+import { CURSOR, GrpcFraming, OK_TRAILERS, errorTrailers, readMessage } from "./grpc-framing.ts";
 import { frameGrpcMessage } from "@convoke/protocol/internal";
 import { GRPC_SERVICES, type GrpcMethod } from "@convoke/protocol/grpc";
 

@@ -3,7 +3,6 @@ import type { App } from "../app.ts";
 import { NOTHING_ACTIVE, activate, withHeaders } from "../extensions.ts";
 import { scopedCaller } from "../../guard/guard.ts";
 import { type HttpResponse, header, jsonResponse } from "../../http/exchange.ts";
-import { requestTrace } from "../../http/request-headers.ts";
 import type { EventSource } from "@convoke/engine";
 import { performOperation } from "../operations.ts";
 import { EventStream } from "../event-stream.ts";

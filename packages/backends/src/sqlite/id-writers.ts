@@ -10,7 +10,7 @@ export const FORGET_CONTEXTS = `
   DELETE FROM pruned_contexts WHERE (owner, context) IN
     (SELECT owner, context FROM pruned_contexts WHERE at < ? ORDER BY at LIMIT ?)`;
 
-/** The task that accepts a message, by the number its rows have. */
+/** The task that accepts a message. `n` is its row number. */
 interface AcceptingTask {
   readonly n: number;
   readonly owner: string;
@@ -21,7 +21,7 @@ interface AcceptingStep {
   readonly statusAt: number;
 }
 
-/** Which message ids are taken. Lives in the writer thread. */
+/** The message ids in use. Used in the writer thread, within a transaction. */
 export class MessageWriter {
   readonly #find: StatementSync;
   readonly #insert: StatementSync;
@@ -42,17 +42,17 @@ export class MessageWriter {
   }
 
   find(owner: string, messageId: string): TakenMessage | undefined {
-    return this.#find.get(hashOf(owner, messageId), owner, messageId) as TakenMessage | undefined;
+    return this.#find.get(hashId(owner, messageId), owner, messageId) as TakenMessage | undefined;
   }
 
   take(task: AcceptingTask, step: AcceptingStep, { messageId, digest }: AcceptedMessage): void {
     const { n, owner } = task;
     const { taskId, statusAt } = step;
-    this.#insert.run(hashOf(owner, messageId), owner, messageId, taskId, digest, statusAt, n);
+    this.#insert.run(hashId(owner, messageId), owner, messageId, taskId, digest, statusAt, n);
   }
 
-  /** The ids stay taken, and may be forgotten from now on. */
-  outlive(task: number): void {
+  /** Keeps the message ids of a removed task, which can be freed from now on. */
+  orphan(task: number): void {
     this.#orphan.run(task);
   }
 
@@ -62,10 +62,10 @@ export class MessageWriter {
 }
 
 /**
- * 48 bits, so that SQLite and JavaScript agree on the number. Of a cryptographic
- * hash, so that nobody can choose ids that all fall in one place.
+ * 48 bits, which JavaScript can represent exactly. A cryptographic hash, so that
+ * clients cannot choose ids that collide.
  */
-function hashOf(owner: string, messageId: string): number {
+function hashId(owner: string, messageId: string): number {
   return Number.parseInt(hash("sha256", `${owner}\n${messageId}`, "hex").slice(0, 12), 16);
 }
 
@@ -75,7 +75,7 @@ interface PrunedTask {
   readonly endedAt: number;
 }
 
-/** Which contexts have lost tasks, and which of them all. Lives in the writer thread, inside a transaction. */
+/** Contexts from which listed tasks were removed. Used in the writer thread, within a transaction. */
 export class ContextWriter {
   readonly #find: StatementSync;
   readonly #put: StatementSync;
@@ -93,8 +93,8 @@ export class ContextWriter {
     return this.#find.get({ owner, context: contextId }) !== undefined;
   }
 
-  /** Notes that a listed task is gone. Whether others are left is looked up when somebody asks. */
-  outlive({ owner, context, endedAt }: PrunedTask): void {
+  /** Records that a listed task was removed. Whether others are left is checked on demand. */
+  add({ owner, context, endedAt }: PrunedTask): void {
     this.#put.run(owner, context, endedAt);
   }
 

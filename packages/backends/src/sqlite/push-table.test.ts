@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import type { PushQuery } from "@convoke/engine";
 import { expect, test } from "vitest";
-import { GET_PUSH, PUSHES_OF_TASK, pushesSql } from "./push-writer.ts";
+import { GET_PUSH, PUSHES_OF_TASK, pushesSql } from "./push-table.ts";
 import { migrate } from "./schema.ts";
 
 const after = { taskId: "t1", id: "p1" };

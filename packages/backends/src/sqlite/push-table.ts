@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { NewPush, PushProgress, PushQuery, PushRecord, PushState, Seq } from "@convoke/engine";
 
-/** In the order of `PushRow`. The configs come first, whatever the planner thinks of few tasks. */
+/** The columns of `PushRow`. CROSS JOIN makes SQLite start with the configs, also if there are few tasks. */
 const SELECT_PUSH = `
   SELECT pushes.task_id, id, owner, config, generation, cursor, pushes.state, failing_since, problem
   FROM pushes CROSS JOIN tasks USING (task_id)`;
@@ -10,7 +10,7 @@ export const GET_PUSH = `${SELECT_PUSH} WHERE pushes.task_id = ? AND id = ?`;
 
 export const PUSHES_OF_TASK = `${SELECT_PUSH} WHERE pushes.task_id = ? ORDER BY id`;
 
-/** Puts, advances and deletes push configs. Lives in the writer thread, inside a transaction. */
+/** Writes push configs. Used in the writer thread, within a transaction. */
 export class PushWriter {
   readonly #findOwner: StatementSync;
   readonly #put: StatementSync;
@@ -27,13 +27,13 @@ export class PushWriter {
       ON CONFLICT (task_id, id) DO UPDATE SET generation = generation + 1, config = excluded.config,
         cursor = excluded.cursor, state = 'active', failing_since = NULL, problem = NULL
       RETURNING generation`);
-    const place = "task_id = ? AND id = ? AND generation = ?";
-    // Apart from the one that changes the state: that rewrites the indexes, and most deliveries leave it.
+    const match = "task_id = ? AND id = ? AND generation = ?";
+    // A separate statement, because one that sets the state rewrites the indexes, and most deliveries do not change it.
     this.#advance = db.prepare(
-      `UPDATE pushes SET cursor = ?, failing_since = ?, problem = ? WHERE ${place} AND state = ?`,
+      `UPDATE pushes SET cursor = ?, failing_since = ?, problem = ? WHERE ${match} AND state = ?`,
     );
     this.#progress = db.prepare(
-      `UPDATE pushes SET cursor = ?, failing_since = ?, problem = ?, state = ? WHERE ${place}`,
+      `UPDATE pushes SET cursor = ?, failing_since = ?, problem = ?, state = ? WHERE ${match}`,
     );
     this.#delete = db.prepare("DELETE FROM pushes WHERE task_id = ? AND id = ?");
     this.#deleteAll = db.prepare("DELETE FROM pushes WHERE task_id = ?");
@@ -52,15 +52,15 @@ export class PushWriter {
   }
 
   progress({ taskId, id, generation, cursor, state, failure }: PushProgress): boolean {
-    const standing = [cursor, failure?.since ?? null, failure?.problem ?? null] as const;
-    const place = [taskId, id, generation] as const;
+    const values = [cursor, failure?.since ?? null, failure?.problem ?? null] as const;
+    const key = [taskId, id, generation] as const;
     return (
-      hasChanged(this.#advance.run(...standing, ...place, state)) ||
-      hasChanged(this.#progress.run(...standing, state, ...place))
+      hasChanged(this.#advance.run(...values, ...key, state)) ||
+      hasChanged(this.#progress.run(...values, state, ...key))
     );
   }
 
-  /** Whether something of the task is still to be delivered, or was given up. */
+  /** Whether the task has an undelivered push, active or dead. */
   hasUndelivered(taskId: string): boolean {
     return this.#findUndelivered.get(taskId) !== undefined;
   }
@@ -78,7 +78,7 @@ function hasChanged({ changes }: { readonly changes: number | bigint }): boolean
   return Number(changes) > 0;
 }
 
-/** The state is part of the text, so that SQLite finds the index of that state alone. */
+/** The state is part of the SQL, so that SQLite can use the partial index of that state. */
 export function pushesSql({ state, owner, after }: PushQuery): string {
   return [
     `${SELECT_PUSH} WHERE pushes.state = '${state}'`,
@@ -89,7 +89,7 @@ export function pushesSql({ state, owner, after }: PushQuery): string {
     .concat(" ORDER BY pushes.task_id, id LIMIT :limit");
 }
 
-/** The values of the names in `pushesSql`. */
+/** The parameters of `pushesSql`. */
 export function pushValues({ owner, after, limit }: PushQuery): Record<string, string | number> {
   return {
     limit,
@@ -98,7 +98,7 @@ export function pushValues({ owner, after, limit }: PushQuery): Record<string, s
   };
 }
 
-/** A config as SQLite gives it. */
+/** A config as a row. */
 export type PushRow = readonly [
   taskId: string,
   id: string,

@@ -26,11 +26,11 @@ import {
 } from "./task-sql.ts";
 
 /**
- * Reads, on a connection of the main thread's own. A read is over when its call
- * returns: no transaction stays open, so the writer can always move the
+ * Reads on a separate connection of the main thread. A read ends when its call
+ * returns, and no transaction stays open, so the writer can always move the
  * write-ahead log into the database.
  */
-export class ReadSide {
+export class SqliteReader {
   readonly #db: DatabaseSync;
   readonly #segments: StatementSync;
   readonly statements: Statements;
@@ -50,7 +50,7 @@ export class ReadSide {
     if (!this.#db.isOpen) throw new Error("the backend is closed");
     const page: Stored[] = [];
     if (limit <= 0) return page;
-    // Leaving the loop resets the statement, so the rows beyond the page are never read.
+    // Leaving the loop resets the statement, so rows beyond the page are not read.
     for (const row of this.#segments.iterate(taskId, after)) {
       const [first, body] = row as unknown as Segment;
       const lines = unpackLines(body);
@@ -89,7 +89,7 @@ class SqliteTaskIndex implements TaskIndex {
     const [total] = this.#statements.get(countSql(query)).get(counted) as unknown as [number];
     const rows = this.#statements.get(pageSql(query)).all({
       ...filter,
-      // Named, because SQLite refuses values that the query does not mention.
+      // Only if used, because SQLite rejects values that the query does not name.
       ...(after && { statusAt: after.statusAt, taskId: after.taskId }),
       limit,
     });
@@ -122,10 +122,10 @@ class SqliteTaskIndex implements TaskIndex {
   }
 }
 
-/** The prepared statements of a connection. Rows come as arrays. */
+/** The prepared statements of a connection, which return rows as arrays. */
 export class Statements {
   readonly #db: DatabaseSync;
-  /** By their text: there are few, and preparing one costs more than running it. */
+  /** By SQL text. There are few, and preparing a statement costs more than running it. */
   readonly #prepared = new Map<string, StatementSync>();
 
   constructor(db: DatabaseSync) {
