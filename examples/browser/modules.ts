@@ -11,9 +11,11 @@ const MODULES = [
   {
     ...client,
     name: "/modules/outbound",
-    entry: client.entry.replace("index.", "http/fetch-outbound."),
+    entry: client.entry.replace("index.", "outbound/fetch-outbound."),
   },
+  moduleOf("@convoke/egress/http"),
   moduleOf("@convoke/protocol"),
+  moduleOf("@convoke/protocol/internal"),
 ];
 
 function moduleOf(name: string) {
