@@ -16,6 +16,7 @@ const MODULES = [
   moduleOf("@convoke/egress/http"),
   moduleOf("@convoke/protocol/internal"),
   moduleOf("@convoke/protocol"),
+  moduleOf("@convoke/protocol/internal"),
 ];
 
 function moduleOf(name: string) {

@@ -40,12 +40,12 @@ export type FaultReply = (call: FaultCall) => readonly Move[] | Promise<readonly
 export type GrpcReply = (call: FaultCall) => readonly GrpcMove[];
 
 /** One reply for each request of a step; the last one answers all that follow. */
-export type FaultReplies = Readonly<Partial<Record<FaultStep, readonly FaultReply[]>>>;
+type FaultReplies = Readonly<Partial<Record<FaultStep, readonly FaultReply[]>>>;
 
-export type GrpcReplies = Readonly<Partial<Record<OperationName, readonly GrpcReply[]>>>;
+type GrpcReplies = Readonly<Partial<Record<OperationName, readonly GrpcReply[]>>>;
 
 /** What the user of the client wants. */
-export type FaultAsk = "connect" | "send" | "stream" | "get" | "subscribe" | "cancel";
+type FaultAsk = "connect" | "send" | "stream" | "get" | "subscribe" | "cancel";
 
 export interface ExpectedAnswer {
   /** The whole text; for "connect" the name on the card. */
@@ -67,7 +67,7 @@ export type Right =
   | { readonly aborted: RegExp };
 
 /** What the user of the client has set, so that a scenario ends soon. */
-export interface FaultSettings {
+interface FaultSettings {
   /** How long a stream may be silent. */
   readonly silenceMs?: number;
   /** For how long a lost connection is tried again. */

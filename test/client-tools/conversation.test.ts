@@ -305,7 +305,7 @@ describe("tools that cannot be", () => {
     const { remote } = await aWorld([], { clientTools: false });
 
     expect(() => remote.conversation({ tools: [reader()] })).toThrow(
-      `its card does not declare ${CLIENT_TOOLS}. Leave tools out to speak to it without them`,
+      `its card does not declare ${CLIENT_TOOLS}. Leave tools out to call it without them`,
     );
     expect(() => remote.conversation({ tools: [] })).not.toThrow();
   });

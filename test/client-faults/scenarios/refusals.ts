@@ -169,7 +169,7 @@ export const REFUSALS: readonly FaultScenario[] = [
     speaks: HTTP,
     asks: "connect",
     replies: { card: [unknown] },
-    right: { error: "no-card", says: /401.*Bearer realm="greetings".*give a token/ },
+    right: { error: "no-card", says: /401.*Bearer realm="greetings".*pass a token/ },
   },
   {
     id: "403",

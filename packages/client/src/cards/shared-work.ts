@@ -17,9 +17,9 @@ export class SharedWork<T> {
   }
 
   /** Calls back when the work has settled or was aborted. */
-  onEnd(callback: () => void): void {
-    this.#stop.signal.addEventListener("abort", callback, { once: true });
-    this.#work.then(callback, callback);
+  onEnd(ended: () => void): void {
+    this.#stop.signal.addEventListener("abort", ended, { once: true });
+    this.#work.then(ended, ended);
   }
 
   async wait(signal: AbortSignal | undefined): Promise<T> {

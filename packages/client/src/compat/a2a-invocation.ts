@@ -19,33 +19,33 @@ const { uri: BUDGET } = EXTENSIONS.budget;
 const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 3000;
 
-/** By A2A, in the version and binding that the card offers. */
+/** A call in A2A, in the version and binding that the card offers. */
 export class A2aInvocation implements Invocation {
-  readonly #order: InvocationRequest;
+  readonly #request: InvocationRequest;
   readonly #card: RawCard;
   #remote: RemoteAgent | undefined;
 
   constructor(order: InvocationRequest, card: RawCard) {
-    this.#order = order;
+    this.#request = order;
     this.#card = card;
   }
 
-  /** Without waiting for the task: so its id is known, whatever happens later. */
+  /** Does not wait for the task, so that its id is known whatever happens later. */
   async submit(signal: AbortSignal): Promise<TaskProgress> {
     const remote = await this.#connect(signal);
-    const message = messageOfOrder(this.#order);
-    // Nothing is sent again: who calls decides about another attempt.
+    const message = createMessage(this.#request);
+    // Nothing is resent: the caller decides about another attempt.
     const answer = await remote.send(message, { wait: false, reconnect: false, signal });
-    if (answer.task !== undefined) return standingOf(answer.task);
+    if (answer.task !== undefined) return toProgress(answer.task);
     return { taskId: "", state: "completed", text: answer.text };
   }
 
   async get(taskId: string, signal: AbortSignal): Promise<TaskProgress> {
     const remote = await this.#connect(signal);
-    return standingOf(await remote.get(taskId, { signal }));
+    return toProgress(await remote.get(taskId, { signal }));
   }
 
-  /** Most tasks are short; a long one is looked at as seldom as by the other protocol. */
+  /** Most tasks are short; a long one is polled as rarely as in the polling protocol. */
   waitMs(looks: number): number {
     return Math.min(FIRST_WAIT_MS * 2 ** (looks - 1), LONGEST_WAIT_MS);
   }
@@ -56,7 +56,7 @@ export class A2aInvocation implements Invocation {
 
   async #connect(signal: AbortSignal): Promise<RemoteAgent> {
     if (this.#remote !== undefined) return this.#remote;
-    const { base, options } = this.#order;
+    const { base, options } = this.#request;
     const { token, auth, allow, trusted, signatures, trustedKeys, jkuOrigins } = options;
     this.#remote = await connect(this.#card, {
       token,
@@ -74,8 +74,8 @@ export class A2aInvocation implements Invocation {
   }
 }
 
-/** A task that did not succeed says why in its status; what it has made by then is not the reason. */
-function standingOf(task: Task): TaskProgress {
+/** The text of a task that did not succeed is in its status; its artifacts are not the reason. */
+function toProgress(task: Task): TaskProgress {
   const { id: taskId, status } = task;
   const said = status.message === undefined ? "" : textOfParts(status.message.parts);
   const text = status.state === "completed" || said === "" ? textOf(task) : said;
@@ -83,10 +83,10 @@ function standingOf(task: Task): TaskProgress {
 }
 
 /**
- * The message of a call, with what is left of its budget. We count the calls
- * that led here; the extension, how many more the callee may make.
+ * The message of a call, with the remaining budget. The options count the calls that led here; the
+ * extension counts how many more the callee may make.
  */
-function messageOfOrder({ message, depth, options }: InvocationRequest): Message {
+function createMessage({ message, depth, options }: InvocationRequest): Message {
   const { skill, sourceAgent, maxDepth = MAX_DEPTH } = options;
   const budget: Budget = {
     depth: maxDepth - depth,

@@ -3,13 +3,13 @@ import type { TaskState } from "@convoke/protocol";
 /** The states of the polling protocol; they only move forward. */
 export type A2ATaskState = "submitted" | "working" | "completed" | "failed";
 
-/** What somebody said, as text. */
+/** A text message. */
 export interface A2AMessage {
   readonly role: "user" | "agent";
   readonly parts: readonly A2ATextPart[];
 }
 
-/** `type` is what the polling protocol says, `kind` is for readers of A2A 0.3. */
+/** `type` is the field of the polling protocol, `kind` that of A2A 0.3. */
 interface A2ATextPart {
   readonly type: "text";
   readonly kind?: "text";
@@ -20,7 +20,7 @@ interface A2ATextPart {
 export interface A2ATask {
   readonly id: string;
   readonly state: A2ATaskState;
-  /** The state in the words of A2A, where the four above have none for it. */
+  /** The A2A state, if none of the four states above matches it. */
   readonly a2aState?: TaskState;
   readonly messages: readonly A2AMessage[];
   readonly sessionId: string | null;
@@ -34,29 +34,29 @@ export interface A2ATaskSendRequest {
   readonly params: {
     readonly message: string;
     readonly skill?: string;
-    /** How long the task may take. */
+    /** Time limit of the task. */
     readonly timeoutMs?: number;
-    /** How many agents have called one another up to this call; 1 for the first. */
+    /** The position of this call in a chain of agents; 1 for the first. */
     readonly depth?: number;
-    /** Who calls, in its own words: good for a log, no proof of anything. */
+    /** The caller's name according to itself: useful for logs, not a proof of identity. */
     readonly sourceAgent?: string;
   };
 }
 
-/** What the handler of inbound tasks works with; `Database` is whatever its two functions read. */
+/** The dependencies of the handler of inbound tasks; `Database` is what its two functions read. */
 export interface A2ATaskDeps<Database = unknown> {
   readonly db: Database;
   readonly processManager: A2AProcessManager;
-  /** By default the agents of the database. */
+  /** Default: the agents in the database. */
   readonly listAgents?: (db: Database) => readonly A2AHostedAgent[];
-  /** By default a session in the database. */
+  /** Default: a session in the database. */
   readonly createSession?: (
     db: Database,
     input: Readonly<Record<string, unknown>>,
   ) => A2AHostedSession;
 }
 
-/** Runs the sessions and tells what happens in them. */
+/** Runs sessions and reports their events. */
 interface A2AProcessManager {
   subscribe(sessionId: string, listener: (sessionId: string, event: unknown) => void): void;
   startProcess(
@@ -69,7 +69,7 @@ interface A2AProcessManager {
 interface A2AHostedAgent {
   readonly id: string;
   readonly name: string;
-  /** An agent without one takes no tasks. */
+  /** An agent without one accepts no tasks. */
   readonly defaultProjectId?: string | null;
 }
 

@@ -4,7 +4,7 @@ import type { RawCard } from "@convoke/protocol";
 /** Five minutes, whatever the headers of the answer say. */
 const FRESH_MS = 5 * 60_000;
 
-/** About as many agents as one program speaks to. */
+/** About as many agents as one program calls. */
 const MAX_CARDS = 256;
 
 interface Kept {
@@ -13,14 +13,14 @@ interface Kept {
 }
 
 export interface CardRead {
-  /** Which card, and for whom. */
+  /** Identifies the card and the caller. */
   readonly key: string;
   readonly now: () => number;
   readonly load: (signal: AbortSignal) => Promise<RawCard>;
   readonly signal: AbortSignal | undefined;
 }
 
-/** Cards for five minutes each. Those who want the same one at the same time share one request. */
+/** Caches cards for five minutes each. Concurrent reads of the same card share one request. */
 export class CardCache {
   #kept = new Map<string, Kept>();
   #loading = new Map<string, SharedWork<RawCard>>();
@@ -38,7 +38,7 @@ export class CardCache {
     return work.wait(signal);
   }
 
-  /** What is on its way when this happens is given to those who wait for it, and not kept. */
+  /** Requests in flight still resolve for their waiters, but are not cached. */
   clear(): void {
     this.#kept = new Map();
     this.#loading = new Map();
@@ -47,7 +47,7 @@ export class CardCache {
   async #load({ key, now, load }: Omit<CardRead, "signal">, stop: AbortSignal): Promise<RawCard> {
     const kept = this.#kept;
     const card = await load(stop);
-    // One that lacks something may be mended any time, so it is asked for again.
+    // An incomplete card may be fixed any time, so it is not cached.
     if (missingFields(card).length === 0) kept.set(key, { card, since: now() });
     return card;
   }
@@ -59,7 +59,7 @@ export class CardCache {
     }
   }
 
-  /** How many cards are kept, stale ones with them. */
+  /** The number of cached cards, including stale ones. */
   get size(): number {
     return this.#kept.size;
   }

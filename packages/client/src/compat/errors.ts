@@ -1,10 +1,10 @@
-/** Facts for a log that do not fit into one sentence. */
+/** Structured details for logs. */
 export type ErrorContext = Readonly<Record<string, unknown>>;
 
-/** What was given, or what an agent shows, is not what it must be. */
+/** An argument, or an agent's card, is invalid. */
 export class ValidationError extends Error {
   readonly code = "VALIDATION_ERROR";
-  /** The HTTP status of a server that passes this error on. */
+  /** The HTTP status for a server that forwards this error. */
   readonly statusCode = 400;
   readonly context: ErrorContext;
 
@@ -15,10 +15,10 @@ export class ValidationError extends Error {
   }
 }
 
-/** There is no such thing here. */
+/** A resource does not exist. */
 export class NotFoundError extends Error {
   readonly code = "NOT_FOUND";
-  /** The HTTP status of a server that passes this error on. */
+  /** The HTTP status for a server that forwards this error. */
   readonly statusCode = 404;
   readonly context: ErrorContext;
 
@@ -30,14 +30,14 @@ export class NotFoundError extends Error {
 }
 
 export interface ExternalServiceErrorOptions extends ErrorOptions {
-  /** The HTTP status that the other service answered with; none when no answer came. */
+  /** The HTTP status of the response; `undefined` if there was none. */
   readonly status?: number | undefined;
 }
 
-/** Another service does not do what it should. */
+/** Another service failed. */
 export class ExternalServiceError extends Error {
   readonly code = "EXTERNAL_SERVICE_ERROR";
-  /** The HTTP status of a server that passes this error on. */
+  /** The HTTP status for a server that forwards this error. */
   readonly statusCode = 502;
   readonly service: string;
   readonly status: number | undefined;

@@ -17,25 +17,25 @@ import { ExternalServiceError, ValidationError } from "./errors.ts";
 /** Much more than any card needs. */
 const MAX_BYTES = 1024 * 1024;
 
-/** Cards are ready to be read; who takes longer is not there. */
+/** A card is a static document: a server that needs longer is not working. */
 const CARD_TIMEOUT_MS = 10_000;
 
 /** The cards of this process. */
 const CARDS = new CardCache();
 
 export interface AgentCardOptions extends PeerOptions {
-  /** Takes a card without name or version too; then the host is its name and its version is empty. */
+  /** Also accepts a card without name or version: the name is then the host, the version empty. Default false. */
   readonly lenient?: boolean | undefined;
-  /** By default 10 seconds. */
+  /** Time limit in milliseconds; default 10 s. */
   readonly timeoutMs?: number | undefined;
 }
 
 /**
- * The card at `/.well-known/agent-card.json` below the address. It is kept in
- * memory for five minutes, whatever its headers say.
+ * Fetches the card at `/.well-known/agent-card.json` below the URL. It is cached for five minutes,
+ * whatever its headers say.
  *
- * Throws an `ExternalServiceError` when the agent does not show one, with the HTTP
- * status where it answered, and a `ValidationError` for a card without name or version.
+ * Throws an `ExternalServiceError` if the agent has none, with the HTTP
+ * status if it responded, and a `ValidationError` for a card without name or version.
  */
 export async function fetchAgentCard(
   baseUrl: string,
@@ -48,7 +48,7 @@ export async function fetchAgentCard(
   return check(card, cardUrlFor(base));
 }
 
-/** The same, with `null` for whatever may go wrong. */
+/** Like `fetchAgentCard`, but returns `null` on any failure. */
 export async function discoverAgent(
   baseUrl: string,
   options: AgentCardOptions = {},
@@ -64,12 +64,12 @@ interface CardReading extends PeerOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** The card of the agent at this address as the agent wrote it, from memory where it is there. */
+/** The card of the agent, unchanged, from the cache if possible. */
 export function readCard(base: string, options: CardReading): Promise<RawCard> {
   const { clock = SYSTEM_CLOCK, timeoutMs = CARD_TIMEOUT_MS } = options;
   const { auth, token, trusted = true, allow = [], signal } = options;
   const cardUrl = cardUrlFor(base);
-  // What one caller was shown, or may reach, is nothing that another may know.
+  // Callers with other credentials or permissions must not see each other's cards.
   const key = JSON.stringify([cardUrl, credentialsKey(auth, token), trusted, allow]);
   return CARDS.read({
     key,
@@ -79,7 +79,7 @@ export function readCard(base: string, options: CardReading): Promise<RawCard> {
   });
 }
 
-/** The next read of each card asks its agent again. */
+/** Empties the cache: the next read of each card fetches it again. */
 export function clearAgentCardCache(): void {
   CARDS.clear();
 }
@@ -93,7 +93,7 @@ interface CardLoad {
   readonly signal: AbortSignal;
 }
 
-/** Gets a card over the network, once. */
+/** Fetches a card over the network, once. */
 async function loadCard(load: CardLoad): Promise<RawCard> {
   const { base, cardUrl, options, clock, timeoutMs, signal } = load;
   const error = cardError(cardUrl, `no answer within ${timeoutMs}ms`);
@@ -129,7 +129,7 @@ function cardIn(text: string, cardUrl: string, status: number): RawCard {
   }
 }
 
-/** An address that may not be reached is the caller's mistake, all else the agent's. */
+/** A forbidden URL is the caller's mistake, everything else the agent's. */
 function clearer(thrown: unknown, cardUrl: string): unknown {
   if (!(thrown instanceof ClientError)) return thrown;
   if (thrown.kind === "refused") {
@@ -151,7 +151,7 @@ function cardError(
   return new ExternalServiceError("A2A", message, options);
 }
 
-/** An agent card of which at least the name and the version are known. */
+/** An agent card with at least a name and a version. */
 export interface A2AAgentCard extends RawCard {
   readonly name: string;
   readonly version: string;
@@ -160,7 +160,7 @@ export interface A2AAgentCard extends RawCard {
   readonly skills?: readonly A2AAgentSkill[];
 }
 
-/** What an agent can do, as its card says it. */
+/** A skill of an agent, as in its card. */
 interface A2AAgentSkill {
   readonly id: string;
   readonly name: string;
@@ -168,7 +168,7 @@ interface A2AAgentSkill {
   readonly tags?: readonly string[];
 }
 
-/** The card as it is, or an error that names what it lacks. */
+/** Returns the card; throws an error that names missing fields. */
 function strictCard(card: RawCard, cardUrl: string): A2AAgentCard {
   const fields = missingFields(card);
   if (fields.length === 0) return card as A2AAgentCard;
@@ -180,7 +180,7 @@ function strictCard(card: RawCard, cardUrl: string): A2AAgentCard {
   );
 }
 
-/** The card with the host for a name and nothing for a version, where it has none. */
+/** The card with the host as its name and an empty version, if they are missing. */
 function lenientCard(card: RawCard, cardUrl: string): A2AAgentCard {
   const fields = missingFields(card);
   return {

@@ -1,26 +1,25 @@
 import type { InvokeOptions } from "./invocation.ts";
 import { ValidationError } from "./errors.ts";
 
-/** How much an agent is trusted, the least first. */
+/** Trust levels, the lowest first. */
 const LEVELS = ["untrusted", "low", "medium", "high", "verified"] as const;
 
-/** Why a call was not made, for the operator. */
+/** Why a call was refused, for the operator. */
 export interface InvocationRefusal {
   readonly reason: BudgetRefusal["reason"] | "depth" | "trust";
   readonly detail: string;
   readonly agent: string;
 }
 
-/** How long a chain of agents may be, unless the caller says otherwise. */
+/** Default maximum length of a chain of agents. */
 export const MAX_DEPTH = 3;
 
 /**
- * All that a model learns of a refusal. Who knows the rule that stopped it would
- * look for a way around it.
+ * All that a model learns about a refusal. A model that knows the rule would look for a way around it.
  */
 export const REFUSED = "Remote agent invocation is temporarily unavailable. Try again later.";
 
-/** Whether the call may be made; when it may, it is taken from the budget. */
+/** Why the call is refused, or `undefined`; a permitted call is deducted from the budget. */
 export async function checkInvocation(
   agent: string,
   { depth = 1, maxDepth = MAX_DEPTH, trust, budget }: InvokeOptions,
@@ -37,15 +36,15 @@ export async function checkInvocation(
 
 export type TrustLevel = (typeof LEVELS)[number];
 
-/** What is known of agents, and how much of it a call demands. */
+/** The trust in agents, and how much of it a call requires. */
 export interface AgentTrust {
-  /** Of the agent at this address; one that is "blacklisted" is never called. */
+  /** The trust in the agent at this URL; a "blacklisted" agent is never called. */
   readonly of: (agent: string) => TrustLevel | "blacklisted" | Promise<TrustLevel | "blacklisted">;
-  /** By default "low". */
+  /** The required level; default "low". */
   readonly atLeast?: TrustLevel | undefined;
 }
 
-/** Why the agent is not trusted enough, for the operator. When nobody can say, it is not. */
+/** Why the agent is not trusted enough, for the operator. If the lookup fails, it is not trusted. */
 async function trustProblem(
   { of, atLeast = "low" }: AgentTrust,
   agent: string,
@@ -62,13 +61,13 @@ async function trustProblem(
 }
 
 export interface InvocationBudgetOptions {
-  /** How many calls a session may make; by default 10. */
+  /** Maximum number of calls of a session; default 10. */
   readonly maxCalls?: number | undefined;
-  /** How many different agents it may call; by default 3. */
+  /** Maximum number of different agents; default 3. */
   readonly maxAgents?: number | undefined;
-  /** How long an agent is left alone after a call; by default 5 seconds. */
+  /** Minimum time between two calls of the same agent, in milliseconds; default 5 s. */
   readonly cooldownMs?: number | undefined;
-  /** For tests; by default the time of this machine. */
+  /** For tests. Default: the system clock. */
   readonly now?: (() => number) | undefined;
 }
 
@@ -78,9 +77,9 @@ interface BudgetRefusal {
   readonly detail: string;
 }
 
-/** How much a session may still ask of other agents. Make one for each session. */
+/** How many calls a session may still make. Create one per session. */
 export interface InvocationBudget {
-  /** Takes one call, at once and whatever becomes of it; or says why not, and takes nothing. */
+  /** Deducts one call, whatever its result; or returns why it is refused, and deducts nothing. */
   take(agent: string): BudgetRefusal | undefined;
   readonly callsMade: number;
   readonly agentsCalled: number;

@@ -3,9 +3,9 @@ import type { SignatureOptions } from "../cards/check-card.ts";
 import type { AgentTrust, InvocationBudget, InvocationRefusal } from "./invocation-guard.ts";
 import type { PeerOptions } from "./peer.ts";
 
-/** What is asked of an agent. */
+/** A validated call of an agent. */
 export interface InvocationRequest {
-  /** The address of the agent, in one spelling. */
+  /** The normalized base URL of the agent. */
   readonly base: string;
   readonly message: string;
   readonly depth: number;
@@ -13,36 +13,36 @@ export interface InvocationRequest {
   readonly options: InvokeOptions;
 }
 
-/** One call in the words of one protocol. */
+/** A call in one of the two protocols. */
 export interface Invocation {
-  /** Hands the message over, once. */
+  /** Sends the message, once. */
   submit(signal: AbortSignal): Promise<TaskProgress>;
-  /** Looks how the task stands. */
+  /** Fetches the current state of the task. */
   get(taskId: string, signal: AbortSignal): Promise<TaskProgress>;
-  /** How long to wait after so many looks. */
+  /** How long to wait after this many polls. */
   waitMs(looks: number): number;
   close(): void;
 }
 
-/** What became of a call. It tells in `error` what went wrong, and throws nothing for it. */
+/** The result of a call. Failures are in `error` and are not thrown. */
 export interface RemoteInvocationResult {
   readonly success: boolean;
-  /** Empty when there is no task: it was never made, or the agent answered without one. */
+  /** Empty if there is no task: it was never created, or the agent replied without one. */
   readonly taskId: string;
   readonly responseText: string | null;
   readonly error: string | null;
-  /** How the task stands in the words of A2A, where that is neither completed nor failed. */
+  /** The A2A state of the task, if it is neither completed nor failed. */
   readonly a2aState?: TaskState;
 }
 
-/** How a task stands, and what the agent has said last. */
+/** The state of a task, and the agent's last text. */
 export interface TaskProgress {
   readonly taskId: string;
   readonly state: TaskState;
   readonly text: string;
 }
 
-/** The result of a task, or nothing as long as it may go on by itself. */
+/** The result of a task; `undefined` while it may still progress by itself. */
 export function toResult({
   taskId,
   state,
@@ -60,13 +60,13 @@ export function toResult({
       return { success: false, taskId, responseText, error, a2aState: state };
     }
     case "input-required": {
-      // Nobody is here to answer, so more waiting would only use up the time.
+      // There is no one to answer, so waiting longer would only use up the time.
       const error = `Task needs input${text === "" ? "" : `: ${text}`}`;
       return { success: false, taskId, responseText, error, a2aState: state };
     }
     case "submitted":
     case "working":
-    // What it needs comes to the agent by another way than this.
+    // The authorization reaches the agent out of band.
     case "auth-required":
     case "unknown":
       return undefined;
@@ -77,41 +77,41 @@ export function failure(taskId: string, error: string): RemoteInvocationResult {
   return { success: false, taskId, responseText: null, error };
 }
 
-/** How long each step may take. */
+/** Time limits of the steps, in milliseconds. */
 export interface StepLimits {
-  /** For the card; by default 10 seconds. */
+  /** Fetching the card; default 10 s. */
   readonly cardMs?: number | undefined;
-  /** For handing over the message; by default 30 seconds. */
+  /** Sending the message; default 30 s. */
   readonly submitMs?: number | undefined;
-  /** For one look at the task; by default 10 seconds. */
+  /** One poll of the task; default 10 s. */
   readonly pollMs?: number | undefined;
 }
 
 export interface InvokeOptions extends PeerOptions, SignatureOptions {
-  /** The skill of the agent that is meant. */
+  /** The skill of the agent to use. */
   readonly skill?: string | undefined;
-  /** For all of it; by default five minutes. */
+  /** Time limit of the whole call; default 5 minutes. */
   readonly timeoutMs?: number | undefined;
   /**
-   * "auto", the default, asks the card of the agent: one that says how it speaks
-   * A2A is spoken to in A2A, any other by `/a2a/tasks`. The others ask nobody.
+   * "auto", the default, decides by the card of the agent: A2A if the card describes A2A interfaces,
+   * otherwise the polling protocol at `/a2a/tasks`. The other values do not look at the card.
    */
   readonly protocol?: "auto" | "a2a" | "legacy" | undefined;
   readonly limits?: StepLimits | undefined;
-  /** What this session may still ask of other agents; without one it may ask for anything. */
+  /** How many calls this session may still make. Default: no limit. */
   readonly budget?: InvocationBudget | undefined;
   /**
-   * How many agents have called one another up to this call, which is told to the
-   * agent: 1, the default, for the first, else one more than what the caller was told.
+   * The position of this call in a chain of agents, which is sent to the agent: 1, the default, for
+   * the first call, otherwise one more than the depth that the caller received.
    */
   readonly depth?: number | undefined;
-  /** The deepest call that is made; by default 3. */
+  /** Maximum depth; deeper calls are refused. Default 3. */
   readonly maxDepth?: number | undefined;
   readonly trust?: AgentTrust | undefined;
-  /** The name of the agent that calls, for the log of the other. */
+  /** The name of the calling agent, for the log of the called one. */
   readonly sourceAgent?: string | undefined;
-  /** Is told why a call was not made. The result does not say it, because a model reads that. */
+  /** Called with the reason if a call is refused. The result does not contain it, because a model reads the result. */
   readonly onRefusal?: ((refusal: InvocationRefusal) => void) | undefined;
-  /** Is told in words for people how it goes. */
+  /** Called with progress messages for people. */
   readonly onStatus?: ((text: string) => void) | undefined;
 }

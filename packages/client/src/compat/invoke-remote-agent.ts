@@ -26,37 +26,37 @@ import { isHeaderValue } from "../auth/headers.ts";
 
 const TIMEOUT_MS = 5 * 60_000;
 
-/** What only cards of A2A have: the list of 1.0, then the fields of 0.3. */
+/** Fields that only A2A cards have: lists of 1.0 and 0.3, then text fields of 0.3. */
 const LISTS = ["supportedInterfaces", "additionalInterfaces"];
 
-const WORDS = ["protocolVersion", "preferredTransport"];
+const TEXTS = ["protocolVersion", "preferredTransport"];
 
-/** Agents of the polling protocol need no card; those of A2A do. */
+/** Statuses that mean "no card": agents of the polling protocol need none, A2A agents do. */
 const NO_CARD: ReadonlySet<number | undefined> = new Set([404, 410]);
 
-/** Behind one address may be several machines, and not each knows the task at once. */
-const MOST_NOT_FOUND = 3;
+/** Several machines may share one URL, and not all of them know the task at once. */
+const MAX_NOT_FOUND = 3;
 
-/** Too early, too often, too slow: another look may go better. */
+/** Statuses after which another poll may succeed. */
 const PASSING: ReadonlySet<number> = new Set([404, 408, 425, 429]);
 
 const SUBMIT_TIMEOUT_MS = 30_000;
 const POLL_TIMEOUT_MS = 10_000;
 
 /**
- * Has another agent do something and waits for what it says. Whatever the agent
- * or the network does is in the result; it rejects only for wrong arguments (a
- * `ValidationError`, for credentials a `TypeError`) and when the signal aborts. The message is handed
- * over once: a failed call is never made again, and never by another protocol.
+ * Sends a message to another agent and waits for its answer. Failures of the agent or the network are
+ * in the result; it rejects only for invalid arguments (`ValidationError`, for credentials
+ * `TypeError`) and if the signal aborts. The message is sent once: a failed call is never repeated,
+ * and never in the other protocol.
  */
 export async function invokeRemoteAgent(
   baseUrl: string,
   message: string,
   options: InvokeOptions = {},
 ): Promise<RemoteInvocationResult> {
-  const order = readOrder(baseUrl, message, options);
+  const request = checkArguments(baseUrl, message, options);
   const { clock = SYSTEM_CLOCK, signal, onStatus } = options;
-  const { timeoutMs: ms, base } = order;
+  const { timeoutMs: ms, base } = request;
   const timeUp = new Error(`Timed out after ${ms}ms`);
   const known = { taskId: "" };
   try {
@@ -67,7 +67,7 @@ export async function invokeRemoteAgent(
         return failure("", REFUSED);
       }
       onStatus?.(`Invoking remote agent at ${base}...`);
-      const result = await run(order, { clock, stop, onTask: (id) => (known.taskId = id) });
+      const result = await run(request, { clock, stop, onTask: (id) => (known.taskId = id) });
       if (result.success) onStatus?.("Received response from remote agent");
       return result;
     });
@@ -84,11 +84,11 @@ interface Running {
 }
 
 async function run(
-  order: InvocationRequest,
+  request: InvocationRequest,
   { clock, stop, onTask }: Running,
 ): Promise<RemoteInvocationResult> {
-  const { submitMs = SUBMIT_TIMEOUT_MS, pollMs = POLL_TIMEOUT_MS } = order.options.limits ?? {};
-  const invocation = await attempt(() => openInvocation(order, stop), stop);
+  const { submitMs = SUBMIT_TIMEOUT_MS, pollMs = POLL_TIMEOUT_MS } = request.options.limits ?? {};
+  const invocation = await attempt(() => openInvocation(request, stop), stop);
   if (invocation instanceof Problem) return failure("", invocation.text);
   try {
     const error = new ClientError("unreachable", `no answer within ${submitMs}ms`);
@@ -105,7 +105,7 @@ async function run(
   }
 }
 
-/** What went wrong over there, in words. */
+/** A failure of the agent or the network. */
 class Problem {
   readonly text: string;
 
@@ -114,19 +114,19 @@ class Problem {
   }
 }
 
-/** Does a step; what the other side or the way there did wrong is told, all else is thrown. */
+/** Runs a step; failures of the agent or the network are returned, everything else is thrown. */
 async function attempt<T>(step: () => Promise<T>, stop: AbortSignal): Promise<T | Problem> {
   try {
     return await step();
   } catch (error) {
     stop.throwIfAborted();
-    const isTheirs =
+    const isRemoteFailure =
       error instanceof ClientError ||
       error instanceof RemoteError ||
       error instanceof ExternalServiceError ||
       error instanceof ValidationError;
-    if (!isTheirs) throw error;
-    return new Problem(reasonOf(error));
+    if (!isRemoteFailure) throw error;
+    return new Problem(describeFailure(error));
   }
 }
 
@@ -134,33 +134,33 @@ interface Following {
   readonly invocation: Invocation;
   readonly first: TaskProgress;
   readonly clock: Clock;
-  /** How long one look may take. */
+  /** Time limit of one poll. */
   readonly pollMs: number;
   readonly signal: AbortSignal;
 }
 
-/** Looks at the task again and again until it has a result, or until the signal aborts. */
+/** Polls the task until it has a result or the signal aborts. */
 async function followInvocation(following: Following): Promise<RemoteInvocationResult> {
   const { invocation, first, clock, pollMs, signal } = following;
   const { taskId } = first;
   const error = new ClientError("unreachable", `no answer within ${pollMs}ms`);
   let result = toResult(first);
   let notFound = 0;
-  for (let looks = 1; result === undefined; looks += 1) {
+  for (let polls = 1; result === undefined; polls += 1) {
     try {
-      const standing = await withTimeLimit({ clock, ms: pollMs, signal, error }, (stop) =>
+      const progress = await withTimeLimit({ clock, ms: pollMs, signal, error }, (stop) =>
         invocation.get(taskId, stop),
       );
       notFound = 0;
-      result = toResult({ ...standing, taskId });
+      result = toResult({ ...progress, taskId });
     } catch (problem) {
       signal.throwIfAborted();
       notFound = isNotFound(problem) ? notFound + 1 : 0;
-      if (notFound >= MOST_NOT_FOUND || isFinal(problem)) {
-        return failure(taskId, `Poll failed: ${reasonOf(problem)}`);
+      if (notFound >= MAX_NOT_FOUND || isFinal(problem)) {
+        return failure(taskId, `Poll failed: ${describeFailure(problem)}`);
       }
     }
-    if (result === undefined) await clock.sleep(invocation.waitMs(looks), signal);
+    if (result === undefined) await clock.sleep(invocation.waitMs(polls), signal);
   }
   return result;
 }
@@ -169,7 +169,7 @@ function isNotFound(problem: unknown): boolean {
   return isTaskNotFound(problem) || (problem instanceof RemoteError && problem.httpStatus === 404);
 }
 
-/** Whether no later look can go better: the caller is not let in, or its address is not. */
+/** Whether no later poll can succeed: the caller is not authorized, or the URL is forbidden. */
 function isFinal(problem: unknown): boolean {
   if (problem instanceof ClientError) return problem.kind === "refused";
   if (!(problem instanceof RemoteError)) throw problem;
@@ -177,37 +177,44 @@ function isFinal(problem: unknown): boolean {
   return httpStatus >= 400 && httpStatus < 500 && !PASSING.has(httpStatus);
 }
 
-/** Chooses the protocol by one look at the card, before anything is sent. */
-async function openInvocation(order: InvocationRequest, signal: AbortSignal): Promise<Invocation> {
-  const { protocol = "auto", limits, signatures } = order.options;
-  if (protocol === "legacy") return new LegacyInvocation(order);
-  // Who demands a signed card must not be led to a protocol that looks at none.
+/** Chooses the protocol by the card, before anything is sent. */
+async function openInvocation(
+  request: InvocationRequest,
+  signal: AbortSignal,
+): Promise<Invocation> {
+  const { protocol = "auto", limits, signatures } = request.options;
+  if (protocol === "legacy") return new LegacyInvocation(request);
+  // A caller who requires a signed card must not end up in a protocol without cards.
   const mustBeA2a = protocol === "a2a" || signatures === "require";
   try {
-    const reading = { ...order.options, signal, timeoutMs: limits?.cardMs };
-    const card = await readCard(order.base, reading);
+    const reading = { ...request.options, signal, timeoutMs: limits?.cardMs };
+    const card = await readCard(request.base, reading);
     const isA2a = mustBeA2a || speaksA2a(card);
-    return isA2a ? new A2aInvocation(order, card) : new LegacyInvocation(order);
+    return isA2a ? new A2aInvocation(request, card) : new LegacyInvocation(request);
   } catch (error) {
     const hasNone = error instanceof ExternalServiceError && NO_CARD.has(error.status);
-    if (hasNone && !mustBeA2a) return new LegacyInvocation(order);
+    if (hasNone && !mustBeA2a) return new LegacyInvocation(request);
     throw error;
   }
 }
 
 /**
- * Whether a card says how its agent speaks A2A. A `url` alone is not enough,
- * because cards of the polling protocol have one too.
+ * Whether a card describes A2A interfaces. A `url` alone is not enough, because cards of the polling
+ * protocol have one too.
  */
 function speaksA2a(card: RawCard): boolean {
   return (
     LISTS.some((field) => Array.isArray(card[field]) && card[field].length > 0) ||
-    WORDS.some((field) => typeof card[field] === "string")
+    TEXTS.some((field) => typeof card[field] === "string")
   );
 }
 
-/** The call as it was asked for, or an error that names what is wrong with it. */
-function readOrder(baseUrl: string, message: string, options: InvokeOptions): InvocationRequest {
+/** Validates the arguments; errors name the invalid one. */
+function checkArguments(
+  baseUrl: string,
+  message: string,
+  options: InvokeOptions,
+): InvocationRequest {
   const { depth = 1, maxDepth = MAX_DEPTH, timeoutMs = TIMEOUT_MS, limits = {} } = options;
   const { protocol = "auto", sourceAgent = "" } = options;
   const base = parseBaseUrl(baseUrl);
@@ -215,8 +222,8 @@ function readOrder(baseUrl: string, message: string, options: InvokeOptions): In
     throw wrong("message", "must not be blank");
   checkMs("timeoutMs", timeoutMs);
   for (const [name, ms] of Object.entries(limits)) checkMs(`limits.${name}`, ms);
-  refuseUnlessDepth("depth", depth);
-  refuseUnlessDepth("maxDepth", maxDepth);
+  checkDepth("depth", depth);
+  checkDepth("maxDepth", maxDepth);
   if (!["auto", "a2a", "legacy"].includes(protocol)) {
     throw wrong("protocol", `must be "auto", "a2a" or "legacy", not "${protocol}"`);
   }
@@ -227,7 +234,7 @@ function readOrder(baseUrl: string, message: string, options: InvokeOptions): In
   return { base, message, depth, timeoutMs, options };
 }
 
-function refuseUnlessDepth(field: string, value: number): void {
+function checkDepth(field: string, value: number): void {
   if (Number.isSafeInteger(value) && value >= 1) return;
   throw wrong(field, `must be a whole number of at least 1, not ${value}`);
 }
@@ -236,12 +243,12 @@ function wrong(field: string, problem: string): ValidationError {
   return new ValidationError(`${field} ${problem}`, { field });
 }
 
-/** Why a step failed: the HTTP status where there is one, then what the agent says about it. */
-function reasonOf(problem: unknown): string {
-  const words = errorMessage(problem);
-  if (!(problem instanceof RemoteError) || problem.httpStatus < 400) return words;
+/** Why a step failed: the HTTP status, if there is one, and the agent's message. */
+function describeFailure(problem: unknown): string {
+  const message = errorMessage(problem);
+  if (!(problem instanceof RemoteError) || problem.httpStatus < 400) return message;
   const title = `HTTP ${problem.httpStatus}`;
-  // The status is in the words already where the agent found none of its own.
-  if (words === "" || words.startsWith(title)) return words || title;
-  return `${title} — ${words}`;
+  // Without a message of the agent, the text already starts with the status.
+  if (message === "" || message.startsWith(title)) return message || title;
+  return `${title} — ${message}`;
 }

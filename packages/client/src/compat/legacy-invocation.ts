@@ -6,33 +6,33 @@ import { type Peer, openPeer } from "./peer.ts";
 
 const POLL_MS = 3000;
 
-/** Agents of this protocol refuse a task that is to be shorter or longer. */
+/** Agents of this protocol reject time limits outside this range. */
 const TASK_MS = { least: 1000, most: 600_000 };
 
-/** By `POST /a2a/tasks/send`, then `GET /a2a/tasks/:id` every three seconds. */
+/** A call in the polling protocol: `POST /a2a/tasks/send`, then `GET /a2a/tasks/:id` every three seconds. */
 export class LegacyInvocation implements Invocation {
-  readonly #order: InvocationRequest;
+  readonly #request: InvocationRequest;
   readonly #peer: Peer;
 
   constructor(order: InvocationRequest) {
-    this.#order = order;
+    this.#request = order;
     this.#peer = openPeer(order.base, order.options);
   }
 
   submit(signal: AbortSignal): Promise<TaskProgress> {
-    const { sourceAgent } = this.#order.options;
-    return this.#ask({
-      url: `${this.#order.base}/a2a/tasks/send`,
-      // Some read the name from the body, some from the header.
+    const { sourceAgent } = this.#request.options;
+    return this.#send({
+      url: `${this.#request.base}/a2a/tasks/send`,
+      // Some agents read the name from the body, some from the header.
       ...(sourceAgent !== undefined && { headers: { "X-Source-Agent": sourceAgent } }),
-      body: JSON.stringify(requestOf(this.#order)),
+      body: JSON.stringify(toRequest(this.#request)),
       signal,
     });
   }
 
   get(taskId: string, signal: AbortSignal): Promise<TaskProgress> {
-    const url = `${this.#order.base}/a2a/tasks/${encodeURIComponent(taskId)}`;
-    return this.#ask({ url, signal });
+    const url = `${this.#request.base}/a2a/tasks/${encodeURIComponent(taskId)}`;
+    return this.#send({ url, signal });
   }
 
   waitMs(): number {
@@ -43,7 +43,7 @@ export class LegacyInvocation implements Invocation {
     this.#peer.close();
   }
 
-  async #ask(call: HttpCall): Promise<TaskProgress> {
+  async #send(call: HttpCall): Promise<TaskProgress> {
     const { http } = this.#peer;
     const answer = await http.request({
       ...call,
@@ -52,11 +52,11 @@ export class LegacyInvocation implements Invocation {
     const text = http.clean(await readText(answer, call.signal));
     const { status: httpStatus } = answer;
     if (httpStatus < 200 || httpStatus > 299) throw new RemoteError(quote(text), { httpStatus });
-    return standingIn(text, answer);
+    return parseProgress(text, answer);
   }
 }
 
-function requestOf({ message, depth, timeoutMs, options }: InvocationRequest): A2ATaskSendRequest {
+function toRequest({ message, depth, timeoutMs, options }: InvocationRequest): A2ATaskSendRequest {
   const { skill, sourceAgent } = options;
   return {
     method: "tasks/send",
@@ -77,10 +77,10 @@ interface LooseTask {
   readonly messages?: unknown;
 }
 
-function standingIn(text: string, { url }: HttpAnswer): TaskProgress {
+function parseProgress(text: string, { url }: HttpAnswer): TaskProgress {
   const { id, state, a2aState, messages } = parseTask(text, url);
   if (typeof id !== "string" || id === "") throw unreadable(url, "it has no task id");
-  return { taskId: id, state: stateOf(a2aState ?? state), text: lastAgentText(messages) };
+  return { taskId: id, state: parseState(a2aState ?? state), text: lastAgentText(messages) };
 }
 
 function parseTask(text: string, url: string): LooseTask {
@@ -92,8 +92,8 @@ function parseTask(text: string, url: string): LooseTask {
   }
 }
 
-/** A state that nobody knows is none that ends anything. */
-function stateOf(value: unknown): TaskState {
+/** An unknown state does not end the task. */
+function parseState(value: unknown): TaskState {
   return TASK_STATES.find((state) => state === value) ?? "unknown";
 }
 
@@ -101,14 +101,14 @@ function unreadable(url: string, problem: string): ClientError {
   return new ClientError("unreadable", `the answer of ${url} is not a task: ${problem}`);
 }
 
-/** Enough to see what an agent or a proxy has against it. */
+/** Enough to see why an agent or a proxy rejected the request. */
 const LONGEST_QUOTE = 300;
 
 function quote(text: string): string {
   return text.replaceAll(/\s+/g, " ").trim().slice(0, LONGEST_QUOTE);
 }
 
-/** What is known of a message before it was looked at. */
+/** A message that has not been validated. */
 interface LooseMessage {
   readonly role?: unknown;
   readonly parts?: unknown;
@@ -116,8 +116,8 @@ interface LooseMessage {
 }
 
 /**
- * The text of the last message of the agent. Parts say `type`, `kind` or neither;
- * whatever has a text counts, and all parts count.
+ * The text of the agent's last message. Parts have a `type`, a `kind` or neither; every part with text
+ * counts.
  */
 function lastAgentText(messages: unknown): string {
   if (!Array.isArray(messages)) return "";

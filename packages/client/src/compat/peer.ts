@@ -9,33 +9,33 @@ export const SYSTEM_CLOCK: Clock = { now: () => Date.now(), sleep };
 
 const CARD_PATH = "/.well-known/agent-card.json";
 
-/** Who calls an agent, and where the call may lead. */
+/** Credentials for a call, and what it may reach. */
 export interface PeerOptions {
-  /** A bearer token, for the origin of the given URL only. Short for `auth: { bearer }`. */
+  /** A bearer token, sent only to the origin of the given URL. Short for `auth: { bearer }`. */
   readonly token?: string | undefined;
-  /** Any other way to say who is calling, bound to the same origin. */
+  /** Any other credentials, bound to the same origin. */
   readonly auth?: Auth | undefined;
   /**
-   * False for a URL that comes from a model or from the network: then it may lead
-   * to public addresses only. By default it is yours and may lead anywhere.
+   * Set to false for a URL that comes from a model or from the network: then it may lead to public
+   * addresses only. Default true.
    */
   readonly trusted?: boolean | undefined;
-  /** What else may be reached although it is not public: `host`, `host:port`, an address or a range. */
+  /** Further non-public destinations that may be reached: `host`, `host:port`, an address or a range. */
   readonly allow?: readonly string[] | undefined;
-  /** When it aborts, the call rejects with its reason. */
+  /** If it aborts, the call rejects with its reason. */
   readonly signal?: AbortSignal | undefined;
-  /** For tests; by default the time of this machine. */
+  /** For tests. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
-/** The way to one agent. */
+/** HTTP access to one agent. */
 export interface Peer {
   readonly http: AgentHttp;
-  /** Closes connections that are kept for later. */
+  /** Closes idle connections. */
   close(): void;
 }
 
-/** Opens nothing yet. Each request goes out by the egress policy. */
+/** Opens no connection yet. Every request passes the egress policy. */
 export function openPeer(base: string, options: PeerOptions): Peer {
   const { token, auth, trusted = true, allow } = options;
   const { origin } = new URL(base);
@@ -49,7 +49,7 @@ export function openPeer(base: string, options: PeerOptions): Peer {
   };
 }
 
-/** A model that may name any address could have the credentials sent to its own. */
+/** Rejects credentials without an origin for an untrusted URL: a model could have them sent to a URL of its choice. */
 export function checkCredentialsBound({ token, auth, trusted = true }: PeerOptions): void {
   const hasCredentials = token !== undefined || auth !== undefined;
   if (trusted || !hasCredentials || auth?.origin !== undefined) return;
@@ -60,7 +60,7 @@ export function checkCredentialsBound({ token, auth, trusted = true }: PeerOptio
   );
 }
 
-/** One spelling for each agent: no slash at the end, no query, no fragment. */
+/** Normalizes the URL of an agent: no trailing slash, no query, no fragment. */
 export function parseBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== "http:" && url?.protocol !== "https:") {
@@ -81,12 +81,12 @@ export function parseBaseUrl(text: string): string {
   return `${url.origin}${path.replace(/\/+$/, "")}`;
 }
 
-/** Where the agent at this address shows its card. */
+/** The URL of the agent's card. */
 export function cardUrlFor(base: string): string {
   return `${base}${CARD_PATH}`;
 }
 
-/** A time limit as it was given, or an error that names the option. */
+/** Rejects an invalid time limit, naming the option. */
 export function checkMs<T extends number | undefined>(field: string, ms: T): T {
   if (ms === undefined || (ms >= 1 && ms <= MAX_TIMER_MS)) return ms;
   throw new ValidationError(
@@ -99,13 +99,13 @@ interface TimeLimit {
   readonly clock: Clock;
   readonly ms: number;
   readonly signal?: AbortSignal | undefined;
-  /** What is thrown when the time is up. */
+  /** Thrown when the time is up. */
   readonly error: Error;
 }
 
 /**
- * Does the work within a time limit. Whatever the work makes of its signal, the
- * waiting ends when the time is up or the caller's own signal aborts.
+ * Runs the work with a time limit. Even if the work ignores its signal, this rejects when the time is
+ * up or the caller's signal aborts.
  */
 export async function withTimeLimit<T>(
   { clock, ms, signal, error }: TimeLimit,
@@ -130,10 +130,10 @@ export async function withTimeLimit<T>(
   }
 }
 
-/** The time, as far as it matters here. Tests bring one that they turn by hand. */
+/** A clock; tests pass one that they advance by hand. */
 export interface Clock {
   /** Milliseconds since any fixed moment. */
   now(): number;
-  /** Waits; rejects with the signal's reason when it aborts meanwhile. */
+  /** Waits; rejects with the signal's reason if it aborts meanwhile. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import { ClientError, ERRORS, type RawCard, RemoteError } from "@convoke/protocol";
+import { ClientError, ERRORS, RemoteError } from "@convoke/protocol";
 
 /** Statuses of a proxy, or of an agent that is overloaded. */
 const TEMPORARY: ReadonlySet<number> = new Set([408, 425, 429, 502, 503, 504]);

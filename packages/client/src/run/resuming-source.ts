@@ -1,16 +1,9 @@
 import {
-  type CallOptions,
-  type Calls,
   type Connection,
   isInterrupted,
   isTerminal,
   type PublicEvent,
-  type RawCard,
-  type RequestContext,
-  type Speaking,
   type StreamItem,
-  type StreamOptions,
-  type Streams,
   type Task,
 } from "@convoke/protocol";
 import { EventCursor } from "./event-cursor.ts";
