@@ -16,6 +16,11 @@ export function createEngine(options: Omit<EngineOptions, "wake">): Engine {
 export interface StartEngineOptions extends Omit<EngineOptions, "wake" | "push"> {
   /** How notifications are pushed. `false` switches push off. */
   readonly push?: PushOptions | false | undefined;
+  /**
+   * Whether tasks that an earlier process left unfinished resume at once. Default true. If false
+   * they stay paused until `resumePausedTask`.
+   */
+  readonly resumeOnStart?: boolean | undefined;
   /** How long ended tasks are kept. */
   readonly retention?: Partial<RetentionOptions> | undefined;
 }
@@ -42,7 +47,15 @@ export interface RunningEngine {
  * had not pushed, and prunes what is too old. It owns the agent and the backend, and closes both.
  */
 export async function startEngine(options: StartEngineOptions): Promise<RunningEngine> {
-  const { agent, backend, logger, push: pushing, retention: keeping, ...rest } = options;
+  const {
+    agent,
+    backend,
+    logger,
+    push: pushing,
+    retention: keeping,
+    resumeOnStart,
+    ...rest
+  } = options;
   let push: PushService | undefined;
   const engine = createEngine({
     ...rest,
@@ -52,7 +65,7 @@ export async function startEngine(options: StartEngineOptions): Promise<RunningE
     ...(pushing !== false && { push: (own) => (push = new PushService(own, logger, pushing)) }),
   });
   try {
-    const recovered = await recover(engine);
+    const recovered = await recover(engine, { resume: resumeOnStart !== false });
     await push?.start();
     const retention = new Retention(engine, logger, keeping);
     return {

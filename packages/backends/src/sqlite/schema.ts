@@ -27,6 +27,8 @@ import type { DatabaseSync } from "node:sqlite";
  *   its total without counting.
  * - `pushes` are keyed by the id of their task, because lists of them are ordered by
  *   it. Few are active or dead at any time, and each of the two has its own index.
+ * - `tasks_in_context` orders the tasks of a context by creation time: ids may be chosen by
+ *   a caller, so they only break ties.
  * - `pruned_contexts` has the contexts that lost a listed task, with the time when the
  *   last of those ended. One that has no other task is forgotten, until that time is
  *   so long ago that the ids of its messages are free as well.
@@ -119,6 +121,10 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (owner, context)
   ) WITHOUT ROWID;
   CREATE INDEX pruned_contexts_by_time ON pruned_contexts (at);
+  `,
+  `
+  CREATE INDEX tasks_in_context ON tasks (owner, context, created_at, task_id) WHERE listed = 1;
+  DROP INDEX tasks_of_context;
   `,
 ];
 

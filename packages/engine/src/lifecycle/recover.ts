@@ -18,8 +18,16 @@ export interface Recovered {
   resumed: number;
   /** Ended: `interrupted`, `agent-missing` or canceled. */
   ended: number;
-  /** Waiting for an answer or a time, as before. */
+  /** Waiting for an answer or a time, as before, or paused. */
   waiting: number;
+}
+
+export interface RecoverOptions {
+  /**
+   * Whether runs that the earlier process left resume at once. Default true. If false they stay
+   * paused until `resumePausedTask`.
+   */
+  readonly resume?: boolean;
 }
 
 /**
@@ -27,12 +35,17 @@ export interface Recovered {
  * gone, and its runs with it. Resolves when every such task is ended, waits, or
  * has its place in the queue of runs.
  */
-export async function recover(engine: Engine): Promise<Recovered> {
+export async function recover(
+  engine: Engine,
+  { resume = true }: RecoverOptions = {},
+): Promise<Recovered> {
   const recovered: Recovered = { resumed: 0, ended: 0, waiting: 0 };
   const slots = new RunSlots(MAX_RUNS);
   for (let after = ""; ;) {
     const records = await engine.backend.tasks.unfinished(after, PAGE);
-    const fates = await Promise.all(records.map((record) => takeOver(engine, record, slots)));
+    const fates = await Promise.all(
+      records.map((record) => takeOver(engine, record, { slots, resume })),
+    );
     for (const fate of fates) recovered[fate]++;
     if (records.length < PAGE) break;
     after = records.at(-1)?.taskId ?? after;
@@ -44,13 +57,13 @@ export async function recover(engine: Engine): Promise<Recovered> {
 async function takeOver(
   engine: Engine,
   record: TaskRecord,
-  slots: RunSlots,
+  how: { readonly slots: RunSlots; readonly resume: boolean },
 ): Promise<keyof Recovered> {
   const { log, folded } = await readTurnLog(engine.backend, record.taskId);
   engine.openTasks.add(record.owner);
   const live = engine.tasks.openFolded(record, folded);
   try {
-    return await decide(engine, live, { record, log, slots });
+    return await decide(engine, live, { record, log, ...how });
   } finally {
     engine.tasks.release(live);
   }
@@ -59,9 +72,14 @@ async function takeOver(
 async function decide(
   engine: Engine,
   live: LiveTask,
-  facts: { readonly record: TaskRecord; readonly log: TurnLog; readonly slots: RunSlots },
+  facts: {
+    readonly record: TaskRecord;
+    readonly log: TurnLog;
+    readonly slots: RunSlots;
+    readonly resume: boolean;
+  },
 ): Promise<keyof Recovered> {
-  const { record, log, slots } = facts;
+  const { record, log, slots, resume } = facts;
   if (record.agent !== engine.agent.info.name) {
     const text = `The agent ${record.agent} is no longer here.`;
     await endTask(engine, live, "failed", { text, metadata: { reason: "agent-missing" } });
@@ -80,6 +98,7 @@ async function decide(
     await endTask(engine, live, "failed", { text, metadata: { reason: "interrupted" } });
     return "ended";
   }
+  if (!resume) return "waiting";
   const epoch = live.writer.fence();
   engine.tasks.hold(live);
   live.isInLine = true;

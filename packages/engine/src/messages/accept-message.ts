@@ -28,6 +28,8 @@ export interface Incoming {
   readonly extensions?: ReadonlySet<string> | undefined;
   /** The push config that came with it, for the task and what follows that place of its log. */
   readonly push?: ((taskId: string, after: Seq) => NewPush) | undefined;
+  /** The id of a new task, chosen by code in this process; requests never choose it. Default: a generated id. */
+  readonly newTaskId?: string | undefined;
 }
 
 /** A message that found or made its task. */
@@ -52,16 +54,22 @@ async function beginTask(engine: Engine, incoming: Incoming): Promise<Accepted> 
   const { message, caller, trace, extensions = NO_EXTENSIONS } = incoming;
   const { owner } = caller;
   const now = engine.now();
-  const taskId = newId(now);
+  const { newTaskId } = incoming;
+  const createdAt = engine.clock.creation({ hasChosenId: newTaskId !== undefined });
+  const taskId = newTaskId ?? newId(now);
   const contextId = message.contextId ?? newId(now);
   const conversation =
     message.contextId === undefined
       ? []
-      : await conversationBefore(engine.backend, { owner, contextId, before: taskId });
+      : await conversationBefore(engine.backend, {
+          owner,
+          contextId,
+          before: { createdAt, taskId },
+        });
   // Whoever names a context without tasks opens it, unless it had some: then they expect to be remembered.
   const isOpening = message.contextId !== undefined && conversation.length === 0;
   engine.openTasks.admit(owner);
-  const live = engine.tasks.create({ taskId, owner, contextId, now });
+  const live = engine.tasks.create({ taskId, owner, contextId, now, createdAt });
   const received = { ...message, taskId, contextId };
   const task: Task = {
     kind: "task",
@@ -83,7 +91,7 @@ async function beginTask(engine: Engine, incoming: Incoming): Promise<Accepted> 
         owner,
         contextId,
         agent: engine.agent.info.name,
-        createdAt: now,
+        createdAt,
         ...(isOpening && { unlessForgotten: true }),
       },
       message: { messageId: message.messageId, digest: digestOf(message) },

@@ -26,7 +26,6 @@ export async function beginAnew(
   { epoch, log }: { readonly epoch: number; readonly log: TurnLog },
 ): Promise<Run | undefined> {
   const { owner, contextId, writer, deadline } = live;
-  const { taskId } = writer;
   const attempt = log.attempts + 1;
   const byJournal = log.isDurable;
   const opening = openingOf(engine, live, { attempt, byJournal });
@@ -38,7 +37,7 @@ export async function beginAnew(
     await writer.append(opening, { epoch, insist: true, wakeAt: deadline ?? null });
     if (deadline !== undefined) engine.alarm.want(deadline);
   }
-  const context = { owner, contextId, before: taskId };
+  const context = { owner, contextId, before: live.position };
   const conversation = await conversationBefore(engine.backend, context);
   live.inbox.begin(log.inbox, log.head);
   return engine.start(live, {

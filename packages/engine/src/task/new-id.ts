@@ -11,8 +11,8 @@ let time = 0;
 let count = 0;
 
 /**
- * A UUIDv7: the ids of tasks sort by their creation, also those of one
- * millisecond, because what was said before in a conversation is found by it
+ * A UUIDv7: ids sort by their creation, also those of one millisecond, because
+ * the tasks of a conversation that were created together are ordered by them
  * (RFC 9562 §6.2, method 1). Random bytes are drawn in bulk because one draw
  * costs more than the rest of the id.
  */
