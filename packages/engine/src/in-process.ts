@@ -20,7 +20,7 @@ import { declaredExtensions } from "./operations/declared-extensions.ts";
 import type { EventSource } from "./operations/event-source.ts";
 import { getTask } from "./operations/get-task.ts";
 import { listTasks } from "./operations/list-tasks.ts";
-import { LogReader } from "./operations/log-reader.ts";
+import { followLog } from "./operations/log-reader.ts";
 import {
   createPushConfig,
   deletePushConfig,
@@ -117,35 +117,11 @@ function open<Name extends keyof Streams>(
     : sendStreamingMessage(request as Streams["sendStreamingMessage"], call);
 }
 
-/** Yields what is there, then waits for the next commit, until the stream or the engine ends. */
 async function* read(
   source: EventSource,
   { signal }: StreamOptions,
 ): AsyncGenerator<readonly StreamItem[], void, undefined> {
-  const { engine, taskId } = source;
-  const reader = new LogReader(source);
-  let wake = Promise.withResolvers<void>();
-  const onWake = (): void => wake.resolve();
-  const stopWatching = engine.backend.watch(taskId, () => setImmediate(onWake));
-  signal?.addEventListener("abort", onWake, { once: true });
-  engine.closing.addEventListener("abort", onWake, { once: true });
-  engine.readers.open(taskId);
-  try {
-    yield* items(reader.opening());
-    while (!reader.isEnded && !engine.closing.aborted) {
-      signal?.throwIfAborted();
-      // Created before the read: a commit during the read must not be missed.
-      wake = Promise.withResolvers();
-      const entries = await reader.next();
-      if (entries.length > 0) yield* items(entries);
-      else if (!reader.isEnded) await wake.promise;
-    }
-  } finally {
-    engine.readers.close(taskId);
-    engine.closing.removeEventListener("abort", onWake);
-    signal?.removeEventListener("abort", onWake);
-    stopWatching();
-  }
+  for await (const entries of followLog(source, signal)) yield* items(entries);
 }
 
 function* items(entries: readonly LogEntry[]): Generator<readonly StreamItem[]> {

@@ -43,7 +43,7 @@ export {
 export { sendMessage } from "./operations/send-message.ts";
 export { sendStreamingMessage } from "./operations/send-streaming-message.ts";
 export { subscribeToTask } from "./operations/subscribe-to-task.ts";
-export { LogReader } from "./operations/log-reader.ts";
+export { LogReader, followLog } from "./operations/log-reader.ts";
 export { type LogEntry, placed } from "./log/log-entry.ts";
 export { declaredExtensions } from "./operations/declared-extensions.ts";
 

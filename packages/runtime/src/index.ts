@@ -8,7 +8,11 @@ export { type Said, artifact, fail, reject, reply, status } from "./said.ts";
 export { type StepContext, StepError, type StepOptions, StepUnknownError } from "./steps.ts";
 
 // An agent that thinks with a model
-export { AgentLoop, type AgentLoopDefinition, type ExecuteOptions } from "./loop/agent-loop.ts";
+export {
+  AgentLoop,
+  type AgentLoopDefinition,
+  type ExecuteOptions,
+} from "./agent-loop/agent-loop.ts";
 export type { Budget } from "./loop/budget.ts";
 export type { HookedCall, HookedResult, LoopHooks, Veto } from "./loop/hooks.ts";
 export type {

@@ -93,3 +93,38 @@ function seen({ event, seq }: LogEntry, view: View): LogEntry {
   const viewed = view(event);
   return placed(new LogEntry(viewed, JSON.stringify(viewed)), seq);
 }
+
+/**
+ * Reads a source to its end: yields what is there, then waits for the next commit. Ends early when
+ * the engine closes; rejects with the reason of the signal when it fires.
+ */
+export async function* followLog(
+  source: EventSource,
+  signal?: AbortSignal,
+): AsyncGenerator<readonly LogEntry[], void, undefined> {
+  const { engine, taskId } = source;
+  const reader = new LogReader(source);
+  let wake = Promise.withResolvers<void>();
+  const onWake = (): void => wake.resolve();
+  const stopWatching = engine.backend.watch(taskId, () => setImmediate(onWake));
+  signal?.addEventListener("abort", onWake, { once: true });
+  engine.closing.addEventListener("abort", onWake, { once: true });
+  engine.readers.open(taskId);
+  try {
+    const opening = reader.opening();
+    if (opening.length > 0) yield opening;
+    while (!reader.isEnded && !engine.closing.aborted) {
+      signal?.throwIfAborted();
+      // Created before the read: a commit during the read must not be missed.
+      wake = Promise.withResolvers();
+      const entries = await reader.next();
+      if (entries.length > 0) yield entries;
+      else if (!reader.isEnded) await wake.promise;
+    }
+  } finally {
+    engine.readers.close(taskId);
+    engine.closing.removeEventListener("abort", onWake);
+    signal?.removeEventListener("abort", onWake);
+    stopWatching();
+  }
+}

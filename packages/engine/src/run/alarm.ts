@@ -10,6 +10,9 @@ const LOOK_MS = 60_000;
 /** How many due tasks are woken at a time. */
 const BATCH = 64;
 
+/** How much longer than it should the alarm waits for a clock that has not come to the time. */
+const EARLY_MS = 2;
+
 /** How long after a failure the alarm looks again. */
 const RETRY_MS = 1000;
 
@@ -64,8 +67,13 @@ export class Alarm {
   #wait(at: number, until: number): void {
     clearTimeout(this.#timer);
     const leftMs = Math.min(at - this.#options.now(), until - performance.now());
-    const look = (): void => (leftMs <= LOOK_MS ? void this.#ring(at) : this.#wait(at, until));
+    const look = (): void => (this.#isDue(at, until) ? void this.#ring(at) : this.#wait(at, until));
     this.#timer = setTimeout(look, Math.min(LOOK_MS, Math.max(0, leftMs))).unref();
+  }
+
+  /** Node's timers may fire a millisecond early: a question would expire before its time by the clock. */
+  #isDue(at: number, until: number): boolean {
+    return this.#options.now() >= at || performance.now() >= until + EARLY_MS;
   }
 
   /**

@@ -2,8 +2,7 @@ import { startTimer } from "@convoke/protocol/internal";
 import { type GatedCall, mayRun } from "../approvals/may-run.ts";
 import type { ApprovalDecidedEvent } from "../approvals/approval-events.ts";
 import type { Subscriber } from "rxjs";
-// The class alone: the whole of rxjs takes ten times as long to load.
-import { SafeSubscriber } from "rxjs/internal/Subscriber";
+import { loadRxjs } from "./rxjs.ts";
 import { stoppable, stopped } from "./stoppable.ts";
 import type { Interrupt, Tool, ToolContext, ToolEvent } from "./tool.ts";
 import { isInterrupt } from "./interrupts.ts";
@@ -115,13 +114,21 @@ function watch(
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let ahead = 0;
+  let inner: Subscriber<unknown> | undefined;
   const fail = (error: unknown): void => {
     reject(error as Error);
-    subscriber.unsubscribe();
+    inner?.unsubscribe();
   };
   const stop = (): void => fail(signal.reason);
-  // A subscriber of our own, because one that speaks without a pause can only be left from inside.
-  const subscriber = new SafeSubscriber<unknown>({
+  signal.addEventListener("abort", stop, { once: true });
+  const { Observable } = loadRxjs();
+  // A source that emits without a pause never returns from subscribe, so it is left from inside.
+  const wrapped = new Observable<unknown>((subscriber) => {
+    inner = subscriber;
+    subscriber.add(() => signal.removeEventListener("abort", stop));
+    source.subscribe(subscriber);
+  });
+  wrapped.subscribe({
     next: (value) => {
       ahead = sink.room() === undefined ? 0 : ahead + 1;
       try {
@@ -134,9 +141,6 @@ function watch(
     error: fail,
     complete: resolve,
   });
-  subscriber.add(() => signal.removeEventListener("abort", stop));
-  signal.addEventListener("abort", stop, { once: true });
-  source.subscribe(subscriber);
   return promise;
 }
 
