@@ -36,7 +36,7 @@ export class TurnLog {
   attempts = 1;
   /** The trace of its caller, as its events carry it. */
   trace: TraceContext | undefined;
-  /** What the agent noted and was told since, in order. */
+  /** What the agent noted and was told since, in order, and where it was restarted. */
   journal: InternalEvent[] = [];
   /** Messages that came while it worked. */
   inbox: Message[] = [];
@@ -126,8 +126,8 @@ export class TurnLog {
     this.sleep = isSleep(event) ? event : undefined;
     if (event.kind === NOTES.turnEnd) this.isOver = true;
     else if (event.kind === NOTES.cancel) this.isCanceled = true;
-    else if (event.kind === NOTES.attempt) this.attempts = Number(event["attempt"]);
     else this.journal.push(event);
+    if (event.kind === NOTES.attempt) this.attempts = Number(event["attempt"]);
   }
 
   #begin(message: Message | undefined, taskNow: () => Task): void {

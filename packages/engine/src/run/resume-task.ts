@@ -62,6 +62,7 @@ function openingOf(
   live: LiveTask,
   { attempt, byJournal }: { readonly attempt: number; readonly byJournal: boolean },
 ): readonly AgentEvent[] {
-  const note: AgentEvent = { kind: NOTES.attempt, taskId: live.writer.taskId, attempt };
+  const timestamp = new Date(engine.now()).toISOString();
+  const note: AgentEvent = { kind: NOTES.attempt, taskId: live.writer.taskId, attempt, timestamp };
   return byJournal ? [note] : [note, engine.status(live, "working", { metadata: { attempt } })];
 }

@@ -1,6 +1,7 @@
 import {
   type Engine,
   type Logger,
+  type RunningEngine,
   acceptMessage,
   cancelTaskOperation,
   closesAtFinal,
@@ -47,19 +48,19 @@ export interface TurnPosition {
 /** The engine of a loop that runs without a server. A task runs only while something reads it. */
 export class LoopEngine {
   readonly #engine: Engine;
-  readonly #close: () => Promise<void>;
+  readonly #running: RunningEngine;
   readonly #readers = new Map<string, number>();
 
-  private constructor(engine: Engine, close: () => Promise<void>) {
-    this.#engine = engine;
-    this.#close = close;
+  private constructor(running: RunningEngine) {
+    this.#engine = running.engine;
+    this.#running = running;
   }
 
   /** Tasks that an earlier process left unfinished stay paused until they are resumed. */
   static async start(agent: Agent, storage: LoopStorage): Promise<LoopEngine> {
     const backend = await openStorage(agent, storage, LOGGER);
     const isInMemory = storage.data === undefined && storage.backend === undefined;
-    const { engine, close } = await startEngine({
+    const running = await startEngine({
       agent,
       backend,
       logger: LOGGER,
@@ -67,7 +68,7 @@ export class LoopEngine {
       resumeOnStart: false,
       ...(isInMemory && { retention: RETENTION_IN_MEMORY }),
     });
-    return new LoopEngine(engine, close);
+    return new LoopEngine(running);
   }
 
   /** Gives a message to the task with that id or, if there is none, to a new task that gets the id. */
@@ -131,7 +132,7 @@ export class LoopEngine {
 
   /** Stops every run and leaves their tasks as they are. */
   close(): Promise<void> {
-    return this.#close();
+    return this.#running.close();
   }
 
   async *#read({ taskId, after }: TurnPosition, signal: AbortSignal): AsyncGenerator<AgentEvent> {

@@ -7,7 +7,6 @@ import type {
 } from "../sub-agents/sub-agent-events.ts";
 import type {
   AskEvent,
-  LlmCallEvent,
   LlmResultEvent,
   LlmRetryEvent,
   ToolCompleteEvent,
@@ -65,8 +64,6 @@ export class LoopJournal {
   readonly #calls = new Map<string, NotedCall>();
   readonly #places: ReadonlyMap<InternalEvent, number>;
   readonly decisions: ApprovalDecidedEvent[] = [];
-  /** When the first model call was made. */
-  readonly startedAt: Date | undefined;
 
   constructor(events: readonly InternalEvent[]) {
     this.#places = new Map(events.map((event, place) => [event, place]));
@@ -75,8 +72,6 @@ export class LoopJournal {
       if (event.kind === "internal:ask") asking = (event as AskEvent).iteration;
       this.#add(event, asking);
     }
-    const first = events.find(({ kind }) => kind === "internal:llm-call") as LlmCallEvent;
-    this.startedAt = first === undefined ? undefined : new Date(first.timestamp);
   }
 
   /** The model's answer, when it came in full. */

@@ -15,6 +15,7 @@ import type { LoopSettings } from "./loop-settings.ts";
 import type { Outbox } from "./outbox.ts";
 import { RunBudget } from "./run-budget.ts";
 import { UsageMeter } from "./usage.ts";
+import { WorkClock } from "./work-clock.ts";
 import { requestsIn } from "../approvals/open-request.ts";
 
 const URIS = [EXTENSIONS.approvals.uri, EXTENSIONS.clientTools.uri] as const;
@@ -40,7 +41,7 @@ export class LoopScope {
     this.signal = signal;
     this.#outbox = outbox;
     this.journal = new LoopJournal(turn.journal);
-    this.clock = new WorkClock(turn, this.journal.startedAt);
+    this.clock = new WorkClock(turn);
     this.budget = new RunBudget(settings.budget, turn);
     this.runId = turn.id();
   }
@@ -112,34 +113,4 @@ function keepRequests(said: AgentEvent, original: AgentEvent): AgentEvent {
 
 function isMarked({ metadata }: A2APart): boolean {
   return URIS.some((uri) => metadata?.[uri] !== undefined);
-}
-
-/** How long a task was worked on: since its first model call, without the time in which it waited. */
-class WorkClock {
-  readonly #now: Turn["now"];
-  #startedAt: number | undefined;
-  #waitedMs = 0;
-
-  constructor({ now }: Pick<Turn, "now">, startedAt: Date | undefined) {
-    this.#now = now;
-    this.#startedAt = startedAt?.getTime();
-  }
-
-  /** When the first model call was made. */
-  get startedAt(): Date | undefined {
-    return this.#startedAt === undefined ? undefined : new Date(this.#startedAt);
-  }
-
-  start(): void {
-    this.#startedAt ??= this.#now().getTime();
-  }
-
-  addWait(from: Date, to: Date): void {
-    this.#waitedMs += Math.max(0, to.getTime() - from.getTime());
-  }
-
-  get workedMs(): number {
-    const now = this.#now().getTime();
-    return Math.max(0, now - (this.#startedAt ?? now) - this.#waitedMs);
-  }
 }

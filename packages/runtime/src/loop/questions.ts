@@ -51,7 +51,6 @@ export class Questions {
       this.#count += 1;
       this.#noted = end === undefined ? ask : undefined;
       if (end === undefined) return [];
-      this.#scope.clock.addWait(new Date(ask.timestamp), end.at);
       return [{ ...end, requests: ask.requests, until: untilOf(ask) }];
     });
   }

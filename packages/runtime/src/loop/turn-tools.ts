@@ -56,9 +56,9 @@ export class TurnTools {
 
   /** Looks what there is now: servers come and go, and so do their tools. */
   async look(): Promise<void> {
-    const { signal, settings, journal } = this.#scope;
+    const { signal, settings, clock } = this.#scope;
     const offered = await this.#offered(signal);
-    const isFirst = !this.#hasLooked && journal.startedAt === undefined;
+    const isFirst = !this.#hasLooked && clock.startedAt === undefined;
     if (isFirst) refuseTaken(settings.tools.with(offered), this.#callers);
     this.#hasLooked = true;
     if (this.#servers === undefined && settings.subAgents === undefined) return;
