@@ -2,8 +2,8 @@ import { type StatusUpdateEvent, type Task, userMessage } from "@convoke/protoco
 import { type Budget, tool } from "@convoke/runtime";
 import { type ScriptedModel, scriptedModel } from "@convoke/runtime/testing";
 import { describe, expect, test } from "vitest";
-import { budgetOf } from "../../packages/runtime/src/loop/budget.ts";
-import { RunBudget } from "../../packages/runtime/src/loop/run-budget.ts";
+import { budgetOf } from "../../packages/runtime/src/run/budget.ts";
+import { RunBudget } from "../../packages/runtime/src/run/run-budget.ts";
 import { verifies } from "../verifies.ts";
 import { LoopWorld } from "./a-loop-world.ts";
 import { calls, echoTool, statusText } from "./scripts.ts";

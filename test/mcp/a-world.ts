@@ -8,7 +8,7 @@ import type {
 } from "../../packages/runtime/src/mcp/mcp-config.ts";
 import { McpServers } from "../../packages/runtime/src/mcp/mcp-servers.ts";
 import { digestArguments } from "../../packages/runtime/src/approvals/digest-arguments.ts";
-import { runTool, type ToolOutcome } from "../../packages/runtime/src/tools/run-tool.ts";
+import { type ToolOutcome, runTool } from "../../packages/runtime/src/loop/run-tool.ts";
 import type { InterruptAnswer, Tool, ToolEvent } from "../../packages/runtime/src/tools/tool.ts";
 import { MARK } from "./marked-processes.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
-import { runTool } from "../tools/run-tool.ts";
+import { runTool } from "../loop/run-tool.ts";
 import { tool } from "../tools/define-tool.ts";
 import type { ApprovalDecidedEvent } from "./approval-events.ts";
 import type { ApprovalOutcome } from "@convoke/protocol";

@@ -1,6 +1,6 @@
 import { type OpenRequest, interruptRequest } from "../approvals/open-request.ts";
 import type { Interrupt, InterruptAnswer } from "../tools/tool.ts";
-import type { ToolInterruptEvent } from "./loop-events.ts";
+import type { ToolInterruptEvent } from "../run/loop-events.ts";
 
 interface Asked {
   readonly interrupts: readonly Interrupt[];

@@ -3,14 +3,14 @@ import { askApproval } from "../approvals/ask-approval.ts";
 import { confirmCall } from "../approvals/confirm-call.ts";
 import { digestArguments } from "../approvals/digest-arguments.ts";
 import { type OpenRequest, approvalRequest, hasExpired } from "../approvals/open-request.ts";
-import { runTool } from "../tools/run-tool.ts";
+import { runTool } from "./run-tool.ts";
 import type { InterruptAnswer, Tool } from "../tools/tool.ts";
 import { CallInterrupts } from "./call-interrupts.ts";
-import { type CallResult, type ToolCall, completeCall, notedResult } from "./call-result.ts";
+import { type CallResult, type ToolCall, completeCall, notedResult } from "../run/call-result.ts";
 import { CallSink } from "./call-sink.ts";
 import { checkArguments } from "./check-arguments.ts";
-import { callHook, isVeto } from "./hooks.ts";
-import type { LoopScope } from "./loop-scope.ts";
+import { callHook, isVeto } from "../run/hooks.ts";
+import type { LoopScope } from "../run/loop-scope.ts";
 import { parseArguments } from "./parse-arguments.ts";
 import type { RunApprovals } from "./run-approvals.ts";
 

@@ -10,23 +10,23 @@ import {
   type Turn,
 } from "@convoke/protocol";
 import { startTimer } from "@convoke/protocol/internal";
-import type { AssistantContent, ToolDescription, TranscriptEntry } from "../models/model.ts";
+import type { AssistantContent, ToolDescription, TranscriptEntry } from "../model/model.ts";
 import { AnswerArtifact } from "./answer-artifact.ts";
-import { BudgetError } from "./budget.ts";
-import { type ToolCall, toldResult } from "./call-result.ts";
-import type { Source } from "./loop-events.ts";
-import { type LoopEnd, endOf } from "./loop-failure.ts";
-import { LoopScope } from "./loop-scope.ts";
-import type { LoopSettings } from "./loop-settings.ts";
+import { BudgetError } from "../run/budget.ts";
+import { type ToolCall, toldResult } from "../run/call-result.ts";
+import type { Source } from "../run/loop-events.ts";
+import { type LoopEnd, endOf } from "../run/loop-failure.ts";
+import { LoopScope } from "../run/loop-scope.ts";
+import type { LoopSettings } from "../run/loop-settings.ts";
 import { type ModelAnswer, ModelCalls } from "./model-calls.ts";
-import { Outbox } from "./outbox.ts";
+import { Outbox } from "../run/outbox.ts";
 import { Questions } from "./questions.ts";
 import { ToolCalls } from "./tool-calls.ts";
 import { TurnTools } from "./turn-tools.ts";
-import { type Usage, UsageMeter } from "./usage.ts";
+import { type Usage, UsageMeter } from "../run/usage.ts";
 import { GRANT_ID } from "../approvals/grants.ts";
 import { requestsIn } from "../approvals/open-request.ts";
-import { asksForToolsOnly } from "../client-tools/unanswered.ts";
+import { asksForToolsOnly } from "../run/unanswered.ts";
 
 /** Marks statuses that only say how far a tool is. */
 const PROGRESS_ID = /-progress-\d+$/;

@@ -8,7 +8,7 @@ import {
 } from "@convoke/protocol";
 import { acceptAnswer } from "../approvals/accept-answer.ts";
 import { runLoop } from "./loop-run.ts";
-import { type LoopDefinition, loopSettings } from "./loop-settings.ts";
+import { type LoopDefinition, loopSettings } from "../run/loop-settings.ts";
 import { McpServers } from "../mcp/mcp-servers.ts";
 
 /** Makes an agent of a model and tools. */

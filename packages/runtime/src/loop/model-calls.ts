@@ -1,7 +1,7 @@
 import { type A2APart } from "@convoke/protocol";
 import { MAX_TIMER_MS } from "@convoke/protocol/internal";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ModelError } from "../models/model-error.ts";
+import { ModelError } from "../model/model-error.ts";
 import type {
   AssistantContent,
   FinishReason,
@@ -10,14 +10,14 @@ import type {
   ModelRequest,
   ModelUsage,
   TranscriptEntry,
-} from "../models/model.ts";
+} from "../model/model.ts";
 import { stoppable } from "../tools/stoppable.ts";
 import type { AnswerArtifact } from "./answer-artifact.ts";
-import { backoffMs } from "./backoff.ts";
-import { callHook, callHookNow, isVeto } from "./hooks.ts";
-import type { LlmResultEvent, Source } from "./loop-events.ts";
-import { VetoError } from "./loop-failure.ts";
-import type { LoopScope } from "./loop-scope.ts";
+import { backoffMs } from "../run/backoff.ts";
+import { callHook, callHookNow, isVeto } from "../run/hooks.ts";
+import type { LlmResultEvent, Source } from "../run/loop-events.ts";
+import { VetoError } from "../run/loop-failure.ts";
+import type { LoopScope } from "../run/loop-scope.ts";
 import { type Trimmed, tokensOf, trim } from "./trim.ts";
 import type { TurnTools } from "./turn-tools.ts";
 

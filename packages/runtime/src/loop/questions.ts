@@ -1,10 +1,10 @@
 import { type Message, isFinal } from "@convoke/protocol";
 import type { OpenRequest } from "../approvals/open-request.ts";
 import { questionMessage } from "../approvals/question-message.ts";
-import { asksForToolsOnly, expiryOfUses, goOnUnanswered } from "../client-tools/unanswered.ts";
+import { asksForToolsOnly, expiryOfUses, goOnUnanswered } from "../run/unanswered.ts";
 import { stopped } from "../tools/stoppable.ts";
-import type { AskEvent } from "./loop-events.ts";
-import type { LoopScope } from "./loop-scope.ts";
+import type { AskEvent } from "../run/loop-events.ts";
+import type { LoopScope } from "../run/loop-scope.ts";
 
 /** What came of a question. */
 export interface Reply {

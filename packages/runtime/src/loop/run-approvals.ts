@@ -3,8 +3,8 @@ import type { ApprovalDecidedEvent } from "../approvals/approval-events.ts";
 import { digestArguments } from "../approvals/digest-arguments.ts";
 import { grantedIn } from "../approvals/grants.ts";
 import { readsWordsOnly, withApprovals } from "../approvals/question-message.ts";
-import type { ToolCall } from "./call-result.ts";
-import type { LoopScope } from "./loop-scope.ts";
+import type { ToolCall } from "../run/call-result.ts";
+import type { LoopScope } from "../run/loop-scope.ts";
 import { Secrets } from "./secrets.ts";
 
 /** The decisions of one run, and what was decided for more than one call. */

@@ -1,4 +1,4 @@
-import type { TranscriptEntry } from "../models/model.ts";
+import type { TranscriptEntry } from "../model/model.ts";
 
 /** What a file costs a model, whatever its size: nobody knows, but it is not its base64. */
 const FILE_TOKENS = 1500;

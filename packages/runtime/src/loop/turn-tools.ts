@@ -1,12 +1,12 @@
 import type { McpServerReport } from "../mcp/mcp-server.ts";
 import type { McpServers } from "../mcp/mcp-servers.ts";
-import { RunSubAgents } from "../sub-agents/run-sub-agents.ts";
+import { RunSubAgents } from "../sub-agent-calls/run-sub-agents.ts";
 import type { SubAgentReport } from "../sub-agents/sub-agent-link.ts";
 import type { ToolBox } from "../tools/tool-box.ts";
 import type { Tool, ToolContext, ToolEvent, ToolUseRequired } from "../tools/tool.ts";
-import type { ToolCall } from "./call-result.ts";
-import { callHookNow } from "./hooks.ts";
-import type { LoopScope } from "./loop-scope.ts";
+import type { ToolCall } from "../run/call-result.ts";
+import { callHookNow } from "../run/hooks.ts";
+import type { LoopScope } from "../run/loop-scope.ts";
 import {
   argumentSchema,
   type ClientTool,
@@ -15,8 +15,8 @@ import {
   type Metadata,
   type Turn,
 } from "@convoke/protocol";
-import { LoopEndError } from "./loop-failure.ts";
-import type { ClientToolSettings } from "../client-tools/client-tool-settings.ts";
+import { LoopEndError } from "../run/loop-failure.ts";
+import type { ClientToolSettings } from "../run/client-tool-settings.ts";
 import { jsonSchemaCheck } from "../tools/json-schema-check.ts";
 import { toolInput } from "../tools/tool-input.ts";
 import { boundedOutput } from "../tools/tool-output.ts";

@@ -1,4 +1,4 @@
-import { webUrl } from "./web-url.ts";
+import { webUrl } from "../tools/web-url.ts";
 
 /** What a server says of how to sign in. */
 export interface Challenge {

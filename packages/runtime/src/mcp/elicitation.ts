@@ -2,8 +2,8 @@ import type { ElicitRequestParams, ElicitResult } from "@modelcontextprotocol/cl
 import { createHash } from "node:crypto";
 import type { AuthRequired, InputRequired, InterruptAnswer } from "../tools/tool.ts";
 import { serverSchemaCheck } from "./server-schema.ts";
-import { webUrl } from "./web-url.ts";
-import type { JsonSchema } from "../models/model.ts";
+import { webUrl } from "../tools/web-url.ts";
+import type { JsonSchema } from "../model/model.ts";
 
 const YES = new Set(["yes", "y", "true"]);
 

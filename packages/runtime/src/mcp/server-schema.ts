@@ -1,5 +1,5 @@
 import { A2AError, boundedSchema } from "@convoke/protocol";
-import type { JsonSchema } from "../models/model.ts";
+import type { JsonSchema } from "../model/model.ts";
 import { jsonSchemaCheck } from "../tools/json-schema-check.ts";
 import type { CheckedInput } from "../tools/tool.ts";
 

@@ -6,7 +6,7 @@ import {
   UrlElicitationRequiredError,
 } from "@modelcontextprotocol/client";
 import { McpError, type Visit } from "./mcp-error.ts";
-import { webUrl } from "./web-url.ts";
+import { webUrl } from "../tools/web-url.ts";
 
 const MAX_SAID = 4000;
 

@@ -1,6 +1,6 @@
 import type { AiSdkModel, ReasoningEffort } from "./ai-sdk/ai-sdk-model.ts";
 import type { Fetch } from "./ai-sdk/one-request.ts";
-import type { Model, ModelPrice, ProviderData } from "./model.ts";
+import type { Model, ModelPrice, ProviderData } from "../model/model.ts";
 
 /** A model by its name, a model object of the AI SDK, or a model of one's own. */
 export type ModelSpec = string | AiSdkModel | Model;

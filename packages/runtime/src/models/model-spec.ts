@@ -1,4 +1,4 @@
-import { ModelError } from "./model-error.ts";
+import { ModelError } from "../model/model-error.ts";
 
 /** The providers that a spec can name. */
 const PROVIDER_NAMES = ["anthropic", "openai", "google", "ollama"] as const;

@@ -1,7 +1,7 @@
 import type { RemoteAgent } from "@convoke/client";
 import { type AgentPlace, ERRORS } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
-import { findChild, type SentMessage } from "./find-child.ts";
+import { type SentMessage, findChild } from "./find-child.ts";
 import { codeOf, isUnspeakable } from "./remote-error.ts";
 import type { SubAgentLink } from "./sub-agent-link.ts";
 import { createHash } from "node:crypto";

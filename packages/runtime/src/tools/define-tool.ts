@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../models/model.ts";
+import type { JsonSchema } from "../model/model.ts";
 import type { OutputOf } from "./standard-schema.ts";
 import { type InputSchema, toolInput } from "./tool-input.ts";
 import type { ConfirmRule, Tool, ToolContext, ToolReturn } from "./tool.ts";

@@ -1,5 +1,5 @@
 import type { Compile } from "typebox/schema";
-import type { JsonSchema } from "../models/model.ts";
+import type { JsonSchema } from "../model/model.ts";
 import type { CheckedInput } from "./tool.ts";
 
 /** How many problems a model is told at once. */

@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../models/model.ts";
+import type { JsonSchema } from "../model/model.ts";
 
 /**
  * What schema libraries agree on (standardschema.dev): zod 4, valibot, arktype

@@ -1,4 +1,4 @@
-import type { ToolDescription } from "../models/model.ts";
+import type { ToolDescription } from "../model/model.ts";
 import type { Tool } from "./tool.ts";
 
 /** The tools of one agent, by name. */

@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../models/model.ts";
+import type { JsonSchema } from "../model/model.ts";
 import { jsonSchemaCheck } from "./json-schema-check.ts";
 import {
   type StandardSchema,

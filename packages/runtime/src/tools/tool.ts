@@ -7,8 +7,7 @@ import type {
   Metadata,
   ToolResult,
 } from "@convoke/protocol";
-import type { DelegatedUsage } from "../loop/usage.ts";
-import type { JsonSchema } from "../models/model.ts";
+import type { JsonSchema } from "../model/model.ts";
 
 /**
  * Something a model can do. Whatever its author returns, running it gives a
@@ -98,6 +97,14 @@ export type ToolReturn = unknown;
  * `tool:result` it gave, else what it returned, else its output.
  */
 export type ToolYield = string | ToolEvent | Interrupt;
+
+/** What other agents used for this one. */
+export interface DelegatedUsage {
+  /** How often work was handed on, by them as well. */
+  readonly calls: number;
+  readonly tokens: number;
+  readonly costUsd?: number;
+}
 
 export type ToolEvent =
   /** What it is doing, for people. */

@@ -1,6 +1,6 @@
-import { ModelError, type ModelErrorKind } from "../model-error.ts";
+import { ModelError, type ModelErrorKind } from "../../model/model-error.ts";
 import { errorFacts, isRecord } from "./error-facts.ts";
-import { LostAnswerError } from "../lost-answer-error.ts";
+import { LostAnswerError } from "../../model/lost-answer-error.ts";
 import { redacted } from "./redact.ts";
 import { retryAfterOf } from "./retry-after.ts";
 

@@ -1,4 +1,4 @@
-import type { JsonSchema, ModelRequest, ToolDescription } from "../model.ts";
+import type { JsonSchema, ModelRequest, ToolDescription } from "../../model/model.ts";
 import type { ScriptStep } from "../script/script-step.ts";
 
 /** What takes the words of the user, such as the message to another agent. */

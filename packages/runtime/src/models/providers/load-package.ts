@@ -1,4 +1,4 @@
-import { ModelError } from "../model-error.ts";
+import { ModelError } from "../../model/model-error.ts";
 
 /**
  * Loads a package that is only there when somebody wants it. The import itself

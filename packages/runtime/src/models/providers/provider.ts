@@ -1,6 +1,6 @@
 import type { AiSdkModel } from "../ai-sdk/ai-sdk-model.ts";
 import type { Fetch } from "../ai-sdk/one-request.ts";
-import type { ProviderData } from "../model.ts";
+import type { ProviderData } from "../../model/model.ts";
 
 /** A service that has models. */
 export interface Provider {

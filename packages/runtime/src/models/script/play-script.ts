@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { kindOfStatus } from "../ai-sdk/call-error.ts";
-import { AnswerStream } from "../answer-stream.ts";
-import { ModelError } from "../model-error.ts";
-import type { ModelEvent } from "../model.ts";
+import { AnswerStream } from "../../model/answer-stream.ts";
+import { ModelError } from "../../model/model-error.ts";
+import type { ModelEvent } from "../../model/model.ts";
 import { finishOf, inputPieces, inputText, words } from "./script-pieces.ts";
 import type { ScriptError, ScriptStep } from "./script-step.ts";
 

@@ -1,4 +1,4 @@
-import type { FinishReason, ModelUsage } from "../model.ts";
+import type { FinishReason, ModelUsage } from "../../model/model.ts";
 import type { ScriptStep } from "./script-step.ts";
 
 /** Text in words, each with the space that follows it. */

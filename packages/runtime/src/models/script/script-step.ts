@@ -1,4 +1,4 @@
-import type { FinishReason, ModelUsage } from "../model.ts";
+import type { FinishReason, ModelUsage } from "../../model/model.ts";
 
 /** One thing that a model does by a script rather than by thinking. */
 export type ScriptStep =

@@ -2,7 +2,7 @@ import { type Metadata, type Task, agentMessage } from "@convoke/protocol";
 import type { ToolEvent } from "../tools/tool.ts";
 import type { Child } from "./child-call.ts";
 import { artifactReferences } from "./child-result.ts";
-import type { SubAgentLink } from "./sub-agent-link.ts";
+import type { SubAgentLink } from "../sub-agents/sub-agent-link.ts";
 
 const MAX_TEXT = 1000;
 

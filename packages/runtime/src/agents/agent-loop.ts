@@ -17,8 +17,8 @@ import {
 } from "@convoke/protocol";
 import { randomUUID } from "node:crypto";
 import type { Observable, Subscriber } from "rxjs";
-import { type AgentFacts, agentInfo } from "../agent-info.ts";
-import type { LoopDefinition } from "../loop/loop-settings.ts";
+import { type AgentFacts, agentInfo } from "./agent-info.ts";
+import type { LoopDefinition } from "../run/loop-settings.ts";
 import { modelAgent } from "../loop/model-agent.ts";
 import type { LoopEngine, TurnPosition } from "./loop-engine.ts";
 import type { LoopStorage } from "./loop-storage.ts";

@@ -1,5 +1,5 @@
 import type { Metadata, TaskState } from "@convoke/protocol";
-import { ModelError } from "../models/model-error.ts";
+import { ModelError } from "../model/model-error.ts";
 import { BudgetError } from "./budget.ts";
 import { BudgetRefusal } from "./run-budget.ts";
 

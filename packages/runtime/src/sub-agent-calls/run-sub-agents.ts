@@ -5,17 +5,17 @@ import {
   type PublicEvent,
   ServerStopping,
 } from "@convoke/protocol";
-import type { ToolCall } from "../loop/call-result.ts";
-import type { LoopScope } from "../loop/loop-scope.ts";
+import type { ToolCall } from "../run/call-result.ts";
+import type { LoopScope } from "../run/loop-scope.ts";
 import type { Tool } from "../tools/tool.ts";
 import { budgetShare } from "./budget-share.ts";
 import { ChildCall } from "./child-call.ts";
-import type { SubAgentLink, SubAgentReport } from "./sub-agent-link.ts";
+import type { SubAgentLink, SubAgentReport } from "../sub-agents/sub-agent-link.ts";
 import { type ToolInput, toolInput } from "../tools/tool-input.ts";
 import { ChildStatuses } from "./child-statuses.ts";
 import { SubAgentCall } from "./sub-agent-call.ts";
 import { setTimeout as sleep } from "node:timers/promises";
-import { codeOf } from "./remote-error.ts";
+import { codeOf } from "../sub-agents/remote-error.ts";
 
 /** How long to wait where the stream ended, or there is none. */
 const AGAIN_MS = 10_000;

@@ -4,10 +4,10 @@ import {
   type ClientToolOptions,
   type ClientToolSettings,
   clientToolSettings,
-} from "../client-tools/client-tool-settings.ts";
+} from "./client-tool-settings.ts";
 import type { McpOptions, McpServerConfig } from "../mcp/mcp-config.ts";
 import type { ModelOptions, ModelSpec } from "../models/model-options.ts";
-import type { Model } from "../models/model.ts";
+import type { Model } from "../model/model.ts";
 import { resolveModel } from "../models/resolve-model.ts";
 import type { SubAgentsDefinition } from "../sub-agents/sub-agent-definition.ts";
 import { subAgentSettings, type SubAgentSettings } from "../sub-agents/sub-agent-settings.ts";

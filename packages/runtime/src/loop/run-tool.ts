@@ -2,11 +2,11 @@ import { startTimer } from "@convoke/protocol/internal";
 import { type GatedCall, mayRun } from "../approvals/may-run.ts";
 import type { ApprovalDecidedEvent } from "../approvals/approval-events.ts";
 import type { Subscriber } from "rxjs";
-import { loadRxjs } from "./rxjs.ts";
-import { stoppable, stopped } from "./stoppable.ts";
-import type { Interrupt, Tool, ToolContext, ToolEvent } from "./tool.ts";
-import { isInterrupt } from "./interrupts.ts";
-import { boundedOutput, ToolOutput } from "./tool-output.ts";
+import { loadRxjs } from "../tools/rxjs.ts";
+import { stoppable, stopped } from "../tools/stoppable.ts";
+import type { Interrupt, Tool, ToolContext, ToolEvent } from "../tools/tool.ts";
+import { isInterrupt } from "../tools/interrupts.ts";
+import { ToolOutput, boundedOutput } from "../tools/tool-output.ts";
 
 /** Takes what a running tool shows. */
 export interface ToolSink {

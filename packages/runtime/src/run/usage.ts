@@ -1,4 +1,5 @@
-import type { ModelPrice, ModelUsage } from "../models/model.ts";
+import type { DelegatedUsage } from "../tools/tool.ts";
+import type { ModelPrice, ModelUsage } from "../model/model.ts";
 
 /** What a task has used, as its last status says it. */
 export interface Usage {
@@ -11,14 +12,6 @@ export interface Usage {
   readonly durationMs: number;
   /** What sub-agents used, as far as they say; their cost is in `cost` already. */
   readonly subAgents?: DelegatedUsage;
-}
-
-/** What other agents used for this one. */
-export interface DelegatedUsage {
-  /** How often work was handed on, by them as well. */
-  readonly calls: number;
-  readonly tokens: number;
-  readonly costUsd?: number;
 }
 
 /** Adds up what a task uses, replayed work included. */

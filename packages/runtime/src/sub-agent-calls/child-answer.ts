@@ -1,7 +1,7 @@
 import { type A2APart, EXTENSIONS, textPart } from "@convoke/protocol";
 import { markedPart } from "../approvals/open-request.ts";
 import type { InterruptAnswer } from "../tools/tool.ts";
-import type { ChildQuestion, ChildRequest } from "./sub-agent-events.ts";
+import type { ChildQuestion, ChildRequest } from "../sub-agents/sub-agent-events.ts";
 
 type Answers = ReadonlyMap<string, InterruptAnswer>;
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type AgentDefinition, defineAgent } from "./define-agent.ts";
-import type { FunctionTurn } from "./function-turn.ts";
-import { aChunk, aTurn, eventsOf } from "./testing/a-turn.suite.ts";
+import type { FunctionTurn } from "../functions/function-turn.ts";
+import { aChunk, aTurn, eventsOf } from "../testing/a-turn.suite.ts";
 
 function aDefinition(overrides: object = {}): AgentDefinition {
   return {

@@ -1,10 +1,10 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import type { StatusUpdateEvent } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
-import { verifies } from "../../../test/verifies.ts";
+import { verifies } from "../../../../test/verifies.ts";
 import { FunctionRun, type RunResult } from "./function-run.ts";
 import type { FunctionTurn } from "./function-turn.ts";
-import { type ATurn, aChunk, aStatus, aTurn, eventsOf } from "./testing/a-turn.suite.ts";
+import { type ATurn, aChunk, aStatus, aTurn, eventsOf } from "../testing/a-turn.suite.ts";
 
 function say(run: (turn: FunctionTurn) => RunResult, { turn }: ATurn) {
   return eventsOf(new FunctionRun(turn, run));

@@ -1,7 +1,7 @@
 import { type AgentEvent, type StatusUpdateEvent, userMessage } from "@convoke/protocol";
 import { expect, test } from "vitest";
 import { FunctionRun } from "./function-run.ts";
-import { aTurn } from "./testing/a-turn.suite.ts";
+import { aTurn } from "../testing/a-turn.suite.ts";
 
 /** The ids of the messages in which a turn asks, up to its end. */
 async function questionIds(turn: ReturnType<typeof aTurn>["turn"]): Promise<readonly string[]> {

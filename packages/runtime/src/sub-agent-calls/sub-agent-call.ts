@@ -14,20 +14,19 @@ import {
   type Turn,
   userMessage,
 } from "@convoke/protocol";
-import type { LoopScope } from "../loop/loop-scope.ts";
-import type { Interrupt, ToolContext, ToolEvent } from "../tools/tool.ts";
+import type { LoopScope } from "../run/loop-scope.ts";
+import type { DelegatedUsage, Interrupt, ToolContext, ToolEvent } from "../tools/tool.ts";
 import { answerParts, isAnswered } from "./child-answer.ts";
 import type { ChildCall } from "./child-call.ts";
 import { childFailure, childResult } from "./child-result.ts";
 import { ChildStatuses } from "./child-statuses.ts";
 import { type Arrived, ChildStream, type Followed } from "./child-stream.ts";
-import { findChild } from "./find-child.ts";
-import { codeOf, isOfAgent } from "./remote-error.ts";
+import { findChild } from "../sub-agents/find-child.ts";
+import { codeOf, isOfAgent } from "../sub-agents/remote-error.ts";
 import type { RunSubAgents } from "./run-sub-agents.ts";
-import type { ChildQuestion, SentCall } from "./sub-agent-events.ts";
-import type { SubAgentLink } from "./sub-agent-link.ts";
-import { withoutAddresses } from "./without-addresses.ts";
-import type { DelegatedUsage } from "../loop/usage.ts";
+import type { ChildQuestion, SentCall } from "../sub-agents/sub-agent-events.ts";
+import type { SubAgentLink } from "../sub-agents/sub-agent-link.ts";
+import { withoutAddresses } from "../sub-agents/without-addresses.ts";
 import { createHash } from "node:crypto";
 
 const { uri } = EXTENSIONS.budget;

@@ -1,9 +1,9 @@
 import type { Metadata } from "@convoke/protocol";
-import type { AssistantContent, ToolResultEntry } from "../models/model.ts";
+import type { AssistantContent, ToolResultEntry } from "../model/model.ts";
 import { callHook } from "./hooks.ts";
 import type { Source, ToolCompleteEvent } from "./loop-events.ts";
 import type { LoopScope } from "./loop-scope.ts";
-import type { DelegatedUsage } from "./usage.ts";
+import type { DelegatedUsage } from "../tools/tool.ts";
 
 export type ToolCall = AssistantContent & { readonly kind: "tool-call" };
 

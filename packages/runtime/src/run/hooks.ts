@@ -1,5 +1,5 @@
 import type { AgentEvent, Metadata, Turn } from "@convoke/protocol";
-import type { AssistantContent, ModelEvent, ModelRequest } from "../models/model.ts";
+import type { AssistantContent, ModelEvent, ModelRequest } from "../model/model.ts";
 import type { Tool } from "../tools/tool.ts";
 
 /** Stops what was about to happen, in words that the model or the caller may read. */

@@ -1,6 +1,6 @@
 import { type StatusUpdateEvent, type Task, agentMessage } from "@convoke/protocol";
 import type { OpenRequest } from "../approvals/open-request.ts";
-import { type LoopEnd, LoopEndError } from "../loop/loop-failure.ts";
+import { type LoopEnd, LoopEndError } from "./loop-failure.ts";
 import type { ClientToolSettings } from "./client-tool-settings.ts";
 
 // What a task says whose caller does not run its tools in time: the same as a server says of a

@@ -1,11 +1,10 @@
 import { type Budget, type Task, budgetOf } from "@convoke/protocol";
-import type { NotedCall } from "../loop/loop-journal.ts";
-import type { DelegatedUsage } from "../loop/usage.ts";
-import type { Interrupt, InterruptAnswer } from "../tools/tool.ts";
+import type { NotedCall } from "../run/loop-journal.ts";
+import type { DelegatedUsage, Interrupt, InterruptAnswer } from "../tools/tool.ts";
 import { isAnswered } from "./child-answer.ts";
 import { type QuestionFacts, relayedQuestion } from "./child-question.ts";
 import { UnfitQuestion } from "./relayed-approval.ts";
-import type { ChildQuestion, SentCall } from "./sub-agent-events.ts";
+import type { ChildQuestion, SentCall } from "../sub-agents/sub-agent-events.ts";
 
 /** The task of a sub-agent. */
 export interface Child {

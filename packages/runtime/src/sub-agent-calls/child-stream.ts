@@ -11,7 +11,7 @@ import {
 } from "@convoke/protocol";
 import type { ToolEvent } from "../tools/tool.ts";
 import type { Child } from "./child-call.ts";
-import type { ChildQuestion } from "./sub-agent-events.ts";
+import type { ChildQuestion } from "../sub-agents/sub-agent-events.ts";
 
 /** How far a sub-agent has come. */
 export type Arrived =

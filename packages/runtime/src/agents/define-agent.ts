@@ -1,9 +1,9 @@
 import type { Agent } from "@convoke/protocol";
 import { type AgentFacts, agentInfo, missing } from "./agent-info.ts";
-import { FunctionRun, type RunResult } from "./function-run.ts";
-import type { FunctionTurn } from "./function-turn.ts";
-import type { LoopDefinition } from "./loop/loop-settings.ts";
-import { modelAgent } from "./loop/model-agent.ts";
+import { FunctionRun, type RunResult } from "../functions/function-run.ts";
+import type { FunctionTurn } from "../functions/function-turn.ts";
+import type { LoopDefinition } from "../run/loop-settings.ts";
+import { modelAgent } from "../loop/model-agent.ts";
 
 /** An agent that is a function, as its author writes it. */
 export interface AgentDefinition extends AgentFacts {

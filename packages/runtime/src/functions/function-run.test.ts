@@ -1,11 +1,11 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import { type AgentEvent, agentMessage } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
-import { verifies } from "../../../test/verifies.ts";
+import { verifies } from "../../../../test/verifies.ts";
 import { FunctionRun, type RunResult } from "./function-run.ts";
 import type { FunctionTurn } from "./function-turn.ts";
 import { artifact, fail, reject, reply, status } from "./said.ts";
-import { type ATurn, aChunk, aStatus, aTurn, eventsOf } from "./testing/a-turn.suite.ts";
+import { type ATurn, aChunk, aStatus, aTurn, eventsOf } from "../testing/a-turn.suite.ts";
 
 /** Everything a function says in a turn. */
 function say(run: (turn: FunctionTurn) => RunResult, { turn }: ATurn = aTurn()) {

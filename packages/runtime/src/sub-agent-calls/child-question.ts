@@ -1,10 +1,10 @@
 import { type Approval, type Message, type Task, textOfParts } from "@convoke/protocol";
 import { type OpenRequest, requestsIn } from "../approvals/open-request.ts";
-import { webUrl } from "../mcp/web-url.ts";
+import { webUrl } from "../tools/web-url.ts";
 import type { Interrupt } from "../tools/tool.ts";
 import { UnfitQuestion, relayedApproval } from "./relayed-approval.ts";
 import { relayedId } from "./relayed-id.ts";
-import type { ChildQuestion, ChildRequest } from "./sub-agent-events.ts";
+import type { ChildQuestion, ChildRequest } from "../sub-agents/sub-agent-events.ts";
 
 /** What a sub-agent asks for, as its call asks for it. */
 export interface RelayedQuestion extends ChildQuestion {

@@ -1,8 +1,7 @@
 import type { InternalEvent } from "@convoke/protocol";
 import type { OpenRequest } from "../approvals/open-request.ts";
-import type { AssistantContent, FinishReason, ModelUsage } from "../models/model.ts";
-import type { Interrupt } from "../tools/tool.ts";
-import type { DelegatedUsage } from "./usage.ts";
+import type { AssistantContent, FinishReason, ModelUsage } from "../model/model.ts";
+import type { DelegatedUsage, Interrupt } from "../tools/tool.ts";
 
 // What the loop notes in the log of its task. A later attempt goes on by these
 // notes: a model answer or a tool result that is noted is never computed twice.
