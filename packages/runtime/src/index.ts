@@ -52,10 +52,10 @@ export type {
 } from "./tools/tool.ts";
 
 // Tools of its callers
-export type { ClientToolOptions } from "./run/client-tool-settings.ts";
+export type { ClientToolOptions } from "./run/client-tools.ts";
 
 // Its MCP servers
-export type { McpFetch, McpLogger, McpOptions, McpServerConfig } from "./mcp/mcp-config.ts";
+export type { McpFetch, McpLogger, McpOptions, McpServerConfig } from "./mcp/mcp-settings.ts";
 export type { McpServerReport } from "./mcp/mcp-server.ts";
 export {
   type McpPrompt,
@@ -70,7 +70,7 @@ export type {
   SubAgentDefinition,
   SubAgentHere,
   SubAgentsDefinition,
-} from "./sub-agents/sub-agent-definition.ts";
+} from "./sub-agents/sub-agent-settings.ts";
 export type {
   SubAgentCallEvent,
   SubAgentEvent,
@@ -80,13 +80,13 @@ export type { SubAgentReport } from "./sub-agents/sub-agent-link.ts";
 
 // Who lets them run
 export type { Approval, ApprovalAnswer, ApprovalDecision } from "@convoke/protocol";
-export type { ApprovalDecidedEvent, ApprovalRequestedEvent } from "./approvals/approval-events.ts";
+export type { ApprovalDecidedEvent, ApprovalRequestedEvent } from "./approvals/gate.ts";
 export { acceptAnswer } from "./approvals/accept-answer.ts";
 export { type Answer, type AnswerFacts, checkAnswer } from "./approvals/check-answer.ts";
-export { digestArguments } from "./approvals/digest-arguments.ts";
+export { digestArguments } from "./approvals/gate.ts";
 export type { Grant, GrantStore } from "./approvals/grants.ts";
 export { type OpenRequest, openRequestsOf } from "./approvals/open-request.ts";
-export { redactAnswer } from "./approvals/redact-answer.ts";
+export { redactAnswer } from "./approvals/accept-answer.ts";
 
 // Its models
 export { ModelError, type ModelErrorKind } from "./model/model-error.ts";

@@ -1,17 +1,15 @@
 import type { Approval, ApprovalAnswer, ApprovalDecision, Metadata } from "@convoke/protocol";
-import { askApproval } from "../approvals/ask-approval.ts";
-import { confirmCall } from "../approvals/confirm-call.ts";
-import { digestArguments } from "../approvals/digest-arguments.ts";
+import { askApproval, confirmCall } from "../approvals/ask-approval.ts";
+import { digestArguments } from "../approvals/gate.ts";
 import { type OpenRequest, approvalRequest, hasExpired } from "../approvals/open-request.ts";
 import { runTool } from "./run-tool.ts";
 import type { InterruptAnswer, Tool } from "../tools/tool.ts";
 import { CallInterrupts } from "./call-interrupts.ts";
 import { type CallResult, type ToolCall, completeCall, notedResult } from "../run/call-result.ts";
 import { CallSink } from "./call-sink.ts";
-import { checkArguments } from "./check-arguments.ts";
+import { checkArguments, parseArguments } from "./call-arguments.ts";
 import { callHook, isVeto } from "../run/hooks.ts";
 import type { LoopScope } from "../run/loop-scope.ts";
-import { parseArguments } from "./parse-arguments.ts";
 import type { RunApprovals } from "./run-approvals.ts";
 
 /** What the calls of a run share. */

@@ -26,7 +26,7 @@ import { TurnTools } from "./turn-tools.ts";
 import { type Usage, UsageMeter } from "../run/usage.ts";
 import { GRANT_ID } from "../approvals/grants.ts";
 import { requestsIn } from "../approvals/open-request.ts";
-import { asksForToolsOnly } from "../run/unanswered.ts";
+import { asksForToolsOnly } from "../run/client-tools.ts";
 
 /** Marks statuses that only say how far a tool is. */
 const PROGRESS_ID = /-progress-\d+$/;

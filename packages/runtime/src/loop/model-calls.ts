@@ -13,7 +13,7 @@ import type {
 } from "../model/model.ts";
 import { stoppable } from "../tools/stoppable.ts";
 import type { AnswerArtifact } from "./answer-artifact.ts";
-import { backoffMs } from "../run/backoff.ts";
+import { retryWaitMs } from "../run/backoff.ts";
 import { callHook, callHookNow, isVeto } from "../run/hooks.ts";
 import type { LlmResultEvent, Source } from "../run/loop-events.ts";
 import { VetoError } from "../run/loop-failure.ts";
@@ -104,7 +104,7 @@ export class ModelCalls {
         const { attempts, firstWaitMs, maxWaitMs } = settings.retry;
         const { retryAfterMs } = error;
         const seed = `${turn.task.id}:${iteration}`;
-        const waitMs = backoffMs(failures, { firstWaitMs, seed, retryAfterMs });
+        const waitMs = retryWaitMs(failures, { firstWaitMs, seed, retryAfterMs });
         if (!error.isPassing || failures >= attempts || waitMs > maxWaitMs) {
           this.#scope.note({ ...note, problem, waitMs: 0, isGivenUp: true });
           throw error;

@@ -1,8 +1,8 @@
+import { orAborted } from "@convoke/protocol/internal";
 import { type Message, isFinal } from "@convoke/protocol";
 import type { OpenRequest } from "../approvals/open-request.ts";
 import { questionMessage } from "../approvals/question-message.ts";
-import { asksForToolsOnly, expiryOfUses, goOnUnanswered } from "../run/unanswered.ts";
-import { stopped } from "../tools/stoppable.ts";
+import { asksForToolsOnly, expiryOfUses, goOnUnanswered } from "../run/client-tools.ts";
 import type { AskEvent } from "../run/loop-events.ts";
 import type { LoopScope } from "../run/loop-scope.ts";
 
@@ -87,7 +87,7 @@ export class Questions {
     await this.#scope.durable();
     this.#onWait(true);
     const parked = turn.park(until, settled && recall.signal);
-    const message = await stopped(parked, signal).finally(() => over.abort());
+    const message = await orAborted(parked, signal).finally(() => over.abort());
     this.#onWait(false);
     const at = turn.now();
     clock.addWait(askedAt, at);

@@ -1,6 +1,5 @@
 import { type Approval, type ApprovalDecision, agentMessage } from "@convoke/protocol";
-import type { ApprovalDecidedEvent } from "../approvals/approval-events.ts";
-import { digestArguments } from "../approvals/digest-arguments.ts";
+import { type ApprovalDecidedEvent, digestArguments } from "../approvals/gate.ts";
 import { grantedIn } from "../approvals/grants.ts";
 import { readsWordsOnly, withApprovals } from "../approvals/question-message.ts";
 import type { ToolCall } from "../run/call-result.ts";

@@ -1,9 +1,8 @@
-import { startTimer } from "@convoke/protocol/internal";
-import { type GatedCall, mayRun } from "../approvals/may-run.ts";
-import type { ApprovalDecidedEvent } from "../approvals/approval-events.ts";
+import { orAborted, startTimer } from "@convoke/protocol/internal";
+import { type ApprovalDecidedEvent, type GatedCall, mayRun } from "../approvals/gate.ts";
 import type { Subscriber } from "rxjs";
 import { loadRxjs } from "../tools/rxjs.ts";
-import { stoppable, stopped } from "../tools/stoppable.ts";
+import { stoppable } from "../tools/stoppable.ts";
 import type { Interrupt, Tool, ToolContext, ToolEvent } from "../tools/tool.ts";
 import { isInterrupt } from "../tools/interrupts.ts";
 import { ToolOutput, boundedOutput } from "../tools/tool-output.ts";
@@ -79,7 +78,7 @@ interface Consuming {
 }
 
 async function consume(returned: unknown, values: ToolValues, consuming: Consuming): Promise<void> {
-  const value = isPromise(returned) ? await stopped(returned, consuming.signal) : returned;
+  const value = isPromise(returned) ? await orAborted(returned, consuming.signal) : returned;
   if (isAsyncIterable(value)) return pull(value, values, consuming);
   if (isObservable(value)) return watch(value, values, consuming);
   if (isGenerator(value)) return pull(asAsync(value), values, consuming);

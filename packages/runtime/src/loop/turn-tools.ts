@@ -16,9 +16,8 @@ import {
   type Turn,
 } from "@convoke/protocol";
 import { LoopEndError } from "../run/loop-failure.ts";
-import type { ClientToolSettings } from "../run/client-tool-settings.ts";
-import { jsonSchemaCheck } from "../tools/json-schema-check.ts";
-import { toolInput } from "../tools/tool-input.ts";
+import type { ClientToolSettings } from "../run/client-tools.ts";
+import { jsonSchemaCheck, toolInput } from "../tools/tool-input.ts";
 import { boundedOutput } from "../tools/tool-output.ts";
 
 /** The only request of a call; the answer comes under it. */

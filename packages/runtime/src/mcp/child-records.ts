@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { McpLogger } from "./mcp-config.ts";
-import { killGroup } from "./process-group.ts";
+import type { McpLogger } from "./mcp-settings.ts";
+import { killGroup } from "./child-transport.ts";
 
 interface ChildRecord {
   /** Who started it: while that process lives, the child is its business. */

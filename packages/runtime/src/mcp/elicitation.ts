@@ -1,8 +1,9 @@
+import { isObject } from "@convoke/protocol/internal";
 import type { ElicitRequestParams, ElicitResult } from "@modelcontextprotocol/client";
 import { createHash } from "node:crypto";
 import type { AuthRequired, InputRequired, InterruptAnswer } from "../tools/tool.ts";
 import { serverSchemaCheck } from "./server-schema.ts";
-import { webUrl } from "../tools/web-url.ts";
+import { webUrl } from "../tools/interrupts.ts";
 import type { JsonSchema } from "../model/model.ts";
 
 const YES = new Set(["yes", "y", "true"]);
@@ -118,10 +119,6 @@ function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** One field of a form that a server wants filled. */

@@ -7,7 +7,7 @@ import { McpConnection, type McpStatus } from "./mcp-connection.ts";
 import type { McpSession } from "./mcp-session.ts";
 import type { McpServerSettings, McpSettings } from "./mcp-settings.ts";
 import { mcpTool } from "./mcp-tool.ts";
-import { OpenCalls } from "./open-calls.ts";
+import { OpenCalls } from "./open-call.ts";
 import { schemaProblem } from "./server-schema.ts";
 import { signInTool } from "./sign-in.ts";
 import { toolNames } from "./tool-names.ts";

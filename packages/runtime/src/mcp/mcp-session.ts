@@ -1,4 +1,4 @@
-import { MAX_TIMER_MS } from "@convoke/protocol/internal";
+import { MAX_TIMER_MS, orAborted } from "@convoke/protocol/internal";
 import {
   type CallToolResult,
   Client,
@@ -13,15 +13,12 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 import { setImmediate } from "node:timers/promises";
-import { stopped } from "../tools/stoppable.ts";
 import type { ChildRecords } from "./child-records.ts";
 import { ChildTransport } from "./child-transport.ts";
-import { McpError } from "./mcp-error.ts";
-import type { McpServerSettings, McpSettings } from "./mcp-settings.ts";
-import { OutputValidator } from "./output-validator.ts";
-import { translateError } from "./translate-error.ts";
+import { McpError, translateError } from "./mcp-error.ts";
+import type { McpFetch, McpServerSettings, McpSettings } from "./mcp-settings.ts";
+import { OutputValidator } from "./server-schema.ts";
 import { createEgress, createEgressFetch } from "@convoke/egress";
-import type { McpFetch } from "./mcp-config.ts";
 import { serverFetch } from "./server-fetch.ts";
 
 /**
@@ -131,7 +128,7 @@ export class McpSession {
     try {
       const timeout = options.server.startTimeoutMs;
       const connected = session.#client.connect(session.#transport, { signal, timeout });
-      await stopped(connected, signal);
+      await orAborted(connected, signal);
       await session.#list(signal);
       return session;
     } catch (error) {
@@ -196,7 +193,7 @@ export class McpSession {
     try {
       if (this.#transport instanceof StreamableHTTPClientTransport && this.#lost === undefined) {
         // Politeness: a server that does not answer must not hold us up.
-        await stopped(this.#transport.terminateSession(), AbortSignal.timeout(1000));
+        await orAborted(this.#transport.terminateSession(), AbortSignal.timeout(1000));
       }
     } catch {
       // It forgets the session by itself.

@@ -7,7 +7,7 @@ import type { McpConnection } from "./mcp-connection.ts";
 import { McpError } from "./mcp-error.ts";
 import type { CallOptions } from "./mcp-session.ts";
 import { isRule, type McpServerSettings } from "./mcp-settings.ts";
-import type { OpenCalls } from "./open-calls.ts";
+import type { OpenCalls } from "./open-call.ts";
 import { resultEvents } from "./result-content.ts";
 import { serverSchemaCheck } from "./server-schema.ts";
 import { signInInterrupt } from "./sign-in.ts";

@@ -1,7 +1,6 @@
-import { readChallenge } from "./challenge.ts";
-import type { McpFetch } from "./mcp-config.ts";
+import { readChallenge } from "./sign-in.ts";
+import type { McpFetch, UrlTarget } from "./mcp-settings.ts";
 import { McpError } from "./mcp-error.ts";
-import type { UrlTarget } from "./mcp-settings.ts";
 
 const NEWLINE = 10;
 

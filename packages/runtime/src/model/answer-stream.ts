@@ -1,5 +1,5 @@
 import type { ModelEvent } from "./model.ts";
-import { LostAnswerError } from "./lost-answer-error.ts";
+import { LostAnswerError } from "./model-error.ts";
 
 /** Where the parts of an answer come from. */
 export interface PartReader {

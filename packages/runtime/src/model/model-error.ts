@@ -34,3 +34,8 @@ export class ModelError extends Error {
     return this.kind === "unreachable" || this.kind === "overloaded";
   }
 }
+
+/** A stream of parts ended, and the provider never said that the answer is complete. */
+export class LostAnswerError extends Error {
+  override readonly name = "LostAnswerError";
+}

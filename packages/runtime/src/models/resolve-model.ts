@@ -12,19 +12,24 @@ import {
 import { type Fetch, oneRequestEach } from "./ai-sdk/one-request.ts";
 import { demoModel } from "./demo/demo-model.ts";
 import { ModelError } from "../model/model-error.ts";
-import { type ParsedSpec, type ProviderName, parseModelSpec } from "./model-spec.ts";
-import type { ModelOptions, ModelSpec } from "./model-options.ts";
-import type {
-  AssistantContent,
-  Model,
-  ModelPrice,
-  ModelRequest,
-  ProviderData,
-  ToolDescription,
-  ToolResultEntry,
-  TranscriptEntry,
+import {
+  type ModelOptions,
+  type ModelSpec,
+  type ParsedSpec,
+  type ProviderName,
+  parseModelSpec,
+} from "./model-options.ts";
+import {
+  type AssistantContent,
+  type Model,
+  type ModelPrice,
+  type ModelRequest,
+  type ProviderData,
+  type ToolDescription,
+  type ToolResultEntry,
+  type TranscriptEntry,
+  mergeProviderData,
 } from "../model/model.ts";
-import { mergeProviderData } from "../model/provider-data.ts";
 import { anthropic } from "./providers/anthropic.ts";
 import { google } from "./providers/google.ts";
 import { ollama } from "./providers/ollama.ts";

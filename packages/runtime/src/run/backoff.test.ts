@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { backoffMs } from "./backoff.ts";
+import { retryWaitMs } from "./backoff.ts";
 
 const facts = { firstWaitMs: 500, seed: "t1:1", retryAfterMs: undefined };
 
@@ -10,17 +10,17 @@ test("the wait doubles, is spread by the task, and is the same each time it is c
     [3, 2000],
     [20, 30_000],
   ] as const) {
-    const waitMs = backoffMs(failures, facts);
+    const waitMs = retryWaitMs(failures, facts);
     expect(waitMs).toBeGreaterThanOrEqual(longest / 2);
     expect(waitMs).toBeLessThanOrEqual(longest);
-    expect(backoffMs(failures, facts)).toBe(waitMs);
+    expect(retryWaitMs(failures, facts)).toBe(waitMs);
   }
   const waits = new Set(
-    Array.from({ length: 20 }, (_, n) => backoffMs(1, { ...facts, seed: `t${n}` })),
+    Array.from({ length: 20 }, (_, n) => retryWaitMs(1, { ...facts, seed: `t${n}` })),
   );
   expect(waits.size).toBeGreaterThan(10);
 });
 
 test("a provider that says when to come back is heeded", () => {
-  expect(backoffMs(1, { ...facts, retryAfterMs: 5000 })).toBe(5000);
+  expect(retryWaitMs(1, { ...facts, retryAfterMs: 5000 })).toBe(5000);
 });

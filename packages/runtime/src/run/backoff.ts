@@ -1,14 +1,16 @@
+import { backoffMs } from "@convoke/protocol/internal";
 import { createHash } from "node:crypto";
 
+/** No wait between two requests is longer, unless the provider asks for more. */
 const MAX_MS = 30_000;
 
-/** How often a model is asked at most, and how long a loop waits for a provider that says when to come back. */
+/** How often a request to a model is tried, and how long the loop waits in between. */
 export interface RetryRule {
-  /** By default 4, the first included. */
+  /** The largest number of requests, the first included. Default 4. */
   readonly attempts: number;
-  /** How long it waits after the first failure, at most; twice as long after each other. By default 500. */
+  /** The longest wait after the first failure; it doubles with each further one. Default 500. */
   readonly firstWaitMs: number;
-  /** By default a minute: who is told to wait longer gives up. */
+  /** If the provider asks to wait longer than this, the loop gives up. Default: one minute. */
   readonly maxWaitMs: number;
 }
 
@@ -19,11 +21,10 @@ export const DEFAULT_RETRY: RetryRule = {
 };
 
 /**
- * How long to wait after the n-th failure: twice as long each time, and spread,
- * so that many tasks do not come back at once. The spread depends on the task
- * alone, so that a run can be repeated exactly.
+ * How long to wait after so many failures, at least as long as the provider asks. The jitter is
+ * derived from the seed, so that a resumed run waits as the first one did.
  */
-export function backoffMs(
+export function retryWaitMs(
   failures: number,
   facts: {
     readonly firstWaitMs: number;
@@ -32,12 +33,12 @@ export function backoffMs(
   },
 ): number {
   const { firstWaitMs, seed, retryAfterMs } = facts;
-  const longest = Math.min(MAX_MS, firstWaitMs * 2 ** (failures - 1));
-  const waitMs = Math.round(longest * (0.5 + 0.5 * fractionOf(`${seed}:${failures}`)));
-  return Math.max(waitMs, retryAfterMs ?? 0);
+  const fraction = fractionFor(`${seed}:${failures}`);
+  const waitMs = backoffMs(failures, { firstMs: firstWaitMs, longestMs: MAX_MS, fraction });
+  return Math.max(Math.round(waitMs), retryAfterMs ?? 0);
 }
 
-/** A number from 0 to 1 that a text stands for. */
-function fractionOf(text: string): number {
+/** A number from 0 to 1, the same for the same text. */
+function fractionFor(text: string): number {
   return createHash("sha256").update(text).digest().readUInt32BE() / 2 ** 32;
 }

@@ -1,7 +1,6 @@
 import type { Metadata, TaskState } from "@convoke/protocol";
 import { ModelError } from "../model/model-error.ts";
-import { BudgetError } from "./budget.ts";
-import { BudgetRefusal } from "./run-budget.ts";
+import { BudgetError, BudgetRefusal } from "./budget.ts";
 
 /** A hook did not let the model be asked, or heard. Its words are the author's. */
 export class VetoError extends Error {

@@ -1,5 +1,5 @@
 import { type InternalEvent, type Message, NOTES, isMessageReceived } from "@convoke/protocol";
-import type { ApprovalDecidedEvent, ApprovalRequestedEvent } from "../approvals/approval-events.ts";
+import type { ApprovalDecidedEvent, ApprovalRequestedEvent } from "../approvals/gate.ts";
 import type {
   SubAgentCallEvent,
   SubAgentEvent,

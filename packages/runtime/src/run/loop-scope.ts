@@ -1,3 +1,4 @@
+import { orAborted } from "@convoke/protocol/internal";
 import {
   type A2APart,
   type AgentEvent,
@@ -8,12 +9,11 @@ import {
   type StatusUpdateEvent,
   type Turn,
 } from "@convoke/protocol";
-import { stopped } from "../tools/stoppable.ts";
 import { callHookNow } from "./hooks.ts";
 import { LoopJournal } from "./loop-journal.ts";
 import type { LoopSettings } from "./loop-settings.ts";
 import type { Outbox } from "./outbox.ts";
-import { RunBudget } from "./run-budget.ts";
+import { RunBudget } from "./budget.ts";
 import { UsageMeter } from "./usage.ts";
 import { WorkClock } from "./work-clock.ts";
 import { requestsIn } from "../approvals/open-request.ts";
@@ -68,7 +68,7 @@ export class LoopScope {
 
   /** Resolves when everything said so far is committed. */
   durable(): Promise<void> {
-    return stopped(this.#outbox.durable(), this.signal);
+    return orAborted(this.#outbox.durable(), this.signal);
   }
 
   /** Resolves when more may be said; nothing while there is room. */

@@ -4,18 +4,20 @@ import {
   type ClientToolOptions,
   type ClientToolSettings,
   clientToolSettings,
-} from "./client-tool-settings.ts";
-import type { McpOptions, McpServerConfig } from "../mcp/mcp-config.ts";
+} from "./client-tools.ts";
+import type { McpOptions, McpServerConfig } from "../mcp/mcp-settings.ts";
 import type { ModelOptions, ModelSpec } from "../models/model-options.ts";
 import type { Model } from "../model/model.ts";
 import { resolveModel } from "../models/resolve-model.ts";
-import type { SubAgentsDefinition } from "../sub-agents/sub-agent-definition.ts";
-import { subAgentSettings, type SubAgentSettings } from "../sub-agents/sub-agent-settings.ts";
+import {
+  type SubAgentSettings,
+  type SubAgentsDefinition,
+  subAgentSettings,
+} from "../sub-agents/sub-agent-settings.ts";
 import { ToolBox } from "../tools/tool-box.ts";
 import type { Tool } from "../tools/tool.ts";
-import { AgentIdentity } from "./agent-identity.ts";
+import { AgentIdentity, type Budget, resolveBudget } from "./budget.ts";
 import { DEFAULT_RETRY, type RetryRule } from "./backoff.ts";
-import { type Budget, budgetOf } from "./budget.ts";
 import type { LoopHooks } from "./hooks.ts";
 import { McpServers } from "../mcp/mcp-servers.ts";
 import { LoopJournal } from "./loop-journal.ts";
@@ -130,7 +132,7 @@ export function loopSettings(agentName: string, definition: LoopDefinition): Loo
     model: lazily(() => resolveModel(definition.model, definition.modelOptions)),
     instructions: definition.instructions,
     tools: new ToolBox(definition.tools ?? []),
-    budget: budgetOf(definition.budget),
+    budget: resolveBudget(definition.budget),
     hooks: definition.hooks ?? {},
     maxParallelTools,
     toolOutputLimit,

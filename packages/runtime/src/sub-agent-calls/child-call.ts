@@ -1,9 +1,12 @@
 import { type Budget, type Task, budgetOf } from "@convoke/protocol";
 import type { NotedCall } from "../run/loop-journal.ts";
 import type { DelegatedUsage, Interrupt, InterruptAnswer } from "../tools/tool.ts";
-import { isAnswered } from "./child-answer.ts";
-import { type QuestionFacts, relayedQuestion } from "./child-question.ts";
-import { UnfitQuestion } from "./relayed-approval.ts";
+import {
+  type QuestionFacts,
+  UnfitQuestion,
+  isAnswered,
+  relayedQuestion,
+} from "./child-question.ts";
 import type { ChildQuestion, SentCall } from "../sub-agents/sub-agent-events.ts";
 
 /** The task of a sub-agent. */

@@ -1,10 +1,24 @@
-import { type Approval, type Message, type Task, textOfParts } from "@convoke/protocol";
-import { type OpenRequest, requestsIn } from "../approvals/open-request.ts";
-import { webUrl } from "../tools/web-url.ts";
-import type { Interrupt } from "../tools/tool.ts";
-import { UnfitQuestion, relayedApproval } from "./relayed-approval.ts";
-import { relayedId } from "./relayed-id.ts";
+import {
+  type A2APart,
+  type Approval,
+  type ApprovalOrigin,
+  EXTENSIONS,
+  type Message,
+  type Task,
+  checkApproval,
+  textOfParts,
+  textPart,
+} from "@convoke/protocol";
+import { type OpenRequest, markedPart, requestsIn } from "../approvals/open-request.ts";
+import { webUrl } from "../tools/interrupts.ts";
+import type { Interrupt, InterruptAnswer } from "../tools/tool.ts";
 import type { ChildQuestion, ChildRequest } from "../sub-agents/sub-agent-events.ts";
+import { createHash } from "node:crypto";
+import { digestArguments } from "../approvals/gate.ts";
+
+const MAX_ORIGINS = 64;
+
+const MAX_CALL = 64;
 
 /** What a sub-agent asks for, as its call asks for it. */
 export interface RelayedQuestion extends ChildQuestion {
@@ -125,4 +139,120 @@ function withProblem(approval: Approval, { name, problem }: QuestionFacts): Appr
 function optionsOf(given: unknown): readonly string[] | undefined {
   if (!Array.isArray(given) || given.length === 0 || given.length > MAX_OPTIONS) return undefined;
   return given.every((option) => typeof option === "string") ? given : undefined;
+}
+
+/** What makes a request of a sub-agent the one it is. */
+interface RelayedFacts {
+  readonly toolCallId: string;
+  readonly childTaskId: string;
+  /** Which question of the call it belongs to: what is asked again is another request. */
+  readonly question: number;
+  /** The sub-agent's own name for it. */
+  readonly childId: string;
+}
+
+/**
+ * The id under which a request of a sub-agent is asked here: other than those of all other calls,
+ * sub-agents and questions, the same in every attempt, and not longer at any depth.
+ */
+export function relayedId(facts: RelayedFacts): string {
+  const { toolCallId, childTaskId, question, childId } = facts;
+  const name = JSON.stringify([toolCallId, childTaskId, question, childId]);
+  const digest = createHash("sha256").update(name).digest("base64url").slice(0, 22);
+  return `${toolCallId.slice(0, MAX_CALL)}-${digest}`;
+}
+
+/** A sub-agent asks for something that nobody may be shown. */
+export class UnfitQuestion extends Error {
+  override readonly name = "UnfitQuestion";
+}
+
+/**
+ * An approval of a sub-agent as it is asked for here. Whoever decides sees who wants it, and
+ * decides on the arguments that are shown: an approval whose digest is of others is refused.
+ */
+function relayedApproval(
+  given: Approval,
+  facts: { readonly id: string; readonly origin: ApprovalOrigin; readonly now: Date },
+): Approval {
+  const approval = checked(given);
+  if (digestArguments(approval.tool.arguments) !== approval.digest) {
+    throw new UnfitQuestion("it asked for an approval whose digest is not that of its arguments");
+  }
+  const { expiresAt, decision: _, ...rest } = approval;
+  const from = [facts.origin, ...(approval.from ?? [])];
+  if (from.length > MAX_ORIGINS) {
+    throw new UnfitQuestion(`it asked for an approval that came through ${from.length} agents`);
+  }
+  // Its clock decides: what is over by ours may still be open there.
+  const isOver = expiresAt !== undefined && Date.parse(expiresAt) <= facts.now.getTime();
+  return {
+    ...rest,
+    id: facts.id,
+    options: offered(approval),
+    from,
+    ...(expiresAt !== undefined && !isOver && { expiresAt }),
+  };
+}
+
+/**
+ * To the sub-agent all callers of this agent may be one, so that nobody may allow it something for
+ * good: that would hold for the others, too.
+ */
+function offered({ options }: Approval): Approval["options"] {
+  const left = options.filter((option) => option !== "always");
+  return left.length === 0 ? ["reject"] : left;
+}
+
+function checked(approval: Approval): Approval {
+  try {
+    return checkApproval(approval, "approval");
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UnfitQuestion(`it asked for an approval that cannot be read: ${why}`);
+  }
+}
+
+type Answers = ReadonlyMap<string, InterruptAnswer>;
+
+/** Whether everything that was asked has an answer. */
+export function isAnswered({ requests }: ChildQuestion, answers: Answers): boolean {
+  return requests.every(({ requestId }) => answers.has(requestId));
+}
+
+/** The answers to a question as the sub-agent that asked reads them: by its own ids. */
+export function answerParts({ requests }: ChildQuestion, answers: Answers): readonly A2APart[] {
+  return requests.flatMap((request) => {
+    const answer = answers.get(request.requestId);
+    return answer === undefined ? [] : partsOf(request, answer);
+  });
+}
+
+function partsOf(request: ChildRequest, answer: InterruptAnswer): readonly A2APart[] {
+  const { kind, childId } = request;
+  if (childId === undefined) return answerInWords(answer);
+  if (kind !== "approval") {
+    return [{ kind: "data", data: { requestId: childId, value: answer.text } }];
+  }
+  // Nothing else can answer an approval, and without a decision nothing is decided.
+  if (answer.decision === undefined) return [];
+  const { option, feedback, arguments: edited } = answer.decision;
+  const data = {
+    approvalId: childId,
+    digest: request.digest,
+    option,
+    ...(feedback !== undefined && { feedback }),
+    ...(edited !== undefined && { arguments: edited }),
+  };
+  return [markedPart(EXTENSIONS.approvals.uri, "approval-answer", data)];
+}
+
+/** Data that name our request say nothing to an agent that asked in words. */
+function answerInWords({ text, parts }: InterruptAnswer): readonly A2APart[] {
+  const isOurs = parts.some((part) => part.kind === "data" && isNamed(part.data));
+  return isOurs || parts.length === 0 ? [textPart(text)] : parts;
+}
+
+function isNamed(data: unknown): boolean {
+  return typeof data === "object" && data !== null && "requestId" in data;
 }

@@ -1,18 +1,17 @@
 import {
   type Budget,
   ERRORS,
-  isInterrupted,
   type PublicEvent,
   ServerStopping,
+  isInterrupted,
 } from "@convoke/protocol";
 import type { ToolCall } from "../run/call-result.ts";
 import type { LoopScope } from "../run/loop-scope.ts";
 import type { Tool } from "../tools/tool.ts";
-import { budgetShare } from "./budget-share.ts";
 import { ChildCall } from "./child-call.ts";
 import type { SubAgentLink, SubAgentReport } from "../sub-agents/sub-agent-link.ts";
 import { type ToolInput, toolInput } from "../tools/tool-input.ts";
-import { ChildStatuses } from "./child-statuses.ts";
+import { ChildStatuses } from "./child-result.ts";
 import { SubAgentCall } from "./sub-agent-call.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { codeOf } from "../sub-agents/remote-error.ts";
@@ -236,4 +235,24 @@ function hasMoved(event: PublicEvent, messageId: string | undefined): boolean {
   if (event.kind !== "task" && event.kind !== "status-update") return false;
   const { state, message } = event.status;
   return !isInterrupted(state) || message?.messageId !== messageId;
+}
+
+/** What is counted, and can be shared. */
+type Amounts = Pick<Budget, "tokens" | "costUsd">;
+
+/**
+ * What one call may use, of several that the model made at the same time: what the others were
+ * promised is theirs, and what nobody has yet is shared by those who still wait, this one included.
+ * What a call did not need is there for the next.
+ */
+export function budgetShare(left: Amounts, others: readonly ChildCall[], waiting: number): Amounts {
+  const share = (most: number, name: keyof Amounts): number => {
+    const taken = others.reduce((sum, { claim }) => sum + (claim[name] ?? 0), 0);
+    return Math.max(0, most - taken) / waiting;
+  };
+  const { tokens, costUsd } = left;
+  return {
+    ...(tokens !== undefined && { tokens: Math.floor(share(tokens, "tokens")) }),
+    ...(costUsd !== undefined && { costUsd: share(costUsd, "costUsd") }),
+  };
 }

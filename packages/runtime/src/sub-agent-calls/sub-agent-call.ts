@@ -16,17 +16,15 @@ import {
 } from "@convoke/protocol";
 import type { LoopScope } from "../run/loop-scope.ts";
 import type { DelegatedUsage, Interrupt, ToolContext, ToolEvent } from "../tools/tool.ts";
-import { answerParts, isAnswered } from "./child-answer.ts";
+import { answerParts, isAnswered } from "./child-question.ts";
 import type { ChildCall } from "./child-call.ts";
-import { childFailure, childResult } from "./child-result.ts";
-import { ChildStatuses } from "./child-statuses.ts";
+import { ChildStatuses, childFailure, childResult } from "./child-result.ts";
 import { type Arrived, ChildStream, type Followed } from "./child-stream.ts";
-import { findChild } from "../sub-agents/find-child.ts";
-import { codeOf, isOfAgent } from "../sub-agents/remote-error.ts";
+import { findChild } from "../sub-agents/child-cancels.ts";
+import { codeOf, isOfAgent, withoutAddresses } from "../sub-agents/remote-error.ts";
 import type { RunSubAgents } from "./run-sub-agents.ts";
 import type { ChildQuestion, SentCall } from "../sub-agents/sub-agent-events.ts";
 import type { SubAgentLink } from "../sub-agents/sub-agent-link.ts";
-import { withoutAddresses } from "../sub-agents/without-addresses.ts";
 import { createHash } from "node:crypto";
 
 const { uri } = EXTENSIONS.budget;

@@ -1,12 +1,18 @@
 import type { RemoteAgent } from "@convoke/client";
-import { type AgentPlace, ERRORS } from "@convoke/protocol";
+import { type AgentPlace, ERRORS, type Task } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type SentMessage, findChild } from "./find-child.ts";
 import { codeOf, isUnspeakable } from "./remote-error.ts";
 import type { SubAgentLink } from "./sub-agent-link.ts";
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+
+const PAGE_SIZE = 50;
+
+const MAX_PAGES = 20;
+
+/** As many of the newest messages of a task as are looked through. */
+const MAX_HISTORY = 100;
 
 const FILE = /^sub-agent-cancel-[0-9a-f]{32}\.json$/;
 
@@ -197,4 +203,31 @@ function read(path: string): CancelRecord | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The message with which a sub-agent was called. */
+interface SentMessage {
+  readonly messageId: string;
+  /** The context that it was sent to. */
+  readonly childContextId: string;
+}
+
+/** The task that a message began, when a crash came before the sub-agent had named it. */
+export async function findChild(
+  remote: RemoteAgent,
+  { messageId, childContextId: contextId }: SentMessage,
+  signal: AbortSignal,
+): Promise<Task | undefined> {
+  const request = { contextId, pageSize: PAGE_SIZE, historyLength: MAX_HISTORY, signal };
+  let pageToken = "";
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const asked = { ...request, ...(pageToken !== "" && { pageToken }) };
+    const { tasks, nextPageToken } = await remote.list(asked);
+    const found = tasks.find(({ history = [] }) =>
+      history.some((message) => message.messageId === messageId),
+    );
+    if (found !== undefined || nextPageToken === "") return found;
+    pageToken = nextPageToken;
+  }
+  return undefined;
 }

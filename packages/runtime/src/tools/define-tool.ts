@@ -1,6 +1,5 @@
 import type { JsonSchema } from "../model/model.ts";
-import type { OutputOf } from "./standard-schema.ts";
-import { type InputSchema, toolInput } from "./tool-input.ts";
+import { type InputSchema, type OutputOf, toolInput } from "./tool-input.ts";
 import type { ConfirmRule, Tool, ToolContext, ToolReturn } from "./tool.ts";
 
 /** A tool as its author writes it. */

@@ -1,8 +1,13 @@
 import type { Translator } from "../../model/answer-stream.ts";
-import type { FinishReason, ModelEvent, ModelUsage, ProviderData } from "../../model/model.ts";
-import { mergeProviderData } from "../../model/provider-data.ts";
+import {
+  type FinishReason,
+  type ModelEvent,
+  type ModelUsage,
+  type ProviderData,
+  mergeProviderData,
+} from "../../model/model.ts";
 import type { AiSdkFileData, AiSdkPart } from "./ai-sdk-model.ts";
-import { LostAnswerError } from "../../model/lost-answer-error.ts";
+import { LostAnswerError } from "../../model/model-error.ts";
 import { isSecondRequest } from "./one-request.ts";
 
 const REASONS: ReadonlySet<unknown> = new Set<FinishReason>([

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { redacted } from "./redact.ts";
+import { redacted } from "./call-error.ts";
 
 test.each([
   ["the key my-odd-key is wrong", "the key [key] is wrong"],

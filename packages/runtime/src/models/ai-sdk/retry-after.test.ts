@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { retryAfterOf } from "./retry-after.ts";
+import { retryAfterOf } from "./call-error.ts";
 
 const NOW = Date.parse("2026-01-31T12:00:00Z");
 

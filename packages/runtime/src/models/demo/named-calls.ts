@@ -1,3 +1,4 @@
+import { isObject } from "@convoke/protocol/internal";
 import type { JsonSchema, ModelRequest, ToolDescription } from "../../model/model.ts";
 import type { ScriptStep } from "../script/script-step.ts";
 
@@ -105,8 +106,7 @@ function valueOf(text: string, schema: JsonSchema | undefined): unknown {
 function asObject(text: string): Arguments | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject ? (value as Arguments) : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

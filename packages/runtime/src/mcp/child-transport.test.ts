@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ChildOutput } from "./child-output.ts";
+import { ChildOutput } from "./child-transport.ts";
 
 test("lines come whole, also when they are cut in pieces and in the middle of a letter", () => {
   const lines: string[] = [];

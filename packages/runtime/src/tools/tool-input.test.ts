@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { jsonSchemaCheck } from "./json-schema-check.ts";
+import { jsonSchemaCheck } from "./tool-input.ts";
 
 const NAMED = {
   type: "object",

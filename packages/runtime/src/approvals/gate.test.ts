@@ -2,10 +2,8 @@ import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
 import { runTool } from "../loop/run-tool.ts";
 import { tool } from "../tools/define-tool.ts";
-import type { ApprovalDecidedEvent } from "./approval-events.ts";
+import { type ApprovalDecidedEvent, type GatedCall, digestArguments, mayRun } from "./gate.ts";
 import type { ApprovalOutcome } from "@convoke/protocol";
-import { digestArguments } from "./digest-arguments.ts";
-import { type GatedCall, mayRun } from "./may-run.ts";
 
 const ARGUMENTS = { path: "a.txt" };
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readChallenge } from "./challenge.ts";
+import { readChallenge } from "./sign-in.ts";
 
 test.each([
   [null, {}],

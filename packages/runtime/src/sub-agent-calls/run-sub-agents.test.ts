@@ -1,7 +1,7 @@
 import { EXTENSIONS } from "@convoke/protocol";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { budgetShare } from "./budget-share.ts";
+import { budgetShare } from "./run-sub-agents.ts";
 import { ChildCall } from "./child-call.ts";
 
 const { uri } = EXTENSIONS.budget;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { relayedId } from "./relayed-id.ts";
+import { relayedId } from "./child-question.ts";
 
 const facts = fc.record({
   toolCallId: fc.string({ minLength: 1, maxLength: 200 }),

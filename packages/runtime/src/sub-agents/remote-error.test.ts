@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withoutAddresses } from "./without-addresses.ts";
+import { withoutAddresses } from "./remote-error.ts";
 
 test.each([
   ["http://10.0.0.5:3000/a?b=c cannot be reached", "writer cannot be reached"],
