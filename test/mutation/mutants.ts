@@ -20,7 +20,7 @@ function inFile(
 /** The first of each file stand for the others in the short form. */
 export const MUTANTS: readonly Mutant[] = [
   ...inFile(
-    `${RUNTIME}/approvals/may-run.ts`,
+    `${RUNTIME}/approvals/gate.ts`,
     ["if (!call.isGuarded) return true;", "return true;"],
     ["if (!call.isGuarded) return true;", "if (call.isGuarded) return true;"],
     ['outcome === "approved" && ', ""],
@@ -31,7 +31,7 @@ export const MUTANTS: readonly Mutant[] = [
     ["return decisions.some(", "return !decisions.some("],
   ),
   ...inFile(
-    `${RUNTIME}/tools/run-tool.ts`,
+    `${RUNTIME}/loop/run-tool.ts`,
     ['if (!mayRun(call, decisions)) throw new Error("the call is not approved");', ""],
     ["if (!mayRun(call, decisions))", "if (mayRun(call, decisions))"],
     ["mayRun(call, decisions)", "mayRun({ ...call, isGuarded: false }, decisions)"],
@@ -107,7 +107,7 @@ export const MUTANTS: readonly Mutant[] = [
     ['if (said === "allow")', 'if (said !== "deny")'],
     ['if (said === "deny") return { kind: "deny" };', ""],
   ),
-  ...inFile(`${RUNTIME}/approvals/digest-arguments.ts`, ["canonicalJson(toolArguments)", '""']),
+  ...inFile(`${RUNTIME}/approvals/gate.ts`, ["canonicalJson(toolArguments)", '""']),
   ...inFile(
     `${RUNTIME}/approvals/grants.ts`,
     [

@@ -45,10 +45,10 @@ test("the body of a tool begins in one place, right behind the gate", () => {
       .map(({ file }) => file)
       .toSorted();
 
-  expect(holding(/\btool\.run\(/i)).toEqual(["packages/runtime/src/tools/run-tool.ts"]);
+  expect(holding(/\btool\.run\(/i)).toEqual(["packages/runtime/src/loop/run-tool.ts"]);
   expect(holding(/\brunTool\(tool\b/)).toEqual([
     "packages/runtime/src/loop/call-run.ts",
-    "packages/runtime/src/tools/run-tool.ts",
+    "packages/runtime/src/loop/run-tool.ts",
   ]);
   const [gate] = sources.filter(({ file }) => file.endsWith("/run-tool.ts"));
   expect(gate?.source).toMatch(

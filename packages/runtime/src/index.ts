@@ -8,7 +8,14 @@ export {
 } from "./agents/define-agent.ts";
 export type { FunctionTurn } from "./functions/function-turn.ts";
 export type { RunResult, Yielded } from "./functions/function-run.ts";
-export { type Said, artifact, fail, reject, reply, status } from "./functions/said.ts";
+export {
+  type FunctionOutput,
+  artifact,
+  fail,
+  reject,
+  reply,
+  status,
+} from "./functions/function-output.ts";
 export {
   type StepContext,
   StepError,

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
 import { FunctionRun, type RunResult } from "./function-run.ts";
 import type { FunctionTurn } from "./function-turn.ts";
-import { artifact, fail, reject, reply, status } from "./said.ts";
+import { artifact, fail, reject, reply, status } from "./function-output.ts";
 import { type ATurn, aChunk, aStatus, aTurn, eventsOf } from "../testing/a-turn.suite.ts";
 
 /** Everything a function says in a turn. */

@@ -6,10 +6,10 @@ import {
   type Turn,
 } from "@convoke/protocol";
 import { type FunctionTurn, createFunctionTurn } from "./function-turn.ts";
-import type { Said, SaidArtifact } from "./said.ts";
+import type { ArtifactOutput, FunctionOutput } from "./function-output.ts";
 
 /** What a function agent may yield: a chunk of its answer, a said thing, or an event of its own making. */
-export type Yielded = string | Said | AgentEvent;
+export type Yielded = string | FunctionOutput | AgentEvent;
 
 /** What its `run` may return: a stream, or just the answer. */
 export type RunResult =
@@ -161,11 +161,11 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
   }
 }
 
-function isSaid(value: Said | AgentEvent): value is Said {
+function isSaid(value: FunctionOutput | AgentEvent): value is FunctionOutput {
   if (typeof value?.kind !== "string") {
     throw new TypeError("a function agent says text, an event, or what status, artifact, … make");
   }
-  return value.kind.startsWith("said:");
+  return value.kind.startsWith("output:");
 }
 
 /** A plain function is a stream with nothing but an end; what it throws at once is thrown by the stream. */
@@ -215,15 +215,15 @@ class AnswerEvents {
     );
   }
 
-  said(said: Said): AgentEvent {
+  said(said: FunctionOutput): AgentEvent {
     switch (said.kind) {
-      case "said:status":
+      case "output:status":
         return this.#status("working", said.text);
-      case "said:artifact":
+      case "output:artifact":
         return this.#artifact(said);
-      case "said:reply":
+      case "output:reply":
         return agentMessage(this.#turn.id(), said.text);
-      case "said:end":
+      case "output:end":
         return this.#status(said.state, said.text);
       default:
         return said satisfies never;
@@ -237,7 +237,7 @@ class AnswerEvents {
     return [this.#artifactUpdate(artifact, { append: this.#isOpen, lastChunk: true })];
   }
 
-  #artifact({ name, part, description }: SaidArtifact): AgentEvent {
+  #artifact({ name, part, description }: ArtifactOutput): AgentEvent {
     const artifact = { artifactId: name, name, ...(description && { description }), parts: [part] };
     return this.#artifactUpdate(artifact, { append: false, lastChunk: true });
   }

@@ -10,7 +10,7 @@ import {
   textOfParts,
 } from "@convoke/protocol";
 import { Journal } from "./journal.ts";
-import { artifact, fail, reject, reply, status } from "./said.ts";
+import { artifact, fail, reject, reply, status } from "./function-output.ts";
 import { type StepContext, type StepOptions, Steps } from "./steps.ts";
 
 /** What a function agent's `run` gets. */

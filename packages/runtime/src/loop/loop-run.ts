@@ -15,7 +15,7 @@ import { AnswerArtifact } from "./answer-artifact.ts";
 import { BudgetError } from "../run/budget.ts";
 import { type ToolCall, toldResult } from "../run/call-result.ts";
 import type { Source } from "../run/loop-events.ts";
-import { type LoopEnd, endOf } from "../run/loop-failure.ts";
+import { type LoopEnd, endForError } from "../run/loop-failure.ts";
 import { LoopScope } from "../run/loop-scope.ts";
 import type { LoopSettings } from "../run/loop-settings.ts";
 import { type ModelAnswer, ModelCalls } from "./model-calls.ts";
@@ -102,7 +102,7 @@ class LoopRun {
       const answer = await this.#work();
       this.#end(answerEnd(answer));
     } catch (error) {
-      const end = turn.signal.aborted ? undefined : endOf(error);
+      const end = turn.signal.aborted ? undefined : endForError(error);
       if (end === undefined) throw error;
       this.#end(end);
     } finally {

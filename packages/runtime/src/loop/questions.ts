@@ -22,7 +22,7 @@ export interface Reply {
 }
 
 /** What a question is about. */
-export interface Asking {
+export interface QuestionFacts {
   readonly open: readonly OpenRequest[];
   /** What was wrong with the last answer. */
   readonly problem: string | undefined;
@@ -51,12 +51,12 @@ export class Questions {
       this.#count += 1;
       this.#noted = end === undefined ? ask : undefined;
       if (end === undefined) return [];
-      return [{ ...end, requests: ask.requests, until: untilOf(ask) }];
+      return [{ ...end, requests: ask.requests, until: expiryOfQuestion(ask) }];
     });
   }
 
   /** Asks for what is open, and resolves to what comes next. */
-  async ask(iteration: number, { open, problem, watch }: Asking): Promise<Reply> {
+  async ask(iteration: number, { open, problem, watch }: QuestionFacts): Promise<Reply> {
     const { turn, signal, clock, settings } = this.#scope;
     const recall = new AbortController();
     const over = new AbortController();
@@ -71,7 +71,7 @@ export class Questions {
     const until =
       noted === undefined
         ? (firstExpiry(requests) ?? expiryOfUses(requests, askedAt, settings.clientTools))
-        : untilOf(noted);
+        : expiryOfQuestion(noted);
     if (noted === undefined) {
       this.#count += 1;
       this.#scope.note({
@@ -124,7 +124,7 @@ function askedTogether(open: readonly OpenRequest[]): readonly OpenRequest[] {
   return sensitive === undefined ? open : [sensitive];
 }
 
-function untilOf({ until }: AskEvent): Date | undefined {
+function expiryOfQuestion({ until }: AskEvent): Date | undefined {
   return until === undefined ? undefined : new Date(until);
 }
 

@@ -26,7 +26,7 @@ export class LoopEndError extends Error {
 }
 
 /** What an expected failure ends with; nothing for any other error, whose text may hold secrets. */
-export function endOf(error: unknown): LoopEnd | undefined {
+export function endForError(error: unknown): LoopEnd | undefined {
   if (error instanceof LoopEndError) return error.end;
   if (error instanceof BudgetError) {
     const { message: text, budget } = error;

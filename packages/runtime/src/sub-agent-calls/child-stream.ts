@@ -14,14 +14,14 @@ import type { Child } from "./child-call.ts";
 import type { ChildQuestion } from "../sub-agents/sub-agent-events.ts";
 
 /** How far a sub-agent has come. */
-export type Arrived =
+export type ChildOutcome =
   | { readonly kind: "ended"; readonly task: Task }
   /** It answered without a task. */
   | { readonly kind: "message"; readonly message: Message }
   /** It waits for something. */
   | { readonly kind: "question"; readonly task: Task; readonly problem?: string };
 
-export interface Followed {
+export interface ChildRun {
   readonly run: Run;
   /** What was just answered: until it goes on, it may still show that. */
   readonly answered?: ChildQuestion;
@@ -44,17 +44,17 @@ const MAX_ID = 256;
 
 /** Reads what a sub-agent does, until it has ended or asks. */
 export class ChildStream {
-  readonly #followed: Followed;
+  readonly #followed: ChildRun;
   readonly #facts: ChildStreamFacts;
   #length = 0;
 
-  constructor(followed: Followed, facts: ChildStreamFacts) {
+  constructor(followed: ChildRun, facts: ChildStreamFacts) {
     this.#followed = followed;
     this.#facts = facts;
   }
 
   /** `begun` is what to say when its task is known for the first time. */
-  async *read(begun: (task: Task) => ToolEvent): AsyncGenerator<ToolEvent, Arrived> {
+  async *read(begun: (task: Task) => ToolEvent): AsyncGenerator<ToolEvent, ChildOutcome> {
     const { run } = this.#followed;
     const leave = this.#leaveOnAbort();
     let task: Task | undefined;

@@ -19,7 +19,7 @@ import type { DelegatedUsage, Interrupt, ToolContext, ToolEvent } from "../tools
 import { answerParts, isAnswered } from "./child-question.ts";
 import type { ChildCall } from "./child-call.ts";
 import { ChildStatuses, childFailure, childResult } from "./child-result.ts";
-import { type Arrived, ChildStream, type Followed } from "./child-stream.ts";
+import { type ChildOutcome, ChildStream, type ChildRun } from "./child-stream.ts";
 import { findChild } from "../sub-agents/child-cancels.ts";
 import { codeOf, isOfAgent, withoutAddresses } from "../sub-agents/remote-error.ts";
 import type { RunSubAgents } from "./run-sub-agents.ts";
@@ -136,7 +136,7 @@ export class SubAgentCall {
   }
 
   /** Sends the message; what is sent again begins nothing where it has begun something. */
-  async *#open(remote: RemoteAgent, sent: SentCall, isAgain: boolean): Round<Arrived> {
+  async *#open(remote: RemoteAgent, sent: SentCall, isAgain: boolean): Round<ChildOutcome> {
     const { context, call } = this.#facts;
     const { messageId, childContextId: contextId, handed: metadata } = sent;
     const message: Message = {
@@ -159,7 +159,11 @@ export class SubAgentCall {
     }
   }
 
-  async *#answer(remote: RemoteAgent, question: ChildQuestion, isCut: boolean): Round<Arrived> {
+  async *#answer(
+    remote: RemoteAgent,
+    question: ChildQuestion,
+    isCut: boolean,
+  ): Round<ChildOutcome> {
     const { context, call } = this.#facts;
     const { taskId, contextId } = call.child!;
     const { key, answers, signal } = context;
@@ -193,7 +197,7 @@ export class SubAgentCall {
   }
 
   /** Reads on; the task of the sub-agent is noted with the first event that names it. */
-  #follow(followed: Followed): Round<Arrived> {
+  #follow(followed: ChildRun): Round<ChildOutcome> {
     const { call, link, scope, run, context } = this.#facts;
     const stream = new ChildStream(followed, {
       name: link.name,
@@ -216,7 +220,7 @@ export class SubAgentCall {
     return stream.read((task) => this.#statuses.begun(task));
   }
 
-  async *#ended(arrived: Arrived): Round<RoundEnd> {
+  async *#ended(arrived: ChildOutcome): Round<RoundEnd> {
     const { call, link, scope } = this.#facts;
     if (arrived.kind === "question") return this.#question(arrived.task, arrived.problem);
     call.isSettled = true;

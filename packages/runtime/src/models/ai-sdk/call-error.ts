@@ -31,7 +31,8 @@ export function toModelError(error: unknown, place: CallPlace): ModelError {
   const detail = codes === "" ? "" : ` (${codes})`;
   return new ModelError(kind, `${place.id}: ${words(kind, facts.status, place)}${detail}`, {
     cause: new Error(redacted(facts.words, place.secrets ?? [])),
-    retryAfterMs: kind === "overloaded" || kind === "unreachable" ? retryAfterOf(error) : undefined,
+    retryAfterMs:
+      kind === "overloaded" || kind === "unreachable" ? parseRetryDelay(error) : undefined,
   });
 }
 
@@ -131,7 +132,7 @@ export function redacted(text: string, secrets: readonly string[]): string {
 }
 
 /** When the provider says that another attempt may work, in milliseconds from now. */
-export function retryAfterOf(error: unknown, now = Date.now()): number | undefined {
+export function parseRetryDelay(error: unknown, now = Date.now()): number | undefined {
   if (!isObject(error)) return undefined;
   const headers = isObject(error["responseHeaders"]) ? error["responseHeaders"] : {};
   const milliseconds = Number(headers["retry-after-ms"] ?? Number.NaN);

@@ -1,38 +1,38 @@
 import type { A2APart } from "@convoke/protocol";
 
 /** A word about where the task stands; it goes on. */
-export interface SaidStatus {
-  readonly kind: "said:status";
+export interface StatusOutput {
+  readonly kind: "output:status";
   readonly text: string;
 }
 
 /** Something the agent made besides its answer. */
-export interface SaidArtifact {
-  readonly kind: "said:artifact";
+export interface ArtifactOutput {
+  readonly kind: "output:artifact";
   readonly name: string;
   readonly part: A2APart;
   readonly description?: string;
 }
 
 /** The whole answer as one message, without a task where the caller allows it. */
-export interface SaidReply {
-  readonly kind: "said:reply";
+export interface ReplyOutput {
+  readonly kind: "output:reply";
   readonly text: string;
 }
 
 /** The task ends here, in the agent's own words. */
-export interface SaidEnd {
-  readonly kind: "said:end";
+export interface EndOutput {
+  readonly kind: "output:end";
   readonly state: "rejected" | "failed";
   readonly text: string;
 }
 
 /** What a function agent may yield or return besides text. */
-export type Said = SaidStatus | SaidArtifact | SaidReply | SaidEnd;
+export type FunctionOutput = StatusOutput | ArtifactOutput | ReplyOutput | EndOutput;
 
 /** Tells the caller what the agent is doing. */
-export function status(text: string): SaidStatus {
-  return { kind: "said:status", text };
+export function status(text: string): StatusOutput {
+  return { kind: "output:status", text };
 }
 
 /**
@@ -43,25 +43,25 @@ export function artifact(
   name: string,
   content: unknown,
   options: { readonly description?: string; readonly mediaType?: string } = {},
-): SaidArtifact {
+): ArtifactOutput {
   const { description, mediaType } = options;
   const part = partOf(name, content, mediaType);
-  return { kind: "said:artifact", name, part, ...(description && { description }) };
+  return { kind: "output:artifact", name, part, ...(description && { description }) };
 }
 
 /** Answers with one message. The agent declares `replies: true`; otherwise it is a task's last word. */
-export function reply(text: string): SaidReply {
-  return { kind: "said:reply", text };
+export function reply(text: string): ReplyOutput {
+  return { kind: "output:reply", text };
 }
 
 /** Refuses the task, and says why. */
-export function reject(text: string): SaidEnd {
-  return { kind: "said:end", state: "rejected", text };
+export function reject(text: string): EndOutput {
+  return { kind: "output:end", state: "rejected", text };
 }
 
 /** Ends the task as failed, in words that the caller may read. */
-export function fail(text: string): SaidEnd {
-  return { kind: "said:end", state: "failed", text };
+export function fail(text: string): EndOutput {
+  return { kind: "output:end", state: "failed", text };
 }
 
 function partOf(name: string, content: unknown, mediaType: string | undefined): A2APart {
