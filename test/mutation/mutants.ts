@@ -96,12 +96,12 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     ["const expired = runs.filter(", "const expired = runs.slice(0, 0).filter("],
   ),
-  ...inFile(`${RUNTIME}/loop/check-arguments.ts`, [
+  ...inFile(`${RUNTIME}/loop/call-arguments.ts`, [
     "const digest = digestArguments(copy);",
     "const digest = digestArguments({});",
   ]),
   ...inFile(
-    `${RUNTIME}/approvals/confirm-call.ts`,
+    `${RUNTIME}/approvals/ask-approval.ts`,
     ['return { kind: "ask", words:', 'return { kind: "allow", words:'],
     ['if (rule === "never")', 'if (rule !== "ask")'],
     ['if (said === "allow")', 'if (said !== "deny")'],
@@ -118,7 +118,7 @@ export const MUTANTS: readonly Mutant[] = [
     ["JSON.stringify([agent, owner, toolName])", "JSON.stringify([agent, toolName])"],
   ),
   ...inFile(
-    `${RUNTIME}/approvals/plain-decision.ts`,
+    `${RUNTIME}/approvals/check-answer.ts`,
     ["if (!plainWords) return undefined;", ""],
     ['if (REJECTING.has(word)) return { approvalId, digest, option: "reject" };', ""],
   ),

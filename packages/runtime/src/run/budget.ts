@@ -76,7 +76,7 @@ export function resolveBudget(given: Budget = {}): Budget {
 }
 
 /** Throws when the next iteration would be beyond the budget. */
-export function checkBudget(budget: Budget, usage: Usage, consecutiveFailures: number): void {
+function checkBudget(budget: Budget, usage: Usage, consecutiveFailures: number): void {
   const { inputTokens, outputTokens, iterations, toolCalls, cost = 0, durationMs } = usage;
   const used: Record<Exclude<BudgetName, "depth">, number> = {
     iterations,
@@ -111,7 +111,7 @@ export class AgentIdentity {
 }
 
 /** The name in an id, for people. */
-export function nameInId(id: string): string {
+function nameInId(id: string): string {
   return id.split("/")[0] ?? id;
 }
 

@@ -60,7 +60,7 @@ export function childFailure(name: string, { status }: Task): string {
 }
 
 /** What a status says of the artifacts of a sub-agent: where they are, and not what is in them. */
-export function artifactReferences({ artifacts = [] }: Task): readonly Metadata[] {
+function artifactReferences({ artifacts = [] }: Task): readonly Metadata[] {
   return artifacts.slice(0, MAX_ARTIFACTS).map((artifact) => ({
     ...namesOf(artifact),
     mediaTypes: [...new Set(artifact.parts.map(mediaTypeOf))].slice(0, 16),
