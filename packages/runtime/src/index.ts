@@ -85,7 +85,7 @@ export type {
 } from "./sub-agents/sub-agent-events.ts";
 export type { SubAgentReport } from "./sub-agents/sub-agent-link.ts";
 
-// Who lets them run
+// Approvals of tool calls
 export type { Approval, ApprovalAnswer, ApprovalDecision } from "@convoke/protocol";
 export type { ApprovalDecidedEvent, ApprovalRequestedEvent } from "./approvals/gate.ts";
 export { acceptAnswer } from "./approvals/accept-answer.ts";

@@ -6,44 +6,44 @@ import {
   checkAgentExtensions,
 } from "@convoke/protocol";
 
-/** What the card of an agent says, and how it is served. */
+/** The agent card, and how the agent is served. */
 export interface AgentFacts {
   readonly name: string;
   readonly description: string;
-  /** By default "1.0.0". */
+  /** Default "1.0.0". */
   readonly version?: string;
-  /** By default one skill with the agent's own name and description. */
+  /** Default: one skill with the agent's own name and description. */
   readonly skills?: readonly AgentSkill[];
-  /** Media types it reads; by default text and JSON. */
+  /** Media types it reads. Default: text and JSON. */
   readonly inputModes?: readonly string[];
-  /** Media types it writes; by default text and JSON. */
+  /** Media types it writes. Default: text and JSON. */
   readonly outputModes?: readonly string[];
   /**
    * Extensions of A2A that it supports, for its card. Those that a caller activates are in
    * `extensions` of its turn; a `required` one that is not activated refuses the message.
    */
   readonly extensions?: readonly AgentExtension[];
-  /** Whether it may answer with one message and no task. */
+  /** Whether it may answer with one message and no task. Default false. */
   readonly replies?: boolean;
-  /** Keeps a stream open while the agent waits for input, instead of ending it. */
+  /** Keeps a stream open while the agent waits for input, instead of ending it. Default false. */
   readonly keepStreamOnInterrupt?: boolean;
-  /** Takes messages while it works: they come through `inbox`. */
+  /** Accepts messages while it works: they come through `inbox`. Default false. */
   readonly takesMessages?: boolean;
   /**
-   * A run that a crash cut is begun anew from the top, instead of failing as
-   * interrupted. A function that uses `step`, `ask` or `sleep` needs it not: it
-   * goes on by its journal.
+   * A run that a crash interrupted restarts from the top, instead of failing as
+   * interrupted. A function that uses `step`, `ask` or `sleep` does not need this: it
+   * resumes from its journal. Default false.
    */
   readonly restart?: boolean;
-  /** How long a task may take in all, in milliseconds. By default it may take for ever. */
+  /** How long a task may take in all, in milliseconds. Default: no limit. */
   readonly timeoutMs?: number;
-  /** How long an unanswered question waits, and whether the agent then goes on or the task fails. */
+  /** How long a question waits for its answer, and whether the agent then continues or the task fails. Default: it waits as long as the task. */
   readonly inputTimeout?: InputTimeout;
 }
 
 const DEFAULT_MODES = ["text/plain", "application/json"];
 
-/** What the card says, with every default. */
+/** The agent card, with every default. */
 export function agentInfo(definition: AgentFacts): AgentInfo {
   const { name, description, version = "1.0.0" } = definition;
   if (typeof name !== "string" || name.trim() === "") throw missing("a name");
@@ -72,7 +72,7 @@ function ownSkill(name: string, description: string): AgentSkill {
   return { id, name, description, tags: [id] };
 }
 
-/** What a definition lacks, and how it looks. */
+/** The error for an incomplete definition, with the correct form. */
 export function missing(what: string): TypeError {
   return new TypeError(`defineAgent needs ${what}: defineAgent({ name, description, run })`);
 }

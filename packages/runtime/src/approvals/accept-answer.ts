@@ -9,7 +9,7 @@ import { type AnswerFacts, REDACTED, answersByData, checkAnswer } from "./check-
 import { type OpenRequest, openRequestsOf } from "./open-request.ts";
 
 /**
- * Looks at a message to a task before anybody stores it. Throws an `A2AError` when its data answer
+ * Checks a message to a task before it is stored. Throws an `A2AError` when its data answer
  * something that is not open (any more), or do not fit; a person's words are taken, and asked for
  * again where they do not fit. Returns it as the log may keep it, without what is sensitive.
  */

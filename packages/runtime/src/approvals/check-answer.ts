@@ -33,7 +33,7 @@ export type Answer =
       /** By the id of the request. */
       readonly inputs: ReadonlyMap<string, InterruptAnswer>;
     }
-  /** It answers nothing: what was asked is given up, and the agent goes on with the message. */
+  /** It answers nothing: the questions are dropped, and the agent continues with the message. */
   | { readonly kind: "superseded" };
 
 export interface AnswerFacts {
@@ -126,7 +126,7 @@ function approvalAnswerIn(part: A2APart): JsonObject | undefined {
   return isMarked || data?.["approvalId"] !== undefined ? (data ?? {}) : undefined;
 }
 
-/** `{ requestId, … }`, or the result of a tool in the words of early documents. */
+/** `{ requestId, … }`, or a tool result in the format of early documents. */
 function inputAnswerIn(part: A2APart): JsonObject | undefined {
   const data = fieldsOf(part);
   const isMarked = markedData(part, EXTENSIONS.clientTools.uri, "tool-result") !== undefined;
@@ -173,7 +173,7 @@ function checkApprovalAnswer(
   if (request === undefined && typeof approvalId === "string") throw notOpen(field, approvalId);
   const answer = checkForm(data, field);
   const approval = request?.kind === "approval" ? request.approval : undefined;
-  // Who answers is for whoever records the decision to say.
+  // The name of the approver is added where the decision is recorded.
   answerApproval(approval, { answer, field, by: "", now });
   return answer;
 }
@@ -232,7 +232,7 @@ function inputAnswer(
   return { requestId, answer: { text: chosen, parts } };
 }
 
-/** The words of an answer, wherever they are; anything else as JSON. */
+/** The text of an answer, wherever it is; anything else as JSON. */
 function answerText(data: JsonObject): string {
   const { value, text, result, error } = data;
   const inner = (result as { readonly value?: unknown } | null | undefined)?.value;

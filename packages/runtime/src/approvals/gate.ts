@@ -41,7 +41,7 @@ export interface ApprovalRequestedEvent extends InternalEvent {
 /** A call may run by such an event alone, if it approves the very arguments. */
 export interface ApprovalDecidedEvent extends InternalEvent, ApprovalDecision {
   readonly kind: "internal:approval-decided";
-  /** Absent where an earlier decision covers the call, so that nobody was asked. */
+  /** Absent if an earlier decision covers the call, so that nothing was asked. */
   readonly approvalId?: string;
   readonly toolCallId: string;
   readonly toolName: string;

@@ -1,12 +1,12 @@
 import type { A2APart } from "@convoke/protocol";
 
-/** A word about where the task stands; it goes on. */
+/** A progress message; the task continues. */
 export interface StatusOutput {
   readonly kind: "output:status";
   readonly text: string;
 }
 
-/** Something the agent made besides its answer. */
+/** A result in addition to the answer. */
 export interface ArtifactOutput {
   readonly kind: "output:artifact";
   readonly name: string;
@@ -20,14 +20,14 @@ export interface ReplyOutput {
   readonly text: string;
 }
 
-/** The task ends here, in the agent's own words. */
+/** Ends the task, with the agent's own text. */
 export interface EndOutput {
   readonly kind: "output:end";
   readonly state: "rejected" | "failed";
   readonly text: string;
 }
 
-/** What a function agent may yield or return besides text. */
+/** What a function agent may yield or return in addition to text. */
 export type FunctionOutput = StatusOutput | ArtifactOutput | ReplyOutput | EndOutput;
 
 /** Tells the caller what the agent is doing. */
@@ -59,7 +59,7 @@ export function reject(text: string): EndOutput {
   return { kind: "output:end", state: "rejected", text };
 }
 
-/** Ends the task as failed, in words that the caller may read. */
+/** Ends the task as failed, with a text that the caller may read. */
 export function fail(text: string): EndOutput {
   return { kind: "output:end", state: "failed", text };
 }

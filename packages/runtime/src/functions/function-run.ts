@@ -20,7 +20,7 @@ export type RunResult =
 
 type Batch = readonly AgentEvent[];
 
-/** How far a function may run ahead of whoever takes what it says. */
+/** How many outputs a function may be ahead of the reader. */
 const MAX_BATCH = 64;
 
 /**
@@ -53,19 +53,19 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
   next(): Promise<IteratorResult<Batch, undefined>> {
     const taker = Promise.withResolvers<IteratorResult<Batch, undefined>>();
     this.#taker = taker;
-    // Whoever asks for more has taken what there was.
+    // The next read has taken what was handed over.
     if (this.#emitted.length === 0) for (const tell of this.#untold.splice(0)) tell();
     this.#hand();
     if (this.#taker !== undefined && !this.#isPulling) {
       this.#isPulling = true;
-      // A run that nobody reads does not begin.
+      // A run starts with the first read.
       this.#source ??= this.#start();
       this.#source.next().then(this.#onYield, this.#onThrow);
     }
     return taker.promise;
   }
 
-  /** The engine needs no more. A function that still waits for something is told by its signal. */
+  /** The engine needs no more. A function that still waits is notified by its signal. */
   return(): Promise<IteratorResult<Batch, undefined>> {
     this.#isDone = true;
     this.#emitted = [];
@@ -131,7 +131,7 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
     this.#hand();
   };
 
-  /** Gives whoever waits what there is, if there is anything. */
+  /** Hands pending events to the waiting read, if there are any. */
   #hand(): void {
     const taker = this.#taker;
     if (taker === undefined) return;

@@ -21,7 +21,7 @@ export interface StepOptions {
 
 /**
  * A crash came between the start of a step and its result, and the body may not
- * run twice: nobody knows whether it did its work. The function decides.
+ * run twice: it is unknown whether it did its work. The function decides.
  */
 export class StepUnknownError extends Error {
   override readonly name = "StepUnknownError";

@@ -12,7 +12,7 @@ export type CheckedArguments =
     }
   | { readonly ok: false; readonly problem: string };
 
-/** Checks the arguments of a call. A copy is checked, so that nobody who holds the original can change it. */
+/** Checks the arguments of a call. A copy is checked, so that later changes to the original have no effect. */
 export async function checkArguments(tool: Tool, given: Metadata): Promise<CheckedArguments> {
   try {
     const copy = structuredClone(given);

@@ -24,7 +24,7 @@ export class CallInterrupts {
     return this.#answers;
   }
 
-  /** What its last round asked for, and nobody has answered. */
+  /** The unanswered requests of its last round. */
   get open(): readonly OpenRequest[] {
     return this.#open
       .filter(({ requestId }) => !this.#answers.has(requestId))
@@ -63,7 +63,7 @@ export class CallInterrupts {
     return interrupt;
   }
 
-  /** Nobody will answer. */
+  /** No answer will come. */
   giveUp(): void {
     this.#open = [];
   }

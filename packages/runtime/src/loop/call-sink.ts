@@ -12,7 +12,7 @@ import type { LoopScope } from "../run/loop-scope.ts";
 import type { Secrets } from "./secrets.ts";
 import { added } from "../run/usage.ts";
 
-/** Progress is for people: more often than this nobody can read it, and the history would fill up. */
+/** Progress is for people: more frequent updates are unreadable, and would fill up the history. */
 const PROGRESS_MS = 1000;
 const MAX_SOURCES = 200;
 

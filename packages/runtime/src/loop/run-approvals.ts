@@ -85,7 +85,7 @@ export class RunApprovals {
     this.#scope.say({ kind: "status-update", taskId, contextId, status, final: false });
   }
 
-  /** Decides on a call by what was decided for more than one; false when somebody must be asked. */
+  /** Decides on a call from a grant or an earlier decision; false if the caller must be asked. */
   async applyGrant({ toolCallId, toolName }: ToolCall, digest: string): Promise<boolean> {
     const { turn, settings } = this.#scope;
     const { owner } = turn.caller;

@@ -23,12 +23,12 @@ export interface ToolRunOptions {
   readonly context: Omit<ToolContext, "signal">;
   /** Fires when the task is over. */
   readonly signal: AbortSignal;
-  /** How many characters of output the model is told. */
+  /** The longest output that the model gets, in characters. */
   readonly outputLimit: number;
   readonly sink: ToolSink;
 }
 
-/** How far a source that cannot be paused may run ahead. */
+/** How many events a source that cannot be paused may be ahead. */
 const MAX_AHEAD = 1024;
 
 /**
@@ -143,7 +143,7 @@ function watch(
   return promise;
 }
 
-/** An error of whoever takes the events is not one of the tool. */
+/** An error in the sink is not an error of the tool. */
 class SinkError extends Error {
   override readonly name = "SinkError";
 }
@@ -197,9 +197,9 @@ async function* asAsync(source: Generator<unknown, unknown>): AsyncGenerator<unk
 
 /** What came of one run of a tool. */
 export type ToolOutcome =
-  /** JSON, within the bounds of what a model is told. */
+  /** JSON, within the output limit. */
   | { readonly kind: "result"; readonly value: unknown }
-  /** In words for the model. */
+  /** A text for the model. */
   | { readonly kind: "error"; readonly text: string }
   | { readonly kind: "interrupts"; readonly interrupts: readonly Interrupt[] };
 

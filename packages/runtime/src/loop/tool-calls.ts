@@ -85,7 +85,7 @@ export class ToolCalls {
       return undefined;
     }
     this.#questions.heedExpiry(reply);
-    // When the time came for none of them, it came for the task: it goes on without any answer.
+    // If none of them expired, the task's own input timeout did: it continues without any answer.
     // By what was asked, for an attempt that is begun anew finds their decisions in its journal.
     const isTimeOver = message === undefined && !requests.some((one) => hasExpired(one, at));
     const expired = runs.filter(({ open }) => open.some((one) => hasExpired(one, at)));

@@ -77,7 +77,7 @@ export class TurnTools {
     this.#subAgents.beginRound(calls);
   }
 
-  /** What a model is told that calls a tool that is not here. */
+  /** The error for the model if it calls a tool that does not exist. */
   unknownText(name: string): string {
     return this.#servers?.whyMissing(name) ?? this.#box.unknownText(name);
   }
@@ -131,7 +131,7 @@ export class TurnTools {
 interface ClientToolFacts {
   /** Nothing where the agent takes none. */
   readonly settings: ClientToolSettings | undefined;
-  /** How many characters of a result the model is told. */
+  /** The longest result that the model gets, in characters. */
   readonly outputLimit: number;
 }
 
@@ -168,9 +168,9 @@ function clientTool(declared: ClientTool, outputLimit: number): Tool {
     name,
     description,
     input: schema,
-    // Who would be asked is who runs it.
+    // The caller runs it, so there is no one else to ask.
     confirm: "never",
-    // What a crash cut has asked nobody, or is asked for already.
+    // A call that a crash interrupted has not asked yet, or its question is open already.
     idempotent: true,
     timeoutMs: TIMEOUT_MS,
     check: jsonSchemaCheck(argumentSchema(schema, `tool ${name}`)),
@@ -186,7 +186,7 @@ function ask(name: string, input: Metadata, answers: Answers): ToolUseRequired |
   return { kind: "interrupt:tool-use", requestId: RESULT, name, input };
 }
 
-/** In words of our own: a value that looks like one of our events is a value all the same. */
+/** Wrapped explicitly: a value that looks like one of our events is still a value. */
 function given(answers: Answers, outputLimit: number): ToolEvent {
   const { result: value, error } = answers.get(RESULT)!.result!;
   if (error === undefined) return { kind: "tool:result", value };

@@ -64,7 +64,7 @@ export interface ChildTransportOptions {
   readonly print: (line: string) => void;
 }
 
-/** How long a server may take to end by itself, and then when it is told to. */
+/** How long a server may take to exit by itself, and then after a signal. */
 const GRACE_MS = 1000;
 /** How long output may follow the end of a server whose group is gone. */
 const LAST_OUTPUT_MS = 500;
@@ -135,7 +135,7 @@ export class ChildTransport implements Transport {
       return Promise.reject(this.#end ?? gone("it is not running"));
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    // A pipe that breaks belongs to a process that has ended: how it did is told by its exit, which comes.
+    // A pipe that breaks belongs to a process that has ended: its exit event, which follows, says how.
     stdin.write(serializeMessage(message), (error) =>
       isBroken(error) ? undefined : error ? reject(error) : resolve(),
     );
@@ -216,7 +216,7 @@ function gone(message: string): McpError {
   return new McpError("gone", message);
 }
 
-/** Neither paths nor arguments: who reads the status of a server need not know them. */
+/** Neither paths nor arguments: readers of a server's status must not see them. */
 function startError(cause: NodeJS.ErrnoException): McpError {
   const why =
     cause.code === "ENOENT"
@@ -243,7 +243,7 @@ function childEnvironment(
   return { ...environment, ...given };
 }
 
-/** Sends a signal to a child and everything it started. Whoever is already gone is no error. */
+/** Sends a signal to a child and everything it started. A process that is already gone is not an error. */
 export function killGroup(pid: number, signal: NodeJS.Signals): void {
   for (const target of process.platform === "win32" ? [pid] : [-pid, pid]) {
     try {

@@ -100,7 +100,7 @@ function withFields(prompt: string, fields: readonly FormField[]): string {
   return `${prompt}\n${intro}\n${lines.join("\n")}`.slice(0, MAX_PROMPT);
 }
 
-/** Plain words answer the only field, or the only one that must be filled. */
+/** Plain text answers the only field, or the only required one. */
 function contentOfText(
   text: string,
   fields: readonly FormField[],
@@ -143,7 +143,7 @@ function formFields(form: JsonSchema): readonly FormField[] {
   }));
 }
 
-/** What one can choose from, in words for people. */
+/** The choices, as text for people. */
 function choicesOf({ schema }: FormField): readonly string[] | undefined {
   if (schema["type"] === "boolean") return ["yes", "no"];
   return schema["type"] === "array" ? undefined : choices(schema)?.map(({ title }) => title);

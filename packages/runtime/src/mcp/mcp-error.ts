@@ -27,9 +27,9 @@ export type McpErrorKind =
   | "unanswered"
   /** It answers with an error. */
   | "refused"
-  /** Somebody must sign in first. */
+  /** The user must sign in first. */
   | "sign-in"
-  /** Somebody must go to a page first. */
+  /** The user must visit a page first. */
   | "visit"
   /** We stopped it. */
   | "stopped"

@@ -140,7 +140,7 @@ export class McpServer {
     });
     this.#tools = made.map(({ tool }) => tool);
     const skills = made.map(({ skill }) => skill);
-    // A server that comes back as it was is no news for who has the card.
+    // A server that reconnects unchanged does not change the card.
     if (!isDeepStrictEqual(skills, this.#skills)) this.#skills = skills;
     this.#note = noteOf(this.#server, listed, { chosen: chosen.length, maxTools });
   }

@@ -12,7 +12,7 @@ import {
 import { McpServer, type McpServerReport } from "./mcp-server.ts";
 import { contentPart, resourcePart } from "./result-content.ts";
 
-/** Who reads a card reads it whole. */
+/** Cards are read as a whole, so they stay small. */
 const MAX_SKILLS = 256;
 
 /** Something to read on a server. */

@@ -39,7 +39,7 @@ export interface McpSessionOptions {
   readonly onElicit: (params: ElicitRequestParams, signal: AbortSignal) => Promise<ElicitResult>;
   /** The server has other tools now. */
   readonly onTools: (session: McpSession) => void;
-  /** Something that goes on behind, such as the end of a process. */
+  /** Background work, such as the end of a process. */
   readonly track: (work: Promise<void>) => void;
   /** The connection ended, and not because it was closed. */
   readonly onLost: (session: McpSession, error: McpError) => void;
@@ -216,7 +216,7 @@ export class McpSession {
     this.#tools = tools;
   }
 
-  /** A list that cannot be read changes nothing: the tools that were known go on. */
+  /** A list that cannot be read changes nothing: the known tools stay. */
   async #relist(): Promise<void> {
     try {
       await this.#list(AbortSignal.timeout(this.#options.server.startTimeoutMs));
@@ -280,7 +280,7 @@ interface TransportOptions {
   readonly records: ChildRecords | undefined;
 }
 
-/** The way to a server. `onLost` hears that an HTTP server is gone; a process says so by its end. */
+/** The way to a server. `onLost` is called when an HTTP server is gone; a process signals it by exiting. */
 function createTransport(
   { server, settings, records }: TransportOptions,
   onLost: (error: McpError) => void,

@@ -200,7 +200,7 @@ interface McpServerRules {
   /** Never these tools, also when `allow` names them. */
   readonly deny?: readonly string[];
   /**
-   * Whether calls need somebody's approval: one rule for all tools, or one for
+   * Whether calls need approval: one rule for all tools, or one for
    * each by the server's own name. By default tools that say of themselves that
    * they only read do not, and all others do.
    */

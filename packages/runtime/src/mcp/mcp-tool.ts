@@ -99,7 +99,7 @@ function failure(
   if (!(error instanceof McpError)) throw error;
   if (error.kind === "sign-in") {
     const interrupt = signInInterrupt(name, error.challenge);
-    // Who has just signed in in vain is not sent there again.
+    // After a sign-in that did not help, the user is not sent there again.
     if (!answers.has(interrupt.requestId)) return [interrupt];
   }
   const visits = error.visits

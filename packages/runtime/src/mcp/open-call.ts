@@ -54,14 +54,14 @@ export class OpenCall {
     return this.#end !== undefined;
   }
 
-  /** It waits for somebody, so that whatever the server asks now is asked by another call. */
+  /** It waits for an answer, so what the server asks now belongs to another call. */
   get isWaiting(): boolean {
     return this.#questions.size > 0;
   }
 
   begin(call: (options: CallOptions) => Promise<CallToolResult>): void {
     const onProgress: CallOptions["onProgress"] = (progress) => {
-      // Only the latest counts: nobody reads more of it than that.
+      // Only the latest counts.
       this.#progress = progressEvent(progress);
       this.#wake();
     };
@@ -71,7 +71,7 @@ export class OpenCall {
     );
   }
 
-  /** The server asks something. Resolves when somebody has answered, in whatever round. */
+  /** The server asks something. Resolves with the answer, in whichever round it comes. */
   ask(params: ElicitRequestParams, signal: AbortSignal): Promise<ElicitResult> {
     if (this.isOver) throw new Error("the call is over");
     this.#asked += 1;
@@ -83,7 +83,7 @@ export class OpenCall {
     return promise;
   }
 
-  /** Shows what happens until there is an end, or a question that nobody has answered. */
+  /** Shows what happens until it ends, or has an unanswered question. */
   async *round({ signal, answers }: ToolContext): AsyncGenerator<ToolEvent, RoundEnd> {
     const stop = (): void => this.cancel("the call was canceled");
     signal.addEventListener("abort", stop, { once: true });
@@ -96,7 +96,7 @@ export class OpenCall {
         if (progress !== undefined) yield progress;
         if (this.#end !== undefined) return this.#end;
         const interrupts = await this.#deliver(answers);
-        // It may have ended while the answers were checked; then nobody waits for more of them.
+        // It may have ended while the answers were checked; then no more of them are needed.
         if (interrupts.length > 0 && !this.isOver) return { kind: "questions", interrupts };
         await changed;
       }
@@ -165,7 +165,7 @@ function progressEvent({
   };
 }
 
-/** The calls to one server that are under way, or wait for somebody's answer. */
+/** The calls to one server that are in progress or wait for an answer. */
 export class OpenCalls {
   readonly #server: string;
   readonly #answerTimeoutMs: number;

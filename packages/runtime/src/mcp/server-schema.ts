@@ -10,7 +10,7 @@ import type {
 } from "@modelcontextprotocol/client";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/ajv";
 
-/** The model is told of a result that does not fit, but not of each of a million items. */
+/** The model learns that a result does not match, but not about each of a million items. */
 const MAX_OUTPUT_PROBLEM = 1000;
 
 /** How much of a problem the log shows. */

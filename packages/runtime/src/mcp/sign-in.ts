@@ -8,7 +8,7 @@ const MAX_TEXT = 200;
 
 const REQUEST_ID = "sign-in";
 
-/** Asks somebody to sign in to a server. */
+/** Asks the user to sign in to a server. */
 export function signInInterrupt(server: string, challenge: Challenge = {}): AuthRequired {
   const { url, realm } = challenge;
   const where = realm === undefined ? "" : ` (${realm})`;
@@ -19,7 +19,7 @@ export function signInInterrupt(server: string, challenge: Challenge = {}): Auth
 }
 
 /**
- * The only tool of a server that tells nothing before somebody signs in: without
+ * The only tool of a server that lists nothing before the user signs in: without
  * it, no call could ever ask for that.
  */
 export function signInTool(server: McpServerSettings, connection: McpConnection): Tool {

@@ -20,7 +20,7 @@ interface AnswerStreamOptions {
   readonly translator: Translator;
   /** What went wrong, as it is thrown. */
   readonly explain: (error: unknown) => unknown;
-  /** Sends the request. Called once, when somebody begins to read. */
+  /** Sends the request. Called once, when reading begins. */
   readonly ask: (signal: AbortSignal) => Promise<PartReader>;
 }
 
@@ -39,11 +39,11 @@ const TAIL_MS = 1_000;
 export class AnswerStream implements AsyncIterableIterator<ModelEvent, undefined> {
   readonly #options: AnswerStreamOptions;
   readonly #abort = new AbortController();
-  /** Events of the last part that nobody has taken yet. */
+  /** Events of the last part that have not been read yet. */
   #ready: ModelEvent[] = [];
   #reader: PartReader | undefined;
   #isOver = false;
-  /** Thrown to whoever asks next. */
+  /** Thrown by the next read. */
   #failure: { readonly error: unknown } | undefined;
   #resolve: ((result: Result) => void) | undefined;
   #reject: ((error: unknown) => void) | undefined;
@@ -73,7 +73,7 @@ export class AnswerStream implements AsyncIterableIterator<ModelEvent, undefined
     });
   }
 
-  /** Leaves the answer: the request is aborted, also while somebody waits for the next event. */
+  /** Leaves the answer: the request is aborted, also during a pending read. */
   return(): Promise<Result> {
     this.#failure = undefined;
     if (!this.#isOver) this.#end();
@@ -131,7 +131,7 @@ export class AnswerStream implements AsyncIterableIterator<ModelEvent, undefined
     else reject(error);
   }
 
-  /** Nothing more comes of this answer, and nothing of it goes on. */
+  /** Ends the answer: no more events, and nothing left running. */
   #end(): void {
     this.#isOver = true;
     this.#ready = [];

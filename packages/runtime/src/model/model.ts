@@ -35,7 +35,7 @@ export interface ModelRequest {
   readonly temperature?: number;
 }
 
-/** A tool as the model is told of it. */
+/** A tool as described to the model. */
 export interface ToolDescription {
   readonly name: string;
   readonly description: string;
@@ -45,7 +45,7 @@ export interface ToolDescription {
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** What was said so far, as a model is told. */
+/** The conversation so far, as sent to the model. */
 export type TranscriptEntry =
   | { readonly role: "user"; readonly parts: readonly A2APart[] }
   | { readonly role: "assistant"; readonly content: readonly AssistantContent[] }

@@ -12,27 +12,27 @@ import { randomUUID } from "node:crypto";
 
 const { uri } = EXTENSIONS.budget;
 
-/** What one task may use; `Infinity` takes a limit away. */
+/** What one task may use. `Infinity` removes a limit. */
 export interface Budget {
-  /** How often the model is asked, retries not counted. By default 50. */
+  /** Model calls, not counting retries. Default 50. */
   readonly iterations?: number;
-  /** Tokens read and written, those of sub-agents included. By default ten million. */
+  /** Input and output tokens, including those of sub-agents. Default ten million. */
   readonly tokens?: number;
-  /** By the prices of the model. By default there is no limit. */
+  /** Cost by the prices of the model. Default: no limit. */
   readonly cost?: number;
-  /** How long it may work, the time in which it waits for its caller not counted. By default six hours. */
+  /** How long it may work, not counting the time in which it waits for its caller. Default six hours. */
   readonly timeMs?: number;
-  /** By default there is no limit of their own. */
+  /** Tool calls. Default: no limit. */
   readonly toolCalls?: number;
-  /** How many rounds of tool calls in a row may fail altogether. By default 5. */
+  /** How many consecutive rounds of tool calls may fail completely. Default 5. */
   readonly consecutiveFailures?: number;
-  /** How often the work may be handed on: to a sub-agent, by that to another one, and so on. By default 8. */
+  /** How many times the work may be delegated: to a sub-agent, from there to another one, and so on. Default 8. */
   readonly depth?: number;
 }
 
 export type BudgetName = keyof Budget;
 
-/** Far beyond what honest work needs: they end what runs away. */
+/** Far beyond what normal work needs: they stop runaway tasks. */
 const DEFAULT_BUDGET = {
   iterations: 50,
   tokens: 10_000_000,
@@ -62,7 +62,7 @@ export class BudgetError extends Error {
   }
 }
 
-/** A budget that makes no sense is a mistake of whoever defines the agent. */
+/** Adds the defaults. Throws for a budget that makes no sense. */
 export function resolveBudget(given: Budget = {}): Budget {
   for (const [name, most] of Object.entries(given) as [BudgetName, number | undefined][]) {
     if (!NAMES.includes(name)) {
@@ -92,7 +92,7 @@ function checkBudget(budget: Budget, usage: Usage, consecutiveFailures: number):
   }
 }
 
-/** By what an agent knows itself in the chain of agents that some work has come through. */
+/** The id of an agent in the chain of agents that a piece of work has passed through. */
 export class AgentIdentity {
   #id: string;
 
@@ -194,7 +194,7 @@ export class RunBudget {
     }
   }
 
-  /** How long work may go on from now, and what it ends with then. */
+  /** How long work may continue from now, and the error that ends it then. */
   end(workedMs: number, now: Date): { readonly inMs: number; readonly error: Error } | undefined {
     const { timeMs } = this.#limits;
     const ends = [];

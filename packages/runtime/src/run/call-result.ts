@@ -9,7 +9,7 @@ export type ToolCall = AssistantContent & { readonly kind: "tool-call" };
 
 /** What one call ends with. */
 export interface CallResult extends ToolResultEntry {
-  /** Somebody, or a rule, did not let it run. */
+  /** It was not approved. */
   readonly isDeclined: boolean;
   readonly sources: readonly Source[];
   /** What other agents used for it. */
@@ -22,7 +22,7 @@ export function notedResult(noted: ToolCompleteEvent): CallResult {
   return { toolCallId, toolName, output, isError: !success, isDeclined, sources, used };
 }
 
-/** What of a result the model is told. */
+/** The part of a result that the model reads. */
 export function toldResult(result: CallResult): ToolResultEntry {
   const { toolCallId, toolName, output, isError } = result;
   return { toolCallId, toolName, output, isError };

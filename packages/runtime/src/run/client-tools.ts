@@ -21,7 +21,7 @@ export function asksForToolsOnly(requests: readonly OpenRequest[]): boolean {
   return requests.length > 0 && requests.every(({ kind }) => kind === "tool-use");
 }
 
-/** Says that the task goes on all the same; throws the end of one that does not. */
+/** The status of a task that continues without client input; throws the end of one that does not. */
 export function goOnUnanswered(
   { id: taskId, contextId }: Task,
   messageId: string,
@@ -47,7 +47,7 @@ function inputTimeout(taskId: string, timeoutMs: number): LoopEnd {
 export interface ClientToolOptions {
   /** How long a call waits for the caller, in milliseconds; by default 300 000. */
   readonly timeoutMs?: number;
-  /** Without an answer in time the model goes on and is told so, or the task fails; by default it goes on. */
+  /** Without an answer in time, the model continues and is informed, or the task fails. Default `continue`. */
   readonly afterwards?: "continue" | "fail";
 }
 

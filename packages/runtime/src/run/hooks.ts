@@ -2,36 +2,36 @@ import type { AgentEvent, Metadata, Turn } from "@convoke/protocol";
 import type { AssistantContent, ModelEvent, ModelRequest } from "../model/model.ts";
 import type { Tool } from "../tools/tool.ts";
 
-/** Stops what was about to happen, in words that the model or the caller may read. */
+/** Stops what was about to happen; the text is for the model or the caller. */
 export interface Veto {
   readonly veto: string;
 }
 
 type OrPromise<T> = T | Promise<T>;
 
-/** Where an author can step in. A hook that returns nothing changes nothing; one that throws fails the task. */
+/** Hooks for the author of an agent. A hook that returns nothing changes nothing; one that throws fails the task. */
 export interface LoopHooks {
-  /** May change the request, or veto: then the task is rejected with these words. */
+  /** May change the request, or veto it: then the task is rejected with the text. */
   readonly beforeModel?: (
     request: ModelRequest,
     turn: Turn,
   ) => OrPromise<ModelRequest | Veto | void>;
-  /** May change what the model said, or veto: then the task is rejected with these words. */
+  /** May change the model's answer, or veto it: then the task is rejected with the text. */
   readonly afterModel?: (
     content: readonly AssistantContent[],
     turn: Turn,
   ) => OrPromise<readonly AssistantContent[] | Veto | void>;
-  /** May change the arguments, before anybody is asked, or veto: then the model is told these words. */
+  /** May change the arguments, before approval, or veto the call: then the model gets the text. */
   readonly beforeTool?: (
     call: HookedCall,
     turn: Turn,
   ) => OrPromise<{ readonly input: Metadata } | Veto | void>;
-  /** May change what the model is told. */
+  /** May change the result before the model gets it. */
   readonly afterTool?: (
     call: HookedCall & HookedResult,
     turn: Turn,
   ) => OrPromise<HookedResult | void>;
-  /** Which tools this turn has; by default all. */
+  /** Which tools this turn has. Default: all. */
   readonly toolFilter?: (tool: Tool, turn: Turn) => boolean;
   /**
    * Sees every event before it is written, and may change it, add to it or leave
@@ -77,7 +77,7 @@ export async function callHook<T>(
   }
 }
 
-/** The same for hooks that answer at once. */
+/** The same for synchronous hooks. */
 export function callHookNow<T>(name: string, call: () => T): T {
   try {
     return call();

@@ -3,7 +3,7 @@ import type { OpenRequest } from "../approvals/open-request.ts";
 import type { AssistantContent, FinishReason, ModelUsage } from "../model/model.ts";
 import type { DelegatedUsage, Interrupt } from "../tools/tool.ts";
 
-// What the loop notes in the log of its task. A later attempt goes on by these
+// What the loop records in the log of its task. A later attempt resumes from these
 // notes: a model answer or a tool result that is noted is never computed twice.
 
 /** A model is asked. Each request to a provider has exactly one. */
@@ -46,7 +46,7 @@ export interface ToolStartEvent extends InternalEvent {
   readonly kind: "internal:tool-start";
   readonly toolName: string;
   readonly toolCallId: string;
-  /** The arguments that run: after a check, and after somebody edited them. */
+  /** The arguments in use: checked, and possibly edited by an approver. */
   readonly input: unknown;
   /** From 1; more when the call asked for something first, or ran again after a crash. */
   readonly round: number;
@@ -58,9 +58,9 @@ export interface ToolCompleteEvent extends InternalEvent {
   readonly toolName: string;
   readonly toolCallId: string;
   readonly success: boolean;
-  /** What the model is told. */
+  /** The result for the model. */
   readonly output: unknown;
-  /** Somebody, or a rule, did not let it run: that is no failure of the tool. */
+  /** It was not approved, which is not a failure of the tool. */
   readonly isDeclined?: true;
   readonly sources?: readonly Source[];
   /** What other agents used for it. */
@@ -111,14 +111,14 @@ export interface Source {
   readonly title?: string;
 }
 
-/** An iteration is over; the loop can go on from here. */
+/** An iteration is complete; the loop can resume from here. */
 export interface CheckpointEvent extends InternalEvent {
   readonly kind: "internal:checkpoint";
   readonly iteration: number;
   readonly timestamp: string;
 }
 
-/** Old entries were left out of what the model is told, because it could not read all. */
+/** Old entries were left out of the request, because it exceeded the context window. */
 export interface TrimmedEvent extends InternalEvent {
   readonly kind: "internal:trimmed";
   readonly iteration: number;

@@ -2,19 +2,19 @@ import type { Metadata, TaskState } from "@convoke/protocol";
 import { ModelError } from "../model/model-error.ts";
 import { BudgetError, BudgetRefusal } from "./budget.ts";
 
-/** A hook did not let the model be asked, or heard. Its words are the author's. */
+/** A hook vetoed a model call or its answer. The text is the author's. */
 export class VetoError extends Error {
   override readonly name = "VetoError";
 }
 
-/** How a task ends that cannot go on, in words that its caller may read. */
+/** How a task that cannot continue ends, with a text that the caller may read. */
 export interface LoopEnd {
   readonly state: TaskState;
   readonly text: string;
   readonly metadata: Metadata;
 }
 
-/** Ends the task in a way that whoever throws it knows. */
+/** Ends the task with the given end. */
 export class LoopEndError extends Error {
   override readonly name = "LoopEndError";
   readonly end: LoopEnd;

@@ -20,7 +20,7 @@ export interface NotedWait {
   readonly ask: AskEvent;
   /** Absent while it waits. */
   readonly end?: {
-    /** Absent when nobody answered in time. */
+    /** Absent if no answer came in time. */
     readonly message: Message | undefined;
     readonly at: Date;
     readonly place: number;

@@ -26,27 +26,27 @@ import { SubAgentLink, type SubAgentReport } from "../sub-agents/sub-agent-link.
 
 const NO_SKILLS: readonly AgentSkill[] = [];
 
-/** The MCP client takes long to load, and whoever asks meanwhile waits: by then the agent is served. */
+/** The MCP client takes long to load, so it is loaded shortly after the start: requests are served first. */
 const START_AFTER_MS = 100;
 
-/** How an agent with a model thinks and works. */
+/** The definition of an agent with a model. */
 export interface LoopDefinition {
   /** `anthropic:…`, `openai:…`, `google:…`, `ollama:…`, an OpenAI-compatible URL, a model object, or "demo". */
   readonly model: ModelSpec;
   readonly modelOptions?: ModelOptions;
-  /** What the model is told before everything else. */
+  /** The system prompt. */
   readonly instructions?: string | ((turn: Turn) => string);
   readonly tools?: readonly Tool[];
   readonly budget?: Budget;
   /**
-   * Whether work may come back to this agent by way of others. By default it is refused: most often
+   * Whether work may come back to this agent via others. Default false, because most often
    * two agents hand it to each other until a limit is reached.
    */
   readonly allowsCycles?: boolean;
   readonly hooks?: LoopHooks;
-  /** How many tools run at the same time; by default 5. */
+  /** How many tools run at the same time. Default 5. */
   readonly maxParallelTools?: number;
-  /** How many characters of a tool's output the model is told; by default 65536. */
+  /** The longest tool output that the model gets, in characters. Default 65536. */
   readonly toolOutputLimit?: number;
   readonly maxOutputTokens?: number;
   readonly temperature?: number;
@@ -58,9 +58,9 @@ export interface LoopDefinition {
    * needs it. The end of the agent ends them. A `McpServers` that you made is yours to close.
    */
   readonly mcpServers?: McpServersDefinition;
-  /** Whether the tools of connected servers are skills on its card; by default they are. */
+  /** Whether the tools of connected servers are skills on its card. Default true. */
   readonly mcpSkills?: boolean;
-  /** What holds for all of them. */
+  /** Options for all MCP servers. */
   readonly mcpOptions?: McpOptions;
   /**
    * Other agents that it may call, by the names of their tools: an address, an agent of this
@@ -69,13 +69,13 @@ export interface LoopDefinition {
   readonly subAgents?: SubAgentsDefinition;
   /**
    * How it uses tools that its callers declare and run themselves; false takes none. By default a
-   * call waits five minutes, and then the model goes on without it.
+   * call waits five minutes, and then the model continues without it.
    */
   readonly clientTools?: ClientToolOptions | false;
 }
 
 export interface ApprovalSettings {
-  /** How long an approval may stay open. By default for as long as its task waits. */
+  /** How long an approval may stay open. Default: as long as its task waits. */
   readonly expiresInMs?: number;
   /**
    * Whether a message that says just "approve" or "yes" approves, and "reject"
@@ -84,7 +84,7 @@ export interface ApprovalSettings {
    * other way to answer. "reject" and "no" alone always reject.
    */
   readonly plainWords?: boolean;
-  /** Remembers what is always approved. By default for as long as the process runs. */
+  /** Stores what is always approved. Default: in memory, as long as the process runs. */
   readonly grants?: GrantStore;
 }
 
@@ -243,7 +243,7 @@ class AgentMcpServers {
 
   /**
    * What the author did not say, the place where the agent is served decides. For its card the
-   * servers start from here on, behind everything else: nobody waits, and failures are in the log.
+   * servers start from here on, in the background: nothing waits for them, and failures are logged.
    */
   prepare(place: AgentPlace): void {
     if (this.#isUsed) return;
@@ -277,7 +277,7 @@ class AgentSubAgents {
     return this.links.find((link) => link.name === name);
   }
 
-  /** Looks who they are, all at once. */
+  /** Fetches their cards, all at once. */
   async look(owner: string, waitMs: number): Promise<void> {
     await Promise.all(this.links.map((link) => link.look(owner, waitMs)));
   }
@@ -291,7 +291,7 @@ class AgentSubAgents {
     this.cancels.prepare(place);
   }
 
-  /** Nobody works on the task any more: whatever its calls began is canceled. */
+  /** The task has ended: everything that its calls started is canceled. */
   abandon(journal: readonly InternalEvent[]): void {
     for (const { task, call } of new LoopJournal(journal).openSubAgents()) {
       if (task !== undefined) {

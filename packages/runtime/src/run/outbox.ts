@@ -4,14 +4,14 @@ type Batch = readonly AgentEvent[];
 
 /** How many events are handed over at once. */
 const MAX_BATCH = 64;
-/** How far whoever speaks may run ahead of whoever takes what is said. */
+/** How many events the producer may be ahead of the reader. */
 const MAX_WAITING = 256;
 
 export interface OutboxOptions {
   readonly turn: Pick<Turn, "durable">;
-  /** Says everything there is to say; starts when somebody reads. */
+  /** Produces the events; starts with the first read. */
   readonly body: (outbox: Outbox) => Promise<void>;
-  /** Nobody reads any more. */
+  /** The reader has left. */
   readonly onLeave: () => void;
 }
 
@@ -27,7 +27,7 @@ export class Outbox implements AsyncIterableIterator<Batch> {
   #isStarted = false;
   #isHandScheduled = false;
   #end: { readonly error?: unknown } | undefined;
-  /** How many were put in, handed over, and taken: whoever asks for more has taken what it was handed. */
+  /** How many events were put in, handed over, and taken: the next read takes what was handed over. */
   #put = 0;
   #handed = 0;
   #taken = 0;
@@ -106,7 +106,7 @@ export class Outbox implements AsyncIterableIterator<Batch> {
     this.#hand();
   };
 
-  /** Gives whoever waits what there is, if there is anything. */
+  /** Hands pending events to the waiting read, if there are any. */
   #hand(): void {
     const taker = this.#taker;
     if (taker === undefined) return;

@@ -23,14 +23,14 @@ export class ChildCall {
   /** The message to the sub-agent, once it may have been sent. */
   sent: SentCall | undefined;
   child: Child | undefined;
-  /** It goes on with the conversation that the sub-agent has had with this one. */
+  /** It continues the conversation that this context has had with the sub-agent. */
   isInConversation: boolean;
   readonly questions: ChildQuestion[];
   /** What the sub-agent says it used, once it has ended. */
   used: DelegatedUsage | undefined;
   /** The sub-agent has ended, or is being canceled: nothing more is to be done about it. */
   isSettled: boolean;
-  /** A crash cut the round that ran last, so that nobody knows what the sub-agent was told. */
+  /** A crash cut the last round, so it is unknown what the sub-agent received. */
   isCut: boolean;
   /** How often the last question was found again, unchanged. */
   #repeats = 0;
@@ -47,7 +47,7 @@ export class ChildCall {
     this.isCut = start !== undefined && interrupts.at(-1)?.round !== start.round;
   }
 
-  /** What nobody else may use: what it was promised, or what it has used of that. */
+  /** The part of the budget reserved for it: what it was given, or what it used of that. */
   get claim(): Pick<Budget, "tokens" | "costUsd"> {
     return this.used ?? budgetOf(this.sent?.handed) ?? {};
   }
@@ -71,7 +71,7 @@ export class ChildCall {
     const isAgain = isSame && !isAnswered(last, answers);
     const number = isAgain ? last.number : this.questions.length + 1;
     if (number > MAX_QUESTIONS) throw new UnfitQuestion(`it asked ${MAX_QUESTIONS} times`);
-    // One that only seems to go on would have its caller look for ever.
+    // A sub-agent that repeats the same question would keep its caller polling forever.
     this.#repeats = isAgain ? this.#repeats + 1 : 0;
     if (this.#repeats > MAX_QUESTIONS) {
       throw new UnfitQuestion(`it asked the same ${MAX_QUESTIONS} times, and said that it went on`);

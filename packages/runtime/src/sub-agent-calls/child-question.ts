@@ -41,7 +41,7 @@ const MAX_OPTIONS = 100;
 
 /**
  * Reads the question with which the task of a sub-agent waits: what it says for programs, or its
- * words. Throws an `UnfitQuestion` for what must not be put to anybody.
+ * words. Throws an `UnfitQuestion` for what must not be relayed.
  */
 export function relayedQuestion(task: Task, facts: QuestionFacts): RelayedQuestion {
   const { message } = task.status;
@@ -105,7 +105,7 @@ function relayed(open: OpenRequest, task: Task, facts: QuestionFacts): Relayed {
   };
 }
 
-/** An agent that asks in words alone is answered in words. */
+/** A question that is only text is answered with text. */
 function inWords(task: Task, message: Message | undefined, facts: QuestionFacts): Relayed {
   const { toolCallId, number: question } = facts;
   const requestId = relayedId({ toolCallId, childTaskId: task.id, question, childId: "" });
@@ -124,7 +124,7 @@ function inWords(task: Task, message: Message | undefined, facts: QuestionFacts)
   };
 }
 
-/** Whoever is asked must know by whom. */
+/** The prompt says which agent asks. */
 function words(prompt: string, { name, problem }: QuestionFacts): string {
   const before = problem === undefined ? "" : `${name} did not take the answer: ${problem}\n`;
   return `${before}${name} asks: ${prompt}`.slice(0, MAX_PROMPT);
@@ -162,13 +162,13 @@ export function relayedId(facts: RelayedFacts): string {
   return `${toolCallId.slice(0, MAX_CALL)}-${digest}`;
 }
 
-/** A sub-agent asks for something that nobody may be shown. */
+/** A sub-agent asks for something that must not be relayed. */
 export class UnfitQuestion extends Error {
   override readonly name = "UnfitQuestion";
 }
 
 /**
- * An approval of a sub-agent as it is asked for here. Whoever decides sees who wants it, and
+ * An approval of a sub-agent as it is asked for here. It shows which agent wants it, and
  * decides on the arguments that are shown: an approval whose digest is of others is refused.
  */
 function relayedApproval(
@@ -247,7 +247,7 @@ function partsOf(request: ChildRequest, answer: InterruptAnswer): readonly A2APa
   return [markedPart(EXTENSIONS.approvals.uri, "approval-answer", data)];
 }
 
-/** Data that name our request say nothing to an agent that asked in words. */
+/** Data with our request id mean nothing to an agent that asked with text. */
 function answerInWords({ text, parts }: InterruptAnswer): readonly A2APart[] {
   const isOurs = parts.some((part) => part.kind === "data" && isNamed(part.data));
   return isOurs || parts.length === 0 ? [textPart(text)] : parts;

@@ -23,12 +23,12 @@ const MAX_ARTIFACTS = 64;
 const MAX_NAME = 256;
 /** As long as the names of media types may be (RFC 6838 §4.2). */
 const MAX_TYPE = 255;
-/** What an artifact or a part takes besides its names: brackets, and the note that something is missing. */
+/** The size of an artifact or a part apart from its names: brackets, and the note that something is missing. */
 const ENTRY = 120;
 const MAX_ERROR = 4000;
 
 /**
- * What a model is told that called a sub-agent: one object, so that nothing in it can pretend to
+ * The result of a sub-agent call as the model reads it: one object, so that nothing in it can pretend to
  * stand outside of it. It is no longer than the limit, in characters of JSON.
  */
 export function childResult(name: string, answer: Task | Message, limit: number): Metadata {
@@ -186,7 +186,7 @@ export class ChildStatuses {
     return this.#status(text.slice(0, MAX_TEXT), task ?? known);
   }
 
-  /** It names the task of the sub-agent, so that whoever looks can follow it there. */
+  /** It names the task of the sub-agent, so that clients can follow it there. */
   #status(text: string, task?: Pick<Task, "id" | "contextId"> & Partial<Task>): ToolEvent {
     const message = agentMessage("", text);
     const status = {

@@ -23,7 +23,7 @@ export type ChildOutcome =
 
 export interface ChildRun {
   readonly run: Run;
-  /** What was just answered: until it goes on, it may still show that. */
+  /** The question that was just answered: the sub-agent may still show it until it continues. */
   readonly answered?: ChildQuestion;
 }
 
@@ -32,7 +32,7 @@ export interface ChildStreamFacts {
   readonly name: string;
   readonly child: () => Child | undefined;
   readonly signal: AbortSignal;
-  /** Hears of its task, as soon as one is named. */
+  /** Called with its task as soon as an event names it. */
   readonly onTask: (task: Pick<Task, "id" | "contextId">) => void;
 }
 
@@ -136,7 +136,7 @@ export class ChildStream {
   }
 }
 
-/** Whatever stands for a task must fit into statuses, and into what a model is told. */
+/** Ids of tasks must fit into statuses and into what the model reads. */
 function refuseLongNames({ id, contextId }: Task): void {
   const longest = Math.max(id.length, contextId.length);
   if (longest > MAX_ID) throw new Error(`it named its task by ${longest} characters`);
@@ -144,7 +144,7 @@ function refuseLongNames({ id, contextId }: Task): void {
 
 /** What an event costs, in characters: many small ones cost, too, and statuses stay in the history. */
 function lengthOf(event: Exclude<PublicEvent, Message>): number {
-  // It replaces what was there before, but nobody shows itself anew without end.
+  // A snapshot replaces what was there, but an endless series of snapshots must hit the limit, too.
   if (event.kind === "task") return 2000;
   const isStatus = event.kind === "status-update";
   const parts = isStatus ? (event.status.message?.parts ?? []) : event.artifact.parts;

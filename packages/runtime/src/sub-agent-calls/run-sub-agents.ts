@@ -52,7 +52,7 @@ export class RunSubAgents {
   /** The calls that the model made last, and at the same time. */
   #round: readonly ChildCall[] = [];
   #hasLooked = false;
-  /** The task is over, so that whoever works for it is told to stop. */
+  /** The task has ended, so its sub-agents are told to stop. */
   #isOver = false;
 
   constructor(scope: LoopScope) {
@@ -98,7 +98,7 @@ export class RunSubAgents {
   }
 
   /**
-   * Whether a call goes on with the conversation that its sub-agent has had with this one. Of calls
+   * Whether a call continues the conversation that this context has had with its sub-agent. Of calls
    * at the same time one does: the others would be told of each other's work as if it were theirs.
    */
   takesConversation(call: ChildCall, link: SubAgentLink): boolean {
@@ -118,7 +118,7 @@ export class RunSubAgents {
     if (this.#isOver) this.letGo(call, link);
   }
 
-  /** Nobody waits any more for what a sub-agent does. */
+  /** The result of a sub-agent is no longer needed. */
   letGo(call: ChildCall, { name: agent }: SubAgentLink): void {
     const { child, sent, isSettled } = call;
     const { owner } = this.#scope.turn.caller;
@@ -128,15 +128,15 @@ export class RunSubAgents {
       call.isSettled = true;
       cancels?.add({ agent, owner, childTaskId: child.taskId });
     } else if (this.#isOver && sent !== undefined) {
-      // It may have begun all the same: this process may end before it hears of it.
+      // It may have started anyway, and this process may end before it learns that.
       const { messageId, childContextId } = sent;
       cancels?.add({ agent, owner, message: { messageId, childContextId } });
     }
   }
 
   /**
-   * The run ends. Unless the next process goes on with it, or another run has taken it over,
-   * everybody who still works for it is told to stop, also those whom only the journal knows.
+   * The run ends. Unless the next process resumes it, or another run has taken it over,
+   * every sub-agent that still works for it is told to stop, also those known only from the journal.
    */
   end(hasEnded: boolean): void {
     const { journal, turn, settings } = this.#scope;
@@ -201,7 +201,7 @@ interface WatchFacts {
 /**
  * Resolves when a sub-agent does not wait any more with the question that its call asked last:
  * somebody has answered it there, or it went on by itself. Never rejects, and never resolves once
- * nobody waits for it.
+ * the wait is over.
  */
 async function watchChild(call: ChildCall, facts: WatchFacts): Promise<void> {
   const { signal } = facts;

@@ -54,12 +54,18 @@ const UNKNOWN =
   "Check before you repeat it.";
 
 /**
- * One round of a call of a sub-agent: begins its task, goes on with it by the answers to what it
+ * One round of a call of a sub-agent: starts its task, continues it with the answers to what it
  * asked, or follows it again, until it has ended or asks for something.
  *
  *     no task yet ─────▶ send the message ─┐
  *     all answered ────▶ send the answers ─┼─▶ follow ──▶ result, failure or questions
  *     anything else ───▶ subscribe ────────┘
+ *
+ * Following with reconnects, derived context ids and the question whether an agent recognizes a
+ * repeated message are shared with the bridge of `@convoke/client`, which serves a remote agent as
+ * a local one. The rest differs: the bridge passes events, questions and answers on as they are,
+ * for one remote task per turn; a call becomes the result of one tool among several, its questions
+ * become requests with ids of their own, and a cancel that fails is retried after a restart.
  */
 export class SubAgentCall {
   readonly #facts: SubAgentCallFacts;
@@ -84,7 +90,7 @@ export class SubAgentCall {
       context.signal.throwIfAborted();
       return yield* this.#failed(failureText(link.name, error));
     } finally {
-      // When the task is over, its run knows whether somebody else goes on with it.
+      // When the task is over, its run decides whether the sub-agents stop or are resumed.
       if (!scope.signal.aborted) {
         if (isLeft) run.letGo(call, link);
         // Nothing that could be stopped came of it.
@@ -186,7 +192,7 @@ export class SubAgentCall {
       return yield* this.#follow({ run, answered: question });
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      // Somebody may have been quicker, at the sub-agent itself.
+      // The question may have been answered at the sub-agent itself meanwhile.
       const task = await remote.get(taskId, { signal });
       const isStill = task.status.message?.messageId === question.messageId;
       if (isStill && isInterrupted(task.status.state)) {

@@ -16,7 +16,7 @@ const MAX_HISTORY = 100;
 
 const FILE = /^sub-agent-cancel-[0-9a-f]{32}\.json$/;
 
-/** What is canceled: a task of a sub-agent, in the name of whoever had it called. */
+/** What is canceled: a task of a sub-agent, on behalf of its caller. */
 export type Cancel = Omit<CancelRecord, "caller">;
 
 const FIRST_WAIT_MS = 250;
@@ -86,7 +86,7 @@ export class ChildCancels {
   async #deliver(record: CancelRecord, closing: AbortSignal): Promise<void> {
     const { agent, owner } = record;
     const link = this.#find(agent);
-    // Without its definition nobody knows any more where it is.
+    // Without its definition its address is unknown.
     if (link === undefined) return this.#records?.remove(record);
     const began = Date.now();
     const until = began + PATIENCE_MS;
@@ -138,12 +138,12 @@ interface CancelRecord {
   /** The name of the sub-agent there. */
   readonly agent: string;
   readonly owner: string;
-  /** Its task; where nobody knows that, the message that may have begun it. */
+  /** Its task or, if that is unknown, the message that may have started it. */
   readonly childTaskId?: string;
   readonly message?: SentMessage;
 }
 
-/** Remembers what is not canceled yet, in a folder, one file for each: a crash must not let it go on. */
+/** Keeps pending cancels in a folder, one file each, so that a crash does not lose them. */
 class CancelRecords {
   readonly #folder: string;
   readonly #caller: string;

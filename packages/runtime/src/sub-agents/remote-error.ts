@@ -21,8 +21,8 @@ export function isUnspeakable(error: unknown): boolean {
 }
 
 /**
- * A problem in words that anybody may read: where a sub-agent is, is no concern
- * of whoever calls the agent above it.
+ * A problem without addresses: the location of a sub-agent must not be disclosed
+ * to the callers of the agent above it.
  */
 export function withoutAddresses(text: string, name: string): string {
   return text.replaceAll(URL, name).replaceAll(HOST, name);

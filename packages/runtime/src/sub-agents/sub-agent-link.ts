@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { SubAgentSettings } from "./sub-agent-settings.ts";
 import { withoutAddresses } from "./remote-error.ts";
 
-/** What people are told of a sub-agent. */
+/** The status of a sub-agent, for people. */
 export interface SubAgentReport {
   readonly name: string;
   readonly status: "connected" | "unreachable" | "not connected";
@@ -72,7 +72,7 @@ export class SubAgentLink {
     }
   }
 
-  /** Looks who it is, unless that is known, or was in vain just now. Never rejects. */
+  /** Fetches its card, unless it is known or a recent attempt failed. Never rejects. */
   async look(owner: string, waitMs: number): Promise<void> {
     if (this.#known !== undefined || this.settings.target.kind === "local") return;
     if (this.#failed !== undefined && Date.now() - this.#failed.at < REST_MS) return;

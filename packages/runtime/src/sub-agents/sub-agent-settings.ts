@@ -121,7 +121,7 @@ function isAgent(value: unknown): value is Agent {
   return typeof run === "function" && typeof info === "object";
 }
 
-/** By what it can do: the class itself is not loaded before somebody connects. */
+/** Recognized by its methods: the class is not loaded before the first connection. */
 function isRemote(agent: Agent | RemoteAgent): agent is RemoteAgent {
   const { subscribe, cancel } = agent as Partial<RemoteAgent>;
   return typeof subscribe === "function" && typeof cancel === "function";
@@ -136,7 +136,7 @@ export type SubAgentsDefinition = Readonly<Record<string, SubAgentDefinition>>;
 interface SubAgentRules {
   /** For the model, instead of what the agent's card says. */
   readonly description?: string;
-  /** Whether a call needs somebody's approval. By default it does not: what the agent does may. */
+  /** Whether a call needs approval. Default never: the agent asks for what it does itself. */
   readonly confirm?: ConfirmRule;
   /** How long the agent may work without asking for something; by default 10 minutes. */
   readonly timeoutMs?: number;

@@ -17,7 +17,7 @@ export function inputRequired(
   return { kind: "interrupt:input", requestId, prompt, ...rest };
 }
 
-/** A tool returns it when somebody must sign in somewhere first. */
+/** Returned by a tool that needs the user to sign in somewhere first. */
 export function authRequired(
   prompt: string,
   options: Partial<Omit<AuthRequired, "kind" | "prompt">> = {},

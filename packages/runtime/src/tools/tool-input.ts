@@ -2,10 +2,10 @@ import type { JsonSchema } from "../model/model.ts";
 import type { CheckedInput } from "./tool.ts";
 import type { Compile } from "typebox/schema";
 
-/** How many problems a model is told at once. */
+/** The largest number of problems in one error for the model. */
 const MAX_PROBLEMS = 5;
 
-/** The arguments of a tool: how the model is told of them, and how they are checked. */
+/** The arguments of a tool: their schema for the model, and how they are checked. */
 export interface ToolInput {
   readonly schema: JsonSchema;
   readonly check: (input: unknown) => Promise<CheckedInput>;

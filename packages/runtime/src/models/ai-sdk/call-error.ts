@@ -4,7 +4,7 @@ import { LostAnswerError, ModelError, type ModelErrorKind } from "../../model/mo
 /** Codes and field paths, such as `tools[0].function.name`; long ones are no codes. */
 const CODE = /^[a-z_][\w.[\]-]{1,79}$/i;
 
-/** More of a provider's words than this helps nobody. */
+/** Longer error texts of providers are cut: more does not help. */
 const MAX_LENGTH = 500;
 
 /** Where a request went. */

@@ -109,7 +109,7 @@ export class PartTranslator implements Translator {
     this.#calls.delete(toolCallId);
     // What the provider runs itself is no business of the loop.
     if (part.providerExecuted === true) return;
-    // Not every provider streams arguments; whoever follows the pieces gets all of them anyway.
+    // Not every provider streams arguments; readers of the pieces get all of them anyway.
     if (input.length > written.length && input.startsWith(written)) {
       const delta = input.slice(written.length);
       events.push({ kind: "tool-input", toolCallId, toolName, delta });

@@ -2,7 +2,7 @@ import { isObject } from "@convoke/protocol/internal";
 import type { JsonSchema, ModelRequest, ToolDescription } from "../../model/model.ts";
 import type { ScriptStep } from "../script/script-step.ts";
 
-/** What takes the words of the user, such as the message to another agent. */
+/** Arguments that take the user's text, such as the message to another agent. */
 const WORDS = /^(message|prompt|text|query|question|task|input|instructions?|request|content)$/i;
 
 const BY_FORMAT: Readonly<Record<string, string>> = {

@@ -24,7 +24,7 @@ export interface ProviderSettings {
 }
 
 /**
- * Loads a package that is only there when somebody wants it. The import itself
+ * Loads an optional package. The import itself
  * stays with the caller, so that bundlers and type checks can follow it.
  */
 export async function loadPackage<T>(name: string, load: () => Promise<T>): Promise<T> {

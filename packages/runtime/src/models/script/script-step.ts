@@ -30,7 +30,7 @@ export type ScriptStep =
   | { readonly kind: "cut" }
   /** The answer ends, and never says that it is complete. */
   | { readonly kind: "unfinished" }
-  /** Something nobody can read. */
+  /** Something that cannot be parsed. */
   | { readonly kind: "malformed" }
   /** How the answer ends. Needed only to say something else than what follows from the rest. */
   | { readonly kind: "finish"; readonly reason?: FinishReason; readonly usage?: ModelUsage };
