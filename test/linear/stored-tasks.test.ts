@@ -30,7 +30,12 @@ const WORKS: Readonly<Record<string, Work>> = {
   "the list of one context": ({ backend }, call) =>
     backend.tasks.list({ owner: OWNER, contextId: contextOf(call), limit: 20 }),
   "a conversation": ({ backend }, call) =>
-    backend.tasks.ofContext({ owner: OWNER, contextId: contextOf(call), before: "u", limit: 50 }),
+    backend.tasks.ofContext({
+      owner: OWNER,
+      contextId: contextOf(call),
+      before: { createdAt: Number.MAX_SAFE_INTEGER, taskId: "u" },
+      limit: 50,
+    }),
   "what changed since the newest": ({ backend, stored }) =>
     backend.tasks.changedSince({ owner: OWNER, at: stored }),
   "a new task": (store) => create(store.backend, store.stored + store.created++),

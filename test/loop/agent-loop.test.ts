@@ -261,19 +261,21 @@ describe("the loop by itself", () => {
     await expect.poll(() => loop.resume("t1") !== undefined).toBe(true);
     await new Promise((resolve) => setTimeout(resolve, 20));
 
-    loop.cancel("t1");
+    await loop.cancel("t1");
 
     expect((await events).at(-1)).toMatchObject({ status: { state: "canceled" }, final: true });
     expect(reason).toBeInstanceOf(Error);
-    expect(() => loop.cancel("t1")).toThrow(A2AError);
-    expect(() => loop.cancel("t2")).toThrow("there is no task t2");
+    await expect(loop.cancel("t1")).rejects.toThrow(A2AError);
+    await expect(loop.cancel("t2")).rejects.toThrow("there is no task t2");
   });
 
   test("a task that does not wait takes no message", async () => {
     const loop = aLoop();
     await loop.invokeSync([{ kind: "text", text: "go" }], { taskId: "t1" });
 
-    await expect(eventsOf(loop.execute("more", { taskId: "t1" }))).rejects.toThrow("does not wait");
+    await expect(eventsOf(loop.execute("more", { taskId: "t1" }))).rejects.toThrow(
+      "task t1 is completed and takes no more messages",
+    );
   });
 
   verifies(

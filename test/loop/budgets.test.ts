@@ -2,8 +2,7 @@ import { type StatusUpdateEvent, type Task, userMessage } from "@convoke/protoco
 import { type Budget, tool } from "@convoke/runtime";
 import { type ScriptedModel, scriptedModel } from "@convoke/runtime/testing";
 import { describe, expect, test } from "vitest";
-import { budgetOf } from "../../packages/runtime/src/loop/budget.ts";
-import { RunBudget } from "../../packages/runtime/src/loop/run-budget.ts";
+import { RunBudget, resolveBudget } from "../../packages/runtime/src/run/budget.ts";
 import { verifies } from "../verifies.ts";
 import { LoopWorld } from "./a-loop-world.ts";
 import { calls, echoTool, statusText } from "./scripts.ts";
@@ -107,8 +106,10 @@ describe("without a budget of its own", () => {
     const now = new Date();
     const HOUR = 3_600_000;
 
-    expect(new RunBudget(budgetOf(), turn).end(5 * HOUR, now)?.inMs).toBe(HOUR);
-    expect(new RunBudget(budgetOf({ timeMs: Infinity }), turn).end(HOUR, now)?.inMs).toBe(Infinity);
+    expect(new RunBudget(resolveBudget(), turn).end(5 * HOUR, now)?.inMs).toBe(HOUR);
+    expect(new RunBudget(resolveBudget({ timeMs: Infinity }), turn).end(HOUR, now)?.inMs).toBe(
+      Infinity,
+    );
   });
 });
 

@@ -66,3 +66,38 @@ test("the time in which a task waits does not count for its budget", async () =>
 
   expect(done.status.state).toBe("completed");
 });
+
+describe("a task that waits while its server is down", () => {
+  const budget = { timeMs: 1000 };
+
+  test("may be answered after more time than its budget allows for work", async () => {
+    let aheadMs = 0;
+    const now = () => Date.now() + aheadMs;
+    const model = scriptedModel([calls("asking"), "Fine."]);
+    const world = new LoopWorld({ model, tools: [asking], budget }, { now });
+    const asked = await world.ask("go");
+    aheadMs += 24 * 3_600_000;
+    await world.restart();
+    aheadMs += 24 * 3_600_000;
+
+    const done = await world.ask("that", { taskId: asked.id });
+
+    expect(done.status.state).toBe("completed");
+    expect(resultsTold(model.requests)).toEqual(["that"]);
+  });
+
+  test("is not charged for the time in which no process worked on it", async () => {
+    let aheadMs = 0;
+    const now = () => Date.now() + aheadMs;
+    const model = scriptedModel([calls("echo", { text: "a" }), { kind: "silence" }, "Fine."]);
+    const world = new LoopWorld({ model, tools: [echoTool()], budget }, { now });
+    const taskId = await world.tell("go");
+    await world.hasEvent(taskId, "internal:llm-call", 2);
+    world.die();
+    aheadMs += 24 * 3_600_000;
+
+    await world.restart();
+
+    expect((await world.settled(taskId)).status.state).toBe("completed");
+  });
+});

@@ -5,10 +5,10 @@ import type {
   McpCommandConfig,
   McpOptions,
   McpServerConfig,
-} from "../../packages/runtime/src/mcp/mcp-config.ts";
+} from "../../packages/runtime/src/mcp/mcp-settings.ts";
 import { McpServers } from "../../packages/runtime/src/mcp/mcp-servers.ts";
-import { digestArguments } from "../../packages/runtime/src/approvals/digest-arguments.ts";
-import { type ToolOutcome, runTool } from "../../packages/runtime/src/tools/run-tool.ts";
+import { digestArguments } from "../../packages/runtime/src/approvals/gate.ts";
+import { type ToolOutcome, runTool } from "../../packages/runtime/src/loop/run-tool.ts";
 import type { InterruptAnswer, Tool, ToolEvent } from "../../packages/runtime/src/tools/tool.ts";
 import { MARK } from "./marked-processes.ts";
 

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { type ScriptTurn, startScriptedModelServer } from "@convoke/runtime/testing";
 import { describe, expect, test } from "vitest";
-import { ModelError } from "../../packages/runtime/src/models/model-error.ts";
+import { ModelError } from "../../packages/runtime/src/model/model-error.ts";
 import { resolveModel } from "../../packages/runtime/src/models/resolve-model.ts";
 import { keptPort } from "../harness/kept-port.ts";
 import { aRequest, failureOf } from "./requests.ts";

@@ -5,7 +5,7 @@ import type {
   AssistantContent,
   ModelEvent,
   TranscriptEntry,
-} from "../../packages/runtime/src/models/model.ts";
+} from "../../packages/runtime/src/model/model.ts";
 import { WEATHER, aRequest, answerOf } from "./requests.ts";
 
 const PROVIDERS = ["anthropic", "google", "openai", "openai-compatible"] as const;

@@ -1,5 +1,5 @@
 import type { A2APart } from "@convoke/protocol";
-import type { Model, ModelEvent, ModelRequest } from "../../packages/runtime/src/models/model.ts";
+import type { Model, ModelEvent, ModelRequest } from "../../packages/runtime/src/model/model.ts";
 
 export const WEATHER = {
   name: "weather",

@@ -127,7 +127,9 @@ describe("a package that is not there", () => {
     const folder = await mkdtemp(join(tmpdir(), "convoke-models-"));
     try {
       // The sources as they are, in a place without any package but our own.
-      await cp("packages/runtime/src/models", join(folder, "models"), { recursive: true });
+      for (const sources of ["model", "models"]) {
+        await cp(`packages/runtime/src/${sources}`, join(folder, sources), { recursive: true });
+      }
       await writeFile(join(folder, "package.json"), '{"type":"module"}');
       await mkdir(join(folder, "node_modules/@convoke"), { recursive: true });
       for (const own of ["egress", "protocol"]) {

@@ -67,7 +67,7 @@ describe("an agent of the same process, called by a loop that runs alone", () =>
     const task = loop.invokeSync(TEXT, { taskId: "t" });
     await begun.promise;
 
-    loop.cancel("t");
+    await loop.cancel("t");
 
     expect((await task).status.state).toBe("canceled");
     expect(await stopped.promise).toBe("stopped");

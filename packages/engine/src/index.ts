@@ -12,8 +12,9 @@ export {
 export { createInProcessConnection } from "./in-process.ts";
 export type { Engine, EngineOptions } from "./run/engine.ts";
 export { isSettled } from "./run/live-task.ts";
-export { type Accepted, acceptMessage } from "./messages/accept-message.ts";
+export { type Accepted, type Incoming, acceptMessage } from "./messages/accept-message.ts";
 export { cancelTask } from "./lifecycle/end-task.ts";
+export { pauseTask, resumePausedTask } from "./lifecycle/pause-task.ts";
 export { type Recovered, recover } from "./lifecycle/recover.ts";
 export { Retention, type RetentionOptions } from "./lifecycle/retention.ts";
 export { type PushOptions, PushService } from "./push/push-service.ts";
@@ -42,7 +43,7 @@ export {
 export { sendMessage } from "./operations/send-message.ts";
 export { sendStreamingMessage } from "./operations/send-streaming-message.ts";
 export { subscribeToTask } from "./operations/subscribe-to-task.ts";
-export { LogReader } from "./operations/event-source.ts";
+export { LogReader, followLog } from "./operations/event-source.ts";
 export { LogEntry } from "./log/log-entry.ts";
 export { declaredExtensions } from "./operations/call.ts";
 

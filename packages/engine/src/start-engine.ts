@@ -16,6 +16,11 @@ export function createEngine(options: Omit<EngineOptions, "wake">): Engine {
 export interface StartEngineOptions extends Omit<EngineOptions, "wake" | "push"> {
   /** How push notifications are delivered. `false` disables them. */
   readonly push?: PushOptions | false | undefined;
+  /**
+   * Whether tasks that an earlier process left unfinished resume at once. Default true. If false
+   * they stay paused until `resumePausedTask`.
+   */
+  readonly resumeOnStart?: boolean | undefined;
   /** When ended tasks are removed. */
   readonly retention?: Partial<RetentionOptions> | undefined;
 }
@@ -48,6 +53,7 @@ export async function startEngine(options: StartEngineOptions): Promise<RunningE
     logger,
     push: pushOptions,
     retention: retentionOptions,
+    resumeOnStart,
     ...rest
   } = options;
   let push: PushService | undefined;
@@ -61,7 +67,7 @@ export async function startEngine(options: StartEngineOptions): Promise<RunningE
     }),
   });
   try {
-    const recovered = await recover(engine);
+    const recovered = await recover(engine, { resume: resumeOnStart !== false });
     await push?.start();
     const retention = new Retention(engine, logger, retentionOptions);
     return {

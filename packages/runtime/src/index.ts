@@ -1,16 +1,32 @@
 // A name added here is a promise; keep it short.
 
 // An agent that is a function
-export { type AgentDefinition, type ModelAgentDefinition, defineAgent } from "./define-agent.ts";
-export type { FunctionTurn } from "./function-turn.ts";
-export type { RunResult, Yielded } from "./function-run.ts";
-export { type Said, artifact, fail, reject, reply, status } from "./said.ts";
-export { type StepContext, StepError, type StepOptions, StepUnknownError } from "./steps.ts";
+export {
+  type AgentDefinition,
+  type ModelAgentDefinition,
+  defineAgent,
+} from "./agents/define-agent.ts";
+export type { FunctionTurn } from "./functions/function-turn.ts";
+export type { RunResult, Yielded } from "./functions/function-run.ts";
+export {
+  type FunctionOutput,
+  artifact,
+  fail,
+  reject,
+  reply,
+  status,
+} from "./functions/function-output.ts";
+export {
+  type StepContext,
+  StepError,
+  type StepOptions,
+  StepUnknownError,
+} from "./functions/steps.ts";
 
 // An agent that thinks with a model
-export { AgentLoop, type AgentLoopDefinition, type ExecuteOptions } from "./loop/agent-loop.ts";
-export type { Budget } from "./loop/budget.ts";
-export type { HookedCall, HookedResult, LoopHooks, Veto } from "./loop/hooks.ts";
+export { AgentLoop, type AgentLoopDefinition, type ExecuteOptions } from "./agents/agent-loop.ts";
+export type { Budget } from "./run/budget.ts";
+export type { HookedCall, HookedResult, LoopHooks, Veto } from "./run/hooks.ts";
 export type {
   AskEvent,
   CheckpointEvent,
@@ -24,9 +40,9 @@ export type {
   ToolProgressEvent,
   ToolStartEvent,
   TrimmedEvent,
-} from "./loop/loop-events.ts";
-export type { ApprovalSettings, LoopDefinition } from "./loop/loop-settings.ts";
-export type { Usage } from "./loop/usage.ts";
+} from "./run/loop-events.ts";
+export type { ApprovalSettings, LoopDefinition } from "./run/loop-settings.ts";
+export type { Usage } from "./run/usage.ts";
 
 // Its tools
 export { type ToolDefinition, tool } from "./tools/define-tool.ts";
@@ -43,10 +59,10 @@ export type {
 } from "./tools/tool.ts";
 
 // Tools of its callers
-export type { ClientToolOptions } from "./client-tools/client-tool-settings.ts";
+export type { ClientToolOptions } from "./run/client-tools.ts";
 
 // Its MCP servers
-export type { McpFetch, McpLogger, McpOptions, McpServerConfig } from "./mcp/mcp-config.ts";
+export type { McpFetch, McpLogger, McpOptions, McpServerConfig } from "./mcp/mcp-settings.ts";
 export type { McpServerReport } from "./mcp/mcp-server.ts";
 export {
   type McpPrompt,
@@ -61,7 +77,7 @@ export type {
   SubAgentDefinition,
   SubAgentHere,
   SubAgentsDefinition,
-} from "./sub-agents/sub-agent-definition.ts";
+} from "./sub-agents/sub-agent-settings.ts";
 export type {
   SubAgentCallEvent,
   SubAgentEvent,
@@ -69,18 +85,18 @@ export type {
 } from "./sub-agents/sub-agent-events.ts";
 export type { SubAgentReport } from "./sub-agents/sub-agent-link.ts";
 
-// Who lets them run
+// Approvals of tool calls
 export type { Approval, ApprovalAnswer, ApprovalDecision } from "@convoke/protocol";
-export type { ApprovalDecidedEvent, ApprovalRequestedEvent } from "./approvals/approval-events.ts";
+export type { ApprovalDecidedEvent, ApprovalRequestedEvent } from "./approvals/gate.ts";
 export { acceptAnswer } from "./approvals/accept-answer.ts";
 export { type Answer, type AnswerFacts, checkAnswer } from "./approvals/check-answer.ts";
-export { digestArguments } from "./approvals/digest-arguments.ts";
+export { digestArguments } from "./approvals/gate.ts";
 export type { Grant, GrantStore } from "./approvals/grants.ts";
 export { type OpenRequest, openRequestsOf } from "./approvals/open-request.ts";
-export { redactAnswer } from "./approvals/redact-answer.ts";
+export { redactAnswer } from "./approvals/accept-answer.ts";
 
 // Its models
-export { ModelError, type ModelErrorKind } from "./models/model-error.ts";
+export { ModelError, type ModelErrorKind } from "./model/model-error.ts";
 export type { ModelOptions, ModelSpec } from "./models/model-options.ts";
-export type { Model, ModelEvent, ModelRequest, TranscriptEntry } from "./models/model.ts";
+export type { Model, ModelEvent, ModelRequest, TranscriptEntry } from "./model/model.ts";
 export { resolveModel } from "./models/resolve-model.ts";

@@ -17,7 +17,7 @@ const CONSTANT: ReadonlySet<string> = new Set([
   "tasks by task_id>?",
   "tasks by wake_at>?",
   "tasks by compacted=? AND status_at<?",
-  "tasks by owner=? AND context=? AND task_id<?",
+  "tasks by owner=? AND context=? AND (created_at,task_id)<(?,?)",
   "tasks by owner=? AND state=?",
   "tasks by owner=? AND state=? AND status_at<?",
   "tasks by owner=? AND state=? AND status_at>?",
@@ -63,6 +63,7 @@ describe("with a million stored tasks as with a thousand,", () => {
       // A list of one context, among the tasks of that context.
       "count of tasks by owner=? AND context=?",
       "tasks by owner=? AND context=?",
+      "tasks by owner=? AND context=? AND created_at<?",
     ]);
   });
 });
@@ -103,7 +104,8 @@ const TASK_READS: Readonly<Record<keyof TaskIndex, (tasks: Backend["tasks"]) => 
   {
     get: (tasks) => tasks.get("t"),
     list: (tasks) => Promise.all(lists().map((query) => tasks.list(query))),
-    ofContext: (tasks) => tasks.ofContext({ ...OF_ANN, contextId: "c", before: "t" }),
+    ofContext: (tasks) =>
+      tasks.ofContext({ ...OF_ANN, contextId: "c", before: { createdAt: 9, taskId: "t" } }),
     changedSince: async (tasks) => {
       await tasks.changedSince({ owner: "ann", at: 5 });
       await tasks.changedSince({ owner: "ann", contextId: "c", at: 5 });

@@ -27,6 +27,8 @@ import type { DatabaseSync } from "node:sqlite";
  *   lists.
  * - `pushes` have the id of their task as key, because lists are ordered by it. Few
  *   are active or dead at any time, and each of these states has a partial index.
+ * - `tasks_in_context` orders the tasks of a context by creation time: ids may be chosen by
+ *   a caller, so they only break ties.
  * - `pruned_contexts` has the contexts from which listed tasks were removed, with the
  *   time when the last of them ended. A context without other tasks is expired until
  *   its row is removed, together with the ids of its messages.
@@ -119,6 +121,10 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (owner, context)
   ) WITHOUT ROWID;
   CREATE INDEX pruned_contexts_by_time ON pruned_contexts (at);
+  `,
+  `
+  CREATE INDEX tasks_in_context ON tasks (owner, context, created_at, task_id) WHERE listed = 1;
+  DROP INDEX tasks_of_context;
   `,
 ];
 

@@ -102,7 +102,9 @@ class SqliteTaskIndex implements TaskIndex {
     before,
     limit,
   }: ContextQuery): Promise<readonly TaskRecord[]> {
-    return toRecords(this.#statements.get(OF_CONTEXT).all(owner, contextId, before, limit));
+    const { createdAt, taskId } = before;
+    const statement = this.#statements.get(OF_CONTEXT);
+    return toRecords(statement.all(owner, contextId, createdAt, taskId, limit));
   }
 
   async changedSince(query: ChangedQuery): Promise<readonly TaskRecord[]> {

@@ -60,7 +60,7 @@ test("a context is looked up among those that lost tasks, and freed by time", ()
     /^SEARCH pruned_contexts USING PRIMARY KEY \(owner=\? AND context=\?\)/,
   );
   expect(explain(FORGOTTEN)).toMatch(
-    /SEARCH tasks USING COVERING INDEX tasks_of_context \(owner=\? AND context=\?\)/,
+    /SEARCH tasks USING COVERING INDEX tasks_in_context \(owner=\? AND context=\?\)/,
   );
   expect(explain(FORGET_CONTEXTS)).toMatch(/INDEX pruned_contexts_by_time \(at<\?\)/);
   for (const plan of [explain(FORGOTTEN), explain(FORGET_CONTEXTS)]) {
@@ -79,7 +79,7 @@ test("what changed is looked up by time in each state, or in its context", () =>
   const inContext = explain(changedSql({ owner: "ann", contextId: "c", at: 5 }));
 
   expect(everywhere).toMatch(/tasks_by_state \(owner=\? AND state=\? AND status_at>\?\)/);
-  expect(inContext).toMatch(/tasks_of_context \(owner=\? AND context=\?\)/);
+  expect(inContext).toMatch(/tasks_in_context \(owner=\? AND context=\? AND created_at<\?\)/);
   for (const plan of [everywhere, inContext]) expect(plan).not.toMatch(/SCAN/);
 });
 

@@ -17,8 +17,9 @@ export const GET = `
   SELECT ${RECORD}, seq, json FROM tasks LEFT JOIN snapshots ON snapshots.task = n
   WHERE task_id = ?`;
 
-export const OF_CONTEXT = `${SELECT_RECORD}
-  WHERE owner = ? AND context = ? AND listed = 1 AND task_id < ? ORDER BY task_id DESC LIMIT ?`;
+export const OF_CONTEXT = `${SELECT_RECORD} INDEXED BY tasks_in_context
+  WHERE owner = ? AND context = ? AND listed = 1 AND (created_at, task_id) < (?, ?)
+  ORDER BY created_at DESC, task_id DESC LIMIT ?`;
 
 export const UNFINISHED = `${SELECT_RECORD}
   WHERE ended = 0 AND task_id > ? ORDER BY task_id LIMIT ?`;
@@ -40,7 +41,7 @@ export function changedSql({ contextId }: ChangedQuery): string {
   const candidates =
     contextId === undefined
       ? `tasks INDEXED BY tasks_by_state WHERE state IN (${STATES})`
-      : "tasks INDEXED BY tasks_of_context WHERE context = :contextId";
+      : "tasks INDEXED BY tasks_in_context WHERE context = :contextId";
   return `${SELECT_RECORD} WHERE n IN (SELECT n FROM ${candidates}
     AND owner = :owner AND listed = 1 AND status_at > :at AND created_at <= :at)`;
 }
@@ -103,7 +104,7 @@ function matching({ contextId, state, since, until, after }: TaskQuery): string 
   // The plus keeps SQLite from using the index for this bound: later pages are found by their position.
   const untilBound = after === undefined ? "status_at <= :until" : "+status_at <= :until";
   return [
-    `tasks INDEXED BY ${contextId === undefined ? "tasks_by_state" : "tasks_of_context"} WHERE owner = :owner AND listed = 1`,
+    `tasks INDEXED BY ${contextId === undefined ? "tasks_by_state" : "tasks_in_context"} WHERE owner = :owner AND listed = 1`,
     ...(contextId === undefined ? [] : ["context = :contextId"]),
     ...(state === undefined ? [] : ["state = :state"]),
     ...(since === undefined ? [] : ["status_at >= :since"]),

@@ -17,20 +17,33 @@ export interface Recovered {
   resumed: number;
   /** Ended as `interrupted`, `agent-missing` or canceled. */
   ended: number;
-  /** Still waiting for an answer or a time. */
+  /** Still waiting for an answer or a time, or paused. */
   waiting: number;
+}
+
+export interface RecoverOptions {
+  /**
+   * Whether runs that the earlier process left resume at once. Default true. If false they stay
+   * paused until `resumePausedTask`.
+   */
+  readonly resume?: boolean;
 }
 
 /**
  * Takes over the unfinished tasks of an earlier process (G3: a crash loses no
  * task). Resolves when each of them is ended, waiting, or queued to resume.
  */
-export async function recover(engine: Engine): Promise<Recovered> {
+export async function recover(
+  engine: Engine,
+  { resume = true }: RecoverOptions = {},
+): Promise<Recovered> {
   const recovered: Recovered = { resumed: 0, ended: 0, waiting: 0 };
   const queue = new RunQueue(MAX_RUNS);
   for (let after = ""; ;) {
     const records = await engine.backend.tasks.unfinished(after, PAGE);
-    const results = await Promise.all(records.map((record) => takeOver(engine, record, queue)));
+    const results = await Promise.all(
+      records.map((record) => takeOver(engine, record, { queue, resume })),
+    );
     for (const result of results) recovered[result]++;
     if (records.length < PAGE) break;
     after = records.at(-1)?.taskId ?? after;
@@ -42,13 +55,13 @@ export async function recover(engine: Engine): Promise<Recovered> {
 async function takeOver(
   engine: Engine,
   record: TaskRecord,
-  queue: RunQueue,
+  how: { readonly queue: RunQueue; readonly resume: boolean },
 ): Promise<keyof Recovered> {
   const { log, snapshot } = await readTurnLog(engine.backend, record.taskId);
   engine.openTasks.add(record.owner);
   const live = engine.tasks.openSnapshot(record, snapshot);
   try {
-    return await decide(engine, live, { record, log, queue });
+    return await decide(engine, live, { record, log, ...how });
   } finally {
     engine.tasks.release(live);
   }
@@ -57,9 +70,14 @@ async function takeOver(
 async function decide(
   engine: Engine,
   live: LiveTask,
-  facts: { readonly record: TaskRecord; readonly log: TurnLog; readonly queue: RunQueue },
+  facts: {
+    readonly record: TaskRecord;
+    readonly log: TurnLog;
+    readonly queue: RunQueue;
+    readonly resume: boolean;
+  },
 ): Promise<keyof Recovered> {
-  const { record, log, queue } = facts;
+  const { record, log, queue, resume } = facts;
   if (record.agent !== engine.agent.info.name) {
     const text = `The agent ${record.agent} is no longer here.`;
     await endTask(engine, live, "failed", { text, metadata: { reason: "agent-missing" } });
@@ -80,6 +98,7 @@ async function decide(
     await endTask(engine, live, "failed", { text, metadata: { reason: "interrupted" } });
     return "ended";
   }
+  if (!resume) return "waiting";
   const epoch = live.writer.fence();
   engine.tasks.hold(live);
   live.enqueue();

@@ -32,7 +32,8 @@ async function wake(engine: Engine, live: LiveTask, at: number): Promise<void> {
   if (live.isQueued) return;
   const { inputTimeout } = engine.agent.info;
   if (isInterrupted(writer.nextState)) {
-    const timestamp = writer.statusTime(engine.now());
+    // Not before the time that has come, even if the clock was set back meanwhile.
+    const timestamp = writer.statusTime(Math.max(engine.now(), at));
     const expired: AgentEvent = { kind: NOTES.expired, taskId: writer.taskId, timestamp };
     // The question itself expired, before the input timeout of the agent.
     if (isWaiting && until !== undefined && until <= (writer.nextWake ?? at)) {

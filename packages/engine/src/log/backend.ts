@@ -137,7 +137,7 @@ export interface StoredTask extends TaskRecord {
 export interface TaskIndex {
   get(taskId: string): Promise<StoredTask | undefined>;
   list(query: TaskQuery): Promise<TaskRecordPage>;
-  /** The owner's listed tasks of a context created before `before`, newest first, at most `limit`. */
+  /** The owner's listed tasks of a context that precede `before`, newest first, at most `limit`. */
   ofContext(query: ContextQuery): Promise<readonly TaskRecord[]>;
   /** The owner's listed tasks that existed at `at` and changed their status after it, in no particular order. */
   changedSince(query: ChangedQuery): Promise<readonly TaskRecord[]>;
@@ -176,9 +176,15 @@ export interface TaskRecordPage {
 export interface ContextQuery {
   readonly owner: string;
   readonly contextId: string;
-  /** Creation order is the order of task ids. */
-  readonly before: string;
+  /** Tasks are ordered by creation time. Ids, which a caller may choose, only break ties. */
+  readonly before: CreationPosition;
   readonly limit: number;
+}
+
+/** A task's place among the tasks of its context. */
+export interface CreationPosition {
+  readonly createdAt: number;
+  readonly taskId: string;
 }
 
 export interface ChangedQuery {

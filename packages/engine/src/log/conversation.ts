@@ -1,5 +1,5 @@
 import { type Message, type Task, agentMessage } from "@convoke/protocol";
-import type { Backend } from "./backend.ts";
+import type { Backend, ContextQuery } from "./backend.ts";
 import { loadTask } from "./task-snapshot.ts";
 
 /** How many earlier tasks of a context a conversation remembers. */
@@ -11,7 +11,7 @@ const MAX_TASKS = 50;
  */
 export async function conversationBefore(
   backend: Backend,
-  context: { readonly owner: string; readonly contextId: string; readonly before: string },
+  context: Omit<ContextQuery, "limit">,
 ): Promise<readonly Message[]> {
   const records = await backend.tasks.ofContext({ ...context, limit: MAX_TASKS });
   const messages: Message[] = [];

@@ -41,7 +41,7 @@ export class TurnLog {
   attempts = 1;
   /** The trace of the caller, taken from the events of the turn. */
   trace: TraceContext | undefined;
-  /** The internal events since the turn started, in order: notes of the agent, and answers it received. */
+  /** The internal events since the turn started, in order: notes of the agent, answers it received, and new attempts. */
   journal: InternalEvent[] = [];
   /** Messages that arrived while the agent was working. */
   inbox: Message[] = [];
@@ -131,8 +131,8 @@ export class TurnLog {
     this.sleep = isSleep(event) ? event : undefined;
     if (event.kind === NOTES.turnEnd) this.isOver = true;
     else if (event.kind === NOTES.cancel) this.isCanceled = true;
-    else if (event.kind === NOTES.attempt) this.attempts = Number(event["attempt"]);
     else this.journal.push(event);
+    if (event.kind === NOTES.attempt) this.attempts = Number(event["attempt"]);
   }
 
   #begin(message: Message | undefined, taskNow: () => Task): void {

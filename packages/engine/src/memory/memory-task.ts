@@ -2,6 +2,7 @@ import { type TaskState, isTerminal } from "@convoke/protocol";
 import type {
   ChangedQuery,
   ContextQuery,
+  CreationPosition,
   ListPosition,
   Seq,
   Snapshot,
@@ -158,9 +159,12 @@ export class MemoryTaskIndex implements TaskIndex {
   }: ContextQuery): Promise<readonly TaskRecord[]> {
     return this.#all(
       (task) =>
-        task.listed && task.owner === owner && task.contextId === contextId && task.taskId < before,
+        task.listed &&
+        task.owner === owner &&
+        task.contextId === contextId &&
+        byCreation(task, before) < 0,
     )
-      .toSorted((left, right) => byId(right, left))
+      .toSorted((left, right) => byCreation(right, left))
       .slice(0, limit)
       .map(toRecord);
   }
@@ -198,6 +202,10 @@ export class MemoryTaskIndex implements TaskIndex {
 
 function newestFirst(left: ListPosition, right: ListPosition): number {
   return right.statusAt - left.statusAt || byId(right, left);
+}
+
+function byCreation(left: CreationPosition, right: CreationPosition): number {
+  return left.createdAt - right.createdAt || byId(left, right);
 }
 
 /** Only for tasks with a wake time. */

@@ -26,6 +26,8 @@ export interface Incoming {
   readonly extensions?: ReadonlySet<string> | undefined;
   /** Creates the push config sent with the message, for the task and the events after a position of its log. */
   readonly push?: ((taskId: string, after: Seq) => NewPush) | undefined;
+  /** The id of a new task, chosen by code in this process; requests never choose it. Default: a generated id. */
+  readonly newTaskId?: string | undefined;
 }
 
 /** The task that accepted a message. */
@@ -50,17 +52,23 @@ async function beginTask(engine: Engine, incoming: Incoming): Promise<Accepted> 
   const { message, caller, trace, extensions = NO_EXTENSIONS } = incoming;
   const { owner } = caller;
   const now = engine.now();
-  const taskId = newId(now);
+  const { newTaskId } = incoming;
+  const createdAt = engine.clock.creation({ hasChosenId: newTaskId !== undefined });
+  const taskId = newTaskId ?? newId(now);
   const contextId = message.contextId ?? newId(now);
   const conversation =
     message.contextId === undefined
       ? []
-      : await conversationBefore(engine.backend, { owner, contextId, before: taskId });
+      : await conversationBefore(engine.backend, {
+          owner,
+          contextId,
+          before: { createdAt, taskId },
+        });
   // A contextId without tasks starts a new conversation, unless its tasks were pruned: then refuse,
   // because the caller expects history.
   const isOpening = message.contextId !== undefined && conversation.length === 0;
   engine.openTasks.admit(owner);
-  const live = engine.tasks.create({ taskId, owner, contextId, now });
+  const live = engine.tasks.create({ taskId, owner, contextId, now, createdAt });
   const received = { ...message, taskId, contextId };
   const task: Task = {
     kind: "task",
@@ -82,7 +90,7 @@ async function beginTask(engine: Engine, incoming: Incoming): Promise<Accepted> 
         owner,
         contextId,
         agent: engine.agent.info.name,
-        createdAt: now,
+        createdAt,
         ...(isOpening && { unlessForgotten: true }),
       },
       message: { messageId: message.messageId, digest: digestMessage(message) },

@@ -174,7 +174,7 @@ async function startRun(
     await startAttempt(engine, live, { epoch, log });
     return;
   }
-  const context = { owner, contextId, before: writer.taskId };
+  const context = { owner, contextId, before: live.position };
   const earlier = (task.history ?? []).filter(({ messageId }) => messageId !== message.messageId);
   const conversation = [...(await conversationBefore(engine.backend, context)), ...earlier];
   const { caller, trace, extensions = NO_EXTENSIONS } = incoming;

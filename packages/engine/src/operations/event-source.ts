@@ -151,11 +151,14 @@ function viewEntry({ event, seq }: LogEntry, view: View): LogEntry {
   return new LogEntry(viewed, JSON.stringify(viewed)).at(seq);
 }
 
-/** Reads a stream without encoding it: pages of events until the stream, the signal or the engine ends. */
-export async function* readEvents(
+/**
+ * Reads a stream to its end: yields what is there, then waits for the next commit. Ends early if
+ * the engine closes; rejects with the reason of the signal when it fires.
+ */
+export async function* followLog(
   source: EventSource,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<readonly StreamItem[], void, undefined> {
+  signal?: AbortSignal,
+): AsyncGenerator<readonly LogEntry[], void, undefined> {
   const { engine, taskId } = source;
   const reader = new LogReader(source);
   let wake = Promise.withResolvers<void>();
@@ -165,13 +168,14 @@ export async function* readEvents(
   engine.closing.addEventListener("abort", onWake, { once: true });
   engine.openStreams.open(taskId);
   try {
-    yield* publicItems(reader.opening());
+    const opening = reader.opening();
+    if (opening.length > 0) yield opening;
     while (!reader.isEnded && !engine.closing.aborted) {
       signal?.throwIfAborted();
       // Created before the read, so that a commit during the read is not missed.
       wake = Promise.withResolvers();
       const entries = await reader.next();
-      if (entries.length > 0) yield* publicItems(entries);
+      if (entries.length > 0) yield entries;
       else if (!reader.isEnded) await wake.promise;
     }
   } finally {
@@ -180,6 +184,14 @@ export async function* readEvents(
     signal?.removeEventListener("abort", onWake);
     stopWatching();
   }
+}
+
+/** The same with the events that clients may see. */
+export async function* readEvents(
+  source: EventSource,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<readonly StreamItem[], void, undefined> {
+  for await (const entries of followLog(source, signal)) yield* publicItems(entries);
 }
 
 function* publicItems(entries: readonly LogEntry[]): Generator<readonly StreamItem[]> {

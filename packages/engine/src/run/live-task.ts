@@ -1,11 +1,12 @@
 import { isInterrupted, isTerminal, type Message, type Task } from "@convoke/protocol";
-import type { Seq } from "../log/backend.ts";
+import type { CreationPosition, Seq } from "../log/backend.ts";
 import type { Run } from "./run.ts";
 import type { TaskWriter } from "../task/task-writer.ts";
 
 export interface LiveTaskOptions {
   readonly owner: string;
   readonly contextId: string;
+  readonly createdAt: number;
   readonly writer: TaskWriter;
   /** When the task times out, in milliseconds since the epoch. */
   readonly deadline: number | undefined;
@@ -19,6 +20,7 @@ export interface LiveTaskOptions {
 export class LiveTask {
   readonly owner: string;
   readonly contextId: string;
+  readonly createdAt: number;
   readonly writer: TaskWriter;
   readonly deadline: number | undefined;
   readonly oldest: Seq;
@@ -37,6 +39,7 @@ export class LiveTask {
   constructor(options: LiveTaskOptions) {
     this.owner = options.owner;
     this.contextId = options.contextId;
+    this.createdAt = options.createdAt;
     this.writer = options.writer;
     this.deadline = options.deadline;
     this.oldest = options.oldest;
@@ -106,6 +109,11 @@ export class LiveTask {
     return this.writer.task;
   }
 
+  /** Its place among the tasks of its context. */
+  get position(): CreationPosition {
+    return { createdAt: this.createdAt, taskId: this.writer.taskId };
+  }
+
   /** The approximate size in memory, in characters. */
   get size(): number {
     return this.writer.size;
@@ -146,6 +154,7 @@ class Inbox implements AsyncIterator<Message, undefined> {
     this.#messages = [...logged.map((message) => ({ message, seq: head })), ...later];
     // A pending reader belongs to an earlier run.
     this.#waiting = undefined;
+    this.#closed = false;
   }
 
   put(message: Message, seq: Seq): void {

@@ -75,11 +75,17 @@ export class LiveTasks {
   }
 
   /** Opens a task that is about to be created. */
-  create(facts: { taskId: string; owner: string; contextId: string; now: number }): LiveTask {
-    const { taskId, owner, contextId, now } = facts;
+  create(facts: {
+    readonly taskId: string;
+    readonly owner: string;
+    readonly contextId: string;
+    readonly now: number;
+    readonly createdAt: number;
+  }): LiveTask {
+    const { taskId, owner, contextId, now, createdAt } = facts;
     const status = { state: "submitted", statusAt: now } as const;
     const writer = this.#writer({ taskId, owner, epoch: 1, status, listed: false });
-    return this.#admit(writer, { owner, contextId, createdAt: now, oldest: 0 });
+    return this.#admit(writer, { owner, contextId, createdAt, oldest: 0 });
   }
 
   /** Opens and holds a task of the caller. A task that is already open is not looked up in the store. */
@@ -163,6 +169,7 @@ export class LiveTasks {
     const live = new LiveTask({
       owner,
       contextId,
+      createdAt,
       writer,
       deadline: taskDeadline(this.#options.info, createdAt),
       oldest,

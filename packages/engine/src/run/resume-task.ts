@@ -27,7 +27,6 @@ export async function startAttempt(
   { epoch, log }: { readonly epoch: number; readonly log: TurnLog },
 ): Promise<Run | undefined> {
   const { owner, contextId, writer, deadline } = live;
-  const { taskId } = writer;
   const attempt = log.attempts + 1;
   const hasJournal = log.isDurable;
   const opening = openingEvents(engine, live, { attempt, hasJournal });
@@ -39,7 +38,7 @@ export async function startAttempt(
     await writer.append(opening, { epoch, insist: true, wakeAt: deadline ?? null });
     if (deadline !== undefined) engine.wakeTimer.schedule(deadline);
   }
-  const context = { owner, contextId, before: taskId };
+  const context = { owner, contextId, before: live.position };
   const conversation = await conversationBefore(engine.backend, context);
   live.inbox.begin(log.inbox, log.head);
   return engine.start(live, {
@@ -64,6 +63,7 @@ function openingEvents(
   live: LiveTask,
   { attempt, hasJournal }: { readonly attempt: number; readonly hasJournal: boolean },
 ): readonly AgentEvent[] {
-  const note: AgentEvent = { kind: NOTES.attempt, taskId: live.writer.taskId, attempt };
+  const timestamp = new Date(engine.now()).toISOString();
+  const note: AgentEvent = { kind: NOTES.attempt, taskId: live.writer.taskId, attempt, timestamp };
   return hasJournal ? [note] : [note, engine.status(live, "working", { metadata: { attempt } })];
 }

@@ -6,6 +6,9 @@ import type { TaskIndex, TaskRecord } from "../log/backend.ts";
  */
 const RECHECK_MS = 60_000;
 
+/** How much longer to wait for a clock that has not reached the time: Node's timers may fire early. */
+const EARLY_MS = 2;
+
 /** How many due tasks are woken at once. */
 const BATCH = 64;
 
@@ -63,8 +66,14 @@ export class WakeTimer {
   #wait(at: number, until: number): void {
     clearTimeout(this.#timer);
     const leftMs = Math.min(at - this.#options.now(), until - performance.now());
-    const check = (): void => (leftMs <= RECHECK_MS ? void this.#fire(at) : this.#wait(at, until));
+    const check = (): void =>
+      this.#isDue(at, until) ? void this.#fire(at) : this.#wait(at, until);
     this.#timer = setTimeout(check, Math.min(RECHECK_MS, Math.max(0, leftMs))).unref();
+  }
+
+  /** A question must not expire before its time by the clock. */
+  #isDue(at: number, until: number): boolean {
+    return this.#options.now() >= at || performance.now() >= until + EARLY_MS;
   }
 
   /**

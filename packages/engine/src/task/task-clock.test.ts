@@ -30,3 +30,24 @@ test("a clock that is set back stays behind no instant", () => {
 
   expect(clock.now()).toBeGreaterThan(at);
 });
+
+test("a task with a chosen id shares its creation time with no other", () => {
+  const clock = new TaskClock(() => 1000);
+
+  const created = [false, false, true, true, false, false].map((hasChosenId) =>
+    clock.creation({ hasChosenId }),
+  );
+
+  expect(created).toEqual([1000, 1000, 1001, 1002, 1003, 1003]);
+});
+
+test("a clock that is set back a little does not reorder tasks; one that is corrected is believed", () => {
+  let time = 1_000_000;
+  const clock = new TaskClock(() => time);
+  clock.creation({ hasChosenId: false });
+
+  time -= 30_000;
+  expect(clock.creation({ hasChosenId: false })).toBe(1_000_000);
+  time -= 60_000;
+  expect(clock.creation({ hasChosenId: false })).toBe(910_000);
+});

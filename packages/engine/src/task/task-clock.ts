@@ -7,6 +7,9 @@ import {
   isSleep,
 } from "@convoke/protocol";
 
+/** A clock that is set back further than this is believed; less than this must not reorder tasks. */
+const MAX_BACK_MS = 60_000;
+
 /**
  * The clock for everything that is written, in milliseconds. A list shows one
  * instant, and within one millisecond earlier and later writes would be
@@ -19,6 +22,7 @@ export class TaskClock {
   #latest = 0;
   /** The earliest time that may be returned. */
   #floor = 0;
+  #lastCreation = { at: 0, hasChosenId: false };
 
   constructor(clock: () => number) {
     this.#clock = clock;
@@ -27,6 +31,22 @@ export class TaskClock {
   now(): number {
     this.#latest = Math.max(this.#clock(), this.#floor);
     return this.#latest;
+  }
+
+  /**
+   * The creation time of a new task. The tasks of a conversation are ordered by it, so it does not
+   * precede the creation before it, even if the clock was set back a little meanwhile. Generated
+   * ids order what was created in the same millisecond; an id chosen by the caller says nothing
+   * about order, so its task shares its millisecond with no other.
+   */
+  creation({ hasChosenId }: { readonly hasChosenId: boolean }): number {
+    const { at: last, hasChosenId: wasChosen } = this.#lastCreation;
+    const now = this.now();
+    const earliest = hasChosenId || wasChosen ? last + 1 : last;
+    const at = now < earliest && now > last - MAX_BACK_MS ? earliest : now;
+    this.#lastCreation = { at, hasChosenId };
+    this.#latest = Math.max(this.#latest, at);
+    return at;
   }
 
   /** The current instant: earlier writes have at most this time, later writes have a later one. */

@@ -5,8 +5,8 @@ import type {
   ApprovalPreview,
   Metadata,
 } from "@convoke/protocol";
-import type { ApprovalWords } from "../tools/tool.ts";
-import { digestArguments } from "./digest-arguments.ts";
+import type { ApprovalWords, ConfirmRule, Confirmation, ConfirmedCall } from "../tools/tool.ts";
+import { digestArguments } from "./gate.ts";
 
 export interface ApprovalFacts {
   readonly id: string;
@@ -66,4 +66,19 @@ function previewOf(parts: readonly A2APart[]): ApprovalPreview | undefined {
     };
   }
   return undefined;
+}
+
+/** What the tool's rule says to a call. */
+type Confirmed =
+  | { readonly kind: "allow" }
+  | { readonly kind: "deny" }
+  | { readonly kind: "ask"; readonly words: ApprovalWords };
+
+/** Asks the rule. One that says nothing that we know counts as "ask": never as "allow". */
+export async function confirmCall(rule: ConfirmRule, call: ConfirmedCall): Promise<Confirmed> {
+  if (rule === "never") return { kind: "allow" };
+  const said: Confirmation = rule === "ask" ? "ask" : await rule(call);
+  if (said === "allow") return { kind: "allow" };
+  if (said === "deny") return { kind: "deny" };
+  return { kind: "ask", words: typeof said === "object" && said !== null ? said : {} };
 }

@@ -7,9 +7,9 @@ import {
   userMessage,
 } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
-import { acceptAnswer } from "./accept-answer.ts";
+import { acceptAnswer, redactAnswer } from "./accept-answer.ts";
 import { askApproval } from "./ask-approval.ts";
-import { digestArguments } from "./digest-arguments.ts";
+import { digestArguments } from "./gate.ts";
 import { type Answer, checkAnswer } from "./check-answer.ts";
 import {
   type OpenRequest,
@@ -18,7 +18,6 @@ import {
   openRequestsOf,
 } from "./open-request.ts";
 import { questionMessage } from "./question-message.ts";
-import { redactAnswer } from "./redact-answer.ts";
 
 const NOW = new Date("2026-01-31T12:00:00Z");
 

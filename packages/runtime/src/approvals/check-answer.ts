@@ -1,16 +1,22 @@
+import type { JsonObject } from "@convoke/protocol/internal";
 import {
+  A2AError,
   type A2APart,
   type Approval,
   type ApprovalAnswer,
   EXTENSIONS,
-  invalidParams,
   type Message,
+  answerApproval,
+  checkApprovalAnswer as checkForm,
+  invalidParams,
   textOfParts,
+  toolResult,
 } from "@convoke/protocol";
 import type { InterruptAnswer } from "../tools/tool.ts";
-import { checkApprovalAnswer } from "./check-approval-answer.ts";
-import { inputAnswer } from "./input-answer.ts";
 import { type OpenRequest, markedData } from "./open-request.ts";
+
+/** Stands in the log where an answer must not. A later attempt finds it there, and asks again. */
+export const REDACTED = "redacted";
 
 const APPROVING: ReadonlySet<string> = new Set(["approve", "yes"]);
 
@@ -27,7 +33,7 @@ export type Answer =
       /** By the id of the request. */
       readonly inputs: ReadonlyMap<string, InterruptAnswer>;
     }
-  /** It answers nothing: what was asked is given up, and the agent goes on with the message. */
+  /** It answers nothing: the questions are dropped, and the agent continues with the message. */
   | { readonly kind: "superseded" };
 
 export interface AnswerFacts {
@@ -114,25 +120,23 @@ function plainAnswer(
   return { kind: "answers", approvals, inputs: new Map() };
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-function approvalAnswerIn(part: A2APart): Fields | undefined {
+function approvalAnswerIn(part: A2APart): JsonObject | undefined {
   const data = fieldsOf(part);
   const isMarked = markedData(part, EXTENSIONS.approvals.uri, "approval-answer") !== undefined;
   return isMarked || data?.["approvalId"] !== undefined ? (data ?? {}) : undefined;
 }
 
-/** `{ requestId, … }`, or the result of a tool in the words of early documents. */
-function inputAnswerIn(part: A2APart): Fields | undefined {
+/** `{ requestId, … }`, or a tool result in the format of early documents. */
+function inputAnswerIn(part: A2APart): JsonObject | undefined {
   const data = fieldsOf(part);
   const isMarked = markedData(part, EXTENSIONS.clientTools.uri, "tool-result") !== undefined;
   const isNamed = data?.["requestId"] !== undefined || data?.["toolUseId"] !== undefined;
   return isMarked || isNamed ? (data ?? {}) : undefined;
 }
 
-function fieldsOf(part: A2APart): Fields | undefined {
+function fieldsOf(part: A2APart): JsonObject | undefined {
   if (part.kind !== "data" || typeof part.data !== "object" || part.data === null) return undefined;
-  return part.data as Fields;
+  return part.data as JsonObject;
 }
 
 /**
@@ -154,4 +158,85 @@ function plainDecision(
   if (feedback !== undefined) return { approvalId, digest, option: "reject", feedback };
   const isApproved = APPROVING.has(word) && options.includes("once");
   return isApproved ? { approvalId, digest, option: "once" } : undefined;
+}
+
+/** An answer that fits an open approval, or an error that says why it does not. */
+function checkApprovalAnswer(
+  open: readonly OpenRequest[],
+  data: JsonObject,
+  { field, now }: { readonly field: string; readonly now: Date },
+): ApprovalAnswer {
+  const { approvalId } = data;
+  const request = open.find(
+    ({ kind, requestId }) => kind === "approval" && requestId === approvalId,
+  );
+  if (request === undefined && typeof approvalId === "string") throw notOpen(field, approvalId);
+  const answer = checkForm(data, field);
+  const approval = request?.kind === "approval" ? request.approval : undefined;
+  // The name of the approver is added where the decision is recorded.
+  answerApproval(approval, { answer, field, by: "", now });
+  return answer;
+}
+
+function notOpen(field: string, approvalId: string): A2AError {
+  const problem = "is no open approval of this task: it was decided or given up, or never was";
+  return new A2AError(
+    "InvalidParams",
+    `${field}.approvalId ${JSON.stringify(approvalId)} ${problem}`,
+    {
+      field: `${field}.approvalId`,
+      details: { approvalId },
+    },
+  );
+}
+
+interface Place {
+  readonly field: string;
+  /** What the answer came in: one part of the message, or all of them. */
+  readonly part?: A2APart;
+  readonly parts?: readonly A2APart[];
+}
+
+/**
+ * The answer to a question or a sign-in, or what a tool of the caller came to, for the tool that
+ * asked. A sensitive one that only its placeholder is left of is no answer.
+ */
+function inputAnswer(
+  open: readonly OpenRequest[],
+  data: JsonObject,
+  place: Place,
+): { readonly requestId: string; readonly answer: InterruptAnswer | undefined } {
+  const { field } = place;
+  const name = data["requestId"] === undefined ? "toolUseId" : "requestId";
+  const requestId = data[name];
+  const request = open.find((one) => one.kind !== "approval" && one.requestId === requestId);
+  if (request === undefined || typeof requestId !== "string") {
+    throw invalidParams(`${field}.${name}`, "is nothing that this task waits for");
+  }
+  if (request.kind === "tool-use") {
+    if (name === "requestId") {
+      throw invalidParams(`${field}.requestId`, "is a tool's call: send its result by toolUseId");
+    }
+    return { requestId, answer: { text: "", parts: [], result: toolResult(data, field) } };
+  }
+  if (data[REDACTED] === true) return { requestId, answer: undefined };
+  const text = answerText(data);
+  const parts = place.parts ?? (place.part === undefined ? [] : [place.part]);
+  const options = request.kind === "input" ? request.options : undefined;
+  if (options === undefined) return { requestId, answer: { text, parts } };
+  const given = text.trim().toLowerCase();
+  const chosen = options.find((option) => option.toLowerCase() === given);
+  if (chosen === undefined) {
+    throw invalidParams(field, `must answer with one of ${options.join(", ")}`);
+  }
+  return { requestId, answer: { text: chosen, parts } };
+}
+
+/** The text of an answer, wherever it is; anything else as JSON. */
+function answerText(data: JsonObject): string {
+  const { value, text, result, error } = data;
+  const inner = (result as { readonly value?: unknown } | null | undefined)?.value;
+  const given = value ?? text ?? inner ?? result ?? error;
+  if (given === undefined) return "";
+  return typeof given === "string" ? given : JSON.stringify(given);
 }

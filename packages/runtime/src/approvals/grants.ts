@@ -1,7 +1,7 @@
 import { type ApprovalAnswer, EXTENSIONS, type Message, approvalsIn } from "@convoke/protocol";
 import { markedData } from "./open-request.ts";
 
-/** Remembers which tools somebody always lets run. */
+/** Stores which tools are always approved. */
 export interface GrantStore {
   isGranted(grant: Grant): boolean | Promise<boolean>;
   add(grant: Grant): void | Promise<void>;
@@ -13,7 +13,7 @@ export interface Grant {
   readonly toolName: string;
 }
 
-/** For as long as the process runs. Whoever wants them to last gives a store of their own. */
+/** Grants in memory: they last as long as the process. */
 export function memoryGrants(): GrantStore {
   const granted = new Set<string>();
   const keyOf = ({ agent, owner, toolName }: Grant): string =>

@@ -12,7 +12,7 @@ import {
 } from "@convoke/protocol";
 import type { Interrupt } from "../tools/tool.ts";
 
-/** Something a task waits for: a decision, words, that somebody signs in, or that the caller runs a tool. */
+/** Something a task waits for: a decision, an input, a sign-in, or the result of a tool that the caller runs. */
 export type OpenRequest = OpenApproval | OpenInput | OpenAuth | OpenToolUse;
 
 interface OpenApproval {

@@ -51,7 +51,7 @@ export function withApprovals(
   return { ...message, parts: [...message.parts, ...parts] };
 }
 
-/** Whether a caller has not activated the extension, and so can only read and answer in words. */
+/** Whether the caller has not activated the extension, and so can only read and answer text. */
 export function readsWordsOnly(extensions: ReadonlySet<string>): boolean {
   return !extensions.has(approvals.uri);
 }
@@ -78,7 +78,7 @@ function questionText(request: OpenRequest): string {
   return options === undefined ? prompt : `${prompt} (${options.join(" / ")})`;
 }
 
-/** For whoever has nothing but words. */
+/** For callers that only have text. */
 function howToAnswer(open: readonly OpenRequest[]): readonly string[] {
   if (!open.some(({ kind }) => kind === "approval")) return [];
   return open.length === 1

@@ -1,5 +1,5 @@
 import { type ArtifactUpdateEvent, textPart } from "@convoke/protocol";
-import type { LoopScope } from "./loop-scope.ts";
+import type { LoopScope } from "../run/loop-scope.ts";
 
 /** Stands between what the model says before its tools run and what it says afterwards. */
 const BETWEEN = "\n\n";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { inputRequired } from "../tools/interrupts.ts";
 import { CallInterrupts } from "./call-interrupts.ts";
-import type { ToolInterruptEvent } from "./loop-events.ts";
+import type { ToolInterruptEvent } from "../run/loop-events.ts";
 
 const answer = (text: string) => ({ text, parts: [] });
 

@@ -1,6 +1,6 @@
 import { type OpenRequest, interruptRequest } from "../approvals/open-request.ts";
 import type { Interrupt, InterruptAnswer } from "../tools/tool.ts";
-import type { ToolInterruptEvent } from "./loop-events.ts";
+import type { ToolInterruptEvent } from "../run/loop-events.ts";
 
 interface Asked {
   readonly interrupts: readonly Interrupt[];
@@ -24,7 +24,7 @@ export class CallInterrupts {
     return this.#answers;
   }
 
-  /** What its last round asked for, and nobody has answered. */
+  /** The unanswered requests of its last round. */
   get open(): readonly OpenRequest[] {
     return this.#open
       .filter(({ requestId }) => !this.#answers.has(requestId))
@@ -63,7 +63,7 @@ export class CallInterrupts {
     return interrupt;
   }
 
-  /** Nobody will answer. */
+  /** No answer will come. */
   giveUp(): void {
     this.#open = [];
   }

@@ -1,17 +1,15 @@
 import type { Approval, ApprovalAnswer, ApprovalDecision, Metadata } from "@convoke/protocol";
-import { askApproval } from "../approvals/ask-approval.ts";
-import { confirmCall } from "../approvals/confirm-call.ts";
-import { digestArguments } from "../approvals/digest-arguments.ts";
+import { askApproval, confirmCall } from "../approvals/ask-approval.ts";
+import { digestArguments } from "../approvals/gate.ts";
 import { type OpenRequest, approvalRequest, hasExpired } from "../approvals/open-request.ts";
-import { runTool } from "../tools/run-tool.ts";
+import { runTool } from "./run-tool.ts";
 import type { InterruptAnswer, Tool } from "../tools/tool.ts";
 import { CallInterrupts } from "./call-interrupts.ts";
-import { type CallResult, type ToolCall, completeCall, notedResult } from "./call-result.ts";
+import { type CallResult, type ToolCall, completeCall, notedResult } from "../run/call-result.ts";
 import { CallSink } from "./call-sink.ts";
-import { checkArguments } from "./check-arguments.ts";
-import { callHook, isVeto } from "./hooks.ts";
-import type { LoopScope } from "./loop-scope.ts";
-import { parseArguments } from "./parse-arguments.ts";
+import { checkArguments, parseArguments } from "./call-arguments.ts";
+import { callHook, isVeto } from "../run/hooks.ts";
+import type { LoopScope } from "../run/loop-scope.ts";
 import type { RunApprovals } from "./run-approvals.ts";
 
 /** What the calls of a run share. */
@@ -19,7 +17,7 @@ export interface CallSurroundings {
   readonly scope: LoopScope;
   readonly approvals: RunApprovals;
   readonly findTool: (name: string) => Tool | undefined;
-  /** What the model is told that calls a tool that is not here. */
+  /** The error for the model if it calls a tool that does not exist. */
   readonly unknownTool: (name: string) => string;
   /** The artifact that only the model writes. */
   readonly answerId: string;
@@ -123,7 +121,7 @@ export class CallRun {
     if (isSecret) this.#around.approvals.secrets.add(answer.text);
   }
 
-  /** A decision for somebody whom the tool works with: nothing of it is decided here. */
+  /** An approval that another agent asked for: it is relayed, not decided here. */
   relay(decision: ApprovalAnswer, place: number): void {
     this.answer(decision.approvalId, { text: "", parts: [], decision }, place);
   }
@@ -134,12 +132,12 @@ export class CallRun {
     return isAsking ? this.#tool?.watch?.(this.#call, signal) : undefined;
   }
 
-  /** What it waited for was settled elsewhere: it goes on by itself. */
+  /** What it waited for was settled elsewhere: it continues by itself. */
   recall(): void {
     if (this.#approval === undefined && this.#tool?.watch !== undefined) this.#interrupts.giveUp();
   }
 
-  /** Nobody will answer what is open: the caller went on to something else, or the time is over. */
+  /** No answer will come: the caller moved on, or the question expired. */
   async giveUp(outcome: "superseded" | "expired", at: Date): Promise<void> {
     if (this.open.length === 0) return;
     if (this.#approval !== undefined) {
@@ -148,7 +146,7 @@ export class CallRun {
     }
     const isTheirs = this.open.some((one) => hasExpired(one, at));
     this.#interrupts.giveUp();
-    // Whoever asked knows by itself when its own question expires, and goes on.
+    // The sub-agent that asked knows when its own question expires, and continues.
     if (outcome === "expired" && isTheirs && this.#tool?.watch !== undefined) return undefined;
     this.#tool?.giveUp?.(this.#call);
     const why =
@@ -205,7 +203,7 @@ export class CallRun {
     return undefined;
   }
 
-  /** Lets the tool's rule say whether somebody must decide, and finds or asks for the decision. */
+  /** Applies the tool's confirm rule, and finds or asks for the decision. */
   async #confirm(tool: Tool, input: Metadata): Promise<void> {
     const { scope, approvals } = this.#around;
     const { turn, settings } = scope;
@@ -242,7 +240,7 @@ export class CallRun {
     this.#around.approvals.decided(approval, decision, edited);
   }
 
-  /** A call that was not approved ends here; the model is told why. */
+  /** A call that was not approved ends here, with the reason for the model. */
   async #heedDecision(): Promise<void> {
     const decision = this.#around.approvals.decisionOf(this.#call.toolCallId);
     if (decision === undefined || decision.outcome === "approved") return;
@@ -315,7 +313,7 @@ export class CallRun {
   }
 }
 
-/** What the model is told of a call that was not approved. */
+/** The result of a call that was not approved. */
 function refusalText({ outcome, feedback }: ApprovalDecision): string {
   if (outcome === "superseded") return "Not run: the user sent a new message instead.";
   if (outcome === "expired") return "Not run: nobody approved it in time.";

@@ -5,14 +5,14 @@ import {
   type StatusUpdateEvent,
   agentMessage,
 } from "@convoke/protocol";
-import type { ToolSink } from "../tools/run-tool.ts";
-import type { ToolEvent } from "../tools/tool.ts";
-import type { Source } from "./loop-events.ts";
-import type { LoopScope } from "./loop-scope.ts";
+import type { ToolSink } from "./run-tool.ts";
+import type { DelegatedUsage, ToolEvent } from "../tools/tool.ts";
+import type { Source } from "../run/loop-events.ts";
+import type { LoopScope } from "../run/loop-scope.ts";
 import type { Secrets } from "./secrets.ts";
-import { type DelegatedUsage, added } from "./usage.ts";
+import { added } from "../run/usage.ts";
 
-/** Progress is for people: more often than this nobody can read it, and the history would fill up. */
+/** Progress is for people: more frequent updates are unreadable, and would fill up the history. */
 const PROGRESS_MS = 1000;
 const MAX_SOURCES = 200;
 

@@ -10,23 +10,23 @@ import {
   type Turn,
 } from "@convoke/protocol";
 import { startTimer } from "@convoke/protocol/internal";
-import type { AssistantContent, ToolDescription, TranscriptEntry } from "../models/model.ts";
+import type { AssistantContent, ToolDescription, TranscriptEntry } from "../model/model.ts";
 import { AnswerArtifact } from "./answer-artifact.ts";
-import { BudgetError } from "./budget.ts";
-import { type ToolCall, toldResult } from "./call-result.ts";
-import type { Source } from "./loop-events.ts";
-import { type LoopEnd, endOf } from "./loop-failure.ts";
-import { LoopScope } from "./loop-scope.ts";
-import type { LoopSettings } from "./loop-settings.ts";
+import { BudgetError } from "../run/budget.ts";
+import { type ToolCall, toldResult } from "../run/call-result.ts";
+import type { Source } from "../run/loop-events.ts";
+import { type LoopEnd, endForError } from "../run/loop-failure.ts";
+import { LoopScope } from "../run/loop-scope.ts";
+import type { LoopSettings } from "../run/loop-settings.ts";
 import { type ModelAnswer, ModelCalls } from "./model-calls.ts";
-import { Outbox } from "./outbox.ts";
+import { Outbox } from "../run/outbox.ts";
 import { Questions } from "./questions.ts";
 import { ToolCalls } from "./tool-calls.ts";
 import { TurnTools } from "./turn-tools.ts";
-import { type Usage, UsageMeter } from "./usage.ts";
+import { type Usage, UsageMeter } from "../run/usage.ts";
 import { GRANT_ID } from "../approvals/grants.ts";
 import { requestsIn } from "../approvals/open-request.ts";
-import { asksForToolsOnly } from "../client-tools/unanswered.ts";
+import { asksForToolsOnly } from "../run/client-tools.ts";
 
 /** Marks statuses that only say how far a tool is. */
 const PROGRESS_ID = /-progress-\d+$/;
@@ -55,8 +55,8 @@ const LIMITS: Readonly<Record<string, BudgetLimit>> = {
 
 /**
  * One run of the loop on a turn: asks the model, runs the tools it calls, and
- * again, until it calls none. Begun anew after a crash, it goes the same way by
- * its journal, and nothing that is noted is done twice.
+ * repeats until it calls none. Restarted after a crash, it takes the same path from
+ * its journal, and nothing that is recorded there is done twice.
  */
 export function runLoop(turn: Turn, settings: LoopSettings): AsyncIterable<readonly AgentEvent[]> {
   const abort = new AbortController();
@@ -71,7 +71,7 @@ export function runLoop(turn: Turn, settings: LoopSettings): AsyncIterable<reado
         await new LoopRun(turn, settings, outbox, abort).go();
       } finally {
         turn.signal.removeEventListener("abort", stop);
-        // Whatever still runs belongs to nobody any more.
+        // Stop everything that is still running.
         abort.abort(new Error("the run is over"));
       }
     },
@@ -102,7 +102,7 @@ class LoopRun {
       const answer = await this.#work();
       this.#end(answerEnd(answer));
     } catch (error) {
-      const end = turn.signal.aborted ? undefined : endOf(error);
+      const end = turn.signal.aborted ? undefined : endForError(error);
       if (end === undefined) throw error;
       this.#end(end);
     } finally {
@@ -111,7 +111,7 @@ class LoopRun {
     }
   }
 
-  /** The loop itself. */
+  /** The loop: model, tools, model, … until the model calls no tool. */
   async #work(): Promise<ModelAnswer> {
     const { turn, settings, clock, journal, budget } = this.#scope;
     const { allowsCycles, identity } = settings;
@@ -151,7 +151,7 @@ class LoopRun {
           { role: "tool", results: told },
         ];
         transcript = said.reduce(withMessage, [...transcript, ...entries]);
-        // What the model is told next must be known after a crash, too.
+        // The next request must be reproducible after a crash.
         await this.#scope.durable();
       }
       if (!journal.hasCheckpoint(iteration)) {
@@ -212,7 +212,7 @@ class LoopRun {
   }
 }
 
-/** An answer that the model did not finish is still the answer, and says so. */
+/** An answer that the model did not finish is still returned, and marked. */
 function answerEnd({ finish, content }: ModelAnswer): LoopEnd {
   const isEmpty = content.every((piece) => piece.kind !== "text");
   if (finish === "content-filter" && isEmpty) {
@@ -278,7 +278,7 @@ function runReport(modelId: string | undefined, tools: TurnTools): Metadata {
   return report;
 }
 
-/** What was said before the turn and the message that began it, as a model is told. */
+/** The conversation before the turn and the message that began it, as a transcript. */
 function openingTranscript(turn: Turn): readonly TranscriptEntry[] {
   return [...turn.conversation, turn.message].reduce<readonly TranscriptEntry[]>(
     (entries, message) => withMessage(entries, message),
@@ -310,7 +310,7 @@ function withMessage(
 function assistantContent(message: Message): readonly AssistantContent[] {
   const { messageId, parts } = message;
   if (PROGRESS_ID.test(messageId) || GRANT_ID.test(messageId)) return [];
-  // A model that reads how its calls were put in words would say such words instead of calling.
+  // A model that reads its calls as text would write such text instead of calling.
   if (asksForToolsOnly(requestsIn(message))) return [];
   const text = parts
     .filter((part) => !isForPrograms(part))
@@ -320,7 +320,7 @@ function assistantContent(message: Message): readonly AssistantContent[] {
   return text === "" ? [] : [{ kind: "text", text }];
 }
 
-/** Questions and decisions in the form that programs read stand beside the same in words. */
+/** Questions and decisions as data are accompanied by the same as text. */
 function isForPrograms({ metadata }: A2APart): boolean {
   const { approvals, clientTools } = EXTENSIONS;
   return metadata?.[approvals.uri] !== undefined || metadata?.[clientTools.uri] !== undefined;

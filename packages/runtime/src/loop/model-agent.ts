@@ -8,7 +8,7 @@ import {
 } from "@convoke/protocol";
 import { acceptAnswer } from "../approvals/accept-answer.ts";
 import { runLoop } from "./loop-run.ts";
-import { type LoopDefinition, loopSettings } from "./loop-settings.ts";
+import { type LoopDefinition, loopSettings } from "../run/loop-settings.ts";
 import { McpServers } from "../mcp/mcp-servers.ts";
 
 /** Makes an agent of a model and tools. */
@@ -36,7 +36,7 @@ export function modelAgent(info: AgentInfo, definition: LoopDefinition): Agent {
     prepare: (place) => {
       identity.prepare(place);
       subAgents?.prepare(place);
-      // Last, because it starts processes, and nobody would end those of an agent that is not served.
+      // Last, because it starts processes: if a step above throws, nothing would end them.
       mcp?.prepare(place);
     },
     abandon: (_task, journal) => subAgents?.abandon(journal),
@@ -60,7 +60,7 @@ function declaredExtensions(
   if (mayAsk(definition)) names.push("approvals");
   if (definition.clientTools !== false) names.push("clientTools");
   const own = names.map((name) => EXTENSIONS[name]);
-  // In the words of its author, if there are some.
+  // The author's own declaration takes precedence.
   const unnamed = own.filter(({ uri }) => !given.some((extension) => extension.uri === uri));
   return [
     ...given,
@@ -68,7 +68,7 @@ function declaredExtensions(
   ];
 }
 
-/** Whether a call may wait for somebody's decision. */
+/** Whether a call may need approval. */
 function mayAsk({ tools = [], mcpServers = {}, subAgents = {} }: LoopDefinition): boolean {
   // Which tools a server has is not known before it runs.
   const hasServers = mcpServers instanceof McpServers || Object.keys(mcpServers).length > 0;

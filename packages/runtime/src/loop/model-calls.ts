@@ -1,7 +1,7 @@
 import { type A2APart } from "@convoke/protocol";
 import { MAX_TIMER_MS } from "@convoke/protocol/internal";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ModelError } from "../models/model-error.ts";
+import { ModelError } from "../model/model-error.ts";
 import type {
   AssistantContent,
   FinishReason,
@@ -10,14 +10,14 @@ import type {
   ModelRequest,
   ModelUsage,
   TranscriptEntry,
-} from "../models/model.ts";
+} from "../model/model.ts";
 import { stoppable } from "../tools/stoppable.ts";
 import type { AnswerArtifact } from "./answer-artifact.ts";
-import { backoffMs } from "./backoff.ts";
-import { callHook, callHookNow, isVeto } from "./hooks.ts";
-import type { LlmResultEvent, Source } from "./loop-events.ts";
-import { VetoError } from "./loop-failure.ts";
-import type { LoopScope } from "./loop-scope.ts";
+import { retryWaitMs } from "../run/backoff.ts";
+import { callHook, callHookNow, isVeto } from "../run/hooks.ts";
+import type { LlmResultEvent, Source } from "../run/loop-events.ts";
+import { VetoError } from "../run/loop-failure.ts";
+import type { LoopScope } from "../run/loop-scope.ts";
 import { type Trimmed, tokensOf, trim } from "./trim.ts";
 import type { TurnTools } from "./turn-tools.ts";
 
@@ -104,7 +104,7 @@ export class ModelCalls {
         const { attempts, firstWaitMs, maxWaitMs } = settings.retry;
         const { retryAfterMs } = error;
         const seed = `${turn.task.id}:${iteration}`;
-        const waitMs = backoffMs(failures, { firstWaitMs, seed, retryAfterMs });
+        const waitMs = retryWaitMs(failures, { firstWaitMs, seed, retryAfterMs });
         if (!error.isPassing || failures >= attempts || waitMs > maxWaitMs) {
           this.#scope.note({ ...note, problem, waitMs: 0, isGivenUp: true });
           throw error;

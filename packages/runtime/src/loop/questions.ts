@@ -1,17 +1,17 @@
+import { orAborted } from "@convoke/protocol/internal";
 import { type Message, isFinal } from "@convoke/protocol";
 import type { OpenRequest } from "../approvals/open-request.ts";
 import { questionMessage } from "../approvals/question-message.ts";
-import { asksForToolsOnly, expiryOfUses, goOnUnanswered } from "../client-tools/unanswered.ts";
-import { stopped } from "../tools/stoppable.ts";
-import type { AskEvent } from "./loop-events.ts";
-import type { LoopScope } from "./loop-scope.ts";
+import { asksForToolsOnly, expiryOfUses, goOnUnanswered } from "../run/client-tools.ts";
+import type { AskEvent } from "../run/loop-events.ts";
+import type { LoopScope } from "../run/loop-scope.ts";
 
-/** What came of a question. */
+/** The outcome of a question. */
 export interface Reply {
-  /** Absent when nobody answered in time. */
+  /** Absent if no answer came in time. */
   readonly message: Message | undefined;
   readonly at: Date;
-  /** Where the journal has it. */
+  /** Its position in the journal. */
   readonly place: number;
   /** What was asked for was settled elsewhere. */
   readonly isRecalled: boolean;
@@ -22,15 +22,15 @@ export interface Reply {
 }
 
 /** What a question is about. */
-export interface Asking {
+export interface QuestionFacts {
   readonly open: readonly OpenRequest[];
   /** What was wrong with the last answer. */
   readonly problem: string | undefined;
-  /** Resolves when something of it was settled elsewhere; nothing where nobody can know. */
+  /** Resolves when some of it was settled elsewhere; undefined if that cannot be watched. */
   readonly watch: (signal: AbortSignal) => Promise<unknown> | undefined;
 }
 
-/** Asks the caller and waits, by the journal: what was answered in an earlier attempt is not asked again. */
+/** Asks the caller and waits. What the journal has as answered is not asked again. */
 export class Questions {
   readonly #scope: LoopScope;
   readonly #onWait: (isWaiting: boolean) => void;
@@ -39,25 +39,24 @@ export class Questions {
   /** The question that comes next, where an earlier attempt noted it and may not have come to ask it. */
   #noted: AskEvent | undefined;
 
-  /** `onWait` hears when work rests and when it goes on. */
+  /** `onWait` is called when the task starts and stops waiting. */
   constructor(scope: LoopScope, onWait: (isWaiting: boolean) => void) {
     this.#scope = scope;
     this.#onWait = onWait;
   }
 
-  /** What was answered in this iteration already, in order. */
+  /** The questions of this iteration that earlier attempts got answers to, in order. */
   answered(iteration: number): readonly Reply[] {
     return this.#scope.journal.waits(iteration).flatMap(({ ask, end }) => {
       this.#count += 1;
       this.#noted = end === undefined ? ask : undefined;
       if (end === undefined) return [];
-      this.#scope.clock.addWait(new Date(ask.timestamp), end.at);
-      return [{ ...end, requests: ask.requests, until: untilOf(ask) }];
+      return [{ ...end, requests: ask.requests, until: expiryOfQuestion(ask) }];
     });
   }
 
-  /** Asks for what is open, and resolves to what comes next. */
-  async ask(iteration: number, { open, problem, watch }: Asking): Promise<Reply> {
+  /** Asks for what is open, and resolves to the outcome. */
+  async ask(iteration: number, { open, problem, watch }: QuestionFacts): Promise<Reply> {
     const { turn, signal, clock, settings } = this.#scope;
     const recall = new AbortController();
     const over = new AbortController();
@@ -72,7 +71,7 @@ export class Questions {
     const until =
       noted === undefined
         ? (firstExpiry(requests) ?? expiryOfUses(requests, askedAt, settings.clientTools))
-        : untilOf(noted);
+        : expiryOfQuestion(noted);
     if (noted === undefined) {
       this.#count += 1;
       this.#scope.note({
@@ -88,7 +87,7 @@ export class Questions {
     await this.#scope.durable();
     this.#onWait(true);
     const parked = turn.park(until, settled && recall.signal);
-    const message = await stopped(parked, signal).finally(() => over.abort());
+    const message = await orAborted(parked, signal).finally(() => over.abort());
     this.#onWait(false);
     const at = turn.now();
     clock.addWait(askedAt, at);
@@ -96,7 +95,7 @@ export class Questions {
     return { message, at, place: Number.POSITIVE_INFINITY, isRecalled, requests, until };
   }
 
-  /** The caller did not run its tools in time: the task goes on all the same and says so, or ends here. */
+  /** The caller did not run its tools in time: the task continues and says so, or fails. */
   heedExpiry({ message, at, until, requests, isRecalled }: Reply): void {
     const { turn, runId, settings } = this.#scope;
     const { clientTools } = settings;
@@ -119,13 +118,13 @@ export class Questions {
   }
 }
 
-/** What is sensitive is asked for alone: then whatever comes is its answer, and nothing of it is written. */
+/** Sensitive input is asked for alone: then the whole reply is its answer, and none of it is stored. */
 function askedTogether(open: readonly OpenRequest[]): readonly OpenRequest[] {
   const sensitive = open.find((request) => request.kind === "input" && request.sensitive);
   return sensitive === undefined ? open : [sensitive];
 }
 
-function untilOf({ until }: AskEvent): Date | undefined {
+function expiryOfQuestion({ until }: AskEvent): Date | undefined {
   return until === undefined ? undefined : new Date(until);
 }
 

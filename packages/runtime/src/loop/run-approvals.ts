@@ -1,10 +1,9 @@
 import { type Approval, type ApprovalDecision, agentMessage } from "@convoke/protocol";
-import type { ApprovalDecidedEvent } from "../approvals/approval-events.ts";
-import { digestArguments } from "../approvals/digest-arguments.ts";
+import { type ApprovalDecidedEvent, digestArguments } from "../approvals/gate.ts";
 import { grantedIn } from "../approvals/grants.ts";
 import { readsWordsOnly, withApprovals } from "../approvals/question-message.ts";
-import type { ToolCall } from "./call-result.ts";
-import type { LoopScope } from "./loop-scope.ts";
+import type { ToolCall } from "../run/call-result.ts";
+import type { LoopScope } from "../run/loop-scope.ts";
 import { Secrets } from "./secrets.ts";
 
 /** The decisions of one run, and what was decided for more than one call. */
@@ -86,7 +85,7 @@ export class RunApprovals {
     this.#scope.say({ kind: "status-update", taskId, contextId, status, final: false });
   }
 
-  /** Decides on a call by what was decided for more than one; false when somebody must be asked. */
+  /** Decides on a call from a grant or an earlier decision; false if the caller must be asked. */
   async applyGrant({ toolCallId, toolName }: ToolCall, digest: string): Promise<boolean> {
     const { turn, settings } = this.#scope;
     const { owner } = turn.caller;

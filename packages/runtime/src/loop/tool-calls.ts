@@ -2,9 +2,9 @@ import { A2AError, type Message } from "@convoke/protocol";
 import { checkAnswer } from "../approvals/check-answer.ts";
 import { hasExpired } from "../approvals/open-request.ts";
 import { readsWordsOnly } from "../approvals/question-message.ts";
-import type { CallResult, ToolCall } from "./call-result.ts";
+import type { CallResult, ToolCall } from "../run/call-result.ts";
 import { CallRun } from "./call-run.ts";
-import type { LoopScope } from "./loop-scope.ts";
+import type { LoopScope } from "../run/loop-scope.ts";
 import type { Questions, Reply } from "./questions.ts";
 import { RunApprovals } from "./run-approvals.ts";
 import type { TurnTools } from "./turn-tools.ts";
@@ -85,7 +85,7 @@ export class ToolCalls {
       return undefined;
     }
     this.#questions.heedExpiry(reply);
-    // When the time came for none of them, it came for the task: it goes on without any answer.
+    // If none of them expired, the task's own input timeout did: it continues without any answer.
     // By what was asked, for an attempt that is begun anew finds their decisions in its journal.
     const isTimeOver = message === undefined && !requests.some((one) => hasExpired(one, at));
     const expired = runs.filter(({ open }) => open.some((one) => hasExpired(one, at)));

@@ -1,6 +1,6 @@
 import { textPart } from "@convoke/protocol";
 import { expect, test } from "vitest";
-import type { TranscriptEntry } from "../models/model.ts";
+import type { TranscriptEntry } from "../model/model.ts";
 import { trim } from "./trim.ts";
 
 const user = (text: string): TranscriptEntry => ({ role: "user", parts: [textPart(text)] });

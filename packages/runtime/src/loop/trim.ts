@@ -1,6 +1,6 @@
-import type { TranscriptEntry } from "../models/model.ts";
+import type { TranscriptEntry } from "../model/model.ts";
 
-/** What a file costs a model, whatever its size: nobody knows, but it is not its base64. */
+/** The assumed cost of a file, whatever its size: the real one is unknown, but it is not its base64. */
 const FILE_TOKENS = 1500;
 const CHARACTERS_PER_TOKEN = 4;
 

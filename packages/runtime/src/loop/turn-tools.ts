@@ -1,12 +1,12 @@
 import type { McpServerReport } from "../mcp/mcp-server.ts";
 import type { McpServers } from "../mcp/mcp-servers.ts";
-import { RunSubAgents } from "../sub-agents/run-sub-agents.ts";
+import { RunSubAgents } from "../sub-agent-calls/run-sub-agents.ts";
 import type { SubAgentReport } from "../sub-agents/sub-agent-link.ts";
 import type { ToolBox } from "../tools/tool-box.ts";
 import type { Tool, ToolContext, ToolEvent, ToolUseRequired } from "../tools/tool.ts";
-import type { ToolCall } from "./call-result.ts";
-import { callHookNow } from "./hooks.ts";
-import type { LoopScope } from "./loop-scope.ts";
+import type { ToolCall } from "../run/call-result.ts";
+import { callHookNow } from "../run/hooks.ts";
+import type { LoopScope } from "../run/loop-scope.ts";
 import {
   argumentSchema,
   type ClientTool,
@@ -15,10 +15,9 @@ import {
   type Metadata,
   type Turn,
 } from "@convoke/protocol";
-import { LoopEndError } from "./loop-failure.ts";
-import type { ClientToolSettings } from "../client-tools/client-tool-settings.ts";
-import { jsonSchemaCheck } from "../tools/json-schema-check.ts";
-import { toolInput } from "../tools/tool-input.ts";
+import { LoopEndError } from "../run/loop-failure.ts";
+import type { ClientToolSettings } from "../run/client-tools.ts";
+import { jsonSchemaCheck, toolInput } from "../tools/tool-input.ts";
 import { boundedOutput } from "../tools/tool-output.ts";
 
 /** The only request of a call; the answer comes under it. */
@@ -56,9 +55,9 @@ export class TurnTools {
 
   /** Looks what there is now: servers come and go, and so do their tools. */
   async look(): Promise<void> {
-    const { signal, settings, journal } = this.#scope;
+    const { signal, settings, clock } = this.#scope;
     const offered = await this.#offered(signal);
-    const isFirst = !this.#hasLooked && journal.startedAt === undefined;
+    const isFirst = !this.#hasLooked && clock.startedAt === undefined;
     if (isFirst) refuseTaken(settings.tools.with(offered), this.#callers);
     this.#hasLooked = true;
     if (this.#servers === undefined && settings.subAgents === undefined) return;
@@ -78,7 +77,7 @@ export class TurnTools {
     this.#subAgents.beginRound(calls);
   }
 
-  /** What a model is told that calls a tool that is not here. */
+  /** The error for the model if it calls a tool that does not exist. */
   unknownText(name: string): string {
     return this.#servers?.whyMissing(name) ?? this.#box.unknownText(name);
   }
@@ -132,7 +131,7 @@ export class TurnTools {
 interface ClientToolFacts {
   /** Nothing where the agent takes none. */
   readonly settings: ClientToolSettings | undefined;
-  /** How many characters of a result the model is told. */
+  /** The longest result that the model gets, in characters. */
   readonly outputLimit: number;
 }
 
@@ -169,9 +168,9 @@ function clientTool(declared: ClientTool, outputLimit: number): Tool {
     name,
     description,
     input: schema,
-    // Who would be asked is who runs it.
+    // The caller runs it, so there is no one else to ask.
     confirm: "never",
-    // What a crash cut has asked nobody, or is asked for already.
+    // A call that a crash interrupted has not asked yet, or its question is open already.
     idempotent: true,
     timeoutMs: TIMEOUT_MS,
     check: jsonSchemaCheck(argumentSchema(schema, `tool ${name}`)),
@@ -187,7 +186,7 @@ function ask(name: string, input: Metadata, answers: Answers): ToolUseRequired |
   return { kind: "interrupt:tool-use", requestId: RESULT, name, input };
 }
 
-/** In words of our own: a value that looks like one of our events is a value all the same. */
+/** Wrapped explicitly: a value that looks like one of our events is still a value. */
 function given(answers: Answers, outputLimit: number): ToolEvent {
   const { result: value, error } = answers.get(RESULT)!.result!;
   if (error === undefined) return { kind: "tool:result", value };

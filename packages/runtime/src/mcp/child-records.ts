@@ -1,10 +1,10 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { McpLogger } from "./mcp-config.ts";
-import { killGroup } from "./process-group.ts";
+import type { McpLogger } from "./mcp-settings.ts";
+import { killGroup } from "./child-transport.ts";
 
 interface ChildRecord {
-  /** Who started it: while that process lives, the child is its business. */
+  /** The process that started it: while it lives, the child is its responsibility. */
   readonly owner: ProcessIdentity;
   readonly child: ProcessIdentity;
 }
@@ -87,7 +87,7 @@ interface ProcessIdentity {
   readonly boot: string;
 }
 
-/** Who has this number now; nothing when nobody has, and where the system does not tell. */
+/** The process with this id now; undefined if there is none, or if the system does not say. */
 export function processIdentity(pid: number): ProcessIdentity | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

@@ -5,11 +5,22 @@ import {
   serializeMessage,
 } from "@modelcontextprotocol/client";
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { ChildOutput } from "./child-output.ts";
 import type { ChildRecords } from "./child-records.ts";
 import { McpError } from "./mcp-error.ts";
 import type { CommandTarget } from "./mcp-settings.ts";
-import { killAtExit, killGroup } from "./process-group.ts";
+import { StringDecoder } from "node:string_decoder";
+
+const MAX_LINE = 1000;
+
+const MAX_LINES = 50;
+
+const WINDOW_MS = 10_000;
+
+// One list for the process, because it ends once: a listener for each child
+// would be reported as a leak.
+const living = new Set<number>();
+
+const killAll = (): void => living.forEach((pid) => killGroup(pid, "SIGKILL"));
 
 /** What programs need to run at all. Everything else may hold a secret of ours. */
 const INHERITED =
@@ -53,7 +64,7 @@ export interface ChildTransportOptions {
   readonly print: (line: string) => void;
 }
 
-/** How long a server may take to end by itself, and then when it is told to. */
+/** How long a server may take to exit by itself, and then after a signal. */
 const GRACE_MS = 1000;
 /** How long output may follow the end of a server whose group is gone. */
 const LAST_OUTPUT_MS = 500;
@@ -124,7 +135,7 @@ export class ChildTransport implements Transport {
       return Promise.reject(this.#end ?? gone("it is not running"));
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    // A pipe that breaks belongs to a process that has ended: how it did is told by its exit, which comes.
+    // A pipe that breaks belongs to a process that has ended: its exit event, which follows, says how.
     stdin.write(serializeMessage(message), (error) =>
       isBroken(error) ? undefined : error ? reject(error) : resolve(),
     );
@@ -205,7 +216,7 @@ function gone(message: string): McpError {
   return new McpError("gone", message);
 }
 
-/** Neither paths nor arguments: who reads the status of a server need not know them. */
+/** Neither paths nor arguments: readers of a server's status must not see them. */
 function startError(cause: NodeJS.ErrnoException): McpError {
   const why =
     cause.code === "ENOENT"
@@ -230,4 +241,80 @@ function childEnvironment(
     if (value !== undefined && !value.startsWith("()")) environment[name] = value;
   }
   return { ...environment, ...given };
+}
+
+/** Sends a signal to a child and everything it started. A process that is already gone is not an error. */
+export function killGroup(pid: number, signal: NodeJS.Signals): void {
+  for (const target of process.platform === "win32" ? [pid] : [-pid, pid]) {
+    try {
+      process.kill(target, signal);
+      return;
+    } catch {
+      // Without a group of its own, or gone.
+    }
+  }
+}
+
+/** Ends the child's group when this process exits. Returns what forgets it. */
+function killAtExit(pid: number): () => void {
+  if (living.size === 0) process.on("exit", killAll);
+  living.add(pid);
+  return () => {
+    living.delete(pid);
+    if (living.size === 0) process.off("exit", killAll);
+  };
+}
+
+/** What a server prints beside the protocol, line by line, and never more than a log can bear. */
+export class ChildOutput {
+  readonly #write: (line: string) => void;
+  readonly #now: () => number;
+  readonly #decoder = new StringDecoder("utf8");
+  #line = "";
+  #windowStart = Number.NEGATIVE_INFINITY;
+  #lines = 0;
+  #dropped = 0;
+
+  constructor(write: (line: string) => void, now: () => number = () => performance.now()) {
+    this.#write = write;
+    this.#now = now;
+  }
+
+  add(chunk: Buffer): void {
+    const [first = "", ...rest] = this.#decoder.write(chunk).split("\n");
+    this.#grow(first);
+    for (const piece of rest) {
+      this.#flush();
+      this.#grow(piece);
+    }
+  }
+
+  /** The last line may have no end. */
+  end(): void {
+    this.#flush();
+    this.#tellDropped();
+  }
+
+  #grow(piece: string): void {
+    if (this.#line.length < MAX_LINE) this.#line += piece.slice(0, MAX_LINE - this.#line.length);
+  }
+
+  #flush(): void {
+    const line = this.#line.trimEnd();
+    this.#line = "";
+    if (line === "") return;
+    if (this.#now() - this.#windowStart >= WINDOW_MS) {
+      this.#tellDropped();
+      this.#windowStart = this.#now();
+      this.#lines = 0;
+    }
+    this.#lines += 1;
+    if (this.#lines <= MAX_LINES) this.#write(line);
+    else this.#dropped += 1;
+  }
+
+  #tellDropped(): void {
+    if (this.#dropped > 0) this.#write(`[${this.#dropped} more lines]`);
+    this.#dropped = 0;
+  }
 }

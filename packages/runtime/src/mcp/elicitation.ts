@@ -1,9 +1,10 @@
+import { isObject } from "@convoke/protocol/internal";
 import type { ElicitRequestParams, ElicitResult } from "@modelcontextprotocol/client";
 import { createHash } from "node:crypto";
 import type { AuthRequired, InputRequired, InterruptAnswer } from "../tools/tool.ts";
 import { serverSchemaCheck } from "./server-schema.ts";
-import { webUrl } from "./web-url.ts";
-import type { JsonSchema } from "../models/model.ts";
+import { webUrl } from "../tools/interrupts.ts";
+import type { JsonSchema } from "../model/model.ts";
 
 const YES = new Set(["yes", "y", "true"]);
 
@@ -99,7 +100,7 @@ function withFields(prompt: string, fields: readonly FormField[]): string {
   return `${prompt}\n${intro}\n${lines.join("\n")}`.slice(0, MAX_PROMPT);
 }
 
-/** Plain words answer the only field, or the only one that must be filled. */
+/** Plain text answers the only field, or the only required one. */
 function contentOfText(
   text: string,
   fields: readonly FormField[],
@@ -118,10 +119,6 @@ function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** One field of a form that a server wants filled. */
@@ -146,7 +143,7 @@ function formFields(form: JsonSchema): readonly FormField[] {
   }));
 }
 
-/** What one can choose from, in words for people. */
+/** The choices, as text for people. */
 function choicesOf({ schema }: FormField): readonly string[] | undefined {
   if (schema["type"] === "boolean") return ["yes", "no"];
   return schema["type"] === "array" ? undefined : choices(schema)?.map(({ title }) => title);

@@ -64,7 +64,7 @@ export class McpConnection {
 
   /**
    * Resolves when it is clear whether the server can be used now. One that failed
-   * is not waited for: it is tried again meanwhile, and the turn goes on without it.
+   * is not waited for: it is retried in the background, and the turn continues without it.
    */
   async settled(): Promise<void> {
     if (this.#session !== undefined || this.#failures > 0 || this.#closing.signal.aborted) return;

@@ -1,4 +1,14 @@
-import type { Challenge } from "./challenge.ts";
+import type { Challenge } from "./sign-in.ts";
+import {
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  UrlElicitationRequiredError,
+} from "@modelcontextprotocol/client";
+import { webUrl } from "../tools/interrupts.ts";
+
+const MAX_SAID = 4000;
 
 /** Somewhere that a person must go first. */
 export interface Visit {
@@ -17,9 +27,9 @@ export type McpErrorKind =
   | "unanswered"
   /** It answers with an error. */
   | "refused"
-  /** Somebody must sign in first. */
+  /** The user must sign in first. */
   | "sign-in"
-  /** Somebody must go to a page first. */
+  /** The user must visit a page first. */
   | "visit"
   /** We stopped it. */
   | "stopped"
@@ -53,4 +63,39 @@ export class McpError extends Error {
   get isUntouched(): boolean {
     return this.kind === "unreachable" || this.kind === "session-gone";
   }
+}
+
+/** What the MCP client throws, in our words. */
+export function translateError(error: unknown): McpError {
+  if (error instanceof McpError) return error;
+  if (error instanceof UrlElicitationRequiredError) {
+    const visits = error.elicitations.flatMap(({ url, message }): readonly Visit[] => {
+      const address = webUrl(url);
+      return address === undefined ? [] : [{ url: address, prompt: message }];
+    });
+    return new McpError("visit", "somebody must go to a page first", { cause: error, visits });
+  }
+  if (error instanceof SdkHttpError) {
+    const message = `it answered with HTTP ${error.status}`;
+    return new McpError("refused", message, { cause: error });
+  }
+  if (error instanceof ProtocolError) {
+    const message = `it answered with error ${error.code}`;
+    return new McpError("refused", message, {
+      cause: error,
+      said: error.message.slice(0, MAX_SAID),
+    });
+  }
+  if (error instanceof SdkError) return sdkError(error);
+  return new McpError("unreadable", "its answer makes no sense", { cause: error });
+}
+
+function sdkError(cause: SdkError): McpError {
+  if (cause.code === SdkErrorCode.ConnectionClosed || cause.code === SdkErrorCode.NotConnected) {
+    return new McpError("gone", "the connection to it ended", { cause });
+  }
+  if (cause.code === SdkErrorCode.RequestTimeout) {
+    return new McpError("unanswered", "it did not answer in time", { cause });
+  }
+  return new McpError("unreadable", "its answer makes no sense", { cause });
 }

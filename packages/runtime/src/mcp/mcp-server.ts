@@ -7,7 +7,7 @@ import { McpConnection, type McpStatus } from "./mcp-connection.ts";
 import type { McpSession } from "./mcp-session.ts";
 import type { McpServerSettings, McpSettings } from "./mcp-settings.ts";
 import { mcpTool } from "./mcp-tool.ts";
-import { OpenCalls } from "./open-calls.ts";
+import { OpenCalls } from "./open-call.ts";
 import { schemaProblem } from "./server-schema.ts";
 import { signInTool } from "./sign-in.ts";
 import { toolNames } from "./tool-names.ts";
@@ -140,7 +140,7 @@ export class McpServer {
     });
     this.#tools = made.map(({ tool }) => tool);
     const skills = made.map(({ skill }) => skill);
-    // A server that comes back as it was is no news for who has the card.
+    // A server that reconnects unchanged does not change the card.
     if (!isDeepStrictEqual(skills, this.#skills)) this.#skills = skills;
     this.#note = noteOf(this.#server, listed, { chosen: chosen.length, maxTools });
   }

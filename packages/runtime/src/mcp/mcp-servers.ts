@@ -1,13 +1,18 @@
+import { orAborted } from "@convoke/protocol/internal";
 import type { A2APart, AgentSkill } from "@convoke/protocol";
-import { stopped } from "../tools/stoppable.ts";
 import type { Tool } from "../tools/tool.ts";
 import { ChildRecords } from "./child-records.ts";
-import type { McpLogger, McpOptions, McpServerConfig } from "./mcp-config.ts";
+import {
+  type McpLogger,
+  type McpOptions,
+  type McpServerConfig,
+  mcpServerSettings,
+  mcpSettings,
+} from "./mcp-settings.ts";
 import { McpServer, type McpServerReport } from "./mcp-server.ts";
-import { mcpServerSettings, mcpSettings } from "./mcp-settings.ts";
 import { contentPart, resourcePart } from "./result-content.ts";
 
-/** Who reads a card reads it whole. */
+/** Cards are read as a whole, so they stay small. */
 const MAX_SKILLS = 256;
 
 /** Something to read on a server. */
@@ -61,7 +66,7 @@ export class McpServers implements AsyncDisposable {
   /** What can be called now. Waits for servers that start, each within its own time. */
   async tools(signal?: AbortSignal): Promise<readonly Tool[]> {
     const settled = Promise.all(this.#servers.map((server) => server.settled()));
-    await (signal === undefined ? settled : stopped(settled, signal));
+    await (signal === undefined ? settled : orAborted(settled, signal));
     return this.#servers.flatMap(({ tools }) => tools);
   }
 

@@ -1,4 +1,4 @@
-import { MAX_TIMER_MS } from "@convoke/protocol/internal";
+import { MAX_TIMER_MS, orAborted } from "@convoke/protocol/internal";
 import {
   type CallToolResult,
   Client,
@@ -13,15 +13,12 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 import { setImmediate } from "node:timers/promises";
-import { stopped } from "../tools/stoppable.ts";
 import type { ChildRecords } from "./child-records.ts";
 import { ChildTransport } from "./child-transport.ts";
-import { McpError } from "./mcp-error.ts";
-import type { McpServerSettings, McpSettings } from "./mcp-settings.ts";
-import { OutputValidator } from "./output-validator.ts";
-import { translateError } from "./translate-error.ts";
+import { McpError, translateError } from "./mcp-error.ts";
+import type { McpFetch, McpServerSettings, McpSettings } from "./mcp-settings.ts";
+import { OutputValidator } from "./server-schema.ts";
 import { createEgress, createEgressFetch } from "@convoke/egress";
-import type { McpFetch } from "./mcp-config.ts";
 import { serverFetch } from "./server-fetch.ts";
 
 /**
@@ -42,7 +39,7 @@ export interface McpSessionOptions {
   readonly onElicit: (params: ElicitRequestParams, signal: AbortSignal) => Promise<ElicitResult>;
   /** The server has other tools now. */
   readonly onTools: (session: McpSession) => void;
-  /** Something that goes on behind, such as the end of a process. */
+  /** Background work, such as the end of a process. */
   readonly track: (work: Promise<void>) => void;
   /** The connection ended, and not because it was closed. */
   readonly onLost: (session: McpSession, error: McpError) => void;
@@ -131,7 +128,7 @@ export class McpSession {
     try {
       const timeout = options.server.startTimeoutMs;
       const connected = session.#client.connect(session.#transport, { signal, timeout });
-      await stopped(connected, signal);
+      await orAborted(connected, signal);
       await session.#list(signal);
       return session;
     } catch (error) {
@@ -196,7 +193,7 @@ export class McpSession {
     try {
       if (this.#transport instanceof StreamableHTTPClientTransport && this.#lost === undefined) {
         // Politeness: a server that does not answer must not hold us up.
-        await stopped(this.#transport.terminateSession(), AbortSignal.timeout(1000));
+        await orAborted(this.#transport.terminateSession(), AbortSignal.timeout(1000));
       }
     } catch {
       // It forgets the session by itself.
@@ -219,7 +216,7 @@ export class McpSession {
     this.#tools = tools;
   }
 
-  /** A list that cannot be read changes nothing: the tools that were known go on. */
+  /** A list that cannot be read changes nothing: the known tools stay. */
   async #relist(): Promise<void> {
     try {
       await this.#list(AbortSignal.timeout(this.#options.server.startTimeoutMs));
@@ -283,7 +280,7 @@ interface TransportOptions {
   readonly records: ChildRecords | undefined;
 }
 
-/** The way to a server. `onLost` hears that an HTTP server is gone; a process says so by its end. */
+/** The way to a server. `onLost` is called when an HTTP server is gone; a process signals it by exiting. */
 function createTransport(
   { server, settings, records }: TransportOptions,
   onLost: (error: McpError) => void,

@@ -7,7 +7,7 @@ import type { McpConnection } from "./mcp-connection.ts";
 import { McpError } from "./mcp-error.ts";
 import type { CallOptions } from "./mcp-session.ts";
 import { isRule, type McpServerSettings } from "./mcp-settings.ts";
-import type { OpenCalls } from "./open-calls.ts";
+import type { OpenCalls } from "./open-call.ts";
 import { resultEvents } from "./result-content.ts";
 import { serverSchemaCheck } from "./server-schema.ts";
 import { signInInterrupt } from "./sign-in.ts";
@@ -99,7 +99,7 @@ function failure(
   if (!(error instanceof McpError)) throw error;
   if (error.kind === "sign-in") {
     const interrupt = signInInterrupt(name, error.challenge);
-    // Who has just signed in in vain is not sent there again.
+    // After a sign-in that did not help, the user is not sent there again.
     if (!answers.has(interrupt.requestId)) return [interrupt];
   }
   const visits = error.visits

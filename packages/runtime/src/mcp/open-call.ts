@@ -13,6 +13,9 @@ import type {
 import { elicitationAnswer, elicitationInterrupt } from "./elicitation.ts";
 import { McpError } from "./mcp-error.ts";
 import type { CallOptions } from "./mcp-session.ts";
+import { AsyncLocalStorage } from "node:async_hooks";
+
+const MAX_OPEN = 256;
 
 /** How one round of a call ends. */
 export type RoundEnd =
@@ -51,14 +54,14 @@ export class OpenCall {
     return this.#end !== undefined;
   }
 
-  /** It waits for somebody, so that whatever the server asks now is asked by another call. */
+  /** It waits for an answer, so what the server asks now belongs to another call. */
   get isWaiting(): boolean {
     return this.#questions.size > 0;
   }
 
   begin(call: (options: CallOptions) => Promise<CallToolResult>): void {
     const onProgress: CallOptions["onProgress"] = (progress) => {
-      // Only the latest counts: nobody reads more of it than that.
+      // Only the latest counts.
       this.#progress = progressEvent(progress);
       this.#wake();
     };
@@ -68,7 +71,7 @@ export class OpenCall {
     );
   }
 
-  /** The server asks something. Resolves when somebody has answered, in whatever round. */
+  /** The server asks something. Resolves with the answer, in whichever round it comes. */
   ask(params: ElicitRequestParams, signal: AbortSignal): Promise<ElicitResult> {
     if (this.isOver) throw new Error("the call is over");
     this.#asked += 1;
@@ -80,7 +83,7 @@ export class OpenCall {
     return promise;
   }
 
-  /** Shows what happens until there is an end, or a question that nobody has answered. */
+  /** Shows what happens until it ends, or has an unanswered question. */
   async *round({ signal, answers }: ToolContext): AsyncGenerator<ToolEvent, RoundEnd> {
     const stop = (): void => this.cancel("the call was canceled");
     signal.addEventListener("abort", stop, { once: true });
@@ -93,7 +96,7 @@ export class OpenCall {
         if (progress !== undefined) yield progress;
         if (this.#end !== undefined) return this.#end;
         const interrupts = await this.#deliver(answers);
-        // It may have ended while the answers were checked; then nobody waits for more of them.
+        // It may have ended while the answers were checked; then no more of them are needed.
         if (interrupts.length > 0 && !this.isOver) return { kind: "questions", interrupts };
         await changed;
       }
@@ -160,4 +163,80 @@ function progressEvent({
     text: text.slice(0, 500),
     ...(fraction !== undefined && { fraction }),
   };
+}
+
+/** The calls to one server that are in progress or wait for an answer. */
+export class OpenCalls {
+  readonly #server: string;
+  readonly #answerTimeoutMs: number;
+  readonly #calls = new Map<string, OpenCall>();
+  readonly #timers = new Map<string, NodeJS.Timeout>();
+  readonly #current = new AsyncLocalStorage<OpenCall>();
+
+  constructor(server: string, answerTimeoutMs: number) {
+    this.#server = server;
+    this.#answerTimeoutMs = answerTimeoutMs;
+  }
+
+  /** The call that an earlier round left open. */
+  find({ key }: ToolContext): OpenCall | undefined {
+    clearTimeout(this.#timers.get(key));
+    this.#timers.delete(key);
+    return this.#calls.get(key);
+  }
+
+  begin(
+    { key, taskId }: ToolContext,
+    run: (options: CallOptions) => Promise<CallToolResult>,
+  ): OpenCall {
+    if (this.#calls.size >= MAX_OPEN) throw new Error(`${MAX_OPEN} calls are open already`);
+    const call = new OpenCall(this.#server, taskId);
+    this.#calls.set(key, call);
+    this.#current.run(call, () => call.begin(run));
+    return call;
+  }
+
+  /** Leaves the call open for an answer, though not for ever. */
+  keep({ key }: ToolContext): void {
+    const giveUp = (): void => this.#cancel(key, "nobody answered in time");
+    this.#timers.set(key, setTimeout(giveUp, this.#answerTimeoutMs).unref());
+  }
+
+  end({ key }: ToolContext): void {
+    this.#calls.delete(key);
+  }
+
+  /** The server asks something for one of its calls. */
+  async ask(params: ElicitRequestParams, signal: AbortSignal): Promise<ElicitResult> {
+    const call = this.#current.getStore() ?? this.#likely();
+    if (call === undefined) throw new Error("it is not clear for which call this is asked");
+    return call.ask(params, signal);
+  }
+
+  /** Ends the calls of one task, or all. */
+  cancel(taskId?: string): void {
+    for (const [key, call] of this.#calls) {
+      if (taskId === undefined || call.taskId === taskId) this.#cancel(key, "the task is over");
+    }
+  }
+
+  #cancel(key: string, reason: string): void {
+    clearTimeout(this.#timers.get(key));
+    this.#timers.delete(key);
+    this.#calls.get(key)?.cancel(reason);
+    this.#calls.delete(key);
+  }
+
+  /**
+   * Over standard input and output a question does not say which call it belongs
+   * to. Calls of one task are answered by the same person, so that the latest
+   * will do; when several tasks have calls under way, nobody is asked: a question
+   * must not be shown to somebody else.
+   */
+  #likely(): OpenCall | undefined {
+    const working = [...this.#calls.values()].filter((call) => !call.isOver && !call.isWaiting);
+    const [first] = working;
+    const isOneTask = working.every(({ taskId }) => taskId === first?.taskId);
+    return isOneTask ? working.at(-1) : undefined;
+  }
 }

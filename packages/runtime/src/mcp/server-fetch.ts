@@ -1,7 +1,6 @@
-import { readChallenge } from "./challenge.ts";
-import type { McpFetch } from "./mcp-config.ts";
+import { readChallenge } from "./sign-in.ts";
+import type { McpFetch, UrlTarget } from "./mcp-settings.ts";
 import { McpError } from "./mcp-error.ts";
-import type { UrlTarget } from "./mcp-settings.ts";
 
 const NEWLINE = 10;
 
@@ -10,7 +9,7 @@ const RETURN = 13;
 export interface ServerFetchOptions {
   readonly fetch: McpFetch;
   readonly maxMessageBytes: number;
-  /** The server is gone, or knows our session no more: what waits for it waits in vain. */
+  /** The server is gone, or no longer recognizes the session: pending requests will not be answered. */
   readonly onLost: (error: McpError) => void;
 }
 
@@ -135,7 +134,7 @@ interface BoundedBodyOptions {
   readonly onTooLong: () => Error;
   /** Fires when the request is given up. */
   readonly signal: AbortSignal | undefined;
-  /** The connection broke, and the events have no ids to go on by. */
+  /** The connection broke, and the events have no ids to resume from. */
   readonly onBroken: () => void;
 }
 

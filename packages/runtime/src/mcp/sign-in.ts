@@ -1,13 +1,14 @@
-import { authRequired } from "../tools/interrupts.ts";
+import { authRequired, webUrl } from "../tools/interrupts.ts";
 import type { AuthRequired, Tool, ToolContext, ToolEvent } from "../tools/tool.ts";
-import type { Challenge } from "./challenge.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 import { McpError } from "./mcp-error.ts";
 import type { McpServerSettings } from "./mcp-settings.ts";
 
+const MAX_TEXT = 200;
+
 const REQUEST_ID = "sign-in";
 
-/** Asks somebody to sign in to a server. */
+/** Asks the user to sign in to a server. */
 export function signInInterrupt(server: string, challenge: Challenge = {}): AuthRequired {
   const { url, realm } = challenge;
   const where = realm === undefined ? "" : ` (${realm})`;
@@ -18,7 +19,7 @@ export function signInInterrupt(server: string, challenge: Challenge = {}): Auth
 }
 
 /**
- * The only tool of a server that tells nothing before somebody signs in: without
+ * The only tool of a server that lists nothing before the user signs in: without
  * it, no call could ever ask for that.
  */
 export function signInTool(server: McpServerSettings, connection: McpConnection): Tool {
@@ -53,4 +54,30 @@ async function signIn(
     const why = error.kind === "sign-in" ? "it still refuses us" : error.message;
     return { kind: "tool:error", text: `The MCP server ${server} cannot be used: ${why}.` };
   }
+}
+
+/** What a server says of how to sign in. */
+export interface Challenge {
+  readonly url?: string;
+  readonly realm?: string;
+  readonly scope?: string;
+}
+
+/** Reads a `WWW-Authenticate` header (RFC 9110 §11.6.1, RFC 9728 §5.1). */
+export function readChallenge(header: string | null): Challenge {
+  const fields = new Map<string, string>();
+  for (const [, name, quoted, plain] of (header ?? "").matchAll(
+    /([a-z_-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/gi,
+  )) {
+    const value = quoted === undefined ? plain! : quoted.replaceAll(/\\(.)/g, "$1");
+    fields.set(name!.toLowerCase(), value);
+  }
+  const url = webUrl(fields.get("authorization_uri") ?? fields.get("resource_metadata"));
+  const realm = fields.get("realm")?.slice(0, MAX_TEXT);
+  const scope = fields.get("scope")?.slice(0, MAX_TEXT);
+  return {
+    ...(url !== undefined && { url }),
+    ...(realm && { realm }),
+    ...(scope && { scope }),
+  };
 }

@@ -11,27 +11,32 @@ import {
 } from "./ai-sdk/ai-sdk-model.ts";
 import { type Fetch, oneRequestEach } from "./ai-sdk/one-request.ts";
 import { demoModel } from "./demo/demo-model.ts";
-import { ModelError } from "./model-error.ts";
-import { type ParsedSpec, type ProviderName, parseModelSpec } from "./model-spec.ts";
-import type { ModelOptions, ModelSpec } from "./model-options.ts";
-import type {
-  AssistantContent,
-  Model,
-  ModelPrice,
-  ModelRequest,
-  ProviderData,
-  ToolDescription,
-  ToolResultEntry,
-  TranscriptEntry,
-} from "./model.ts";
-import { mergeProviderData } from "./provider-data.ts";
+import { ModelError } from "../model/model-error.ts";
+import {
+  type ModelOptions,
+  type ModelSpec,
+  type ParsedSpec,
+  type ProviderName,
+  parseModelSpec,
+} from "./model-options.ts";
+import {
+  type AssistantContent,
+  type Model,
+  type ModelPrice,
+  type ModelRequest,
+  type ProviderData,
+  type ToolDescription,
+  type ToolResultEntry,
+  type TranscriptEntry,
+  mergeProviderData,
+} from "../model/model.ts";
 import { anthropic } from "./providers/anthropic.ts";
 import { google } from "./providers/google.ts";
 import { ollama } from "./providers/ollama.ts";
 import { PICTURE_URLS, openCompatible } from "./providers/openai-compatible.ts";
 import { openai } from "./providers/openai.ts";
 import type { Provider } from "./providers/provider.ts";
-import { AnswerStream } from "./answer-stream.ts";
+import { AnswerStream } from "../model/answer-stream.ts";
 import { type CallPlace, toModelError } from "./ai-sdk/call-error.ts";
 import { PartTranslator } from "./ai-sdk/part-translator.ts";
 import { type FileRules, userContentOf } from "./ai-sdk/user-content.ts";

@@ -1,16 +1,22 @@
 import type { RemoteAgent } from "@convoke/client";
-import { type AgentPlace, ERRORS } from "@convoke/protocol";
+import { type AgentPlace, ERRORS, type Task } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
-import { findChild, type SentMessage } from "./find-child.ts";
 import { codeOf, isUnspeakable } from "./remote-error.ts";
 import type { SubAgentLink } from "./sub-agent-link.ts";
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
+const PAGE_SIZE = 50;
+
+const MAX_PAGES = 20;
+
+/** As many of the newest messages of a task as are looked through. */
+const MAX_HISTORY = 100;
+
 const FILE = /^sub-agent-cancel-[0-9a-f]{32}\.json$/;
 
-/** What is canceled: a task of a sub-agent, in the name of whoever had it called. */
+/** What is canceled: a task of a sub-agent, on behalf of its caller. */
 export type Cancel = Omit<CancelRecord, "caller">;
 
 const FIRST_WAIT_MS = 250;
@@ -80,7 +86,7 @@ export class ChildCancels {
   async #deliver(record: CancelRecord, closing: AbortSignal): Promise<void> {
     const { agent, owner } = record;
     const link = this.#find(agent);
-    // Without its definition nobody knows any more where it is.
+    // Without its definition its address is unknown.
     if (link === undefined) return this.#records?.remove(record);
     const began = Date.now();
     const until = began + PATIENCE_MS;
@@ -132,12 +138,12 @@ interface CancelRecord {
   /** The name of the sub-agent there. */
   readonly agent: string;
   readonly owner: string;
-  /** Its task; where nobody knows that, the message that may have begun it. */
+  /** Its task or, if that is unknown, the message that may have started it. */
   readonly childTaskId?: string;
   readonly message?: SentMessage;
 }
 
-/** Remembers what is not canceled yet, in a folder, one file for each: a crash must not let it go on. */
+/** Keeps pending cancels in a folder, one file each, so that a crash does not lose them. */
 class CancelRecords {
   readonly #folder: string;
   readonly #caller: string;
@@ -197,4 +203,31 @@ function read(path: string): CancelRecord | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The message with which a sub-agent was called. */
+interface SentMessage {
+  readonly messageId: string;
+  /** The context that it was sent to. */
+  readonly childContextId: string;
+}
+
+/** The task that a message began, when a crash came before the sub-agent had named it. */
+export async function findChild(
+  remote: RemoteAgent,
+  { messageId, childContextId: contextId }: SentMessage,
+  signal: AbortSignal,
+): Promise<Task | undefined> {
+  const request = { contextId, pageSize: PAGE_SIZE, historyLength: MAX_HISTORY, signal };
+  let pageToken = "";
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const asked = { ...request, ...(pageToken !== "" && { pageToken }) };
+    const { tasks, nextPageToken } = await remote.list(asked);
+    const found = tasks.find(({ history = [] }) =>
+      history.some((message) => message.messageId === messageId),
+    );
+    if (found !== undefined || nextPageToken === "") return found;
+    pageToken = nextPageToken;
+  }
+  return undefined;
 }

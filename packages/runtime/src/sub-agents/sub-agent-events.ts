@@ -51,13 +51,13 @@ export interface ChildRequest {
   /** By which the call asks for it. */
   readonly requestId: string;
   readonly kind: "approval" | "input" | "auth";
-  /** By which the sub-agent knows it; absent where it asks in words alone. */
+  /** The sub-agent's own id for it; absent if it asks with text only. */
   readonly childId?: string;
   /** Of the arguments that an approval is for. */
   readonly digest?: string;
 }
 
-/** What a sub-agent is told when it is called. */
+/** The message that starts a sub-agent's task. */
 export type SentCall = Pick<SubAgentCallEvent, "messageId" | "childContextId" | "handed">;
 
 /** A question as the rounds of a call know it. */

@@ -1,11 +1,11 @@
+import { orAborted } from "@convoke/protocol/internal";
 import type { RemoteAgent } from "@convoke/client";
 import type { Agent, AgentBeside, AgentPlace } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
-import { stopped } from "../tools/stoppable.ts";
 import type { SubAgentSettings } from "./sub-agent-settings.ts";
-import { withoutAddresses } from "./without-addresses.ts";
+import { withoutAddresses } from "./remote-error.ts";
 
-/** What people are told of a sub-agent. */
+/** The status of a sub-agent, for people. */
 export interface SubAgentReport {
   readonly name: string;
   readonly status: "connected" | "unreachable" | "not connected";
@@ -62,17 +62,17 @@ export class SubAgentLink {
     const until = Date.now() + patienceMs;
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, MOST_WAIT_MS)) {
       try {
-        return await stopped(this.#remote(owner), signal);
+        return await orAborted(this.#remote(owner), signal);
       } catch (error) {
         signal.throwIfAborted();
         const leftMs = until - Date.now();
         if (leftMs <= 0) throw error;
-        await stopped(sleep(Math.min(waitMs, leftMs), undefined, { ref: false }), signal);
+        await orAborted(sleep(Math.min(waitMs, leftMs), undefined, { ref: false }), signal);
       }
     }
   }
 
-  /** Looks who it is, unless that is known, or was in vain just now. Never rejects. */
+  /** Fetches its card, unless it is known or a recent attempt failed. Never rejects. */
   async look(owner: string, waitMs: number): Promise<void> {
     if (this.#known !== undefined || this.settings.target.kind === "local") return;
     if (this.#failed !== undefined && Date.now() - this.#failed.at < REST_MS) return;

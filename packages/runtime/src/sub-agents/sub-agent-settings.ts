@@ -1,13 +1,7 @@
 import type { ConnectOptions, RemoteAgent } from "@convoke/client";
-import { type Agent } from "@convoke/protocol";
-import { MAX_TIMER_MS } from "@convoke/protocol/internal";
+import type { Agent } from "@convoke/protocol";
+import { MAX_TIMER_MS, isObject } from "@convoke/protocol/internal";
 import type { ConfirmRule, Tool } from "../tools/tool.ts";
-import type {
-  SubAgentAtUrl,
-  SubAgentDefinition,
-  SubAgentHere,
-  SubAgentsDefinition,
-} from "./sub-agent-definition.ts";
 
 /** One sub-agent with every default, checked. */
 export interface SubAgentSettings {
@@ -50,7 +44,7 @@ export function subAgentSettings(
   definitions: SubAgentsDefinition,
   tools: readonly Tool[],
 ): readonly SubAgentSettings[] {
-  if (!isRecord(definitions)) {
+  if (!isObject(definitions)) {
     throw new TypeError('subAgents must be an object of agents: { planner: "https://…" }');
   }
   return Object.entries(definitions).map(([name, definition]) => {
@@ -71,7 +65,7 @@ export function subAgentSettings(
 function settingsOf(name: string, field: string, definition: SubAgentDefinition): SubAgentSettings {
   const given = typeof definition === "string" ? { url: definition } : definition;
   if (isAgent(given)) return settingsOf(name, field, { agent: given });
-  if (!isRecord(given)) {
+  if (!isObject(given)) {
     throw new TypeError(`${field} must be an address, an agent, { url: "…" } or { agent }`);
   }
   const detailed = given as SubAgentAtUrl | SubAgentHere;
@@ -127,12 +121,53 @@ function isAgent(value: unknown): value is Agent {
   return typeof run === "function" && typeof info === "object";
 }
 
-/** By what it can do: the class itself is not loaded before somebody connects. */
+/** Recognized by its methods: the class is not loaded before the first connection. */
 function isRemote(agent: Agent | RemoteAgent): agent is RemoteAgent {
   const { subscribe, cancel } = agent as Partial<RemoteAgent>;
   return typeof subscribe === "function" && typeof cancel === "function";
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+/** Another agent that an agent may call: its address, an agent of this process, or more of either. */
+export type SubAgentDefinition = string | Agent | RemoteAgent | SubAgentAtUrl | SubAgentHere;
+
+/** The sub-agents of an agent, by the names of their tools. */
+export type SubAgentsDefinition = Readonly<Record<string, SubAgentDefinition>>;
+
+interface SubAgentRules {
+  /** For the model, instead of what the agent's card says. */
+  readonly description?: string;
+  /** Whether a call needs approval. Default never: the agent asks for what it does itself. */
+  readonly confirm?: ConfirmRule;
+  /** How long the agent may work without asking for something; by default 10 minutes. */
+  readonly timeoutMs?: number;
+  /** How long a call waits for an agent that is not there, as while it is restarted; by default 5 seconds. */
+  readonly patienceMs?: number;
+}
+
+/** How an agent elsewhere is reached; see `connect`. */
+type Reaching = Pick<
+  ConnectOptions,
+  | "allow"
+  | "allowDowngrade"
+  | "auth"
+  | "bindings"
+  | "fetch"
+  | "jkuOrigins"
+  | "signatures"
+  | "tenant"
+  | "token"
+  | "trustedKeys"
+  | "version"
+>;
+
+/** An agent elsewhere. */
+export interface SubAgentAtUrl extends SubAgentRules, Reaching {
+  readonly url: string;
+  readonly agent?: undefined;
+}
+
+/** An agent of this process, or one that is connected already. */
+export interface SubAgentHere extends SubAgentRules {
+  readonly agent: Agent | RemoteAgent;
+  readonly url?: undefined;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { ModelError } from "../models/model-error.ts";
-import type { Model, ModelEvent, ModelRequest } from "../models/model.ts";
+import { ModelError } from "../model/model-error.ts";
+import type { Model, ModelEvent, ModelRequest } from "../model/model.ts";
 
 /** A request, and the model to ask. */
 export interface Asked {

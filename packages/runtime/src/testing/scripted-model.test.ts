@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Model, ModelEvent, ModelRequest } from "../models/model.ts";
+import type { Model, ModelEvent, ModelRequest } from "../model/model.ts";
 import { scriptedModel } from "./scripted-model.ts";
 
 const REQUEST: ModelRequest = {

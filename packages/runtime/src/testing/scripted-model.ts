@@ -1,5 +1,5 @@
-import { ModelError } from "../models/model-error.ts";
-import type { Model, ModelPrice, ModelRequest } from "../models/model.ts";
+import { ModelError } from "../model/model-error.ts";
+import type { Model, ModelPrice, ModelRequest } from "../model/model.ts";
 import { playScript } from "../models/script/play-script.ts";
 import { type ScriptTurn, stepsOf } from "../models/script/script-step.ts";
 

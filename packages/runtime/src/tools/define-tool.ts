@@ -1,23 +1,22 @@
-import type { JsonSchema } from "../models/model.ts";
-import type { OutputOf } from "./standard-schema.ts";
-import { type InputSchema, toolInput } from "./tool-input.ts";
+import type { JsonSchema } from "../model/model.ts";
+import { type InputSchema, type OutputOf, toolInput } from "./tool-input.ts";
 import type { ConfirmRule, Tool, ToolContext, ToolReturn } from "./tool.ts";
 
 /** A tool as its author writes it. */
 export interface ToolDefinition<Schema extends InputSchema = InputSchema> {
-  /** One to 64 letters, digits, `_` and `-`: what providers take. */
+  /** 1 to 64 letters, digits, `_` and `-`: the format that all providers accept. */
   readonly name: string;
-  /** What it does and when to use it; the model reads nothing else of it. */
+  /** What it does and when to use it: the model chooses by this text. */
   readonly description: string;
   /** Any Standard Schema (zod, valibot, arktype, …) or JSON Schema of an object; without it, no arguments. */
   readonly input?: Schema;
   /** For the model, where the schema library has no conversion of its own. */
   readonly inputJsonSchema?: JsonSchema;
-  /** Whether a call needs somebody's approval: never, always, or by a rule. By default never. */
+  /** Whether a call needs approval: never, always (`ask`), or by a rule. Default never. */
   readonly confirm?: ConfirmRule;
-  /** May run again, with the same key, after a crash cut it. By default it may not. */
+  /** Whether a call that a crash interrupted may run again, with the same key. Default false. */
   readonly idempotent?: boolean;
-  /** How long one call may take; by default 60 s. */
+  /** How long one call may take. Default 60 s. */
   readonly timeoutMs?: number;
   /** Returns a value, a promise, a stream of tool events, or an interrupt. */
   run(input: OutputOf<Schema>, context: ToolContext): ToolReturn;
@@ -26,7 +25,7 @@ export interface ToolDefinition<Schema extends InputSchema = InputSchema> {
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 const DEFAULT_TIMEOUT_MS = 60_000;
 
-/** Makes a tool for models. */
+/** Creates a tool. */
 export function tool<Schema extends InputSchema>(definition: ToolDefinition<Schema>): Tool {
   const { name, description, input, inputJsonSchema, timeoutMs = DEFAULT_TIMEOUT_MS } = definition;
   if (typeof name !== "string" || !NAME.test(name)) {

@@ -1,5 +1,7 @@
 import type { AuthRequired, InputRequired, Interrupt } from "./tool.ts";
 
+const MAX_LENGTH = 2000;
+
 /**
  * A tool returns it when it needs something from the caller first. The answer
  * calls the tool again, with the answer in `context.answers` under the request id.
@@ -15,7 +17,7 @@ export function inputRequired(
   return { kind: "interrupt:input", requestId, prompt, ...rest };
 }
 
-/** A tool returns it when somebody must sign in somewhere first. */
+/** Returned by a tool that needs the user to sign in somewhere first. */
 export function authRequired(
   prompt: string,
   options: Partial<Omit<AuthRequired, "kind" | "prompt">> = {},
@@ -37,4 +39,11 @@ const INTERRUPTS: ReadonlySet<Interrupt["kind"]> = new Set([
 export function isInterrupt(value: unknown): value is Interrupt {
   const kind = (value as { readonly kind?: unknown } | null | undefined)?.kind;
   return INTERRUPTS.has(kind as Interrupt["kind"]);
+}
+
+/** An address that a person may open. A server could name others, such as `javascript:`. */
+export function webUrl(text: string | undefined): string | undefined {
+  if (text === undefined || text.length > MAX_LENGTH) return undefined;
+  const url = URL.parse(text);
+  return url?.protocol === "https:" || url?.protocol === "http:" ? url.href : undefined;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { stoppable, stopped } from "./stoppable.ts";
+import { stoppable } from "./stoppable.ts";
 
 test("a stream that hangs is left when the signal fires", async () => {
   const abort = new AbortController();
@@ -40,14 +40,4 @@ test("a stream gives its values and what it returns, and its error is its own", 
     throw new Error("broken");
   }
   await expect(stoppable(failing(), signal).next()).rejects.toThrow("broken");
-});
-
-test("a promise is left when the signal fires, also when that was before", async () => {
-  const abort = new AbortController();
-  const waiting = stopped(new Promise(() => undefined), abort.signal);
-  abort.abort(new Error("enough"));
-
-  await expect(waiting).rejects.toThrow("enough");
-  await expect(stopped(Promise.resolve(1), abort.signal)).rejects.toThrow("enough");
-  expect(await stopped(Promise.resolve(1), new AbortController().signal)).toBe(1);
 });

@@ -35,14 +35,3 @@ export async function* stoppable<T>(
     if (!isOver) void Promise.resolve(iterator.return?.()).catch(() => undefined);
   }
 }
-
-/** A promise that is left behind when the signal fires. */
-export function stopped<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const stop = (): void => reject(signal.reason as Error);
-    if (signal.aborted) return stop();
-    signal.addEventListener("abort", stop, { once: true });
-    promise.then(resolve, reject).then(() => signal.removeEventListener("abort", stop), stop);
-    return undefined;
-  });
-}

@@ -1,4 +1,4 @@
-import type { ToolDescription } from "../models/model.ts";
+import type { ToolDescription } from "../model/model.ts";
 import type { Tool } from "./tool.ts";
 
 /** The tools of one agent, by name. */
@@ -33,7 +33,7 @@ export class ToolBox {
     return new ToolBox([...this.#tools.values()].filter(filter));
   }
 
-  /** As the model is told of them. */
+  /** Their descriptions for the model. */
   describe(): readonly ToolDescription[] {
     return [...this.#tools.values()].map(({ name, description, input }) => ({
       name,
@@ -42,7 +42,7 @@ export class ToolBox {
     }));
   }
 
-  /** What a model is told that names a tool that is not here. */
+  /** The error for the model if it names a tool that does not exist. */
   unknownText(name: string): string {
     const names = [...this.#tools.keys()];
     const available = names.length === 0 ? "there are none" : `there are ${names.join(", ")}`;

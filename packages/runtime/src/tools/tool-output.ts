@@ -57,7 +57,7 @@ export class ToolOutput {
   }
 }
 
-/** A value as the model is told: JSON within the limit, or the beginning and the end of its text. */
+/** A value as the model reads it: JSON within the limit, or the beginning and the end of its text. */
 export function boundedOutput(value: unknown, limit: number): unknown {
   if (value === undefined) return null;
   const json = JSON.stringify(value);

@@ -7,8 +7,7 @@ import type {
   Metadata,
   ToolResult,
 } from "@convoke/protocol";
-import type { DelegatedUsage } from "../loop/usage.ts";
-import type { JsonSchema } from "../models/model.ts";
+import type { JsonSchema } from "../model/model.ts";
 
 /**
  * Something a model can do. Whatever its author returns, running it gives a
@@ -19,7 +18,7 @@ export interface Tool {
   readonly description: string;
   /** JSON Schema of its arguments, for the model. */
   readonly input: JsonSchema;
-  /** Whether a call needs somebody's approval. By default it does not. */
+  /** Whether a call needs approval. Default never. */
   readonly confirm: ConfirmRule;
   /** May run again after a crash cut it, with the same key. */
   readonly idempotent: boolean;
@@ -30,10 +29,10 @@ export interface Tool {
   run(input: unknown, context: ToolContext): ToolReturn;
   /**
    * While a call waits for its answer: resolves when what it asked for was settled elsewhere. Then it
-   * runs again without an answer, and so does a call that nobody answered in time.
+   * runs again without an answer, and so does a call whose question expired.
    */
   watch?(call: KnownCall, signal: AbortSignal): Promise<void>;
-  /** Nobody will answer what a call asked for: lets go of what it began. */
+  /** No answer will come to what a call asked for: it should release what it holds. */
   giveUp?(call: KnownCall): void;
   /** What there is to show of a call that took too long; by then nothing else of it is shown. */
   late?(call: KnownCall, problem: string): ToolEvent;
@@ -54,7 +53,7 @@ export type ConfirmRule =
   | "ask"
   | ((call: ConfirmedCall) => Confirmation | Promise<Confirmation>);
 
-/** What a rule decides by. */
+/** The call that a rule decides on. */
 export interface ConfirmedCall {
   readonly toolName: string;
   readonly input: unknown;
@@ -63,7 +62,7 @@ export interface ConfirmedCall {
 
 export type Confirmation = "allow" | "ask" | "deny" | ApprovalWords;
 
-/** How the question is put to whoever decides. */
+/** How the approval is presented. */
 export interface ApprovalWords {
   readonly title?: string;
   readonly prompt?: string;
@@ -99,6 +98,14 @@ export type ToolReturn = unknown;
  */
 export type ToolYield = string | ToolEvent | Interrupt;
 
+/** Resources that other agents used on behalf of this one. */
+export interface DelegatedUsage {
+  /** The number of calls to agents, including their own calls. */
+  readonly calls: number;
+  readonly tokens: number;
+  readonly costUsd?: number;
+}
+
 export type ToolEvent =
   /** What it is doing, for people. */
   | { readonly kind: "tool:progress"; readonly text: string; readonly fraction?: number }
@@ -108,10 +115,10 @@ export type ToolEvent =
   | { readonly kind: "tool:event"; readonly event: AgentEvent }
   /** Where what it says comes from. */
   | { readonly kind: "tool:source"; readonly url: string; readonly title?: string }
-  /** What other agents used for it. */
+  /** Resources that other agents used for it. */
   | { readonly kind: "tool:usage"; readonly used: DelegatedUsage }
   | { readonly kind: "tool:result"; readonly value: unknown }
-  /** It did not work, in words for the model. */
+  /** It failed; the text is for the model. */
   | { readonly kind: "tool:error"; readonly text: string };
 
 /**
@@ -139,7 +146,7 @@ export interface AuthRequired {
   readonly url?: string;
 }
 
-/** Somebody must decide on a call that another agent wants to make for this one. */
+/** A call that another agent wants to make for this one needs approval. */
 interface ApprovalRequired {
   readonly kind: "interrupt:approval";
   /** That of the approval, which is unique in the task. */
@@ -156,7 +163,7 @@ export interface ToolUseRequired {
 }
 
 export interface InterruptAnswer {
-  /** The words of the answer; empty when somebody only signed in, or decided. */
+  /** The text of the answer; empty for a sign-in or a decision. */
   readonly text: string;
   readonly parts: readonly A2APart[];
   /** To an approval. */

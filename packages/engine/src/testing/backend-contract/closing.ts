@@ -40,7 +40,12 @@ export function describeClosing(open: OpenBackend): void {
       await expect(backend.tasks.get("t1")).rejects.toThrow("closed");
       await expect(backend.tasks.list({ owner: "ann", limit: 1 })).rejects.toThrow("closed");
       await expect(
-        backend.tasks.ofContext({ owner: "ann", contextId: "context", before: "t9", limit: 1 }),
+        backend.tasks.ofContext({
+          owner: "ann",
+          contextId: "context",
+          before: { createdAt: 1_000, taskId: "t9" },
+          limit: 1,
+        }),
       ).rejects.toThrow("closed");
       await expect(backend.tasks.unfinished("", 1)).rejects.toThrow("closed");
       await expect(backend.tasks.waking(1)).rejects.toThrow("closed");

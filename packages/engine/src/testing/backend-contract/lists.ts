@@ -1,6 +1,6 @@
 import { TASK_STATES, isTerminal } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
-import type { Backend, TaskQuery, TaskRecord } from "../../log/backend.ts";
+import type { Backend, CreationPosition, TaskQuery, TaskRecord } from "../../log/backend.ts";
 import { type OpenBackend, aCreation, aStep, anEvent, using } from "./fixtures.ts";
 
 /** Lists are ordered, filtered, scoped to their owner, and paged without loss. */
@@ -27,7 +27,12 @@ export function describeLists(open: OpenBackend): void {
       "a listed task comes with everything except its snapshot, however it is listed",
       using(open, async (backend) => {
         const snapshot = { seq: 1, json: "{}" };
-        const before = { owner: "ann", contextId: "context", before: "t9", limit: 10 };
+        const before = {
+          owner: "ann",
+          contextId: "context",
+          before: { createdAt: 1_000, taskId: "t9" },
+          limit: 10,
+        };
         await backend.commit(
           aCreation("t1", { snapshot, statusAt: 20, wakeAt: 5 }, { createdAt: 1 }),
         );
@@ -125,7 +130,11 @@ export function describeLists(open: OpenBackend): void {
         await backend.commit(aCreation("t1"));
         await backend.commit(aCreation("t2", {}, { owner: "bob" }));
         await backend.commit(aCreation("t3", { listed: false }));
-        const context = { contextId: "context", before: "t9", limit: 10 };
+        const context = {
+          contextId: "context",
+          before: { createdAt: 1_000, taskId: "t9" },
+          limit: 10,
+        };
 
         expect(await list(backend, {})).toEqual(["t1"]);
         expect(await list(backend, { contextId: "context", state: "submitted" })).toEqual(["t1"]);
@@ -139,25 +148,22 @@ export function describeLists(open: OpenBackend): void {
     );
 
     test(
-      "the earlier tasks of a context come newest first",
+      "the earlier tasks of a context come newest first, whatever their ids are",
       using(open, async (backend) => {
-        for (const taskId of ["t2", "t4", "t1", "t3"])
-          await backend.commit(aCreation(taskId, { state: "completed" }, { contextId: "c1" }));
-        await backend.commit(aCreation("t0", {}, { contextId: "c2" }));
-        const query = { owner: "ann", contextId: "c1" };
+        const createdAt = { last: 40, early: 10, "mid-b": 20, "mid-a": 20 };
+        for (const [taskId, at] of Object.entries(createdAt)) {
+          const task = { contextId: "c1", createdAt: at };
+          await backend.commit(aCreation(taskId, { state: "completed" }, task));
+        }
+        await backend.commit(aCreation("a", {}, { contextId: "c2", createdAt: 5 }));
+        const earlier = async (before: CreationPosition, limit = 10) =>
+          ids(await backend.tasks.ofContext({ owner: "ann", contextId: "c1", before, limit }));
 
-        expect(ids(await backend.tasks.ofContext({ ...query, before: "t4", limit: 10 }))).toEqual([
-          "t3",
-          "t2",
-          "t1",
-        ]);
-        expect(ids(await backend.tasks.ofContext({ ...query, before: "t4", limit: 2 }))).toEqual([
-          "t3",
-          "t2",
-        ]);
-        expect(ids(await backend.tasks.ofContext({ ...query, before: "t1", limit: 10 }))).toEqual(
-          [],
-        );
+        const last = { createdAt: 40, taskId: "last" };
+        expect(await earlier(last)).toEqual(["mid-b", "mid-a", "early"]);
+        expect(await earlier(last, 2)).toEqual(["mid-b", "mid-a"]);
+        expect(await earlier({ createdAt: 20, taskId: "mid-b" })).toEqual(["mid-a", "early"]);
+        expect(await earlier({ createdAt: 10, taskId: "early" })).toEqual([]);
       }),
     );
 

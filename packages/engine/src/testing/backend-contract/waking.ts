@@ -160,7 +160,12 @@ export function describeWaking(open: OpenBackend): void {
         await backend.commit(aCreation("t1", { wakeAt: 500 }));
         const told = [await backend.tasks.get("t1")];
         expect(told).toMatchObject([{ wakeAt: 500 }]);
-        const context = { owner: "ann", contextId: "context", before: "t9", limit: 9 };
+        const context = {
+          owner: "ann",
+          contextId: "context",
+          before: { createdAt: 1_000, taskId: "t9" },
+          limit: 9,
+        };
 
         expect((await backend.tasks.list({ owner: "ann", limit: 9 })).records).toEqual(told);
         expect(await backend.tasks.ofContext(context)).toEqual(told);

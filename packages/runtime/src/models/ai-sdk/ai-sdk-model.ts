@@ -1,5 +1,5 @@
-import type { PartReader } from "../answer-stream.ts";
-import type { ProviderData } from "../model.ts";
+import type { PartReader } from "../../model/answer-stream.ts";
+import type { ProviderData } from "../../model/model.ts";
 
 /**
  * A model object of the AI SDK, as far as it is used here. Written out so that

@@ -1,8 +1,11 @@
-import { ModelError, type ModelErrorKind } from "../model-error.ts";
-import { errorFacts, isRecord } from "./error-facts.ts";
-import { LostAnswerError } from "../lost-answer-error.ts";
-import { redacted } from "./redact.ts";
-import { retryAfterOf } from "./retry-after.ts";
+import { isObject, parseRetryAfter } from "@convoke/protocol/internal";
+import { LostAnswerError, ModelError, type ModelErrorKind } from "../../model/model-error.ts";
+
+/** Codes and field paths, such as `tools[0].function.name`; long ones are no codes. */
+const CODE = /^[a-z_][\w.[\]-]{1,79}$/i;
+
+/** Longer error texts of providers are cut: more does not help. */
+const MAX_LENGTH = 500;
 
 /** Where a request went. */
 export interface CallPlace {
@@ -28,7 +31,8 @@ export function toModelError(error: unknown, place: CallPlace): ModelError {
   const detail = codes === "" ? "" : ` (${codes})`;
   return new ModelError(kind, `${place.id}: ${words(kind, facts.status, place)}${detail}`, {
     cause: new Error(redacted(facts.words, place.secrets ?? [])),
-    retryAfterMs: kind === "overloaded" || kind === "unreachable" ? retryAfterOf(error) : undefined,
+    retryAfterMs:
+      kind === "overloaded" || kind === "unreachable" ? parseRetryDelay(error) : undefined,
   });
 }
 
@@ -78,7 +82,7 @@ function isNetworkError(error: unknown): boolean {
 }
 
 function isUnreadable(error: unknown): boolean {
-  if (!isRecord(error)) return false;
+  if (!isObject(error)) return false;
   const name = String(error["name"]);
   if (/JSONParse|TypeValidation|InvalidResponseData|EmptyResponseBody/.test(name)) return true;
   return isUnreadable(error["cause"]);
@@ -111,4 +115,85 @@ function words(kind: ModelErrorKind, status: number | undefined, place: CallPlac
     case "unreadable":
       return "the answer of the provider could not be read";
   }
+}
+
+/** Text of a provider without keys: those we know, and whatever looks like one. */
+export function redacted(text: string, secrets: readonly string[]): string {
+  let clean = text;
+  for (const secret of secrets) {
+    if (secret !== "") clean = clean.replaceAll(secret, "[key]");
+  }
+  return clean
+    .replace(/\b(bearer)\s+\S+/gi, "$1 [key]")
+    .replace(/\b(sk|pk|key|AIza)[-_][\w*-]{6,}|\bAIza[\w-]{10,}/g, "[key]")
+    .replace(/(https?:\/\/)[^\s/@]*@/gi, "$1")
+    .replace(/(https?:\/\/[^\s?#]+)\?[^\s"')]*/gi, "$1")
+    .slice(0, MAX_LENGTH);
+}
+
+/** When the provider says that another attempt may work, in milliseconds from now. */
+export function parseRetryDelay(error: unknown, now = Date.now()): number | undefined {
+  if (!isObject(error)) return undefined;
+  const headers = isObject(error["responseHeaders"]) ? error["responseHeaders"] : {};
+  const milliseconds = Number(headers["retry-after-ms"] ?? Number.NaN);
+  if (milliseconds >= 0) return milliseconds;
+  return fromHeader(headers["retry-after"], now) ?? fromGoogle(error["data"]);
+}
+
+/** Some providers send a fraction of a second, which the standard does not have. */
+function fromHeader(value: unknown, now: number): number | undefined {
+  if (typeof value !== "string") return undefined;
+  return /^\d*\.\d+$/.test(value) ? Number(value) * 1000 : parseRetryAfter(value, now);
+}
+
+/** Google says it in the body: `{ "retryDelay": "34s" }` among the details. */
+function fromGoogle(data: unknown): number | undefined {
+  const error = isObject(data) && isObject(data["error"]) ? data["error"] : data;
+  const details = isObject(error) ? error["details"] : undefined;
+  if (!Array.isArray(details)) return undefined;
+  for (const detail of details as readonly unknown[]) {
+    const delay = isObject(detail) ? detail["retryDelay"] : undefined;
+    const [, seconds] = /^([\d.]+)s$/.exec(String(delay)) ?? [];
+    if (seconds !== undefined) return Number(seconds) * 1000;
+  }
+  return undefined;
+}
+
+/** What an error of the AI SDK or of a provider tells, wherever it keeps it. */
+interface ErrorFacts {
+  readonly status: number | undefined;
+  /** The provider's codes, such as `rate_limit_error`. Only words without spaces, so no prose gets in. */
+  readonly codes: readonly string[];
+  /** The provider's own words. May quote anything. */
+  readonly words: string;
+  /** All of it in lower case, to look for what it means. */
+  readonly hints: string;
+}
+
+function errorFacts(error: unknown): ErrorFacts {
+  const record = isObject(error) ? error : {};
+  const data = isObject(record["data"]) ? record["data"] : {};
+  const inner = isObject(data["error"]) ? data["error"] : data;
+  const cause = isObject(record["cause"]) ? record["cause"] : {};
+  const named = [inner, record, cause].flatMap(({ type, code, param, status }) => [
+    type,
+    code,
+    param,
+    status,
+  ]);
+  const codes = [
+    ...new Set(named.filter((code): code is string => typeof code === "string" && CODE.test(code))),
+  ].filter((code) => code !== "error");
+  const words = [error, record["message"]].find((text) => typeof text === "string") ?? "";
+  return {
+    status: statusOf(record["statusCode"] ?? record["code"]),
+    codes: codes.slice(0, 3),
+    words,
+    hints: [record["name"], ...codes, words].join(" ").toLowerCase(),
+  };
+}
+
+function statusOf(value: unknown): number | undefined {
+  const status = Number(value);
+  return Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined;
 }

@@ -1,8 +1,13 @@
-import type { Translator } from "../answer-stream.ts";
-import type { FinishReason, ModelEvent, ModelUsage, ProviderData } from "../model.ts";
-import { mergeProviderData } from "../provider-data.ts";
+import type { Translator } from "../../model/answer-stream.ts";
+import {
+  type FinishReason,
+  type ModelEvent,
+  type ModelUsage,
+  type ProviderData,
+  mergeProviderData,
+} from "../../model/model.ts";
 import type { AiSdkFileData, AiSdkPart } from "./ai-sdk-model.ts";
-import { LostAnswerError } from "../lost-answer-error.ts";
+import { LostAnswerError } from "../../model/model-error.ts";
 import { isSecondRequest } from "./one-request.ts";
 
 const REASONS: ReadonlySet<unknown> = new Set<FinishReason>([
@@ -104,7 +109,7 @@ export class PartTranslator implements Translator {
     this.#calls.delete(toolCallId);
     // What the provider runs itself is no business of the loop.
     if (part.providerExecuted === true) return;
-    // Not every provider streams arguments; whoever follows the pieces gets all of them anyway.
+    // Not every provider streams arguments; readers of the pieces get all of them anyway.
     if (input.length > written.length && input.startsWith(written)) {
       const delta = input.slice(written.length);
       events.push({ kind: "tool-input", toolCallId, toolName, delta });

@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { ModelEvent, ModelRequest, ToolDescription, TranscriptEntry } from "../model.ts";
+import type {
+  ModelEvent,
+  ModelRequest,
+  ToolDescription,
+  TranscriptEntry,
+} from "../../model/model.ts";
 import { demoModel } from "./demo-model.ts";
 
 const WEATHER: ToolDescription = {

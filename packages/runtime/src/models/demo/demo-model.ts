@@ -1,6 +1,6 @@
-import type { Model, ModelRequest, ToolResultEntry, TranscriptEntry } from "../model.ts";
+import type { Model, ModelRequest, ToolResultEntry, TranscriptEntry } from "../../model/model.ts";
 import { playScript } from "../script/play-script.ts";
-import { ModelError } from "../model-error.ts";
+import { ModelError } from "../../model/model-error.ts";
 import { finishOf, words } from "../script/script-pieces.ts";
 import type { ScriptStep } from "../script/script-step.ts";
 import { namedCalls } from "./named-calls.ts";

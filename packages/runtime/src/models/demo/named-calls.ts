@@ -1,7 +1,8 @@
-import type { JsonSchema, ModelRequest, ToolDescription } from "../model.ts";
+import { isObject } from "@convoke/protocol/internal";
+import type { JsonSchema, ModelRequest, ToolDescription } from "../../model/model.ts";
 import type { ScriptStep } from "../script/script-step.ts";
 
-/** What takes the words of the user, such as the message to another agent. */
+/** Arguments that take the user's text, such as the message to another agent. */
 const WORDS = /^(message|prompt|text|query|question|task|input|instructions?|request|content)$/i;
 
 const BY_FORMAT: Readonly<Record<string, string>> = {
@@ -105,8 +106,7 @@ function valueOf(text: string, schema: JsonSchema | undefined): unknown {
 function asObject(text: string): Arguments | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject ? (value as Arguments) : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -1,5 +1,4 @@
-import { loadPackage } from "./load-package.ts";
-import type { Provider } from "./provider.ts";
+import { type Provider, loadPackage } from "./provider.ts";
 
 export const anthropic: Provider = {
   keyVariable: "ANTHROPIC_API_KEY",

@@ -1,5 +1,4 @@
-import { loadPackage } from "./load-package.ts";
-import type { Provider } from "./provider.ts";
+import { type Provider, loadPackage } from "./provider.ts";
 
 export const google: Provider = {
   keyVariable: "GOOGLE_GENERATIVE_AI_API_KEY",

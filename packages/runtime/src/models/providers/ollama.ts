@@ -1,4 +1,4 @@
-import { ModelError } from "../model-error.ts";
+import { ModelError } from "../../model/model-error.ts";
 import { openCompatible } from "./openai-compatible.ts";
 import type { Provider } from "./provider.ts";
 

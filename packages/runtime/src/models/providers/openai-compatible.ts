@@ -1,6 +1,5 @@
 import type { AiSdkModel, SupportedUrls } from "../ai-sdk/ai-sdk-model.ts";
-import { loadPackage } from "./load-package.ts";
-import type { ProviderSettings } from "./provider.ts";
+import { type ProviderSettings, loadPackage } from "./provider.ts";
 
 interface CompatibleSettings extends ProviderSettings {
   readonly baseUrl: string;

@@ -1,5 +1,4 @@
-import { loadPackage } from "./load-package.ts";
-import type { Provider } from "./provider.ts";
+import { type Provider, loadPackage } from "./provider.ts";
 
 /**
  * OpenAI by its Responses API. Nothing of a conversation is stored there: the

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { kindOfStatus } from "../ai-sdk/call-error.ts";
-import { AnswerStream } from "../answer-stream.ts";
-import { ModelError } from "../model-error.ts";
-import type { ModelEvent } from "../model.ts";
+import { AnswerStream } from "../../model/answer-stream.ts";
+import { ModelError } from "../../model/model-error.ts";
+import type { ModelEvent } from "../../model/model.ts";
 import { finishOf, inputPieces, inputText, words } from "./script-pieces.ts";
 import type { ScriptError, ScriptStep } from "./script-step.ts";
 
@@ -10,11 +10,11 @@ interface PlayOptions {
   readonly steps: () => readonly ScriptStep[];
   /** Between the words, so that a person can watch. By default none. */
   readonly wordDelayMs?: number;
-  /** Told when somebody leaves before the end. */
+  /** Called when the reader leaves before the end. */
   readonly left?: () => void;
 }
 
-/** Answers by a script. Its steps are asked for when somebody begins to read. */
+/** Answers by a script. Its steps are requested when reading begins. */
 export function playScript(
   { steps, wordDelayMs = 0, left }: PlayOptions,
   signal: AbortSignal,

@@ -1,7 +1,7 @@
-import type { FinishReason, ModelUsage } from "../model.ts";
+import type { FinishReason, ModelUsage } from "../../model/model.ts";
 import type { ScriptStep } from "./script-step.ts";
 
-/** Text in words, each with the space that follows it. */
+/** Text split into words, each with the space that follows it. */
 export function words(text: string): readonly string[] {
   return text.match(/\s*\S+\s*|\s+/g) ?? [];
 }

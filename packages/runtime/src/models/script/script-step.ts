@@ -1,4 +1,4 @@
-import type { FinishReason, ModelUsage } from "../model.ts";
+import type { FinishReason, ModelUsage } from "../../model/model.ts";
 
 /** One thing that a model does by a script rather than by thinking. */
 export type ScriptStep =
@@ -30,7 +30,7 @@ export type ScriptStep =
   | { readonly kind: "cut" }
   /** The answer ends, and never says that it is complete. */
   | { readonly kind: "unfinished" }
-  /** Something nobody can read. */
+  /** Something that cannot be parsed. */
   | { readonly kind: "malformed" }
   /** How the answer ends. Needed only to say something else than what follows from the rest. */
   | { readonly kind: "finish"; readonly reason?: FinishReason; readonly usage?: ModelUsage };

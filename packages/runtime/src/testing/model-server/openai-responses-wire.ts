@@ -1,4 +1,4 @@
-import type { FinishReason } from "../../models/model.ts";
+import type { FinishReason } from "../../model/model.ts";
 import { inputPieces, inputText, words } from "../../models/script/script-pieces.ts";
 import type { ScriptError } from "../../models/script/script-step.ts";
 import { openAIError } from "./openai-error.ts";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { resolveModel } from "../../models/resolve-model.ts";
-import type { Model } from "../../models/model.ts";
+import type { Model } from "../../model/model.ts";
 import type { ModelOptions } from "../../models/model-options.ts";
 import { type ScriptTurn, stepsOf } from "../../models/script/script-step.ts";
 import { formatOf, wireOf } from "./formats.ts";

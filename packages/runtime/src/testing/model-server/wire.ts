@@ -1,4 +1,4 @@
-import type { FinishReason, ModelUsage } from "../../models/model.ts";
+import type { FinishReason, ModelUsage } from "../../model/model.ts";
 import type { ScriptError, ScriptStep } from "../../models/script/script-step.ts";
 
 /** The ways in which providers speak. */

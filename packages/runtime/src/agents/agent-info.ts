@@ -1,0 +1,78 @@
+import {
+  type AgentExtension,
+  type AgentInfo,
+  type AgentSkill,
+  type InputTimeout,
+  checkAgentExtensions,
+} from "@convoke/protocol";
+
+/** The agent card, and how the agent is served. */
+export interface AgentFacts {
+  readonly name: string;
+  readonly description: string;
+  /** Default "1.0.0". */
+  readonly version?: string;
+  /** Default: one skill with the agent's own name and description. */
+  readonly skills?: readonly AgentSkill[];
+  /** Media types it reads. Default: text and JSON. */
+  readonly inputModes?: readonly string[];
+  /** Media types it writes. Default: text and JSON. */
+  readonly outputModes?: readonly string[];
+  /**
+   * Extensions of A2A that it supports, for its card. Those that a caller activates are in
+   * `extensions` of its turn; a `required` one that is not activated refuses the message.
+   */
+  readonly extensions?: readonly AgentExtension[];
+  /** Whether it may answer with one message and no task. Default false. */
+  readonly replies?: boolean;
+  /** Keeps a stream open while the agent waits for input, instead of ending it. Default false. */
+  readonly keepStreamOnInterrupt?: boolean;
+  /** Accepts messages while it works: they come through `inbox`. Default false. */
+  readonly takesMessages?: boolean;
+  /**
+   * A run that a crash interrupted restarts from the top, instead of failing as
+   * interrupted. A function that uses `step`, `ask` or `sleep` does not need this: it
+   * resumes from its journal. Default false.
+   */
+  readonly restart?: boolean;
+  /** How long a task may take in all, in milliseconds. Default: no limit. */
+  readonly timeoutMs?: number;
+  /** How long a question waits for its answer, and whether the agent then continues or the task fails. Default: it waits as long as the task. */
+  readonly inputTimeout?: InputTimeout;
+}
+
+const DEFAULT_MODES = ["text/plain", "application/json"];
+
+/** The agent card, with every default. */
+export function agentInfo(definition: AgentFacts): AgentInfo {
+  const { name, description, version = "1.0.0" } = definition;
+  if (typeof name !== "string" || name.trim() === "") throw missing("a name");
+  if (typeof description !== "string" || description.trim() === "") throw missing("a description");
+  checkAgentExtensions(definition.extensions ?? []);
+  return {
+    name,
+    description,
+    version,
+    skills: definition.skills ?? [ownSkill(name, description)],
+    inputModes: definition.inputModes ?? DEFAULT_MODES,
+    outputModes: definition.outputModes ?? DEFAULT_MODES,
+    ...(definition.extensions && { extensions: definition.extensions }),
+    replies: definition.replies ?? false,
+    keepStreamOnInterrupt: definition.keepStreamOnInterrupt ?? false,
+    takesMessages: definition.takesMessages ?? false,
+    restart: definition.restart ?? false,
+    ...(definition.timeoutMs !== undefined && { timeoutMs: definition.timeoutMs }),
+    ...(definition.inputTimeout && { inputTimeout: definition.inputTimeout }),
+  };
+}
+
+/** Cards must list skills; an agent that says nothing has one. */
+function ownSkill(name: string, description: string): AgentSkill {
+  const id = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+  return { id, name, description, tags: [id] };
+}
+
+/** The error for an incomplete definition, with the correct form. */
+export function missing(what: string): TypeError {
+  return new TypeError(`defineAgent needs ${what}: defineAgent({ name, description, run })`);
+}

@@ -1,0 +1,259 @@
+import {
+  type AgentEvent,
+  agentMessage,
+  type ArtifactUpdateEvent,
+  textPart,
+  type Turn,
+} from "@convoke/protocol";
+import { type FunctionTurn, createFunctionTurn } from "./function-turn.ts";
+import type { ArtifactOutput, FunctionOutput } from "./function-output.ts";
+
+/** What a function agent may yield: a chunk of its answer, a said thing, or an event of its own making. */
+export type Yielded = string | FunctionOutput | AgentEvent;
+
+/** What its `run` may return: a stream, or just the answer. */
+export type RunResult =
+  | AsyncGenerator<Yielded, Yielded | void, unknown>
+  | Promise<Yielded | void>
+  | Yielded
+  | void;
+
+type Batch = readonly AgentEvent[];
+
+/** How many outputs a function may be ahead of the reader. */
+const MAX_BATCH = 64;
+
+/**
+ * One run of a function as an iterator of events. A function speaks in two
+ * ways, by yielding and by calling `ask`; both end up here in the order in
+ * which they happened. Nothing is pulled from it before the last thing was taken.
+ */
+export class FunctionRun implements AsyncIterableIterator<Batch> {
+  readonly #events: AnswerEvents;
+  readonly #start: () => AsyncGenerator<Yielded, Yielded | void, unknown>;
+  #source: AsyncGenerator<Yielded, Yielded | void, unknown> | undefined;
+  #emitted: AgentEvent[] = [];
+  #untold: (() => void)[] = [];
+  #isPulling = false;
+  #isHandScheduled = false;
+  #isDone = false;
+  #failure: { readonly error: unknown } | undefined;
+  #taker: PromiseWithResolvers<IteratorResult<Batch, undefined>> | undefined;
+
+  constructor(turn: Turn, run: (turn: FunctionTurn) => RunResult) {
+    this.#events = new AnswerEvents(turn);
+    this.#start = () =>
+      asGenerator(() => run(createFunctionTurn(turn, (events) => this.#say(turn, events))));
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<Batch, undefined>> {
+    const taker = Promise.withResolvers<IteratorResult<Batch, undefined>>();
+    this.#taker = taker;
+    // The next read has taken what was handed over.
+    if (this.#emitted.length === 0) for (const tell of this.#untold.splice(0)) tell();
+    this.#hand();
+    if (this.#taker !== undefined && !this.#isPulling) {
+      this.#isPulling = true;
+      // A run starts with the first read.
+      this.#source ??= this.#start();
+      this.#source.next().then(this.#onYield, this.#onThrow);
+    }
+    return taker.promise;
+  }
+
+  /** The engine needs no more. A function that still waits is notified by its signal. */
+  return(): Promise<IteratorResult<Batch, undefined>> {
+    this.#isDone = true;
+    this.#emitted = [];
+    this.#hand();
+    this.#stop();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  #stop(): void {
+    void this.#source?.return(undefined).catch(() => undefined);
+  }
+
+  /** Speaks beside the generator. Resolves when what was said is durable. */
+  async #say(turn: Turn, events: readonly AgentEvent[]): Promise<void> {
+    if (this.#isDone) throw new Error("the run is over");
+    this.#emitted.push(...events);
+    const taken = new Promise<void>((resolve) => this.#untold.push(resolve));
+    this.#hand();
+    await taken;
+    await turn.durable();
+  }
+
+  readonly #onYield = ({ done, value }: IteratorResult<Yielded, Yielded | void>): void => {
+    this.#isPulling = false;
+    if (this.#isDone) return;
+    this.#isDone = done === true;
+    try {
+      if (done === true) this.#emitted.push(...this.#last(value));
+      else this.#emitted.push(this.#event(value));
+    } catch (error) {
+      // What was said makes no sense: the failure is the function's, as if it had thrown.
+      this.#failure = { error };
+      this.#stop();
+    }
+    this.#goOn();
+  };
+
+  /**
+   * What comes at once is handed over together, up to a bound: a burst costs the
+   * engine one step for many chunks, and a chunk that comes alone waits for nothing.
+   */
+  #goOn(): void {
+    if (this.#isDone || this.#failure !== undefined || this.#emitted.length >= MAX_BATCH) {
+      return this.#hand();
+    }
+    if (!this.#isHandScheduled) {
+      this.#isHandScheduled = true;
+      process.nextTick(this.#handLater);
+    }
+    this.#isPulling = true;
+    this.#source?.next().then(this.#onYield, this.#onThrow);
+  }
+
+  readonly #handLater = (): void => {
+    this.#isHandScheduled = false;
+    this.#hand();
+  };
+
+  readonly #onThrow = (error: unknown): void => {
+    this.#isPulling = false;
+    if (this.#isDone) return;
+    this.#failure = { error };
+    this.#hand();
+  };
+
+  /** Hands pending events to the waiting read, if there are any. */
+  #hand(): void {
+    const taker = this.#taker;
+    if (taker === undefined) return;
+    if (this.#emitted.length > 0) {
+      const value = this.#emitted;
+      this.#emitted = [];
+      taker.resolve({ done: false, value });
+    } else if (this.#failure !== undefined) {
+      taker.reject(this.#failure.error);
+    } else if (this.#isDone) {
+      taker.resolve({ done: true, value: undefined });
+    } else {
+      return;
+    }
+    this.#taker = undefined;
+  }
+
+  /** What was returned is the last thing said; text closes the answer. */
+  #last(value: Yielded | void): Batch {
+    const said = value === undefined || typeof value === "string" ? [] : [this.#event(value)];
+    return [...this.#events.end(typeof value === "string" ? value : ""), ...said];
+  }
+
+  #event(yielded: Yielded): AgentEvent {
+    if (typeof yielded === "string") return this.#events.chunk(yielded);
+    return isSaid(yielded) ? this.#events.said(yielded) : yielded;
+  }
+}
+
+function isSaid(value: FunctionOutput | AgentEvent): value is FunctionOutput {
+  if (typeof value?.kind !== "string") {
+    throw new TypeError("a function agent says text, an event, or what status, artifact, … make");
+  }
+  return value.kind.startsWith("output:");
+}
+
+/** A plain function is a stream with nothing but an end; what it throws at once is thrown by the stream. */
+function asGenerator(run: () => RunResult): AsyncGenerator<Yielded, Yielded | void, unknown> {
+  let result: RunResult;
+  try {
+    result = run();
+  } catch (error) {
+    result = Promise.reject(error);
+  }
+  const isStream = typeof result === "object" && result !== null && Symbol.asyncIterator in result;
+  return isStream
+    ? (result as AsyncGenerator<Yielded, Yielded | void, unknown>)
+    : onlyEnd(result as Exclude<RunResult, AsyncGenerator>);
+}
+
+// oxlint-disable-next-line require-yield -- the stream has nothing but its end
+async function* onlyEnd(
+  result: Exclude<RunResult, AsyncGenerator>,
+): AsyncGenerator<Yielded, Yielded | void, unknown> {
+  return await result;
+}
+
+/**
+ * Turns what a function says into events. Text becomes chunks of one artifact,
+ * the answer: the first opens it, the next are appended, and the end marks it
+ * complete.
+ */
+class AnswerEvents {
+  readonly #turn: Turn;
+  readonly #answerId: string;
+  #isOpen = false;
+
+  constructor(turn: Turn) {
+    this.#turn = turn;
+    // A later turn of the same task adds an answer of its own.
+    this.#answerId = `answer-${(turn.task.artifacts?.length ?? 0) + 1}`;
+  }
+
+  /** A chunk of the answer. */
+  chunk(text: string): AgentEvent {
+    const append = this.#isOpen;
+    this.#isOpen = true;
+    return this.#artifactUpdate(
+      { artifactId: this.#answerId, parts: [textPart(text)] },
+      { append },
+    );
+  }
+
+  said(said: FunctionOutput): AgentEvent {
+    switch (said.kind) {
+      case "output:status":
+        return this.#status("working", said.text);
+      case "output:artifact":
+        return this.#artifact(said);
+      case "output:reply":
+        return agentMessage(this.#turn.id(), said.text);
+      case "output:end":
+        return this.#status(said.state, said.text);
+      default:
+        return said satisfies never;
+    }
+  }
+
+  /** The last chunk, if there was a first: streams end it with `lastChunk` (0.3 §7.2). */
+  end(text = ""): readonly AgentEvent[] {
+    if (!this.#isOpen && text === "") return [];
+    const artifact = { artifactId: this.#answerId, parts: [textPart(text)] };
+    return [this.#artifactUpdate(artifact, { append: this.#isOpen, lastChunk: true })];
+  }
+
+  #artifact({ name, part, description }: ArtifactOutput): AgentEvent {
+    const artifact = { artifactId: name, name, ...(description && { description }), parts: [part] };
+    return this.#artifactUpdate(artifact, { append: false, lastChunk: true });
+  }
+
+  #artifactUpdate(
+    artifact: ArtifactUpdateEvent["artifact"],
+    flags: Pick<ArtifactUpdateEvent, "append" | "lastChunk">,
+  ): AgentEvent {
+    const { id: taskId, contextId } = this.#turn.task;
+    return { kind: "artifact-update", taskId, contextId, artifact, ...flags };
+  }
+
+  #status(state: "working" | "rejected" | "failed", text: string): AgentEvent {
+    const { id: taskId, contextId } = this.#turn.task;
+    const message = agentMessage(this.#turn.id(), text);
+    const final = state !== "working";
+    return { kind: "status-update", taskId, contextId, status: { state, message }, final };
+  }
+}

@@ -1,0 +1,216 @@
+import { setImmediate as nextTick } from "node:timers/promises";
+import type { StatusUpdateEvent } from "@convoke/protocol";
+import { describe, expect, test } from "vitest";
+import { verifies } from "../../../../test/verifies.ts";
+import { FunctionRun, type RunResult } from "./function-run.ts";
+import type { FunctionTurn } from "./function-turn.ts";
+import { type ATurn, aChunk, aStatus, aTurn, eventsOf } from "../testing/a-turn.suite.ts";
+
+function say(run: (turn: FunctionTurn) => RunResult, { turn }: ATurn) {
+  return eventsOf(new FunctionRun(turn, run));
+}
+
+test("a function sees the turn, and its message as text", async () => {
+  const caller = aTurn({ text: "Ann" });
+  let seen: FunctionTurn | undefined;
+
+  await say((turn) => {
+    seen = turn;
+  }, caller);
+
+  expect(seen).toMatchObject({ ...caller.turn, text: "Ann" });
+  expect(seen?.now()).toEqual(new Date("2026-01-31T12:00:00Z"));
+});
+
+test("what is said besides the answer can be taken from the turn", async () => {
+  const events = await say(async function* ({ status, artifact, reject }) {
+    yield status("looking");
+    yield artifact("a.json", { a: 1 });
+    return reject("not today");
+  }, aTurn());
+
+  expect(events.map(({ kind }) => kind)).toEqual([
+    "status-update",
+    "artifact-update",
+    "status-update",
+  ]);
+});
+
+/** The question, with its answers for programs. */
+function aChoice(messageId: string, text: string): StatusUpdateEvent {
+  const { status, ...event } = aStatus("input-required", messageId, text);
+  const message = { ...status.message!, metadata: { options: ["Yes", "No"] } };
+  return { ...event, status: { ...status, message } };
+}
+
+describe("asking", () => {
+  verifies(
+    ["R57"],
+    "a question is a final input-required status with the agent's words",
+    async () => {
+      const caller = aTurn();
+      const run = new FunctionRun(caller.turn, async ({ ask }) => `Hello, ${await ask("Who?")}!`);
+
+      const question = await run.next();
+
+      expect(question.value).toEqual([
+        { kind: "internal:ask", taskId: "t1", question: "Who?" },
+        { ...aStatus("input-required", "id-1", "Who?"), final: true },
+      ]);
+    },
+  );
+
+  test("the function waits for the answer and goes on with it", async () => {
+    const caller = aTurn();
+    const run = new FunctionRun(caller.turn, async ({ ask }) => `Hello, ${await ask("Who?")}!`);
+    await run.next();
+    let isWaiting = true;
+    const rest = eventsOf(run).finally(() => {
+      isWaiting = false;
+    });
+    await nextTick();
+
+    expect(isWaiting).toBe(true);
+    caller.say("Ann");
+
+    expect(await rest).toEqual([aChunk("Hello, Ann!", { append: false, lastChunk: true })]);
+  });
+
+  test("a question can be the very first thing that a generator does", async () => {
+    const events = await say(
+      async function* ({ ask }) {
+        yield await ask("Who?");
+      },
+      aTurn({ answers: ["Ann"] }),
+    );
+
+    expect(events).toEqual([
+      aStatus("input-required", "id-1", "Who?"),
+      aChunk("Ann", { append: false }),
+      aChunk("", { append: true, lastChunk: true }),
+    ]);
+  });
+
+  test("a question does not end the answer that was begun before it", async () => {
+    const events = await say(
+      async function* ({ ask }) {
+        yield "Hello, ";
+        yield await ask("Who?");
+      },
+      aTurn({ answers: ["Ann"] }),
+    );
+
+    expect(events).toEqual([
+      aChunk("Hello, ", { append: false }),
+      aStatus("input-required", "id-1", "Who?"),
+      aChunk("Ann", { append: true }),
+      aChunk("", { append: true, lastChunk: true }),
+    ]);
+  });
+
+  test("two questions get two answers", async () => {
+    const events = await say(
+      async ({ ask }) => `${await ask("First?")} ${await ask("Second?")}`,
+      aTurn({ answers: ["Ann", "Lee"] }),
+    );
+
+    expect(events).toEqual([
+      aStatus("input-required", "id-1", "First?"),
+      aStatus("input-required", "id-2", "Second?"),
+      aChunk("Ann Lee", { append: false, lastChunk: true }),
+    ]);
+  });
+
+  test("choices are shown, and the one that was meant is returned", async () => {
+    const events = await say(
+      async ({ ask }) => ask("Refund?", ["Yes", "No"]),
+      aTurn({ answers: [" yes\n"] }),
+    );
+
+    expect(events).toEqual([
+      aChoice("id-1", "Refund? (Yes / No)"),
+      aChunk("Yes", { append: false, lastChunk: true }),
+    ]);
+  });
+
+  test("an answer that is none of the choices is asked for again until it is one", async () => {
+    const again = "Please answer with one of: Yes, No.";
+
+    const events = await say(
+      async ({ ask }) => ask("Refund?", ["Yes", "No"]),
+      aTurn({ answers: ["maybe", "", "NO"] }),
+    );
+
+    expect(events).toEqual([
+      aChoice("id-1", "Refund? (Yes / No)"),
+      aChoice("id-2", again),
+      aChoice("id-3", again),
+      aChunk("No", { append: false, lastChunk: true }),
+    ]);
+  });
+
+  test("without choices every answer will do", async () => {
+    const events = await say(async ({ ask }) => `<${await ask("Who?")}>`, aTurn({ answers: [""] }));
+
+    expect(events.at(-1)).toEqual(aChunk("<>", { append: false, lastChunk: true }));
+  });
+});
+
+test("who must authorize something is told so, and that does not end the interaction", async () => {
+  const events = await say(
+    async ({ authRequired }) => authRequired("Log in at https://login.test"),
+    aTurn({ answers: ["done"] }),
+  );
+
+  expect(events).toEqual([
+    { ...aStatus("auth-required", "id-1", "Log in at https://login.test"), final: false },
+    aChunk("done", { append: false, lastChunk: true }),
+  ]);
+});
+
+describe("when nobody will answer", () => {
+  test("a cancel while it asks throws the reason inside the function, and its finally runs", async () => {
+    const caller = aTurn();
+    const canceled = new Error("canceled by its caller");
+    let cleaned = false;
+    const run = new FunctionRun(caller.turn, async function* ({ ask }) {
+      try {
+        yield await ask("Who?");
+      } finally {
+        cleaned = true;
+      }
+    });
+    await run.next();
+
+    const next = run.next();
+    caller.cancel(canceled);
+
+    await expect(next).rejects.toBe(canceled);
+    expect(cleaned).toBe(true);
+  });
+
+  test("a function may catch that and still have the last word", async () => {
+    const caller = aTurn();
+    const run = new FunctionRun(caller.turn, async ({ ask, fail }) => {
+      try {
+        return await ask("Who?");
+      } catch {
+        return fail("nobody there");
+      }
+    });
+    await run.next();
+
+    caller.cancel(new Error("canceled"));
+
+    expect(await eventsOf(run)).toEqual([aStatus("failed", "id-2", "nobody there")]);
+  });
+
+  test("an inbox that ends without a cancel says so", async () => {
+    const caller = aTurn();
+    caller.hangUp();
+
+    await expect(say(({ ask }) => ask("Who?"), caller)).rejects.toThrow(
+      "nobody will answer any more",
+    );
+  });
+});

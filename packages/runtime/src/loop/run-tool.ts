@@ -1,0 +1,289 @@
+import { orAborted, startTimer } from "@convoke/protocol/internal";
+import { type ApprovalDecidedEvent, type GatedCall, mayRun } from "../approvals/gate.ts";
+import type { Subscriber } from "rxjs";
+import { loadRxjs } from "../tools/rxjs.ts";
+import { stoppable } from "../tools/stoppable.ts";
+import type { Interrupt, Tool, ToolContext, ToolEvent } from "../tools/tool.ts";
+import { isInterrupt } from "../tools/interrupts.ts";
+import { ToolOutput, boundedOutput } from "../tools/tool-output.ts";
+
+/** Takes what a running tool shows. */
+export interface ToolSink {
+  take(event: ToolEvent): void;
+  /** Resolves when more may come; nothing while there is room. */
+  room(): Promise<void> | undefined;
+}
+
+export interface ToolRunOptions {
+  /** The call, as the gate knows it. */
+  readonly call: GatedCall;
+  readonly decisions: readonly ApprovalDecidedEvent[];
+  /** The arguments, checked. */
+  readonly input: unknown;
+  readonly context: Omit<ToolContext, "signal">;
+  /** Fires when the task is over. */
+  readonly signal: AbortSignal;
+  /** The longest output that the model gets, in characters. */
+  readonly outputLimit: number;
+  readonly sink: ToolSink;
+}
+
+/** How many events a source that cannot be paused may be ahead. */
+const MAX_AHEAD = 1024;
+
+/**
+ * Runs a tool to its end, whatever it returns. One that fails, takes too long,
+ * or is refused by the gate gives an error for the model; when the task is
+ * over, the reason of its signal is thrown, and what the tool still says is dropped.
+ */
+export async function runTool(tool: Tool, options: ToolRunOptions): Promise<ToolOutcome> {
+  const { signal, sink, outputLimit } = options;
+  signal.throwIfAborted();
+  const own = new AbortController();
+  const stop = (): void => own.abort(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  const stopTimer = startTimer(tool.timeoutMs, () => own.abort(new ToolTimeout(tool)));
+  const values = new ToolValues(outputLimit, (event) => {
+    if (!own.signal.aborted) hand(event, sink);
+  });
+  try {
+    await consume(begin(tool, options, own.signal), values, { signal: own.signal, sink });
+    return values.outcome();
+  } catch (error) {
+    // Whatever a tool that failed left behind, such as a request, is told to stop. One that ended
+    // well has left what it wants to leave: nobody may be listening there for an abort.
+    own.abort(new Error("the call is over"));
+    signal.throwIfAborted();
+    if (error instanceof SinkError) throw error.cause;
+    const text = errorText(tool, error);
+    const last = error instanceof ToolTimeout ? tool.late?.(options.context, text) : undefined;
+    if (last !== undefined) sink.take(last);
+    return { kind: "error", text };
+  } finally {
+    stopTimer();
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+/** The one place where the body of a tool begins; nothing stands between the gate and it. */
+function begin(tool: Tool, options: ToolRunOptions, signal: AbortSignal): unknown {
+  const { call, decisions, input, context } = options;
+  if (!mayRun(call, decisions)) throw new Error("the call is not approved");
+  return tool.run(input, { ...context, signal });
+}
+
+interface Consuming {
+  readonly signal: AbortSignal;
+  readonly sink: ToolSink;
+}
+
+async function consume(returned: unknown, values: ToolValues, consuming: Consuming): Promise<void> {
+  const value = isPromise(returned) ? await orAborted(returned, consuming.signal) : returned;
+  if (isAsyncIterable(value)) return pull(value, values, consuming);
+  if (isObservable(value)) return watch(value, values, consuming);
+  if (isGenerator(value)) return pull(asAsync(value), values, consuming);
+  return values.end(value);
+}
+
+/** Not pulled from while the sink is full: a tool that prints without end waits. */
+async function pull(
+  source: AsyncIterable<unknown>,
+  values: ToolValues,
+  { signal, sink }: Consuming,
+): Promise<void> {
+  const iterator = stoppable(source, signal);
+  for (;;) {
+    const { done, value } = await iterator.next();
+    if (done === true) return values.end(value);
+    try {
+      values.add(value);
+      await sink.room();
+    } catch (error) {
+      void iterator.return(undefined);
+      throw error;
+    }
+  }
+}
+
+/** An Observable cannot be paused: its output is bounded anyway, and events too far ahead are an error. */
+function watch(
+  source: ObservableLike,
+  values: ToolValues,
+  { signal, sink }: Consuming,
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let ahead = 0;
+  let inner: Subscriber<unknown> | undefined;
+  const fail = (error: unknown): void => {
+    reject(error as Error);
+    inner?.unsubscribe();
+  };
+  const stop = (): void => fail(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  const { Observable } = loadRxjs();
+  // A source that emits without a pause never returns from subscribe, so it is left from inside.
+  const wrapped = new Observable<unknown>((subscriber) => {
+    inner = subscriber;
+    subscriber.add(() => signal.removeEventListener("abort", stop));
+    source.subscribe(subscriber);
+  });
+  wrapped.subscribe({
+    next: (value) => {
+      ahead = sink.room() === undefined ? 0 : ahead + 1;
+      try {
+        if (ahead > MAX_AHEAD) throw new Error("it gave more events than could be taken");
+        values.add(value);
+      } catch (error) {
+        fail(error);
+      }
+    },
+    error: fail,
+    complete: resolve,
+  });
+  return promise;
+}
+
+/** An error in the sink is not an error of the tool. */
+class SinkError extends Error {
+  override readonly name = "SinkError";
+}
+
+function hand(event: ToolEvent, sink: ToolSink): void {
+  try {
+    sink.take(event);
+  } catch (cause) {
+    throw new SinkError("the event was not taken", { cause });
+  }
+}
+
+class ToolTimeout extends Error {
+  override readonly name = "ToolTimeout";
+
+  constructor({ timeoutMs }: Tool) {
+    super(`it took longer than ${timeoutMs / 1000} s and was stopped`);
+  }
+}
+
+function errorText(tool: Tool, error: unknown): string {
+  const why = error instanceof Error ? error.message : String(error);
+  return `Tool ${tool.name} failed: ${why === "" ? "it does not say why" : why.slice(0, 4000)}`;
+}
+
+interface ObservableLike {
+  subscribe(observer: Subscriber<unknown>): unknown;
+}
+
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === "function";
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}
+
+function isObservable(value: unknown): value is ObservableLike {
+  return typeof (value as ObservableLike | null | undefined)?.subscribe === "function";
+}
+
+/** A list is a value; only a generator is a stream. */
+function isGenerator(value: unknown): value is Generator<unknown, unknown> {
+  return typeof value === "object" && value !== null && Symbol.iterator in value && "next" in value;
+}
+
+// oxlint-disable-next-line require-await -- the steps of a plain generator, one at a time
+async function* asAsync(source: Generator<unknown, unknown>): AsyncGenerator<unknown, unknown> {
+  return yield* source;
+}
+
+/** What came of one run of a tool. */
+export type ToolOutcome =
+  /** JSON, within the output limit. */
+  | { readonly kind: "result"; readonly value: unknown }
+  /** A text for the model. */
+  | { readonly kind: "error"; readonly text: string }
+  | { readonly kind: "interrupts"; readonly interrupts: readonly Interrupt[] };
+
+/**
+ * Sorts what a tool gives, value by value, and says at the end what came of it.
+ * A result that was given in so many words counts before the returned value,
+ * this before the last value of a stream, and that before its output.
+ */
+class ToolValues {
+  readonly #limit: number;
+  readonly #show: (event: ToolEvent) => void;
+  readonly #output: ToolOutput;
+  readonly #interrupts: Interrupt[] = [];
+  #error: string | undefined;
+  #result: { readonly value: unknown } | undefined;
+  #last: { readonly value: unknown } | undefined;
+
+  /** `show` gets what people may see while the tool runs. */
+  constructor(limit: number, show: (event: ToolEvent) => void) {
+    this.#limit = limit;
+    this.#show = show;
+    this.#output = new ToolOutput(limit);
+  }
+
+  /** One value of a stream. */
+  add(value: unknown): void {
+    if (typeof value === "string") this.#addOutput(value);
+    else if (isInterrupt(value)) this.#interrupts.push(value);
+    else if (isToolEvent(value)) this.#addEvent(value);
+    else this.#last = { value };
+  }
+
+  /** The value that a tool returned, which is its result unless it is one of ours. */
+  end(value: unknown): void {
+    if (value === undefined) return;
+    if (isInterrupt(value)) this.#interrupts.push(value);
+    else if (Array.isArray(value) && value.length > 0 && value.every(isInterrupt)) {
+      this.#interrupts.push(...value);
+    } else if (isToolEvent(value)) this.#addEvent(value);
+    else this.#result ??= { value };
+  }
+
+  outcome(): ToolOutcome {
+    if (this.#error !== undefined) return { kind: "error", text: this.#error };
+    if (this.#interrupts.length > 0) return { kind: "interrupts", interrupts: this.#interrupts };
+    const given = this.#result ?? this.#last;
+    if (given === undefined) {
+      return { kind: "result", value: this.#output.isEmpty ? null : this.#output.text() };
+    }
+    try {
+      return { kind: "result", value: boundedOutput(given.value, this.#limit) };
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      return { kind: "error", text: `The result of the tool is not JSON: ${why}` };
+    }
+  }
+
+  #addOutput(text: string): void {
+    const shown = this.#output.add(text);
+    if (shown !== "") this.#show({ kind: "tool:output", text: shown });
+  }
+
+  #addEvent(event: ToolEvent): void {
+    switch (event.kind) {
+      case "tool:output":
+        return this.#addOutput(event.text);
+      case "tool:result":
+        this.#result = { value: event.value };
+        return;
+      case "tool:error":
+        this.#error = event.text;
+        return;
+      case "tool:progress":
+      case "tool:event":
+      case "tool:source":
+      case "tool:usage":
+        return this.#show(event);
+      default:
+        throw new TypeError(`there is no tool event ${JSON.stringify((event as ToolEvent).kind)}`);
+    }
+  }
+}
+
+function isToolEvent(value: unknown): value is ToolEvent {
+  const kind = (value as { readonly kind?: unknown } | null | undefined)?.kind;
+  return typeof kind === "string" && kind.startsWith("tool:");
+}

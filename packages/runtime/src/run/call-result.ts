@@ -1,0 +1,54 @@
+import type { Metadata } from "@convoke/protocol";
+import type { AssistantContent, ToolResultEntry } from "../model/model.ts";
+import { callHook } from "./hooks.ts";
+import type { Source, ToolCompleteEvent } from "./loop-events.ts";
+import type { LoopScope } from "./loop-scope.ts";
+import type { DelegatedUsage } from "../tools/tool.ts";
+
+export type ToolCall = AssistantContent & { readonly kind: "tool-call" };
+
+/** What one call ends with. */
+export interface CallResult extends ToolResultEntry {
+  /** It was not approved. */
+  readonly isDeclined: boolean;
+  readonly sources: readonly Source[];
+  /** What other agents used for it. */
+  readonly used?: DelegatedUsage | undefined;
+}
+
+/** The result that the journal has. */
+export function notedResult(noted: ToolCompleteEvent): CallResult {
+  const { toolCallId, toolName, output, success, isDeclined = false, sources = [], used } = noted;
+  return { toolCallId, toolName, output, isError: !success, isDeclined, sources, used };
+}
+
+/** The part of a result that the model reads. */
+export function toldResult(result: CallResult): ToolResultEntry {
+  const { toolCallId, toolName, output, isError } = result;
+  return { toolCallId, toolName, output, isError };
+}
+
+/** Notes a result, as the author's hook lets it through. */
+export async function completeCall(
+  scope: LoopScope,
+  input: Metadata,
+  result: CallResult,
+): Promise<CallResult> {
+  const { toolCallId, toolName, isDeclined, sources, used } = result;
+  const { output, isError } = result;
+  const { hooks } = scope.settings;
+  const hooked = { toolCallId, toolName, input, output, isError };
+  const given = await callHook("afterTool", () => hooks.afterTool?.(hooked, scope.turn));
+  const complete = given === undefined ? result : { ...result, ...given };
+  scope.note({
+    kind: "internal:tool-complete",
+    toolName,
+    toolCallId,
+    success: !complete.isError,
+    output: complete.output,
+    ...(isDeclined && { isDeclined }),
+    ...(sources.length > 0 && { sources }),
+    ...(used && { used }),
+  });
+  return complete;
+}

@@ -1,0 +1,208 @@
+import { type InternalEvent, type Message, NOTES, isMessageReceived } from "@convoke/protocol";
+import type { ApprovalDecidedEvent, ApprovalRequestedEvent } from "../approvals/gate.ts";
+import type {
+  SubAgentCallEvent,
+  SubAgentEvent,
+  SubAgentQuestionEvent,
+} from "../sub-agents/sub-agent-events.ts";
+import type {
+  AskEvent,
+  LlmResultEvent,
+  LlmRetryEvent,
+  ToolCompleteEvent,
+  ToolInterruptEvent,
+  ToolStartEvent,
+  TrimmedEvent,
+} from "./loop-events.ts";
+
+/** A question as the journal has it, and what ended the wait for its answer. */
+export interface NotedWait {
+  readonly ask: AskEvent;
+  /** Absent while it waits. */
+  readonly end?: {
+    /** Absent if no answer came in time. */
+    readonly message: Message | undefined;
+    readonly at: Date;
+    readonly place: number;
+    readonly isRecalled: boolean;
+  };
+}
+
+/** One tool call as the journal has it. */
+export interface NotedCall {
+  readonly starts: readonly ToolStartEvent[];
+  readonly interrupts: readonly ToolInterruptEvent[];
+  readonly approvals: readonly ApprovalRequestedEvent[];
+  readonly complete?: ToolCompleteEvent;
+  /** Where it is the call of a sub-agent. */
+  readonly subAgent?: NotedSubAgent;
+}
+
+/** What a call of a sub-agent has come to. */
+interface NotedSubAgent {
+  readonly call?: SubAgentCallEvent;
+  readonly task?: SubAgentEvent;
+  readonly questions?: readonly SubAgentQuestionEvent[];
+}
+
+/** A sub-agent that may be at work. */
+interface OpenSubAgent {
+  readonly call: SubAgentCallEvent;
+  readonly task?: SubAgentEvent;
+}
+
+const NO_CALL: NotedCall = { starts: [], interrupts: [], approvals: [] };
+
+/** What earlier attempts of a turn did, by iteration and by tool call. */
+export class LoopJournal {
+  readonly #results = new Map<number, LlmResultEvent>();
+  readonly #attempts = new Map<number, number>();
+  readonly #retries = new Map<number, LlmRetryEvent[]>();
+  readonly #trimmed = new Map<number, number>();
+  readonly #checkpoints = new Set<number>();
+  readonly #waits = new Map<number, NotedWait[]>();
+  readonly #calls = new Map<string, NotedCall>();
+  readonly #places: ReadonlyMap<InternalEvent, number>;
+  readonly decisions: ApprovalDecidedEvent[] = [];
+
+  constructor(events: readonly InternalEvent[]) {
+    this.#places = new Map(events.map((event, place) => [event, place]));
+    let asking: number | undefined;
+    for (const event of events) {
+      if (event.kind === "internal:ask") asking = (event as AskEvent).iteration;
+      this.#add(event, asking);
+    }
+  }
+
+  /** The model's answer, when it came in full. */
+  result(iteration: number): LlmResultEvent | undefined {
+    return this.#results.get(iteration);
+  }
+
+  /** How many requests were made. */
+  attempts(iteration: number): number {
+    return this.#attempts.get(iteration) ?? 0;
+  }
+
+  /** The requests that failed. */
+  retries(iteration: number): readonly LlmRetryEvent[] {
+    return this.#retries.get(iteration) ?? [];
+  }
+
+  /** How many entries were left out of the request. */
+  trimmed(iteration: number): number {
+    return this.#trimmed.get(iteration) ?? 0;
+  }
+
+  hasCheckpoint(iteration: number): boolean {
+    return this.#checkpoints.has(iteration);
+  }
+
+  /** The questions of an iteration, in order. */
+  waits(iteration: number): readonly NotedWait[] {
+    return this.#waits.get(iteration) ?? [];
+  }
+
+  /** Where an event stands, to tell what came before what. */
+  placeOf(event: InternalEvent): number {
+    return this.#places.get(event) ?? Number.POSITIVE_INFINITY;
+  }
+
+  call(toolCallId: string): NotedCall {
+    return this.#calls.get(toolCallId) ?? NO_CALL;
+  }
+
+  /** Calls of sub-agents that have no result; their tasks, where these are known. */
+  openSubAgents(): readonly OpenSubAgent[] {
+    return [...this.#calls.values()].flatMap(({ complete, subAgent: { call, task } = {} }) =>
+      complete === undefined && call !== undefined ? [{ call, ...(task && { task }) }] : [],
+    );
+  }
+
+  #add(event: InternalEvent, asking: number | undefined): void {
+    const iteration = event["iteration"] as number;
+    switch (event.kind) {
+      case "internal:llm-call":
+        this.#attempts.set(iteration, Math.max(this.attempts(iteration), Number(event["attempt"])));
+        break;
+      case "internal:llm-retry":
+        this.#retries.set(iteration, [...this.retries(iteration), event as LlmRetryEvent]);
+        break;
+      case "internal:llm-result":
+        this.#results.set(iteration, event as LlmResultEvent);
+        break;
+      case "internal:trimmed":
+        this.#trimmed.set(iteration, (event as TrimmedEvent).entries);
+        break;
+      case "internal:checkpoint":
+        this.#checkpoints.add(iteration);
+        break;
+      case "internal:ask":
+        this.#waits.set(iteration, [...this.waits(iteration), { ask: event as AskEvent }]);
+        break;
+      case "internal:approval-decided":
+        this.decisions.push(event as ApprovalDecidedEvent);
+        break;
+      case NOTES.expired:
+      case NOTES.recalled:
+        this.#endWait(asking, event);
+        break;
+      default:
+        if (isMessageReceived(event)) this.#endWait(asking, event);
+        else this.#addToCall(event);
+    }
+  }
+
+  #addToCall(event: InternalEvent): void {
+    const toolCallId = event["toolCallId"] as string;
+    const call = this.call(toolCallId);
+    if (event.kind === "internal:tool-start") {
+      const starts = [...call.starts, event as ToolStartEvent];
+      this.#calls.set(toolCallId, { ...call, starts });
+    } else if (event.kind === "internal:tool-interrupt") {
+      const interrupts = [...call.interrupts, event as ToolInterruptEvent];
+      this.#calls.set(toolCallId, { ...call, interrupts });
+    } else if (event.kind === "internal:tool-complete") {
+      this.#calls.set(toolCallId, { ...call, complete: event as ToolCompleteEvent });
+    } else if (event.kind === "internal:approval-requested") {
+      const approvals = [...call.approvals, event as ApprovalRequestedEvent];
+      this.#calls.set(toolCallId, { ...call, approvals });
+    } else {
+      const subAgent = withSubAgent(call.subAgent, event);
+      if (subAgent !== undefined) this.#calls.set(toolCallId, { ...call, subAgent });
+    }
+  }
+
+  /** A loop waits for one message at a time. */
+  #endWait(iteration: number | undefined, event: InternalEvent): void {
+    const waits = iteration === undefined ? undefined : this.#waits.get(iteration);
+    const last = waits?.at(-1);
+    if (waits === undefined || last === undefined || last.end !== undefined) return;
+    const { ask } = last;
+    const received = isMessageReceived(event) ? event : undefined;
+    const endedAt = received?.timestamp ?? (event["timestamp"] as string | undefined);
+    const at = new Date(endedAt ?? ask.until ?? ask.timestamp);
+    const isRecalled = event.kind === NOTES.recalled;
+    const end = { message: received?.message, at, place: this.placeOf(event), isRecalled };
+    waits[waits.length - 1] = { ask, end };
+  }
+}
+
+/** With what a note says of a sub-agent; nothing for a note of anything else. */
+function withSubAgent(
+  known: NotedSubAgent | undefined,
+  event: InternalEvent,
+): NotedSubAgent | undefined {
+  switch (event.kind) {
+    case "internal:sub-agent-call":
+      return { ...known, call: event as SubAgentCallEvent };
+    case "internal:sub-agent":
+      return { ...known, task: event as SubAgentEvent };
+    case "internal:sub-agent-question": {
+      const questions = [...(known?.questions ?? []), event as SubAgentQuestionEvent];
+      return { ...known, questions };
+    }
+    default:
+      return undefined;
+  }
+}

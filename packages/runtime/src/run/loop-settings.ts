@@ -1,0 +1,311 @@
+import type { AgentPlace, AgentSkill, InternalEvent, Turn } from "@convoke/protocol";
+import { type GrantStore, memoryGrants } from "../approvals/grants.ts";
+import {
+  type ClientToolOptions,
+  type ClientToolSettings,
+  clientToolSettings,
+} from "./client-tools.ts";
+import type { McpOptions, McpServerConfig } from "../mcp/mcp-settings.ts";
+import type { ModelOptions, ModelSpec } from "../models/model-options.ts";
+import type { Model } from "../model/model.ts";
+import { resolveModel } from "../models/resolve-model.ts";
+import {
+  type SubAgentSettings,
+  type SubAgentsDefinition,
+  subAgentSettings,
+} from "../sub-agents/sub-agent-settings.ts";
+import { ToolBox } from "../tools/tool-box.ts";
+import type { Tool } from "../tools/tool.ts";
+import { AgentIdentity, type Budget, resolveBudget } from "./budget.ts";
+import { DEFAULT_RETRY, type RetryRule } from "./backoff.ts";
+import type { LoopHooks } from "./hooks.ts";
+import { McpServers } from "../mcp/mcp-servers.ts";
+import { LoopJournal } from "./loop-journal.ts";
+import { ChildCancels } from "../sub-agents/child-cancels.ts";
+import { SubAgentLink, type SubAgentReport } from "../sub-agents/sub-agent-link.ts";
+
+const NO_SKILLS: readonly AgentSkill[] = [];
+
+/** The MCP client takes long to load, so it is loaded shortly after the start: requests are served first. */
+const START_AFTER_MS = 100;
+
+/** The definition of an agent with a model. */
+export interface LoopDefinition {
+  /** `anthropic:…`, `openai:…`, `google:…`, `ollama:…`, an OpenAI-compatible URL, a model object, or "demo". */
+  readonly model: ModelSpec;
+  readonly modelOptions?: ModelOptions;
+  /** The system prompt. */
+  readonly instructions?: string | ((turn: Turn) => string);
+  readonly tools?: readonly Tool[];
+  readonly budget?: Budget;
+  /**
+   * Whether work may come back to this agent via others. Default false, because most often
+   * two agents hand it to each other until a limit is reached.
+   */
+  readonly allowsCycles?: boolean;
+  readonly hooks?: LoopHooks;
+  /** How many tools run at the same time. Default 5. */
+  readonly maxParallelTools?: number;
+  /** The longest tool output that the model gets, in characters. Default 65536. */
+  readonly toolOutputLimit?: number;
+  readonly maxOutputTokens?: number;
+  readonly temperature?: number;
+  readonly retry?: Partial<RetryRule>;
+  readonly approvals?: ApprovalSettings;
+  /**
+   * MCP servers whose tools it has as well, by name. Where the agent is served they start behind it,
+   * because its card shows what they have; else, and without `mcpSkills`, nothing starts before a turn
+   * needs it. The end of the agent ends them. A `McpServers` that you made is yours to close.
+   */
+  readonly mcpServers?: McpServersDefinition;
+  /** Whether the tools of connected servers are skills on its card. Default true. */
+  readonly mcpSkills?: boolean;
+  /** Options for all MCP servers. */
+  readonly mcpOptions?: McpOptions;
+  /**
+   * Other agents that it may call, by the names of their tools: an address, an agent of this
+   * process, or more of either. What they ask for is asked here, and what they do ends with the task.
+   */
+  readonly subAgents?: SubAgentsDefinition;
+  /**
+   * How it uses tools that its callers declare and run themselves; false takes none. By default a
+   * call waits five minutes, and then the model continues without it.
+   */
+  readonly clientTools?: ClientToolOptions | false;
+}
+
+export interface ApprovalSettings {
+  /** How long an approval may stay open. Default: as long as its task waits. */
+  readonly expiresInMs?: number;
+  /**
+   * Whether a message that says just "approve" or "yes" approves, and "reject"
+   * with words behind it rejects, when one approval and nothing else is open. By
+   * default so for callers that have not activated the extension, and have no
+   * other way to answer. "reject" and "no" alone always reject.
+   */
+  readonly plainWords?: boolean;
+  /** Stores what is always approved. Default: in memory, as long as the process runs. */
+  readonly grants?: GrantStore;
+}
+
+/** The same with every default, checked. */
+export interface LoopSettings {
+  readonly agentName: string;
+  readonly identity: AgentIdentity;
+  readonly allowsCycles: boolean;
+  /** Resolved when it is first needed: a server shows its card before it loads any provider. */
+  readonly model: () => Promise<Model>;
+  readonly instructions: LoopDefinition["instructions"];
+  readonly tools: ToolBox;
+  readonly budget: Budget;
+  readonly hooks: LoopHooks;
+  readonly maxParallelTools: number;
+  readonly toolOutputLimit: number;
+  readonly maxOutputTokens: number | undefined;
+  readonly temperature: number | undefined;
+  readonly retry: RetryRule;
+  readonly approvals: ApprovalSettings & { readonly grants: GrantStore };
+  readonly mcp: AgentMcpServers | undefined;
+  readonly subAgents: AgentSubAgents | undefined;
+  /** Nothing where it takes none. */
+  readonly clientTools: ClientToolSettings | undefined;
+}
+
+const DEFAULT_PARALLEL = 5;
+const DEFAULT_OUTPUT_LIMIT = 64 * 1024;
+
+export function loopSettings(agentName: string, definition: LoopDefinition): LoopSettings {
+  const { maxParallelTools = DEFAULT_PARALLEL, toolOutputLimit = DEFAULT_OUTPUT_LIMIT } =
+    definition;
+  const retry = { ...DEFAULT_RETRY, ...definition.retry };
+  checkWhole("maxParallelTools", maxParallelTools);
+  checkWhole("toolOutputLimit", toolOutputLimit);
+  checkWhole("retry.attempts", retry.attempts);
+  const { approvals = {} } = definition;
+  if (approvals.expiresInMs !== undefined) {
+    checkWhole("approvals.expiresInMs", approvals.expiresInMs);
+  }
+  return {
+    agentName,
+    identity: new AgentIdentity(agentName),
+    allowsCycles: definition.allowsCycles ?? false,
+    model: lazily(() => resolveModel(definition.model, definition.modelOptions)),
+    instructions: definition.instructions,
+    tools: new ToolBox(definition.tools ?? []),
+    budget: resolveBudget(definition.budget),
+    hooks: definition.hooks ?? {},
+    maxParallelTools,
+    toolOutputLimit,
+    maxOutputTokens: definition.maxOutputTokens,
+    temperature: definition.temperature,
+    retry,
+    approvals: { ...approvals, grants: approvals.grants ?? memoryGrants() },
+    mcp: agentMcpServers(definition),
+    subAgents: agentSubAgents(agentName, definition),
+    clientTools: clientToolSettings(definition.clientTools),
+  };
+}
+
+function agentMcpServers(definition: LoopDefinition): AgentMcpServers | undefined {
+  const { mcpServers, mcpOptions: options, mcpSkills } = definition;
+  if (mcpSkills !== undefined && typeof mcpSkills !== "boolean") {
+    throw new TypeError(`mcpSkills must be true or false, not ${JSON.stringify(mcpSkills)}`);
+  }
+  if (mcpServers !== undefined) {
+    return new AgentMcpServers(mcpServers, { options, isOnCard: mcpSkills ?? true });
+  }
+  const lonely = (["mcpOptions", "mcpSkills"] as const).find(
+    (setting) => definition[setting] !== undefined,
+  );
+  if (lonely === undefined) return undefined;
+  throw new TypeError(
+    `${lonely} is for mcpServers, and there are none: name some, or leave it out`,
+  );
+}
+
+function agentSubAgents(
+  agentName: string,
+  { subAgents, tools = [] }: LoopDefinition,
+): AgentSubAgents | undefined {
+  if (subAgents === undefined) return undefined;
+  const settings = subAgentSettings(subAgents, tools);
+  return settings.length === 0 ? undefined : new AgentSubAgents(agentName, settings);
+}
+
+/** Once it has succeeded, it is kept; a failure, such as a missing key, may be mended meanwhile. */
+function lazily(resolve: () => Promise<Model>): () => Promise<Model> {
+  let model: Promise<Model> | undefined;
+  return () => {
+    model ??= resolve().catch((error: unknown) => {
+      model = undefined;
+      throw error;
+    });
+    return model;
+  };
+}
+
+function checkWhole(name: string, value: number): void {
+  if (!Number.isInteger(value) || value < 1) {
+    throw new TypeError(`${name} must be a whole number above 0, not ${value}`);
+  }
+}
+
+/** The MCP servers of an agent as its author writes them, or such as the author has made already. */
+type McpServersDefinition = Readonly<Record<string, McpServerConfig>> | McpServers;
+
+interface AgentMcpServersOptions {
+  readonly options: McpOptions | undefined;
+  /** Whether the card shows what the servers have, for which they must run. */
+  readonly isOnCard: boolean;
+}
+
+/**
+ * The MCP servers of one agent. They are closed with it, and start anew when it
+ * is served again; those that its author made are left to the author.
+ */
+class AgentMcpServers {
+  readonly #make: (place: AgentPlace) => McpServers;
+  readonly #isGiven: boolean;
+  readonly #isOnCard: boolean;
+  #place: AgentPlace = {};
+  #servers: McpServers | undefined;
+  #isUsed = false;
+  #start: NodeJS.Timeout | undefined;
+
+  constructor(given: McpServersDefinition, { options, isOnCard }: AgentMcpServersOptions) {
+    this.#isGiven = given instanceof McpServers;
+    this.#isOnCard = isOnCard;
+    if (given instanceof McpServers) {
+      if (options !== undefined) {
+        throw new TypeError(
+          "mcpServers has its options already: give mcpOptions to new McpServers",
+        );
+      }
+      this.#make = () => given;
+    } else {
+      this.#make = (place) => new McpServers(given, { ...place, ...options });
+    }
+    // At once, because this checks every setting; nothing starts before it is used.
+    this.#servers = this.#make(this.#place);
+  }
+
+  /** What the card shows of them now. */
+  skills(): readonly AgentSkill[] {
+    return (this.#isOnCard ? this.#servers?.skills() : undefined) ?? NO_SKILLS;
+  }
+
+  /** For a run that begins. */
+  use(): McpServers {
+    this.#isUsed = true;
+    this.#servers ??= this.#make(this.#place);
+    return this.#servers;
+  }
+
+  /**
+   * What the author did not say, the place where the agent is served decides. For its card the
+   * servers start from here on, in the background: nothing waits for them, and failures are logged.
+   */
+  prepare(place: AgentPlace): void {
+    if (this.#isUsed) return;
+    this.#place = place;
+    this.#servers = this.#make(place);
+    if (!this.#isOnCard) return;
+    const servers = this.use();
+    this.#start = setTimeout(() => void servers.tools(), START_AFTER_MS).unref();
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#start);
+    const servers = this.#servers;
+    this.#servers = undefined;
+    this.#isUsed = false;
+    if (!this.#isGiven) await servers?.close();
+  }
+}
+
+/** The sub-agents of one agent: how each is reached, and what is to be canceled there. */
+class AgentSubAgents {
+  readonly links: readonly SubAgentLink[];
+  readonly cancels: ChildCancels;
+
+  constructor(caller: string, settings: readonly SubAgentSettings[]) {
+    this.links = settings.map((one) => new SubAgentLink(one));
+    this.cancels = new ChildCancels(caller, (name) => this.find(name));
+  }
+
+  find(name: string): SubAgentLink | undefined {
+    return this.links.find((link) => link.name === name);
+  }
+
+  /** Fetches their cards, all at once. */
+  async look(owner: string, waitMs: number): Promise<void> {
+    await Promise.all(this.links.map((link) => link.look(owner, waitMs)));
+  }
+
+  report(): readonly SubAgentReport[] {
+    return this.links.map((link) => link.report());
+  }
+
+  prepare(place: AgentPlace): void {
+    for (const link of this.links) link.prepare(place);
+    this.cancels.prepare(place);
+  }
+
+  /** The task has ended: everything that its calls started is canceled. */
+  abandon(journal: readonly InternalEvent[]): void {
+    for (const { task, call } of new LoopJournal(journal).openSubAgents()) {
+      if (task !== undefined) {
+        const { agent, owner, childTaskId } = task;
+        this.cancels.add({ agent, owner, childTaskId });
+      } else {
+        const { agent, owner, messageId, childContextId } = call;
+        this.cancels.add({ agent, owner, message: { messageId, childContextId } });
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.cancels.close();
+    await Promise.all(this.links.map((link) => link.close()));
+  }
+}

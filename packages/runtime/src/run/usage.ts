@@ -1,0 +1,80 @@
+import type { DelegatedUsage } from "../tools/tool.ts";
+import type { ModelPrice, ModelUsage } from "../model/model.ts";
+
+/** What a task has used, as its last status says it. */
+export interface Usage {
+  readonly iterations: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Where the price of the model is known. */
+  readonly cost?: number;
+  readonly toolCalls: number;
+  readonly durationMs: number;
+  /** What sub-agents used, as far as they say; their cost is in `cost` already. */
+  readonly subAgents?: DelegatedUsage;
+}
+
+/** Adds up what a task uses, replayed work included. */
+export class UsageMeter {
+  readonly #price: ModelPrice | undefined;
+  iterations = 0;
+  toolCalls = 0;
+  #inputTokens = 0;
+  #outputTokens = 0;
+  #cost = 0;
+  #delegated: DelegatedUsage | undefined;
+
+  constructor(price: ModelPrice | undefined) {
+    this.#price = price;
+  }
+
+  addAnswer(usage: ModelUsage): void {
+    this.iterations += 1;
+    this.#inputTokens += usage.inputTokens;
+    this.#outputTokens += usage.outputTokens;
+    if (this.#price !== undefined) this.#cost += costOf(usage, this.#price);
+  }
+
+  addDelegated(used: DelegatedUsage | undefined): void {
+    this.#delegated = added(this.#delegated, used);
+  }
+
+  total(durationMs: number): Usage {
+    const delegated = this.#delegated;
+    const cost = this.#cost + (delegated?.costUsd ?? 0);
+    const isPriced = this.#price !== undefined || delegated?.costUsd !== undefined;
+    return {
+      iterations: this.iterations,
+      inputTokens: this.#inputTokens,
+      outputTokens: this.#outputTokens,
+      // Without the noise of adding up fractions.
+      ...(isPriced && { cost: Number(cost.toFixed(6)) }),
+      toolCalls: this.toolCalls,
+      durationMs,
+      ...(delegated && { subAgents: delegated }),
+    };
+  }
+}
+
+/** The sum of what is known. */
+export function added(
+  one: DelegatedUsage | undefined,
+  other: DelegatedUsage | undefined,
+): DelegatedUsage | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  const isPriced = one.costUsd !== undefined || other.costUsd !== undefined;
+  return {
+    calls: one.calls + other.calls,
+    tokens: one.tokens + other.tokens,
+    ...(isPriced && { costUsd: (one.costUsd ?? 0) + (other.costUsd ?? 0) }),
+  };
+}
+
+function costOf(usage: ModelUsage, price: ModelPrice): number {
+  const { inputTokens, outputTokens, cachedInputTokens = 0 } = usage;
+  const { inputPerMillion, outputPerMillion, cachedInputPerMillion = inputPerMillion } = price;
+  const input = (inputTokens - cachedInputTokens) * inputPerMillion;
+  return (
+    (input + cachedInputTokens * cachedInputPerMillion + outputTokens * outputPerMillion) / 1e6
+  );
+}

@@ -1,0 +1,258 @@
+import {
+  type A2APart,
+  type Approval,
+  type ApprovalOrigin,
+  EXTENSIONS,
+  type Message,
+  type Task,
+  checkApproval,
+  textOfParts,
+  textPart,
+} from "@convoke/protocol";
+import { type OpenRequest, markedPart, requestsIn } from "../approvals/open-request.ts";
+import { webUrl } from "../tools/interrupts.ts";
+import type { Interrupt, InterruptAnswer } from "../tools/tool.ts";
+import type { ChildQuestion, ChildRequest } from "../sub-agents/sub-agent-events.ts";
+import { createHash } from "node:crypto";
+import { digestArguments } from "../approvals/gate.ts";
+
+const MAX_ORIGINS = 64;
+
+const MAX_CALL = 64;
+
+/** What a sub-agent asks for, as its call asks for it. */
+export interface RelayedQuestion extends ChildQuestion {
+  readonly interrupts: readonly Interrupt[];
+}
+
+export interface QuestionFacts {
+  /** The name of the sub-agent here. */
+  readonly name: string;
+  readonly toolCallId: string;
+  readonly number: number;
+  readonly now: Date;
+  /** What was wrong with the last answer. */
+  readonly problem?: string | undefined;
+}
+
+const MAX_REQUESTS = 64;
+const MAX_PROMPT = 16_384;
+const MAX_OPTIONS = 100;
+
+/**
+ * Reads the question with which the task of a sub-agent waits: what it says for programs, or its
+ * words. Throws an `UnfitQuestion` for what must not be relayed.
+ */
+export function relayedQuestion(task: Task, facts: QuestionFacts): RelayedQuestion {
+  const { message } = task.status;
+  const open = message === undefined ? [] : requestsIn(message);
+  if (open.length > MAX_REQUESTS) {
+    throw new UnfitQuestion(`it asked for ${open.length} things at once`);
+  }
+  const asked = open.map((request) => relayed(request, task, facts));
+  const all = asked.length === 0 ? [inWords(task, message, facts)] : asked;
+  return {
+    number: facts.number,
+    ...(message !== undefined && { messageId: message.messageId }),
+    requests: all.map(({ request }) => request),
+    interrupts: all.map(({ interrupt }) => interrupt),
+  };
+}
+
+interface Relayed {
+  readonly request: ChildRequest;
+  readonly interrupt: Interrupt;
+}
+
+function relayed(open: OpenRequest, task: Task, facts: QuestionFacts): Relayed {
+  const { name, toolCallId, number: question } = facts;
+  const { requestId: childId } = open;
+  const requestId = relayedId({ toolCallId, childTaskId: task.id, question, childId });
+  if (open.kind === "approval") {
+    const origin = { name, taskId: task.id };
+    const approval = withProblem(
+      relayedApproval(open.approval, { id: requestId, origin, now: facts.now }),
+      facts,
+    );
+    const { digest } = approval;
+    return {
+      request: { requestId, kind: "approval", childId, digest },
+      interrupt: { kind: "interrupt:approval", requestId, approval },
+    };
+  }
+  if (open.kind === "tool-use") {
+    throw new UnfitQuestion("it wants its caller to run a tool that was not offered to it");
+  }
+  const prompt = words(String(open.prompt ?? ""), facts);
+  if (open.kind === "auth") {
+    const url = webUrl(typeof open.url === "string" ? open.url : undefined);
+    return {
+      request: { requestId, kind: "auth", childId },
+      interrupt: { kind: "interrupt:auth", requestId, prompt, ...(url !== undefined && { url }) },
+    };
+  }
+  const options = optionsOf(open.options);
+  const sensitive = open.sensitive === true;
+  return {
+    request: { requestId, kind: "input", childId },
+    interrupt: {
+      kind: "interrupt:input",
+      requestId,
+      prompt,
+      ...(options && { options }),
+      ...(sensitive && { sensitive }),
+    },
+  };
+}
+
+/** A question that is only text is answered with text. */
+function inWords(task: Task, message: Message | undefined, facts: QuestionFacts): Relayed {
+  const { toolCallId, number: question } = facts;
+  const requestId = relayedId({ toolCallId, childTaskId: task.id, question, childId: "" });
+  const said = message === undefined ? "" : textOfParts(message.parts).trim();
+  if (task.status.state === "auth-required") {
+    const prompt = words(said === "" ? "Sign in, so that it can go on." : said, facts);
+    return {
+      request: { requestId, kind: "auth" },
+      interrupt: { kind: "interrupt:auth", requestId, prompt },
+    };
+  }
+  const prompt = words(said === "" ? "How shall it go on?" : said, facts);
+  return {
+    request: { requestId, kind: "input" },
+    interrupt: { kind: "interrupt:input", requestId, prompt },
+  };
+}
+
+/** The prompt says which agent asks. */
+function words(prompt: string, { name, problem }: QuestionFacts): string {
+  const before = problem === undefined ? "" : `${name} did not take the answer: ${problem}\n`;
+  return `${before}${name} asks: ${prompt}`.slice(0, MAX_PROMPT);
+}
+
+function withProblem(approval: Approval, { name, problem }: QuestionFacts): Approval {
+  if (problem === undefined) return approval;
+  const { prompt = "" } = approval;
+  return { ...approval, prompt: `${name} did not take the answer: ${problem}\n${prompt}` };
+}
+
+function optionsOf(given: unknown): readonly string[] | undefined {
+  if (!Array.isArray(given) || given.length === 0 || given.length > MAX_OPTIONS) return undefined;
+  return given.every((option) => typeof option === "string") ? given : undefined;
+}
+
+/** What makes a request of a sub-agent the one it is. */
+interface RelayedFacts {
+  readonly toolCallId: string;
+  readonly childTaskId: string;
+  /** Which question of the call it belongs to: what is asked again is another request. */
+  readonly question: number;
+  /** The sub-agent's own name for it. */
+  readonly childId: string;
+}
+
+/**
+ * The id under which a request of a sub-agent is asked here: other than those of all other calls,
+ * sub-agents and questions, the same in every attempt, and not longer at any depth.
+ */
+export function relayedId(facts: RelayedFacts): string {
+  const { toolCallId, childTaskId, question, childId } = facts;
+  const name = JSON.stringify([toolCallId, childTaskId, question, childId]);
+  const digest = createHash("sha256").update(name).digest("base64url").slice(0, 22);
+  return `${toolCallId.slice(0, MAX_CALL)}-${digest}`;
+}
+
+/** A sub-agent asks for something that must not be relayed. */
+export class UnfitQuestion extends Error {
+  override readonly name = "UnfitQuestion";
+}
+
+/**
+ * An approval of a sub-agent as it is asked for here. It shows which agent wants it, and
+ * decides on the arguments that are shown: an approval whose digest is of others is refused.
+ */
+function relayedApproval(
+  given: Approval,
+  facts: { readonly id: string; readonly origin: ApprovalOrigin; readonly now: Date },
+): Approval {
+  const approval = checked(given);
+  if (digestArguments(approval.tool.arguments) !== approval.digest) {
+    throw new UnfitQuestion("it asked for an approval whose digest is not that of its arguments");
+  }
+  const { expiresAt, decision: _, ...rest } = approval;
+  const from = [facts.origin, ...(approval.from ?? [])];
+  if (from.length > MAX_ORIGINS) {
+    throw new UnfitQuestion(`it asked for an approval that came through ${from.length} agents`);
+  }
+  // Its clock decides: what is over by ours may still be open there.
+  const isOver = expiresAt !== undefined && Date.parse(expiresAt) <= facts.now.getTime();
+  return {
+    ...rest,
+    id: facts.id,
+    options: offered(approval),
+    from,
+    ...(expiresAt !== undefined && !isOver && { expiresAt }),
+  };
+}
+
+/**
+ * To the sub-agent all callers of this agent may be one, so that nobody may allow it something for
+ * good: that would hold for the others, too.
+ */
+function offered({ options }: Approval): Approval["options"] {
+  const left = options.filter((option) => option !== "always");
+  return left.length === 0 ? ["reject"] : left;
+}
+
+function checked(approval: Approval): Approval {
+  try {
+    return checkApproval(approval, "approval");
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UnfitQuestion(`it asked for an approval that cannot be read: ${why}`);
+  }
+}
+
+type Answers = ReadonlyMap<string, InterruptAnswer>;
+
+/** Whether everything that was asked has an answer. */
+export function isAnswered({ requests }: ChildQuestion, answers: Answers): boolean {
+  return requests.every(({ requestId }) => answers.has(requestId));
+}
+
+/** The answers to a question as the sub-agent that asked reads them: by its own ids. */
+export function answerParts({ requests }: ChildQuestion, answers: Answers): readonly A2APart[] {
+  return requests.flatMap((request) => {
+    const answer = answers.get(request.requestId);
+    return answer === undefined ? [] : partsOf(request, answer);
+  });
+}
+
+function partsOf(request: ChildRequest, answer: InterruptAnswer): readonly A2APart[] {
+  const { kind, childId } = request;
+  if (childId === undefined) return answerInWords(answer);
+  if (kind !== "approval") {
+    return [{ kind: "data", data: { requestId: childId, value: answer.text } }];
+  }
+  // Nothing else can answer an approval, and without a decision nothing is decided.
+  if (answer.decision === undefined) return [];
+  const { option, feedback, arguments: edited } = answer.decision;
+  const data = {
+    approvalId: childId,
+    digest: request.digest,
+    option,
+    ...(feedback !== undefined && { feedback }),
+    ...(edited !== undefined && { arguments: edited }),
+  };
+  return [markedPart(EXTENSIONS.approvals.uri, "approval-answer", data)];
+}
+
+/** Data with our request id mean nothing to an agent that asked with text. */
+function answerInWords({ text, parts }: InterruptAnswer): readonly A2APart[] {
+  const isOurs = parts.some((part) => part.kind === "data" && isNamed(part.data));
+  return isOurs || parts.length === 0 ? [textPart(text)] : parts;
+}
+
+function isNamed(data: unknown): boolean {
+  return typeof data === "object" && data !== null && "requestId" in data;
+}

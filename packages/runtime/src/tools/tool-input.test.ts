@@ -1,0 +1,67 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { jsonSchemaCheck } from "./tool-input.ts";
+
+const NAMED = {
+  type: "object",
+  required: ["name"],
+  properties: { name: { type: "string" }, color: { enum: ["red", "blue"] } },
+} as const;
+
+test("arguments that fit are handed on as they are", async () => {
+  const input = { name: "Ann", more: [1] };
+
+  expect(await jsonSchemaCheck(NAMED)(input)).toEqual({ ok: true, input });
+});
+
+test("every problem names the argument and the fix", async () => {
+  expect(await jsonSchemaCheck(NAMED)({ color: "green" })).toEqual({
+    ok: false,
+    problems: ["name: is required", "color: must be one of red, blue"],
+  });
+});
+
+test("calls at the same time are checked alike, the first ones as well", async () => {
+  const check = jsonSchemaCheck(NAMED);
+
+  const checked = await Promise.all([check({ name: "Ann" }), check({}), check({ name: "Bob" })]);
+
+  expect(checked.map(({ ok }) => ok)).toEqual([true, false, true]);
+});
+
+test("a schema that cannot be read is refused by each call, and not before", async () => {
+  const check = jsonSchemaCheck({ type: "object", properties: { a: { pattern: "(" } } });
+
+  await expect(check({ a: "x" })).rejects.toThrow("Invalid regular expression");
+  await expect(check({ a: "x" })).rejects.toThrow("Invalid regular expression");
+});
+
+test("a process loads what compiles schemas when a tool is called, and not when it starts", async () => {
+  const program = `
+    import { registerHooks } from "node:module";
+    let compilers = 0;
+    registerHooks({
+      load(url, context, next) {
+        if (url.includes("/typebox/")) compilers += 1;
+        return next(url, context);
+      },
+    });
+    const { tool } = await import("@convoke/runtime");
+    const greet = tool({ name: "greet", description: "Greets.", run: () => "hello" });
+    const atStart = compilers;
+    const checked = await greet.check({});
+    console.log(JSON.stringify({ atStart, checked, isLoaded: compilers > 0 }));
+  `;
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ["--conditions=@convoke/source", "--input-type=module", "--eval", program],
+    { cwd: import.meta.dirname },
+  );
+
+  expect(JSON.parse(stdout)).toEqual({
+    atStart: 0,
+    checked: { ok: true, input: {} },
+    isLoaded: true,
+  });
+});
