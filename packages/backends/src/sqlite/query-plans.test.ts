@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { Backend, TaskIndex, TaskQuery } from "@convoke/engine";
 import { describe, expect, onTestFinished, vi } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
-import { BatchWriter } from "./worker.ts";
+import { BatchWriter } from "./batch-writer.ts";
 import { migrate } from "./schema.ts";
 import { openSqliteBackend } from "./sqlite-backend.ts";
 import { temporaryFolder } from "./temporary-folder.suite.ts";
