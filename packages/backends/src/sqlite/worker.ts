@@ -1,9 +1,9 @@
 import { closeSync, existsSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
-import { BatchWriter, applyBatch } from "./batch-writer.ts";
 import { migrate, refuseNewer } from "./schema.ts";
 import { SpaceReclaimer, enableAutoVacuum } from "./space-reclaimer.ts";
+import { BatchWriter, applyBatch } from "./batch-writer.ts";
 import { toFailure } from "./storage-error.ts";
 import type { FromWriter, ToWriter, WriterSettings } from "./thread-messages.ts";
 
