@@ -5,7 +5,7 @@ import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { type Server, serve } from "@convoke/server";
 import { createJsonLogger } from "@convoke/engine";
 import { onTestFinished } from "vitest";
-import { demoAgent } from "../../apps/convoke/src/cli/serve/load-agent.ts";
+import { demoAgent } from "../../apps/convoke/src/host/demo-agent.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 
 /** A whole server in this process, whose storage a test can take away for a while. */

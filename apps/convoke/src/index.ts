@@ -48,8 +48,8 @@ export {
 } from "@convoke/runtime";
 
 // Serve it
-export { type ServeAgentOptions, serve } from "./serve-agent.ts";
-export { type MountAgentOptions, mount } from "./mount-agent.ts";
+export { type ServeAgentOptions, serve } from "./host/serve-agent.ts";
+export { type MountAgentOptions, mount } from "./host/serve-agent.ts";
 export type { Mounted, Server } from "@convoke/server";
 
 // Call one

@@ -17,16 +17,18 @@ import {
   type Section,
   type WireHeaders,
 } from "@convoke/check";
-import { AGENT_ENVIRONMENT, AUTH_OPTIONS, refuseText, urlOf } from "./agent-options.ts";
-import { type Colours, coloursFor } from "./colours.ts";
-import type { Command, CommandContext, CommandIo } from "./command.ts";
-import { EXIT } from "./exit-code.ts";
-import { UsageError } from "./usage-error.ts";
-import { authOf } from "./credentials/auth-of.ts";
-import { carriedBy } from "./credentials/carried-by.ts";
-import { didYouMean } from "./nearest.ts";
+import { AGENT_ENVIRONMENT, AUTH_OPTIONS, refuseText, urlOf } from "../connect/agent-options.ts";
+import { type Colours, coloursFor, table } from "../terminal/output.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandIo,
+  EXIT,
+  UsageError,
+} from "../terminal/command.ts";
+import { authOf, carriedBy } from "../connect/auth.ts";
+import { didYouMean } from "../terminal/command-line.ts";
 import { oneLine } from "@convoke/protocol/internal";
-import { table } from "./table.ts";
 
 const CLEAR = "\r\u001B[2K";
 
