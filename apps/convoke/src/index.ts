@@ -14,9 +14,9 @@ export {
   reply,
   status,
 } from "@convoke/runtime";
-export type { Agent, AgentEvent, Message, Task, TaskState } from "@convoke/protocol";
+export type { Agent, AgentEvent, Message, Task, TaskState, TaskStatus } from "@convoke/protocol";
 
-// Have it think with a model
+// Give it a model and tools
 export {
   AgentLoop,
   type AgentLoopDefinition,
@@ -48,19 +48,36 @@ export {
 } from "@convoke/runtime";
 
 // Serve it
-export { type ServeAgentOptions, serve } from "./host/serve-agent.ts";
-export { type MountAgentOptions, mount } from "./host/serve-agent.ts";
+export {
+  type MountAgentOptions,
+  type ServeAgentOptions,
+  mount,
+  serve,
+} from "./host/serve-agent.ts";
 export type { Mounted, Server } from "@convoke/server";
 
-// Call one
+// Call an agent
 export {
   type ClientTool,
   type ClientToolContext,
+  type ConnectOptions,
   type RemoteAgent,
+  type Run,
   connect,
 } from "@convoke/client";
+export { ClientError, RemoteError, textOf } from "@convoke/protocol";
 
-// Call one by a single function
+// Read its events
+export type {
+  A2AArtifact,
+  A2APart,
+  ArtifactUpdateEvent,
+  InternalEvent,
+  StatusUpdateEvent,
+  TaskEvent,
+} from "@convoke/protocol";
+
+// Call an agent with a single function
 export {
   type A2AAgentCard,
   type A2AMessage,
@@ -81,7 +98,7 @@ export {
   invokeRemoteAgent,
 } from "@convoke/client";
 
-// Hear from one by push notifications
+// Receive its push notifications
 export {
   type PushReceiver,
   type PushReceiverOptions,

@@ -1,11 +1,5 @@
 import type { Answer, RemoteAgent } from "@convoke/client";
-import {
-  type A2APart,
-  EXTENSIONS,
-  isInterrupted,
-  isTerminal,
-  textPart,
-} from "@convoke/protocol";
+import { type A2APart, EXTENSIONS, isInterrupted, isTerminal, textPart } from "@convoke/protocol";
 import {
   type CallToolResult,
   type InputRequests,
