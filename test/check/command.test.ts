@@ -31,9 +31,9 @@ describe("the report for people", () => {
     expect(stdout).toContain("Checked 1.0.0");
     expect(stdout).toMatch(/WHERE +ADDRESS +PASSED +FAILED +NOT TESTED/);
     expect(stdout).toMatch(/JSONRPC 1\.0 +http:\S+ +\d\d +0 +\d+/);
-    expect(stdout).toMatch(/GRPC 0\.3 at \S+\n {2}not tested: --version/);
+    expect(stdout).toMatch(/GRPC 0\.3 at \S+\n {2}not tested: not selected \(--version\)/);
     expect(stdout).toMatch(
-      /not tested {2}no message keeps the agent busy: --slow <text>\n.*v1-S25\.cancel/,
+      /not tested {2}no message keeps the agent busy \(--slow\)\n.*v1-S25\.cancel/,
     );
     expect(stdout).toMatch(/\d+ passed, 0 failed, \d+ not tested\n$/);
     expect(stdout).not.toContain("passed  v1-S8.send");
@@ -44,7 +44,7 @@ describe("the report for people", () => {
     const { stdout } = await runCli(["check", await start(), ...ONE, "--verbose"]);
 
     expect(stdout).toContain(
-      "  passed  v1-S8.send  A message is answered with either a task or a message.",
+      "  passed  v1-S8.send  The result of a send is either a task or a message.",
     );
   });
 
@@ -55,7 +55,7 @@ describe("the report for people", () => {
 
     expect(code).toBe(1);
     expect(stdout).toContain("  FAILED  v1-S44.enums  MUST  1.0 §5.5\n");
-    expect(stdout).toContain("          States and roles have the names of the proto.\n");
+    expect(stdout).toContain("          States and roles use the enum names of the proto.\n");
     expect(stdout).toMatch(/ {10}sent {6}POST http:\S+ \(a2a-version: 1\.0\) \{"jsonrpc"/);
     expect(stdout).toMatch(/ {10}received {2}200 application\/json \{"jsonrpc"/);
     expect(stdout).toContain("          expected  states such as TASK_STATE_COMPLETED");
@@ -105,14 +105,14 @@ describe("the report for programs", () => {
       requirement: "v1-S44",
       level: "MUST",
       section: "1.0 §5.5",
-      says: "States and roles have the names of the proto.",
+      says: "States and roles use the enum names of the proto.",
       outcome: "failed",
       sent: expect.any(String) as string,
       received: expect.any(String) as string,
       expected: expect.any(String) as string,
       durationMs: expect.any(Number) as number,
     });
-    expect(resultOf(report, "v1-S25.cancel").reason).toContain("--slow <text>");
+    expect(resultOf(report, "v1-S25.cancel").reason).toContain("(option: slow)");
   });
 
   test("is also there as JUnit, well-formed whatever the server says", async () => {
@@ -251,7 +251,7 @@ describe("credentials", () => {
     await check(own.url, "--token", "a-secret", "--allow-origin", origin);
 
     expect(sectionOf(report, "JSONRPC 1.0").skipped).toBe(
-      `it is at another origin than the card: --allow-origin ${origin}`,
+      `${origin} is another origin than that of the card (option: allow-origin)`,
     );
     expect(code).toBe(3);
     expect(untouched).toEqual([]);
@@ -271,7 +271,7 @@ describe("a selection", () => {
       "v1-S19.get-unknown",
     ]);
     expect(idsOf(report, "passed", "HTTP+JSON 0.3")).toEqual(["v03-S3.answers", "v03-S4.get"]);
-    expect(sectionOf(report, "JSONRPC 1.0").skipped).toBe("--binding");
+    expect(sectionOf(report, "JSONRPC 1.0").skipped).toBe("not selected (option: binding)");
   });
 
   test("may begin at the address of the card itself", async () => {
@@ -280,7 +280,9 @@ describe("a selection", () => {
     const { report } = await check(url, ...ONE, "--only", "v1-S8,v1-S1");
 
     expect(idsOf(report, "passed")).toContain("v1-S8.send");
-    expect(resultOf(report, "v1-S1.well-known").reason).toBe("the address of the card was given");
+    expect(resultOf(report, "v1-S1.well-known").reason).toBe(
+      "the address of the card was given directly",
+    );
   });
 
   test("that the user stops ends at once", async () => {

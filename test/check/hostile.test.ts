@@ -20,8 +20,8 @@ describe("a server that", () => {
   test.each<readonly [string, Behaviour, RegExp]>([
     ["talks HTML", say(200, "text/html", "<h1>Hello</h1>"), /200 text\/html <h1>/],
     ["fails in HTML", say(500, "text/html", "<h1>Oops</h1>"), /500 text\/html/],
-    ["never answers", () => undefined, /nothing, and no more/],
-    ["hangs up at once", (request) => request.socket.destroy(), /no answer: socket hang up/],
+    ["never answers", () => undefined, /nothing, then nothing more/],
+    ["hangs up at once", (request) => request.socket.destroy(), /no response: socket hang up/],
     [
       "leads elsewhere",
       (request, response) => {
@@ -108,7 +108,7 @@ describe("a server that", () => {
 
     const { outcome, expected } = resultOf(report, "v1-S14.ends");
     expect(outcome).toBe("failed");
-    expect(expected).toBe("a stream that ends; this one went on after 200 events");
+    expect(expected).toBe("a stream that ends; this one was still open after 200 events");
     expect(told).toBeLessThan(5000);
   });
 });
@@ -166,16 +166,20 @@ describe("where there is no card", () => {
     [
       "HTML",
       say(200, "text/html", "<h1>Hello</h1>"),
-      "answered 200 with something that is no card",
+      "answered 200 with something that is not a card",
     ],
-    ["a list", say(200, "application/json", "[]"), "answered 200 with something that is no card"],
+    [
+      "a list",
+      say(200, "application/json", "[]"),
+      "answered 200 with something that is not a card",
+    ],
     ["nothing", say(404, "text/plain", "no"), "answered 404"],
     ["a lock", say(401, "text/plain", "no"), "--token, --api-key and --basic give one"],
-    ["silence", () => undefined, "no answer within 0.5 s"],
+    ["silence", () => undefined, "no response within 0.5 s"],
     [
       "a way out",
       (_, response) => void response.writeHead(301, { location: "https://evil.test/card" }).end(),
-      "leads to https://evil.test/card; check that address itself",
+      "redirects to https://evil.test/card; check that address instead",
     ],
   ] satisfies [string, Behaviour, string][])("but %s, that is said", async (_, behaviour, why) => {
     const { url, close } = await listenOn(behaviour);

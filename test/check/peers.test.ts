@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import type { Report } from "../../packages/check/src/report.ts";
+import type { Report } from "@convoke/check";
 import type { PeerServer } from "./peer-server.ts";
 import { HABITS, check, idsOf, resultOf, stumbles } from "./run-check.ts";
 import { startSdkV03 } from "./sdk-v03-server.ts";
@@ -95,7 +95,7 @@ describe("@a2a-js/sdk 1.3.0", () => {
     expect(section).toBe("1.0 §3.6");
     expect(sent).toContain("a2a-version: 1.0.1");
     expect(received).toContain("-32009");
-    expect(expected).toBe("what 1.0 is answered with, not an error");
+    expect(expected).toBe("the same as for version 1.0, not an error");
   });
 
   test("shows its security schemes as its own memory holds them", () => {
@@ -151,7 +151,7 @@ describe("@a2a-js/sdk 0.3.14", () => {
     const failed = idsOf(report(), "failed");
 
     expect(failed.filter((id) => id.startsWith("v1-"))).toEqual([]);
-    expect(resultOf(report(), "v1-S4.cache-control").reason).toBe("the card has no form of 1.0");
+    expect(resultOf(report(), "v1-S4.cache-control").reason).toBe("the card has no 1.0 form");
   });
 });
 

@@ -1,4 +1,4 @@
-import type { ProbeResult, Report, Section } from "../../packages/check/src/report.ts";
+import type { ProbeResult, Report, Section } from "@convoke/check";
 import { runCli } from "../../apps/convoke/src/cli/testing/run-cli.suite.ts";
 
 /** What `convoke check --json` found, and how it ended. */
@@ -49,5 +49,5 @@ export function resultOf(report: Report, id: string, name?: string): ProbeResult
 /** Where the checker itself was at a loss, which it never should be. */
 export function stumbles({ sections }: Report): readonly ProbeResult[] {
   const results = sections.flatMap((section) => section.results);
-  return results.filter(({ reason = "" }) => reason.includes("the checker stumbled"));
+  return results.filter(({ reason = "" }) => reason.includes("the checker itself failed"));
 }

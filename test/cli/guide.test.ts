@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { COMMANDS } from "../../apps/convoke/src/cli/commands.ts";
-import { EXIT } from "../../apps/convoke/src/cli/exit-code.ts";
+import { EXIT } from "../../apps/convoke/src/terminal/command.ts";
 
 const guide = readFileSync(new URL("../../docs/guide/cli.md", import.meta.url), "utf8");
 

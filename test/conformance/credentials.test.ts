@@ -7,7 +7,7 @@ import { type Refusal, refusalOf } from "./refusal.ts";
 import { aRequest } from "./requests.ts";
 import type { Speaker } from "./speaker.ts";
 import { speakersTo } from "./speakers.ts";
-import type { Headers } from "./transport.ts";
+import type { WireHeaders as Headers } from "@convoke/check/wire";
 
 const server = useServer(conformanceAgent(), { token: "a-secret" });
 

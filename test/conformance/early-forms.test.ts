@@ -3,10 +3,9 @@ import { describe, expect } from "vitest";
 import { verifies } from "../verifies.ts";
 import { useServer } from "../wire/wire-server.ts";
 import { conformanceAgent } from "./conformance-agent.ts";
-import { jsonRpcSpeaker } from "./jsonrpc-speaker.ts";
+import { jsonRpcSpeaker, restSpeaker } from "./speakers.ts";
 import { refusalOf } from "./refusal.ts";
 import { aRequest } from "./requests.ts";
-import { restSpeaker } from "./rest-speaker.ts";
 
 const server = useServer(conformanceAgent());
 const jsonRpc = jsonRpcSpeaker(server, "0.3");

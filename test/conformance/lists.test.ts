@@ -6,9 +6,8 @@ import { useServer } from "../wire/wire-server.ts";
 import { conformanceAgent } from "./conformance-agent.ts";
 import { refusalOf } from "./refusal.ts";
 import { aMessage, aRequest } from "./requests.ts";
-import { restSpeaker } from "./rest-speaker.ts";
+import { restSpeaker, speakersOf } from "./speakers.ts";
 import type { Speaker } from "./speaker.ts";
-import { speakersOf } from "./speakers.ts";
 
 const server = useServer(conformanceAgent());
 const shared = useServer(conformanceAgent(), { tenants: ["acme", "beta"] });

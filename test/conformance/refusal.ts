@@ -1,3 +1,4 @@
+import type { WireError } from "@convoke/check/wire";
 import { ERRORS, type ErrorReason } from "@convoke/protocol";
 
 /** What a refusal looked like on its binding. */
@@ -11,7 +12,7 @@ interface RefusalFacts {
   /** The gRPC status. */
   readonly grpc?: number;
   /** Its name, where REST tells it. */
-  readonly status?: string;
+  readonly status?: string | undefined;
   /** The typed details of 1.0. */
   readonly details?: readonly ErrorDetail[];
   /** The field at fault. */
@@ -53,20 +54,56 @@ export class Refusal extends Error {
 
 const REASONS = Object.keys(ERRORS) as readonly ErrorReason[];
 
+/** The refusal in an error response, or in the last event of a stream. */
+export function refusalFrom(error: WireError, body: unknown): Refusal {
+  const { message, code, http, grpc } = error;
+  const details = error.details as readonly ErrorDetail[];
+  const { status, data, error: inner } = (body ?? {}) as ErrorBody;
+  return new Refusal({
+    message,
+    reason: reasonOf(error, details),
+    details,
+    field: (data ?? inner?.data)?.field,
+    ...(code !== undefined && { code }),
+    ...(http !== undefined && { http }),
+    ...(grpc !== undefined && { grpc }),
+    ...((status ?? inner?.status) !== undefined && { status: status ?? inner?.status }),
+  });
+}
+
+/** The error of REST 0.3 itself, or in the envelope of JSON-RPC and of REST 1.0. */
+interface ErrorBody extends ErrorFields {
+  readonly error?: ErrorFields;
+}
+
+interface ErrorFields {
+  readonly status?: string;
+  readonly data?: { readonly field?: string };
+}
+
+/** Typed details must name the reason. Without them it is the code, or in gRPC 0.3 the start of the text. */
+function reasonOf(
+  { code, message }: WireError,
+  details: readonly ErrorDetail[],
+): ErrorReason | undefined {
+  if (details.length > 0) return reasonInDetails(details);
+  return code === undefined ? reasonOfText(message) : reasonOfCode(code);
+}
+
 /** The reason in a list of typed details: TASK_NOT_FOUND is TaskNotFound. */
-export function reasonInDetails(details: readonly ErrorDetail[]): ErrorReason | undefined {
+function reasonInDetails(details: readonly ErrorDetail[]): ErrorReason | undefined {
   const info = details.find((detail) => detail["@type"].endsWith("google.rpc.ErrorInfo"));
   const written = info?.reason?.replaceAll("_", "").toLowerCase();
   return REASONS.find((reason) => reason.toLowerCase() === written);
 }
 
 /** The reason that a JSON-RPC code stands for. */
-export function reasonOfCode(code: number): ErrorReason | undefined {
+function reasonOfCode(code: number): ErrorReason | undefined {
   return REASONS.find((reason) => ERRORS[reason].code === code);
 }
 
 /** All that gRPC says in 0.3 is a status and a text, which begins with the name of the error. */
-export function reasonOfText(text: string): ErrorReason | undefined {
+function reasonOfText(text: string): ErrorReason | undefined {
   return REASONS.find((reason) => text.startsWith(ERRORS[reason].title));
 }
 

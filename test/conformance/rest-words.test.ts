@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 import { verifies } from "../verifies.ts";
 import { useServer } from "../wire/wire-server.ts";
 import { conformanceAgent } from "./conformance-agent.ts";
-import { jsonRpcSpeaker } from "./jsonrpc-speaker.ts";
+import { jsonRpcSpeaker } from "./speakers.ts";
 import { aMessage, aRequest } from "./requests.ts";
 
 const server = useServer(conformanceAgent());

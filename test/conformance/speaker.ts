@@ -1,77 +1,99 @@
-import type {
-  CancelTaskRequest,
-  Codec,
-  CreatePushConfigRequest,
-  DeletePushConfigRequest,
-  GetPushConfigRequest,
-  GetTaskRequest,
-  ListPushConfigsRequest,
-  ListTasksRequest,
-  Message,
-  OperationName,
-  ProtocolVersion,
-  PublicEvent,
-  PushConfig,
-  PushConfigPage,
-  SendMessageRequest,
-  SubscribeRequest,
-  Task,
-  TaskPage,
+import {
+  type Binding,
+  REQUEST_ID,
+  Transcript,
+  type WireClient,
+  type WireHeaders,
+  createWireClient,
+} from "@convoke/check/wire";
+import {
+  CODECS,
+  type CancelTaskRequest,
+  type Codec,
+  type CreatePushConfigRequest,
+  type DeletePushConfigRequest,
+  type GetPushConfigRequest,
+  type GetTaskRequest,
+  type ListPushConfigsRequest,
+  type ListTasksRequest,
+  type Message,
+  type OperationName,
+  PROTO_CODECS,
+  type ProtocolVersion,
+  type PublicEvent,
+  type PushConfig,
+  type PushConfigPage,
+  type SendMessageRequest,
+  type SubscribeRequest,
+  type Task,
+  type TaskPage,
 } from "@convoke/protocol";
-import type { Call, Headers, Transport } from "./transport.ts";
+import { refusalFrom } from "./refusal.ts";
 
-/** An event as a stream told it. */
+/** The server under test; its address is known once the tests run. */
+export interface Peer {
+  readonly url: string;
+}
+
+/** An event of a stream. */
 export interface Told {
-  /** What a reader sends back to go on after it. */
+  /** The cursor that a reader sends back to continue after the event. */
   readonly id: string;
   readonly event: PublicEvent;
 }
 
-/** What a stream is read with. */
+/** How a stream is read. */
 export interface Reading {
   readonly lastEventId?: string;
 }
 
+interface SpeakerOptions {
+  readonly peer: Peer;
+  readonly binding: Binding;
+  readonly version: ProtocolVersion;
+  readonly headers?: WireHeaders;
+  /** Receives the headers of each response. */
+  readonly onAnswer?: ((headers: WireHeaders) => void) | undefined;
+}
+
 /**
- * Says the same things on every binding and in both versions, so that one test can be held with
- * all of them. What the server refuses is thrown as a `Refusal`.
+ * The raw client of the conformance kit with typed requests and results, the same on every binding
+ * and in both versions, so that one test can run on all of them. An error response is thrown as a
+ * `Refusal`.
  */
 export class Speaker {
-  readonly binding: Transport["binding"];
+  readonly binding: Binding;
   readonly version: ProtocolVersion;
   readonly codec: Codec;
-  readonly #transport: Transport;
+  readonly #options: SpeakerOptions;
 
-  constructor(transport: Transport, codec: Codec) {
-    this.binding = transport.binding;
-    this.version = transport.version;
-    this.codec = codec;
-    this.#transport = transport;
+  constructor(options: SpeakerOptions) {
+    this.binding = options.binding;
+    this.version = options.version;
+    this.codec = (options.binding === "jsonrpc" ? CODECS : PROTO_CODECS)[options.version];
+    this.#options = options;
   }
 
-  /** The same speaker with headers, or metadata, on all that it says; `onAnswer` is told those of answers. */
-  with(headers: Headers, onAnswer?: (headers: Headers) => void): Speaker {
-    const transport = this.#transport;
-    const dressed = (call: Call): Call => ({
-      ...call,
-      headers: { ...headers, ...call.headers },
-      onAnswer: onAnswer ?? call.onAnswer,
-    });
-    const { binding, version } = transport;
-    return new Speaker(
-      {
-        binding,
-        version,
-        call: (call) => transport.call(dressed(call)),
-        open: (call) => transport.open(dressed(call)),
-      },
-      this.codec,
-    );
+  /** The same speaker with additional headers, or metadata, on all requests. */
+  with(headers: WireHeaders, onAnswer?: (headers: WireHeaders) => void): Speaker {
+    const { headers: own, onAnswer: earlier, ...rest } = this.#options;
+    return new Speaker({ ...rest, headers: { ...own, ...headers }, onAnswer: onAnswer ?? earlier });
   }
 
-  /** Sends anything, well-formed or not, and answers with the JSON that came back. */
-  call(operation: OperationName, params: unknown, headers: Headers = {}): Promise<unknown> {
-    return this.#transport.call({ operation, params: params as object, headers });
+  /** Sends any params, valid or not, and returns the JSON of the result. */
+  async call(
+    operation: OperationName,
+    params: unknown,
+    headers: WireHeaders = {},
+  ): Promise<unknown> {
+    const response = await this.#client().call({ operation, params, headers });
+    this.#options.onAnswer?.(response.headers);
+    if (this.binding === "jsonrpc") {
+      const http = response.kind === "error" ? response.error.http : 200;
+      expectEnvelope(response.body, http);
+    }
+    if (response.kind === "error") throw refusalFrom(response.error, response.body);
+    return response.result;
   }
 
   async send(request: SendMessageRequest): Promise<Task | Message> {
@@ -136,8 +158,57 @@ export class Speaker {
     params: unknown,
     { lastEventId }: Reading = {},
   ): AsyncGenerator<Told, void> {
-    const headers: Headers = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
-    const events = this.#transport.open({ operation, params: params as object, headers });
-    for await (const { id, json } of events) yield { id, event: this.codec.decodeEvent(json) };
+    const headers: WireHeaders = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
+    const opened = await this.#client().open({ operation, params, headers });
+    this.#options.onAnswer?.(opened.headers);
+    if (opened.kind === "error") throw refusalFrom(opened.error, opened.body);
+    for await (const item of opened.events) {
+      if (this.binding === "jsonrpc") expectEnvelope(item.envelope, 200);
+      if (item.error !== undefined) throw refusalFrom(item.error, item.envelope);
+      const { id, json } = this.binding === "grpc" ? takeCursor(item.json) : item;
+      yield { id, event: this.codec.decodeEvent(json) };
+    }
   }
+
+  #client(): WireClient {
+    const { peer, binding, version, headers = {} } = this.#options;
+    return createWireClient({
+      target: { binding, version, url: peer.url, tenant: "", headers },
+      signal: new AbortController().signal,
+      transcript: new Transcript(),
+    });
+  }
+}
+
+/** The codes of a body that could not be read, so that its id is not known. */
+const UNREAD: readonly unknown[] = [-32700, -32600];
+
+/**
+ * A JSON-RPC response has either a result or an error, and the id of its request. A server that
+ * rejects a request before reading the body, by the HTTP status or as unreadable, sends a null id.
+ */
+function expectEnvelope(body: unknown, http: number | undefined): void {
+  const envelope = body as {
+    readonly jsonrpc?: unknown;
+    readonly id?: unknown;
+    readonly error?: { readonly code?: unknown };
+  };
+  const isOne = Object.hasOwn(envelope, "result") !== Object.hasOwn(envelope, "error");
+  const isUnread = http !== 200 || UNREAD.includes(envelope.error?.code);
+  const isMine = envelope.id === (isUnread ? null : REQUEST_ID);
+  if (envelope.jsonrpc === "2.0" && isMine && isOne) return;
+  throw new Error(`This is no answer to ${REQUEST_ID}: ${JSON.stringify(body)}`);
+}
+
+interface Cursored {
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+/** gRPC has no event ids, so our server puts the cursor into the metadata of the event. */
+function takeCursor(json: unknown): { readonly id: string; readonly json: unknown } {
+  const [[kind, event] = ["", {}]] = Object.entries(json as Readonly<Record<string, Cursored>>);
+  const { metadata, ...rest } = event;
+  const { "last-event-id": id, ...others } = metadata ?? {};
+  const kept = Object.keys(others).length === 0 ? rest : { ...rest, metadata: others };
+  return { id: typeof id === "string" ? id : "", json: { [kind]: kept } };
 }

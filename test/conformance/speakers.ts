@@ -1,22 +1,27 @@
+import { BINDINGS } from "@convoke/check/wire";
 import type { ProtocolVersion } from "@convoke/protocol";
-import { grpcSpeaker } from "./grpc-speaker.ts";
-import { jsonRpcSpeaker } from "./jsonrpc-speaker.ts";
-import { restSpeaker } from "./rest-speaker.ts";
-import type { Speaker } from "./speaker.ts";
-import type { Peer } from "./transport.ts";
+import { type Peer, Speaker } from "./speaker.ts";
 
 const VERSIONS = ["0.3", "1.0"] as const satisfies readonly ProtocolVersion[];
 
-/** Everyone who can speak to a server: each binding in each version. */
+/** A speaker for each binding in each version. */
 export function speakersTo(server: Peer): readonly Speaker[] {
   return VERSIONS.flatMap((version) => speakersOf(server, version));
 }
 
-/** Those who speak one version. */
+/** A speaker for each binding in one version. */
 export function speakersOf(server: Peer, version: ProtocolVersion): readonly Speaker[] {
-  return [
-    jsonRpcSpeaker(server, version),
-    restSpeaker(server, version),
-    grpcSpeaker(server, version),
-  ];
+  return BINDINGS.map((binding) => new Speaker({ peer: server, binding, version }));
+}
+
+export function jsonRpcSpeaker(server: Peer, version: ProtocolVersion): Speaker {
+  return new Speaker({ peer: server, binding: "jsonrpc", version });
+}
+
+export function restSpeaker(server: Peer, version: ProtocolVersion): Speaker {
+  return new Speaker({ peer: server, binding: "rest", version });
+}
+
+export function grpcSpeaker(server: Peer, version: ProtocolVersion): Speaker {
+  return new Speaker({ peer: server, binding: "grpc", version });
 }

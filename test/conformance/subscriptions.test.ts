@@ -4,7 +4,6 @@ import { verifies } from "../verifies.ts";
 import { useServer } from "../wire/wire-server.ts";
 import { conformanceAgent, gateOf } from "./conformance-agent.ts";
 import { next, outline, readAll, taskIdIn } from "./reading.ts";
-import { refusalOf } from "./refusal.ts";
 import { aMessage, aRequest } from "./requests.ts";
 import { speakersOf, speakersTo } from "./speakers.ts";
 
@@ -39,12 +38,6 @@ describe.each(speakersTo(server))("a subscription over $binding $version", (spea
     expect(outline([opening])).toEqual(["task input-required"]);
     expect(outline(rest)).toEqual(["status working", "artifact you said yes", "status completed"]);
   });
-
-  verifies("v1-S18", "to a task that nobody knows is TaskNotFound", async () => {
-    const refusal = await refusalOf(readAll(speaker.subscribe({ taskId: randomUUID() })));
-
-    expect(refusal.reason).toBe("TaskNotFound");
-  });
 });
 
 describe.each(speakersOf(server, "0.3"))("over $binding $version", (speaker) => {
@@ -54,15 +47,5 @@ describe.each(speakersOf(server, "0.3"))("over $binding $version", (speaker) => 
     const told = await readAll(speaker.subscribe({ taskId: task.id }));
 
     expect(told.map(({ event }) => event)).toEqual([task]);
-  });
-});
-
-describe.each(speakersOf(server, "1.0"))("over $binding $version", (speaker) => {
-  verifies(["v1-S18", "R42"], "a subscription to an ended task is refused", async () => {
-    const { id: taskId } = await speaker.sendTask(aRequest("hello"));
-
-    const refusal = await refusalOf(readAll(speaker.subscribe({ taskId })));
-
-    expect(refusal.reason).toBe("UnsupportedOperation");
   });
 });

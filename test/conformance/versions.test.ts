@@ -2,11 +2,10 @@ import { describe, expect } from "vitest";
 import { verifies } from "../verifies.ts";
 import { useServer } from "../wire/wire-server.ts";
 import { conformanceAgent } from "./conformance-agent.ts";
-import { jsonRpcSpeaker } from "./jsonrpc-speaker.ts";
+import { jsonRpcSpeaker, speakersOf, speakersTo } from "./speakers.ts";
 import { refusalOf } from "./refusal.ts";
 import { aRequest } from "./requests.ts";
 import type { Speaker } from "./speaker.ts";
-import { speakersOf, speakersTo } from "./speakers.ts";
 
 const server = useServer(conformanceAgent());
 const strict = useServer(conformanceAgent(), { strict: true });

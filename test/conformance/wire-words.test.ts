@@ -3,9 +3,8 @@ import { describe, expect } from "vitest";
 import { verifies } from "../verifies.ts";
 import { useServer } from "../wire/wire-server.ts";
 import { conformanceAgent } from "./conformance-agent.ts";
-import { jsonRpcSpeaker } from "./jsonrpc-speaker.ts";
+import { jsonRpcSpeaker, restSpeaker } from "./speakers.ts";
 import { aMessage, aRequest } from "./requests.ts";
-import { restSpeaker } from "./rest-speaker.ts";
 import type { Speaker } from "./speaker.ts";
 
 const server = useServer(conformanceAgent());

@@ -1,5 +1,5 @@
 import type { Speaker } from "../conformance/speaker.ts";
-import type { Headers } from "../conformance/transport.ts";
+import type { WireHeaders as Headers } from "@convoke/check/wire";
 
 /** A speaker, and what the answers to it say of extensions. */
 export interface ListeningSpeaker {

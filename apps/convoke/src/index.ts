@@ -14,9 +14,9 @@ export {
   reply,
   status,
 } from "@convoke/runtime";
-export type { Agent, AgentEvent, Message, Task, TaskState } from "@convoke/protocol";
+export type { Agent, AgentEvent, Message, Task, TaskState, TaskStatus } from "@convoke/protocol";
 
-// Have it think with a model
+// Give it a model and tools
 export {
   AgentLoop,
   type AgentLoopDefinition,
@@ -48,20 +48,40 @@ export {
 } from "@convoke/runtime";
 
 // Serve it
-export { type ServeAgentOptions, serve } from "./serve-agent.ts";
-export { type MountAgentOptions, mount } from "./mount-agent.ts";
-export type { Mounted, Server } from "@convoke/server";
+export {
+  type MountAgentOptions,
+  type ServeAgentOptions,
+  mount,
+  serve,
+} from "./host/serve-agent.ts";
+export type { Interceptor as ServerInterceptor, Mounted, Server } from "@convoke/server";
 
-// Call one
+// Call an agent
 export {
   type ClientTool,
   type ClientToolContext,
+  type ConnectOptions,
   type Interceptor,
   type RemoteAgent,
+  type Run,
   connect,
 } from "@convoke/client";
+export { ClientError, RemoteError, textOf } from "@convoke/protocol";
 
-// Hear from one by push notifications
+// Read its events
+export type {
+  A2AArtifact,
+  A2ADataPart,
+  A2AFilePart,
+  A2APart,
+  A2ATextPart,
+  ArtifactUpdateEvent,
+  InternalEvent,
+  StatusUpdateEvent,
+  TaskEvent,
+} from "@convoke/protocol";
+
+// Receive its push notifications
 export {
   type PushReceiver,
   type PushReceiverOptions,

@@ -1,6 +1,6 @@
 import { COMMANDS } from "./cli/commands.ts";
 import { main } from "./cli/main.ts";
-import { createProcessIo } from "./cli/process-io.ts";
+import { createProcessIo } from "./terminal/process-io.ts";
 
 const { io, close } = createProcessIo();
 

@@ -1,10 +1,14 @@
-// The conformance kit. A name added here is a promise; keep it short.
-export { checkAgent } from "./check-agent.ts";
-export { LEVELS, type Level, counts } from "./level.ts";
-export { junitReport } from "./output/junit-report.ts";
-export { idOf } from "./probe.ts";
-export { CARD_PROBES, GATE, PROBES } from "./probes.ts";
-export type { ProbeResult, Report, Section } from "./report.ts";
-export type { CheckProgress, CheckSettings } from "./settings.ts";
-export { BINDINGS } from "./wire/binding.ts";
-export type { WireHeaders } from "./wire/call.ts";
+// The conformance kit for A2A servers. A name added here is a promise; keep it short.
+
+// Check an agent
+export { checkAgent } from "./run/check-agent.ts";
+export type { CheckProgress, CheckSettings } from "./scene/settings.ts";
+
+// Read the report
+export { junitReport } from "./output/junit.ts";
+export type { ProbeResult, Report, Section } from "./output/report.ts";
+
+// Choose probes
+export { CARD_PROBES, GATE, PROBES } from "./probes/index.ts";
+export { LEVELS, type Level, meetsLevel, probeId } from "./probes/probe.ts";
+export { BINDINGS, type WireHeaders } from "./wire/client.ts";

@@ -3,7 +3,7 @@ import { connect } from "@convoke/client";
 import { defineAgent, tool } from "@convoke/runtime";
 import { scriptedModel } from "@convoke/runtime/testing";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { serve } from "../serve-agent.ts";
+import { serve } from "../host/serve-agent.ts";
 import { json, runCli, startFakeAgent } from "./testing/run-cli.suite.ts";
 import { serveDemo } from "./testing/serve-demo.suite.ts";
 

@@ -1,11 +1,9 @@
-import { AGENT_ENVIRONMENT, AGENT_OPTIONS, taskArgument, urlOf } from "./agent-options.ts";
-import { coloursFor } from "./colours.ts";
-import type { Command, CommandContext } from "./command.ts";
-import { EXIT } from "./exit-code.ts";
-import { outcomeOf } from "./outcome.ts";
+import { AGENT_ENVIRONMENT, AGENT_OPTIONS, taskArgument, urlOf } from "../connect/agent-options.ts";
+import { coloursFor } from "../terminal/output.ts";
+import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
+import { outcomeOf } from "../follow/outcome.ts";
 import { oneLine } from "@convoke/protocol/internal";
-import { UsageError } from "./usage-error.ts";
-import { withAgent } from "./with-agent.ts";
+import { withAgent } from "../connect/connect-options.ts";
 
 export const cancelCommand: Command = {
   name: "cancel",

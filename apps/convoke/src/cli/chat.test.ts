@@ -15,7 +15,7 @@ import {
   runCli,
   startFakeAgent,
 } from "./testing/run-cli.suite.ts";
-import { serve } from "../serve-agent.ts";
+import { serve } from "../host/serve-agent.ts";
 import { serveDemo } from "./testing/serve-demo.suite.ts";
 
 const contextIn = (stderr: string) => /--context (\S+)/.exec(stderr)?.[1] ?? "";

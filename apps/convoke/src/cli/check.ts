@@ -5,28 +5,30 @@ import {
   checkAgent,
   type CheckProgress,
   type CheckSettings,
-  counts,
   GATE,
-  idOf,
   junitReport,
   type Level,
   LEVELS,
+  meetsLevel,
+  probeId,
   type ProbeResult,
   PROBES,
   type Report,
   type Section,
   type WireHeaders,
 } from "@convoke/check";
-import { AGENT_ENVIRONMENT, AUTH_OPTIONS, refuseText, urlOf } from "./agent-options.ts";
-import { type Colours, coloursFor } from "./colours.ts";
-import type { Command, CommandContext, CommandIo } from "./command.ts";
-import { EXIT } from "./exit-code.ts";
-import { UsageError } from "./usage-error.ts";
-import { authOf } from "./credentials/auth-of.ts";
-import { carriedBy } from "./credentials/carried-by.ts";
-import { didYouMean } from "./nearest.ts";
+import { AGENT_ENVIRONMENT, AUTH_OPTIONS, refuseText, urlOf } from "../connect/agent-options.ts";
+import { type Colours, coloursFor, table } from "../terminal/output.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandIo,
+  EXIT,
+  UsageError,
+} from "../terminal/command.ts";
+import { authOf, carriedBy } from "../connect/auth.ts";
+import { didYouMean } from "../terminal/command-line.ts";
 import { oneLine } from "@convoke/protocol/internal";
-import { table } from "./table.ts";
 
 const CLEAR = "\r\u001B[2K";
 
@@ -95,7 +97,7 @@ async function check(context: CommandContext): Promise<number> {
     : tableReport(report, { verbose: context.flag("verbose"), colours });
   io.stdout(text);
   await writeJunit(context, report);
-  const isFailed = LEVELS.some((each) => counts(each, level) && report.failures[each] > 0);
+  const isFailed = LEVELS.some((each) => meetsLevel(each, level) && report.failures[each] > 0);
   if (isFailed) return EXIT.taskFailed.code;
   if (wasTried(report)) return EXIT.done.code;
   io.stderr("Nothing could be tested at any interface; the reasons are in the report.\n");
@@ -170,7 +172,7 @@ function readId(value: string): string {
   const known = [
     ...CARD_PROBES.map((probe) => [probe, probe.claim] as const),
     ...[GATE, ...PROBES].flatMap((probe) => probe.claims.map((claim) => [probe, claim] as const)),
-  ].flatMap(([probe, claim]) => [claim.requirement, idOf(probe, claim)]);
+  ].flatMap(([probe, claim]) => [claim.requirement, probeId(probe, claim)]);
   if (known.includes(value)) return value;
   throw new UsageError(`--only knows no "${value}".${didYouMean(value, [...new Set(known)])}`);
 }
@@ -259,7 +261,7 @@ function byLevel(count: (level: Level) => number): string {
 function details(section: Section, { verbose, colours }: TextOptions): string {
   const { name, url, skipped, results } = section;
   const head = colours.bold(`${oneLine(name)} at ${oneLine(url)}`);
-  if (skipped !== undefined) return `${head}\n  not tested: ${oneLine(skipped)}\n`;
+  if (skipped !== undefined) return `${head}\n  not tested: ${withFlags(skipped)}\n`;
   const failed = results.filter(({ outcome }) => outcome === "failed");
   const passed = verbose ? results.filter(({ outcome }) => outcome === "passed") : [];
   const lines = [
@@ -287,8 +289,15 @@ function notTested(results: readonly ProbeResult[], { dim }: Colours): readonly 
   const byReason = Map.groupBy(skipped, ({ reason = "" }) => reason);
   return [...byReason].map(([reason, entries]) => {
     const ids = entries.map(({ id }) => id).join(", ");
-    return `  ${dim("not tested")}  ${oneLine(reason)}\n              ${dim(ids)}`;
+    return `  ${dim("not tested")}  ${withFlags(reason)}\n              ${dim(ids)}`;
   });
+}
+
+/** The reason with the flags of this command instead of the options of the kit. */
+function withFlags(reason: string): string {
+  return oneLine(reason).replace(/\(option: ([a-z-]+)\)/, (_, name: string) =>
+    name === "credentials" ? "(--token, --header)" : `(--${name})`,
+  );
 }
 
 function verdict({ counts, failures }: Report, { bold, red }: Colours): string {

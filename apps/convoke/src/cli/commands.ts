@@ -1,4 +1,4 @@
-import type { CommandTable, LoadCommand } from "./command.ts";
+import type { CommandTable, LoadCommand } from "../terminal/command.ts";
 
 /**
  * Everything that `convoke` can do, in the order of the overview. A new command is a line here. Each
@@ -17,8 +17,8 @@ export const COMMANDS: CommandTable = new Map<string, LoadCommand>([
   ["mcp", async () => (await import("./mcp.ts")).mcpCommand],
   ["approvals", async () => (await import("./approvals.ts")).approvalsCommands],
   ["push", async () => (await import("./push.ts")).pushCommands],
-  ["login", async () => (await import("./login.ts")).loginCommand],
-  ["logout", async () => (await import("./logout.ts")).logoutCommand],
-  ["credentials", async () => (await import("./list-credentials.ts")).credentialsCommand],
+  ["login", async () => (await import("./credentials.ts")).loginCommand],
+  ["logout", async () => (await import("./credentials.ts")).logoutCommand],
+  ["credentials", async () => (await import("./credentials.ts")).credentialsCommand],
   ["keys", async () => (await import("./keys.ts")).keysCommands],
 ]);

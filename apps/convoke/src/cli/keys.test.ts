@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { verifyCard } from "@convoke/protocol";
 import { expect, onTestFinished, test } from "vitest";
-import { readCard } from "./serve/card-setting.ts";
+import { readCard } from "../host/settings.ts";
 import { runCli } from "./testing/run-cli.suite.ts";
 import { serveDemo } from "./testing/serve-demo.suite.ts";
 

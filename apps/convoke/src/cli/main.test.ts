@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import type { Command } from "./command.ts";
+import type { Command } from "../terminal/command.ts";
 import { COMMANDS } from "./commands.ts";
 import { runCli } from "./testing/run-cli.suite.ts";
 

@@ -1,10 +1,18 @@
-import type { CommandContext, CommandIo, CommandTable } from "./command.ts";
-import { EXIT } from "./exit-code.ts";
-import { findCommand, helpAbout, isGroup, isHelp } from "./find-command.ts";
-import { commandHelp, groupHelp, overview } from "./help.ts";
-import { packageVersion } from "./package-version.ts";
-import { parseCommand } from "./parse-command.ts";
-import { UsageError } from "./usage-error.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandGroup,
+  type CommandIo,
+  type CommandOption,
+  type CommandTable,
+  EXIT,
+  UsageError,
+} from "../terminal/command.ts";
+import { didYouMean } from "../terminal/command-line.ts";
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+
+const HELP_OPTION: CommandOption = { type: "boolean", short: "h", help: "Show this help" };
 
 /** The `convoke` command: finds what was asked for, runs it, and gives the exit code. */
 export async function main(
@@ -38,7 +46,7 @@ export async function main(
     return await command.run(context);
   } catch (error) {
     if (!(error instanceof UsageError)) {
-      const { explainError } = await import("./explain-error.ts");
+      const { explainError } = await import("../connect/explain-error.ts");
       return explainError(error, context ?? { io, positionals: [], flag: () => false });
     }
     const { message } = error;
@@ -54,4 +62,166 @@ export async function main(
 function endOfOptions(args: readonly string[]): number {
   const place = args.indexOf("--");
   return place === -1 ? args.length : place;
+}
+
+interface FoundCommand {
+  /** A group when nothing was said about which of its commands. */
+  readonly command: Command | CommandGroup;
+  /** What follows its name. */
+  readonly args: readonly string[];
+}
+
+/** The command that the first words name. */
+async function findCommand(
+  words: readonly string[],
+  commands: CommandTable,
+): Promise<FoundCommand> {
+  const [first = "", ...args] = words;
+  const command = await commands.get(first)?.();
+  if (command === undefined) throw unknownCommand([first], [...commands.keys(), "help"]);
+  const [second, ...rest] = args;
+  if (!isGroup(command) || second === undefined || isHelp(second)) return { command, args };
+  const inner = command.commands.find(({ name }) => name === `${first} ${second}`);
+  if (inner === undefined) {
+    throw unknownCommand(
+      [first, second],
+      command.commands.map(({ name }) => name),
+    );
+  }
+  return { command: inner, args: rest };
+}
+
+/** Where there is help about these words: about the command, or about as much of it as is right. */
+async function helpAbout(
+  [first = "", second]: readonly string[],
+  commands: CommandTable,
+): Promise<string> {
+  const command = await commands.get(first)?.();
+  if (command === undefined) return "convoke help";
+  const inner = isGroup(command) ? command.commands : [];
+  const { name } = inner.find((candidate) => candidate.name === `${first} ${second}`) ?? command;
+  return `convoke ${name} --help`;
+}
+
+function isGroup(command: Command | CommandGroup): command is CommandGroup {
+  return "commands" in command;
+}
+
+function isHelp(word: string): boolean {
+  return word === "--help" || word === "-h";
+}
+
+function unknownCommand(words: readonly string[], names: readonly string[]): UsageError {
+  const typed = words.join(" ");
+  const last = words.at(-1) ?? "";
+  const what = last.startsWith("-")
+    ? `There is no option ${last}`
+    : `There is no command "${typed}"`;
+  return new UsageError(`${what}.${didYouMean(typed, names)}`);
+}
+
+/** What `convoke help` says. */
+function overview(commands: readonly (Command | CommandGroup)[]): string {
+  const rows = commands.map(({ name, summary }) => [name, summary] as const);
+  const exits = Object.values(EXIT).map(({ code, meaning }) => [String(code), meaning] as const);
+  return `convoke hosts, runs and calls A2A agents.
+
+Usage: convoke <command> [options]
+
+Commands
+${aligned(rows)}
+
+Exit codes
+${aligned(exits)}
+
+convoke help <command> shows the options and examples of a command.
+convoke --version shows the version.
+`;
+}
+
+/** What `convoke help push` says. */
+function groupHelp({ name, summary, commands }: CommandGroup): string {
+  return `convoke ${name}: ${summary}
+
+Usage: convoke ${name} <command> [options]
+
+Commands
+${aligned(commands.map((command) => [command.name, command.summary] as const))}
+
+convoke help ${name} <command> shows the options and examples of a command.
+`;
+}
+
+/** What `convoke help <command>` says. */
+function commandHelp(command: Command): string {
+  const { name, summary, usage, options, environment, examples, more } = command;
+  const flags = Object.entries({ ...options, help: HELP_OPTION });
+  return `convoke ${name}: ${summary}
+
+Usage: convoke ${name} ${usage}
+
+Options
+${aligned(flags.map(([flag, option]) => [spelling(flag, option), option.help] as const))}
+${environment === undefined ? "" : `\nEnvironment\n${aligned(Object.entries(environment))}\n`}
+Examples
+${examples.map((line) => `  ${line}`).join("\n")}
+${more === undefined ? "" : `\n${more}\n`}`;
+}
+
+function spelling(flag: string, { short, value }: CommandOption): string {
+  const names = short === undefined ? `--${flag}` : `-${short}, --${flag}`;
+  return value === undefined ? names : `${names} ${value}`;
+}
+
+function aligned(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join("\n");
+}
+
+/** The version of the package, from the sources and from `dist` alike: both are two folders below it. */
+function packageVersion(): string {
+  const file = new URL("../../package.json", import.meta.url);
+  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+}
+
+/** Reads what follows a command's name. Anything the command does not know is a usage error. */
+function parseCommand(command: Command, args: readonly string[], io: CommandIo): CommandContext {
+  const { values, positionals } = parse(command, args);
+  return {
+    io,
+    positionals,
+    text: (option) => {
+      const value = values[option];
+      return typeof value === "string" ? value : undefined;
+    },
+    texts: (option) => {
+      const given = values[option] ?? [];
+      return [given].flat().filter((value) => typeof value === "string");
+    },
+    flag: (option) => values[option] === true,
+  };
+}
+
+function parse(command: Command, args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: command.options,
+      allowPositionals: true,
+      strict: true,
+    });
+  } catch (error) {
+    throw explain(error, command);
+  }
+}
+
+/** `parseArgs` explains at length; its first sentence names the flag. */
+function explain(error: unknown, { options }: Command): unknown {
+  const { code, message } = error as { code?: string; message: string };
+  if (code?.startsWith("ERR_PARSE_ARGS_") !== true) return error;
+  const sentence = message.split(/[.\n]/)[0] ?? message;
+  if (code !== "ERR_PARSE_ARGS_UNKNOWN_OPTION") return new UsageError(`${sentence}.`);
+  const typed = /'(-[^']*)'/.exec(sentence)?.[1] ?? "";
+  const flags = Object.keys(options).map((flag) => `--${flag}`);
+  return new UsageError(`${sentence}.${didYouMean(typed, flags)}`);
 }

@@ -1,10 +1,20 @@
 import { existsSync } from "node:fs";
-import { AGENT_ENVIRONMENT, AGENT_OPTIONS, refuseText, urlOf } from "./agent-options.ts";
-import type { Command, CommandContext, CommandOption } from "./command.ts";
-import { connectOptions } from "./connect-options.ts";
-import { EXIT } from "./exit-code.ts";
-import { RECONNECT_OPTIONS, reconnectOf } from "./reconnect-options.ts";
-import { UsageError } from "./usage-error.ts";
+import {
+  AGENT_ENVIRONMENT,
+  AGENT_OPTIONS,
+  RECONNECT_OPTIONS,
+  reconnectOf,
+  refuseText,
+  urlOf,
+} from "../connect/agent-options.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandOption,
+  EXIT,
+  UsageError,
+} from "../terminal/command.ts";
+import { connectOptions } from "../connect/connect-options.ts";
 
 // Standard input is the protocol, so no password can come by it, and nothing is printed but that.
 const { basic: _basic, json: _json, ...CALL_OPTIONS } = AGENT_OPTIONS;
@@ -57,7 +67,7 @@ async function mcp(context: CommandContext): Promise<number> {
   const reconnect = reconnectOf(context);
   // The other commands do not pay for loading a server.
   const { runMcp } = await import("../mcp/run-mcp.ts");
-  const { StartError } = await import("./serve/start-error.ts");
+  const { StartError } = await import("../host/settings.ts");
   try {
     await runMcp({
       io,

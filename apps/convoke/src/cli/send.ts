@@ -1,16 +1,20 @@
 import { type Task, textOf, textOfParts } from "@convoke/protocol";
 import { printable } from "@convoke/protocol/internal";
 import type { Answer } from "@convoke/client";
-import { AGENT_ENVIRONMENT, AGENT_OPTIONS, MESSAGE_OPTIONS, urlOf } from "./agent-options.ts";
-import type { Command, CommandContext } from "./command.ts";
-import { coloursFor } from "./colours.ts";
-import { connectOptions } from "./connect-options.ts";
-import { EXIT, exitCodeOf } from "./exit-code.ts";
-import { INPUT_OPTIONS, readInput } from "./input/read-input.ts";
-import { outcomeOf, reportOutcome } from "./outcome.ts";
-import { RECONNECT_OPTIONS, reconnectOf } from "./reconnect-options.ts";
-import { summarizeParts } from "./summarize-part.ts";
-import { withAgent } from "./with-agent.ts";
+import {
+  AGENT_ENVIRONMENT,
+  AGENT_OPTIONS,
+  MESSAGE_OPTIONS,
+  RECONNECT_OPTIONS,
+  reconnectOf,
+  urlOf,
+} from "../connect/agent-options.ts";
+import { type Command, type CommandContext, EXIT, exitCodeOf } from "../terminal/command.ts";
+import { coloursFor } from "../terminal/output.ts";
+import { connectOptions, withAgent } from "../connect/connect-options.ts";
+import { INPUT_OPTIONS, readInput } from "../connect/read-input.ts";
+import { outcomeOf, reportOutcome } from "../follow/outcome.ts";
+import { summarizeParts } from "../follow/stream-printer.ts";
 
 export const sendCommand: Command = {
   name: "send",

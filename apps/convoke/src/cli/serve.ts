@@ -1,5 +1,4 @@
-import type { Command, CommandContext } from "./command.ts";
-import { EXIT } from "./exit-code.ts";
+import { type Command, type CommandContext, EXIT } from "../terminal/command.ts";
 
 /** What `convoke serve --help` says of the environment; the settings read it. */
 const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
@@ -51,8 +50,8 @@ export const serveCommand: Command = {
 async function serve(context: CommandContext): Promise<number> {
   const { io, positionals } = context;
   // The other commands do not pay for loading a server.
-  const { runServer } = await import("./serve/run-server.ts");
-  const { StartError } = await import("./serve/start-error.ts");
+  const { runServer } = await import("../host/run-server.ts");
+  const { StartError } = await import("../host/settings.ts");
   try {
     await runServer({
       file: positionals[0],

@@ -3,16 +3,14 @@ import {
   AGENT_ENVIRONMENT,
   AGENT_OPTIONS,
   MESSAGE_OPTIONS,
+  RECONNECT_OPTIONS,
   refuseText,
   urlOf,
-} from "./agent-options.ts";
-import type { Command, CommandContext } from "./command.ts";
-import { connectOptions } from "./connect-options.ts";
-import { follow } from "./follow.ts";
-import { INPUT_OPTIONS, readInput } from "./input/read-input.ts";
-import { RECONNECT_OPTIONS } from "./reconnect-options.ts";
-import { UsageError } from "./usage-error.ts";
-import { withAgent } from "./with-agent.ts";
+} from "../connect/agent-options.ts";
+import { type Command, type CommandContext, UsageError } from "../terminal/command.ts";
+import { connectOptions, withAgent } from "../connect/connect-options.ts";
+import { follow } from "../follow/follow.ts";
+import { INPUT_OPTIONS, readInput } from "../connect/read-input.ts";
 
 export const streamCommand: Command = {
   name: "stream",

@@ -1,13 +1,11 @@
-import { TASK_STATES, type TaskState, isTerminal } from "@convoke/protocol";
-import { AGENT_ENVIRONMENT, AGENT_OPTIONS, refuseText, urlOf } from "./agent-options.ts";
-import { coloursFor } from "./colours.ts";
-import type { Command, CommandContext } from "./command.ts";
-import { commandLine } from "./command-line.ts";
-import { EXIT } from "./exit-code.ts";
-import { didYouMean } from "./nearest.ts";
-import { taskTable } from "./task-table.ts";
-import { UsageError } from "./usage-error.ts";
-import { withAgent } from "./with-agent.ts";
+import { TASK_STATES, type Task, type TaskState, isTerminal, textOfParts } from "@convoke/protocol";
+import { AGENT_ENVIRONMENT, AGENT_OPTIONS, refuseText, urlOf } from "../connect/agent-options.ts";
+import { type Colours, ageOf, coloursFor, table } from "../terminal/output.ts";
+import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
+import { commandLine, didYouMean } from "../terminal/command-line.ts";
+import { withAgent } from "../connect/connect-options.ts";
+import { oneLine } from "@convoke/protocol/internal";
+import { wordsOf } from "../follow/outcome.ts";
 
 /** `unknown` is what we call a state that we do not know; nobody can ask for it. */
 const STATES = TASK_STATES.filter((state) => state !== "unknown");
@@ -82,4 +80,25 @@ function readLimit(value: string | undefined): number {
   const limit = Number(value ?? "20");
   if (Number.isInteger(limit) && limit >= 1 && limit <= 100) return limit;
   throw new UsageError(`--limit must be a number from 1 to 100, not "${value}".`);
+}
+
+const HEADS = ["TASK", "STATE", "AGE", "FIRST WORDS"] as const;
+
+const LONGEST_WORDS = 50;
+
+/** Tasks as an aligned table. Ids are whole, because they are there to be copied. */
+function taskTable(tasks: readonly Task[], now: number, colours: Colours): string {
+  const rows = tasks.map((task) => [
+    oneLine(task.id),
+    task.status.state,
+    ageOf(task.status.timestamp, now),
+    oneLine(firstWords(task), LONGEST_WORDS),
+  ]);
+  return table(HEADS, rows, colours);
+}
+
+/** What the task is about: what was asked, or else what the agent says. */
+function firstWords({ history, status }: Task): string {
+  const asked = history?.find(({ role }) => role === "user");
+  return asked === undefined ? wordsOf(status.message) : textOfParts(asked.parts);
 }

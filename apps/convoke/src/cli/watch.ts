@@ -1,13 +1,17 @@
-import type { FollowOptions } from "@convoke/client";
-import { AGENT_ENVIRONMENT, AGENT_OPTIONS, taskArgument, urlOf } from "./agent-options.ts";
-import type { Command, CommandContext } from "./command.ts";
-import { commandLine } from "./command-line.ts";
-import { EXIT } from "./exit-code.ts";
-import { follow } from "./follow.ts";
-import { note } from "./note.ts";
-import { newestUnfinished } from "./newest-unfinished.ts";
-import { RECONNECT_OPTIONS } from "./reconnect-options.ts";
-import { withAgent } from "./with-agent.ts";
+import type { FollowOptions, RemoteAgent } from "@convoke/client";
+import {
+  AGENT_ENVIRONMENT,
+  AGENT_OPTIONS,
+  RECONNECT_OPTIONS,
+  taskArgument,
+  urlOf,
+} from "../connect/agent-options.ts";
+import { type Command, type CommandContext, EXIT } from "../terminal/command.ts";
+import { commandLine } from "../terminal/command-line.ts";
+import { follow } from "../follow/follow.ts";
+import { note } from "../terminal/output.ts";
+import { withAgent } from "../connect/connect-options.ts";
+import { TASK_STATES, type Task, isTerminal } from "@convoke/protocol";
 
 export const watchCommand: Command = {
   name: "watch",
@@ -41,4 +45,27 @@ async function watch(context: CommandContext): Promise<number> {
     const open = (options: FollowOptions) => agent.subscribe(taskId, options);
     return follow({ open, taskId, showHistory: true, staysForAnswers: true }, context);
   });
+}
+
+const OPEN_STATES = TASK_STATES.filter((state) => !isTerminal(state) && state !== "unknown");
+
+/**
+ * The task of the caller that moved last and has not ended. One short question
+ * for each state finds it also behind any number of tasks that have ended.
+ */
+async function newestUnfinished(
+  agent: RemoteAgent,
+  signal: AbortSignal,
+): Promise<Task | undefined> {
+  const pages = await Promise.all(
+    OPEN_STATES.map((state) => agent.list({ state, pageSize: 1, signal })),
+  );
+  const open = pages
+    .flatMap(({ tasks }) => tasks)
+    .filter(({ status }) => !isTerminal(status.state));
+  return open.toSorted((left, right) => timeOf(right) - timeOf(left))[0];
+}
+
+function timeOf({ status }: Task): number {
+  return Date.parse(status.timestamp ?? "") || 0;
 }

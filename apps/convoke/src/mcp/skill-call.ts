@@ -1,13 +1,5 @@
-import type { Answer, FollowOptions, Input, RemoteAgent } from "@convoke/client";
-import {
-  type A2APart,
-  EXTENSIONS,
-  isInterrupted,
-  isTerminal,
-  type Message,
-  textPart,
-  userMessage,
-} from "@convoke/protocol";
+import type { Answer, RemoteAgent } from "@convoke/client";
+import { type A2APart, EXTENSIONS, isInterrupted, isTerminal, textPart } from "@convoke/protocol";
 import {
   type CallToolResult,
   type InputRequests,
@@ -15,18 +7,14 @@ import {
   type InputRequiredResult,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import { type Asked, askedBy } from "./asked.ts";
+import { type Asked, askedBy } from "./questions.ts";
 import { callResult, failedResult } from "./call-result.ts";
-import { elicitations } from "./elicitations.ts";
-import type { Host, Responses } from "./host.ts";
-import type { OpenCalls } from "./open-calls.ts";
+import { approvalDecision, elicitations } from "./elicitations.ts";
+import type { Host, OpenCalls, Responses } from "./host.ts";
 import type { SkillTool } from "./skill-tools.ts";
-import type { ToolInput } from "./tool-input.ts";
-import { type Elsewhere, waitingWords } from "./waiting-words.ts";
-import { randomUUID } from "node:crypto";
-import { CallProgress } from "./call-progress.ts";
-import { followRun } from "./follow-run.ts";
-import { approvalDecision } from "./approval-form.ts";
+import type { ToolInput } from "./tool-list.ts";
+import { type Elsewhere, waitingWords } from "./waiting-text.ts";
+import { AgentTurns, type AgentTurnsOptions } from "./agent-turns.ts";
 
 export interface SkillCallOptions extends AgentTurnsOptions {
   readonly tool: SkillTool;
@@ -147,70 +135,6 @@ export class SkillCall {
 
 function askedOf(answer: Answer): readonly Asked[] {
   return askedBy(answer, new Date());
-}
-
-interface AgentTurnsOptions {
-  readonly agent: RemoteAgent;
-  /** The call that is worked on: it shows the progress, and canceling it cancels the task. */
-  readonly context: ServerContext;
-  readonly follow: Pick<FollowOptions, "reconnect" | "onNotice">;
-}
-
-/** Where in a conversation something is said. */
-interface Place {
-  readonly contextId?: string | undefined;
-  readonly taskId?: string | undefined;
-}
-
-/** What one call has the agent do, turn by turn. */
-class AgentTurns {
-  readonly #options: AgentTurnsOptions;
-  readonly #progress: CallProgress;
-
-  constructor(options: AgentTurnsOptions) {
-    this.#options = options;
-    this.#progress = new CallProgress(options.context);
-  }
-
-  /** Says something, and waits until the agent has done its part. */
-  say(input: Input, place: Place): Promise<Answer> {
-    const { agent, follow } = this.#options;
-    return this.#follow(
-      (options) => agent.stream(input, { ...place, ...follow, ...options }),
-      place.taskId !== undefined,
-    );
-  }
-
-  /** Says nothing, and waits until the task rests. */
-  look(taskId: string): Promise<Answer> {
-    const { agent, follow } = this.#options;
-    return this.#follow((options) => agent.subscribe(taskId, { ...follow, ...options }), false);
-  }
-
-  /** A message for a skill, which is named where the agent can read that. */
-  messageFor(text: string, skill: string | undefined): Message {
-    const message = userMessage(randomUUID(), text);
-    const { uri } = EXTENSIONS.skill;
-    if (skill === undefined || !declares(this.#options.agent, uri)) return message;
-    return { ...message, extensions: [uri], metadata: { [uri]: { id: skill } } };
-  }
-
-  close(): void {
-    this.#progress.close();
-  }
-
-  #follow(open: Parameters<typeof followRun>[0]["open"], isAnswer: boolean): Promise<Answer> {
-    const { signal } = this.#options.context.mcpReq;
-    return followRun({ open, signal, onEvent: (event) => this.#progress.see(event), isAnswer });
-  }
-}
-
-function declares({ card }: RemoteAgent, uri: string): boolean {
-  const { extensions } = (card["capabilities"] ?? {}) as { readonly extensions?: unknown };
-  return (
-    Array.isArray(extensions) &&
-    extensions.some((one: { readonly uri?: unknown } | null) => one?.uri === uri)
-  );
 }
 
 interface Response {

@@ -4,10 +4,48 @@ import type {
   McpServer,
   RegisteredTool,
   ServerContext,
+  StandardSchemaWithJSON,
 } from "@modelcontextprotocol/server";
 import { isDeepStrictEqual } from "node:util";
 import type { SkillTool } from "./skill-tools.ts";
-import { TOOL_INPUT, type ToolInput } from "./tool-input.ts";
+
+const FIELDS = {
+  message: {
+    type: "string",
+    description:
+      "What to say to the agent. With taskId it may be empty: then its task is only waited for.",
+  },
+  contextId: {
+    type: "string",
+    description: "Goes on with the conversation of an earlier result, which has this id.",
+  },
+  taskId: {
+    type: "string",
+    description: "Answers the task of an earlier result that waits for an answer.",
+  },
+} as const;
+
+const JSON_SCHEMA = {
+  type: "object",
+  properties: FIELDS,
+  required: ["message"],
+  additionalProperties: false,
+};
+
+/** The same for every skill: A2A has no schema for what a skill takes. */
+const TOOL_INPUT: StandardSchemaWithJSON<unknown, ToolInput> = {
+  "~standard": {
+    version: 1,
+    vendor: "convoke",
+    jsonSchema: { input: () => JSON_SCHEMA, output: () => JSON_SCHEMA },
+    validate: (value) => {
+      const problem = problemOf(value);
+      return problem === undefined
+        ? { value: value as ToolInput }
+        : { issues: [{ message: problem }] };
+    },
+  },
+};
 
 /** Calls a skill. */
 export type CallSkill = (
@@ -47,4 +85,33 @@ export class ToolList {
     );
     this.#shown.set(name, { tool, entry });
   }
+}
+
+/** What a host says to a tool. */
+export interface ToolInput {
+  /** Empty only with a `taskId`: then nothing is said, and the task is waited for. */
+  readonly message: string;
+  readonly contextId?: string;
+  readonly taskId?: string;
+}
+
+/** Models read it and try again, so it names the field and what to do. */
+function problemOf(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    return 'the arguments must be an object such as { "message": "Hello" }';
+  }
+  const given = value as Readonly<Record<string, unknown>>;
+  const names = Object.keys(FIELDS);
+  const unknown = Object.keys(given).find((name) => !names.includes(name));
+  if (unknown !== undefined) {
+    return `there is no argument ${JSON.stringify(unknown)}; the arguments are ${names.join(", ")}`;
+  }
+  const { message, contextId, taskId } = given;
+  if (typeof message !== "string") return "message must be a text: what to say to the agent";
+  for (const [name, id] of Object.entries({ contextId, taskId })) {
+    if (id === undefined || (typeof id === "string" && id !== "")) continue;
+    return `${name} must be an id from an earlier result; leave it out to begin anew`;
+  }
+  if (message.trim() !== "" || taskId !== undefined) return undefined;
+  return "message is empty; write what to say to the agent";
 }

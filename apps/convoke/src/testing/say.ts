@@ -33,13 +33,13 @@ export interface SayOptions {
  */
 export async function say(agent: Agent, text: string, options: SayOptions = {}): Promise<Answer> {
   const logger = createJsonLogger("error", (line) => process.stderr.write(line));
-  const { engine, close } = await startEngine({
+  const started = await startEngine({
     agent,
     backend: createMemoryBackend(),
     logger,
     push: false,
   });
-  const connection = createInProcessConnection(engine, { owner: "test" });
+  const connection = createInProcessConnection(started.engine, { owner: "test" });
   const events: PublicEvent[] = [];
   let task: Task | undefined;
   try {
@@ -64,6 +64,6 @@ export async function say(agent: Agent, text: string, options: SayOptions = {}):
     }
     return { text: textOf(task!), task: task!, events };
   } finally {
-    await close();
+    await started.close();
   }
 }

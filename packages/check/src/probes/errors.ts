@@ -1,21 +1,20 @@
-import { must, should } from "../claim.ts";
-import type { Probe } from "../probe.ts";
+import { UNKNOWN_TASK } from "../scene/fixtures.ts";
+import { type Probe, must, should } from "./probe.ts";
 import type { Scene } from "../scene/scene.ts";
-import { Failed } from "../verdict.ts";
-import type { Refused } from "../wire/call.ts";
-import { at, isObject, textAt } from "../wire/json.ts";
-import { errorInfoIn } from "../wire/wire-error.ts";
+import { Failed } from "../wire/exchange.ts";
+import type { ErrorResponse } from "../wire/client.ts";
+import { isObject } from "@convoke/protocol/internal";
+import { at, textAt } from "../wire/json.ts";
+import { errorInfoIn } from "../wire/errors.ts";
 
-const UNKNOWN = "convoke-check-no-such-task";
-
-/** How errors are written. An unknown task gives one that every server has. */
+/** The format of errors. Every server has one for an unknown task. */
 export const ERROR_FORMS: readonly Probe[] = [
   {
     name: "message",
-    says: "An error says what is wrong.",
+    says: "An error has a message.",
     claims: [must("v1-S49", "§3.3.2"), must("v03-S11", "§6.12")],
     async run(scene) {
-      const { error, exchange } = await refusal(scene);
+      const { error, exchange } = await unknownTaskError(scene);
       if (error.message === "") throw new Failed("an error with a message", exchange);
     },
   },
@@ -25,7 +24,7 @@ export const ERROR_FORMS: readonly Probe[] = [
     claims: [must("v1-S49", "§9.5, §11.6")],
     bindings: ["jsonrpc", "rest"],
     async run(scene) {
-      const { body, error, exchange } = await refusal(scene);
+      const { body, error, exchange } = await unknownTaskError(scene);
       const data = at(body, "error", "data");
       if (data !== undefined && !Array.isArray(data)) {
         throw new Failed("error.data that is a list", exchange);
@@ -39,21 +38,21 @@ export const ERROR_FORMS: readonly Probe[] = [
     says: "An error has an ErrorInfo with its reason and the domain a2a-protocol.org.",
     claims: [should("v1-S49", "§9.5")],
     bindings: ["jsonrpc"],
-    run: judgeErrorInfo,
+    run: expectErrorInfo,
   },
   {
     name: "error-info",
     says: "An error has an ErrorInfo with its reason and the domain a2a-protocol.org.",
     claims: [must("v1-S51", "§11.6")],
     bindings: ["rest"],
-    run: judgeErrorInfo,
+    run: expectErrorInfo,
   },
   {
     name: "error-info",
     says: "The status of an error has an ErrorInfo with its reason and the domain a2a-protocol.org.",
     claims: [must("v1-S53", "§10.6")],
     bindings: ["grpc"],
-    run: judgeErrorInfo,
+    run: expectErrorInfo,
   },
   {
     name: "error-body",
@@ -61,7 +60,7 @@ export const ERROR_FORMS: readonly Probe[] = [
     claims: [must("v1-S51", "§11.6")],
     bindings: ["rest"],
     async run(scene) {
-      const { body, error, exchange } = await refusal(scene);
+      const { body, error, exchange } = await unknownTaskError(scene);
       const status = at(body, "error");
       const isStatus = isObject(status) && textAt(status, "status") !== "";
       if (isStatus && status["code"] === error.http && textAt(status, "message") !== "") return;
@@ -70,11 +69,11 @@ export const ERROR_FORMS: readonly Probe[] = [
   },
   {
     name: "error-body",
-    says: "An error is JSON that says what is wrong, with a status that fits.",
+    says: "An error is JSON with a status from 400 to 499.",
     claims: [must("v03-S8", "§3.2.3")],
     bindings: ["rest"],
     async run(scene) {
-      const { body, error, exchange } = await refusal(scene);
+      const { body, error, exchange } = await unknownTaskError(scene);
       const isFitting = error.http !== undefined && error.http >= 400 && error.http < 500;
       if (isObject(body) && isFitting) return;
       throw new Failed("JSON, and a status from 400 to 499", exchange);
@@ -82,16 +81,16 @@ export const ERROR_FORMS: readonly Probe[] = [
   },
 ];
 
-async function judgeErrorInfo(scene: Scene): Promise<void> {
-  const { error, exchange } = await refusal(scene);
+async function expectErrorInfo(scene: Scene): Promise<void> {
+  const { error, exchange } = await unknownTaskError(scene);
   const info = errorInfoIn(error.details);
   const isRight = textAt(info, "reason") === "TASK_NOT_FOUND";
   if (isRight && textAt(info, "domain") === "a2a-protocol.org") return;
   throw new Failed("an ErrorInfo with TASK_NOT_FOUND and a2a-protocol.org", exchange);
 }
 
-async function refusal(scene: Scene): Promise<Refused> {
-  const answer = await scene.call("getTask", scene.requests.get(UNKNOWN));
-  if (answer.kind === "refused") return answer;
-  throw new Failed("the error TaskNotFound", answer.exchange);
+async function unknownTaskError(scene: Scene): Promise<ErrorResponse> {
+  const response = await scene.call("getTask", scene.requests.get(UNKNOWN_TASK));
+  if (response.kind === "error") return response;
+  throw new Failed("the error TaskNotFound", response.exchange);
 }

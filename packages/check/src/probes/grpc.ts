@@ -1,17 +1,15 @@
 import { GRPC_STATUS } from "@convoke/protocol";
 import { GRPC_SERVICES } from "@convoke/protocol/grpc";
-import { must } from "../claim.ts";
-import type { Probe } from "../probe.ts";
+import { type Probe, must } from "./probe.ts";
 import type { Scene } from "../scene/scene.ts";
-import { Failed } from "../verdict.ts";
-import type { GrpcEnd } from "../wire/grpc-call.ts";
-import { GrpcSpeaker } from "../wire/grpc-speaker.ts";
+import { Failed } from "../wire/exchange.ts";
+import { GrpcClient, type GrpcStatus } from "../wire/grpc.ts";
 
-/** The service of gRPC. */
+/** The gRPC service. */
 export const GRPC: readonly Probe[] = [
   {
     name: "content-type",
-    says: "An answer is application/grpc.",
+    says: "A response is application/grpc.",
     claims: [must("v1-S53", "§10.1"), must("v03-S9", "§3.2.2")],
     bindings: ["grpc"],
     async run(scene) {
@@ -22,18 +20,18 @@ export const GRPC: readonly Probe[] = [
   },
   {
     name: "unknown-method",
-    says: "A method that does not exist is refused with UNIMPLEMENTED.",
+    says: "An unknown method is rejected with UNIMPLEMENTED.",
     claims: [must("v1-S53", "§10"), must("v03-S9", "§3.2.2")],
     bindings: ["grpc"],
     async run(scene) {
-      const { name } = GRPC_SERVICES[scene.speaker.version];
+      const { name } = GRPC_SERVICES[scene.client.version];
       const { status } = await raw(scene, `/${name}/ConvokeCheck`, Buffer.alloc(0));
       if (GRPC_STATUS[status] !== "UNIMPLEMENTED") throw new Failed("the status UNIMPLEMENTED");
     },
   },
   {
     name: "not-protobuf",
-    says: "Bytes that are no message are refused.",
+    says: "Bytes that are not a protobuf message are rejected.",
     claims: [must("v1-S53", "§10"), must("v03-S9", "§3.2.2")],
     bindings: ["grpc"],
     async run(scene) {
@@ -43,12 +41,12 @@ export const GRPC: readonly Probe[] = [
   },
 ];
 
-function methodOf({ speaker }: Scene): string {
-  const { methods } = GRPC_SERVICES[speaker.version];
+function methodOf({ client }: Scene): string {
+  const { methods } = GRPC_SERVICES[client.version];
   return methods.find(({ operation }) => operation === "getTask")?.path ?? "";
 }
 
-function raw({ speaker }: Scene, path: string, message: Uint8Array): Promise<GrpcEnd> {
-  if (!(speaker instanceof GrpcSpeaker)) throw new TypeError("this is for gRPC");
-  return speaker.raw(path, message);
+function raw({ client }: Scene, path: string, message: Uint8Array): Promise<GrpcStatus> {
+  if (!(client instanceof GrpcClient)) throw new TypeError("this probe needs gRPC");
+  return client.raw(path, message);
 }

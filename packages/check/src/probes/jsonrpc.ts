@@ -1,39 +1,39 @@
-import { must } from "../claim.ts";
-import type { Probe } from "../probe.ts";
+import { UNKNOWN_TASK, ordinaryStream } from "../scene/fixtures.ts";
+import { type Probe, must } from "./probe.ts";
 import type { Scene } from "../scene/scene.ts";
-import { ordinaryStory } from "../scene/streams.ts";
-import { Failed } from "../verdict.ts";
+import { Failed } from "../wire/exchange.ts";
 import type { HttpReply } from "../wire/http.ts";
-import { type JsonObject, at, isObject, parseJson } from "../wire/json.ts";
-import { JsonRpcSpeaker, REQUEST_ID } from "../wire/jsonrpc-speaker.ts";
+import { type JsonObject, isObject } from "@convoke/protocol/internal";
+import { at, parseJson } from "../wire/json.ts";
+import { JsonRpcClient, REQUEST_ID } from "../wire/jsonrpc.ts";
 
-/** The envelope of JSON-RPC 2.0. */
+/** The JSON-RPC 2.0 envelope. */
 export const JSONRPC: readonly Probe[] = [
   {
     name: "envelope",
-    says: "An answer is JSON-RPC 2.0 with the id of its request and either a result or an error.",
+    says: "A response is JSON-RPC 2.0 with the id of its request and either a result or an error.",
     claims: [must("v1-S50", "§9.1"), must("v03-S6", "§6.11.2")],
     bindings: ["jsonrpc"],
     async run(scene) {
       const { requests, settings } = scene;
-      judge(await scene.call("sendMessage", requests.send(settings.message)));
-      judge(await scene.call("getTask", requests.get("convoke-check-no-such-task")));
+      expectResponse(await scene.call("sendMessage", requests.send(settings.message)));
+      expectResponse(await scene.call("getTask", requests.get(UNKNOWN_TASK)));
     },
   },
   {
     name: "number-as-id",
-    says: "An id that is a number comes back as that number.",
+    says: "A numeric request id is returned as a number.",
     claims: [must("v1-S50", "§9.1"), must("v03-S6", "§6.11.2")],
     bindings: ["jsonrpc"],
     async run(scene) {
       const body = { jsonrpc: "2.0", id: 0, method: "convoke/check", params: {} };
-      const answer = await post(scene, JSON.stringify(body));
-      if (at(answer, "id") !== 0) throw new Failed("the id 0");
+      const response = await post(scene, JSON.stringify(body));
+      if (at(response, "id") !== 0) throw new Failed("the id 0");
     },
   },
   {
     name: "content-type",
-    says: "An answer is application/json.",
+    says: "A response is application/json.",
     claims: [must("v1-S50", "§9.1"), must("v03-S6", "§3.2.1")],
     bindings: ["jsonrpc"],
     async run(scene) {
@@ -48,17 +48,17 @@ export const JSONRPC: readonly Probe[] = [
   },
   ...(
     [
-      ["not-json", "What is not JSON is refused with -32700.", "{no json", -32700],
-      ["not-a-request", "JSON that is no request is refused with -32600.", '{"foo":1}', -32600],
+      ["not-json", "A body that is not JSON is rejected with -32700.", "{no json", -32700],
+      ["not-a-request", "JSON that is not a request is rejected with -32600.", '{"foo":1}', -32600],
       [
         "other-jsonrpc",
-        "A request that is not of JSON-RPC 2.0 is refused with -32600.",
+        "A request of another JSON-RPC version is rejected with -32600.",
         '{"jsonrpc":"1.0","id":1,"method":"tasks/get","params":{}}',
         -32600,
       ],
       [
         "unknown-method",
-        "A method that does not exist is refused with -32601.",
+        "An unknown method is rejected with -32601.",
         '{"jsonrpc":"2.0","id":1,"method":"convoke/check","params":{}}',
         -32601,
       ],
@@ -69,8 +69,9 @@ export const JSONRPC: readonly Probe[] = [
     claims: [must("v1-S50", "§9.5"), must("v03-S6", "§8.1")],
     bindings: ["jsonrpc"],
     async run(scene) {
-      const answer = await post(scene, body);
-      if (at(answer, "error", "code") !== code) throw new Failed(`an error with the code ${code}`);
+      const response = await post(scene, body);
+      if (at(response, "error", "code") !== code)
+        throw new Failed(`an error with the code ${code}`);
     },
   })),
   {
@@ -79,7 +80,7 @@ export const JSONRPC: readonly Probe[] = [
     claims: [must("v1-S50", "§9.4.2"), must("v03-S7", "§3.3.1, §7.2")],
     bindings: ["jsonrpc"],
     async run(scene) {
-      const { items, exchange } = await ordinaryStory(scene);
+      const { items, exchange } = await ordinaryStream(scene);
       for (const { envelope } of items) {
         if (isResponse(envelope)) continue;
         throw new Failed(
@@ -91,7 +92,7 @@ export const JSONRPC: readonly Probe[] = [
   },
 ];
 
-function judge({
+function expectResponse({
   body,
   exchange,
 }: {
@@ -114,12 +115,12 @@ function isResponse(body: unknown): body is JsonObject {
   );
 }
 
-/** Posts any text and expects a JSON-RPC error, whatever the status. */
+/** Posts any text and expects a JSON-RPC error, with any HTTP status. */
 async function post(scene: Scene, body: string): Promise<unknown> {
-  const { speaker } = scene;
-  if (!(speaker instanceof JsonRpcSpeaker)) throw new TypeError("this is for JSON-RPC");
-  const reply: HttpReply = await speaker.post(body);
-  const answer = parseJson(reply.text);
-  if (isObject(at(answer, "error"))) return answer;
+  const { client } = scene;
+  if (!(client instanceof JsonRpcClient)) throw new TypeError("this probe needs JSON-RPC");
+  const reply: HttpReply = await client.post(body);
+  const response = parseJson(reply.text);
+  if (isObject(at(response, "error"))) return response;
   throw new Failed("a JSON-RPC error");
 }

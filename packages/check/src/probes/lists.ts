@@ -1,30 +1,26 @@
-import { must, should } from "../claim.ts";
-import type { Probe } from "../probe.ts";
+import { type Probe, must, should } from "./probe.ts";
 import type { Scene } from "../scene/scene.ts";
-import { type SeenTask, seenTask } from "../scene/seen.ts";
-import { finished, sendForTask } from "../scene/tasks.ts";
-import { type Exchange, Failed, Skipped } from "../verdict.ts";
-import type { Binding } from "../wire/binding.ts";
+import { type ObservedTask, parseTask } from "../scene/observed.ts";
+import { finishedTask, sendForTask } from "../scene/fixtures.ts";
+import { type Exchange, Failed, Skipped } from "../wire/exchange.ts";
+import { JSON_BINDINGS } from "../wire/client.ts";
 import { at, listAt, textAt } from "../wire/json.ts";
 
-/** gRPC writes no empty text and no empty list. */
-const WRITERS: readonly Binding[] = ["jsonrpc", "rest"];
-
 interface Page {
-  readonly tasks: readonly SeenTask[];
+  readonly tasks: readonly ObservedTask[];
   readonly token: string;
   readonly json: unknown;
   readonly exchange: Exchange;
 }
 
-/** The list of tasks, which only 1.0 has. */
+/** Listing tasks, which only 1.0 has. */
 export const LISTS: readonly Probe[] = [
   {
     name: "list",
-    says: "A list has the tasks of the caller, newest status first.",
+    says: "A list contains the tasks of the caller.",
     claims: [must("v1-S22", "§3.1.4")],
     async run(scene) {
-      const { value: task } = await finished(scene);
+      const { value: task } = await finishedTask(scene);
       const { tasks, exchange } = await list(scene, { contextId: task.contextId });
       if (!tasks.some(({ taskId }) => taskId === task.taskId)) {
         throw new Failed(`a list with the task ${task.taskId}`, exchange);
@@ -33,41 +29,41 @@ export const LISTS: readonly Probe[] = [
   },
   {
     name: "newest-first",
-    says: "The newest status is first.",
+    says: "Tasks are sorted by status time, newest first.",
     claims: [must("v1-S22", "§3.1.4")],
     async run(scene) {
       await twoTasks(scene);
       const { tasks, exchange } = await list(scene, {});
       const times = tasks.map(({ json }) => Date.parse(textAt(json, "status", "timestamp")));
       if (tasks.length < 2 || times.some(Number.isNaN)) {
-        throw new Skipped("the list has no two tasks with timestamps");
+        throw new Skipped("the list has fewer than two tasks with timestamps");
       }
       if (times.every((time, index) => time <= (times[index - 1] ?? time))) return;
-      throw new Failed("timestamps that only fall", exchange);
+      throw new Failed("descending timestamps", exchange);
     },
   },
   {
     name: "pages",
-    says: "A token leads from page to page, and no task is on two of them.",
+    says: "A page token leads to the next page, which has other tasks.",
     claims: [must("v1-S22", "§3.1.4")],
     async run(scene) {
       await twoTasks(scene);
       const first = await list(scene, { pageSize: 1 });
       if (first.tasks.length !== 1) throw new Failed("a page of one task", first.exchange);
-      if (first.token === "") throw new Failed("a token for the next page", first.exchange);
+      if (first.token === "") throw new Failed("a nextPageToken", first.exchange);
       const second = await list(scene, { pageSize: 1, pageToken: first.token });
       const [task] = second.tasks;
       if (task !== undefined && task.taskId !== first.tasks[0]?.taskId) return;
-      throw new Failed("another task on the second page", second.exchange);
+      throw new Failed("a different task on the second page", second.exchange);
     },
   },
   {
     name: "page-fields",
-    says: "Every page says how many tasks there are and where it goes on, also the last.",
+    says: "Every page has nextPageToken, pageSize and totalSize, even the last.",
     claims: [must("v1-S23", "§3.1.4")],
-    bindings: WRITERS,
+    bindings: JSON_BINDINGS,
     async run(scene) {
-      const { contextId } = (await finished(scene)).value;
+      const { contextId } = (await finishedTask(scene)).value;
       const { json, exchange } = await list(scene, { contextId });
       if (typeof at(json, "nextPageToken") !== "string")
         throw new Failed("a nextPageToken", exchange);
@@ -78,10 +74,10 @@ export const LISTS: readonly Probe[] = [
   },
   {
     name: "no-artifacts",
-    says: "Artifacts are listed only where they are asked for.",
+    says: "Artifacts are included only on request.",
     claims: [must("v1-S23", "§3.1.4")],
     async run(scene) {
-      const { value: task } = await finished(scene);
+      const { value: task } = await finishedTask(scene);
       if (task.artifacts.length === 0) throw new Skipped("the ordinary task has no artifacts");
       const { contextId } = task;
       const without = await list(scene, { contextId });
@@ -96,11 +92,11 @@ export const LISTS: readonly Probe[] = [
   },
   {
     name: "by-context",
-    says: "A list of one context has only tasks of that context.",
+    says: "Filtering by context returns only tasks of that context.",
     claims: [must("v1-S22", "§3.1.4")],
     async run(scene) {
       await twoTasks(scene);
-      const { contextId } = (await finished(scene)).value;
+      const { contextId } = (await finishedTask(scene)).value;
       const { tasks, exchange } = await list(scene, { contextId });
       if (tasks.every((task) => task.contextId === contextId)) return;
       throw new Failed(`only tasks of the context ${contextId}`, exchange);
@@ -108,21 +104,21 @@ export const LISTS: readonly Probe[] = [
   },
   {
     name: "by-state",
-    says: "A list of one state has only tasks in that state.",
+    says: "Filtering by state returns only tasks in that state.",
     claims: [must("v1-S22", "§3.1.4")],
     async run(scene) {
       await twoTasks(scene);
       const { tasks, exchange } = await list(scene, { state: "working" });
       if (tasks.every(({ state }) => state === "working")) return;
-      throw new Failed("only tasks that are being worked on", exchange);
+      throw new Failed("only tasks in the working state", exchange);
     },
   },
   {
     name: "history-limit",
-    says: "No more messages of the history are listed than were asked for.",
+    says: "Listed tasks have no more history than requested.",
     claims: [must("v1-S20", "§3.2.4")],
     async run(scene) {
-      await finished(scene);
+      await finishedTask(scene);
       const { tasks, exchange } = await list(scene, { historyLength: 0 });
       if (tasks.every(({ history }) => history.length === 0)) return;
       throw new Failed("tasks without a history", exchange);
@@ -130,21 +126,21 @@ export const LISTS: readonly Probe[] = [
   },
   {
     name: "bad-page-size",
-    says: "A page of fewer than no tasks is refused.",
+    says: "A negative page size is rejected.",
     claims: [should("v1-S24", "§3.1.4, §6.5")],
     async run(scene) {
       const params = { ...scene.requests.list(), pageSize: -1 };
-      await scene.refused(scene.call("listTasks", params), "InvalidParams", "InvalidRequest");
+      await scene.expectError(scene.call("listTasks", params), "InvalidParams", "InvalidRequest");
     },
   },
   {
     name: "bad-state",
-    says: "A state that does not exist cannot be listed.",
+    says: "An unknown state is rejected.",
     claims: [should("v1-S24", "§3.1.4, §6.5")],
-    bindings: WRITERS,
+    bindings: JSON_BINDINGS,
     async run(scene) {
       const params = { ...scene.requests.list(), status: "CONVOKE_CHECK" };
-      await scene.refused(scene.call("listTasks", params), "InvalidParams", "InvalidRequest");
+      await scene.expectError(scene.call("listTasks", params), "InvalidParams", "InvalidRequest");
     },
   },
 ];
@@ -153,18 +149,18 @@ async function list(
   scene: Scene,
   request: Parameters<Scene["requests"]["list"]>[0],
 ): Promise<Page> {
-  const { result, exchange } = await scene.served(
+  const { result, exchange } = await scene.expectResult(
     scene.call("listTasks", scene.requests.list(request)),
     "a list of tasks",
   );
-  const tasks = listAt(result, "tasks").map(seenTask);
+  const tasks = listAt(result, "tasks").map(parseTask);
   if (tasks.includes(undefined)) throw new Failed("a list of tasks, each with an id", exchange);
   const seen = tasks.filter((task) => task !== undefined);
   return { tasks: seen, token: textAt(result, "nextPageToken"), json: result, exchange };
 }
 
-/** At least two tasks, of two contexts. */
+/** Makes sure that there are at least two tasks, in two contexts. */
 async function twoTasks(scene: Scene): Promise<void> {
-  await finished(scene);
-  await scene.stage.once.get("a second task", () => sendForTask(scene, scene.settings.message));
+  await finishedTask(scene);
+  await scene.stage.shared.get("a second task", () => sendForTask(scene, scene.settings.message));
 }

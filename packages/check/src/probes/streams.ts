@@ -1,79 +1,96 @@
 import { isTerminal } from "@convoke/protocol";
-import { must, should } from "../claim.ts";
-import type { Probe } from "../probe.ts";
+import { type Probe, must, should } from "./probe.ts";
 import type { Scene } from "../scene/scene.ts";
-import { type SeenEvent, type SeenTask, textOfParts } from "../scene/seen.ts";
-import { isLastWord, mayBeLast, ordinaryStory, slowStory, taskIdOf } from "../scene/streams.ts";
-import { getTask } from "../scene/tasks.ts";
-import { Failed, Skipped } from "../verdict.ts";
+import {
+  type ObservedEvent,
+  type ObservedTask,
+  type RecordedStream,
+  textOfParts,
+} from "../scene/observed.ts";
+import {
+  askingTask,
+  getTask,
+  isTerminalEvent,
+  mayEndStream,
+  ordinaryStream,
+  requireStreaming,
+  slowStream,
+  streamMessage,
+  taskIdIn,
+} from "../scene/fixtures.ts";
+import { Failed, Skipped, withReceived } from "../wire/exchange.ts";
 import { textAt } from "../wire/json.ts";
 
-/** What the stream of a message tells. */
+/** The stream of a message. */
 export const STREAMS: readonly Probe[] = [
   {
     name: "ends",
-    says: "A stream ends when the task does, and nothing is told after that.",
+    says: "A stream ends when its task does, and no updates follow.",
     claims: [must("v1-S14", "§3.1.2"), must("v03-S7", "§3.3.1, §7.2")],
     async run(scene) {
-      const { events, exchange } = await ordinaryStory(scene);
+      const { events, exchange } = await ordinaryStream(scene);
       const last = events.at(-1);
-      if (last === undefined || !mayBeLast(last)) {
-        throw new Failed("a message, or a status that ends or interrupts the task, last", exchange);
+      if (last === undefined || !mayEndStream(last)) {
+        throw new Failed(
+          "a message, or a terminal or interrupted status, as the last event",
+          exchange,
+        );
       }
-      const place = events.findIndex(isLastWord);
-      // The task as it is in the end may be told once more (1.0 §11.7).
+      const place = events.findIndex(isTerminalEvent);
+      // The final task may be sent once more (1.0 §11.7).
       const after = place === -1 ? [] : events.slice(place + 1);
       if (after.every(({ kind }) => kind === "task")) return;
-      throw new Failed("no update after the task has ended", exchange);
+      throw new Failed("no update after the terminal status", exchange);
     },
   },
   {
     name: "first",
-    says: "A stream begins with the task, or is one message.",
+    says: "A stream starts with the task, or is a single message.",
     claims: [must("v1-S14", "§3.1.2")],
     async run(scene) {
-      const { events, exchange } = await ordinaryStory(scene);
+      const { events, exchange } = await ordinaryStream(scene);
       const [first] = events;
       if (first?.kind === "message" && events.length === 1) return;
-      if (first?.kind !== "task") throw new Failed("a task or a message first", exchange);
+      if (first?.kind !== "task")
+        throw new Failed("a task or a message as the first event", exchange);
       if (events.some(({ kind }) => kind === "message")) {
-        throw new Failed("either one message or a task and its updates", exchange);
+        throw new Failed("either one message, or a task and its updates", exchange);
       }
     },
   },
   {
     name: "something",
-    says: "A stream tells something before it ends.",
+    says: "A stream has at least one event.",
     claims: [must("v03-S5", "§7.2")],
     async run(scene) {
-      const { events, exchange } = await ordinaryStory(scene);
+      const { events, exchange } = await ordinaryStream(scene);
       if (events.length === 0) throw new Failed("events", exchange);
     },
   },
   {
     name: "one-task",
-    says: "All events of a stream are about the same task.",
+    says: "All events of a stream belong to the same task.",
     claims: [must("v1-S14", "§3.1.2"), must("v03-S7", "§7.2")],
     async run(scene) {
-      const { events, exchange } = await ordinaryStory(scene);
-      const taskId = taskIdOf(events);
-      const isOther = (event: SeenEvent) => event.kind !== "message" && event.taskId !== taskId;
-      if (events.some(isOther)) throw new Failed("one taskId in all events", exchange);
+      const { events, exchange } = await ordinaryStream(scene);
+      const taskId = taskIdIn(events);
+      const isOther = (event: ObservedEvent) => event.kind !== "message" && event.taskId !== taskId;
+      if (events.some(isOther)) throw new Failed("the same taskId in all events", exchange);
     },
   },
   {
     name: "order",
-    says: "Events come in the order in which they happened.",
+    says: "Events arrive in the order in which they happened.",
     claims: [must("v1-S15", "§3.5.2"), should("v03-S7", "§3.3.1")],
-    run: judgeOrder,
+    run: expectOrder,
   },
   {
     name: "whole",
-    says: "What a stream tells adds up to the task.",
+    says: "The events of a stream add up to the task.",
     claims: [must("v1-S15", "§3.5.2"), should("v03-S7", "§3.3.1")],
     async run(scene) {
-      const { events, exchange } = await longestStory(scene);
-      const taskId = taskIdOf(events);
+      const { events, exchange } = await longestStream(scene);
+      const taskId = taskIdIn(events);
       if (taskId === "") throw new Skipped("the agent answers with a message");
       const { value } = await getTask(scene, taskId);
       if (value.artifacts.length === 0) throw new Skipped("the task has no artifacts");
@@ -85,53 +102,53 @@ export const STREAMS: readonly Probe[] = [
   },
 ];
 
-async function judgeOrder(scene: Scene): Promise<void> {
-  const { events, exchange } = await longestStory(scene);
+async function expectOrder(scene: Scene): Promise<void> {
+  const { events, exchange } = await longestStream(scene);
   const times = events
     .filter(({ kind }) => kind === "status")
     .map(({ json }) => Date.parse(textAt(json, "status", "timestamp")))
     .filter((time) => !Number.isNaN(time));
   if (times.some((time, index) => time < (times[index - 1] ?? time))) {
-    throw new Failed("statuses whose timestamps never go back", exchange);
+    throw new Failed("status timestamps that never decrease", exchange);
   }
   const states = events.flatMap((event) => (event.kind === "status" ? [event.state] : []));
-  const begun = states.findIndex((state) => state !== "submitted" && state !== undefined);
-  if (begun !== -1 && states.slice(begun).includes("submitted")) {
-    throw new Failed("no submitted after the task was begun", exchange);
+  const started = states.findIndex((state) => state !== "submitted" && state !== undefined);
+  if (started !== -1 && states.slice(started).includes("submitted")) {
+    throw new Failed("no submitted status after the task has started", exchange);
   }
   const ended = states.findIndex((state) => state !== undefined && isTerminal(state));
   if (ended !== -1 && ended < states.length - 1) {
-    throw new Failed("no status after the one that ends the task", exchange);
+    throw new Failed("no status after the terminal one", exchange);
   }
   const opened = new Set<string>();
   for (const event of events) {
     if (event.kind === "task") for (const [artifactId] of textsIn(event)) opened.add(artifactId);
     if (event.kind !== "artifact") continue;
     if (event.append && !opened.has(event.artifactId)) {
-      throw new Failed("no appending to an artifact that has not begun", exchange);
+      throw new Failed("an artifact that starts without append", exchange);
     }
     opened.add(event.artifactId);
   }
 }
 
-/** The slow stream where there is one, since more happens in it. */
-async function longestStory(scene: Scene) {
+/** The slow stream if there is one, because it has more events. */
+async function longestStream(scene: Scene) {
   try {
-    return await slowStory(scene);
+    return await slowStream(scene);
   } catch (error) {
-    if (error instanceof Skipped) return ordinaryStory(scene);
+    if (error instanceof Skipped) return ordinaryStream(scene);
     throw error;
   }
 }
 
-/** The text of each artifact that has nothing but text. */
-function textsIn({ artifacts }: SeenTask): readonly (readonly [string, string])[] {
+/** The id and text of each artifact. */
+function textsIn({ artifacts }: ObservedTask): readonly (readonly [string, string])[] {
   return artifacts.map(
     (artifact) => [textAt(artifact, "artifactId"), textOfParts(artifact)] as const,
   );
 }
 
-function textTold(events: readonly SeenEvent[], artifactId: string): string {
+function textTold(events: readonly ObservedEvent[], artifactId: string): string {
   let text = "";
   for (const event of events) {
     if (event.kind === "task") {
@@ -141,4 +158,55 @@ function textTold(events: readonly SeenEvent[], artifactId: string): string {
     text = event.append ? text + event.text : event.text;
   }
   return text;
+}
+
+/** The `final` flag of 0.3, which marks the last status of a stream. */
+export const FINALITY: readonly Probe[] = [
+  {
+    name: "final-word",
+    says: "Each status update has a final flag.",
+    claims: [must("v03-S21", "§7.2.2")],
+    // The other bindings omit false values, so a missing flag proves nothing there.
+    bindings: ["jsonrpc"],
+    async run(scene) {
+      const { events, exchange } = await ordinaryStream(scene);
+      for (const event of events) {
+        if (event.kind === "status" && typeof event.final !== "boolean") {
+          throw new Failed("final: true or false in each status update", exchange);
+        }
+      }
+    },
+  },
+  {
+    name: "final-at-end",
+    says: "The last status update of a stream is final, and no other.",
+    claims: [must("v03-S21", "§7.2.2")],
+    async run(scene) {
+      expectFinal(await ordinaryStream(scene));
+    },
+  },
+  {
+    name: "final-at-question",
+    says: "A status update that ends the stream with a question is final.",
+    claims: [should("v03-S21", "§7.2.2, §9.3")],
+    async run(scene) {
+      requireStreaming(scene);
+      await askingTask(scene);
+      const text = scene.settings.ask ?? scene.settings.message;
+      expectFinal(await streamMessage(scene, text));
+    },
+  },
+];
+
+function expectFinal({ events, exchange }: RecordedStream): void {
+  const statuses = events.flatMap((event) => (event.kind === "status" ? [event] : []));
+  const last = statuses.at(-1);
+  if (last === undefined) throw new Skipped("the stream has no status update");
+  if (last.final !== true) {
+    const shown = withReceived(exchange, `a stream that ends after ${JSON.stringify(last.json)}`);
+    throw new Failed("final: true in the last status update", shown);
+  }
+  if (statuses.slice(0, -1).some(({ final }) => final === true)) {
+    throw new Failed("final: true only in the last status update", exchange);
+  }
 }

@@ -1,47 +1,61 @@
-import { must, should } from "../claim.ts";
-import type { Probe } from "../probe.ts";
+import { type Probe, must, should } from "./probe.ts";
 import type { Scene } from "../scene/scene.ts";
-import { type SeenTask, textOfParts } from "../scene/seen.ts";
-import { asking, finished, getTask, ordinary, sendForTask } from "../scene/tasks.ts";
-import { Failed, Skipped } from "../verdict.ts";
+import { type ObservedTask, parseTask, textOfParts } from "../scene/observed.ts";
+import {
+  UNKNOWN_TASK,
+  askingTask,
+  finishedTask,
+  getTask,
+  isTerminalEvent,
+  ordinaryResult,
+  requireStreaming,
+  sendForTask,
+  slowText,
+  workingTask,
+} from "../scene/fixtures.ts";
+import { Failed, Skipped } from "../wire/exchange.ts";
 import { at } from "../wire/json.ts";
+import { hasReason } from "../wire/errors.ts";
 
-const UNKNOWN = "convoke-check-no-such-task";
+const ANSWER = "convoke check answers";
 
-/** Tasks that are asked for, and their history. */
+/** Reading tasks and their history. */
 export const TASKS: readonly Probe[] = [
   {
     name: "get",
-    says: "A task that was begun can be got, as it stands.",
+    says: "getTask returns the current snapshot of a task.",
     claims: [must("v1-S19", "§3.1.3"), must("v03-S4", "§7.3")],
     async run(scene) {
-      const { value: task } = await finished(scene);
+      const { value: task } = await finishedTask(scene);
       const { value, exchange } = await getTask(scene, task.taskId);
       if (value.state !== task.state) throw new Failed(`the state ${task.state}`, exchange);
     },
   },
   {
     name: "get-unknown",
-    says: "A task that does not exist is refused as TaskNotFound.",
+    says: "Getting an unknown task is rejected with TaskNotFound.",
     claims: [must("v1-S19", "§3.1.3"), should("v03-S11", "§7.3, §8.2")],
     async run(scene) {
-      await scene.refused(scene.call("getTask", scene.requests.get(UNKNOWN)), "TaskNotFound");
+      await scene.expectError(
+        scene.call("getTask", scene.requests.get(UNKNOWN_TASK)),
+        "TaskNotFound",
+      );
     },
   },
   {
     name: "same-tasks",
-    says: "A task that was begun at another interface is known here as well.",
+    says: "A task created at another interface is visible here as well.",
     claims: [must("v1-S5", "§5.1"), must("v03-S10", "§3.4.1")],
     async run(scene) {
       const [other] = scene.stage.siblings;
       if (other === undefined) throw new Skipped("this is the first interface of its version");
-      const { value } = await finished(scene.at(other));
+      const { value } = await finishedTask(scene.withStage(other));
       await getTask(scene, value.taskId);
     },
   },
   {
     name: "history-limit",
-    says: "No more messages of the history are told than were asked for.",
+    says: "The history has no more messages than requested.",
     claims: [must("v1-S20", "§3.2.4"), should("v03-S4", "§7.3.1")],
     async run(scene) {
       const { taskId } = await taskWithHistory(scene);
@@ -52,10 +66,10 @@ export const TASKS: readonly Probe[] = [
   },
   {
     name: "history-none",
-    says: "A historyLength of 0 leaves the history out.",
+    says: "A historyLength of 0 omits the history.",
     claims: [should("v1-S21", "§3.2.4")],
     async run(scene) {
-      const { taskId } = (await finished(scene)).value;
+      const { taskId } = (await finishedTask(scene)).value;
       const { value, exchange } = await getTask(scene, taskId, 0);
       if (at(value.json, "history") === undefined) return;
       throw new Failed("a task without a history", exchange);
@@ -63,7 +77,7 @@ export const TASKS: readonly Probe[] = [
   },
   {
     name: "history-in-order",
-    says: "The history is told oldest first.",
+    says: "The history is in chronological order.",
     claims: [should("v1-S21", "§3.2.4")],
     async run(scene) {
       const { taskId } = await taskWithHistory(scene);
@@ -71,16 +85,17 @@ export const TASKS: readonly Probe[] = [
       const texts = value.history.map(textOfParts);
       const asked = texts.indexOf(scene.settings.ask ?? scene.settings.message);
       const answered = texts.lastIndexOf(ANSWER);
-      if (asked === -1 || answered === -1) throw new Skipped("the server keeps no such history");
+      if (asked === -1 || answered === -1)
+        throw new Skipped("the server does not keep these messages in the history");
       if (asked > answered) throw new Failed("the question before its answer", exchange);
     },
   },
   {
     name: "artifacts",
-    says: "What a completed task has produced is in its artifacts.",
+    says: "A completed task has its results in artifacts.",
     claims: [should("v1-S38", "§3.7"), should("v03-S16", "§6.1")],
     async run(scene) {
-      const { value, exchange } = await ordinary(scene);
+      const { value, exchange } = await ordinaryResult(scene);
       if (value.kind === "message") throw new Skipped("the agent answers with a message");
       if (value.state !== "completed") throw new Skipped("the ordinary task does not complete");
       if (value.artifacts.length === 0) throw new Failed("a task with artifacts", exchange);
@@ -88,14 +103,98 @@ export const TASKS: readonly Probe[] = [
   },
 ];
 
-const ANSWER = "convoke check answers";
-
-/** A task of two messages at least. It is made once. */
-function taskWithHistory(scene: Scene): Promise<SeenTask> {
-  return scene.stage.once.get("a task with a history", async () => {
-    const { value } = await asking(scene);
+/** A task with at least two messages, created once. */
+function taskWithHistory(scene: Scene): Promise<ObservedTask> {
+  return scene.stage.shared.get("a task with a history", async () => {
+    const { value } = await askingTask(scene);
     const { taskId, contextId } = value;
     await sendForTask(scene, ANSWER, { taskId, contextId });
     return value;
   });
+}
+
+/** Canceling tasks. */
+export const CANCEL: readonly Probe[] = [
+  {
+    name: "cancel-unknown",
+    says: "Canceling an unknown task is rejected with TaskNotFound.",
+    claims: [must("v1-S25", "§3.1.5"), should("v03-S11", "§7.4, §8.2")],
+    async run(scene) {
+      await scene.expectError(
+        scene.call("cancelTask", scene.requests.cancel(UNKNOWN_TASK)),
+        "TaskNotFound",
+      );
+    },
+  },
+  {
+    name: "cancel-ended",
+    says: "Canceling a finished task is rejected with TaskNotCancelable.",
+    claims: [must("v1-S25", "§3.1.5"), should("v03-S15", "§7.4, §8.2")],
+    async run(scene) {
+      const { taskId, state } = (await finishedTask(scene)).value;
+      if (state === "canceled") throw new Skipped("the ordinary task was canceled");
+      await scene.expectError(
+        scene.call("cancelTask", scene.requests.cancel(taskId)),
+        "TaskNotCancelable",
+      );
+    },
+  },
+  {
+    name: "cancel",
+    says: "Canceling a task in progress returns the canceled task.",
+    claims: [must("v1-S25", "§3.1.5"), must("v03-S4", "§7.4")],
+    async run(scene) {
+      await cancel(scene, (await workingTask(scene)).value.taskId);
+    },
+  },
+  {
+    name: "cancel-again",
+    says: "Canceling a task twice returns the canceled task, or TaskNotCancelable.",
+    claims: [must("v1-S25", "§3.1.5, §3.3.1"), should("v03-S15", "§7.4, §8.2")],
+    async run(scene) {
+      const { taskId } = (await workingTask(scene)).value;
+      await cancel(scene, taskId);
+      const response = await scene.call("cancelTask", scene.requests.cancel(taskId));
+      if (response.kind === "error") {
+        await scene.expectError(Promise.resolve(response), "TaskNotCancelable");
+      } else if (parseTask(response.result)?.state !== "canceled") {
+        throw new Failed("the canceled task, or TaskNotCancelable", response.exchange);
+      }
+    },
+  },
+  {
+    name: "cancel-ends-stream",
+    says: "The stream of a canceled task reports the cancellation and ends.",
+    claims: [must("v1-S14", "§3.1.2")],
+    async run(scene) {
+      requireStreaming(scene);
+      const params = scene.requests.send(await slowText(scene));
+      const opened = await scene.open("sendStreamingMessage", params);
+      const first = await opened.events.next();
+      const task = first.done === true ? undefined : parseTask(taskIn(first.value.json));
+      if (task === undefined) throw new Skipped("the stream does not start with a task");
+      await cancel(scene, task.taskId);
+      const stream = await scene.readStream(opened);
+      if (stream.ended && stream.events.some(isTerminalEvent)) return;
+      throw new Failed("a canceled status, then the end of the stream", stream.exchange);
+    },
+  },
+];
+
+/** Cancels a task; skips the probe if the agent does not support canceling. */
+async function cancel(scene: Scene, taskId: string): Promise<void> {
+  const response = await scene.call("cancelTask", scene.requests.cancel(taskId));
+  if (response.kind === "error") {
+    if (hasReason(response.error, "TaskNotCancelable", scene.client.version)) {
+      throw new Skipped("the agent does not support canceling");
+    }
+    throw new Failed("the canceled task", response.exchange);
+  }
+  if (parseTask(response.result)?.state === "canceled") return;
+  const { value, exchange } = await getTask(scene, taskId);
+  if (value.state !== "canceled") throw new Failed("a canceled task", exchange);
+}
+
+function taskIn(json: unknown): unknown {
+  return (json as { readonly task?: unknown } | undefined)?.task;
 }

@@ -1,146 +1,175 @@
 import { GRPC_STATUS } from "@convoke/protocol";
-import { type Claim, must, should } from "../claim.ts";
-import type { Probe } from "../probe.ts";
-import { changed } from "../scene/changed.ts";
-import { ordinary } from "../scene/tasks.ts";
-import { Failed } from "../verdict.ts";
-import type { Binding } from "../wire/binding.ts";
-import { isObject } from "../wire/json.ts";
-import { describeReason } from "../wire/is-refused-as.ts";
-import type { WireError } from "../wire/wire-error.ts";
+import { type Claim, type Probe, must, should } from "./probe.ts";
+import { isObject } from "@convoke/protocol/internal";
+import { withValueAt } from "../wire/json.ts";
+import { ordinaryResult } from "../scene/fixtures.ts";
+import { Failed, Skipped } from "../wire/exchange.ts";
+import { type Binding, JSON_BINDINGS } from "../wire/client.ts";
+import { type WireError, describeReason } from "../wire/errors.ts";
+import type { Scene } from "../scene/scene.ts";
 
-interface Spoiled {
+interface InvalidMessage {
   readonly name: string;
   readonly says: string;
   readonly claims: readonly Claim[];
-  /** Where something is spoiled; `parts` stands for whatever the dialect calls them. */
+  /** The field to change; `parts` stands for the name in the dialect. */
   readonly path: readonly string[];
-  /** What is there instead; `undefined` for nothing at all. */
+  /** The invalid value; `undefined` removes the field. */
   readonly value: unknown;
   readonly bindings?: readonly Binding[];
 }
 
-/** More than small limits take, and less than anybody would mind. */
+/** Above small body limits, but harmless. */
 const LARGE = 256 * 1024;
 
-/** gRPC cannot even say what has the wrong type. */
-const WRITERS: readonly Binding[] = ["jsonrpc", "rest"];
-
-const SPOILED: readonly Spoiled[] = [
+const INVALID: readonly InvalidMessage[] = [
   {
     name: "no-message",
-    says: "A send without a message is refused.",
+    says: "A send without a message is rejected.",
     claims: [must("v1-S48", "§3.3.2"), must("v03-S14", "§10.2")],
     path: ["message"],
     value: undefined,
   },
   {
     name: "empty-parts",
-    says: "A message without parts is refused.",
+    says: "A message without parts is rejected.",
     claims: [should("v1-S46", "§5.7"), should("v03-S14", "§10.2")],
     path: ["message", "parts"],
     value: [],
   },
   {
     name: "no-role",
-    says: "A message without a role is refused.",
+    says: "A message without a role is rejected.",
     claims: [should("v1-S46", "§5.7"), should("v03-S14", "§10.2")],
     path: ["message", "role"],
     value: undefined,
   },
   {
     name: "no-message-id",
-    says: "A message without an id is refused.",
+    says: "A message without a messageId is rejected.",
     claims: [should("v1-S46", "§5.7"), should("v03-S14", "§10.2")],
     path: ["message", "messageId"],
     value: undefined,
   },
   {
     name: "empty-part",
-    says: "A part that holds nothing is refused.",
+    says: "An empty part is rejected.",
     claims: [should("v1-S46", "§5.7"), should("v03-S14", "§6.5, §10.2")],
     path: ["message", "parts"],
     value: [{}],
   },
   {
     name: "parts-of-wrong-type",
-    says: "Parts that are no list are refused.",
+    says: "Parts that are not a list are rejected.",
     claims: [must("v1-S48", "§3.3.2"), must("v03-S14", "§10.2")],
     path: ["message", "parts"],
     value: "zzz",
-    bindings: WRITERS,
+    bindings: JSON_BINDINGS,
   },
   {
     name: "unknown-role",
-    says: "A role that does not exist is refused.",
+    says: "An unknown role is rejected.",
     claims: [must("v1-S48", "§3.3.2"), must("v03-S14", "§10.2")],
     path: ["message", "role"],
     value: "convoke-check",
-    bindings: WRITERS,
+    bindings: JSON_BINDINGS,
   },
 ];
 
-/** Input is checked before anything is done with it. */
+/** Invalid requests. */
 export const VALIDATION: readonly Probe[] = [
-  ...SPOILED.map(({ path, value, ...facts }) => probeOf(path, value, facts)),
+  ...INVALID.map(({ path, value, ...facts }) => toProbe(path, value, facts)),
   {
     name: "large-message",
-    says: "A large message is served, or refused in the words of the binding.",
+    says: "A large message is accepted, or rejected with an error in the format of the binding.",
     claims: [should("v1-S64", "§13.4"), should("v03-S14", "§10.2")],
-    bindings: WRITERS,
+    bindings: JSON_BINDINGS,
     async run(scene) {
       const text = scene.settings.message.padEnd(LARGE, " ");
-      const answer = await scene.call("sendMessage", scene.requests.send(text));
-      if (answer.kind === "served" || isObject(answer.body)) return;
-      throw new Failed("an answer, or an error in JSON", answer.exchange);
+      const response = await scene.call("sendMessage", scene.requests.send(text));
+      if (response.kind === "result" || isObject(response.body)) return;
+      throw new Failed("a response, or an error in JSON", response.exchange);
     },
   },
   {
     name: "names-the-field",
-    says: "A refusal says which field is wrong.",
+    says: "A validation error names the invalid field.",
     claims: [should("v1-S48", "§3.3.2")],
     async run(scene) {
-      const params = changed(scene.requests.send(scene.settings.message), ["message"], undefined);
-      const error = await scene.refused(scene.call("sendMessage", params));
+      const params = withValueAt(
+        scene.requests.send(scene.settings.message),
+        ["message"],
+        undefined,
+      );
+      const error = await scene.expectError(scene.call("sendMessage", params));
       if (/message/i.test(`${error.message} ${JSON.stringify(error.details)}`)) return;
       throw new Failed('an error that names the field "message"');
     },
   },
   {
     name: "unknown-fields",
-    says: "Fields that nobody knows are ignored.",
+    says: "Unknown fields are ignored.",
     claims: [should("v1-S47", "§5.7")],
-    bindings: WRITERS,
+    bindings: JSON_BINDINGS,
     async run(scene) {
-      const { value } = await ordinary(scene);
+      const { value } = await ordinaryResult(scene);
       const plain = scene.requests.send(scene.settings.message);
-      const strange = changed(plain, ["message", "convokeCheck"], { deep: [1, null] });
-      const params = changed(strange, ["convokeCheck"], true);
-      await scene.served(scene.call("sendMessage", params), `a ${value.kind} as before`);
+      const strange = withValueAt(plain, ["message", "convokeCheck"], { deep: [1, null] });
+      const params = withValueAt(strange, ["convokeCheck"], true);
+      await scene.expectResult(
+        scene.call("sendMessage", params),
+        `a ${value.kind}, as without the unknown fields`,
+      );
     },
   },
 ];
 
-function isStumble({ reason, http = 0, grpc = 0 }: WireError): boolean {
+function isServerFailure({ reason, http = 0, grpc = 0 }: WireError): boolean {
   const status = GRPC_STATUS[grpc];
   return reason === "Internal" || http >= 500 || status === "INTERNAL" || status === "UNKNOWN";
 }
 
-function probeOf(
+function toProbe(
   path: readonly string[],
   value: unknown,
-  facts: Omit<Spoiled, "path" | "value">,
+  facts: Omit<InvalidMessage, "path" | "value">,
 ): Probe {
   return {
     ...facts,
     async run(scene) {
       const { requests, settings } = scene;
       const place = path.map((name) => (name === "parts" ? requests.partsName : name));
-      const params = changed(requests.send(settings.message), place, value);
-      const answer = await scene.call("sendMessage", params);
-      // Whatever the error is called, it must not be that the server stumbled over it.
-      if (answer.kind === "refused" && !isStumble(answer.error)) return;
-      throw new Failed(`an error such as ${describeReason("InvalidParams")}`, answer.exchange);
+      const params = withValueAt(requests.send(settings.message), place, value);
+      const response = await scene.call("sendMessage", params);
+      // Any error will do, except one that says the server itself failed.
+      if (response.kind === "error" && !isServerFailure(response.error)) return;
+      throw new Failed(`an error such as ${describeReason("InvalidParams")}`, response.exchange);
     },
   };
+}
+
+/** A media type that no agent accepts. */
+const UNKNOWN_MEDIA_TYPE = "application/x-convoke-check";
+
+/** Media types that the agent does not accept. */
+export const MEDIA: readonly Probe[] = [
+  {
+    name: "strange-media-type",
+    says: "A part with a media type that the card does not list is rejected with ContentTypeNotSupported.",
+    claims: [must("v1-S10", "§3.1.1")],
+    async run(scene) {
+      needsNarrowModes(scene);
+      const file = { name: "check", mimeType: UNKNOWN_MEDIA_TYPE, bytes: "aGVsbG8=" };
+      const params = scene.requests.send("", { parts: [{ kind: "file", file }] });
+      await scene.expectError(scene.call("sendMessage", params), "ContentTypeNotSupported");
+    },
+  },
+];
+
+function needsNarrowModes({ card }: Scene): void {
+  const modes = card.inputModes;
+  if (modes.length === 0) throw new Skipped("the card lists no media types");
+  const wide = modes.find((mode) => mode.includes("*"));
+  if (wide !== undefined)
+    throw new Skipped(`the card accepts ${wide}, so there is no unsupported type`);
 }

@@ -1,6 +1,7 @@
+import { randomUUID } from "node:crypto";
 import {
-  type Codec,
   CODECS,
+  type Codec,
   type ErrorReason,
   GRPC_STATUS,
   type ListTasksRequest,
@@ -10,47 +11,75 @@ import {
   type SendMessageRequest,
   userMessage,
 } from "@convoke/protocol";
-import type { CheckSettings } from "../settings.ts";
-import { Failed, Skipped } from "../verdict.ts";
-import type { Answer, Call, Conversation, Opened, Served, Speaker, Target } from "../wire/call.ts";
-import { describeReason, isRefusedAs } from "../wire/is-refused-as.ts";
-import type { WireError } from "../wire/wire-error.ts";
-import type { CardView } from "./card-view.ts";
-import type { Once } from "./once.ts";
-import { type Story, readStory } from "./story.ts";
-import { randomUUID } from "node:crypto";
-import type { JsonObject } from "../wire/json.ts";
-import { GrpcSpeaker } from "../wire/grpc-speaker.ts";
-import { JsonRpcSpeaker } from "../wire/jsonrpc-speaker.ts";
-import { RestSpeaker } from "../wire/rest-speaker.ts";
+import type { JsonObject } from "@convoke/protocol/internal";
+import type {
+  Call,
+  OpenStream,
+  ResultResponse,
+  Target,
+  WireClient,
+  WireResponse,
+  WireSession,
+} from "../wire/client.ts";
+import { type WireError, describeReason, hasReason } from "../wire/errors.ts";
+import { Failed, Skipped } from "../wire/exchange.ts";
+import { createWireClient } from "../wire/index.ts";
+import type { CardView } from "./card.ts";
+import { type RecordedStream, recordStream } from "./observed.ts";
+import type { CheckSettings } from "./settings.ts";
 
 /** What all probes of one interface share. */
 export interface Stage {
   readonly target: Target;
   readonly card: CardView;
   readonly settings: CheckSettings;
-  readonly once: Once;
-  /** Tasks that were left unfinished, to be canceled in the end. */
-  readonly leftovers: string[];
-  /** The same agent by its other interfaces of this version. */
+  readonly shared: SharedFixtures;
+  /** Ids of tasks that probes left unfinished; they are canceled at the end. */
+  readonly unfinishedTasks: string[];
+  /** The other interfaces of the same agent and version that come before this one. */
   readonly siblings: readonly Stage[];
 }
 
-type Options = Pick<Call, "headers" | "query">;
+/**
+ * Fixtures that several probes need and only the first creates. If creating one fails, the first
+ * probe fails and the others are skipped: one mistake of a server is reported once.
+ */
+export class SharedFixtures {
+  readonly #created = new Map<string, unknown>();
 
-/** Where a probe takes place: somebody to speak with, and what is known about them. */
+  async get<Value>(name: string, create: () => Promise<Value>): Promise<Value> {
+    if (this.#created.has(name)) {
+      const created = this.#created.get(name);
+      if (created instanceof Skipped) throw created;
+      return created as Value;
+    }
+    try {
+      const value = await create();
+      this.#created.set(name, value);
+      return value;
+    } catch (error) {
+      const reason = `could not get ${name}; another probe reports why`;
+      this.#created.set(name, error instanceof Skipped ? error : new Skipped(reason));
+      throw error;
+    }
+  }
+}
+
+type CallOptions = Pick<Call, "headers" | "query">;
+
+/** What one probe works with: a raw client, ready-made requests, and expectations about responses. */
 export class Scene {
   readonly stage: Stage;
-  readonly speaker: Speaker;
+  readonly client: WireClient;
   readonly requests: Requests;
-  readonly transcript: Conversation["transcript"];
-  readonly #conversation: Conversation;
+  readonly transcript: WireSession["transcript"];
+  readonly #session: WireSession;
 
-  constructor(stage: Stage, { signal, transcript }: Omit<Conversation, "target">) {
+  constructor(stage: Stage, { signal, transcript }: Omit<WireSession, "target">) {
     this.stage = stage;
-    this.#conversation = { target: stage.target, signal, transcript };
+    this.#session = { target: stage.target, signal, transcript };
     this.transcript = transcript;
-    this.speaker = speakerFor(this.#conversation);
+    this.client = createWireClient(this.#session);
     this.requests = new Requests(stage.target);
   }
 
@@ -63,87 +92,96 @@ export class Scene {
   }
 
   get signal(): AbortSignal {
-    return this.#conversation.signal;
+    return this.#session.signal;
   }
 
-  /** The same scene at another interface, or with other headers. */
-  at(stage: Stage): Scene {
-    return new Scene(stage, this.#conversation);
+  /** The same probe at another interface, or with other headers. */
+  withStage(stage: Stage): Scene {
+    return new Scene(stage, this.#session);
   }
 
-  call(operation: Call["operation"], params: unknown, options: Options = {}): Promise<Answer> {
-    return this.speaker.call({ operation, params, ...options });
+  call(
+    operation: Call["operation"],
+    params: unknown,
+    options: CallOptions = {},
+  ): Promise<WireResponse> {
+    return this.client.call({ operation, params, ...options });
   }
 
-  /** The result of a call that must be served. */
-  async served(answer: Promise<Answer>, expected: string): Promise<Served> {
-    const got = await answer;
-    if (got.kind === "served") return got;
-    skipIfBusy(got.error);
-    throw new Failed(`${expected}, not an error`, got.exchange);
+  /** Fails unless the call succeeds. */
+  async expectResult(call: Promise<WireResponse>, expected: string): Promise<ResultResponse> {
+    const response = await call;
+    if (response.kind === "result") return response;
+    skipIfBusy(response.error);
+    throw new Failed(`${expected}, not an error`, response.exchange);
   }
 
-  /** For a call that must be refused, as one of these if any are named. */
-  async refused(answer: Promise<Answer>, ...reasons: readonly ErrorReason[]): Promise<WireError> {
-    const got = await answer;
-    if (got.kind === "served") throw new Failed(this.#refusal(reasons), got.exchange);
-    this.#judge(got.error, reasons);
-    return got.error;
+  /** Fails unless the call is rejected, with one of these reasons if any are given. */
+  async expectError(
+    call: Promise<WireResponse>,
+    ...reasons: readonly ErrorReason[]
+  ): Promise<WireError> {
+    const response = await call;
+    if (response.kind === "result") throw new Failed(describeExpected(reasons), response.exchange);
+    this.#checkReason(response.error, reasons);
+    return response.error;
   }
 
-  /** Opens a stream that must be served. */
-  async open(operation: Call["operation"], params: unknown): Promise<Opened> {
-    const opened = await this.speaker.open({ operation, params });
-    if (opened.kind === "opened") return opened;
+  /** Opens a stream; fails if it is rejected. */
+  async open(operation: Call["operation"], params: unknown): Promise<OpenStream> {
+    const opened = await this.client.open({ operation, params });
+    if (opened.kind === "stream") return opened;
     skipIfBusy(opened.error);
     throw new Failed("a stream, not an error", opened.exchange);
   }
 
-  /** For a stream that must be refused, before it begins or as the first thing it says. */
-  async refusedStream(
+  /** Fails unless the stream is rejected, either before it starts or with its first event. */
+  async expectStreamError(
     operation: Call["operation"],
     params: unknown,
     ...reasons: readonly ErrorReason[]
   ): Promise<void> {
-    const opened = await this.speaker.open({ operation, params });
-    if (opened.kind === "refused") return this.#judge(opened.error, reasons);
-    const story = await readStory(opened, this.transcript, () => true);
-    const error = story.items[0]?.error;
-    if (error === undefined) throw new Failed(this.#refusal(reasons), story.exchange);
-    this.#judge(error, reasons);
+    const opened = await this.client.open({ operation, params });
+    if (opened.kind === "error") return this.#checkReason(opened.error, reasons);
+    const recorded = await this.readStream(opened, () => true);
+    const error = recorded.items[0]?.error;
+    if (error === undefined) throw new Failed(describeExpected(reasons), recorded.exchange);
+    this.#checkReason(error, reasons);
   }
 
-  read(opened: Opened, enough?: Parameters<typeof readStory>[2]): Promise<Story> {
-    return readStory(opened, this.transcript, enough);
+  /** Reads a stream to its end, or until `isEnough`. */
+  readStream(
+    opened: OpenStream,
+    isEnough?: Parameters<typeof recordStream>[2],
+  ): Promise<RecordedStream> {
+    return recordStream(opened, this.transcript, isEnough);
   }
 
-  #judge(error: WireError, reasons: readonly ErrorReason[]): void {
+  #checkReason(error: WireError, reasons: readonly ErrorReason[]): void {
     skipIfBusy(error);
-    if (error.reason === "Unauthenticated" || error.reason === "Forbidden") {
-      if (!reasons.includes(error.reason)) {
-        throw new Skipped("the server refused the credentials for this");
-      }
+    const isAuth = error.reason === "Unauthenticated" || error.reason === "Forbidden";
+    if (isAuth && error.reason !== undefined && !reasons.includes(error.reason)) {
+      throw new Skipped("the server rejected the credentials for this request");
     }
-    const { version } = this.speaker;
-    if (reasons.length === 0 || reasons.some((reason) => isRefusedAs(error, reason, version)))
-      return;
-    throw new Failed(this.#refusal(reasons), this.transcript.last);
-  }
-
-  #refusal(reasons: readonly ErrorReason[]): string {
-    if (reasons.length === 0) return "an error";
-    return `the error ${reasons.map(describeReason).join(" or ")}`;
+    const { version } = this.client;
+    if (reasons.length === 0 || reasons.some((reason) => hasReason(error, reason, version))) return;
+    throw new Failed(describeExpected(reasons), this.transcript.last);
   }
 }
 
-/** A server that has too much to do may say so; that says nothing about the rest. */
+function describeExpected(reasons: readonly ErrorReason[]): string {
+  if (reasons.length === 0) return "an error";
+  return `the error ${reasons.map(describeReason).join(" or ")}`;
+}
+
+/** An overloaded server may say so; that is no verdict on the requirement. */
 function skipIfBusy({ http = 0, grpc = 0 }: WireError): void {
   const status = GRPC_STATUS[grpc];
   const isBusy = http === 429 || http === 503 || status === "RESOURCE_EXHAUSTED";
   if (isBusy || status === "UNAVAILABLE") throw new Skipped("the server says that it is too busy");
 }
 
-/** Params of every operation in the JSON of an interface. A probe spoils what it likes. */
+/** Valid params of every operation in the JSON of an interface. Probes change what they test. */
 class Requests {
   readonly #codec: Codec;
 
@@ -151,7 +189,7 @@ class Requests {
     this.#codec = (binding === "jsonrpc" ? CODECS : PROTO_CODECS)[version];
   }
 
-  /** Where the parts of a message are: REST and gRPC of 0.3 call them content. */
+  /** The name of the parts of a message: REST and gRPC 0.3 call them `content`. */
   get partsName(): "parts" | "content" {
     return this.#codec.dialect === "0.3-proto" ? "content" : "parts";
   }
@@ -203,19 +241,5 @@ class Requests {
 
   deletePush(taskId: string, id: string): unknown {
     return this.#codec.encodeDeletePushConfig({ taskId, id });
-  }
-}
-
-/** Who speaks the binding of the target. */
-function speakerFor(conversation: Conversation): Speaker {
-  switch (conversation.target.binding) {
-    case "jsonrpc":
-      return new JsonRpcSpeaker(conversation);
-    case "rest":
-      return new RestSpeaker(conversation);
-    case "grpc":
-      return new GrpcSpeaker(conversation);
-    default:
-      return conversation.target.binding satisfies never;
   }
 }

@@ -1,30 +1,27 @@
 import { createEgress } from "@convoke/egress";
 import { type HttpAnswer, type HttpCall } from "@convoke/egress/http";
-import { Failed } from "../verdict.ts";
-import { MAX_BYTES } from "./limits.ts";
-import { readableRequest } from "./readable.ts";
-import type { Transcript } from "./transcript.ts";
-import { whyUnreachable } from "./why-unreachable.ts";
+import { SseDecoder, type SseEvent } from "@convoke/protocol";
+import type { WireHeaders } from "./client.ts";
+import { Failed, MAX_BYTES, type Transcript, readableRequest } from "./exchange.ts";
 
 export interface HttpRequest {
   readonly method: NonNullable<HttpCall["method"]>;
   readonly url: string;
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: WireHeaders;
   readonly body?: string;
   readonly signal: AbortSignal;
   readonly transcript: Transcript;
 }
 
-/** An answer whose body has not been read. */
+/** A response whose body has not been read. */
 export interface OpenReply {
   readonly status: number;
   readonly headers: Headers;
-  /** Pieces of the body; more than the limit throws. Whoever stops reading hangs up. */
+  /** Pieces of the body; throws beyond the size limit. Returning the generator closes the connection. */
   readonly pieces: AsyncGenerator<string, void>;
 }
 
-/** An answer as a whole. */
+/** A whole response. */
 export interface HttpReply {
   readonly status: number;
   readonly headers: Headers;
@@ -32,58 +29,84 @@ export interface HttpReply {
 }
 
 /**
- * One request as it is, on a connection of its own. Redirects are not followed, since a server may
- * not send credentials to wherever it likes.
+ * Sends one request as it is, on a connection of its own. Redirects are not followed: a server must
+ * not be able to send our credentials elsewhere.
  */
 export async function openHttp(request: HttpRequest): Promise<OpenReply> {
   const { method, url, headers, body, signal, transcript } = request;
-  transcript.said(readableRequest(`${method} ${url}`, headers, body ?? ""));
+  transcript.recordSent(readableRequest(`${method} ${url}`, headers, body ?? ""));
   try {
-    const answer = await answerTo(request);
+    const answer = await send(request);
     return {
       status: answer.status,
       headers: new Headers(answer.headers),
-      pieces: piecesOf(answer, signal, transcript),
+      pieces: readPieces(answer, signal, transcript),
     };
   } catch (error) {
     signal.throwIfAborted();
-    throw new Failed("an answer", transcript.heard(`no answer: ${whyUnreachable(error)}`));
+    const received = `no response: ${networkErrorMessage(error)}`;
+    throw new Failed("a response", transcript.recordReceived(received));
   }
 }
 
-/** The whole of an answer. */
+/** Sends one request and reads the whole response. */
 export async function requestHttp(request: HttpRequest): Promise<HttpReply> {
-  return wholeOf(await openHttp(request), request.transcript);
+  return readReply(await openHttp(request), request.transcript);
 }
 
-/** Reads an answer to its end. */
-export async function wholeOf(
+/** Reads a response to its end. */
+export async function readReply(
   { status, headers, pieces }: OpenReply,
   transcript: Transcript,
 ): Promise<HttpReply> {
   const type = headers.get("content-type") ?? "without a content type";
   const location = headers.get("location");
   const head = `${status} ${location === null ? "" : `to ${location} `}${type}`;
-  transcript.heard(head);
+  transcript.recordReceived(head);
   let text = "";
   for await (const piece of pieces) text += piece;
-  transcript.heard(`${head} ${text}`);
+  transcript.recordReceived(`${head} ${text}`);
   return { status, headers, text };
 }
 
-/** The operator has typed or allowed every origin that is spoken to. */
-async function answerTo({ method, url, headers, body, signal }: HttpRequest): Promise<HttpAnswer> {
-  const way = createEgress({ trusted: [url] });
+/** Whether a response is a stream of server-sent events. */
+export function isSse({ headers }: Pick<OpenReply, "headers">): boolean {
+  return (headers.get("content-type") ?? "").toLowerCase().startsWith("text/event-stream");
+}
+
+export async function* sseEvents({ pieces }: OpenReply): AsyncGenerator<SseEvent, void> {
+  const decoder = new SseDecoder();
+  for await (const piece of pieces) yield* decoder.push(piece);
+}
+
+/** The headers of a response as a plain record. */
+export function toRecord(headers: Headers): WireHeaders {
+  return Object.fromEntries(headers.entries());
+}
+
+/** The reason of a network error. It is often hidden in the causes, for example behind "fetch failed". */
+export function networkErrorMessage(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // `localhost` is tried over IPv6 and IPv4; the first error says as much as both.
+  if (error instanceof AggregateError && error.errors.length > 0) {
+    return networkErrorMessage(error.errors[0]);
+  }
+  return error.cause instanceof Error ? networkErrorMessage(error.cause) : error.message;
+}
+
+/** All origins are trusted: the user has typed or allowed each of them. */
+async function send({ method, url, headers, body, signal }: HttpRequest): Promise<HttpAnswer> {
+  const egress = createEgress({ trusted: [url] });
   const call = { method, url, headers, signal, ...(body !== undefined && { body }) };
   try {
-    return await way.request({ ...call, redirects: "answer" });
+    return await egress.request({ ...call, redirects: "answer" });
   } finally {
-    // What is in use stays open until it was read.
-    way.close();
+    // Connections in use stay open until their response has been read.
+    egress.close();
   }
 }
 
-async function* piecesOf(
+async function* readPieces(
   { status, body }: HttpAnswer,
   signal: AbortSignal,
   transcript: Transcript,
@@ -95,8 +118,8 @@ async function* piecesOf(
       length += bytes.length;
       if (length > MAX_BYTES) {
         throw new Failed(
-          `an answer of at most ${MAX_BYTES} bytes`,
-          transcript.heard(`${status} and more than ${MAX_BYTES} bytes`),
+          `a response of at most ${MAX_BYTES} bytes`,
+          transcript.recordReceived(`${status} and more than ${MAX_BYTES} bytes`),
         );
       }
       yield decoder.decode(bytes, { stream: true });
@@ -104,7 +127,7 @@ async function* piecesOf(
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof Failed) throw error;
-    const told = `${status}, and then the connection broke: ${whyUnreachable(error)}`;
-    throw new Failed("an answer that ends well", transcript.heard(told));
+    const received = `${status}, then the connection broke: ${networkErrorMessage(error)}`;
+    throw new Failed("a complete response", transcript.recordReceived(received));
   }
 }

@@ -1,8 +1,8 @@
 import { Readable } from "node:stream";
-import type { Command } from "../command.ts";
+import type { Command } from "../../terminal/command.ts";
 import { COMMANDS } from "../commands.ts";
 import { main } from "../main.ts";
-import { StdinText } from "../stdin-text.ts";
+import { StdinText } from "../../terminal/stdin-text.ts";
 
 // The agents that these tests talk to are those of the client's own tests.
 export {

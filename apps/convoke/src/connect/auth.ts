@@ -1,0 +1,148 @@
+import { type ApiKey, type Auth, isToken } from "@convoke/client";
+import { urlOf } from "./agent-options.ts";
+import { type CommandContext, UsageError } from "../terminal/command.ts";
+import { askSecret } from "../credentials/ask-secret.ts";
+import { CredentialsFile, credentialsPath } from "../credentials/credentials-file.ts";
+import { environmentToken } from "../credentials/environment.ts";
+import { didYouMean } from "../terminal/command-line.ts";
+
+/** The credentials that the command line knows; tokens that are fetched are not among them. */
+type CommandAuth = Exclude<Auth, { readonly token: unknown }>;
+
+/** What the client itself says about the request; saying it twice would break the request. */
+const OWN =
+  /^(?:a2a-.*|accept|connection|content-.*|expect|host|keep-alive|last-event-id|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i;
+
+const PLACES = ["header", "query", "cookie"] as const satisfies readonly ApiKey["in"][];
+
+const IDENTITIES = ["token", "api-key", "basic"] as const;
+
+/**
+ * Who is calling: what the flags say, else the token that was stored for the
+ * origin, else that of the environment if it is for the origin. Further headers
+ * go along. The client sends all of it to the origin of the URL and nowhere else.
+ */
+export async function authOf(context: CommandContext): Promise<CommandAuth | undefined> {
+  const headers = readHeaders(context.texts("header"));
+  const names = Object.keys(headers).map((name) => name.toLowerCase());
+  const flagged = await flaggedIdentity(context);
+  const identity = flagged ?? (names.includes("authorization") ? undefined : kept(context));
+  if (identity === undefined) return names.length === 0 ? undefined : { headers };
+  if (names.length === 0) return identity;
+  const carried = carriedBy(identity);
+  if (Object.keys(carried.query).length > 0) {
+    throw new UsageError("--header cannot go along with an --api-key in the query; give one.");
+  }
+  const twice = Object.keys(carried.headers).find((name) => names.includes(name.toLowerCase()));
+  if (twice === undefined) return { headers: { ...headers, ...carried.headers } };
+  throw new UsageError(`--header ${twice} and another flag both say who you are; give one.`);
+}
+
+async function flaggedIdentity(context: CommandContext): Promise<CommandAuth | undefined> {
+  const { text, io } = context;
+  const given = IDENTITIES.filter((name) => text(name) !== undefined);
+  if (given.length > 1) {
+    const flags = given.map((name) => `--${name}`).join(" and ");
+    throw new UsageError(`${flags} both say who you are; give one.`);
+  }
+  const [token, apiKey, user] = IDENTITIES.map((name) => text(name));
+  if (token !== undefined) return { bearer: checkToken(token, "--token") };
+  if (apiKey !== undefined) return { apiKey: readApiKey(apiKey) };
+  if (user === undefined) return undefined;
+  if (user.includes(":") || user === "") {
+    throw new UsageError("--basic takes the name of the user alone; the password is asked for.");
+  }
+  return { basic: { user, password: await askSecret(io, "password") } };
+}
+
+/** What was stored before, or is in the environment. */
+function kept(context: CommandContext): CommandAuth | undefined {
+  const { env } = context.io;
+  const url = urlOf(context);
+  const path = credentialsPath(env);
+  const stored = path && new CredentialsFile(path).tokenFor(new URL(url).origin);
+  if (path && stored) return { bearer: checkToken(stored, path) };
+  const token = environmentToken(env, url);
+  return token === undefined ? undefined : { bearer: checkToken(token, "CONVOKE_TOKEN") };
+}
+
+/** A token that no header can carry would be quoted by an error of somebody else. */
+export function checkToken(token: string, place: string): string {
+  if (isToken(token)) return token;
+  throw new UsageError(`The token of ${place} holds characters that no token can have.`);
+}
+
+/** Reads `--api-key name=value[:in]`. The value is a secret, so no error repeats it. */
+function readApiKey(text: string): ApiKey {
+  const [, name = "", rest = ""] = /^([^=\s]+)=(.+)$/s.exec(text) ?? [];
+  if (name === "") throw new UsageError("--api-key must look like name=value or name=value:query.");
+  const place = PLACES.find((word) => rest.endsWith(`:${word}`));
+  const value = place === undefined ? rest : rest.slice(0, -place.length - 1);
+  const last = /:([a-z]{4,7})$/i.exec(rest)?.[1] ?? "";
+  const guess = place === undefined ? didYouMean(last, PLACES) : "";
+  // A key may hold a colon itself, so only what is nearly one of the places is a slip.
+  if (guess !== "") throw new UsageError(`--api-key goes to header, query or cookie.${guess}`);
+  if (value === "") throw new UsageError(`--api-key ${name} has no value.`);
+  if (place === undefined || place === "header") {
+    const [, checked] = readHeader(`${name}: ${value}`);
+    return { in: "header", name, value: checked };
+  }
+  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) {
+    throw new UsageError(`--api-key ${JSON.stringify(name)} cannot be the name of a ${place}.`);
+  }
+  // A comma, a semicolon or a blank would end a cookie (RFC 6265 §4.1.1).
+  if (place === "query" || /^[!#-+\--:<-[\]-~]+$/.test(value)) return { in: place, name, value };
+  throw new UsageError(`--api-key ${name} holds characters that no cookie can have.`);
+}
+
+/** Reads `--header "Name: value"`. The value may be a secret, so no error repeats it. */
+function readHeader(text: string): readonly [name: string, value: string] {
+  const [, name = "", value = ""] = /^([^:\s]+):[ \t]*(.*?)[ \t]*$/s.exec(text) ?? [];
+  if (name === "") throw new UsageError('--header must look like "Name: value".');
+  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) {
+    throw new UsageError(
+      `--header ${JSON.stringify(name)} holds characters that no name can have.`,
+    );
+  }
+  if (OWN.test(name))
+    throw new UsageError(`--header ${name} is set by convoke itself; leave it out.`);
+  if (/^[\u0020-\u007E\t]+$/.test(value)) return [name, value];
+  const problem = value === "" ? "has no value" : "holds characters that no header can have";
+  throw new UsageError(`--header ${name} ${problem}.`);
+}
+
+/** All of them as one record; a header that is given twice is a mistake. */
+function readHeaders(texts: readonly string[]): Readonly<Record<string, string>> {
+  const headers = new Map<string, readonly [string, string]>();
+  for (const text of texts) {
+    const header = readHeader(text);
+    const key = header[0].toLowerCase();
+    if (headers.has(key)) throw new UsageError(`--header ${header[0]} is given twice.`);
+    headers.set(key, header);
+  }
+  return Object.fromEntries(headers.values());
+}
+
+/** Credentials as a request carries them. */
+interface Carried {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+}
+
+export function carriedBy(auth: CommandAuth | undefined): Carried {
+  if (auth === undefined) return { headers: {}, query: {} };
+  if ("headers" in auth) return { headers: auth.headers, query: {} };
+  if ("bearer" in auth) return inHeader("Authorization", `Bearer ${auth.bearer}`);
+  if ("basic" in auth) {
+    const { user, password } = auth.basic;
+    const encoded = Buffer.from(`${user}:${password}`).toString("base64");
+    return inHeader("Authorization", `Basic ${encoded}`);
+  }
+  const { name, value, in: place } = auth.apiKey;
+  if (place === "query") return { headers: {}, query: { [name]: value } };
+  return place === "header" ? inHeader(name, value) : inHeader("Cookie", `${name}=${value}`);
+}
+
+function inHeader(name: string, value: string): Carried {
+  return { headers: { [name]: value }, query: {} };
+}

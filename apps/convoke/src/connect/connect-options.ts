@@ -1,0 +1,81 @@
+import { readFileSync } from "node:fs";
+import { type BindingName, type ConnectOptions, type RemoteAgent, connect } from "@convoke/client";
+import type { CardPublicKey } from "@convoke/protocol";
+import { type CommandContext, UsageError } from "../terminal/command.ts";
+import { authOf } from "./auth.ts";
+import { listField } from "../terminal/json-fields.ts";
+import { didYouMean } from "../terminal/command-line.ts";
+import { urlOf } from "./agent-options.ts";
+
+const BINDINGS = ["jsonrpc", "rest", "grpc"] as const satisfies readonly BindingName[];
+
+/** How to connect, as the options say. May ask for a password. */
+export async function connectOptions(context: CommandContext): Promise<ConnectOptions> {
+  const { text, flag, io } = context;
+  const version = text("a2a-version");
+  if (version !== undefined && version !== "0.3" && version !== "1.0") {
+    throw new UsageError(`--a2a-version must be 0.3 or 1.0, not "${version}".`);
+  }
+  const bindings = text("binding")?.split(",").map(readBinding);
+  const keyFile = text("trust-key");
+  const isDemanded = flag("require-signature") || flag("verify");
+  return {
+    version,
+    bindings,
+    ...(keyFile !== undefined && { trustedKeys: readKeys(keyFile) }),
+    ...(isDemanded && { signatures: "require" }),
+    auth: await authOf(context),
+    signal: io.signal,
+  };
+}
+
+function readBinding(name: string): BindingName {
+  const binding = BINDINGS.find((known) => known === name.trim());
+  if (binding !== undefined) return binding;
+  const guess = didYouMean(name, BINDINGS);
+  throw new UsageError(`--binding must be jsonrpc, rest or grpc, not "${name}".${guess}`);
+}
+
+/** One public key, or a set of them. A key without an id could be meant by no signature. */
+function readKeys(file: string): readonly CardPublicKey[] {
+  const read = parsed(file);
+  const list = listField(read, "keys");
+  const keys = (list.length > 0 ? list : [read]) as readonly Partial<CardPublicKey>[];
+  for (const key of keys) {
+    if (typeof key !== "object" || typeof key?.kid !== "string" || typeof key.kty !== "string") {
+      throw new UsageError(`--trust-key ${file} holds no public key (JWK) with kid and kty.`);
+    }
+    if ("d" in key)
+      throw new UsageError(`--trust-key ${file} holds a private key; give the public one.`);
+  }
+  return keys as readonly CardPublicKey[];
+}
+
+function parsed(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as unknown;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new UsageError(
+      `--trust-key ${file} ${code === undefined ? "is not JSON" : `cannot be read (${code})`}.`,
+    );
+  }
+}
+
+/**
+ * Connects to the agent at the address that was typed, for as long as the work
+ * takes. Who reads standard input as well gets the options before that: its
+ * first line may be a password.
+ */
+export async function withAgent<T>(
+  context: CommandContext,
+  work: (agent: RemoteAgent) => Promise<T>,
+  options?: ConnectOptions,
+): Promise<T> {
+  const agent = await connect(urlOf(context), options ?? (await connectOptions(context)));
+  try {
+    return await work(agent);
+  } finally {
+    agent.close();
+  }
+}

@@ -1,0 +1,190 @@
+import {
+  type A2AArtifact,
+  type A2APart,
+  type ArtifactUpdateEvent,
+  type PublicEvent,
+  type Task,
+  type TaskState,
+  isFinal,
+  isInterrupted,
+  isTerminal,
+  textOfParts,
+} from "@convoke/protocol";
+import { oneLine, printable } from "@convoke/protocol/internal";
+import type { CommandIo } from "../terminal/command.ts";
+import { type Colours, coloursFor } from "../terminal/output.ts";
+import { type Outcome, outcomeOf, wordsOf } from "./outcome.ts";
+
+export interface StreamPrinterOptions {
+  /** The task is not new: what it held before this turn was seen already. */
+  readonly skipEarlier?: boolean;
+  /** Also what was said before, for who was not there. */
+  readonly showHistory?: boolean;
+  /** For a conversation: of the work only what the agent says about it, and nothing about its files. */
+  readonly isQuiet?: boolean;
+}
+
+/** Shows a stream to a person: the text on stdout as it comes, everything about it on stderr. */
+export class StreamPrinter {
+  readonly #io: CommandIo;
+  readonly #colours: Colours;
+  readonly #showHistory: boolean;
+  readonly #isQuiet: boolean;
+  /** Whether the next whole task is one that was seen before. */
+  #skipEarlier: boolean;
+  /** The text of each artifact that is on the screen. */
+  readonly #shown = new Map<string, string>();
+  #lastArtifactId = "";
+  #wroteText = false;
+  /** Whether the line of text is unfinished, in the output and on the screen. */
+  #openInOutput = false;
+  #openOnScreen = false;
+
+  constructor(io: CommandIo, options: StreamPrinterOptions) {
+    const { skipEarlier = false, showHistory = false, isQuiet = false } = options;
+    this.#io = io;
+    this.#skipEarlier = skipEarlier;
+    this.#showHistory = showHistory;
+    this.#isQuiet = isQuiet;
+    this.#colours = coloursFor(io, "stderr");
+  }
+
+  show(event: PublicEvent): void {
+    switch (event.kind) {
+      case "task":
+        return this.#snapshot(event);
+      case "artifact-update":
+        return this.#artifact(event);
+      case "message":
+        return this.#text(textOfParts(event.parts));
+      case "status-update": {
+        const { state, message } = event.status;
+        return this.#status(state, state, wordsOf(message));
+      }
+      default:
+        return event satisfies never;
+    }
+  }
+
+  /** A line about the stream, below the text that was written so far. */
+  note(line: string): void {
+    this.endLineOnScreen();
+    this.#io.stderr(`${this.#colours.dim(oneLine(line))}\n`);
+  }
+
+  /** The task came to rest. An agent that made no artifact answers by its last words. */
+  finish(outcome: Outcome | undefined): void {
+    if (outcome?.state === "completed" && !this.#wroteText) this.#text(outcome.said);
+    // On a screen a note may have ended the line already; a pipe has not seen that.
+    const isOpen = this.#io.isTTY.stdout ? this.#openOnScreen : this.#openInOutput;
+    if (isOpen) this.#write("\n");
+  }
+
+  /** Nothing is added to stdout here: the text may go on in another run. */
+  endLineOnScreen(): void {
+    if (this.#openOnScreen && this.#io.isTTY.stdout && this.#io.isTTY.stderr) this.#io.stderr("\n");
+    this.#openOnScreen = false;
+  }
+
+  #snapshot(task: Task): void {
+    const { taskId, state, said } = outcomeOf(task);
+    if (this.#showHistory) this.#history(task);
+    this.#status(state, `task ${taskId} ${state}`, said);
+    const isSeen = this.#skipEarlier && !isTerminal(state);
+    this.#skipEarlier = false;
+    for (const artifact of task.artifacts ?? []) {
+      if (isSeen) this.#shown.set(artifact.artifactId, textOfParts(artifact.parts));
+      else this.#catchUp(artifact);
+    }
+  }
+
+  /** A whole task may come again after a lost connection: what is new in it is shown. */
+  #catchUp(artifact: A2AArtifact): void {
+    const shown = this.#shown.get(artifact.artifactId);
+    const text = textOfParts(artifact.parts);
+    if (shown === undefined) return this.#content(artifact, text);
+    if (!text.startsWith(shown)) return this.#again(artifact, text);
+    this.#continue(artifact.artifactId, text.slice(shown.length));
+    this.#shown.set(artifact.artifactId, text);
+  }
+
+  /** Some agents keep what they say now also among what was said; once is enough. */
+  #history({ history = [], status }: Task): void {
+    for (const { messageId, role, parts } of history) {
+      const text = textOfParts(parts);
+      if (text === "" || messageId === status.message?.messageId) continue;
+      this.note(`${role === "user" ? "you" : "agent"}: ${text}`);
+    }
+  }
+
+  /** How it ends is for the report of the outcome; on the way there every status is news. */
+  #status(state: TaskState, line: string, said: string): void {
+    if (isFinal(state) || (this.#isQuiet && isInterrupted(state))) return;
+    const head = this.#isQuiet ? "" : line;
+    const note = [head, said].filter((words) => words !== "").join(": ");
+    if (note !== "") this.note(note);
+  }
+
+  #artifact({ artifact, append }: ArtifactUpdateEvent): void {
+    const { artifactId, parts } = artifact;
+    const shown = this.#shown.get(artifactId);
+    const text = textOfParts(parts);
+    if (append !== true && shown !== undefined) return this.#again(artifact, text);
+    this.#content(artifact, text);
+    this.#shown.set(artifactId, `${shown ?? ""}${text}`);
+  }
+
+  #again(artifact: A2AArtifact, text: string): void {
+    if (this.#openInOutput) this.#write("\n");
+    this.note("the agent begins this part of its answer again");
+    this.#content(artifact, text);
+  }
+
+  #content(artifact: A2AArtifact, text: string): void {
+    this.#continue(artifact.artifactId, text);
+    this.#shown.set(artifact.artifactId, text);
+    if (this.#isQuiet) return;
+    for (const line of summarizeParts(artifact)) this.note(line);
+  }
+
+  #continue(artifactId: string, text: string): void {
+    if (text === "") return;
+    if (artifactId !== this.#lastArtifactId && this.#openInOutput) this.#write("\n");
+    this.#lastArtifactId = artifactId;
+    this.#text(text);
+  }
+
+  #text(text: string): void {
+    if (text === "") return;
+    this.#wroteText = true;
+    this.#write(text);
+  }
+
+  #write(text: string): void {
+    this.#io.stdout(this.#io.isTTY.stdout ? printable(text) : text);
+    this.#openInOutput = !text.endsWith("\n");
+    this.#openOnScreen = this.#openInOutput;
+  }
+}
+
+/** What an artifact holds besides text, one line each; a terminal is no place for files. */
+export function summarizeParts({ name, artifactId, parts }: A2AArtifact): readonly string[] {
+  return parts
+    .filter((part) => part.kind !== "text")
+    .map((part) => oneLine(`artifact ${name ?? artifactId}: ${describeFile(part)}`));
+}
+
+/** A part that is no text, in a few words. */
+export function describeFile(part: Exclude<A2APart, { kind: "text" }>): string {
+  if (part.kind === "data") return `data ${JSON.stringify(part.data)}`;
+  const { name, mimeType, bytes, uri } = part.file;
+  const size = bytes === undefined ? undefined : sizeOf(bytes);
+  return ["file", name, mimeType, size, uri].filter((word) => word !== undefined).join(" ");
+}
+
+/** From the length of the base64, without decoding it. */
+function sizeOf(base64: string): string {
+  const bytes = Math.floor((base64.replace(/=+$/, "").length * 3) / 4);
+  if (bytes < 1000) return `${bytes} B`;
+  return bytes < 1_000_000 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}

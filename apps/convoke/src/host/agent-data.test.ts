@@ -1,0 +1,65 @@
+import { RemoteAgent } from "@convoke/client/connection";
+import { type Agent, type AgentBeside, agentMessage } from "@convoke/protocol";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { agentId } from "./agent-data.ts";
+import { defineAgent, serve } from "../index.ts";
+
+const echo = defineAgent({
+  name: "echo",
+  description: "Says what was said.",
+  run: ({ text }) => `echo ${text}`,
+});
+
+const folders: string[] = [];
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+function aFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "convoke-beside-"));
+  folders.push(folder);
+  return folder;
+}
+
+/** An agent that runs another one beside it, which a test gets to see. */
+function parent(): { readonly agent: Agent; readonly beside: Promise<AgentBeside> } {
+  const beside = Promise.withResolvers<AgentBeside>();
+  const agent: Agent = {
+    info: defineAgent({ name: "parent", description: "Has a child.", run: () => "hello" }).info,
+    run: async function* ({ id }) {
+      yield agentMessage(id(), "hello");
+    },
+    prepare: ({ runBeside }) => void runBeside?.("echo", echo).then(beside.resolve),
+    [Symbol.asyncDispose]: async () => (await beside.promise)[Symbol.asyncDispose](),
+  };
+  return { agent, beside: beside.promise };
+}
+
+test("an agent beside another one has tasks of its own, which belong to whoever it is called for", async () => {
+  const data = aFolder();
+  const { agent, beside } = parent();
+  await using _server = await serve(agent, { port: 0, data });
+  const child = await beside;
+
+  const ann = new RemoteAgent(child.connect({ owner: "ann" }));
+  const { task } = await ann.send("hi");
+
+  expect((await ann.list()).tasks.map(({ id }) => id)).toEqual([task?.id]);
+  const ben = new RemoteAgent(child.connect({ owner: "ben" }));
+  expect((await ben.list()).tasks).toEqual([]);
+  await expect(ben.get(task?.id ?? "")).rejects.toThrow("not found");
+  expect(readdirSync(join(data, "agents"))).toEqual(["echo"]);
+});
+
+test("an agent is known by the same id after a restart, and another one by another", async () => {
+  const folder = aFolder();
+
+  const id = await agentId("echo", folder);
+
+  expect(await agentId("echo", folder)).toBe(id);
+  expect(await agentId("echo", aFolder())).not.toBe(id);
+  expect(await agentId("echo", undefined)).not.toBe(await agentId("echo", undefined));
+});

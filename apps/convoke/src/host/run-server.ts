@@ -1,0 +1,93 @@
+import { once } from "node:events";
+import { createJsonLogger } from "@convoke/engine";
+import { serve } from "./serve-agent.ts";
+import type { CommandIo } from "../terminal/command.ts";
+import { loadAgent } from "./load-agent.ts";
+import { type ServeSettings, explainStart, readSettings } from "./settings.ts";
+import { relative, resolve } from "node:path";
+import { isLoopback } from "../credentials/environment.ts";
+
+export interface ServeRequest {
+  readonly file: string | undefined;
+  readonly port: string | undefined;
+  readonly data: string | undefined;
+  readonly io: CommandIo;
+}
+
+/** Starts the server, says where it is, and resolves when it has stopped. */
+export async function runServer({ file, port, data, io }: ServeRequest): Promise<void> {
+  const settings = readSettings({ port, data }, io.env);
+  const agent = await loadAgent(file);
+  const server = await start(agent, settings, io);
+  io.stdout(
+    banner({
+      name: agent.info.name,
+      url: server.url,
+      data: settings.data,
+      recovered: server.recovered,
+      isDemo: file === undefined,
+      needsToken: settings.token !== undefined,
+    }),
+  );
+  if (!io.signal.aborted) await once(io.signal, "abort");
+  await server.close({ drainMs: settings.drainMs });
+}
+
+async function start(
+  agent: Awaited<ReturnType<typeof loadAgent>>,
+  settings: ServeSettings,
+  io: CommandIo,
+) {
+  const { logLevel, drainMs: _, ...options } = settings;
+  try {
+    return await serve(agent, {
+      ...options,
+      logger: createJsonLogger(logLevel, io.stderr),
+      onFatal: (error) => {
+        const cause = error.message.replace(/\.$/, "");
+        io.stderr(
+          `${cause}, so this server stops too; what it answered is kept. Start it again.\n`,
+        );
+        process.exit(1);
+      },
+    });
+  } catch (error) {
+    throw explainStart(error, settings);
+  }
+}
+
+/** What a person sees when the server is up: where it is and what to try next. */
+function banner(facts: {
+  readonly name: string;
+  readonly url: string;
+  readonly data: string;
+  /** What became of tasks that an earlier run had left unfinished. */
+  readonly recovered: Readonly<Record<"resumed" | "ended" | "waiting", number>>;
+  readonly isDemo: boolean;
+  readonly needsToken: boolean;
+}): string {
+  const { name, url, data, recovered, isDemo, needsToken } = facts;
+  const base = url.replace(/\/$/, "");
+  const folder = relative(process.cwd(), resolve(data)) || ".";
+  const where = data === "memory" ? "memory, gone when this stops" : `${folder} (SQLite)`;
+  // A token of the environment goes to this machine, and to the one that CONVOKE_URL names.
+  const place = isLoopback(url) ? "" : `CONVOKE_URL=${base} `;
+  const token = needsToken ? `CONVOKE_TOKEN=… ${place}` : "";
+  const tries = isDemo
+    ? ['stream URL "slow 20"', "send URL ask", "tasks URL"]
+    : ['stream URL "Hello"', "tasks URL"];
+  const earlier = Object.entries(recovered).filter(([, count]) => count > 0);
+  const told = earlier.map(([fate, count]) => `${count} ${fate}`).join(", ");
+  const left = told === "" ? "" : `  Earlier  unfinished tasks: ${told}\n`;
+  return `${name} is ready.
+
+  Card     ${base}/.well-known/agent-card.json
+  Tasks    ${where}
+${left}
+Try in another terminal:
+
+${tries.map((line) => `  ${token}npx convoke ${line.replace("URL", base)}`).join("\n")}
+
+Ctrl+C stops it.
+`;
+}

@@ -1,0 +1,42 @@
+import type { Agent } from "@convoke/protocol";
+import {
+  type MountOptions,
+  type Mounted,
+  type ServeOptions,
+  type Server,
+  mount as mountOn,
+  serve as serveOn,
+} from "@convoke/server";
+import { type DataOptions, defaultLogger, openData, retentionFor } from "./agent-data.ts";
+
+/** How an agent is served. Everything has a default that is good on a laptop. */
+export interface ServeAgentOptions
+  extends Partial<Omit<ServeOptions, "openBackend">>, DataOptions {}
+
+/** Serves an agent, with its tasks in SQLite. */
+export function serve(agent: Agent, options: ServeAgentOptions = {}): Promise<Server> {
+  const { data, onFatal, logger = defaultLogger(), ...rest } = options;
+  return serveOn(agent, {
+    port: 3000,
+    host: "127.0.0.1",
+    ...rest,
+    logger,
+    retention: retentionFor(data, rest.retention),
+    openBackend: ({ port }) => openData(agent, { data, onFatal, logger }, { port }),
+  });
+}
+
+/** How an agent lives in an app. Everything has a default that is good on a laptop. */
+export interface MountAgentOptions
+  extends Partial<Omit<MountOptions, "openBackend">>, DataOptions {}
+
+/** Gives an agent, with its tasks in SQLite, to an app that has the port. */
+export function mount(agent: Agent, options: MountAgentOptions = {}): Promise<Mounted> {
+  const { data, onFatal, logger = defaultLogger(), ...rest } = options;
+  return mountOn(agent, {
+    ...rest,
+    logger,
+    retention: retentionFor(data, rest.retention),
+    openBackend: () => openData(agent, { data, onFatal, logger }),
+  });
+}

@@ -1,0 +1,259 @@
+import { randomBytes } from "node:crypto";
+import { type CardOptions, type CorsOptions, checkedOrigins } from "@convoke/server";
+import {
+  DEFAULT_LIMITS,
+  type Limits,
+  type LogLevel,
+  type PushOptions,
+  type RetentionOptions,
+} from "@convoke/engine";
+import { didYouMean } from "../terminal/command-line.ts";
+import { createEgress } from "@convoke/egress";
+import { signDelivery } from "@convoke/egress/webhooks";
+import { DataFolderError } from "@convoke/backends/sqlite";
+import { readFileSync } from "node:fs";
+import type { CardKey } from "@convoke/protocol";
+
+/** The server cannot start; the message is one sentence that says what to do. */
+export class StartError extends Error {
+  override readonly name = "StartError";
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** How `convoke serve` is told to serve: flags first, then the environment, then what is good on a laptop. */
+export interface ServeSettings {
+  readonly port: number;
+  readonly host: string;
+  readonly data: string;
+  readonly logLevel: LogLevel;
+  /** How long work under way may take to finish after a signal, in milliseconds. */
+  readonly drainMs: number;
+  readonly allowedHosts: readonly string[];
+  readonly cors: CorsOptions;
+  readonly limits: Partial<Limits>;
+  readonly push: PushOptions;
+  readonly retention: Partial<RetentionOptions>;
+  readonly card: CardOptions;
+  readonly trustProxy: boolean;
+  readonly token?: string;
+  readonly publicUrl?: string;
+}
+
+export interface ServeFlags {
+  readonly port?: string | undefined;
+  readonly data?: string | undefined;
+}
+
+export function readSettings(flags: ServeFlags, env: Environment): ServeSettings {
+  const token = env["CONVOKE_TOKEN"] || undefined;
+  const publicUrl = readUrl(env["PUBLIC_URL"] || undefined);
+  const host = env["BIND_HOST"] || "127.0.0.1";
+  const settings = {
+    port:
+      flags.port === undefined
+        ? readPort("PORT", env["PORT"] || "3000")
+        : readPort("--port", flags.port),
+    host,
+    data: flags.data ?? (env["CONVOKE_DATA"] || ".convoke"),
+    drainMs: readDuration(env["CONVOKE_DRAIN_MS"] || "10000"),
+    logLevel: readLevel(env["CONVOKE_LOG"] || "warn"),
+    allowedHosts: commaList(env["CONVOKE_ALLOWED_HOSTS"]),
+    cors: readCors(env["CONVOKE_CORS_ORIGINS"]),
+    limits: readLimits(env["CONVOKE_LIMITS"]),
+    push: readPush(env),
+    retention: readRetention(env),
+    card: readCard(env),
+    trustProxy: readSwitch("CONVOKE_TRUST_PROXY", env["CONVOKE_TRUST_PROXY"]),
+    ...(token !== undefined && { token }),
+    ...(publicUrl !== undefined && { publicUrl }),
+  };
+  if (token === undefined && !isLoopback(host)) throw openToTheWorld(host);
+  return settings;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+
+const NAMES = Object.keys(DEFAULT_LIMITS);
+
+function readSwitch(name: string, value: string | undefined): boolean {
+  if (value === undefined || value === "" || value === "0") return false;
+  if (value === "1") return true;
+  throw new StartError(`${name} must be 1 or 0, not ${JSON.stringify(value)}.`);
+}
+
+function readPort(name: string, value: string): number {
+  const port = Number(value);
+  if (/^\d+$/.test(value) && port <= 65_535) return port;
+  throw new StartError(`${name} must be a number from 0 to 65535, not ${JSON.stringify(value)}.`);
+}
+
+function readDuration(value: string): number {
+  if (/^\d{1,9}$/.test(value)) return Number(value);
+  throw new StartError(
+    `CONVOKE_DRAIN_MS must be a number of milliseconds, not ${JSON.stringify(value)}.`,
+  );
+}
+
+function readUrl(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  if (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)) return new URL(value).href;
+  throw new StartError(
+    `PUBLIC_URL must be an http or https address, not ${JSON.stringify(value)}.`,
+  );
+}
+
+const LEVELS = ["debug", "info", "warn", "error", "silent"] as const satisfies readonly LogLevel[];
+
+function readLevel(value: string): LogLevel {
+  const level = LEVELS.find((name) => name === value);
+  if (level !== undefined) return level;
+  throw new StartError(
+    `CONVOKE_LOG must be one of ${LEVELS.join(", ")}, not ${JSON.stringify(value)}.`,
+  );
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
+
+/** A server that others can reach knows who they are. The line can be copied as it is. */
+function openToTheWorld(host: string): StartError {
+  const token = randomBytes(24).toString("base64url");
+  return new StartError(
+    `Others could reach this server on ${host}, so it needs a token. Try: CONVOKE_TOKEN=${token} BIND_HOST=${host} npm start`,
+  );
+}
+
+/** Which web pages may call. */
+function readCors(value: string | undefined): CorsOptions {
+  try {
+    return { origins: checkedOrigins(commaList(value)) };
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    const problem = error.message.replace(" (cors.origins)", "");
+    throw new StartError(`CONVOKE_CORS_ORIGINS: ${problem}.`, { cause: error });
+  }
+}
+
+/** Reads `parts=10,openTasks=5`. Limits that are not named keep their defaults. */
+function readLimits(value: string | undefined): Partial<Limits> {
+  return Object.fromEntries(commaList(value).map(readLimit));
+}
+
+function readLimit(entry: string): readonly [name: string, most: number] {
+  const [name = "", ...rest] = entry.split("=").map((word) => word.trim());
+  if (!NAMES.includes(name)) {
+    const guess = didYouMean(name, NAMES);
+    throw new StartError(
+      `CONVOKE_LIMITS has no limit ${JSON.stringify(name)}.${guess} The limits are ${NAMES.join(", ")}.`,
+    );
+  }
+  const most = countOf(rest.join("="));
+  if (most !== undefined) return [name, most];
+  throw new StartError(
+    `CONVOKE_LIMITS must set ${name} to a whole number above 0, as in ${name}=10, not ${JSON.stringify(entry)}. ` +
+      `The limits are ${NAMES.join(", ")}.`,
+  );
+}
+
+/** How notifications are pushed. A mistake is found now, and not when the first one is sent. */
+function readPush(env: Readonly<Record<string, string | undefined>>): PushOptions {
+  const allow = commaList(env["CONVOKE_PUSH_ALLOW"]);
+  const secret = env["CONVOKE_PUSH_SECRET"] || undefined;
+  judged("CONVOKE_PUSH_ALLOW", () => createEgress({ allow }));
+  if (secret === undefined) return { allow };
+  judged("CONVOKE_PUSH_SECRET", () => signDelivery({ secret, id: "", timestamp: 0, body: "" }));
+  return { allow, secret };
+}
+
+/** Those who use a setting know best what is wrong with it. */
+function judged(name: string, use: () => unknown): void {
+  try {
+    use();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    const problem = error.message.replace(/^egress: /, "");
+    throw new StartError(`${name} cannot be used: ${problem}.`, { cause: error });
+  }
+}
+
+/** The entries of a list that is separated by commas; empty ones are none. */
+function commaList(value: string | undefined): readonly string[] {
+  return (value ?? "")
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "");
+}
+
+/** How long ended tasks are kept. What is not set is left open: it depends on where they are kept. */
+function readRetention(
+  env: Readonly<Record<string, string | undefined>>,
+): Partial<RetentionOptions> {
+  const days = readCount("CONVOKE_KEEP_DAYS", env["CONVOKE_KEEP_DAYS"]);
+  const maxTasks = readCount("CONVOKE_KEEP_TASKS", env["CONVOKE_KEEP_TASKS"]);
+  return {
+    ...(days !== undefined && { maxAgeMs: days * DAY_MS }),
+    ...(maxTasks !== undefined && { maxTasks }),
+  };
+}
+
+/** The number that a setting gives, or nothing when it is not set. */
+function readCount(name: string, value: string | undefined): number | undefined {
+  if (value === undefined || value === "") return undefined;
+  const count = countOf(value);
+  if (count !== undefined) return count;
+  throw new StartError(`${name} must be a whole number above 0, not ${JSON.stringify(value)}.`);
+}
+
+/** A whole number above 0, or `undefined` for anything else. */
+function countOf(value: string): number | undefined {
+  const count = Number(value);
+  return /^\d+$/.test(value) && count > 0 && Number.isSafeInteger(count) ? count : undefined;
+}
+
+/** One sentence about why the server did not start. What is not expected is thrown on. */
+export function explainStart(error: unknown, { port, host }: ServeSettings): StartError {
+  if (error instanceof StartError) return error;
+  if (error instanceof DataFolderError) return new StartError(error.message);
+  switch ((error as NodeJS.ErrnoException).code) {
+    case "EADDRINUSE":
+      return new StartError(
+        `Port ${port} is in use. Try: PORT=${port === 65_535 ? 0 : port + 1} npm start`,
+      );
+    case "EACCES":
+      return new StartError(`Port ${port} is not open to this user. Try: PORT=3000 npm start`);
+    case "EADDRNOTAVAIL":
+    case "EAFNOSUPPORT":
+    case "EAI_AGAIN":
+    case "EINVAL":
+    case "ENOTFOUND":
+      return new StartError(
+        `BIND_HOST ${host} is not an address of this machine. Try: BIND_HOST=127.0.0.1 npm start`,
+      );
+    default:
+      throw error;
+  }
+}
+
+/** What signs the card, if anything does. */
+export function readCard(env: Readonly<Record<string, string | undefined>>): CardOptions {
+  const file = env["CONVOKE_CARD_KEY"] || undefined;
+  return file === undefined ? {} : { keys: [readKey(file)] };
+}
+
+function readKey(file: string): CardKey {
+  const fix = "make one with: convoke keys card";
+  let key: Partial<CardKey>;
+  try {
+    key = JSON.parse(readFileSync(file, "utf8")) as Partial<CardKey>;
+  } catch (error) {
+    const why = error instanceof SyntaxError ? "is no JSON" : "cannot be read";
+    throw new StartError(`CONVOKE_CARD_KEY: ${file} ${why}; ${fix}.`, { cause: error });
+  }
+  const { kid, alg, privateKey } = key;
+  if (typeof kid === "string" && alg !== undefined && typeof privateKey === "object") {
+    return { kid, alg, privateKey };
+  }
+  throw new StartError(`CONVOKE_CARD_KEY: ${file} has no kid, alg and privateKey; ${fix}.`);
+}

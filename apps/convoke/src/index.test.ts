@@ -1,0 +1,117 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import * as convoke from "./index.ts";
+
+// A deliberate pin: each name is a promise to users. A red test asks whether the change is meant.
+const VALUES = [
+  "AgentLoop",
+  "ClientError",
+  "ExternalServiceError",
+  "McpServers",
+  "ModelError",
+  "NotFoundError",
+  "RemoteError",
+  "StepError",
+  "StepUnknownError",
+  "ValidationError",
+  "artifact",
+  "authRequired",
+  "clearAgentCardCache",
+  "connect",
+  "createInvocationBudget",
+  "createPushReceiver",
+  "defineAgent",
+  "discoverAgent",
+  "fail",
+  "fetchAgentCard",
+  "inputRequired",
+  "invokeRemoteAgent",
+  "mount",
+  "reject",
+  "reply",
+  "serve",
+  "status",
+  "textOf",
+  "tool",
+];
+
+const TYPES = [
+  "A2AAgentCard",
+  "A2AArtifact",
+  "A2AMessage",
+  "A2APart",
+  "A2ATask",
+  "A2ATaskDeps",
+  "A2ATaskSendRequest",
+  "A2ATaskState",
+  "Agent",
+  "AgentDefinition",
+  "AgentEvent",
+  "AgentLoopDefinition",
+  "ApprovalSettings",
+  "ArtifactUpdateEvent",
+  "Budget",
+  "ClientTool",
+  "ClientToolContext",
+  "ConfirmRule",
+  "ConnectOptions",
+  "FunctionTurn",
+  "Grant",
+  "GrantStore",
+  "InternalEvent",
+  "Interrupt",
+  "InvocationBudget",
+  "InvokeOptions",
+  "LoopHooks",
+  "McpServerConfig",
+  "Message",
+  "Model",
+  "ModelAgentDefinition",
+  "ModelEvent",
+  "ModelOptions",
+  "ModelRequest",
+  "ModelSpec",
+  "MountAgentOptions",
+  "Mounted",
+  "PushReceiver",
+  "PushReceiverOptions",
+  "PushRequest",
+  "Received",
+  "RemoteAgent",
+  "RemoteInvocationResult",
+  "Run",
+  "ServeAgentOptions",
+  "Server",
+  "StatusUpdateEvent",
+  "StepOptions",
+  "SubAgentDefinition",
+  "Task",
+  "TaskEvent",
+  "TaskState",
+  "TaskStatus",
+  "Tool",
+  "ToolContext",
+  "ToolDefinition",
+  "ToolEvent",
+  "Usage",
+];
+
+test("the package exports these names and no others", () => {
+  const source = readFileSync(new URL("index.ts", import.meta.url), "utf8");
+
+  expect(Object.keys(convoke).toSorted()).toEqual(VALUES);
+  expect(exportedTypes(source)).toEqual(TYPES);
+});
+
+/** The names in `export type { A }` and `export { type A }`. */
+function exportedTypes(source: string): readonly string[] {
+  const names = [...source.matchAll(/export (type )?\{([^}]*)\}/g)].flatMap(
+    ([, isType, list = ""]) =>
+      list
+        .split(",")
+        .map((name) => name.trim())
+        .filter((name) => name !== "" && (isType !== undefined || name.startsWith("type ")))
+        .map((name) => name.replace("type ", "")),
+  );
+  return names.toSorted();
+}

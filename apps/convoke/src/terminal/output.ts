@@ -1,0 +1,63 @@
+import type { CommandContext, CommandIo } from "./command.ts";
+import { printable } from "@convoke/protocol/internal";
+
+type Paint = (text: string) => string;
+
+export interface Colours {
+  readonly bold: Paint;
+  readonly dim: Paint;
+  readonly red: Paint;
+  readonly yellow: Paint;
+}
+
+/** Colours are for people: only on a terminal that has some, and not where NO_COLOR asks for none (no-color.org). */
+export function coloursFor(io: CommandIo, stream: "stdout" | "stderr"): Colours {
+  const isOn = io.isTTY[stream] && !io.env["NO_COLOR"] && io.env["TERM"] !== "dumb";
+  const paint =
+    (start: number, end: number): Paint =>
+    (text) =>
+      isOn ? `\u001B[${start}m${text}\u001B[${end}m` : text;
+  return { bold: paint(1, 22), dim: paint(2, 22), red: paint(31, 39), yellow: paint(33, 39) };
+}
+
+/** A remark on stderr: a line for people, or under --json an object, so that programs can read both streams. */
+export function note(
+  { io, flag }: Pick<CommandContext, "io" | "flag">,
+  message: string,
+  more: Readonly<Record<string, unknown>> = {},
+): void {
+  const line = flag("json") ? JSON.stringify({ notice: { message, ...more } }) : printable(message);
+  io.stderr(`${line}\n`);
+}
+
+/** Rows in aligned columns below their heads. Cells are shown as they are: whoever fills them makes them one line. */
+export function table(
+  heads: readonly string[],
+  rows: readonly (readonly string[])[],
+  { dim }: Colours,
+): string {
+  const widths = heads.map((head, column) =>
+    Math.max(head.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd();
+  return `${[dim(line(heads)), ...rows.map(line)].join("\n")}\n`;
+}
+
+const MINUTE = 60_000;
+
+const HOUR = 60 * MINUTE;
+
+const DAY = 24 * HOUR;
+
+/** How long ago that was, as one rough number. */
+export function ageOf(timestamp: string | undefined, now: number): string {
+  const ageMs = Math.max(0, now - Date.parse(timestamp ?? ""));
+  if (Number.isNaN(ageMs)) return "?";
+  if (ageMs < MINUTE) return `${Math.floor(ageMs / 1000)}s`;
+  if (ageMs < HOUR) return `${Math.floor(ageMs / MINUTE)}m`;
+  return ageMs < 2 * DAY ? `${Math.floor(ageMs / HOUR)}h` : `${Math.floor(ageMs / DAY)}d`;
+}

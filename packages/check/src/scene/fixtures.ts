@@ -1,0 +1,215 @@
+import { isInterrupted, isTerminal } from "@convoke/protocol";
+import { sleep } from "@convoke/protocol/internal";
+import type { ResultResponse } from "../wire/client.ts";
+import { type Exchange, Failed, Skipped } from "../wire/exchange.ts";
+import {
+  type ObservedEvent,
+  type ObservedResult,
+  type ObservedTask,
+  type RecordedStream,
+  parseResult,
+  parseTask,
+} from "./observed.ts";
+import type { Scene } from "./scene.ts";
+
+/** A task id that no server has. */
+export const UNKNOWN_TASK = "convoke-check-no-such-task";
+
+/** A value and the exchange that it came from. */
+export interface Observed<Value> {
+  readonly value: Value;
+  readonly exchange: Exchange;
+}
+
+type SendArguments = Parameters<Scene["requests"]["send"]>;
+
+/** Sends a text and expects a task. */
+export async function sendForTask(
+  scene: Scene,
+  ...send: SendArguments
+): Promise<Observed<ObservedTask>> {
+  const { value, exchange } = await sendText(scene, ...send);
+  if (value.kind !== "task" || value.taskId === "") throw new Skipped(NO_TASK);
+  if (value.state === undefined || !isTerminal(value.state)) {
+    scene.stage.unfinishedTasks.push(value.taskId);
+  }
+  return { value, exchange };
+}
+
+const NO_TASK =
+  "the agent answers with a message; choose a text that starts a task (option: message)";
+
+async function sendText(scene: Scene, ...send: SendArguments): Promise<Observed<ObservedResult>> {
+  const params = scene.requests.send(...send);
+  const response = scene.call("sendMessage", params);
+  return observeResult(await scene.expectResult(response, "a task or a message"));
+}
+
+function observeResult({ result, exchange }: ResultResponse): Observed<ObservedResult> {
+  const value = parseResult(result);
+  if (value === undefined) throw new Failed("either a task or a message", exchange);
+  return { value, exchange };
+}
+
+const ORDINARY_RESPONSE = "a response to the ordinary message";
+
+/** The result of the ordinary message, which is sent once. */
+export function ordinaryResult(scene: Scene): Promise<Observed<ObservedResult>> {
+  const { shared, settings } = scene.stage;
+  return shared.get("a task or a message", async () => {
+    const response = await shared.get(ORDINARY_RESPONSE, () => {
+      const params = scene.requests.send(settings.message);
+      return scene.expectResult(scene.call("sendMessage", params), "a task or a message");
+    });
+    return observeResult(response);
+  });
+}
+
+/** Keeps the response that the gate probe received, so that the message is not sent again. */
+export async function keepOrdinaryResult(scene: Scene, response: ResultResponse): Promise<void> {
+  await scene.stage.shared.get(ORDINARY_RESPONSE, async () => response);
+}
+
+/** A task in a terminal state. */
+export function finishedTask(scene: Scene): Promise<Observed<ObservedTask>> {
+  return scene.stage.shared.get("a finished task", async () => {
+    const { value, exchange } = await ordinaryResult(scene);
+    if (value.kind === "message") throw new Skipped(NO_TASK);
+    if (value.state !== undefined && isTerminal(value.state)) return { value, exchange };
+    throw new Skipped(
+      "the ordinary task does not finish; choose a text that is answered at once (option: message)",
+    );
+  });
+}
+
+/** A task that waits for input. Each call starts a new one. */
+export async function askingTask(scene: Scene): Promise<Observed<ObservedTask>> {
+  const { shared, settings } = scene.stage;
+  const text = await shared.get("a task that asks a question", async () => {
+    if (settings.ask !== undefined) return settings.ask;
+    const { value } = await ordinaryResult(scene);
+    if (value.kind === "task" && value.state === "input-required") return settings.message;
+    throw new Skipped("no message makes the agent ask a question (option: ask)");
+  });
+  const asked = await sendForTask(scene, text);
+  if (asked.value.state === "input-required") return asked;
+  throw new Skipped(
+    `the message did not make the agent ask a question: the task is ${asked.value.state} (option: ask)`,
+  );
+}
+
+/** A text that keeps the agent busy. */
+export function slowText(scene: Scene): Promise<string> {
+  const { shared, settings } = scene.stage;
+  return shared.get("a task in progress", async () => {
+    if (settings.slow !== undefined) return settings.slow;
+    if (await keepsBusy(scene, settings.message)) return settings.message;
+    throw new Skipped("no message keeps the agent busy (option: slow)");
+  });
+}
+
+/** Long enough to tell a slow agent from one that finishes before the next request arrives. */
+const BUSY_MS = 1000;
+
+async function keepsBusy(scene: Scene, text: string): Promise<boolean> {
+  const { value } = await sendText(scene, text, {}, { blocking: false });
+  if (value.kind !== "task" || isAtRest(value)) return false;
+  await sleep(BUSY_MS, scene.signal);
+  const { state } = (await getTask(scene, value.taskId)).value;
+  return state === "submitted" || state === "working";
+}
+
+/** A task in progress. Each call starts a new one. */
+export async function workingTask(scene: Scene): Promise<Observed<ObservedTask>> {
+  const text = await slowText(scene);
+  const started = await sendForTask(scene, text, {}, { blocking: false });
+  if (!isAtRest(started.value)) return started;
+  throw new Skipped(
+    "the agent finished at once; choose a text that takes a few seconds (option: slow)",
+  );
+}
+
+/** Whether a task only changes again if its caller acts. */
+export function isAtRest({ state }: ObservedTask): boolean {
+  return state !== undefined && (isTerminal(state) || isInterrupted(state));
+}
+
+/** The current snapshot of a task. */
+export async function getTask(
+  scene: Scene,
+  taskId: string,
+  historyLength?: number,
+): Promise<Observed<ObservedTask>> {
+  const { result, exchange } = await scene.expectResult(
+    scene.call("getTask", scene.requests.get(taskId, historyLength)),
+    "the task",
+  );
+  const value = parseTask(result);
+  if (value?.taskId === taskId) return { value, exchange };
+  throw new Failed(`the task ${taskId}`, exchange);
+}
+
+export function requireStreaming(scene: Scene): void {
+  if (!scene.card.streaming) throw new Skipped("the card does not offer streaming");
+}
+
+/** The stream of the ordinary message, which is read once. */
+export function ordinaryStream(scene: Scene): Promise<RecordedStream> {
+  requireStreaming(scene);
+  const { shared, settings } = scene.stage;
+  return shared.get("the stream of an ordinary message", () =>
+    streamMessage(scene, settings.message),
+  );
+}
+
+/** The stream of the slow message, which is read once. */
+export function slowStream(scene: Scene): Promise<RecordedStream> {
+  requireStreaming(scene);
+  return scene.stage.shared.get("the stream of a slow message", async () =>
+    streamMessage(scene, await slowText(scene)),
+  );
+}
+
+/** Sends a text and reads its whole stream. */
+export async function streamMessage(scene: Scene, text: string): Promise<RecordedStream> {
+  const opened = await scene.open("sendStreamingMessage", scene.requests.send(text));
+  const recorded = await scene.readStream(opened);
+  if (!recorded.ended) await rejectEndless(scene, recorded);
+  return recorded;
+}
+
+/** A task in progress may have any number of events; after a terminal one the stream must end. */
+async function rejectEndless(scene: Scene, { events, exchange }: RecordedStream): Promise<never> {
+  const taskId = taskIdIn(events);
+  const isOver = events.some(isTerminalEvent);
+  const { value } = isOver ? { value: undefined } : await getTask(scene, taskId);
+  if (value?.state === undefined || isTerminal(value.state)) {
+    throw new Failed(
+      `a stream that ends; this one was still open after ${events.length} events`,
+      exchange,
+    );
+  }
+  throw new Skipped(
+    `the response has more than ${events.length} events; choose a text with a shorter one (option: message)`,
+  );
+}
+
+/** The id of the task that the events are about, or "". */
+export function taskIdIn(events: readonly ObservedEvent[]): string {
+  for (const event of events)
+    if (event.kind !== "message" && event.taskId !== "") return event.taskId;
+  return "";
+}
+
+/** Whether the task is in a terminal state with this event. */
+export function isTerminalEvent(event: ObservedEvent): boolean {
+  const { state } = event.kind === "task" || event.kind === "status" ? event : {};
+  return state !== undefined && isTerminal(state);
+}
+
+/** Whether a stream may end with this event. */
+export function mayEndStream(event: ObservedEvent): boolean {
+  if (event.kind === "message") return true;
+  const { state } = event.kind === "task" || event.kind === "status" ? event : {};
+  return state !== undefined && (isTerminal(state) || isInterrupted(state));
+}

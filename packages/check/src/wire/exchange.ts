@@ -1,0 +1,78 @@
+import { oneLine } from "@convoke/protocol/internal";
+
+/** Limits on what a probe reads, so that no server can keep it reading forever. */
+export const MAX_BYTES = 1024 * 1024;
+export const MAX_EVENTS = 200;
+
+/** One request and its response as readable text, for reports. */
+export interface Exchange {
+  readonly sent: string;
+  readonly received: string;
+}
+
+/** The same request with only the relevant piece of the response, which might be cut off otherwise. */
+export function withReceived({ sent }: Exchange, received: string): Exchange {
+  return { sent, received };
+}
+
+/** The server did not do what the specification requires. */
+export class Failed extends Error {
+  override readonly name = "Failed";
+  /** What the server should have sent, in words. */
+  readonly expected: string;
+  /** The exchange to report if it is not the last one of the transcript. */
+  readonly exchange: Exchange | undefined;
+
+  constructor(expected: string, exchange?: Exchange) {
+    super(expected);
+    this.expected = expected;
+    this.exchange = exchange;
+  }
+}
+
+/** A probe could not run here. The message names the option that would help, if there is one. */
+export class Skipped extends Error {
+  override readonly name = "Skipped";
+}
+
+/** Remembers the last exchange, so that even an unexpected failure can show it. */
+export class Transcript {
+  #last: Exchange = { sent: "nothing", received: "nothing" };
+
+  get last(): Exchange {
+    return this.#last;
+  }
+
+  /** Starts a new exchange. */
+  recordSent(sent: string): void {
+    this.#last = { sent: readable(sent), received: "nothing" };
+  }
+
+  /** Completes the current exchange, or replaces what was received so far. */
+  recordReceived(received: string): Exchange {
+    this.#last = { ...this.#last, received: readable(received) };
+    return this.#last;
+  }
+}
+
+/** Longer bodies are cut in reports. */
+const MAX_SHOWN = 600;
+
+/** The headers that probes vary. Credentials are not among them and never shown. */
+const SHOWN_HEADERS = ["a2a-version", "a2a-extensions", "x-a2a-extensions", "if-none-match"];
+
+/** A request on one line: the request line, the headers that matter, and the body. */
+export function readableRequest(
+  line: string,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+): string {
+  const shown = Object.entries(headers)
+    .filter(([name]) => SHOWN_HEADERS.includes(name))
+    .map(([name, value]) => `${name}: ${value}`);
+  return readable(`${line}${shown.length === 0 ? "" : ` (${shown.join(", ")})`} ${body}`);
+}
+
+function readable(text: string): string {
+  return oneLine(text, MAX_SHOWN);
+}
