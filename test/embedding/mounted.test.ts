@@ -131,7 +131,7 @@ test.each([
   [{ publicUrl: "app.example" }, "publicUrl must be an http or https address"],
   [{ cors: { origins: ["app.example"] } }, "(cors.origins)"],
   [{ limits: { parts: 0 } }, "limits.parts must be a whole number"],
-  [{ tenants: ["v1"] }, "tenants must not have v1"],
+  [{ tenants: ["v1"] }, "tenants must not include v1"],
 ] as const)("%j is refused before anything is opened", async (options, problem) => {
   await expect(mount(demoAgent, { data: "/dev/null/nowhere", ...options })).rejects.toThrow(
     problem,
