@@ -28,52 +28,6 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Packages whose folders still import each other in a cycle. An entry that is not needed fails. */
-const STILL_CYCLIC: readonly string[] = [
-  "packages/protocol",
-  "packages/server",
-  "packages/client",
-  "packages/runtime",
-  "packages/check",
-  "apps/convoke",
-];
-
-/** Files at the root of a package that its folders still import. An entry that is not needed fails. */
-const STILL_IMPORTED: Readonly<Record<string, readonly string[]>> = {
-  "packages/protocol": [
-    "agent.ts",
-    "artifact.ts",
-    "errors.ts",
-    "events.ts",
-    "message.ts",
-    "operations.ts",
-    "part.ts",
-    "push-config.ts",
-    "requests.ts",
-    "task.ts",
-    "version.ts",
-  ],
-  "packages/server": ["app.ts"],
-  "packages/client": [
-    "agent-notice.ts",
-    "choose-interface.ts",
-    "connect.ts",
-    "discover.ts",
-    "message-of.ts",
-    "remote-agent.ts",
-  ],
-  "packages/runtime": ["agent-info.ts"],
-  "packages/check": [
-    "claim.ts",
-    "probe.ts",
-    "read-card.ts",
-    "report.ts",
-    "settings.ts",
-    "verdict.ts",
-  ],
-  "apps/convoke": ["mount-agent.ts", "serve-agent.ts"],
-};
-
 interface Import {
   /** Below the root of the repository. */
   readonly from: string;
@@ -168,10 +122,7 @@ describe.each(Object.keys(ORDER))("%s", (folder) => {
   });
 
   test("has folders that import each other in one direction only", () => {
-    const cycles = cyclesIn(inner);
-
-    expect(STILL_CYCLIC.includes(folder) ? [] : cycles).toEqual([]);
-    expect(STILL_CYCLIC.includes(folder) && cycles.length === 0).toBe(false);
+    expect(cyclesIn(inner)).toEqual([]);
   });
 
   test("has root files that its folders do not import", () => {
@@ -180,7 +131,7 @@ describe.each(Object.keys(ORDER))("%s", (folder) => {
       .filter(([from, to]) => dirname(from) !== root && dirname(to) === root)
       .map(([, to]) => posix.basename(to));
 
-    expect([...new Set(imported)].toSorted()).toEqual(STILL_IMPORTED[folder] ?? []);
+    expect([...new Set(imported)].toSorted()).toEqual([]);
   });
 });
 

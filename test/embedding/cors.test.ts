@@ -1,7 +1,7 @@
 import { connect, serve } from "convoke";
 import { createJsonLogger } from "@convoke/engine";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { demoAgent } from "../../apps/convoke/src/host/demo-agent.ts";
+import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 
 const APP = "https://app.example";
 const EVIL = "https://evil.example";

@@ -2,7 +2,7 @@ import type { Server as HttpServer } from "node:http";
 import { type MountAgentOptions, mount } from "convoke";
 import { createJsonLogger } from "@convoke/engine";
 import { onTestFinished } from "vitest";
-import { demoAgent } from "../../apps/convoke/src/host/demo-agent.ts";
+import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 import { type HOSTS, urlOf } from "./hosts.ts";
 
 /** The demo agent inside an app until the test is over. Resolves to its address. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type MountAgentOptions, type Mounted, connect, mount, serve } from "convoke";
 import { createJsonLogger } from "@convoke/engine";
 import { expect, onTestFinished, test } from "vitest";
-import { demoAgent } from "../../apps/convoke/src/host/demo-agent.ts";
+import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 
 const CARD = "http://localhost/.well-known/agent-card.json";
 

@@ -4,7 +4,7 @@ import { type Mounted, connect, mount } from "convoke";
 import { createJsonLogger } from "@convoke/engine";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { demoAgent } from "../../apps/convoke/src/host/demo-agent.ts";
+import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 import { type Asked, byFetch, byPort } from "./both-ways.ts";
 
 const TOKEN = "s3cret";

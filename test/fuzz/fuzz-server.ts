@@ -1,5 +1,5 @@
 import { type ServeAgentOptions, serve } from "convoke";
-import { demoAgent } from "../../apps/convoke/src/host/demo-agent.ts";
+import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 
 // A server in a process of its own: whether it crashes, complains or grows is seen from outside.
 

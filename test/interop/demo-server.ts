@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ServeAgentOptions, serve } from "convoke";
 import { afterAll, beforeAll } from "vitest";
-import { demoAgent } from "../../apps/convoke/src/host/demo-agent.ts";
+import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 
 type Server = Awaited<ReturnType<typeof serve>>;
 

@@ -1,7 +1,7 @@
 import type { CardOptions } from "@convoke/server";
 import { connect, serve } from "convoke";
 import { beforeAll, describe, expect, onTestFinished } from "vitest";
-import { demoAgent } from "../../apps/convoke/src/host/demo-agent.ts";
+import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 import { verifies } from "../verifies.ts";
 import { runGemini } from "./gemini/gemini-cli.ts";

@@ -16,7 +16,7 @@ import { DatabaseSync } from "node:sqlite";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { type Server, serve } from "@convoke/server";
 import { createJsonLogger } from "@convoke/engine";
-import { demoAgent } from "../../apps/convoke/src/host/demo-agent.ts";
+import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 
 /** The storage failed: the caller gets an id, and only the log says under it what happened. */
 function expectStorageFailure(answer: Answer, code: string, { log }: LockableServer): void {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { demoAgent } from "../../apps/convoke/src/host/demo-agent.ts";
+import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 import { verifies } from "../verifies.ts";
 import { expectHealthy } from "../wire/healthy.ts";
 import { useServer } from "../wire/wire-server.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { demoAgent } from "../../apps/convoke/src/host/demo-agent.ts";
+import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 import { verifies } from "../verifies.ts";
 import { useServer } from "../wire/wire-server.ts";
 import { RestClient, faultOf, valueOf } from "./rest-client.ts";

@@ -1,7 +1,7 @@
 import { createJsonLogger } from "@convoke/engine";
 import { serve } from "@convoke/server";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { demoAgent } from "../../apps/convoke/src/host/demo-agent.ts";
+import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 import { verifies } from "../verifies.ts";
 import { FaultyStorage } from "../wire/faulty-storage.ts";
 import { chunksOf, outline } from "../wire/story.ts";

@@ -3,7 +3,7 @@ import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { createJsonLogger } from "@convoke/engine";
 import { serve } from "@convoke/server";
 import { expect, test, vi } from "vitest";
-import { demoAgent } from "../../apps/convoke/src/host/demo-agent.ts";
+import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 test("a start that fails lets go of the port, the folder and whoever waited", async () => {

@@ -2,7 +2,7 @@ import { defineAgent } from "convoke";
 import { createJsonLogger } from "@convoke/engine";
 import { serve } from "@convoke/server";
 import { afterAll, afterEach, beforeAll, describe, expect } from "vitest";
-import { demoAgent } from "../../apps/convoke/src/host/demo-agent.ts";
+import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 import { verifies } from "../verifies.ts";
 import { DIALECTS } from "./dialect.ts";
 import { FaultyStorage } from "./faulty-storage.ts";

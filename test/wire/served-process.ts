@@ -1,5 +1,5 @@
 import { serve } from "convoke";
-import { demoAgent } from "../../apps/convoke/src/host/demo-agent.ts";
+import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 
 // A server in a process of its own, so that its memory can be measured apart from the test's.
 // It is told its data folder, says where it listens, and answers any word with its peak memory.

@@ -1,6 +1,6 @@
 import { OPERATIONS } from "@convoke/protocol";
 import { describe, expect } from "vitest";
-import { demoAgent } from "../../apps/convoke/src/host/demo-agent.ts";
+import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 import { verifies } from "../verifies.ts";
 import { DIALECTS } from "./dialect.ts";
 import { bodyOf, faultOf, post, rpcText } from "./rpc.ts";

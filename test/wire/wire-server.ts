@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createJsonLogger } from "@convoke/engine";
 import { type Agent, type ServeAgentOptions, serve } from "convoke";
 import { afterAll, beforeAll } from "vitest";
-import { demoAgent } from "../../apps/convoke/src/host/demo-agent.ts";
+import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 
 /** A server that runs while the tests of a file or of a `describe` do. */
 export interface WireServer {

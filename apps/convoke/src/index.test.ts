@@ -6,26 +6,18 @@ import * as convoke from "./index.ts";
 const VALUES = [
   "AgentLoop",
   "ClientError",
-  "ExternalServiceError",
   "McpServers",
   "ModelError",
-  "NotFoundError",
   "RemoteError",
   "StepError",
   "StepUnknownError",
-  "ValidationError",
   "artifact",
   "authRequired",
-  "clearAgentCardCache",
   "connect",
-  "createInvocationBudget",
   "createPushReceiver",
   "defineAgent",
-  "discoverAgent",
   "fail",
-  "fetchAgentCard",
   "inputRequired",
-  "invokeRemoteAgent",
   "mount",
   "reject",
   "reply",
@@ -36,14 +28,11 @@ const VALUES = [
 ];
 
 const TYPES = [
-  "A2AAgentCard",
   "A2AArtifact",
-  "A2AMessage",
+  "A2ADataPart",
+  "A2AFilePart",
   "A2APart",
-  "A2ATask",
-  "A2ATaskDeps",
-  "A2ATaskSendRequest",
-  "A2ATaskState",
+  "A2ATextPart",
   "Agent",
   "AgentDefinition",
   "AgentEvent",
@@ -58,10 +47,9 @@ const TYPES = [
   "FunctionTurn",
   "Grant",
   "GrantStore",
+  "Interceptor",
   "InternalEvent",
   "Interrupt",
-  "InvocationBudget",
-  "InvokeOptions",
   "LoopHooks",
   "McpServerConfig",
   "Message",
@@ -78,10 +66,10 @@ const TYPES = [
   "PushRequest",
   "Received",
   "RemoteAgent",
-  "RemoteInvocationResult",
   "Run",
   "ServeAgentOptions",
   "Server",
+  "ServerInterceptor",
   "StatusUpdateEvent",
   "StepOptions",
   "SubAgentDefinition",
@@ -111,7 +99,7 @@ function exportedTypes(source: string): readonly string[] {
         .split(",")
         .map((name) => name.trim())
         .filter((name) => name !== "" && (isType !== undefined || name.startsWith("type ")))
-        .map((name) => name.replace("type ", "")),
+        .map((name) => name.replace("type ", "").replace(/^.* as /, "")),
   );
   return names.toSorted();
 }

@@ -1,6 +1,8 @@
 import { COMMANDS } from "./cli/commands.ts";
 import { main } from "./cli/main.ts";
-import { createProcessIo } from "./terminal/process-io.ts";
+import { type ReadStream, type WriteStream, isatty } from "node:tty";
+import { type CommandIo, EXIT } from "./terminal/command.ts";
+import { StdinText } from "./terminal/stdin-text.ts";
 
 const { io, close } = createProcessIo();
 
@@ -8,3 +10,52 @@ process.exitCode = await main(process.argv.slice(2), io, COMMANDS);
 close();
 // Whoever said stop does not wait for an agent that went on all the same.
 if (io.signal.aborted) process.exit();
+
+/** The outside world of a real process, and what lets go of it. */
+interface ProcessIo {
+  readonly io: CommandIo;
+  readonly close: () => void;
+}
+
+function createProcessIo(): ProcessIo {
+  const stop = new AbortController();
+  const takers: (() => void)[] = [];
+  const interrupt = (): void => {
+    const taker = takers.at(-1);
+    if (taker !== undefined) return taker();
+    // Whoever says stop twice is not asked again: the next one ends the process.
+    process.off("SIGINT", interrupt);
+    stop.abort();
+  };
+  process.on("SIGINT", interrupt);
+  process.once("SIGTERM", () => stop.abort());
+  // `convoke stream … | head` has seen enough; that is no reason for a stack trace.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    process.exit(EXIT.done.code);
+  });
+
+  const stdin = new StdinText(() => process.stdin);
+  const io: CommandIo = {
+    stdout: (text) => void process.stdout.write(text),
+    stderr: (text) => void process.stderr.write(text),
+    env: process.env,
+    isTTY: { stdout: process.stdout.isTTY === true, stderr: process.stderr.isTTY === true },
+    stdin,
+    ...terminals(),
+    signal: stop.signal,
+    onInterrupt: (interrupted) => {
+      takers.push(interrupted);
+      return () => void takers.splice(takers.lastIndexOf(interrupted), 1);
+    },
+  };
+  return { io, close: () => stdin.close() };
+}
+
+/** `process.stdin` is not even looked at where nobody types: a server may have none. */
+function terminals(): { readonly keyboard?: ReadStream; readonly screen?: WriteStream } {
+  return {
+    ...(isatty(0) && { keyboard: process.stdin }),
+    ...(isatty(1) && { screen: process.stdout }),
+  };
+}

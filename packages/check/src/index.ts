@@ -5,7 +5,7 @@ export { checkAgent } from "./run/check-agent.ts";
 export type { CheckProgress, CheckSettings } from "./scene/settings.ts";
 
 // Read the report
-export { junitReport } from "./output/junit.ts";
+export { junitReport } from "./output/report.ts";
 export type { ProbeResult, Report, Section } from "./output/report.ts";
 
 // Choose probes

@@ -8,7 +8,6 @@ import {
   effectiveMethod,
 } from "./http/http-client.ts";
 import { checkUrl } from "./policy/check-url.ts";
-import { withDeadline } from "./connections/deadline.ts";
 import { createDestinationRule } from "./policy/destination-rule.ts";
 import { exchange } from "./connections/exchange.ts";
 import { Http2Sessions } from "./connections/http2-sessions.ts";
@@ -17,6 +16,11 @@ import { type Resolve, createPinnedLookup, systemResolve } from "./connections/p
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { EgressError } from "./policy/egress-error.ts";
 import type { ClientHttp2Session } from "node:http2";
+
+const METHODS: ReadonlySet<string> = new Set(["GET", "POST", "DELETE"]);
+
+/** Statuses without a body, according to the Fetch standard. */
+const BODILESS: ReadonlySet<number> = new Set([101, 103, 204, 205, 304]);
 
 /**
  * The way out for every outbound request of the project. It reaches public addresses, what the
@@ -185,4 +189,105 @@ async function readBody(body: AsyncIterable<Uint8Array>): Promise<string> {
   const bytes = Buffer.concat(chunks).subarray(0, MAX_BODY_BYTES);
   // `stream: true` drops a character that was cut in two.
   return new TextDecoder().decode(bytes, { stream: true });
+}
+
+interface DeadlineOptions {
+  /** The host that the error names. */
+  readonly host: string;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Rejects when the time is over or the caller aborts, even if the work cannot be stopped (a DNS
+ * lookup); everything else sees the signal.
+ */
+export async function withDeadline<T>(
+  { host, timeoutMs, signal }: DeadlineOptions,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  if (!(timeoutMs > 0 && timeoutMs <= MAX_TIMER_MS)) {
+    throw new TypeError(`timeoutMs is ${timeoutMs}; give milliseconds from 1 to ${MAX_TIMER_MS}`);
+  }
+  signal?.throwIfAborted();
+
+  const controller = new AbortController();
+  const aborted = new Promise<never>((_, reject) => {
+    controller.signal.addEventListener("abort", () => reject(controller.signal.reason as Error));
+  });
+  const expire = () =>
+    controller.abort(
+      new EgressError("timeout", `"${host}" did not answer within ${timeoutMs} milliseconds`),
+    );
+  const leave = () => controller.abort(signal?.reason);
+  const timer = setTimeout(expire, timeoutMs);
+  signal?.addEventListener("abort", leave);
+  try {
+    return await Promise.race([work(controller.signal), aborted]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", leave);
+  }
+}
+
+/**
+ * The egress policy as a `fetch` function, for libraries that accept one, such as clients of model
+ * providers and MCP servers. Supports text bodies only.
+ */
+export function createEgressFetch(
+  client: Pick<HttpClient, "request">,
+): (input: string | URL | Request, init?: RequestInit) => Promise<Response> {
+  return async (input, init = {}) => {
+    if (input instanceof Request)
+      throw new TypeError("pass a URL and options instead of a Request");
+    const call = toCall(String(input), init);
+    try {
+      const { status, statusText, headers, body } = await client.request(call);
+      const stream = BODILESS.has(status) ? null : toStream(body);
+      return new Response(stream, { status, statusText, headers });
+    } catch (error) {
+      call.signal?.throwIfAborted();
+      // Libraries recognize a network failure by this message and by the system's error code in `cause`.
+      throw new TypeError("fetch failed", { cause: hasCode(error) ? error.cause : error });
+    }
+  };
+}
+
+function hasCode(error: unknown): error is Error & { readonly cause: Error } {
+  return error instanceof Error && error.cause instanceof Error && "code" in error.cause;
+}
+
+function toCall(url: string, init: RequestInit): HttpCall {
+  const { method = "GET", body, redirect } = init;
+  const name = method.toUpperCase();
+  if (!METHODS.has(name))
+    throw new TypeError(`the method ${name} is not supported; use GET, POST or DELETE`);
+  if (body !== undefined && body !== null && typeof body !== "string") {
+    throw new TypeError("the body must be a string");
+  }
+  return {
+    method: name as NonNullable<HttpCall["method"]>,
+    url,
+    headers: Object.fromEntries(new Headers(init.headers)),
+    ...(typeof body === "string" && { body }),
+    ...(redirect === "manual" && { redirects: "answer" }),
+    signal: init.signal ?? undefined,
+  };
+}
+
+function toStream(body: AsyncIterable<Uint8Array>): ReadableStream {
+  const chunks = body[Symbol.asyncIterator]();
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next();
+        if (done === true) controller.close();
+        else controller.enqueue(value);
+      },
+      async cancel() {
+        await chunks.return?.();
+      },
+    },
+    { highWaterMark: 0 },
+  );
 }

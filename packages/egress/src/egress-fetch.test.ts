@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { createEgress } from "./create-egress.ts";
-import { createEgressFetch } from "./egress-fetch.ts";
+import { createEgress, createEgressFetch } from "./create-egress.ts";
 import { startServer } from "./connections/local-server.suite.ts";
 
 test("what a package sends goes out, and the answer comes in pieces", async () => {

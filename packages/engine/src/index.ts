@@ -14,7 +14,7 @@ export type { Engine, EngineOptions } from "./run/engine.ts";
 export { isSettled } from "./run/live-task.ts";
 export { type Accepted, type Incoming, acceptMessage } from "./messages/accept-message.ts";
 export { cancelTask } from "./lifecycle/end-task.ts";
-export { pauseTask, resumePausedTask } from "./lifecycle/pause-task.ts";
+export { pauseTask, resumePausedTask } from "./lifecycle/recover.ts";
 export { type Recovered, recover } from "./lifecycle/recover.ts";
 export { Retention, type RetentionOptions } from "./lifecycle/retention.ts";
 export { type PushOptions, PushService } from "./push/push-service.ts";
@@ -28,10 +28,10 @@ export type { Call } from "./operations/call.ts";
 export type { View } from "./operations/media-types.ts";
 export { type EventSource, closesAtFinal } from "./operations/event-source.ts";
 export { cancelTask as cancelTaskOperation } from "./operations/cancel-task.ts";
-export { type ApprovalDecision, decideApproval } from "./operations/decide-approval.ts";
+export { type ApprovalDecision, decideApproval } from "./operations/approvals.ts";
 export { getExtendedCard } from "./operations/get-extended-card.ts";
 export { getTask } from "./operations/get-task.ts";
-export { type PendingApproval, listApprovals } from "./operations/list-approvals.ts";
+export { type PendingApproval, listApprovals } from "./operations/approvals.ts";
 export { listTasks } from "./operations/list-tasks.ts";
 export {
   createPushConfig,

@@ -107,7 +107,7 @@ export type {
   AgentInterface,
   AgentSkill,
   InputTimeout,
-} from "./model/agent-info.ts";
+} from "./model/agent.ts";
 
 // The connection of a client to an agent, and its errors
 export {
@@ -136,8 +136,8 @@ export {
   formatExtensionList,
   parseExtensionList,
 } from "./extensions/negotiation.ts";
-export { checkExtensionData } from "./extensions/check-message.ts";
-export { type ResumptionCursor, resumptionCursor } from "./extensions/resumption.ts";
+export { checkExtensionData } from "./extensions/negotiation.ts";
+export { type ResumptionCursor, resumptionCursor } from "./extensions/extensions.ts";
 export { type SkillChoice, chosenSkill, unknownSkill } from "./extensions/skill.ts";
 export {
   type ClientTool,
@@ -173,7 +173,7 @@ export {
   answerApproval,
   approvalsIn,
   openApprovals,
-} from "./extensions/open-approvals.ts";
+} from "./extensions/approvals.ts";
 export {
   BUDGET_BOUNDS,
   type Budget,
@@ -186,7 +186,7 @@ export {
 // The wire
 export type { Codec, WireDialect } from "./wire/codec/codec.ts";
 export { CODECS, LENIENT_CODECS, PROTO_CODECS } from "./wire/codecs.ts";
-export { legacyFormInCard, legacyFormInResponse } from "./wire/legacy/detect.ts";
+export { legacyFormInCard, legacyFormInResponse } from "./wire/legacy/requests.ts";
 export { answeredTaskId, fromLegacyRequest } from "./wire/legacy/requests.ts";
 export {
   type JsonRpcError,

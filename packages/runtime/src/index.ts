@@ -45,7 +45,7 @@ export type { ApprovalSettings, LoopDefinition } from "./run/loop-settings.ts";
 export type { Usage } from "./run/usage.ts";
 
 // Its tools
-export { type ToolDefinition, tool } from "./tools/define-tool.ts";
+export { type ToolDefinition, tool } from "./tools/tool.ts";
 export { authRequired, inputRequired } from "./tools/interrupts.ts";
 export type {
   ApprovalWords,

@@ -1,6 +1,6 @@
 // Everything exported here is public API.
 export { type ServeOptions, type Server, serve } from "./serve.ts";
-export { type MountOptions, type Mounted, mount } from "./mount.ts";
+export { type MountOptions, type Mounted, mount } from "./serve.ts";
 export type { AgentOptions, CloseOptions } from "./agent-options.ts";
 export type { CorsOptions } from "./http/cors.ts";
 export { checkedOrigins } from "./http/cors.ts";

@@ -2,10 +2,14 @@ import { A2AError, errorText } from "@convoke/protocol";
 import type { App } from "./bindings/app.ts";
 import {
   APPROVALS_PATH,
-  parseApprovalPath,
-  handleListApprovals,
+  PUSHES_PATH,
+  REPLAY_PATH,
   handleDecision,
-} from "./bindings/approval-admin.ts";
+  handleListApprovals,
+  listPushes,
+  parseApprovalPath,
+  replayPushes,
+} from "./bindings/admin.ts";
 import { CARD_PATHS, KEYS_PATH } from "./cards/card-binding.ts";
 import { handleRest } from "./bindings/rest/handle.ts";
 import { matchRest } from "./bindings/rest/routes.ts";
@@ -18,7 +22,6 @@ import {
   header,
   jsonResponse,
 } from "./http/exchange.ts";
-import { PUSHES_PATH, REPLAY_PATH, listPushes, replayPushes } from "./bindings/push-admin.ts";
 
 /** The paths of JSON-RPC. */
 const RPC_PATHS: ReadonlySet<string> = new Set(["/", "/api/a2a"]);

@@ -28,10 +28,9 @@ import { commandLine } from "../terminal/command-line.ts";
 import { explainError } from "../connect/explain-error.ts";
 import { outcomeOf } from "../follow/outcome.ts";
 import { runChatCommand } from "./chat-commands.ts";
-import { advice as adviceFor, decisionsIn } from "./decide.ts";
+import { Turn, type TurnOptions, advice as adviceFor, decisionsIn } from "./turn.ts";
 import type { LineSource } from "./lines.ts";
 import { ReceivedFiles } from "./files.ts";
-import { Turn, type TurnOptions } from "./turn.ts";
 
 /** Approvals as data, so that each can be decided by itself. */
 const ASKED = [EXTENSIONS.approvals.uri];

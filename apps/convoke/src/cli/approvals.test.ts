@@ -138,7 +138,7 @@ describe("convoke approvals answer", () => {
 
     expect(JSON.parse(first.stdout)).toMatchObject({ id, taskId, decision: "once" });
     expect(second.code).toBe(3);
-    expect(second.stderr).toContain("is no open approval: it was decided or given up");
+    expect(second.stderr).toContain("is not a pending approval: it was decided or withdrawn");
   });
 
   test.each<[readonly string[], string]>([

@@ -3,7 +3,7 @@ import type { TaskQuery } from "@convoke/engine";
 import { expect, test } from "vitest";
 import { FORGET_CONTEXTS, FORGOTTEN } from "./id-writers.ts";
 import { migrate } from "./schema.ts";
-import { OLDEST_ENDED } from "./retention-writer.ts";
+import { OLDEST_ENDED } from "./batch-writer.ts";
 import { COUNT_ENDED } from "./task-counts.ts";
 import {
   COMPACTABLE,

@@ -1,6 +1,16 @@
 import type { ProtocolVersion } from "@convoke/protocol";
 import type { Level } from "../probes/probe.ts";
 import type { Binding } from "../wire/client.ts";
+import { printable } from "@convoke/protocol/internal";
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&apos;",
+  "\n": "&#10;",
+};
 
 export type Outcome = "passed" | "failed" | "skipped";
 
@@ -52,4 +62,67 @@ export function countOutcomes(results: readonly ProbeResult[]): Readonly<Record<
   const counts = { passed: 0, failed: 0, skipped: 0 };
   for (const { outcome } of results) counts[outcome] += 1;
   return counts;
+}
+
+/** The report as JUnit XML, one testsuite for the card and one for each interface. */
+export function junitReport({ url, sections, counts }: Report): string {
+  const { passed, failed, skipped } = counts;
+  const numbers = { tests: passed + failed + skipped, failures: failed, skipped };
+  const name = `convoke check ${url}`;
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites ${attributes({ name, ...numbers })}>`,
+    ...sections.map(testsuite),
+    "</testsuites>",
+    "",
+  ].join("\n");
+}
+
+function testsuite({ name, url, counts, skipped, results }: Section): string {
+  const { passed, failed } = counts;
+  const suite = attributes({
+    name: `${name} at ${url}`,
+    tests: passed + failed + counts.skipped,
+    failures: failed,
+    skipped: counts.skipped,
+    time: seconds(results.reduce((sum, { durationMs }) => sum + durationMs, 0)),
+  });
+  const said = skipped === undefined ? [] : [`<system-out>${escaped(skipped)}</system-out>`];
+  return [
+    `<testsuite ${suite}>`,
+    ...results.map((each) => testcase(name, each)),
+    ...said,
+    "</testsuite>",
+  ].join("\n");
+}
+
+function testcase(classname: string, result: ProbeResult): string {
+  const { id, says, level, section, outcome, durationMs } = result;
+  const start = `<testcase ${attributes({ classname, name: `${id} ${says}`, time: seconds(durationMs) })}`;
+  if (outcome === "passed") return `${start}/>`;
+  if (outcome === "skipped") {
+    return `${start}><skipped ${attributes({ message: result.reason ?? "" })}/></testcase>`;
+  }
+  const { sent = "", received = "", expected = "" } = result;
+  const text = `${section}\nsent: ${sent}\nreceived: ${received}\nexpected: ${expected}`;
+  const failure = attributes({ type: level, message: `expected ${expected}` });
+  return `${start}><failure ${failure}>${escaped(text)}</failure></testcase>`;
+}
+
+function seconds(durationMs: number): string {
+  return (durationMs / 1000).toFixed(3);
+}
+
+function attributes(values: Readonly<Record<string, string | number>>): string {
+  return Object.entries(values)
+    .map(([name, value]) => `${name}="${escaped(String(value))}"`)
+    .join(" ");
+}
+
+/** Text that may stand anywhere in XML: without what XML cannot say at all, even escaped. */
+function escaped(text: string): string {
+  const sayable = printable(text)
+    .toWellFormed()
+    .replaceAll(/[\uFFFE\uFFFF]/g, "");
+  return sayable.replaceAll(/[&<>"'\n]/g, (character) => ENTITIES[character] ?? character);
 }

@@ -1,19 +1,14 @@
 import type { CardProbe, Probe } from "./probe.ts";
-import { CANCEL, TASKS } from "./tasks.ts";
+import { CANCEL, LISTS, TASKS } from "./tasks.ts";
 import { CAPABILITIES, EXTENSIONS, VERSIONS } from "./negotiation.ts";
 import { CARD_CACHING, CARD_FIELDS, CARD_SIGNATURES } from "./card.ts";
 import { CONVERSATIONS, GATE_PROBE, SENDING } from "./sending.ts";
 import { CREDENTIALS, TRANSPORT_SECURITY } from "./security.ts";
-import { ERROR_FORMS } from "./errors.ts";
-import { FINALITY, STREAMS } from "./streams.ts";
-import { GRPC } from "./grpc.ts";
-import { JSONRPC } from "./jsonrpc.ts";
-import { LISTS } from "./lists.ts";
-import { MEDIA, VALIDATION } from "./validation.ts";
+import { ERROR_FORMS, MEDIA, VALIDATION } from "./validation.ts";
+import { FINALITY, STREAMS, SUBSCRIPTIONS } from "./streams.ts";
+import { GRPC, JSONRPC, REST } from "./bindings.ts";
 import { PUSH_CONFIGS, WEBHOOKS } from "./push.ts";
-import { REST } from "./rest.ts";
 import { SHAPES, WORDS } from "./format.ts";
-import { SUBSCRIPTIONS } from "./subscriptions.ts";
 
 /** All probes of the card. */
 export const CARD_PROBES: readonly CardProbe[] = [

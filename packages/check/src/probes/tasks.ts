@@ -13,9 +13,142 @@ import {
   slowText,
   workingTask,
 } from "../scene/fixtures.ts";
-import { Failed, Skipped } from "../wire/exchange.ts";
-import { at } from "../wire/json.ts";
+import { type Exchange, Failed, Skipped } from "../wire/exchange.ts";
+import { at, listAt, textAt } from "../wire/json.ts";
 import { hasReason } from "../wire/errors.ts";
+import { JSON_BINDINGS } from "../wire/client.ts";
+
+/** Listing tasks, which only 1.0 has. */
+export const LISTS: readonly Probe[] = [
+  {
+    name: "list",
+    says: "A list contains the tasks of the caller.",
+    claims: [must("v1-S22", "§3.1.4")],
+    async run(scene) {
+      const { value: task } = await finishedTask(scene);
+      const { tasks, exchange } = await list(scene, { contextId: task.contextId });
+      if (!tasks.some(({ taskId }) => taskId === task.taskId)) {
+        throw new Failed(`a list with the task ${task.taskId}`, exchange);
+      }
+    },
+  },
+  {
+    name: "newest-first",
+    says: "Tasks are sorted by status time, newest first.",
+    claims: [must("v1-S22", "§3.1.4")],
+    async run(scene) {
+      await twoTasks(scene);
+      const { tasks, exchange } = await list(scene, {});
+      const times = tasks.map(({ json }) => Date.parse(textAt(json, "status", "timestamp")));
+      if (tasks.length < 2 || times.some(Number.isNaN)) {
+        throw new Skipped("the list has fewer than two tasks with timestamps");
+      }
+      if (times.every((time, index) => time <= (times[index - 1] ?? time))) return;
+      throw new Failed("descending timestamps", exchange);
+    },
+  },
+  {
+    name: "pages",
+    says: "A page token leads to the next page, which has other tasks.",
+    claims: [must("v1-S22", "§3.1.4")],
+    async run(scene) {
+      await twoTasks(scene);
+      const first = await list(scene, { pageSize: 1 });
+      if (first.tasks.length !== 1) throw new Failed("a page of one task", first.exchange);
+      if (first.token === "") throw new Failed("a nextPageToken", first.exchange);
+      const second = await list(scene, { pageSize: 1, pageToken: first.token });
+      const [task] = second.tasks;
+      if (task !== undefined && task.taskId !== first.tasks[0]?.taskId) return;
+      throw new Failed("a different task on the second page", second.exchange);
+    },
+  },
+  {
+    name: "page-fields",
+    says: "Every page has nextPageToken, pageSize and totalSize, even the last.",
+    claims: [must("v1-S23", "§3.1.4")],
+    bindings: JSON_BINDINGS,
+    async run(scene) {
+      const { contextId } = (await finishedTask(scene)).value;
+      const { json, exchange } = await list(scene, { contextId });
+      if (typeof at(json, "nextPageToken") !== "string")
+        throw new Failed("a nextPageToken", exchange);
+      for (const name of ["pageSize", "totalSize"]) {
+        if (typeof at(json, name) !== "number") throw new Failed(`a ${name}`, exchange);
+      }
+    },
+  },
+  {
+    name: "no-artifacts",
+    says: "Artifacts are included only on request.",
+    claims: [must("v1-S23", "§3.1.4")],
+    async run(scene) {
+      const { value: task } = await finishedTask(scene);
+      if (task.artifacts.length === 0) throw new Skipped("the ordinary task has no artifacts");
+      const { contextId } = task;
+      const without = await list(scene, { contextId });
+      if (without.tasks.some(({ json }) => at(json, "artifacts") !== undefined)) {
+        throw new Failed("tasks without artifacts", without.exchange);
+      }
+      const { tasks, exchange } = await list(scene, { contextId, includeArtifacts: true });
+      if (!tasks.some(({ artifacts }) => artifacts.length > 0)) {
+        throw new Failed("tasks with their artifacts", exchange);
+      }
+    },
+  },
+  {
+    name: "by-context",
+    says: "Filtering by context returns only tasks of that context.",
+    claims: [must("v1-S22", "§3.1.4")],
+    async run(scene) {
+      await twoTasks(scene);
+      const { contextId } = (await finishedTask(scene)).value;
+      const { tasks, exchange } = await list(scene, { contextId });
+      if (tasks.every((task) => task.contextId === contextId)) return;
+      throw new Failed(`only tasks of the context ${contextId}`, exchange);
+    },
+  },
+  {
+    name: "by-state",
+    says: "Filtering by state returns only tasks in that state.",
+    claims: [must("v1-S22", "§3.1.4")],
+    async run(scene) {
+      await twoTasks(scene);
+      const { tasks, exchange } = await list(scene, { state: "working" });
+      if (tasks.every(({ state }) => state === "working")) return;
+      throw new Failed("only tasks in the working state", exchange);
+    },
+  },
+  {
+    name: "history-limit",
+    says: "Listed tasks have no more history than requested.",
+    claims: [must("v1-S20", "§3.2.4")],
+    async run(scene) {
+      await finishedTask(scene);
+      const { tasks, exchange } = await list(scene, { historyLength: 0 });
+      if (tasks.every(({ history }) => history.length === 0)) return;
+      throw new Failed("tasks without a history", exchange);
+    },
+  },
+  {
+    name: "bad-page-size",
+    says: "A negative page size is rejected.",
+    claims: [should("v1-S24", "§3.1.4, §6.5")],
+    async run(scene) {
+      const params = { ...scene.requests.list(), pageSize: -1 };
+      await scene.expectError(scene.call("listTasks", params), "InvalidParams", "InvalidRequest");
+    },
+  },
+  {
+    name: "bad-state",
+    says: "An unknown state is rejected.",
+    claims: [should("v1-S24", "§3.1.4, §6.5")],
+    bindings: JSON_BINDINGS,
+    async run(scene) {
+      const params = { ...scene.requests.list(), status: "CONVOKE_CHECK" };
+      await scene.expectError(scene.call("listTasks", params), "InvalidParams", "InvalidRequest");
+    },
+  },
+];
 
 const ANSWER = "convoke check answers";
 
@@ -197,4 +330,31 @@ async function cancel(scene: Scene, taskId: string): Promise<void> {
 
 function taskIn(json: unknown): unknown {
   return (json as { readonly task?: unknown } | undefined)?.task;
+}
+
+interface Page {
+  readonly tasks: readonly ObservedTask[];
+  readonly token: string;
+  readonly json: unknown;
+  readonly exchange: Exchange;
+}
+
+async function list(
+  scene: Scene,
+  request: Parameters<Scene["requests"]["list"]>[0],
+): Promise<Page> {
+  const { result, exchange } = await scene.expectResult(
+    scene.call("listTasks", scene.requests.list(request)),
+    "a list of tasks",
+  );
+  const tasks = listAt(result, "tasks").map(parseTask);
+  if (tasks.includes(undefined)) throw new Failed("a list of tasks, each with an id", exchange);
+  const seen = tasks.filter((task) => task !== undefined);
+  return { tasks: seen, token: textAt(result, "nextPageToken"), json: result, exchange };
+}
+
+/** Makes sure that there are at least two tasks, in two contexts. */
+async function twoTasks(scene: Scene): Promise<void> {
+  await finishedTask(scene);
+  await scene.stage.shared.get("a second task", () => sendForTask(scene, scene.settings.message));
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CardCache } from "./card-cache.ts";
+import { CardCache } from "./fetch-agent-card.ts";
 
 const MINUTE_MS = 60_000;
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ReconnectBackoff } from "./reconnect-backoff.ts";
+import { ReconnectBackoff } from "./recovery.ts";
 
 test("the first attempt comes at once, the next ones later and later, and never later than 10 s", () => {
   const patience = new ReconnectBackoff(1e9, () => 0);

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
-import { withDeadline } from "./deadline.ts";
+import { withDeadline } from "../create-egress.ts";
 
 function runningTimers(): number {
   return process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;

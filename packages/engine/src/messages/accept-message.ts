@@ -1,21 +1,34 @@
 import {
-  type A2AError,
+  A2AError,
+  type AgentEvent,
   type Caller,
-  invalidParams,
   type Message,
   type Task,
   type TraceContext,
+  invalidParams,
+  isInterrupted,
 } from "@convoke/protocol";
-import type { NewPush, Seq } from "../log/backend.ts";
-import { continueTask } from "./continue-task.ts";
+import type { Committed, NewPush, Seq } from "../log/backend.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
 import type { TaskSnapshot } from "../log/task-snapshot.ts";
-import { NO_EXTENSIONS, activatedNote } from "../log/turn-log.ts";
+import {
+  NO_EXTENSIONS,
+  activatedFields,
+  activatedNote,
+  readTurnLog,
+  turnEndedAt,
+} from "../log/turn-log.ts";
 import { conversationBefore } from "../log/conversation.ts";
-import { digestMessage, joinTask } from "./join-task.ts";
+import { digestMessage, joinTask, toStoredMessage } from "./join-task.ts";
 import { newId } from "../task/new-id.ts";
 import { traceFields } from "../task/status.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { checkHistory } from "../task/limits.ts";
+import { startAttempt } from "../run/resume-task.ts";
+
+/** How long to wait for an agent that has asked a question to suspend or end its turn. */
+const SUSPEND_MS = 500;
 
 /** A message from a caller. */
 export interface Incoming {
@@ -116,4 +129,200 @@ async function beginTask(engine: Engine, incoming: Incoming): Promise<Accepted> 
 function expired(): A2AError {
   const problem = "names a conversation that has expired; leave contextId out to begin a new one";
   return invalidParams("message.contextId", problem);
+}
+
+/** Passes a message to a task that waits for one, or to an agent that accepts messages while it works. */
+async function continueTask(engine: Engine, incoming: Incoming, taskId: string): Promise<Accepted> {
+  const { message, caller } = incoming;
+  const live = await engine.tasks.openFor(caller, taskId);
+  try {
+    if (message.contextId !== undefined && message.contextId !== live.contextId) {
+      throw invalidParams("message.contextId", `is not the context of task ${taskId}`);
+    }
+    await untilSuspended(live);
+    // The same message may be arriving already: then this one is a retry of it.
+    while (live.arriving.has(message.messageId)) await live.arriving.get(message.messageId);
+    return await receive(engine, live, incoming);
+  } finally {
+    engine.tasks.release(live);
+  }
+}
+
+/**
+ * An agent that has just asked a question is about to suspend or to end its turn,
+ * and the answer is for whatever follows. If it does neither in time, proceed.
+ */
+async function untilSuspended({ run, writer }: LiveTask): Promise<void> {
+  if (run === undefined || run.isParked || !isInterrupted(writer.nextState)) return;
+  await Promise.race([run.idle(), sleep(SUSPEND_MS, undefined, { ref: false })]);
+}
+
+function receive(engine: Engine, live: LiveTask, incoming: Incoming): Promise<Accepted> {
+  const { taskId, nextState } = live.writer;
+  const { message } = incoming;
+  if (live.hasReceived(message)) return joinRetried(engine, live, incoming);
+  checkHistory(live.task, engine.limits);
+  if (isInterrupted(nextState)) return arriving(live, message, answer(engine, live, incoming));
+  const isWelcome = nextState === "working" && engine.agent.info.takesMessages;
+  if (!isWelcome)
+    return refuse(engine, live, { incoming, error: takesNoMessage(taskId, nextState) });
+  return arriving(live, message, deliverToWorking(engine, live, incoming));
+}
+
+/** Rejects a message that the task does not wait for, with the error of the agent if it throws one. */
+async function refuse(
+  engine: Engine,
+  live: LiveTask,
+  { incoming, error }: { readonly incoming: Incoming; readonly error: A2AError },
+): Promise<never> {
+  await live.writer.settled;
+  const at = live.writer.statusTime(engine.now());
+  toStoredMessage(engine, { task: live.task, message: incoming.message, at });
+  throw error;
+}
+
+/** Makes a retry that arrives meanwhile wait for the first message. */
+function arriving(
+  live: LiveTask,
+  { messageId }: Message,
+  accepted: Promise<Accepted>,
+): Promise<Accepted> {
+  const forget = (): void => void live.arriving.delete(messageId);
+  live.arriving.set(messageId, accepted.then(forget, forget));
+  return accepted;
+}
+
+/** Accepts the answer of the caller and resumes the agent: the run that asked, or a new one. */
+async function answer(engine: Engine, live: LiveTask, incoming: Incoming): Promise<Accepted> {
+  const { writer, deadline } = live;
+  if (writer.settled !== undefined) {
+    // The answer must follow the question, so wait until the question is stored.
+    await writer.settled;
+    await untilSuspended(live);
+  }
+  // No await until the append: of two answers, the second finds the question answered.
+  const { nextState } = writer;
+  if (!isInterrupted(nextState)) {
+    return refuse(engine, live, { incoming, error: takesNoMessage(writer.taskId, nextState) });
+  }
+  const at = writer.statusTime(engine.now());
+  const stored = toStoredMessage(engine, { task: live.task, message: incoming.message, at });
+  const { run } = live;
+  const after = writer.head;
+  const parked = run?.isParked === true ? run : undefined;
+  const epoch = parked?.epoch ?? writer.fence();
+  const received = asReceived(live, incoming.message);
+  const push = incoming.push?.(writer.taskId, after);
+  const arrived = arrivalEvent(live, { incoming, stored, at });
+  const working = engine.status(live, "working", { trace: parked?.trace ?? incoming.trace });
+  const committed = await writer.append([arrived, working], {
+    epoch,
+    message: { messageId: received.messageId, digest: digestMessage(stored) },
+    wakeAt: deadline ?? null,
+    ...(push && { push }),
+  });
+  if (committed.kind !== "committed") return joinOrRefuse(engine, live, { incoming, committed });
+  if (push !== undefined) engine.startPush(writer.taskId, push);
+  if (parked === undefined) {
+    // The message is stored, so its task must get a run even if a read fails at first.
+    await engine.keepTrying(writer, () => startRun(engine, live, { epoch, incoming, after }));
+  } else parked.resume(received);
+  return { live, after };
+}
+
+/** Passes a message to an agent that accepts messages while it works. */
+async function deliverToWorking(
+  engine: Engine,
+  live: LiveTask,
+  incoming: Incoming,
+): Promise<Accepted> {
+  const { writer, inbox } = live;
+  const after = writer.head;
+  const received = asReceived(live, incoming.message);
+  const push = incoming.push?.(writer.taskId, after);
+  const at = writer.statusTime(engine.now());
+  const arrived = arrivalEvent(live, { incoming, stored: incoming.message, at });
+  const committed = await writer.append([arrived], {
+    epoch: writer.epoch,
+    message: { messageId: received.messageId, digest: digestMessage(incoming.message) },
+    ...(push && { push }),
+  });
+  if (committed.kind !== "committed") return joinOrRefuse(engine, live, { incoming, committed });
+  if (push !== undefined) engine.startPush(writer.taskId, push);
+  inbox.put(received, committed.head);
+  return { live, after };
+}
+
+/** A message that the task has received before: nothing is appended, whatever happened since (G6). */
+async function joinRetried(engine: Engine, live: LiveTask, incoming: Incoming): Promise<Accepted> {
+  const { writer } = live;
+  const { message } = incoming;
+  const committed = await writer.append([], {
+    epoch: writer.epoch,
+    message: { messageId: message.messageId, digest: digestMessage(message) },
+  });
+  return joinOrRefuse(engine, live, { incoming, committed });
+}
+
+/** Starts the run for a message that starts a new turn, or that answers a run that was evicted. */
+async function startRun(
+  engine: Engine,
+  live: LiveTask,
+  arrived: { readonly epoch: number; readonly incoming: Incoming; readonly after: Seq },
+): Promise<void> {
+  const { epoch, incoming, after } = arrived;
+  const { owner, contextId, writer, task } = live;
+  const { head } = writer;
+  const endedTurn = await turnEndedAt(engine.backend, writer.taskId, after);
+  const message = asReceived(live, incoming.message);
+  if (endedTurn === undefined) {
+    const { log } = await readTurnLog(engine.backend, writer.taskId);
+    // The agent may have let only a part of the message be stored.
+    log.restoreMessage(message);
+    await startAttempt(engine, live, { epoch, log });
+    return;
+  }
+  const context = { owner, contextId, before: live.position };
+  const earlier = (task.history ?? []).filter(({ messageId }) => messageId !== message.messageId);
+  const conversation = [...(await conversationBefore(engine.backend, context)), ...earlier];
+  const { caller, trace, extensions = NO_EXTENSIONS } = incoming;
+  const begun = { epoch, turn: endedTurn + 1, attempt: 1, journal: [], task, announced: true };
+  live.inbox.begin([], head);
+  engine.start(live, { ...begun, message, conversation, caller, trace, extensions });
+}
+
+function joinOrRefuse(
+  engine: Engine,
+  { writer }: LiveTask,
+  { incoming, committed }: { readonly incoming: Incoming; readonly committed: Committed },
+): Promise<Accepted> {
+  if (committed.kind === "duplicate") return joinTask(engine, incoming, committed);
+  throw takesNoMessage(writer.taskId, writer.nextState);
+}
+
+/** The message with the ids of its task and context. */
+function asReceived({ writer, contextId }: LiveTask, message: Message): Message {
+  return { ...message, taskId: writer.taskId, contextId };
+}
+
+function arrivalEvent(
+  live: LiveTask,
+  facts: { readonly incoming: Incoming; readonly stored: Message; readonly at: string },
+): AgentEvent {
+  const { incoming, stored, at } = facts;
+  return {
+    kind: "internal:message",
+    taskId: live.writer.taskId,
+    message: asReceived(live, stored),
+    timestamp: at,
+    ...activatedFields(incoming.extensions),
+  };
+}
+
+function takesNoMessage(taskId: string, state: string): A2AError {
+  const works = state === "working" || state === "submitted";
+  const why = works ? "takes no message while the agent works" : "takes no more messages";
+  return new A2AError("UnsupportedOperation", `task ${taskId} is ${state} and ${why}`, {
+    details: { taskId, state },
+  });
 }

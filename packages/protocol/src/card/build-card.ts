@@ -1,4 +1,4 @@
-import type { AgentCardFacts } from "../model/agent-info.ts";
+import type { AgentCardFacts } from "../model/agent.ts";
 import type { ProtocolVersion } from "../model/version.ts";
 import { CODECS } from "../wire/codecs.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { answerApproval } from "./open-approvals.ts";
 import {
   type Approval,
   type ApprovalAnswer,
+  answerApproval,
   checkApproval,
   checkApprovalAnswer,
   digestArguments,

@@ -1,9 +1,12 @@
 import { encodeBase64Url } from "../internal/base64url.ts";
-import { canonicalJson } from "../internal/json.ts";
+import { type JsonObject, canonicalJson, isObject } from "../internal/json.ts";
 import type { Metadata } from "../model/part.ts";
 import { compileCheck } from "../schema/compile-schema.ts";
 import type { Schema } from "../schema/schema.ts";
-import { checkTime } from "./extensions.ts";
+import { EXTENSIONS, checkTime, extensionData } from "./extensions.ts";
+import { A2AError, invalidParams } from "../model/errors.ts";
+import type { Message } from "../model/message.ts";
+import { type Task, isInterrupted } from "../model/task.ts";
 
 /** The meaning of a data part: `part.metadata["<uri>"].type`. */
 export type ApprovalPartType = "approval-request" | "approval-answer";
@@ -201,4 +204,117 @@ export async function digestArguments(toolArguments: Metadata): Promise<string> 
 /** The sub-agents that passed an approval on, for display: `planner › payer`; empty if the agent itself asks. */
 export function approvalPath({ from = [] }: Pick<Approval, "from">): string {
   return from.map(({ name }) => name).join(" › ");
+}
+
+/**
+ * `message.metadata["<uri>"]` of a question to a caller that has not activated the extension: the
+ * same data as in `approval-request` parts, where a client that displays parts does not show it.
+ */
+export interface ApprovalRequests {
+  readonly requests: readonly Approval[];
+}
+
+/** The approvals in a message: as data parts, or in its metadata. */
+export function approvalsIn({ parts, metadata }: Pick<Message, "parts" | "metadata">): {
+  readonly inParts: readonly Approval[];
+  readonly inMetadata: readonly Approval[];
+} {
+  const { uri } = EXTENSIONS.approvals;
+  const inParts = parts.flatMap((part) => {
+    const mark = fieldsOf(extensionData(part.metadata, uri));
+    return part.kind === "data" && mark["type"] === "approval-request" ? [part.data] : [];
+  });
+  const { requests } = fieldsOf(extensionData(metadata, uri));
+  const inMetadata: readonly unknown[] = Array.isArray(requests) ? requests : [];
+  return { inParts: inParts.filter(isApproval), inMetadata: inMetadata.filter(isApproval) };
+}
+
+/** The approvals that a task waits for, without those that have expired. */
+export function openApprovals({ status }: Task, at: Date): readonly Approval[] {
+  if (status.message === undefined || !isInterrupted(status.state)) return [];
+  const { inParts, inMetadata } = approvalsIn(status.message);
+  return [...inParts, ...inMetadata].filter(
+    ({ decision, expiresAt }) =>
+      decision === undefined && (expiresAt === undefined || Date.parse(expiresAt) > at.getTime()),
+  );
+}
+
+/** Checks only what is needed to identify and display an approval; its sender has checked the rest. */
+function isApproval(data: unknown): data is Approval {
+  const { id, tool } = fieldsOf(data);
+  return typeof id === "string" && typeof tool === "object" && tool !== null;
+}
+
+function fieldsOf(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+/** An answer and its context. */
+interface AnswerContext {
+  readonly answer: ApprovalAnswer;
+  /** The path of the answer in the request, for errors: `message.parts[0].data`. */
+  readonly field: string;
+  /** The authenticated caller who answers. */
+  readonly by: string;
+  readonly now: Date;
+}
+
+/**
+ * Turns an answer into a decision. Throws if the task has no such approval, if it is decided
+ * already or has expired, or if its arguments are not those that were displayed.
+ */
+export function answerApproval(
+  approval: Approval | undefined,
+  { answer, field, by, now }: AnswerContext,
+): ApprovalDecision {
+  const { approvalId, option, feedback } = answer;
+  if (approval === undefined) throw unusable(field, approvalId, "is no approval of this task");
+  const { decision, expiresAt, options } = approval;
+  if (decision !== undefined) {
+    throw unusable(
+      field,
+      approvalId,
+      `is ${decision.outcome} already, since ${decision.decidedAt}`,
+    );
+  }
+  if (expiresAt !== undefined && Date.parse(expiresAt) <= now.getTime()) {
+    throw unusable(field, approvalId, `has expired at ${expiresAt}`);
+  }
+  if (answer.digest !== approval.digest) {
+    throw invalidParams(`${field}.digest`, "is not that of the call that waits; read it again");
+  }
+  if (!options.includes(option)) {
+    throw invalidParams(`${field}.option`, `must be one of ${options.join(", ")}`);
+  }
+  checkExtras(answer, field);
+  return {
+    outcome: option === "reject" ? "rejected" : "approved",
+    option,
+    decidedBy: by,
+    decidedAt: now.toISOString(),
+    ...(feedback !== undefined && { feedback }),
+  };
+}
+
+function checkExtras({ option, feedback, arguments: edited }: ApprovalAnswer, field: string): void {
+  if (feedback !== undefined && option !== "reject") {
+    throw invalidParams(`${field}.feedback`, "goes with the option reject alone");
+  }
+  if (option === "edit" && edited === undefined) {
+    throw invalidParams(`${field}.arguments`, "is required with the option edit");
+  }
+  if (option !== "edit" && edited !== undefined) {
+    throw invalidParams(`${field}.arguments`, "goes with the option edit alone");
+  }
+}
+
+function unusable(field: string, approvalId: string, problem: string): A2AError {
+  return new A2AError(
+    "InvalidParams",
+    `${field}.approvalId ${JSON.stringify(approvalId)} ${problem}`,
+    {
+      field: `${field}.approvalId`,
+      details: { approvalId },
+    },
+  );
 }

@@ -2,10 +2,9 @@ import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
 import { type Message, userMessage } from "../model/message.ts";
 import { budgetOf, budgetReportOf } from "./budget.ts";
-import { checkExtensionData } from "./check-message.ts";
+import { checkExtensionData } from "./negotiation.ts";
 import { declaredTools } from "./client-tools.ts";
-import { EXTENSIONS, dataOfType } from "./extensions.ts";
-import { resumptionCursor } from "./resumption.ts";
+import { EXTENSIONS, dataOfType, resumptionCursor } from "./extensions.ts";
 import { chosenSkill } from "./skill.ts";
 
 const { skill, budget, clientTools, approvals, resumption } = EXTENSIONS;

@@ -6,8 +6,7 @@ import { checkAgentExtensions } from "./negotiation.ts";
 import { checkApproval, checkApprovalAnswer, digestArguments } from "./approvals.ts";
 import { budgetOf, budgetReportOf } from "./budget.ts";
 import { declaredTools, toolResult } from "./client-tools.ts";
-import { resumptionCursor } from "./resumption.ts";
-import { EXTENSIONS } from "./extensions.ts";
+import { EXTENSIONS, resumptionCursor } from "./extensions.ts";
 
 const DOCS = new URL("../../../../docs/extensions/", import.meta.url);
 const rows = Object.values(EXTENSIONS);

@@ -1,6 +1,8 @@
 import { invalidParams } from "../model/errors.ts";
 import type { Message } from "../model/message.ts";
 import type { Metadata } from "../model/part.ts";
+import { compileCheck } from "../schema/compile-schema.ts";
+import type { Schema } from "../schema/schema.ts";
 
 /** One of our own extensions. */
 interface ExtensionRow {
@@ -45,6 +47,17 @@ export const EXTENSIONS = {
   },
 } as const satisfies Record<string, ExtensionRow>;
 
+const CURSOR_FIELD = dataField("metadata", EXTENSIONS.resumption.uri);
+
+/** The server defines the content, so only the form is checked: an unknown cursor is not an error. */
+export const RESUMPTION_CURSOR: Schema = {
+  type: "object",
+  required: ["after"],
+  properties: { after: { type: "string", minLength: 1, maxLength: 64 } },
+};
+
+const checkCursor = compileCheck(RESUMPTION_CURSOR);
+
 export type ExtensionName = keyof typeof EXTENSIONS;
 
 /** The data of an extension in metadata, or `undefined` if there is none. */
@@ -76,4 +89,18 @@ const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
 export function checkTime(value: string | undefined, field: string): void {
   if (value === undefined || (ISO_TIME.test(value) && !Number.isNaN(Date.parse(value)))) return;
   throw invalidParams(field, "must be a time in UTC such as 2026-01-31T12:00:00Z");
+}
+
+/** `metadata["<uri>"]` of a request that opens a stream. */
+export interface ResumptionCursor {
+  /** The `id:` of the last event that was read. */
+  readonly after: string;
+}
+
+/** The cursor in the metadata of a request, if any. Call it only if the extension is active. */
+export function resumptionCursor(metadata: Metadata | undefined): string | undefined {
+  const data = extensionData(metadata, EXTENSIONS.resumption.uri);
+  if (data === undefined) return undefined;
+  checkCursor(data, CURSOR_FIELD);
+  return (data as ResumptionCursor).after;
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { AgentExtension } from "../model/agent-info.ts";
+import type { AgentExtension } from "../model/agent.ts";
 import {
   MAX_EXTENSIONS,
   MAX_URI_LENGTH,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Message } from "../model/message.ts";
 import type { Task, TaskState } from "../model/task.ts";
-import { approvalsIn, openApprovals } from "./open-approvals.ts";
+import { approvalsIn, openApprovals } from "./approvals.ts";
 
 const URI = "https://convoke.dev/extensions/approvals/v1";
 const NOW = new Date("2026-01-31T12:00:00Z");

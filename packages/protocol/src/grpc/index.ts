@@ -1,6 +1,16 @@
+import type { ProtocolVersion } from "../model/version.ts";
+import type { GrpcService } from "./binary/service.ts";
+import { serviceV03 } from "./v0_3/service.ts";
+import { serviceV1 } from "./v1/service.ts";
+
+/** The gRPC service of each wire version. */
+export const GRPC_SERVICES: Readonly<Record<ProtocolVersion, GrpcService>> = {
+  "0.3": serviceV03,
+  "1.0": serviceV1,
+};
+
 // What a gRPC binding needs: it converts between protobuf and the ProtoJSON of `PROTO_CODECS`.
 
-export { GRPC_SERVICES } from "./services.ts";
 export type { GrpcMethod, GrpcService } from "./binary/service.ts";
 export {
   type StatusDetails,

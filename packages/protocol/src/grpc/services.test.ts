@@ -6,7 +6,7 @@ import { aMessage, aTask, modelOf, overTheWire } from "../testing/arbitraries.su
 import { leanJson, protoJsonOf } from "../testing/proto-json.suite.ts";
 import { PROTO_CODECS } from "../wire/codecs.ts";
 import type { GrpcMethod } from "./binary/service.ts";
-import { GRPC_SERVICES } from "./services.ts";
+import { GRPC_SERVICES } from "./index.ts";
 import { TABLES as TABLES_V03 } from "./v0_3/service.ts";
 import { TABLES as TABLES_V1 } from "./v1/service.ts";
 

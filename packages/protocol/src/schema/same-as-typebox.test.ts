@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import * as approvals from "../extensions/approvals.ts";
 import { BUDGET, BUDGET_REPORT } from "../extensions/budget.ts";
 import { CLIENT_TOOLS, TOOL_RESULT } from "../extensions/client-tools.ts";
-import { RESUMPTION_CURSOR } from "../extensions/resumption.ts";
+import { RESUMPTION_CURSOR } from "../extensions/extensions.ts";
 import { SKILL_CHOICE } from "../extensions/skill.ts";
 import { modelOf, overTheWire } from "../testing/arbitraries.suite.ts";
 import { CODECS, PROTO_CODECS } from "../wire/codecs.ts";

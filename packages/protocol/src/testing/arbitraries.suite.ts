@@ -1,6 +1,6 @@
 import fc, { type Arbitrary } from "fast-check";
 import type { A2AArtifact } from "../model/artifact.ts";
-import type { AgentCardFacts, AgentInfo } from "../model/agent-info.ts";
+import type { AgentCardFacts, AgentInfo } from "../model/agent.ts";
 import {
   type ArtifactUpdateEvent,
   type PublicEvent,

@@ -8,8 +8,7 @@ import {
 } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
 import { acceptAnswer, redactAnswer } from "./accept-answer.ts";
-import { askApproval } from "./ask-approval.ts";
-import { digestArguments } from "./gate.ts";
+import { askApproval, digestArguments } from "./gate.ts";
 import { type Answer, checkAnswer } from "./check-answer.ts";
 import {
   type OpenRequest,

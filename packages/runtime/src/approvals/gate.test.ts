@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
 import { runTool } from "../loop/run-tool.ts";
-import { tool } from "../tools/define-tool.ts";
+import { tool } from "../tools/tool.ts";
 import { type ApprovalDecidedEvent, type GatedCall, digestArguments, mayRun } from "./gate.ts";
 import type { ApprovalOutcome } from "@convoke/protocol";
 

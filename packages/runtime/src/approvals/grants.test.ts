@@ -6,7 +6,7 @@ import {
   userMessage,
 } from "@convoke/protocol";
 import { expect, test } from "vitest";
-import { askApproval } from "./ask-approval.ts";
+import { askApproval } from "./gate.ts";
 import { grantedIn, memoryGrants } from "./grants.ts";
 import { markedPart } from "./open-request.ts";
 import { withApprovals } from "./question-message.ts";

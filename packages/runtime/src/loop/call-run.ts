@@ -1,13 +1,11 @@
 import type { Approval, ApprovalAnswer, ApprovalDecision, Metadata } from "@convoke/protocol";
-import { askApproval, confirmCall } from "../approvals/ask-approval.ts";
-import { digestArguments } from "../approvals/gate.ts";
+import { askApproval, confirmCall, digestArguments } from "../approvals/gate.ts";
 import { type OpenRequest, approvalRequest, hasExpired } from "../approvals/open-request.ts";
 import { runTool } from "./run-tool.ts";
 import type { InterruptAnswer, Tool } from "../tools/tool.ts";
 import { CallInterrupts } from "./call-interrupts.ts";
 import { type CallResult, type ToolCall, completeCall, notedResult } from "../run/call-result.ts";
 import { CallSink } from "./call-sink.ts";
-import { checkArguments, parseArguments } from "./call-arguments.ts";
 import { callHook, isVeto } from "../run/hooks.ts";
 import type { LoopScope } from "../run/loop-scope.ts";
 import type { RunApprovals } from "./run-approvals.ts";
@@ -320,4 +318,47 @@ function refusalText({ outcome, feedback }: ApprovalDecision): string {
   return feedback === undefined
     ? "Not run: the user rejected it."
     : `Not run: the user rejected it, and says: ${feedback}`;
+}
+
+type CheckedArguments =
+  | {
+      readonly ok: true;
+      /** As the tool wants them. */
+      readonly input: unknown;
+      /** Of the arguments as they were given. */
+      readonly digest: string;
+    }
+  | { readonly ok: false; readonly problem: string };
+
+/** Checks the arguments of a call. A copy is checked, so that later changes to the original have no effect. */
+async function checkArguments(tool: Tool, given: Metadata): Promise<CheckedArguments> {
+  try {
+    const copy = structuredClone(given);
+    const digest = digestArguments(copy);
+    const checked = await tool.check(copy);
+    if (checked.ok) return { ok: true, input: checked.input, digest };
+    return { ok: false, problem: checked.problems.join("; ") };
+  } catch (error) {
+    return { ok: false, problem: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+type ParsedArguments =
+  | { readonly ok: true; readonly arguments: Metadata }
+  | { readonly ok: false; readonly problem: string };
+
+/** The arguments that a model wrote as JSON text. No text is no arguments. */
+function parseArguments(text: string): ParsedArguments {
+  if (text.trim() === "") return { ok: true, arguments: {} };
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : "it cannot be read";
+    return { ok: false, problem: `The arguments are not JSON: ${why}.` };
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    return { ok: false, problem: "The arguments must be a JSON object." };
+  }
+  return { ok: true, arguments: value as Metadata };
 }

@@ -1,17 +1,30 @@
 import type { AgentSkill } from "@convoke/protocol";
 import type { Tool as ServerTool } from "@modelcontextprotocol/client";
 import { isDeepStrictEqual } from "node:util";
-import type { Tool } from "../tools/tool.ts";
+import type { ConfirmRule, Interrupt, Tool, ToolContext, ToolEvent } from "../tools/tool.ts";
 import type { ChildRecords } from "./child-records.ts";
 import { McpConnection, type McpStatus } from "./mcp-connection.ts";
-import type { McpSession } from "./mcp-session.ts";
-import type { McpServerSettings, McpSettings } from "./mcp-settings.ts";
-import { mcpTool } from "./mcp-tool.ts";
+import type { CallOptions, McpSession } from "./mcp-session.ts";
+import { type McpServerSettings, type McpSettings, isRule } from "./mcp-settings.ts";
 import { OpenCalls } from "./open-call.ts";
-import { schemaProblem } from "./server-schema.ts";
-import { signInTool } from "./sign-in.ts";
+import { schemaProblem, serverSchemaCheck } from "./server-schema.ts";
+import { signInInterrupt, signInTool } from "./sign-in.ts";
 import { toolNames } from "./tool-names.ts";
-import { toolSkill } from "./tool-skill.ts";
+import { authRequired } from "../tools/interrupts.ts";
+import { toolInput } from "../tools/tool-input.ts";
+import { isElicitationId } from "./elicitation.ts";
+import { McpError } from "./mcp-error.ts";
+import { resultEvents } from "./result-content.ts";
+
+const MAX_NAME = 100;
+
+const MAX_SKILL_DESCRIPTION = 500;
+
+const MAX_DESCRIPTION = 4000;
+
+const PERHAPS_DONE = "It may or may not have done its work; check before you repeat it.";
+
+const CUT = `Unknown: the call was cut while it waited for an answer. ${PERHAPS_DONE}`;
 
 const NO_SKILLS: readonly AgentSkill[] = [];
 
@@ -159,4 +172,167 @@ function noteOf(
   return missing.length === 0
     ? undefined
     : `allow names tools it does not have: ${missing.join(", ")}`;
+}
+
+/** What the tools of one server share. */
+interface McpToolSurroundings {
+  readonly server: McpServerSettings;
+  readonly connection: McpConnection;
+  readonly calls: OpenCalls;
+  readonly maxResultSize: number;
+}
+
+/** A tool of a server, for models. Throws when the server describes it in a way that cannot be. */
+function mcpTool(name: string, described: ServerTool, around: McpToolSurroundings): Tool {
+  const { server } = around;
+  const { annotations, description = described.title ?? described.name } = described;
+  const { schema } = toolInput(name, described.inputSchema);
+  const isReader = annotations?.readOnlyHint === true;
+  const idempotent = isReader || annotations?.idempotentHint === true;
+  return {
+    name,
+    description: description.slice(0, MAX_DESCRIPTION),
+    input: schema,
+    confirm: confirmByAnnotations(server, described),
+    idempotent,
+    timeoutMs: server.callTimeoutMs,
+    check: serverSchemaCheck(schema),
+    run: (input, context) => run({ ...around, described, idempotent }, input, context),
+  };
+}
+
+interface RunSurroundings extends McpToolSurroundings {
+  readonly described: ServerTool;
+  readonly idempotent: boolean;
+}
+
+type RunReturn = ToolEvent | readonly Interrupt[];
+
+async function* run(
+  around: RunSurroundings,
+  input: unknown,
+  context: ToolContext,
+): AsyncGenerator<ToolEvent, RunReturn> {
+  const { calls, idempotent, maxResultSize } = around;
+  const kept = calls.find(context);
+  const isCut = kept === undefined && [...context.answers.keys()].some(isElicitationId);
+  if (isCut && !idempotent) return { kind: "tool:error", text: CUT };
+  const call = kept ?? calls.begin(context, (options) => callServer(around, input, options));
+  let isKept = false;
+  try {
+    const end = yield* call.round(context);
+    if (end.kind === "result") return yield* resultEvents(end.result, context, maxResultSize);
+    if (end.kind === "error") return failure(around, end.error, context);
+    isKept = true;
+    return end.interrupts;
+  } finally {
+    if (isKept) calls.keep(context);
+    else calls.end(context);
+  }
+}
+
+/** Asks once more when the server certainly did nothing the first time, such as after its restart. */
+async function callServer(
+  { connection, described }: RunSurroundings,
+  input: unknown,
+  options: CallOptions,
+): ReturnType<Parameters<OpenCalls["begin"]>[1]> {
+  const given = input as Readonly<Record<string, unknown>>;
+  const session = await connection.ready();
+  try {
+    return await session.call(described.name, given, options);
+  } catch (error) {
+    if (!(error instanceof McpError) || !error.isUntouched) throw error;
+    const next = await connection.ready();
+    return next.call(described.name, given, options);
+  }
+}
+
+function failure(
+  { server, described }: RunSurroundings,
+  error: unknown,
+  { answers }: ToolContext,
+): RunReturn {
+  const { name } = server;
+  if (!(error instanceof McpError)) throw error;
+  if (error.kind === "sign-in") {
+    const interrupt = signInInterrupt(name, error.challenge);
+    // After a sign-in that did not help, the user is not sent there again.
+    if (!answers.has(interrupt.requestId)) return [interrupt];
+  }
+  const visits = error.visits
+    .map(({ url, prompt }, place) =>
+      authRequired(`The MCP server ${name} asks: ${prompt}`, { requestId: `visit-${place}`, url }),
+    )
+    .filter(({ requestId }) => !answers.has(requestId));
+  if (visits.length > 0) return visits;
+  const why = (error.said ?? error.message).replace(/\.$/, "");
+  const after = error.kind === "gone" ? ` ${PERHAPS_DONE}` : "";
+  const text = `${described.name} of the MCP server ${name} failed: ${why}.${after}`;
+  return { kind: "tool:error", text };
+}
+
+/**
+ * Whether calls of a tool need approval. What the operator says counts; otherwise
+ * a tool that only reads does not, and one that does not say what it does, does.
+ */
+function confirmByAnnotations(
+  { name: server, confirm }: McpServerSettings,
+  { name, annotations }: ServerTool,
+): ConfirmRule {
+  if (isRule(confirm)) return confirm;
+  if (confirm !== undefined && Object.hasOwn(confirm, name)) return confirm[name]!;
+  if (annotations?.readOnlyHint === true) return "never";
+  const words = {
+    // Its name, and not its title: that may promise anything.
+    title: `${server}: ${name.slice(0, 100)}`,
+    risk: annotations?.destructiveHint === false ? "info" : "warning",
+  } as const;
+  return () => words;
+}
+
+/** Where a tool comes from. */
+interface ToolOrigin {
+  readonly server: string;
+  /** What the server itself calls it. */
+  readonly ownName: string;
+}
+
+/**
+ * A tool of a server as a skill on a card. Its id is the name by which the model
+ * knows it; the rest is for people, and shorter than what the model reads.
+ */
+export function toolSkill(
+  { name, description }: Pick<Tool, "name" | "description">,
+  { server, ownName }: ToolOrigin,
+): AgentSkill {
+  const readable = bounded(readableName(ownName), MAX_NAME) || name;
+  const [paragraph = ""] = description.trim().split(/\n\s*\n/);
+  return {
+    id: name,
+    name: readable,
+    description: bounded(oneLine(paragraph), MAX_SKILL_DESCRIPTION) || readable,
+    tags: ["mcp", server],
+  };
+}
+
+/** `read_text_file` and `readTextFile` are "Read text file"; what is all capitals, such as URL, stays. */
+function readableName(name: string): string {
+  const words = name
+    .replaceAll(/(\p{Ll}|\d)(\p{Lu})/gu, "$1 $2")
+    .replaceAll(/(\p{Lu})(\p{Lu}\p{Ll})/gu, "$1 $2")
+    .replaceAll(/[_\-./:]+/g, " ");
+  const lowered = oneLine(words).replaceAll(/\p{Lu}\p{Ll}+/gu, (word) => word.toLowerCase());
+  return lowered.replace(/^\p{Ll}/u, (letter) => letter.toUpperCase());
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/[\s\p{Cc}]+/gu, " ").trim();
+}
+
+/** Never half a character: no card with one could be signed. */
+function bounded(text: string, max: number): string {
+  const cut =
+    text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
+  return cut.toWellFormed();
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { toolSkill } from "./tool-skill.ts";
+import { toolSkill } from "./mcp-server.ts";
 
 function skillOf(ownName: string, description = "Does it.") {
   return toolSkill({ name: "files__tool", description }, { server: "files", ownName });

@@ -30,11 +30,8 @@ import {
   type TranscriptEntry,
   mergeProviderData,
 } from "../model/model.ts";
-import { anthropic } from "./providers/anthropic.ts";
-import { google } from "./providers/google.ts";
-import { ollama } from "./providers/ollama.ts";
+import { anthropic, google, ollama, openai } from "./providers/providers.ts";
 import { PICTURE_URLS, openCompatible } from "./providers/openai-compatible.ts";
-import { openai } from "./providers/openai.ts";
 import type { Provider } from "./providers/provider.ts";
 import { AnswerStream } from "../model/answer-stream.ts";
 import { type CallPlace, toModelError } from "./ai-sdk/call-error.ts";

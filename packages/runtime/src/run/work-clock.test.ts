@@ -1,6 +1,6 @@
 import type { InternalEvent } from "@convoke/protocol";
 import { expect, test } from "vitest";
-import { WorkClock } from "./work-clock.ts";
+import { WorkClock } from "./loop-scope.ts";
 
 const MINUTE = 60_000;
 

@@ -1,10 +1,9 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
 import { anAgentInfo } from "./an-agent-info.suite.ts";
-import { cardFacts } from "./card-facts.ts";
+import { CARD_PATHS, CardBinding, cardFacts } from "./card-binding.ts";
 import { aRequest } from "../http/a-request.suite.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
-import { CARD_PATHS, CardBinding } from "./card-binding.ts";
 
 type Card = Readonly<Record<string, unknown>>;
 

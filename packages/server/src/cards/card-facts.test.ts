@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
 import { anAgentInfo } from "./an-agent-info.suite.ts";
-import { cardFacts, extendedExtensions } from "./card-facts.ts";
+import { cardFacts, extendedExtensions } from "./card-binding.ts";
 import { aRequest } from "../http/a-request.suite.ts";
 
 const OPEN = [{ uri: "urn:open:1", required: true }, { uri: "urn:open:2" }];

@@ -2,7 +2,7 @@ import { type IncomingMessage, request as open } from "node:http";
 import { A2AError } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
 import { listening } from "./listening.suite.ts";
-import { parsedBody, readBody } from "./read-body.ts";
+import { parsedBody, readBody } from "./node-listener.ts";
 
 test("what a parser made of the body is the body", async () => {
   expect(await bodyAfter(textOf)).toBe('{"a":"ä"}');

@@ -1,7 +1,7 @@
 import { type RemoteAgent, connect } from "@convoke/client";
 import { createJsonLogger } from "@convoke/engine";
 import { onTestFinished } from "vitest";
-import { demoAgent } from "../../host/demo-agent.ts";
+import { demoAgent } from "../../host/load-agent.ts";
 import { type ServeAgentOptions, serve } from "../../host/serve-agent.ts";
 
 /** The demo agent on a real server that keeps its tasks in memory, and somebody who talks to it. */

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { A2AError } from "../../model/errors.ts";
 import { jsonObjects, jsonValues } from "../../testing/arbitraries.suite.ts";
-import { GRPC_SERVICES } from "../services.ts";
+import { GRPC_SERVICES } from "../index.ts";
 import { TABLES } from "../v1/service.ts";
 import { messageCodecs } from "./message.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { someFacts } from "../../testing/arbitraries.suite.ts";
 import { PROTO_CODECS } from "../../wire/codecs.ts";
 import type { GrpcMethod } from "../binary/service.ts";
-import { GRPC_SERVICES } from "../services.ts";
+import { GRPC_SERVICES } from "../index.ts";
 import { cardToProto } from "./card-messages.ts";
 
 const cardMethod = (version: "0.3" | "1.0"): GrpcMethod =>

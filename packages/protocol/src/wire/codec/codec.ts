@@ -1,5 +1,5 @@
 import type { JsonRpcError } from "../../framing/jsonrpc.ts";
-import type { AgentCardFacts } from "../../model/agent-info.ts";
+import type { AgentCardFacts } from "../../model/agent.ts";
 import type { A2AError } from "../../model/errors.ts";
 import type { PublicEvent } from "../../model/events.ts";
 import type { Message } from "../../model/message.ts";

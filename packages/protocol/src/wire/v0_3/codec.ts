@@ -1,13 +1,12 @@
 import type { JsonRpcError } from "../../framing/jsonrpc.ts";
-import type { AgentCardFacts } from "../../model/agent-info.ts";
+import type { AgentCardFacts } from "../../model/agent.ts";
 import { A2AError } from "../../model/errors.ts";
 import type { Codec } from "../codec/codec.ts";
 import { findKind } from "../legacy/messages.ts";
-import { decodeEvent, encodeEvent, eventText } from "./event.ts";
+import { decodeEvent, decodeTask, encodeEvent, encodeTask, eventText } from "./task.ts";
 import { decodeSentMessage, encodeMessage } from "./message.ts";
 import * as pushConfigs from "./push-config.ts";
 import * as requests from "./requests.ts";
-import { decodeTask, encodeTask } from "./task.ts";
 
 /** A2A 0.3 in its JSON-RPC dialect. */
 export const codecV03: Codec = {

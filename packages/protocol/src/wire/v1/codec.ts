@@ -1,11 +1,18 @@
 import type { JsonRpcError } from "../../framing/jsonrpc.ts";
-import type { AgentCardFacts } from "../../model/agent-info.ts";
+import type { AgentCardFacts } from "../../model/agent.ts";
 import { A2AError } from "../../model/errors.ts";
 import type { Codec } from "../codec/codec.ts";
-import { decodeEvent, encodeEvent, eventText } from "./event.ts";
+import {
+  decodeEvent,
+  decodeTask,
+  decodeTaskPage,
+  encodeEvent,
+  encodeTask,
+  encodeTaskPage,
+  eventText,
+} from "./task.ts";
 import * as pushConfigs from "./push-config.ts";
 import * as requests from "./requests.ts";
-import { decodeTask, decodeTaskPage, encodeTask, encodeTaskPage } from "./task.ts";
 
 /** A2A 1.0 in ProtoJSON. */
 export const codecV1: Codec = {

@@ -4,7 +4,20 @@ import type { TaskPage } from "../../model/requests.ts";
 import type { Task, TaskState, TaskStatus } from "../../model/task.ts";
 import { withKind } from "../codec/values.ts";
 import { decodeTaskState as decodeTaskState03 } from "../v0_3_proto/task.ts";
-import { decodePart, decodeSentMessage, encodeMessage, encodePart } from "./message.ts";
+import {
+  decodeMessage,
+  decodePart,
+  decodeSentMessage,
+  encodeMessage,
+  encodePart,
+} from "./message.ts";
+import {
+  type ArtifactUpdateEvent,
+  type PublicEvent,
+  type StatusUpdateEvent,
+  isFinal,
+} from "../../model/events.ts";
+import { decodeEvent as decodeEvent03 } from "../v0_3/task.ts";
 
 /** Encodes a task. */
 export function encodeTask(task: Task): object {
@@ -110,4 +123,58 @@ function decodeSentState(value: unknown): TaskState {
 
 export function encodeTaskState(state: TaskState): string {
   return NAMES[state];
+}
+
+/** An event as JSON text: a StreamResponse with exactly one member (1.0 §3.2.3). */
+export function eventText(event: PublicEvent): string {
+  return JSON.stringify(encodeEvent(event));
+}
+
+export function encodeEvent(event: PublicEvent): object {
+  switch (event.kind) {
+    case "artifact-update": {
+      const { kind: _, ...rest } = event;
+      return { artifactUpdate: { ...rest, artifact: encodeArtifact(event.artifact) } };
+    }
+    case "status-update": {
+      const { kind: _, final: __, ...rest } = event;
+      return { statusUpdate: { ...rest, status: encodeStatus(event.status) } };
+    }
+    case "message":
+      return { message: encodeMessage(event) };
+    case "task":
+      return { task: encodeTask(event) };
+    default:
+      return event satisfies never;
+  }
+}
+
+interface StreamResponse {
+  readonly task?: unknown;
+  readonly message?: unknown;
+  readonly statusUpdate?: Omit<StatusUpdateEvent, "kind" | "final">;
+  readonly artifactUpdate?: Omit<ArtifactUpdateEvent, "kind">;
+}
+
+/** Decodes an event from a server, which may be in the format of 0.3. */
+export function decodeEvent(value: unknown): PublicEvent {
+  const { task, message, statusUpdate, artifactUpdate } = (value ?? {}) as StreamResponse;
+  if (artifactUpdate !== undefined) {
+    return withKind("artifact-update", {
+      ...artifactUpdate,
+      artifact: decodeArtifact(artifactUpdate.artifact),
+    });
+  }
+  if (statusUpdate !== undefined) {
+    const status = decodeStatus(statusUpdate.status);
+    return withKind("status-update", {
+      ...statusUpdate,
+      status,
+      final: isFinal(status.state),
+    });
+  }
+  if (task !== undefined) return decodeTask(task);
+  if (message !== undefined) return decodeMessage(message, "message");
+  if ((value as { kind?: unknown } | null)?.kind !== undefined) return decodeEvent03(value);
+  throw new A2AError("InvalidAgentResponse", "the event has no known member");
 }

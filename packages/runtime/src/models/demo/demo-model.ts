@@ -1,9 +1,38 @@
-import type { Model, ModelRequest, ToolResultEntry, TranscriptEntry } from "../../model/model.ts";
+import type {
+  JsonSchema,
+  Model,
+  ModelRequest,
+  ToolDescription,
+  ToolResultEntry,
+  TranscriptEntry,
+} from "../../model/model.ts";
 import { playScript } from "../script/play-script.ts";
 import { ModelError } from "../../model/model-error.ts";
 import { finishOf, words } from "../script/script-pieces.ts";
 import type { ScriptStep } from "../script/script-step.ts";
-import { namedCalls } from "./named-calls.ts";
+import { isObject } from "@convoke/protocol/internal";
+
+/** Arguments that take the user's text, such as the message to another agent. */
+const WORDS = /^(message|prompt|text|query|question|task|input|instructions?|request|content)$/i;
+
+const BY_FORMAT: Readonly<Record<string, string>> = {
+  "date-time": "2026-01-31T12:00:00Z",
+  date: "2026-01-31",
+  time: "12:00:00Z",
+  email: "ann@example.com",
+  uri: "https://example.com/",
+  url: "https://example.com/",
+  uuid: "00000000-0000-4000-8000-000000000000",
+};
+
+/** A word for a whole sort of tools, for people who do not know the names. */
+const SORTS: readonly { readonly word: RegExp; readonly tool: RegExp }[] = [
+  {
+    word: /\b(approv\w*|permission)\b/i,
+    tool: /approv|confirm|refund|pay|delete|remove|send|write/i,
+  },
+  { word: /\b(agent|delegate)\b/i, tool: /agent|delegate/i },
+];
 
 const DEMO_LABEL = "Demo model, no AI.";
 
@@ -121,4 +150,158 @@ function textOf(entry: TranscriptEntry): string {
     case "tool":
       return entry.results.map(({ output }) => JSON.stringify(output ?? null)).join(" ");
   }
+}
+
+type Call = ScriptStep & { readonly kind: "tool-call" };
+
+/** The tools that a text names, in its order, with what it says about their arguments. */
+function namedCalls(text: string, request: ModelRequest): readonly Call[] {
+  const named = request.tools
+    .map((tool) => ({ tool, at: placeOf(tool.name, text) }))
+    .filter(({ at }) => at >= 0)
+    .toSorted((one, other) => one.at - other.at);
+  const found = named.length > 0 ? named : bySort(text, request.tools);
+  const earlier = countCalls(request);
+  return found.map(({ tool, at }, index) => {
+    const given =
+      at < 0 ? undefined : givenArguments(text.slice(at + tool.name.length), tool.input);
+    return {
+      kind: "tool-call",
+      toolCallId: `demo-${earlier + index + 1}`,
+      toolName: tool.name,
+      input: { ...fakeArguments(tool.input, text), ...given },
+    };
+  });
+}
+
+/** Where a whole word of a text is this name; case does not matter. */
+function placeOf(name: string, text: string): number {
+  const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return text.search(new RegExp(`(?<![\\w-])${escaped}(?![\\w-])`, "i"));
+}
+
+function bySort(
+  text: string,
+  tools: readonly ToolDescription[],
+): readonly { readonly tool: ToolDescription; readonly at: number }[] {
+  const sort = SORTS.find(({ word }) => word.test(text));
+  const tool =
+    sort && tools.find(({ name, description }) => sort.tool.test(`${name} ${description}`));
+  return tool === undefined ? [] : [{ tool, at: -1 }];
+}
+
+function countCalls({ transcript }: ModelRequest): number {
+  return transcript.reduce((sum, entry) => {
+    if (entry.role !== "assistant") return sum;
+    return sum + entry.content.filter(({ kind }) => kind === "tool-call").length;
+  }, 0);
+}
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+/**
+ * Arguments that follow the name of a tool: `(city=Rome, days=3)`, `("Rome")`,
+ * `({"city": "Rome"})` or `{"city": "Rome"}`.
+ */
+function givenArguments(rest: string, schema: JsonSchema): Arguments | undefined {
+  const [, inside] = /^\s*\(([\s\S]*?)\)\s*(?:$|[.,;!?\n]|\s)/.exec(`${rest} `) ?? [];
+  const json = asObject(inside ?? "") ?? asObject(/^\s*(\{[\s\S]*\})/.exec(rest)?.[1] ?? "");
+  if (json !== undefined) return json;
+  if (inside === undefined || inside.trim() === "") return undefined;
+  const properties = propertiesOf(schema);
+  const names = Object.keys(properties);
+  const pairs = inside.split(/,(?=(?:[^"]*"[^"]*")*[^"]*$)/).map((item, index) => {
+    const [, name, value] = /^\s*([\w-]+)\s*[=:]\s*([\s\S]*)$/.exec(item) ?? [];
+    const key = name ?? names[index] ?? `argument${index + 1}`;
+    return [key, valueOf((value ?? item).trim(), properties[key])] as const;
+  });
+  return Object.fromEntries(pairs);
+}
+
+/** As JSON where it is some and the schema does not ask for text; otherwise the text itself. */
+function valueOf(text: string, schema: JsonSchema | undefined): unknown {
+  const [, quoted] = /^(?:"([\s\S]*)"|'[\s\S]*')$/.exec(text) ?? [];
+  if (quoted !== undefined) return quoted;
+  if (text.startsWith("'") && text.endsWith("'") && text.length > 1) return text.slice(1, -1);
+  if (schema?.["type"] === "string") return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function asObject(text: string): Arguments | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Arguments that a schema takes, made up. Only those it requires. */
+function fakeArguments(schema: JsonSchema, text: string): Record<string, unknown> {
+  const properties = Object.entries(propertiesOf(schema));
+  const required = Array.isArray(schema["required"]) ? (schema["required"] as unknown[]) : [];
+  return Object.fromEntries(
+    properties
+      .filter(([name]) => required.includes(name))
+      .map(([name, property]) => [name, fake(name, property, text)]),
+  );
+}
+
+/** The arguments that a schema names. */
+function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {
+  const properties = schema["properties"];
+  return typeof properties === "object" && properties !== null
+    ? (properties as Readonly<Record<string, JsonSchema>>)
+    : {};
+}
+
+function fake(name: string, schema: JsonSchema, text: string): unknown {
+  for (const key of ["const", "default"]) if (key in schema) return schema[key];
+  for (const key of ["enum", "examples"]) {
+    const [first] = Array.isArray(schema[key]) ? (schema[key] as unknown[]) : [];
+    if (first !== undefined) return first;
+  }
+  for (const key of ["anyOf", "oneOf", "allOf"]) {
+    const [first] = Array.isArray(schema[key]) ? (schema[key] as JsonSchema[]) : [];
+    if (first !== undefined) return fake(name, first, text);
+  }
+  const types = [schema["type"]].flat();
+  if (types.includes("object") || "properties" in schema) return fakeArguments(schema, text);
+  if (types.includes("array")) return fakeList(name, schema, text);
+  if (types.includes("number") || types.includes("integer")) return fakeNumber(schema);
+  if (types.includes("boolean")) return true;
+  if (types.includes("null")) return null;
+  return fakeText(name, schema, text);
+}
+
+function fakeList(name: string, schema: JsonSchema, text: string): readonly unknown[] {
+  const items = (schema["items"] ?? {}) as JsonSchema;
+  const length = Math.min(Math.max(1, Number(schema["minItems"] ?? 1)), 20);
+  return Array.from({ length }, () => fake(name, items, text));
+}
+
+function fakeNumber(schema: JsonSchema): number {
+  const step = Number(schema["multipleOf"] ?? 1);
+  const least =
+    "exclusiveMinimum" in schema
+      ? Number(schema["exclusiveMinimum"]) + step
+      : Number(schema["minimum"] ?? step);
+  const most =
+    "exclusiveMaximum" in schema
+      ? Number(schema["exclusiveMaximum"]) - step
+      : Number(schema["maximum"] ?? least);
+  return Math.min(least, most);
+}
+
+function fakeText(name: string, schema: JsonSchema, text: string): string {
+  const value =
+    BY_FORMAT[String(schema["format"])] ??
+    (WORDS.test(name) && text !== "" ? text : `demo ${name}`);
+  const least = Number(schema["minLength"] ?? 0);
+  const most = Number(schema["maxLength"] ?? Number.POSITIVE_INFINITY);
+  return value.padEnd(least, ".").slice(0, most);
 }

@@ -1,21 +1,40 @@
 import {
   A2AError,
+  CODECS,
   type Caller,
   type Codec,
+  GRPC_STATUS,
   PROTO_CODECS,
   type ProtocolVersion,
+  type SpecPatch,
 } from "@convoke/protocol";
 import type { App } from "../app.ts";
 import { NOTHING_ACTIVE, activate, withHeaders } from "../extensions.ts";
 import { scopedCaller, parseTenant } from "../../guard/guard.ts";
-import { type HttpRequest, type HttpResponse, header } from "../../http/exchange.ts";
+import {
+  type HttpHeaders,
+  type HttpRequest,
+  type HttpResponse,
+  header,
+} from "../../http/exchange.ts";
 import { requestedVersion } from "../../http/request-headers.ts";
-import type { EventSource } from "@convoke/engine";
+import type { EventSource, LogEntry } from "@convoke/engine";
 import { performOperation } from "../operations.ts";
-import { EventStream } from "../event-stream.ts";
-import { CURSOR, GrpcFraming, OK_TRAILERS, errorTrailers, readMessage } from "./grpc-framing.ts";
-import { frameGrpcMessage } from "@convoke/protocol/internal";
-import { GRPC_SERVICES, type GrpcMethod } from "@convoke/protocol/grpc";
+import { EventStream, type Framing } from "../event-stream.ts";
+import {
+  type GrpcFrameProblem,
+  GrpcFrameReader,
+  frameGrpcMessage,
+} from "@convoke/protocol/internal";
+import { GRPC_SERVICES, type GrpcMethod, encodeStatusDetails } from "@convoke/protocol/grpc";
+
+/** The trailers of a successful call. */
+const OK_TRAILERS: HttpHeaders = { "grpc-status": "0" };
+
+const NOTHING = new Uint8Array();
+
+/** The metadata field of each event with its cursor. A client sends it as metadata of the same name to resume. */
+const CURSOR = "last-event-id";
 
 const VERSIONS = ["0.3", "1.0"] as const satisfies readonly ProtocolVersion[];
 
@@ -109,4 +128,105 @@ function openGrpc(request: HttpRequest): OpenedGrpc {
     );
   }
   return { method, codec: PROTO_CODECS[version] };
+}
+
+interface Event {
+  metadata?: Record<string, unknown>;
+}
+
+interface GrpcFramingOptions {
+  readonly method: GrpcMethod;
+  readonly codec: Codec;
+  readonly app: App;
+}
+
+/** Encodes events as messages of a gRPC stream, which ends with trailers. */
+class GrpcFraming implements Framing {
+  /** Empty, because HTTP/2 connections are kept alive with pings. */
+  readonly keepAlive = NOTHING;
+  readonly #options: GrpcFramingOptions;
+  #trailers: HttpHeaders = OK_TRAILERS;
+
+  constructor(options: GrpcFramingOptions) {
+    this.#options = options;
+  }
+
+  /** The status of the call, known when the stream has ended. */
+  readonly trailers = (): HttpHeaders => this.#trailers;
+
+  page(entries: readonly LogEntry[]): Uint8Array {
+    return Buffer.concat(entries.map((entry) => this.#frame(entry)));
+  }
+
+  error(thrown: unknown): Uint8Array {
+    return this.#failed(this.#options.app.toA2AError(thrown));
+  }
+
+  reconnect(): Uint8Array {
+    return this.#failed(new A2AError("Unavailable", "the server is stopping: subscribe again"));
+  }
+
+  /** An error is sent in the trailers. */
+  #failed(error: A2AError): Uint8Array {
+    const { app, codec } = this.#options;
+    this.#trailers = errorTrailers(error, codec.version, app.specPatch);
+    return NOTHING;
+  }
+
+  #frame(entry: LogEntry): Uint8Array {
+    const { method, codec } = this.#options;
+    const text = entry.text(codec);
+    if (text === undefined) return NOTHING;
+    const response = JSON.parse(text) as Record<string, Event>;
+    for (const event of Object.values(response)) {
+      event.metadata = { ...event.metadata, [CURSOR]: String(entry.seq) };
+    }
+    return frameGrpcMessage(method.encodeResponse(response));
+  }
+}
+
+/** Reads the message of a request. None of our methods accepts a stream of messages. */
+function readMessage(body: Uint8Array): Uint8Array {
+  const reader = new GrpcFrameReader({ maxBytes: body.length, fail: frameError });
+  const [message, ...others] = reader.push(body);
+  if (message !== undefined && others.length === 0 && !reader.isInside) return message;
+  const isEmpty = message === undefined && !reader.isInside;
+  const problem = isEmpty
+    ? "the request has no message"
+    : "the request must have exactly one message";
+  throw new A2AError("InvalidRequest", problem);
+}
+
+/** A message that claims to be longer than the body is incomplete. */
+function frameError(problem: GrpcFrameProblem): A2AError {
+  return problem === "compressed"
+    ? new A2AError("UnsupportedOperation", "compressed messages are not supported; send identity")
+    : new A2AError("InvalidRequest", "the request must have exactly one message");
+}
+
+/** The trailers of a failed call: its status and, in 1.0, details (1.0 §10.6). */
+function errorTrailers(error: A2AError, version: ProtocolVersion, patch: SpecPatch): HttpHeaders {
+  // 0.3 defines no gRPC status codes; its SDKs use the ones of 1.0.0.
+  const { grpc } = error.statuses(version === "0.3" ? "1.0.0" : patch);
+  const code = GRPC_STATUS.indexOf(grpc);
+  const { message, data } = CODECS["1.0"].encodeError(error);
+  const details = Array.isArray(data) ? (data as readonly object[]) : [];
+  const status = encodeStatusDetails({ code, message, details });
+  return {
+    "grpc-status": String(code),
+    "grpc-message": encodeMessage(message),
+    ...(version === "1.0" && {
+      "grpc-status-details-bin": Buffer.from(status).toString("base64").replace(/=+$/, ""),
+    }),
+  };
+}
+
+/** Percent-encodes everything except printable ASCII (gRPC over HTTP/2, "Status-Message"). */
+function encodeMessage(message: string): string {
+  return Buffer.from(message)
+    .toString("latin1")
+    .replace(
+      /[^\x20-\x24\x26-\x7e]/g,
+      (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`,
+    );
 }

@@ -8,9 +8,12 @@ import {
   LENIENT_CODECS,
   type OperationName,
   type ProtocolVersion,
+  answeredTaskId,
   errorText,
   findMethod,
+  fromLegacyRequest,
   idOf,
+  isInterrupted,
   openRequest,
   resultPrefix,
   resultText,
@@ -26,12 +29,11 @@ import {
 } from "../../http/exchange.ts";
 import { parseJson } from "../../http/body.ts";
 import { requestedVersion } from "../../http/request-headers.ts";
-import type { EventSource } from "@convoke/engine";
+import type { Call, EventSource } from "@convoke/engine";
 import { performOperation } from "../operations.ts";
 import type { App } from "../app.ts";
 import { EventStream } from "../event-stream.ts";
 import { SSE_HEADERS, SseFraming } from "../sse-framing.ts";
-import { acceptLegacyRequest } from "./legacy-request.ts";
 
 /** What is known about a request so far, which determines the format of an error. */
 interface Known {
@@ -160,4 +162,28 @@ function errorResponse(
   const headers: HttpHeaders = error.reason === "Unavailable" ? { "retry-after": "1" } : {};
   const text = errorText(id, codec.encodeError(error));
   return jsonResponse(transport === true ? http : 200, text, headers);
+}
+
+/**
+ * Converts a legacy request of A2A 0.3 to its official form. A tool result without a `taskId`
+ * answers the task that it references if that task waits for the caller. Not called in strict mode.
+ */
+async function acceptLegacyRequest(
+  request: JsonRpcRequest,
+  call: Pick<Call, "engine" | "caller">,
+  accept: string | undefined,
+): Promise<JsonRpcRequest> {
+  const official = fromLegacyRequest(request, accept);
+  const taskId = answeredTaskId(official);
+  if (taskId === undefined) return official;
+  const params = official.params as { readonly message: { readonly contextId?: unknown } };
+  const { message } = params;
+  const record = await call.engine.backend.tasks.get(taskId);
+  const isWaiting =
+    record?.owner === call.caller.owner &&
+    isInterrupted(record.state) &&
+    (message.contextId === undefined || message.contextId === record.contextId);
+  return isWaiting
+    ? { ...official, params: { ...params, message: { ...message, taskId } } }
+    : official;
 }

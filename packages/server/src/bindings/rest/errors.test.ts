@@ -1,7 +1,7 @@
 import { A2AError, type ErrorReason, type ProtocolVersion } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
 import { aRequest } from "../../http/a-request.suite.ts";
-import { errorResponse } from "./errors.ts";
+import { errorResponse } from "./handle.ts";
 import { type MatchedRest, matchRest } from "./routes.ts";
 
 const PATHS = { "0.3": "/v1/tasks/x", "1.0": "/tasks/x" } as const;
