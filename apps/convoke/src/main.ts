@@ -6,5 +6,5 @@ const { io, close } = createProcessIo();
 
 process.exitCode = await main(process.argv.slice(2), io, COMMANDS);
 close();
-// Whoever said stop does not wait for an agent that went on all the same.
+// The user stopped the command: do not wait for an agent that keeps running.
 if (io.signal.aborted) process.exit();

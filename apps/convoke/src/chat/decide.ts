@@ -5,12 +5,12 @@ const { uri: APPROVALS } = EXTENSIONS.approvals;
 
 const WORD = /^(approve|yes|reject|no)\b[\s:,.]*([^]*)$/i;
 const WHICH = /^(all\b|\d+\b)[\s:,.]*([^]*)$/i;
-/** For how long an approval may hold, beside this once. */
+/** How long an approval can last, other than once. */
 const LASTING: ReadonlySet<string> = new Set(["conversation", "always"] satisfies ApprovalOption[]);
 
 /**
- * The decisions that a line is, for an agent that waits for some: "approve", "reject: why", and with
- * several open "approve 1" or "reject all". Nothing for a line that is a message.
+ * Parses a line as decisions on open approvals: "approve", "reject: why", or, if there are several,
+ * "approve 1" or "reject all". Returns `undefined` if the line is an ordinary message.
  */
 export function decisionsIn(
   typed: string,
@@ -21,23 +21,24 @@ export function decisionsIn(
   const { chosen, rest } = targets(open, after);
   const option = optionOf(word.toLowerCase(), rest);
   if (option === undefined) {
-    // "yes, but" is another message, unless it says what it is about.
+    // "yes, but …" is an ordinary message, unless it names an approval.
     if (open.length === 1) return undefined;
     throw new UsageError(advice(open));
   }
   return chosen.map((approval) => {
     if (!approval.options.includes(option)) {
-      throw new UsageError(`It can be decided by ${approval.options.join(", ")} only.`);
+      throw new UsageError(`The only options are ${approval.options.join(", ")}.`);
     }
     return answerPart(approval, option, option === "reject" ? rest : "");
   });
 }
 
-/** How to decide, for whoever is asked. */
+/** How to answer open approvals. */
 export function advice(open: readonly Approval[]): string {
-  if (open.length === 1) return 'Type "approve", or "reject" and why. Anything else gives it up.';
+  if (open.length === 1)
+    return 'Type "approve", or "reject" and why. Any other message withdraws the call.';
   const some = `${open.length} approvals are open`;
-  return `${some}: type "approve 1", "approve all", or "reject 2" and why. Anything else gives them up.`;
+  return `${some}: type "approve 1", "approve all", or "reject 2" and why. Any other message withdraws them.`;
 }
 
 function targets(

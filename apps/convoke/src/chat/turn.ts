@@ -1,20 +1,20 @@
 import type { Answer, FollowOptions, Run } from "@convoke/client";
 import { type PublicEvent, type Task, isInterrupted } from "@convoke/protocol";
 import type { CommandContext } from "../terminal/command.ts";
-import { outcomeOf } from "../follow/outcome.ts";
-import { reconnectOf } from "../connect/agent-options.ts";
+import { toOutcome } from "../follow/outcome.ts";
+import { readReconnect } from "../connect/agent-options.ts";
 import { StreamPrinter } from "../follow/stream-printer.ts";
 
 export interface TurnOptions {
   readonly open: (options: FollowOptions) => Run;
   readonly context: CommandContext;
-  /** Whether it is about a task of which everything so far was seen. */
+  /** Whether it continues a task whose output so far was already printed. */
   readonly isAnswer: boolean;
-  /** Whether nothing is said, so that a task that waits already is all there is to see. */
+  /** Whether no message is sent, so that a task that is already waiting ends the turn. */
   readonly isLook: boolean;
 }
 
-/** One answer of the agent, shown as it comes, that can be canceled or left. */
+/** One answer of the agent, printed as it arrives. It can be canceled or abandoned. */
 export class Turn {
   readonly #run: Run;
   readonly #printer: StreamPrinter | undefined;
@@ -30,7 +30,7 @@ export class Turn {
       : new StreamPrinter(io, { skipEarlier: isAnswer, isQuiet: true });
     this.#run = open({
       signal: AbortSignal.any([io.signal, this.#abort.signal]),
-      ...reconnectOf(context),
+      ...readReconnect(context),
       onNotice: ({ message, ...more }) => {
         if (!("attempt" in more) || more.attempt === 1) this.#printer?.note(message);
       },
@@ -41,7 +41,7 @@ export class Turn {
     return this.#isCanceled;
   }
 
-  /** Shows the answer until the agent has done its part. */
+  /** Prints the answer until the task is finished or interrupted. */
   async follow(): Promise<Answer> {
     try {
       for await (const event of this.#run) {
@@ -49,7 +49,7 @@ export class Turn {
         if (this.#isQuestion(event)) break;
       }
       const answer = await this.#run.result;
-      this.#printer?.finish(answer.task && outcomeOf(answer.task));
+      this.#printer?.finish(answer.task && toOutcome(answer.task));
       return answer;
     } catch (error) {
       this.#printer?.endLineOnScreen();
@@ -57,19 +57,19 @@ export class Turn {
     }
   }
 
-  /** Has the agent stop; the answer then ends as the agent says. */
+  /** Asks the agent to cancel; the turn then ends with the state that the agent reports. */
   async cancel(): Promise<Task | undefined> {
     this.#isCanceled = true;
-    this.#printer?.note("Canceling. Ctrl+C again leaves.");
+    this.#printer?.note("Canceling. Press Ctrl+C again to leave.");
     return this.#run.cancel();
   }
 
-  /** Stops reading; the task goes on. */
+  /** Stops reading; the task continues. */
   leave(): void {
     this.#abort.abort(new Error("the person left"));
   }
 
-  /** An agent that waits for an authorization keeps its stream open; the person should hear of it now. */
+  /** An agent that waits for authorization keeps its stream open, but the user should know now. */
   #isQuestion(event: PublicEvent): boolean {
     if (event.kind !== "status-update" && !(this.#isLook && event.kind === "task")) return false;
     return isInterrupted(event.status.state);

@@ -10,22 +10,22 @@ import {
 } from "@convoke/runtime";
 import { sleep } from "@convoke/protocol/internal";
 
-/** How far apart the chunks of `slow` are. */
+/** The delay between the chunks of `slow`. */
 const PACE_MS = 20;
 
 const COMMANDS: Readonly<Record<string, string>> = {
   "slow 50": "50 chunks, one after the other",
-  ask: "a question that waits for your answer",
+  ask: "a question for you",
   artifact: "a file and a record",
-  message: "one message and no task",
-  fail: "a task that fails",
-  reject: "a task that is refused",
-  auth: "a task that waits for authorization",
+  message: "a message without a task",
+  fail: "a failed task",
+  reject: "a rejected task",
+  auth: "a task that requires authorization",
 };
 
 /**
- * The agent that is served when there is no other. It needs no key and no
- * network, and shows every state a task can be in.
+ * The agent that is served by default. It needs no API key and no network, and can put a task into
+ * every state.
  */
 export const demoAgent = defineAgent({
   name: "Convoke Demo",

@@ -5,7 +5,7 @@ import type { Agent } from "@convoke/protocol";
 import { StartError } from "./settings.ts";
 import { demoAgent } from "./demo-agent.ts";
 
-/** The agent of a file, or the built-in one. */
+/** The default export of a file, or the demo agent. */
 export async function loadAgent(file: string | undefined): Promise<Agent> {
   if (file === undefined) return demoAgent;
   const path = resolve(file);
@@ -24,14 +24,14 @@ async function defaultExport(path: string): Promise<unknown> {
   return ((await import(pathToFileURL(path).href)) as { default?: unknown }).default;
 }
 
-/** The author needs the place of the error; the most common one has a known cause. */
+/** The stack trace of the error, or the fix for the most common mistake. */
 function adviceFor(error: unknown): string {
   const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const isCommonJs =
     error instanceof SyntaxError && /outside a module|Unexpected token 'export'/.test(told);
   const advice =
-    'Its package.json says "type": "commonjs": name the file .mts, or say "type": "module".';
-  return isCommonJs ? advice : `It says: ${told}`;
+    'Its package.json has "type": "commonjs": rename the file to .mts, or set "type": "module".';
+  return isCommonJs ? advice : `The error is: ${told}`;
 }
 
 function isAgent(value: unknown): value is Agent {

@@ -9,11 +9,11 @@ import {
 } from "@convoke/server";
 import { type DataOptions, defaultLogger, openData, retentionFor } from "./agent-data.ts";
 
-/** How an agent is served. Everything has a default that is good on a laptop. */
+/** How to serve an agent. Every option has a default that suits local development. */
 export interface ServeAgentOptions
   extends Partial<Omit<ServeOptions, "openBackend">>, DataOptions {}
 
-/** Serves an agent, with its tasks in SQLite. */
+/** Serves an agent on a port, with its tasks in SQLite. */
 export function serve(agent: Agent, options: ServeAgentOptions = {}): Promise<Server> {
   const { data, onFatal, logger = defaultLogger(), ...rest } = options;
   return serveOn(agent, {
@@ -26,11 +26,11 @@ export function serve(agent: Agent, options: ServeAgentOptions = {}): Promise<Se
   });
 }
 
-/** How an agent lives in an app. Everything has a default that is good on a laptop. */
+/** How to mount an agent in an app. Every option has a default that suits local development. */
 export interface MountAgentOptions
   extends Partial<Omit<MountOptions, "openBackend">>, DataOptions {}
 
-/** Gives an agent, with its tasks in SQLite, to an app that has the port. */
+/** Mounts an agent in an app that has its own port, with its tasks in SQLite. */
 export function mount(agent: Agent, options: MountAgentOptions = {}): Promise<Mounted> {
   const { data, onFatal, logger = defaultLogger(), ...rest } = options;
   return mountOn(agent, {

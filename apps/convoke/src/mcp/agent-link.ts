@@ -13,9 +13,9 @@ import { explainStart, readSettings } from "../host/settings.ts";
 import type { CommandIo } from "../terminal/command.ts";
 import { quoted } from "../terminal/command-line.ts";
 import { type SkillTool, skillTools } from "./skill-tools.ts";
-import type { Elsewhere } from "./waiting-text.ts";
+import type { OtherCommands } from "./waiting-text.ts";
 
-/** Which agent, and how it is spoken to. */
+/** The agent to offer: at an address or in a file. */
 export type McpRequest = {
   readonly io: CommandIo;
   readonly reconnect: Pick<FollowOptions, "reconnect">;
@@ -26,53 +26,53 @@ export type McpRequest = {
 
 interface OfferedAgent {
   readonly open: OpenAgent;
-  readonly elsewhere: Elsewhere;
+  readonly elsewhere: OtherCommands;
   readonly close: () => Promise<void>;
 }
 
-export async function agentOf(request: McpRequest): Promise<OfferedAgent> {
+export async function offerFrom(request: McpRequest): Promise<OfferedAgent> {
   if (request.url === undefined) {
     const { open, close } = await openFileAgent(request);
     return { open, close, elsewhere: besideFile(request.file) };
   }
   const { url, connecting } = request;
-  // After a restart the card may be another one, whatever the server said about keeping it.
+  // Do not cache the card: it may change with a restart.
   const open = () => connect(url, { ...connecting, extensions: ASKED_EXTENSIONS, cache: false });
   return { open, close: () => Promise.resolve(), elsewhere: commandsFor(url) };
 }
 
 /**
- * What an agent is asked for. With `approvals` no words of a message approve a
- * call, so that a model cannot decide what is a person's to decide.
+ * The extensions to activate. With `approvals`, the text of a message cannot approve a call, so that
+ * a model cannot decide in place of the user.
  */
 const ASKED_EXTENSIONS: readonly string[] = [EXTENSIONS.skill.uri, EXTENSIONS.approvals.uri];
 
-function commandsFor(url: string): Elsewhere {
+function commandsFor(url: string): OtherCommands {
   return {
     decide: (id) => `convoke approvals answer ${quoted(url)} ${quoted(id)} --approve`,
     answer: (taskId) => `convoke send ${quoted(url)} --task ${quoted(taskId)} -`,
   };
 }
 
-/** One process at a time has the data of an agent, so this one has to end first. */
-function besideFile(file: string): Elsewhere {
+/** Only one process can use the data folder, so this one must end first. */
+function besideFile(file: string): OtherCommands {
   const { decide, answer } = commandsFor("http://127.0.0.1:3000");
-  const serve = `end this MCP server, run "convoke serve ${quoted(file)}", and then`;
+  const serve = `stop this MCP server, run "convoke serve ${quoted(file)}", and then`;
   return {
     decide: (id) => `${serve} "${decide(id)}".`,
     answer: (taskId) => `${serve} "${answer(taskId)}".`,
   };
 }
 
-/** Finds the agent, and reads its card anew. */
+/** Connects to the agent and reads its card. */
 type OpenAgent = () => Promise<RemoteAgent>;
 
 /**
- * The way to an agent that may be restarted, and be another one afterwards. After
- * a loss the next call reads the card again, and finds its agent by that.
+ * The connection to an agent that may be restarted and changed. After a lost connection the next
+ * call reads the card again.
  */
 export class AgentLink {
-  /** Hears of it when the agent has other skills than before. */
+  /** Called when the skills of the agent have changed. */
   onTools: ((tools: readonly SkillTool[]) => void) | undefined;
   readonly #open: OpenAgent;
   #agent: RemoteAgent;
@@ -94,12 +94,12 @@ export class AgentLink {
     return this.#tools;
   }
 
-  /** The agent as its card said last. */
+  /** The agent, according to the last card. */
   get known(): RemoteAgent {
     return this.#agent;
   }
 
-  /** The agent to speak to now. */
+  /** The agent to call now. */
   async agent(): Promise<RemoteAgent> {
     if (!this.#isLost) return this.#agent;
     this.#reopening ??= this.#reopen().finally(() => {
@@ -108,7 +108,7 @@ export class AgentLink {
     return this.#reopening;
   }
 
-  /** The connection was lost, so nobody knows what is there next. */
+  /** The connection was lost: read the card again before the next call. */
   lost(): void {
     this.#isLost = true;
   }
@@ -119,7 +119,7 @@ export class AgentLink {
 
   async #reopen(): Promise<RemoteAgent> {
     const agent = await this.#open();
-    // What still runs by the old one goes on.
+    // Runs of the old connection continue.
     this.#agent.close();
     this.#agent = agent;
     this.#isLost = false;
@@ -135,7 +135,7 @@ export class AgentLink {
 /** An agent that runs in this process. */
 interface FileAgent {
   readonly open: () => Promise<RemoteAgent>;
-  /** Ends what is under way and closes the storage. */
+  /** Stops running tasks and closes the storage. */
   readonly close: () => Promise<void>;
 }
 
@@ -145,24 +145,26 @@ interface FileAgentOptions {
   readonly io: CommandIo;
 }
 
-/** Where the agent seems to be. Nothing listens there. */
+/** A placeholder address; nothing listens there. */
 const URL_IN_PROCESS = "http://127.0.0.1/";
 
-/** Runs the agent of a file as `convoke serve` does, but without a port. */
+/** Runs the agent of a file like `convoke serve`, but without a port. */
 async function openFileAgent({ file, data, io }: FileAgentOptions): Promise<FileAgent> {
-  // It listens nowhere, so what is said of ports and addresses is for servers.
+  // Nothing listens, so settings for ports and addresses do not apply.
   const { PORT: _port, BIND_HOST: _host, PUBLIC_URL: _url, ...env } = io.env;
   const settings = readSettings({ data }, env);
   const { logLevel, drainMs: _drainMs, token, ...options } = settings;
   const agent = await loadAgent(file);
   const mounted = await mount(agent, {
     ...options,
-    // Its tasks belong to whoever has the token, as on a server.
+    // The owner of tasks is derived from the token, as on a server.
     ...(token !== undefined && { token }),
     publicUrl: URL_IN_PROCESS,
     logger: createJsonLogger(logLevel, io.stderr),
     onFatal: ({ message }) => {
-      io.stderr(`${message.replace(/\.$/, "")}, so this stops too; what it answered is kept.\n`);
+      io.stderr(
+        `${message.replace(/\.$/, "")}, so this server stops. All responses sent so far are stored.\n`,
+      );
       process.exit(1);
     },
   }).catch((error: unknown) => {
@@ -176,7 +178,7 @@ async function openFileAgent({ file, data, io }: FileAgentOptions): Promise<File
         cache: false,
         fetch: (input, init) => mounted.fetch(new Request(input, init)),
       }),
-    // What the host had begun is canceled by then, and what else is under way goes on another time.
+    // The tasks of the host are canceled by then; others resume at the next start.
     close: () => mounted.close(),
   };
 }
