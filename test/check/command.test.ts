@@ -162,12 +162,12 @@ describe("the exit code", () => {
     const { code, stderr } = await runCli(["check", await start({ token: "a-secret" })]);
 
     expect(code).toBe(3);
-    expect(stderr).toContain("Nothing could be tested at any interface");
+    expect(stderr).toContain("No interface could be tested");
   });
 
   test.each([
     [["check"], "The address of the agent is missing."],
-    [["check", "http://a.test", "hello"], '"hello" is one argument too many.'],
+    [["check", "http://a.test", "hello"], '"hello" is an unexpected argument.'],
     [["check", "http://a.test", "--level", "high"], "--level must be one of must, should, may"],
     [["check", "http://a.test", "--version", "2.0"], "--version must be one of 0.3, 1.0"],
     [
@@ -175,10 +175,16 @@ describe("the exit code", () => {
       "--binding must be one of jsonrpc, rest, grpc",
     ],
     [["check", "http://a.test", "--timeout", "never"], "--timeout must be a number of seconds"],
-    [["check", "http://a.test", "--only", "v1-S88"], '--only knows no "v1-S88".'],
+    [
+      ["check", "http://a.test", "--only", "v1-S88"],
+      '--only: there is no probe or requirement "v1-S88".',
+    ],
     [["check", "http://a.test", "--header", "secret"], '--header must look like "Name: value"'],
     [["check", "http://a.test", "--allow-origin", "a"], "--allow-origin must be an origin"],
-    [["check", "http://a.test", "--token", "a b"], "The token of --token holds characters"],
+    [
+      ["check", "http://a.test", "--token", "a b"],
+      "The token of --token contains invalid characters",
+    ],
   ])("of %j is 2", async (args, sentence) => {
     const { code, stderr } = await runCli(args);
 

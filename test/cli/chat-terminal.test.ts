@@ -23,7 +23,7 @@ describe("at a terminal", () => {
     const { url, states } = await serveShop();
     const person = chat(url);
 
-    await person.sees(/Shop \(A2A 1\.0 by JSONRPC/);
+    await person.sees(/Shop \(A2A 1\.0 over JSONRPC/);
     await person.sees(/> /);
     person.type(`hello${ENTER}`);
     await person.sees(/You said: hello\r\n[^\n]*> /);
@@ -35,7 +35,7 @@ describe("at a terminal", () => {
 
     const { code, stdout } = await person.ended;
     expect(code).toBe(0);
-    expect(stdout).toMatch(/Go on with: convoke chat \S+ --context \S+\r\n$/);
+    expect(stdout).toMatch(/Continue with: convoke chat \S+ --context \S+\r\n$/);
     expect(await states()).toEqual(["completed", "completed"]);
   });
 
@@ -47,7 +47,7 @@ describe("at a terminal", () => {
     person.type(`pack${ENTER}`);
     await person.sees(/box 5, /);
     person.type(CTRL_C);
-    await person.sees(/Canceling\. Ctrl\+C again leaves\.\r\n/);
+    await person.sees(/Canceling\. Press Ctrl\+C again to leave\.\r\n/);
     await person.sees(/canceled\r\n[^\n]*> /);
     person.type(`hello${ENTER}`);
     await person.sees(/You said: hello\r\n/);
@@ -68,7 +68,7 @@ describe("at a terminal", () => {
 
     const { code, stdout } = await person.ended;
     expect(code).toBe(130);
-    expect(stdout).toMatch(/Go on with: convoke chat \S+ --context \S+/);
+    expect(stdout).toMatch(/Continue with: convoke chat \S+ --context \S+/);
     await vi.waitUntil(async () => (await states())[0] === "canceled", { timeout: 10_000 });
   });
 
@@ -146,7 +146,7 @@ describe("at a terminal", () => {
 
   test("colours are there, and gone under NO_COLOR", async () => {
     const { url } = await serveShop();
-    const dim = "\u001B[2m/help shows what you can type.";
+    const dim = "\u001B[2mType /help for help.";
 
     for (const [env, isColoured] of [
       [{}, true],
@@ -189,7 +189,7 @@ test("a token is typed unseen", async () => {
   const { code, stdout } = await person.ended;
   expect(code).toBe(0);
   expect(stdout).not.toContain("s3cret");
-  expect(stdout).toContain("The token for https://agent.example is in");
+  expect(stdout).toContain("Stored the token for https://agent.example in");
   const file = join(cwd, ".config", "convoke", "credentials.json");
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({
     origins: { "https://agent.example": { token: "s3cret" } },

@@ -20,7 +20,7 @@ test("SIGINT cancels what the agent works on, and the next line is answered", as
 
   const { code, stderr } = await caller.ended;
   expect(code).toBe(1);
-  expect(stderr).toContain("Canceling. Ctrl+C again leaves.\ncanceled\n");
+  expect(stderr).toContain("Canceling. Press Ctrl+C again to leave.\ncanceled\n");
   expect((await states()).toSorted()).toEqual(["canceled", "completed"]);
 });
 

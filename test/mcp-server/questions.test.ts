@@ -187,11 +187,11 @@ describe("a host that asks nobody", () => {
     const asked = await host.call("the-writer", { message: "write milk" });
     const { taskId } = asked.structure;
     const tried = await host.call("the-writer", { message: "approve", taskId });
-    expect(asked.text).toContain("waits for the decision of a person");
+    expect(asked.text).toContain("is waiting for a decision by a person");
     expect(tried.text).toContain("The message was not sent.");
     expect(readFileSync(notes, "utf8")).toBe("");
 
-    const [, command = ""] = /To decide: convoke (.*)/.exec(asked.text) ?? [];
+    const [, command = ""] = /To decide, a person can run: convoke (.*)/.exec(asked.text) ?? [];
     await succeed(process.execPath, [BIN, ...command.split(" ")], { cwd });
     const done = await host.call("the-writer", { message: "", taskId });
 

@@ -92,7 +92,7 @@ describe("the agent of a file, as an MCP server,", () => {
       },
       {
         type: "text",
-        text: "[the file huge.bin (application/octet-stream) was left out: it is too long]",
+        text: "[the file huge.bin (application/octet-stream) was left out: too long]",
       },
       { type: "text", text: '{\n  "sum": 42\n}' },
       { type: "text", text: "Here you are." },
@@ -114,9 +114,9 @@ describe("the agent of a file, as an MCP server,", () => {
   });
 
   test.each([
-    [{}, "message must be a text: what to say to the agent"],
-    [{ message: 7 }, "message must be a text: what to say to the agent"],
-    [{ message: " " }, "message is empty; write what to say to the agent"],
+    [{}, "message must be a string: the message to the agent"],
+    [{ message: 7 }, "message must be a string: the message to the agent"],
+    [{ message: " " }, "message is empty; write a message to the agent"],
     [{ message: "hi", taskId: "" }, "taskId must be an id from an earlier result"],
     [{ message: "hi", context: "c" }, 'there is no argument "context"; the arguments are message'],
   ])("refuses %j, and says what to do", async (input, words) => {
@@ -140,7 +140,7 @@ describe("the agent of a file, as an MCP server,", () => {
     expect(unknown.text).toContain("(code -32001)");
     expect(ended.isError).toBe(true);
     expect(ended.text).toBe(
-      `taskId: the task has ended already (completed); leave taskId out, and give contextId "${structure.contextId}" to go on with the conversation.`,
+      `taskId: the task is already completed; leave taskId out, and give contextId "${structure.contextId}" to continue the conversation.`,
     );
   });
 

@@ -29,7 +29,7 @@ export async function serveConvoke(options: ConvokeOptions): Promise<ServedProce
   const program = startConvoke(options);
   const card = await program.until((stdout) => /^ {2}Card +(\S+)/m.exec(stdout)?.[1]);
   // The banner is one write, but what is printed last says that all of it is there.
-  await program.until((stdout) => (stdout.includes("Ctrl+C stops it.") ? true : undefined));
+  await program.until((stdout) => (stdout.includes("Press Ctrl+C to stop.") ? true : undefined));
   const url = new URL("/", card);
   return { program, url: url.href, port: Number(url.port) };
 }

@@ -52,7 +52,7 @@ Try in another terminal:
   npx convoke send ${base} ask
   npx convoke tasks ${base}
 
-Ctrl+C stops it.
+Press Ctrl+C to stop.
 `);
     expect(await addressesIn(`${url}${CARD}`)).toEqual(new Set([`${base}/`]));
     expect(existsSync(join(cwd, ".convoke", "tasks.db"))).toBe(true);

@@ -103,7 +103,7 @@ describe("an address that others can reach", () => {
 
     expect(existsSync(join(cwd, ".convoke"))).toBe(false);
     const line =
-      /^Others could reach .* Try: (CONVOKE_TOKEN=\S{32,} BIND_HOST=0\.0\.0\.0) npm start$/;
+      /^This server would be reachable .* Try: (CONVOKE_TOKEN=\S{32,} BIND_HOST=0\.0\.0\.0) npm start$/;
     expect(sentence).toMatch(line);
     const settings = (line.exec(sentence)?.[1] ?? "").split(" ").map((text) => text.split("="));
     const env = Object.fromEntries(settings) as Record<string, string>;
@@ -178,7 +178,7 @@ describe("the agent", () => {
     writeAgent(cwd, `export default 1;`, "agent.ts");
 
     expect(await refusal({ cwd, args: ["serve", "agent.ts"] })).toBe(
-      'agent.ts could not be loaded. Its package.json says "type": "commonjs": name the file .mts, or say "type": "module".',
+      'agent.ts could not be loaded. Its package.json has "type": "commonjs": rename the file to .mts, or set "type": "module".',
     );
   });
 
@@ -191,7 +191,7 @@ describe("the agent", () => {
 
     const [sentence, place] = stderr.split("\n");
     expect({ code, stdout }).toEqual({ code: NOT_STARTED, stdout: "" });
-    expect(sentence).toBe("agent.mts could not be loaded. It says: Error: there is no key");
+    expect(sentence).toBe("agent.mts could not be loaded. The error is: Error: there is no key");
     expect(place).toMatch(/agent\.mts:3:7/);
     expect(existsSync(join(cwd, ".convoke"))).toBe(false);
   });

@@ -1,22 +1,20 @@
 #!/usr/bin/env node
-// Plain JavaScript without imports, so that any Node can read it far enough to
-// say what is wrong. The command itself runs in this very process: signals
-// reach the server, and nothing stands between it and its terminal.
+// Plain JavaScript without imports, so that even an old Node can run it far enough to print the
+// error below. The command runs in this process, so that signals and the terminal reach it.
 const NEEDED = [22, 19];
 
 const [major, minor] = process.versions.node.split(".").map(Number);
 if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1])) {
   process.stderr.write(
     `Convoke needs Node ${NEEDED.join(".")} or newer, but this is Node ${process.versions.node}. ` +
-      "Get one from https://nodejs.org, or in a clone run it by `npm start` or `npx convoke`, which bring their own on Linux.\n",
+      "Get it from https://nodejs.org. In a clone on Linux, `npm start` and `npx convoke` bring their own.\n",
   );
   process.exit(1);
 }
 
-// Node 22 calls its SQLite and its type stripping experimental, and remarks on
-// agents in folders whose package.json names no module type. This program stands
-// on the first two and tests them, the third is no mistake, and of an agent that
-// its package.json calls CommonJS it tells itself.
+// Hide warnings of Node 22 that are not useful here: SQLite and type stripping are experimental
+// but tested, a package.json without a module type is fine for an agent, and an agent in a CommonJS
+// package gets an error message of ours.
 const isQuiet = ({ name, code, message }) =>
   name === "ExperimentalWarning" ||
   code === "MODULE_TYPELESS_PACKAGE_JSON" ||
@@ -32,11 +30,11 @@ const { enableCompileCache, flushCompileCache, registerHooks } =
   process.getBuiltinModule("node:module");
 
 enableCompileCache();
-// Else it is written at a proper end only, and not all servers have one.
+// By default the cache is written only at a normal exit, which a server may never have.
 for (const soon of [400, 1500]) setTimeout(flushCompileCache, soon).unref();
 
-// In a clone the packages run from their sources, by an export condition that
-// an installed package does not have.
+// In a clone the packages run from their sources, through an export condition that installed
+// packages do not have.
 const source = new URL("../src/main.ts", import.meta.url);
 const isClone = existsSync(source);
 if (isClone) {

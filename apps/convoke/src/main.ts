@@ -8,10 +8,10 @@ const { io, close } = createProcessIo();
 
 process.exitCode = await main(process.argv.slice(2), io, COMMANDS);
 close();
-// Whoever said stop does not wait for an agent that went on all the same.
+// The user stopped the command: do not wait for an agent that keeps running.
 if (io.signal.aborted) process.exit();
 
-/** The outside world of a real process, and what lets go of it. */
+/** The outside world of a real process, and a function that releases it. */
 interface ProcessIo {
   readonly io: CommandIo;
   readonly close: () => void;
@@ -23,13 +23,13 @@ function createProcessIo(): ProcessIo {
   const interrupt = (): void => {
     const taker = takers.at(-1);
     if (taker !== undefined) return taker();
-    // Whoever says stop twice is not asked again: the next one ends the process.
+    // A second Ctrl+C ends the process.
     process.off("SIGINT", interrupt);
     stop.abort();
   };
   process.on("SIGINT", interrupt);
   process.once("SIGTERM", () => stop.abort());
-  // `convoke stream … | head` has seen enough; that is no reason for a stack trace.
+  // A reader such as `convoke stream … | head` may close the pipe early: that is not an error.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
     process.exit(EXIT.done.code);
@@ -52,7 +52,7 @@ function createProcessIo(): ProcessIo {
   return { io, close: () => stdin.close() };
 }
 
-/** `process.stdin` is not even looked at where nobody types: a server may have none. */
+/** Does not touch `process.stdin` unless it is a terminal: a server may not have one. */
 function terminals(): { readonly keyboard?: ReadStream; readonly screen?: WriteStream } {
   return {
     ...(isatty(0) && { keyboard: process.stdin }),

@@ -16,7 +16,7 @@ const COMMANDS: readonly ChatCommand[] = [
   {
     name: "/help",
     usage: "/help",
-    help: "show this",
+    help: "show this help",
     run: async (chat) => {
       const width = Math.max(...COMMANDS.map(({ usage }) => usage.length));
       for (const { usage, help } of COMMANDS) chat.note(`${usage.padEnd(width)}  ${help}`);
@@ -27,17 +27,17 @@ const COMMANDS: readonly ChatCommand[] = [
   {
     name: "/new",
     usage: "/new",
-    help: "begin a new conversation",
+    help: "start a new conversation",
     run: async (chat) => {
       chat.beginAnew();
-      chat.note("A new conversation.");
+      chat.note("Started a new conversation.");
       return true;
     },
   },
   {
     name: "/task",
     usage: "/task",
-    help: "show how the task stands",
+    help: "show the state of the task",
     run: async (chat) => {
       const { taskId, lastTaskId, contextId } = chat.state;
       const id = taskId ?? lastTaskId;
@@ -53,7 +53,7 @@ const COMMANDS: readonly ChatCommand[] = [
   {
     name: "/cancel",
     usage: "/cancel",
-    help: "cancel the task that waits for you",
+    help: "cancel the task that is waiting for you",
     run: async (chat) => {
       await chat.cancelTask();
       return true;
@@ -62,10 +62,10 @@ const COMMANDS: readonly ChatCommand[] = [
   {
     name: "/files",
     usage: "/files",
-    help: "list the files that came in",
+    help: "list the received files",
     run: async (chat) => {
       const { all } = chat.files;
-      if (all.length === 0) chat.note("No files came in.");
+      if (all.length === 0) chat.note("No files received.");
       for (const [place, { name, about }] of all.entries()) {
         chat.note(`[${place + 1}] ${oneLine(name)}: ${oneLine(about)}`);
       }
@@ -75,7 +75,7 @@ const COMMANDS: readonly ChatCommand[] = [
   {
     name: "/save",
     usage: "/save [number] [path]",
-    help: "save one file, or all of them, into this folder or as that path",
+    help: "save one file or all of them, to the current folder or to the path",
     run: async (chat, argument) => {
       save(chat, argument);
       return true;
@@ -84,33 +84,33 @@ const COMMANDS: readonly ChatCommand[] = [
   {
     name: "/quit",
     usage: "/quit",
-    help: "leave; the conversation can be continued",
+    help: "leave; you can continue the conversation later",
     run: async () => false,
   },
 ];
 
 const KEYS = [
-  "A line that ends with \\ goes on in the next one. // sends a line that begins with /.",
-  "Ctrl+C cancels the task that the agent works on, and leaves at the prompt. Ctrl+D leaves.",
+  "End a line with \\ to continue it on the next. Start it with // to send a line that begins with /.",
+  "Ctrl+C cancels the running task; at the prompt it leaves the chat. Ctrl+D leaves.",
 ];
 
-/** Does what a line that begins with a slash says. False when the conversation ends. */
+/** Runs a line that starts with a slash. Returns false to leave the chat. */
 export async function runChatCommand(line: string, chat: Chat): Promise<boolean> {
   const [, name = "", argument = ""] = /^(\/\S*)\s*(.*)$/s.exec(line) ?? [];
   const command = COMMANDS.find((candidate) => candidate.name === name);
   if (command !== undefined) return command.run(chat, argument.trim());
   const names = COMMANDS.map((candidate) => candidate.name);
   throw new UsageError(
-    `There is no ${oneLine(name)}.${didYouMean(name, names)} /help lists what there is; // sends a line that begins with /.`,
+    `Unknown command ${oneLine(name)}.${didYouMean(name, names)} /help lists the commands; start with // to send a line that begins with /.`,
   );
 }
 
 function save(chat: Chat, argument: string): void {
   const { all } = chat.files;
-  if (all.length === 0) throw new UsageError("No files came in, so there is nothing to save.");
+  if (all.length === 0) throw new UsageError("There are no files to save.");
   const [, number = "", path = ""] = /^(\d*)\s*(.*)$/s.exec(argument) ?? [];
   if (number === "" && path !== "") {
-    throw new UsageError("/save takes the number of a file before the path; /files lists them.");
+    throw new UsageError("/save needs the number of the file before the path; /files lists them.");
   }
   const wanted = number === "" ? all : all.slice(Number(number) - 1, Number(number));
   if (wanted.length === 0 || number === "0") {

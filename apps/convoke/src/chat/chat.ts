@@ -22,17 +22,17 @@ import {
   type CommandIo,
   EXIT,
   UsageError,
-  exitCodeOf,
+  exitCodeFor,
 } from "../terminal/command.ts";
 import { commandLine } from "../terminal/command-line.ts";
 import { explainError } from "../connect/explain-error.ts";
-import { outcomeOf } from "../follow/outcome.ts";
+import { toOutcome } from "../follow/outcome.ts";
 import { runChatCommand } from "./chat-commands.ts";
 import { Turn, type TurnOptions, advice as adviceFor, decisionsIn } from "./turn.ts";
 import type { LineSource } from "./lines.ts";
 import { ReceivedFiles } from "./files.ts";
 
-/** Approvals as data, so that each can be decided by itself. */
+/** Receive approvals as data, so that each can be decided separately. */
 const ASKED = [EXTENSIONS.approvals.uri];
 
 export interface ChatOptions {
@@ -42,7 +42,7 @@ export interface ChatOptions {
   readonly state: ConversationState;
 }
 
-/** A conversation at a terminal, or by a script that writes its lines. */
+/** A conversation at a terminal, or with lines from a script. */
 export class Chat {
   readonly files = new ReceivedFiles();
   readonly agent: RemoteAgent;
@@ -53,7 +53,7 @@ export class Chat {
   #answer: Answer | undefined;
   #turn: Turn | undefined;
   #isInterrupted = false;
-  /** A task that failed on the way; whoever runs a script wants to know. */
+  /** The exit code: a script needs to know if any task failed. */
   #code: number = EXIT.done.code;
 
   constructor({ agent, context, openLines, state }: ChatOptions) {
@@ -67,7 +67,7 @@ export class Chat {
     return this.#conversation.state;
   }
 
-  /** Talks until there is nothing more to say, and gives the exit code. */
+  /** Talks until the input ends. Returns the exit code. */
   async talk(): Promise<number> {
     const { io } = this.#context;
     const giveBack = io.onInterrupt(() => this.#interrupt());
@@ -86,19 +86,19 @@ export class Chat {
     return this.#answer?.question === undefined ? this.#code : EXIT.waiting.code;
   }
 
-  /** A line about the conversation, which is not part of it. */
+  /** Prints a remark that is not part of the conversation. */
   note(line: string): void {
     const { io, flag } = this.#context;
     if (flag("json")) note(this.#context, line);
     else io.stderr(`${coloursFor(io, "stderr").dim(printable(line))}\n`);
   }
 
-  /** Forgets what was said. */
+  /** Starts a new conversation. */
   beginAnew(): void {
     this.#goOn({});
   }
 
-  /** Shows the task that the conversation stands at, until it comes to rest. */
+  /** Follows the current task until it is finished or interrupted. */
   async look(): Promise<void> {
     const { taskId, lastTaskId } = this.state;
     const id = taskId ?? lastTaskId;
@@ -111,17 +111,16 @@ export class Chat {
     if (answer?.task !== undefined) this.#goOn(stateOf(answer.task), answer);
   }
 
-  /** Cancels the task that waits for an answer. */
+  /** Cancels the task that is waiting for an answer. */
   async cancelTask(): Promise<void> {
     const { taskId } = this.state;
-    if (taskId === undefined)
-      return this.note("No task waits for you, so there is none to cancel.");
+    if (taskId === undefined) return this.note("No task is waiting for you.");
     const task = await this.agent.cancel(taskId, { signal: this.#context.io.signal });
     this.#goOn(stateOf(task));
     this.note(`task ${oneLine(task.id)} ${task.status.state}`);
   }
 
-  /** Reads a line and does what it says. False when that was the last. */
+  /** Reads one line and acts on it. Returns false at the end. */
   async #next(): Promise<boolean> {
     const { question } = this.#answer ?? {};
     const reading = readMessage(this.#lines, question === undefined ? "> " : "? ");
@@ -141,13 +140,13 @@ export class Chat {
     }
   }
 
-  /** What is said to the agent: a decision, one of its options, or the words as they are. */
+  /** Interprets a line: a decision, one of the options, or plain text. */
   #meant(typed: string): Input {
     const { question } = this.#answer ?? {};
     return decisionsIn(typed, this.#approvals()) ?? choose(typed, question?.options);
   }
 
-  /** The decisions that the task waits for. */
+  /** The approvals that the task is waiting for. */
   #approvals(answer = this.#answer): readonly Approval[] {
     return answer?.task === undefined ? [] : openApprovals(answer.task, new Date());
   }
@@ -161,7 +160,7 @@ export class Chat {
     if (answer !== undefined) this.#answer = answer;
   }
 
-  /** Shows an answer and what it leaves to do; none when the person left in the middle. */
+  /** Prints an answer and what to do next. Returns `undefined` if the user left before the end. */
   async #take(options: Omit<TurnOptions, "context">): Promise<Answer | undefined> {
     this.#turn = new Turn({ ...options, context: this.#context });
     try {
@@ -181,7 +180,7 @@ export class Chat {
     const { task, question } = answer;
     const known = this.files.all.length;
     if (task !== undefined) this.files.add(task);
-    if (task !== undefined && exitCodeOf(task.status.state) === EXIT.taskFailed.code) {
+    if (task !== undefined && exitCodeFor(task.status.state) === EXIT.taskFailed.code) {
       this.#code = EXIT.taskFailed.code;
     }
     if (flag("json")) return io.stdout(`${JSON.stringify(answer)}\n`);
@@ -198,15 +197,15 @@ export class Chat {
 
   #reportEnd(task: Task): void {
     const { io } = this.#context;
-    const { state, said } = outcomeOf(task);
-    if (exitCodeOf(state) !== EXIT.taskFailed.code) return;
+    const { state, said } = toOutcome(task);
+    if (exitCodeFor(state) !== EXIT.taskFailed.code) return;
     const { red } = coloursFor(io, "stderr");
     io.stderr(`${red(said === "" ? state : `${state}: ${oneLine(said)}`)}\n`);
   }
 
   /**
-   * What went wrong is said. A person goes on, unless the agent wants to know who
-   * that is; what a script says next would make no sense.
+   * Prints an error. A user can continue, unless the agent requires credentials. A script stops,
+   * because its next lines depend on the answer.
    */
   #explain(error: unknown): boolean {
     if (error instanceof UsageError) {
@@ -225,12 +224,12 @@ export class Chat {
     this.#answer = answer;
   }
 
-  /** Ctrl+C cancels what the agent does; another one, or one when it does nothing, leaves. */
+  /** Ctrl+C cancels the current task. A second one, or one while no task is running, leaves the chat. */
   #interrupt(): void {
     const turn = this.#turn;
     if (turn === undefined || turn.isCanceled) return this.#leave();
     turn.cancel().then(
-      (task) => task ?? this.note("There is no task to cancel yet; Ctrl+C again leaves."),
+      (task) => task ?? this.note("There is no task to cancel yet. Press Ctrl+C again to leave."),
       (error: unknown) => void (this.#isInterrupted || this.#explain(error)),
     );
   }
@@ -245,7 +244,7 @@ export class Chat {
     const { contextId, taskId } = this.state;
     if (contextId === undefined) return;
     const place = ["--context", contextId, ...(taskId === undefined ? [] : ["--task", taskId])];
-    this.note(`Go on with: ${commandLine(this.#context, "chat", place)}`);
+    this.note(`Continue with: ${commandLine(this.#context, "chat", place)}`);
   }
 }
 
@@ -253,7 +252,7 @@ function stateOf({ id, contextId, status }: Task): ConversationState {
   return { contextId, lastTaskId: id, ...(isInterrupted(status.state) && { taskId: id }) };
 }
 
-/** What a person means who was given options: the number of one, one of them in whatever case, or words of their own. */
+/** Interprets the answer to a question with options: a number, an option in any case, or other text. */
 function choose(typed: string, options: readonly string[] = []): string {
   const words = typed.trim();
   const same = options.find((option) => option === words);
@@ -262,7 +261,7 @@ function choose(typed: string, options: readonly string[] = []): string {
   return same ?? numbered ?? (alike.length === 1 ? alike[0] : undefined) ?? typed;
 }
 
-/** Reads one message. A line that ends with a backslash goes on in the next one; two are one that is meant. */
+/** Reads one message. A backslash at the end of a line continues it; two stand for a literal backslash. */
 async function readMessage(lines: LineSource, prompt: string): Promise<string | undefined> {
   const said: string[] = [];
   for (;;) {
@@ -281,7 +280,7 @@ interface ShownTo {
   readonly isPerson: boolean;
 }
 
-/** Shows what the agent waits for, and how to give it. */
+/** Prints what the agent is waiting for, and how to answer. */
 function showQuestion(question: Question, to: ShownTo): void {
   for (const line of linesOf(question, to)) to.io.stderr(`${line}\n`);
 }
@@ -291,17 +290,17 @@ function linesOf(question: Question, { io, approvals, isPerson }: ShownTo): read
   const { kind, text, options = [], message } = question;
   if (kind === "auth-required") {
     const addresses = addressesIn(message?.parts ?? []).filter((url) => !text.includes(url));
-    const advice = "When that is done, press Enter to look again, or say so to the agent.";
+    const advice = "Once that is done, press Enter to check again, or tell the agent.";
     return [
-      yellow(printable(text || "The agent waits for an authorization.")),
+      yellow(printable(text || "The agent is waiting for authorization.")),
       ...addresses.map((url) => `Open: ${oneLine(url, 2000)}`),
       ...(isPerson ? [dim(advice)] : []),
     ];
   }
   const width = String(options.length).length;
-  const advice = "Type a number, or an answer of your own.";
+  const advice = "Type a number or your own answer.";
   return [
-    bold(printable(text || "The agent waits for your answer.")),
+    bold(printable(text || "The agent is waiting for your answer.")),
     ...options.map((option, place) => `  ${String(place + 1).padStart(width)}  ${oneLine(option)}`),
     ...(isPerson && options.length > 0 ? [dim(advice)] : []),
     ...approvals.flatMap(({ tool }, place) => {
@@ -312,7 +311,7 @@ function linesOf(question: Question, { io, approvals, isPerson }: ShownTo): read
   ];
 }
 
-/** A2A has no field for where to authorize; agents put the address into the text or into data. */
+/** A2A has no field for the authorization URL; agents put it into the text or into data. */
 function addressesIn(parts: readonly A2APart[]): readonly string[] {
   const found = new Set<string>();
   const look = (value: unknown): void => {

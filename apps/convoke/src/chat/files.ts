@@ -6,26 +6,26 @@ import { UsageError } from "../terminal/command.ts";
 import type { A2APart, Task } from "@convoke/protocol";
 import { describeFile } from "../follow/stream-printer.ts";
 
-/** Something of an answer that can be kept. */
+/** A file or data part that can be saved. */
 export interface ReceivedFile {
-  /** As the agent calls it; it may be anything. */
+  /** The name that the agent gave it; not safe as a path. */
   readonly name: string;
   /** What it is, in one line. */
   readonly about: string;
-  /** None for what the agent only names by its address. */
+  /** Absent if the agent sent only an address. */
   readonly bytes?: Uint8Array;
 }
 
-/** The files of a conversation, in the order they came in. Their numbers do not change. */
+/** The files of a conversation in order of arrival. Their numbers do not change. */
 export class ReceivedFiles {
   readonly #files = new Map<string, ReceivedFile>();
 
-  /** Everything, with number 1 first. */
+  /** All files, number 1 first. */
   get all(): readonly ReceivedFile[] {
     return [...this.#files.values()];
   }
 
-  /** Takes what a task has; an artifact that came again replaces what it was. */
+  /** Adds the files of a task. An updated artifact replaces its earlier version. */
   add({ id, artifacts = [] }: Task): void {
     for (const { artifactId, name = artifactId, parts } of artifacts) {
       for (const [place, part] of parts.entries()) {
@@ -36,7 +36,7 @@ export class ReceivedFiles {
   }
 }
 
-/** Text was on the screen already. */
+/** Text parts are not files: they were printed already. */
 function fileOf(part: A2APart, artifact: string): ReceivedFile | undefined {
   if (part.kind === "text") return undefined;
   const about = describeFile(part);
@@ -51,16 +51,18 @@ function fileOf(part: A2APart, artifact: string): ReceivedFile | undefined {
 const MOST_COPIES = 100;
 
 /**
- * Writes a file where the person says, or else into this folder by the agent's
- * name for it, and gives the path. Nothing that exists is written over.
+ * Writes a file to the given path, or to the current folder under the name that the agent chose,
+ * and returns the path. Existing files are never overwritten.
  */
 export function saveFile({ name, bytes, about }: ReceivedFile, path: string | undefined): string {
   if (bytes === undefined) {
-    throw new UsageError(`That file was not sent, only named; fetch it yourself: ${about}`);
+    throw new UsageError(
+      `The agent sent only the address of that file; download it yourself: ${about}`,
+    );
   }
   if (path !== undefined) {
     if (write(path, bytes)) return path;
-    throw new UsageError(`${path} exists already; choose another name.`);
+    throw new UsageError(`${path} already exists; choose another name.`);
   }
   const own = harmless(name);
   const ending = extname(own);
@@ -69,10 +71,10 @@ export function saveFile({ name, bytes, about }: ReceivedFile, path: string | un
     const candidate = copy === 1 ? own : `${stem}-${copy}${ending}`;
     if (write(candidate, bytes)) return candidate;
   }
-  throw new UsageError(`${own} exists ${MOST_COPIES} times already; choose another name.`);
+  throw new UsageError(`${own} and ${MOST_COPIES} copies already exist; choose another name.`);
 }
 
-/** An agent must not choose a folder, nor a file that programs read by themselves. */
+/** Removes folders and leading dots: an agent must not choose where files go, or create hidden ones. */
 function harmless(name: string): string {
   const last = basename(printable(name).replaceAll(/[\\\n\t:*?"<>|]/g, "_")).replace(
     /^[.\s-]+/,
@@ -81,7 +83,7 @@ function harmless(name: string): string {
   return last.slice(0, 200) || "file";
 }
 
-/** False when there is something already. */
+/** Returns false if the file already exists. */
 function write(path: string, bytes: Uint8Array): boolean {
   try {
     writeFileSync(path, bytes, { flag: "wx" });

@@ -4,11 +4,11 @@ import type { ReadStream, WriteStream } from "node:tty";
 import type { CommandContext } from "../terminal/command.ts";
 import type { StdinText } from "../terminal/stdin-text.ts";
 
-/** Where the lines of a conversation come from. */
+/** The source of the lines of a conversation. */
 export interface LineSource {
-  /** Whether a person sits there, who is told more and asked again. */
+  /** Whether a user types the lines; hints are printed only then. */
   readonly isPerson: boolean;
-  /** The next line; none when there are no more. */
+  /** The next line, or `undefined` at the end. */
   next(prompt: string): Promise<string | undefined>;
   close(): void;
 }
@@ -20,12 +20,12 @@ export function linesFrom({ io, flag }: CommandContext, onInterrupt: () => void)
   return new TerminalLines({ keyboard, screen, isDumb: env["TERM"] === "dumb", onInterrupt });
 }
 
-/** Whether a person sits at the terminal, rather than a script. */
+/** Whether a user types at a terminal, rather than a script at a pipe. */
 export function isPerson({ io, flag }: CommandContext): boolean {
   return io.keyboard !== undefined && io.screen !== undefined && !flag("json");
 }
 
-/** Lines that a script has written: they are answered in order, and nobody is prompted. */
+/** Lines from a pipe, without prompts. */
 class PipedLines implements LineSource {
   readonly isPerson = false;
   readonly #stdin: StdinText;
@@ -46,12 +46,12 @@ class PipedLines implements LineSource {
 interface TerminalLinesOptions {
   readonly keyboard: ReadStream;
   readonly screen: WriteStream;
-  /** The terminal knows no control sequences; then it edits its lines itself. */
+  /** The terminal has no control sequences and edits lines itself. */
   readonly isDumb: boolean;
   readonly onInterrupt: () => void;
 }
 
-/** Lines that a person types, with a history. What is typed ahead waits for its prompt. */
+/** Lines typed at a terminal, with a history. Lines typed ahead wait for their prompt. */
 class TerminalLines implements LineSource {
   readonly isPerson = true;
   readonly #screen: WriteStream;
@@ -82,7 +82,7 @@ class TerminalLines implements LineSource {
     if (line !== undefined || this.#isClosed) return Promise.resolve(line);
     this.#output.isMuted = false;
     this.#lines.setPrompt(prompt);
-    // readline would go back over as many rows as it believes to have written; they were not shown.
+    // readline would move the cursor up by the rows that it thinks it has written, but they were muted.
     (this.#lines as { prevRows?: number }).prevRows = 0;
     this.#lines.prompt(true);
     return new Promise((resolve) => {
@@ -111,8 +111,8 @@ class TerminalLines implements LineSource {
 }
 
 /**
- * A screen that can be switched off: while the agent speaks, what is typed
- * ahead must not appear in the middle of its words.
+ * A screen that can be muted: while the agent answers, text typed ahead must not appear in the
+ * middle of the output.
  */
 class MutedOutput extends Writable {
   isMuted = true;
@@ -125,7 +125,7 @@ class MutedOutput extends Writable {
     screen.on("resize", this.#resized);
   }
 
-  /** readline wraps long lines by it. */
+  /** readline needs it to wrap long lines. */
   get columns(): number {
     return this.#screen.columns;
   }

@@ -9,8 +9,8 @@ import {
   isInterrupted,
 } from "@convoke/protocol";
 import { type CommandContext, UsageError } from "../terminal/command.ts";
-import { outcomeOf } from "../follow/outcome.ts";
-import { reconnectOf } from "../connect/agent-options.ts";
+import { toOutcome } from "../follow/outcome.ts";
+import { readReconnect } from "../connect/agent-options.ts";
 import { StreamPrinter } from "../follow/stream-printer.ts";
 
 const { uri: APPROVALS } = EXTENSIONS.approvals;
@@ -19,19 +19,19 @@ const WORD = /^(approve|yes|reject|no)\b[\s:,.]*([^]*)$/i;
 
 const WHICH = /^(all\b|\d+\b)[\s:,.]*([^]*)$/i;
 
-/** For how long an approval may hold, beside this once. */
+/** How long an approval can last, other than once. */
 const LASTING: ReadonlySet<string> = new Set(["conversation", "always"] satisfies ApprovalOption[]);
 
 export interface TurnOptions {
   readonly open: (options: FollowOptions) => Run;
   readonly context: CommandContext;
-  /** Whether it is about a task of which everything so far was seen. */
+  /** Whether it continues a task whose output so far was already printed. */
   readonly isAnswer: boolean;
-  /** Whether nothing is said, so that a task that waits already is all there is to see. */
+  /** Whether no message is sent, so that a task that is already waiting ends the turn. */
   readonly isLook: boolean;
 }
 
-/** One answer of the agent, shown as it comes, that can be canceled or left. */
+/** One answer of the agent, printed as it arrives. It can be canceled or abandoned. */
 export class Turn {
   readonly #run: Run;
   readonly #printer: StreamPrinter | undefined;
@@ -47,7 +47,7 @@ export class Turn {
       : new StreamPrinter(io, { skipEarlier: isAnswer, isQuiet: true });
     this.#run = open({
       signal: AbortSignal.any([io.signal, this.#abort.signal]),
-      ...reconnectOf(context),
+      ...readReconnect(context),
       onNotice: ({ message, ...more }) => {
         if (!("attempt" in more) || more.attempt === 1) this.#printer?.note(message);
       },
@@ -58,7 +58,7 @@ export class Turn {
     return this.#isCanceled;
   }
 
-  /** Shows the answer until the agent has done its part. */
+  /** Prints the answer until the task is finished or interrupted. */
   async follow(): Promise<Answer> {
     try {
       for await (const event of this.#run) {
@@ -66,7 +66,7 @@ export class Turn {
         if (this.#isQuestion(event)) break;
       }
       const answer = await this.#run.result;
-      this.#printer?.finish(answer.task && outcomeOf(answer.task));
+      this.#printer?.finish(answer.task && toOutcome(answer.task));
       return answer;
     } catch (error) {
       this.#printer?.endLineOnScreen();
@@ -74,19 +74,19 @@ export class Turn {
     }
   }
 
-  /** Has the agent stop; the answer then ends as the agent says. */
+  /** Asks the agent to cancel; the turn then ends with the state that the agent reports. */
   async cancel(): Promise<Task | undefined> {
     this.#isCanceled = true;
-    this.#printer?.note("Canceling. Ctrl+C again leaves.");
+    this.#printer?.note("Canceling. Press Ctrl+C again to leave.");
     return this.#run.cancel();
   }
 
-  /** Stops reading; the task goes on. */
+  /** Stops reading; the task continues. */
   leave(): void {
     this.#abort.abort(new Error("the person left"));
   }
 
-  /** An agent that waits for an authorization keeps its stream open; the person should hear of it now. */
+  /** An agent that waits for authorization keeps its stream open, but the user should know now. */
   #isQuestion(event: PublicEvent): boolean {
     if (event.kind !== "status-update" && !(this.#isLook && event.kind === "task")) return false;
     return isInterrupted(event.status.state);
@@ -94,8 +94,8 @@ export class Turn {
 }
 
 /**
- * The decisions that a line is, for an agent that waits for some: "approve", "reject: why", and with
- * several open "approve 1" or "reject all". Nothing for a line that is a message.
+ * Parses a line as decisions on open approvals: "approve", "reject: why", or, if there are several,
+ * "approve 1" or "reject all". Returns `undefined` if the line is an ordinary message.
  */
 export function decisionsIn(
   typed: string,
@@ -106,23 +106,24 @@ export function decisionsIn(
   const { chosen, rest } = targets(open, after);
   const option = optionOf(word.toLowerCase(), rest);
   if (option === undefined) {
-    // "yes, but" is another message, unless it says what it is about.
+    // "yes, but …" is an ordinary message, unless it names an approval.
     if (open.length === 1) return undefined;
     throw new UsageError(advice(open));
   }
   return chosen.map((approval) => {
     if (!approval.options.includes(option)) {
-      throw new UsageError(`It can be decided by ${approval.options.join(", ")} only.`);
+      throw new UsageError(`The only options are ${approval.options.join(", ")}.`);
     }
     return answerPart(approval, option, option === "reject" ? rest : "");
   });
 }
 
-/** How to decide, for whoever is asked. */
+/** How to answer open approvals. */
 export function advice(open: readonly Approval[]): string {
-  if (open.length === 1) return 'Type "approve", or "reject" and why. Anything else gives it up.';
+  if (open.length === 1)
+    return 'Type "approve", or "reject" and why. Any other message withdraws the call.';
   const some = `${open.length} approvals are open`;
-  return `${some}: type "approve 1", "approve all", or "reject 2" and why. Anything else gives them up.`;
+  return `${some}: type "approve 1", "approve all", or "reject 2" and why. Any other message withdraws them.`;
 }
 
 function targets(

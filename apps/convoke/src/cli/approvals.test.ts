@@ -101,7 +101,7 @@ describe("convoke approvals list", () => {
     expect(await runCli(["approvals", "list", url])).toEqual({
       code: 0,
       stdout: "",
-      stderr: "Nothing waits for your approval.\n",
+      stderr: "No approvals are pending.\n",
     });
   });
 });
@@ -124,7 +124,7 @@ describe("convoke approvals answer", () => {
     expect(finished).toEqual({
       code: 0,
       stdout: `${told}${id}\n`,
-      stderr: `See what comes of it with: convoke watch ${url} ${taskId}\n`,
+      stderr: `Follow the task with: convoke watch ${url} ${taskId}\n`,
     });
     await vi.waitUntil(isOver, WAIT);
     expect(ran).toEqual(expected);
@@ -145,10 +145,10 @@ describe("convoke approvals answer", () => {
     [[], "The id of the approval is missing; convoke approvals list http://127.0.0.1:1 shows"],
     [["a1"], "Decide with exactly one of --approve, --reject <why> and --edit <json>."],
     [["a1", "--approve", "--reject", "x"], "Decide with exactly one of"],
-    [["a1", "--reject", "x", "--for", "once"], "--for says how long --approve holds"],
+    [["a1", "--reject", "x", "--for", "once"], "--for can only be used with --approve"],
     [["a1", "--approve", "--for", "alway"], "Did you mean always?"],
     [["a1", "--edit", "path=b"], "--edit must be a JSON object such as"],
-    [["a1", "b2", "--approve"], '"b2" is one argument too many.'],
+    [["a1", "b2", "--approve"], '"b2" is an unexpected argument.'],
   ])("with %j is used wrongly: %s", async (args, problem) => {
     const { code, stderr } = await runCli(["approvals", "answer", "http://127.0.0.1:1", ...args]);
 
@@ -166,7 +166,7 @@ describe("on other servers", () => {
     expect(await runCli(["approvals", "list", other.url])).toEqual({
       code: 3,
       stdout: "",
-      stderr: `What is at ${other.url} is no Convoke server, or an older one: it cannot tell about approvals\n`,
+      stderr: `The server at ${other.url} is not a Convoke server, or an older one: it has no information about approvals\n`,
     });
   });
 
@@ -176,6 +176,6 @@ describe("on other servers", () => {
     const { code, stderr } = await runCli(["approvals", "list", other.url]);
 
     expect(code).toBe(3);
-    expect(stderr).toBe("The answer of the server names no approvals\n");
+    expect(stderr).toBe("The response of the server has no list of approvals\n");
   });
 });

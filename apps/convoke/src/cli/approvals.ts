@@ -7,14 +7,19 @@ import {
 } from "../terminal/command.ts";
 import { askServer, unreadable } from "../connect/ask-server.ts";
 import { objectField, textField } from "../terminal/json-fields.ts";
-import { type Colours, ageOf, coloursFor, table } from "../terminal/output.ts";
+import { type Colours, formatAge, coloursFor, table } from "../terminal/output.ts";
 import { oneLine } from "@convoke/protocol/internal";
-import { AGENT_ENVIRONMENT, SERVER_OPTIONS, refuseText, urlOf } from "../connect/agent-options.ts";
+import {
+  AGENT_ENVIRONMENT,
+  SERVER_OPTIONS,
+  rejectMoreArguments,
+  readUrl,
+} from "../connect/agent-options.ts";
 import { commandLine, didYouMean } from "../terminal/command-line.ts";
 
 const approvalsListCommand: Command = {
   name: "approvals list",
-  summary: "List the tool calls that wait for your approval",
+  summary: "List tool calls that need your approval",
   usage: "<url> [options]",
   examples: [
     "convoke approvals list http://127.0.0.1:3000",
@@ -27,7 +32,7 @@ const approvalsListCommand: Command = {
 
 async function approvalsList(context: CommandContext): Promise<number> {
   const { io } = context;
-  refuseText(context);
+  rejectMoreArguments(context);
   const approvals = await listApprovals(context);
   if (context.flag("json")) {
     io.stdout(`${JSON.stringify({ approvals })}\n`);
@@ -36,7 +41,7 @@ async function approvalsList(context: CommandContext): Promise<number> {
   const { dim } = coloursFor(io, "stderr");
   const [first] = approvals;
   if (first === undefined) {
-    io.stderr(`${dim("Nothing waits for your approval.")}\n`);
+    io.stderr(`${dim("No approvals are pending.")}\n`);
     return EXIT.done.code;
   }
   io.stdout(approvalsTable(approvals, Date.now(), coloursFor(io, "stdout")));
@@ -47,7 +52,7 @@ async function approvalsList(context: CommandContext): Promise<number> {
 
 const HEADS = ["ID", "RISK", "WAITS FOR", "TITLE", "CALL"] as const;
 
-/** Approvals as an aligned table. Ids are whole, because they are there to be copied. */
+/** Approvals as a table. Ids are not shortened, so that they can be copied. */
 export function approvalsTable(
   approvals: readonly ApprovalReport[],
   now: number,
@@ -58,7 +63,7 @@ export function approvalsTable(
     return [
       oneLine(textField(approval, "id"), Number.POSITIVE_INFINITY),
       oneLine(textField(approval, "risk")),
-      ageOf(textField(approval, "createdAt"), now),
+      formatAge(textField(approval, "createdAt"), now),
       oneLine(`${whom(approval)}${textField(approval, "title")}`, LONGEST_TITLE),
       oneLine(call, LONGEST_CALL),
     ];
@@ -66,7 +71,7 @@ export function approvalsTable(
   return table(HEADS, rows, colours);
 }
 
-/** The agents that it came through, which a person must know to decide. */
+/** The agents that passed the approval on, which the user must know to decide. */
 function whom(approval: ApprovalReport): string {
   const from = Array.isArray(approval["from"]) ? (approval["from"] as readonly unknown[]) : [];
   return from.map((origin) => `${textField(origin as ApprovalReport, "name")} › `).join("");
@@ -76,7 +81,7 @@ const LASTING = ["once", "conversation", "always"];
 
 const approvalsAnswerCommand: Command = {
   name: "approvals answer",
-  summary: "Approve or reject a tool call, or let it run with other arguments",
+  summary: "Approve or reject a tool call, or run it with other arguments",
   usage: "<url> <id> --approve | --reject <why> | --edit <json> [options]",
   examples: [
     "convoke approvals answer http://127.0.0.1:3000 0198f3c2-1-1-call_1 --approve",
@@ -85,14 +90,18 @@ const approvalsAnswerCommand: Command = {
     `convoke approvals answer http://127.0.0.1:3000 0198f3c2-1-1-call_1 --edit '{"path":"b.txt"}'`,
   ],
   options: {
-    approve: { type: "boolean", help: "Let the call run" },
+    approve: { type: "boolean", help: "Approve the call" },
     for: {
       type: "string",
       value: "<how long>",
       help: `With --approve: ${LASTING.join(", ")} (default: once)`,
     },
-    reject: { type: "string", value: "<why>", help: "Refuse the call; the agent is told why" },
-    edit: { type: "string", value: "<json>", help: "Let the tool run with these arguments" },
+    reject: { type: "string", value: "<why>", help: "Reject the call and tell the agent why" },
+    edit: {
+      type: "string",
+      value: "<json>",
+      help: "Approve the call with these arguments instead",
+    },
     ...SERVER_OPTIONS,
   },
   environment: AGENT_ENVIRONMENT,
@@ -101,14 +110,14 @@ const approvalsAnswerCommand: Command = {
 
 async function approvalsAnswer(context: CommandContext): Promise<number> {
   const { io } = context;
-  urlOf(context);
+  readUrl(context);
   const [, id, extra] = context.positionals;
   if (id === undefined) {
     throw new UsageError(
       `The id of the approval is missing; ${commandLine(context, "approvals list", [])} shows them.`,
     );
   }
-  if (extra !== undefined) throw new UsageError(`"${extra}" is one argument too many.`);
+  if (extra !== undefined) throw new UsageError(`"${extra}" is an unexpected argument.`);
   const words = wordsOf(context);
   const answered = await answerApproval(context, id, words);
   if (context.flag("json")) {
@@ -119,7 +128,7 @@ async function approvalsAnswer(context: CommandContext): Promise<number> {
   const taskId = textField(answered, "taskId");
   if (taskId !== "") {
     const { dim } = coloursFor(io, "stderr");
-    io.stderr(`${dim(`See what comes of it with: ${commandLine(context, "watch", [taskId])}`)}\n`);
+    io.stderr(`${dim(`Follow the task with: ${commandLine(context, "watch", [taskId])}`)}\n`);
   }
   return EXIT.done.code;
 }
@@ -132,7 +141,7 @@ const TOLD: Readonly<Record<string, string>> = {
   edit: "Approved with other arguments",
 };
 
-/** The one decision that was typed. */
+/** The decision on the command line. */
 function wordsOf({ flag, text }: CommandContext): ApprovalWords {
   const feedback = text("reject");
   const edited = text("edit");
@@ -142,7 +151,7 @@ function wordsOf({ flag, text }: CommandContext): ApprovalWords {
     throw new UsageError("Decide with exactly one of --approve, --reject <why> and --edit <json>.");
   }
   if (lasting !== undefined && !flag("approve")) {
-    throw new UsageError("--for says how long --approve holds, and goes with it alone.");
+    throw new UsageError("--for can only be used with --approve.");
   }
   if (feedback !== undefined) {
     return { decision: "reject", ...(feedback.trim() !== "" && { feedback }) };
@@ -164,49 +173,49 @@ function readArguments(json: string): object {
     const value = JSON.parse(json) as unknown;
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
   } catch {
-    // The same advice as for JSON of another kind.
+    // Reported below, like JSON of another type.
   }
   throw new UsageError(`--edit must be a JSON object such as '{"path":"b.txt"}', not ${json}.`);
 }
 
 export const approvalsCommands: CommandGroup = {
   name: "approvals",
-  summary: "See what waits for your approval, and decide on it",
+  summary: "List tool calls that need your approval, and decide on them",
   commands: [approvalsListCommand, approvalsAnswerCommand],
 };
 
 const ABOUT = "approvals";
 
-/** What the server says about one approval; nobody has checked it. */
+/** An approval as the server reports it, not validated. */
 export type ApprovalReport = Readonly<Record<string, unknown>>;
 
 const LONGEST_TITLE = 60;
 
 const LONGEST_CALL = 80;
 
-/** A decision in the words of the server. */
+/** A decision as the server expects it. */
 export interface ApprovalWords {
   readonly decision: string;
   readonly feedback?: string;
   readonly arguments?: object;
 }
 
-/** All open approvals of the caller. */
+/** All pending approvals of the caller. */
 export async function listApprovals(context: CommandContext): Promise<readonly ApprovalReport[]> {
   const all: ApprovalReport[] = [];
   for (let pageToken = ""; ;) {
     const query = pageToken === "" ? "" : `?pageToken=${encodeURIComponent(pageToken)}`;
     const page = await askServer(context, { path: `/convoke/approvals${query}`, about: ABOUT });
-    if (!Array.isArray(page["approvals"])) throw unreadable("names no approvals");
+    if (!Array.isArray(page["approvals"])) throw unreadable("has no list of approvals");
     all.push(...(page["approvals"] as readonly ApprovalReport[]));
     const next = textField(page, "nextPageToken");
-    // A server that repeats itself would keep us here.
+    // A repeated token would loop forever.
     if (next === "" || next === pageToken) return all;
     pageToken = next;
   }
 }
 
-/** Decides on one of them, and gives what the server says of it. */
+/** Decides on an approval. Returns the updated report of the server. */
 export async function answerApproval(
   context: CommandContext,
   id: string,

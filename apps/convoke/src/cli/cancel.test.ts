@@ -36,5 +36,5 @@ test("nothing is canceled that was not named", async () => {
   const { code, stderr } = await runCli(["cancel", "http://127.0.0.1:1"]);
 
   expect(code).toBe(2);
-  expect(stderr).toContain("The id of the task is missing; convoke tasks <url> lists them.");
+  expect(stderr).toContain("The task id is missing; convoke tasks <url> lists your tasks.");
 });

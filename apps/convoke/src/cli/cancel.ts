@@ -1,7 +1,7 @@
-import { AGENT_ENVIRONMENT, AGENT_OPTIONS, taskArgument, urlOf } from "../connect/agent-options.ts";
+import { AGENT_ENVIRONMENT, AGENT_OPTIONS, readTaskId, readUrl } from "../connect/agent-options.ts";
 import { coloursFor } from "../terminal/output.ts";
 import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
-import { outcomeOf } from "../follow/outcome.ts";
+import { toOutcome } from "../follow/outcome.ts";
 import { oneLine } from "@convoke/protocol/internal";
 import { withAgent } from "../connect/connect-options.ts";
 
@@ -20,17 +20,17 @@ export const cancelCommand: Command = {
 
 async function cancel(context: CommandContext): Promise<number> {
   const { io } = context;
-  urlOf(context);
-  const taskId = taskArgument(context);
+  readUrl(context);
+  const taskId = readTaskId(context);
   if (taskId === undefined) {
-    throw new UsageError("The id of the task is missing; convoke tasks <url> lists them.");
+    throw new UsageError("The task id is missing; convoke tasks <url> lists your tasks.");
   }
   const task = await withAgent(context, (agent) => agent.cancel(taskId, { signal: io.signal }));
   if (context.flag("json")) {
     io.stdout(`${JSON.stringify(task)}\n`);
     return EXIT.done.code;
   }
-  const { state, said } = outcomeOf(task);
+  const { state, said } = toOutcome(task);
   const words = said === "" ? "" : `: ${oneLine(said)}`;
   io.stderr(`${coloursFor(io, "stderr").dim(`task ${oneLine(task.id)} ${state}${words}`)}\n`);
   return EXIT.done.code;

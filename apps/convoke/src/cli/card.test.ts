@@ -118,12 +118,11 @@ describe("--verify", () => {
     const forPrograms = await runCli([...args, "--json"]);
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout)
-      .toBe(`The card at ${url}/.well-known/agent-card.json is signed, and the signature holds.
+    expect(stdout).toBe(`The card at ${url}/.well-known/agent-card.json has a valid signature.
 
   Key        ${key.kid}
   Algorithm  ES256
-  Form       spec (everything that the card says in the words of 1.0)
+  Form       spec (all fields of the card, in the 1.0 format)
 `);
     expect(JSON.parse(forPrograms.stdout)).toEqual({
       verified: true,
@@ -159,7 +158,7 @@ describe("--verify", () => {
     const { code, stderr } = await runCli(["card", url, "--verify"]);
 
     expect(code).toBe(1);
-    expect(stderr).toContain("--trust-key <file> says which keys you trust");
+    expect(stderr).toContain("--trust-key <file> names the keys that you trust");
   });
 
   test("with --trust-key counts no other key", async () => {
@@ -203,10 +202,10 @@ describe("--verify", () => {
   });
 
   test.each([
-    [{ kty: "EC", kid: "k", d: "private" }, "holds a private key; give the public one."],
-    [{ kty: "EC" }, "holds no public key (JWK) with kid and kty."],
-    [[], "holds no public key (JWK) with kid and kty."],
-    [null, "holds no public key (JWK) with kid and kty."],
+    [{ kty: "EC", kid: "k", d: "private" }, "contains a private key; use the public key."],
+    [{ kty: "EC" }, "contains no public key (JWK) with kid and kty."],
+    [[], "contains no public key (JWK) with kid and kty."],
+    [null, "contains no public key (JWK) with kid and kty."],
   ])("refuses %j as a key", async (keys, problem) => {
     const file = fileWith(keys);
 
@@ -236,5 +235,5 @@ test("--extended is the card for callers whom the agent knows", async () => {
   expect(known.code).toBe(0);
   expect(known.stdout).toContain("For you alone.");
   expect(unknown.code).toBe(3);
-  expect(unknown.stderr).toContain("It wants to know who you are");
+  expect(unknown.stderr).toContain("The agent requires credentials");
 });

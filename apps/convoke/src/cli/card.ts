@@ -1,5 +1,10 @@
 import { type DiscoveredCard, discover, interfacesOf } from "@convoke/client";
-import { AGENT_ENVIRONMENT, AGENT_OPTIONS, refuseText, urlOf } from "../connect/agent-options.ts";
+import {
+  AGENT_ENVIRONMENT,
+  AGENT_OPTIONS,
+  rejectMoreArguments,
+  readUrl,
+} from "../connect/agent-options.ts";
 import { type Colours, coloursFor } from "../terminal/output.ts";
 import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
 import { connectOptions, withAgent } from "../connect/connect-options.ts";
@@ -9,7 +14,7 @@ import { oneLine, printable } from "@convoke/protocol/internal";
 
 export const cardCommand: Command = {
   name: "card",
-  summary: "Show what an agent says about itself",
+  summary: "Show the card of an agent",
   usage: "<url> [options]",
   examples: [
     "convoke card http://127.0.0.1:3000",
@@ -21,9 +26,9 @@ export const cardCommand: Command = {
   options: {
     verify: {
       type: "boolean",
-      help: "Verify the signature and say what it proves; exit code 1 when there is none that holds",
+      help: "Verify the signature of the card; exit code 1 if there is no valid one",
     },
-    extended: { type: "boolean", help: "The card for callers whom the agent knows" },
+    extended: { type: "boolean", help: "Show the extended card for authenticated callers" },
     ...AGENT_OPTIONS,
   },
   environment: AGENT_ENVIRONMENT,
@@ -32,10 +37,12 @@ export const cardCommand: Command = {
 
 async function card(context: CommandContext): Promise<number> {
   const { io, flag } = context;
-  urlOf(context);
-  refuseText(context);
+  readUrl(context);
+  rejectMoreArguments(context);
   if (flag("verify") && flag("extended")) {
-    throw new UsageError("--verify is about the public card; give it without --extended.");
+    throw new UsageError(
+      "--verify cannot be combined with --extended: only the public card is signed.",
+    );
   }
   const discovered = await read(context);
   if (flag("verify")) {
@@ -50,9 +57,9 @@ async function card(context: CommandContext): Promise<number> {
   return EXIT.done.code;
 }
 
-/** Only reads the card where that is enough: it can be seen also where this client could not speak to the agent. */
+/** Reads only the card if that is enough: then it also works for agents that this client cannot call. */
 async function read(context: CommandContext): Promise<DiscoveredCard> {
-  const url = urlOf(context);
+  const url = readUrl(context);
   const options = await connectOptions(context);
   if (!context.flag("extended")) return discover(url, options);
   const extended = await withAgent(
@@ -63,7 +70,7 @@ async function read(context: CommandContext): Promise<DiscoveredCard> {
   return { card: extended, cardUrl: url };
 }
 
-/** A card as a person wants to read it: who it is, where it is, what it can do. */
+/** A card as text: name, interfaces, capabilities, authentication and skills. */
 function describeCard(card: RawCard, { bold, dim }: Colours): string {
   const title = `${bold(oneLine(textField(card, "name")))} ${dim(oneLine(textField(card, "version")))}`;
   const sections = [
@@ -100,7 +107,7 @@ function interfaceLines(card: RawCard): readonly string[] {
   return rows.map(({ how, url }) => `${how.padEnd(width)}  ${url}`);
 }
 
-/** `pushNotifications: true` reads "push notifications"; what is false is not worth a line. */
+/** `pushNotifications: true` becomes "push notifications"; capabilities that are false are omitted. */
 function capabilityLines(card: RawCard): readonly string[] {
   const capabilities = objectField(card, "capabilities");
   const named = Object.entries(capabilities)
@@ -112,7 +119,7 @@ function capabilityLines(card: RawCard): readonly string[] {
   return [...named, ...extensions];
 }
 
-/** 0.3 says `type: "http"`, 1.0 has a member `httpAuthSecurityScheme`; both name the scheme. */
+/** 0.3 has `type: "http"`, 1.0 a member `httpAuthSecurityScheme`; both name the scheme. */
 function schemeLines(card: RawCard): readonly string[] {
   const schemes = objectField(card, "securitySchemes");
   return Object.keys(schemes).map((name) => {
@@ -124,24 +131,24 @@ function schemeLines(card: RawCard): readonly string[] {
   });
 }
 
-/** What a signature that holds says, for programs. */
+/** A valid signature, as printed with --json. */
 interface SignatureFacts {
   readonly verified: true;
   readonly cardUrl: string;
   readonly keyId: string;
-  /** Several when the key has signed the card several times. */
+  /** Several if the key has signed the card more than once. */
   readonly algorithms: readonly string[];
   readonly form: string;
 }
 
 const FORMS: Readonly<Record<string, string>> = {
-  spec: "spec (everything that the card says in the words of 1.0)",
-  sdk: "sdk (what the card says, without what is empty)",
+  spec: "spec (all fields of the card, in the 1.0 format)",
+  sdk: "sdk (all fields of the card except empty ones)",
 };
 
-/** What was verified; for cards whose signature holds, all others are errors before. */
+/** The verified signature. Cards without a valid one were rejected before. */
 function signatureFacts({ card, cardUrl, signature }: DiscoveredCard): SignatureFacts {
-  if (signature?.kind !== "valid") throw new Error("a card that does not hold was let through");
+  if (signature?.kind !== "valid") throw new Error("the card has no valid signature");
   const { kid: keyId, form } = signature;
   const headers = listField(card, "signatures").map(protectedHeader);
   const own = headers.filter((header) => textField(header, "kid") === keyId);
@@ -150,7 +157,7 @@ function signatureFacts({ card, cardUrl, signature }: DiscoveredCard): Signature
 }
 
 function describeSignature({ cardUrl, keyId, algorithms, form }: SignatureFacts): string {
-  return `The card at ${oneLine(cardUrl)} is signed, and the signature holds.
+  return `The card at ${oneLine(cardUrl)} has a valid signature.
 
   Key        ${oneLine(keyId)}
   Algorithm  ${oneLine(algorithms.join(", "))}

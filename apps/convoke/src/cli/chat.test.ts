@@ -35,7 +35,7 @@ describe("lines that are piped in", () => {
       "You said: three. I remember 2 earlier message(s) of this conversation.",
       "",
     ]);
-    expect(stderr).toMatch(new RegExp(`^Go on with: convoke chat ${url} --context \\S+\n$`));
+    expect(stderr).toMatch(new RegExp(`^Continue with: convoke chat ${url} --context \\S+\n$`));
   });
 
   test("go on where another chat ended", async () => {
@@ -153,8 +153,8 @@ describe("lines that are piped in", () => {
     ]);
     const notices = stderr.trimEnd().split("\n");
     expect(notices.map((line) => JSON.parse(line) as unknown)).toMatchObject([
-      { notice: { message: expect.stringMatching(/^There is no \/nothing\./) } },
-      { notice: { message: expect.stringMatching(/^Go on with: convoke chat /) } },
+      { notice: { message: expect.stringMatching(/^Unknown command \/nothing\./) } },
+      { notice: { message: expect.stringMatching(/^Continue with: convoke chat /) } },
     ]);
   });
 });
@@ -216,7 +216,7 @@ describe("an agent that waits for an authorization", () => {
     const { code, stdout, stderr } = await runCli(["chat", url], { stdin: "auth\ndone\n" });
 
     expect({ code, stdout }).toEqual({ code: 0, stdout: "Thank you, you are in.\n" });
-    expect(stderr).toMatch(/^Sign in wherever you like, then send me any message\.\nGo on/);
+    expect(stderr).toMatch(/^Sign in wherever you like, then send me any message\.\nContinue/);
   });
 
   test("may name the address for programs only", async () => {
@@ -271,7 +271,7 @@ describe("the commands of a chat", () => {
     const { stdout, stderr } = await runCli(["chat", url], { stdin: "one\n/new\ntwo\n" });
 
     expect(stdout).not.toContain("remember");
-    expect(stderr).toContain("A new conversation.\n");
+    expect(stderr).toContain("Started a new conversation.\n");
   });
 
   test("/task tells how it stands, /cancel ends what waits, and what comes then is new", async () => {
@@ -286,14 +286,14 @@ describe("the commands of a chat", () => {
     const lines = stderr.replaceAll(/[0-9a-f-]{36}/g, "ID").split("\n");
     expect(lines.slice(0, 9)).toEqual([
       "There is no task yet.",
-      "No task waits for you, so there is none to cancel.",
+      "No task is waiting for you.",
       "What is your name?",
       "task ID input-required",
       "context ID",
       "task ID canceled",
       "task ID canceled",
       "context ID",
-      `Go on with: convoke chat ${url} --context ID`,
+      `Continue with: convoke chat ${url} --context ID`,
     ]);
   });
 
@@ -311,7 +311,7 @@ describe("the commands of a chat", () => {
     const { stderr } = await runCli(["chat", url], { stdin: "/help\n/sav\n" });
 
     expect(stderr).toMatch(/^\/quit +leave/m);
-    expect(stderr).toContain("There is no /sav. Did you mean /save?");
+    expect(stderr).toContain("Unknown command /sav. Did you mean /save?");
   });
 });
 
@@ -380,14 +380,14 @@ describe("files that come in", () => {
 
     expect(readdirSync(folder)).toEqual(["my file.bin"]);
     expect(stderr.split("\n")).toEqual([
-      "No files came in, so there is nothing to save.",
+      "There are no files to save.",
       "[1] x.bin: file x.bin 3 B",
       "Saved my file.bin",
-      "my file.bin exists already; choose another name.",
+      "my file.bin already exists; choose another name.",
       "There is no file 2; /files lists them.",
-      "/save takes the number of a file before the path; /files lists them.",
+      "/save needs the number of the file before the path; /files lists them.",
       "[1] x.bin: file x.bin 3 B",
-      expect.stringMatching(/^Go on with/),
+      expect.stringMatching(/^Continue with/),
       "",
     ]);
   });
@@ -399,7 +399,7 @@ describe("files that come in", () => {
     const { stderr } = await runCli(["chat", agent.url], { stdin: "hi\n/save 1\n" });
 
     expect(stderr).toContain(
-      "only named; fetch it yourself: file r.pdf https://files.example/r.pdf",
+      "only the address of that file; download it yourself: file r.pdf https://files.example/r.pdf",
     );
   });
 });

@@ -5,9 +5,9 @@ import {
   AGENT_ENVIRONMENT,
   AGENT_OPTIONS,
   RECONNECT_OPTIONS,
-  reconnectOf,
-  refuseText,
-  urlOf,
+  readReconnect,
+  rejectMoreArguments,
+  readUrl,
 } from "../connect/agent-options.ts";
 import { Chat } from "../chat/chat.ts";
 import { type LineSource, isPerson, linesFrom } from "../chat/lines.ts";
@@ -17,7 +17,7 @@ import { withAgent } from "../connect/connect-options.ts";
 
 export const chatCommand: Command = {
   name: "chat",
-  summary: "Talk with an agent; without a terminal, line by line from stdin",
+  summary: "Talk to an agent; without a terminal, messages are read from stdin, one per line",
   usage: "<url> [options]",
   examples: [
     "convoke chat http://127.0.0.1:3000",
@@ -26,8 +26,12 @@ export const chatCommand: Command = {
     "convoke chat http://127.0.0.1:3000 --json < questions.txt | jq -r .text",
   ],
   options: {
-    context: { type: "string", value: "<id>", help: "Go on with this conversation" },
-    task: { type: "string", value: "<id>", help: "Go on with this task, which may wait for you" },
+    context: { type: "string", value: "<id>", help: "Continue this conversation" },
+    task: {
+      type: "string",
+      value: "<id>",
+      help: "Continue this task, for example to answer its question",
+    },
     ...RECONNECT_OPTIONS,
     ...AGENT_OPTIONS,
   },
@@ -36,9 +40,9 @@ export const chatCommand: Command = {
 };
 
 async function chat(context: CommandContext): Promise<number> {
-  urlOf(context);
-  refuseText(context);
-  reconnectOf(context);
+  readUrl(context);
+  rejectMoreArguments(context);
+  readReconnect(context);
   return withAgent(context, async (agent) => {
     const state = await stateAt(context, agent);
     const openLines = (interrupt: () => void): LineSource => linesFrom(context, interrupt);
@@ -47,7 +51,7 @@ async function chat(context: CommandContext): Promise<number> {
   });
 }
 
-/** Where the conversation goes on. */
+/** The state to continue from. */
 async function stateAt(
   { io, text }: CommandContext,
   agent: RemoteAgent,
@@ -66,7 +70,7 @@ async function stateAt(
 
 function greet({ io }: CommandContext, agent: RemoteAgent): void {
   const { bold, dim } = coloursFor(io, "stderr");
-  const how = `A2A ${agent.version} by ${agent.binding} at ${oneLine(agent.url)}`;
+  const how = `A2A ${agent.version} over ${agent.binding} at ${oneLine(agent.url)}`;
   io.stderr(`${bold(oneLine(agent.name))} ${dim(`(${how})`)}\n`);
-  io.stderr(`${dim("/help shows what you can type. Ctrl+D leaves.")}\n`);
+  io.stderr(`${dim("Type /help for help. Press Ctrl+D to leave.")}\n`);
 }

@@ -17,7 +17,12 @@ import {
   type Section,
   type WireHeaders,
 } from "@convoke/check";
-import { AGENT_ENVIRONMENT, AUTH_OPTIONS, refuseText, urlOf } from "../connect/agent-options.ts";
+import {
+  AGENT_ENVIRONMENT,
+  AUTH_OPTIONS,
+  rejectMoreArguments,
+  readUrl,
+} from "../connect/agent-options.ts";
 import { type Colours, coloursFor, table } from "../terminal/output.ts";
 import {
   type Command,
@@ -26,7 +31,7 @@ import {
   EXIT,
   UsageError,
 } from "../terminal/command.ts";
-import { authOf, carriedBy } from "../connect/auth.ts";
+import { readAuth, toRequestParts } from "../connect/auth.ts";
 import { didYouMean } from "../terminal/command-line.ts";
 import { oneLine } from "@convoke/protocol/internal";
 
@@ -36,7 +41,7 @@ const VERSIONS = ["0.3", "1.0"] as const;
 
 export const checkCommand: Command = {
   name: "check",
-  summary: "Check how well a server keeps to A2A, on every interface of its card",
+  summary: "Check how well a server conforms to A2A, on every interface of its card",
   usage: "<url> [options]",
   examples: [
     "convoke check http://127.0.0.1:3000",
@@ -49,31 +54,31 @@ export const checkCommand: Command = {
     slow: {
       type: "string",
       value: "<text>",
-      help: "A message that keeps the agent busy for seconds",
+      help: "A message that keeps the agent busy for a few seconds",
     },
-    ask: { type: "string", value: "<text>", help: "A message that makes the agent ask back" },
-    timeout: { type: "string", value: "<seconds>", help: "For each probe (default: 20)" },
+    ask: { type: "string", value: "<text>", help: "A message that makes the agent ask a question" },
+    timeout: { type: "string", value: "<seconds>", help: "Time limit of each probe (default: 20)" },
     ...AUTH_OPTIONS,
     "allow-origin": {
       type: "string",
       value: "<origins>",
-      help: "Other origins that may be spoken to, credentials and all, with commas between",
+      help: "Other origins that may be called, with the credentials, separated by commas",
     },
-    version: { type: "string", value: "<version>", help: "Only the interfaces of 0.3 or 1.0" },
-    binding: { type: "string", value: "<binding>", help: "Only jsonrpc, rest or grpc" },
+    version: { type: "string", value: "<version>", help: "Check only interfaces of 0.3 or 1.0" },
+    binding: { type: "string", value: "<binding>", help: "Check only jsonrpc, rest or grpc" },
     only: {
       type: "string",
       value: "<ids>",
-      help: "Only these probes or requirements, such as v1-S14,v1-S25.cancel",
+      help: "Run only these probes or requirements, for example v1-S14,v1-S25.cancel",
     },
     level: {
       type: "string",
       value: "<level>",
-      help: "What makes the exit code 1: must, should or may (default: must)",
+      help: "Failures at or above this level set the exit code to 1: must, should or may (default: must)",
     },
-    json: { type: "boolean", help: "Print JSON for programs instead of text for people" },
+    json: { type: "boolean", help: "Print JSON instead of text" },
     junit: { type: "string", value: "<file>", help: "Write JUnit XML to this file as well" },
-    verbose: { type: "boolean", help: "List what passed as well" },
+    verbose: { type: "boolean", help: "List passed probes as well" },
   },
   environment: AGENT_ENVIRONMENT,
   run: check,
@@ -81,7 +86,7 @@ export const checkCommand: Command = {
 
 async function check(context: CommandContext): Promise<number> {
   const { io } = context;
-  refuseText(context);
+  rejectMoreArguments(context);
   const level = levelOf(context);
   const line = new ProgressLine(io);
   const settings = { ...(await settingsOf(context)), onProbe: line.show.bind(line) };
@@ -100,11 +105,11 @@ async function check(context: CommandContext): Promise<number> {
   const isFailed = LEVELS.some((each) => meetsLevel(each, level) && report.failures[each] > 0);
   if (isFailed) return EXIT.taskFailed.code;
   if (wasTried(report)) return EXIT.done.code;
-  io.stderr("Nothing could be tested at any interface; the reasons are in the report.\n");
+  io.stderr("No interface could be tested; see the report for the reasons.\n");
   return EXIT.noAnswer.code;
 }
 
-/** What was not tested has not passed. The first probe at an interface says whether others can be. */
+/** Whether anything was tested: the first probe of an interface decides whether the others can run. */
 function wasTried({ sections }: Report): boolean {
   const interfaces = sections.filter(({ kind }) => kind === "interface");
   return interfaces.some(({ results: [first] }) => first?.outcome === "passed");
@@ -121,11 +126,11 @@ async function writeJunit({ text }: CommandContext, report: Report): Promise<voi
   }
 }
 
-/** What was typed, as settings. What cannot be meant is a usage error that says what can. */
+/** The settings on the command line. */
 async function settingsOf(context: CommandContext): Promise<CheckSettings> {
   const { text, io } = context;
   return {
-    url: urlOf(context),
+    url: readUrl(context),
     message: text("message") ?? "hello",
     slow: text("slow"),
     ask: text("ask"),
@@ -139,7 +144,7 @@ async function settingsOf(context: CommandContext): Promise<CheckSettings> {
   };
 }
 
-/** What counts as a failure of the whole. */
+/** The weakest level that counts as a failure. */
 function levelOf({ text }: CommandContext): Level {
   return oneOf("level", text("level")?.toUpperCase(), LEVELS)[0] ?? "MUST";
 }
@@ -150,11 +155,11 @@ function readSeconds(value: string | undefined): number {
   throw new UsageError(`--timeout must be a number of seconds up to 3600, not "${value}".`);
 }
 
-/** Who asks, as headers. A key in the query would be part of every address that is shown. */
+/** The credentials as headers. A key in the query would appear in every reported address. */
 async function readCredentials(context: CommandContext): Promise<WireHeaders> {
-  const { headers, query } = carriedBy(await authOf(context));
+  const { headers, query } = toRequestParts(await readAuth(context));
   if (Object.keys(query).length > 0) {
-    throw new UsageError("--api-key in the query cannot be checked with; give it in a header.");
+    throw new UsageError("An --api-key in the query is not supported here; send it as a header.");
   }
   const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
   return Object.fromEntries(entries) as WireHeaders;
@@ -174,7 +179,9 @@ function readId(value: string): string {
     ...[GATE, ...PROBES].flatMap((probe) => probe.claims.map((claim) => [probe, claim] as const)),
   ].flatMap(([probe, claim]) => [claim.requirement, probeId(probe, claim)]);
   if (known.includes(value)) return value;
-  throw new UsageError(`--only knows no "${value}".${didYouMean(value, [...new Set(known)])}`);
+  throw new UsageError(
+    `--only: there is no probe or requirement "${value}".${didYouMean(value, [...new Set(known)])}`,
+  );
 }
 
 function oneOf<Value extends string>(
@@ -196,7 +203,7 @@ function words(value: string | undefined): readonly string[] {
     .filter((word) => word !== "");
 }
 
-/** One line on stderr that says what is being tried, and is gone at the end. Only for terminals. */
+/** A progress line on stderr that is cleared at the end. Only for terminals. */
 class ProgressLine {
   readonly #io: CommandIo;
 
@@ -215,16 +222,16 @@ class ProgressLine {
 }
 
 interface TextOptions {
-  /** Lists what passed as well. */
+  /** Whether to list passed probes as well. */
   readonly verbose: boolean;
   readonly colours: Colours;
 }
 
-/** The report for people: the counts, every failure in full, and in short what was not tested. */
+/** The report as text: counts, every failure in full, and a summary of what was not tested. */
 function tableReport(report: Report, options: TextOptions): string {
   const { colours } = options;
   const { name, version } = report.agent;
-  const who = oneLine(`${name} ${version}`) || "An agent without a name";
+  const who = oneLine(`${name} ${version}`) || "Unnamed agent";
   const blocks = [
     `${colours.bold(who)}\ncard at ${oneLine(report.cardUrl)}\n`,
     overview(report, colours),
@@ -283,7 +290,7 @@ function failure(result: ProbeResult, { red, dim }: Colours): string {
   ].join("\n");
 }
 
-/** One line for each reason, with what it kept from being tested. */
+/** One line for each reason, with the probes that were skipped for it. */
 function notTested(results: readonly ProbeResult[], { dim }: Colours): readonly string[] {
   const skipped = results.filter(({ outcome }) => outcome === "skipped");
   const byReason = Map.groupBy(skipped, ({ reason = "" }) => reason);

@@ -1,8 +1,8 @@
 import type { CommandTable, LoadCommand } from "../terminal/command.ts";
 
 /**
- * Everything that `convoke` can do, in the order of the overview. A new command is a line here. Each
- * is loaded when it is asked for: a server that starts does not wait for what only a chat needs.
+ * All commands, in the order of the overview. A new command is a line here. Each is loaded on
+ * demand, so that a server does not wait for what only a chat needs.
  */
 export const COMMANDS: CommandTable = new Map<string, LoadCommand>([
   ["serve", async () => (await import("./serve.ts")).serveCommand],

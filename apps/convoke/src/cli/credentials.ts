@@ -2,7 +2,7 @@ import { coloursFor, note } from "../terminal/output.ts";
 import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
 import { openCredentials } from "../credentials/credentials-file.ts";
 import { oneLine } from "@convoke/protocol/internal";
-import { refuseText, urlOf } from "../connect/agent-options.ts";
+import { rejectMoreArguments, readUrl } from "../connect/agent-options.ts";
 import { askSecret } from "../credentials/ask-secret.ts";
 import { checkToken } from "../connect/auth.ts";
 import { isLoopback } from "../credentials/environment.ts";
@@ -19,49 +19,49 @@ export const loginCommand: Command = {
     token: {
       type: "string",
       value: "<token>",
-      help: "The token (default: it is asked for, or is the first line of stdin)",
+      help: "The token (default: prompted for, or read from the first line of stdin)",
     },
     json: { type: "boolean", help: "Print remarks as JSON" },
   },
-  environment: { XDG_CONFIG_HOME: "Where convoke/credentials.json is (~/.config)" },
+  environment: { XDG_CONFIG_HOME: "The folder of convoke/credentials.json (~/.config)" },
   run: login,
 };
 
-/** Nobody is called: what a token is worth shows when it is used. */
+/** The token is not tested: whether it is valid shows when it is used. */
 async function login(context: CommandContext): Promise<number> {
   const { io } = context;
-  const url = urlOf(context);
-  refuseText(context);
+  const url = readUrl(context);
+  rejectMoreArguments(context);
   const { origin, protocol } = new URL(url);
   const file = openCredentials(io.env);
-  // A file that will be refused is better known before a secret is typed.
+  // Find out that the file cannot be used before the user types a secret.
   file.origins();
   const token = context.text("token") ?? (await askSecret(io, "token"));
   file.store(origin, checkToken(token, origin));
-  note(context, `The token for ${origin} is in ${file.path}. It is sent to that origin only.`);
+  note(context, `Stored the token for ${origin} in ${file.path}. It is sent only to that origin.`);
   if (protocol === "http:" && !isLoopback(url)) {
-    note(context, `${origin} has no TLS: whoever is on the way there can read the token.`);
+    note(context, `${origin} does not use TLS: others on the network can read the token.`);
   }
   return EXIT.done.code;
 }
 
 export const logoutCommand: Command = {
   name: "logout",
-  summary: "Forget the token of an origin",
+  summary: "Delete the stored token of an origin",
   usage: "<url> [options]",
   examples: ["convoke logout https://agent.example"],
   options: { json: { type: "boolean", help: "Print remarks as JSON" } },
-  environment: { XDG_CONFIG_HOME: "Where convoke/credentials.json is (~/.config)" },
+  environment: { XDG_CONFIG_HOME: "The folder of convoke/credentials.json (~/.config)" },
   run: logout,
 };
 
 async function logout(context: CommandContext): Promise<number> {
-  const { origin } = new URL(urlOf(context));
-  refuseText(context);
+  const { origin } = new URL(readUrl(context));
+  rejectMoreArguments(context);
   const wasThere = openCredentials(context.io.env).remove(origin);
   note(
     context,
-    wasThere ? `The token for ${origin} is forgotten.` : `There was no token for ${origin}.`,
+    wasThere ? `Deleted the token for ${origin}.` : `There was no token for ${origin}.`,
   );
   return EXIT.done.code;
 }
@@ -72,9 +72,9 @@ export const credentialsCommand: Command = {
   usage: "[options]",
   examples: ["convoke credentials", "convoke credentials --json | jq '.origins[]'"],
   options: {
-    json: { type: "boolean", help: "Print JSON for programs instead of text for people" },
+    json: { type: "boolean", help: "Print JSON instead of text" },
   },
-  environment: { XDG_CONFIG_HOME: "Where convoke/credentials.json is (~/.config)" },
+  environment: { XDG_CONFIG_HOME: "The folder of convoke/credentials.json (~/.config)" },
   run: listCredentials,
 };
 

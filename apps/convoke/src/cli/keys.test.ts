@@ -48,7 +48,7 @@ test("an algorithm that nobody knows is refused with those that are known", asyn
 });
 
 test.each([
-  ["no JSON", "is no JSON"],
+  ["no JSON", "is not JSON"],
   ["{}", "has no kid, alg and privateKey"],
 ])("a key file with %j says how to make one", (content, problem) => {
   const file = temporaryFile();

@@ -12,14 +12,14 @@ const ALGORITHMS = ["ES256", "ES384", "EdDSA"] as const satisfies readonly CardA
 
 const keysCardCommand: Command = {
   name: "keys card",
-  summary: "Make a key that signs the agent's card",
+  summary: "Create a key that signs the card of an agent",
   usage: "[options]",
   examples: [
     "convoke keys card --out card-key.json",
     "CONVOKE_CARD_KEY=card-key.json convoke serve agent.ts",
   ],
   options: {
-    out: { type: "string", value: "<file>", help: "Where to write it (card-key.json)" },
+    out: { type: "string", value: "<file>", help: "The file to write (card-key.json)" },
     alg: { type: "string", value: "<name>", help: `One of ${ALGORITHMS.join(", ")} (ES256)` },
   },
   run: keysCard,
@@ -27,7 +27,7 @@ const keysCardCommand: Command = {
 
 export const keysCommands: CommandGroup = {
   name: "keys",
-  summary: "Make the keys that a server needs",
+  summary: "Create keys for a server",
   commands: [keysCardCommand],
 };
 

@@ -9,8 +9,8 @@ test.each([[[]], [["help"]], [["--help"]], [["-h"]]])("%j shows the overview", a
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toContain("Usage: convoke <command>");
-  expect(stdout).toMatch(/^ {2}send +Say something/m);
-  expect(stdout).toMatch(/^ {2}4 +the agent waits for you/m);
+  expect(stdout).toMatch(/^ {2}send +Send a message/m);
+  expect(stdout).toMatch(/^ {2}4 +the agent is waiting/m);
 });
 
 test.each([[["help", "tasks"]], [["tasks", "--help"]], [["tasks", "http://x", "-h", "--jsn"]]])(
@@ -20,7 +20,7 @@ test.each([[["help", "tasks"]], [["tasks", "--help"]], [["tasks", "http://x", "-
 
     expect(code).toBe(0);
     expect(stdout).toContain("Usage: convoke tasks <url> [options]");
-    expect(stdout).toMatch(/^ {2}--limit <n> +At most so many/m);
+    expect(stdout).toMatch(/^ {2}--limit <n> +Maximum number of tasks/m);
     expect(stdout).toMatch(/^ {2}-h, --help +Show this help/m);
     expect(stdout).toContain("  convoke tasks http://127.0.0.1:3000 --state input-required\n");
   },
@@ -33,8 +33,8 @@ test.each([[["push"]], [["help", "push"]], [["push", "--help"]], [["push", "-h"]
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain("Usage: convoke push <command> [options]");
-    expect(stdout).toMatch(/^ {2}push list +List the push/m);
-    expect(stdout).toMatch(/^ {2}push replay +Try again/m);
+    expect(stdout).toMatch(/^ {2}push list +List push configs/m);
+    expect(stdout).toMatch(/^ {2}push replay +Retry failed/m);
   },
 );
 
@@ -86,10 +86,10 @@ test("--version is the version of the package", async () => {
 });
 
 test.each([
-  [["sned"], 'There is no command "sned". Did you mean send? See: convoke help\n'],
-  [["xyzzy"], 'There is no command "xyzzy". See: convoke help\n'],
-  [["help", "steam"], 'There is no command "steam". Did you mean stream? See: convoke help\n'],
-  [["--verbose"], "There is no option --verbose. See: convoke help\n"],
+  [["sned"], 'Unknown command "sned". Did you mean send? See: convoke help\n'],
+  [["xyzzy"], 'Unknown command "xyzzy". See: convoke help\n'],
+  [["help", "steam"], 'Unknown command "steam". Did you mean stream? See: convoke help\n'],
+  [["--verbose"], "Unknown option --verbose. See: convoke help\n"],
   [
     ["send", "http://x", "hi", "--jsno"],
     "Unknown option '--jsno'. Did you mean --json? See: convoke send --help\n",
@@ -107,7 +107,7 @@ test.each([
     ["card", "localhost:3000"],
     '"localhost:3000" is not an http or https address. Try http://localhost:3000 See: convoke card --help\n',
   ],
-  [["card", "http://x", "y"], '"y" is one argument too many. See: convoke card --help\n'],
+  [["card", "http://x", "y"], '"y" is an unexpected argument. See: convoke card --help\n'],
   [["send", "http://x"], "The text for the agent is missing. See: convoke send --help\n"],
   [
     ["send", "http://x", "good", "day"],
@@ -123,15 +123,15 @@ test.each([
   ],
   [
     ["stream", "http://x", "hi", "--resume", "t1"],
-    '"hi" is one argument too many. See: convoke stream --help\n',
+    '"hi" is an unexpected argument. See: convoke stream --help\n',
   ],
   [
     ["stream", "http://x", "--resume", "t1", "--task", "t1"],
-    "--resume says nothing, so it takes neither --task nor --context. See: convoke stream --help\n",
+    "--resume cannot be combined with --task or --context. See: convoke stream --help\n",
   ],
   [
     ["card", "http://x", "--token", "two\nlines"],
-    "The token of --token holds characters that no token can have. See: convoke card --help\n",
+    "The token of --token contains invalid characters. See: convoke card --help\n",
   ],
   [
     ["tasks", "http://x", "--limit", "0"],
@@ -139,10 +139,10 @@ test.each([
   ],
   [
     ["push", "lst", "http://x"],
-    'There is no command "push lst". Did you mean push list? See: convoke push --help\n',
+    'Unknown command "push lst". Did you mean push list? See: convoke push --help\n',
   ],
-  [["push", "xyzzy"], 'There is no command "push xyzzy". See: convoke push --help\n'],
-  [["push", "--verbose", "list"], "There is no option --verbose. See: convoke push --help\n"],
+  [["push", "xyzzy"], 'Unknown command "push xyzzy". See: convoke push --help\n'],
+  [["push", "--verbose", "list"], "Unknown option --verbose. See: convoke push --help\n"],
   [["push", "list"], "The address of the agent is missing. See: convoke push list --help\n"],
   [
     ["push", "list", "http://x", "--state", "daed"],
@@ -150,10 +150,13 @@ test.each([
   ],
   [
     ["push", "replay", "http://x", "t1"],
-    '"t1" is one argument too many. See: convoke push replay --help\n',
+    '"t1" is an unexpected argument. See: convoke push replay --help\n',
   ],
-  [["watch", "http://x", "t1", "t2"], '"t2" is one argument too many. See: convoke watch --help\n'],
-  [["watch", "http://x", ""], "The id of the task is empty. See: convoke watch --help\n"],
+  [
+    ["watch", "http://x", "t1", "t2"],
+    '"t2" is an unexpected argument. See: convoke watch --help\n',
+  ],
+  [["watch", "http://x", ""], "The task id is empty. See: convoke watch --help\n"],
   [
     ["tasks", "http://x", "--state", "workin"],
     expect.stringMatching(/^--state must be one of submitted, .*Did you mean working\?/),

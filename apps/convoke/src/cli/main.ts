@@ -14,7 +14,7 @@ import { parseArgs } from "node:util";
 
 const HELP_OPTION: CommandOption = { type: "boolean", short: "h", help: "Show this help" };
 
-/** The `convoke` command: finds what was asked for, runs it, and gives the exit code. */
+/** The `convoke` command: finds the command, runs it, and returns the exit code. */
 export async function main(
   argv: readonly string[],
   io: CommandIo,
@@ -58,20 +58,20 @@ export async function main(
   }
 }
 
-/** After `--` everything is text, also "--help". */
+/** After `--` everything is text, even "--help". */
 function endOfOptions(args: readonly string[]): number {
   const place = args.indexOf("--");
   return place === -1 ? args.length : place;
 }
 
 interface FoundCommand {
-  /** A group when nothing was said about which of its commands. */
+  /** A group if no command of it was named. */
   readonly command: Command | CommandGroup;
-  /** What follows its name. */
+  /** The arguments after its name. */
   readonly args: readonly string[];
 }
 
-/** The command that the first words name. */
+/** Finds the command that the first arguments name. */
 async function findCommand(
   words: readonly string[],
   commands: CommandTable,
@@ -91,7 +91,7 @@ async function findCommand(
   return { command: inner, args: rest };
 }
 
-/** Where there is help about these words: about the command, or about as much of it as is right. */
+/** The help command for these arguments, as far as they name a command. */
 async function helpAbout(
   [first = "", second]: readonly string[],
   commands: CommandTable,
@@ -114,9 +114,7 @@ function isHelp(word: string): boolean {
 function unknownCommand(words: readonly string[], names: readonly string[]): UsageError {
   const typed = words.join(" ");
   const last = words.at(-1) ?? "";
-  const what = last.startsWith("-")
-    ? `There is no option ${last}`
-    : `There is no command "${typed}"`;
+  const what = last.startsWith("-") ? `Unknown option ${last}` : `Unknown command "${typed}"`;
   return new UsageError(`${what}.${didYouMean(typed, names)}`);
 }
 
@@ -178,13 +176,13 @@ function aligned(rows: readonly (readonly [string, string])[]): string {
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join("\n");
 }
 
-/** The version of the package, from the sources and from `dist` alike: both are two folders below it. */
+/** The version of the package. Works from `src` and from `dist`, which have the same depth. */
 function packageVersion(): string {
   const file = new URL("../../package.json", import.meta.url);
   return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 }
 
-/** Reads what follows a command's name. Anything the command does not know is a usage error. */
+/** Parses the arguments of a command. Unknown options are usage errors. */
 function parseCommand(command: Command, args: readonly string[], io: CommandIo): CommandContext {
   const { values, positionals } = parse(command, args);
   return {
@@ -215,7 +213,7 @@ function parse(command: Command, args: readonly string[]) {
   }
 }
 
-/** `parseArgs` explains at length; its first sentence names the flag. */
+/** The first sentence of a `parseArgs` error names the flag; the rest is not needed. */
 function explain(error: unknown, { options }: Command): unknown {
   const { code, message } = error as { code?: string; message: string };
   if (code?.startsWith("ERR_PARSE_ARGS_") !== true) return error;

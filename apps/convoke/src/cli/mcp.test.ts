@@ -3,19 +3,19 @@ import { runCli } from "./testing/run-cli.suite.ts";
 
 test.each([
   [[], "The address or the file of the agent is missing. See: convoke mcp --help\n"],
-  [["a.ts", "b.ts"], '"b.ts" is one argument too many. See: convoke mcp --help\n'],
+  [["a.ts", "b.ts"], '"b.ts" is an unexpected argument. See: convoke mcp --help\n'],
   [["ftp://x"], '"ftp://x" is not an http or https address. See: convoke mcp --help\n'],
   [
     ["localhost:3000"],
-    "There is no file localhost:3000. For the address try http://localhost:3000 See: convoke mcp --help\n",
+    "There is no file localhost:3000. If it is an address, try http://localhost:3000 See: convoke mcp --help\n",
   ],
   [
     ["http://x", "--data", "d"],
-    "--data goes with a file, and http://x is none. See: convoke mcp --help\n",
+    "--data can only be used with a file, but http://x is not one. See: convoke mcp --help\n",
   ],
   [
     ["a.ts", "--token", "t"],
-    "--token goes with an address, and a.ts is none. See: convoke mcp --help\n",
+    "--token can only be used with an address, but a.ts is not one. See: convoke mcp --help\n",
   ],
   [
     ["http://x", "--reconnect", "soon"],

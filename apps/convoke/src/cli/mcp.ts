@@ -3,9 +3,9 @@ import {
   AGENT_ENVIRONMENT,
   AGENT_OPTIONS,
   RECONNECT_OPTIONS,
-  reconnectOf,
-  refuseText,
-  urlOf,
+  readReconnect,
+  rejectMoreArguments,
+  readUrl,
 } from "../connect/agent-options.ts";
 import {
   type Command,
@@ -16,7 +16,7 @@ import {
 } from "../terminal/command.ts";
 import { connectOptions } from "../connect/connect-options.ts";
 
-// Standard input is the protocol, so no password can come by it, and nothing is printed but that.
+// Standard input and output carry the MCP protocol, so there are no password prompts and no --json.
 const { basic: _basic, json: _json, ...CALL_OPTIONS } = AGENT_OPTIONS;
 
 const URL_OPTIONS = { ...RECONNECT_OPTIONS, ...CALL_OPTIONS };
@@ -25,7 +25,7 @@ const FILE_OPTIONS = {
   data: {
     type: "string",
     value: "<folder>",
-    help: 'With a file: where tasks are kept, or "memory" (CONVOKE_DATA, .convoke)',
+    help: 'With a file: the folder for tasks, or "memory" (CONVOKE_DATA, .convoke)',
   },
 } as const satisfies Record<string, CommandOption>;
 
@@ -41,8 +41,8 @@ export const mcpCommand: Command = {
   options: { ...FILE_OPTIONS, ...URL_OPTIONS },
   environment: {
     ...AGENT_ENVIRONMENT,
-    CONVOKE_DATA: 'With a file: where tasks are kept, or "memory" (.convoke)',
-    CONVOKE_LOG: "With a file: debug, info, warn, error or silent (warn)",
+    CONVOKE_DATA: 'With a file: the folder for tasks, or "memory" (.convoke)',
+    CONVOKE_LOG: "With a file: log level, one of debug, info, warn, error or silent (warn)",
   },
   more: `In the configuration of an editor (Claude Code, Cursor, VS Code and others)
 
@@ -57,15 +57,15 @@ export const mcpCommand: Command = {
   run: mcp,
 };
 
-/** How long something that the agent left running may go on after the end. */
+/** How long work that the agent left running may continue after the end. */
 const LEAVE_MS = 1000;
 
-/** Serves until the host is gone. */
+/** Serves until the host disconnects. */
 async function mcp(context: CommandContext): Promise<number> {
   const { io } = context;
   const target = targetOf(context);
-  const reconnect = reconnectOf(context);
-  // The other commands do not pay for loading a server.
+  const reconnect = readReconnect(context);
+  // Loaded on demand, so that other commands start faster.
   const { runMcp } = await import("../mcp/run-mcp.ts");
   const { StartError } = await import("../host/settings.ts");
   try {
@@ -82,27 +82,27 @@ async function mcp(context: CommandContext): Promise<number> {
     io.stderr(`${error.message}\n`);
     return EXIT.notStarted.code;
   } finally {
-    // Whoever is gone does not wait for an agent that went on all the same.
+    // The host is gone: do not wait for an agent that keeps running.
     setTimeout(() => process.exit(), LEAVE_MS).unref();
   }
 }
 
-/** What has a scheme is an address, and everything else a file. */
+/** An argument with a scheme is an address, everything else a file. */
 function targetOf(context: CommandContext): { readonly text: string; readonly isUrl: boolean } {
   const [text] = context.positionals;
   if (text === undefined) throw new UsageError("The address or the file of the agent is missing.");
-  refuseText(context);
+  rejectMoreArguments(context);
   const isUrl = text.includes("://");
   const given = Object.keys(isUrl ? FILE_OPTIONS : URL_OPTIONS).find(
     (name) => context.flag(name) || context.texts(name).length > 0,
   );
   if (given !== undefined) {
     const other = isUrl ? "a file" : "an address";
-    throw new UsageError(`--${given} goes with ${other}, and ${text} is none.`);
+    throw new UsageError(`--${given} can only be used with ${other}, but ${text} is not one.`);
   }
-  if (isUrl) return { text: urlOf(context), isUrl };
+  if (isUrl) return { text: readUrl(context), isUrl };
   if (/^[\w.-]+:\d+(?:\/|$)/.test(text) && !existsSync(text)) {
-    throw new UsageError(`There is no file ${text}. For the address try http://${text}`);
+    throw new UsageError(`There is no file ${text}. If it is an address, try http://${text}`);
   }
   return { text, isUrl };
 }

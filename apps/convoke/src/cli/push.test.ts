@@ -54,7 +54,7 @@ describe("on a server of ours", () => {
     expect(heads).toMatch(/^TASK +CONFIG +RECEIVER +FAILING FOR +WHY$/);
     expect(row).toMatch(new RegExp(`^${taskId}  my-hook  ${receiver.url} +\\d+s +.*410`));
     expect(more).toEqual([]);
-    expect(stderr).toBe(`Try them again with: convoke push replay ${url}\n`);
+    expect(stderr).toBe(`Retry them with: convoke push replay ${url}\n`);
   });
 
   test("a replay delivers it, when the receiver wants it again", async () => {
@@ -65,10 +65,10 @@ describe("on a server of ours", () => {
 
     const finished = await runCli(["push", "replay", url]);
 
-    expect(finished).toEqual({ code: 0, stdout: "1 push config is tried again.\n", stderr: "" });
+    expect(finished).toEqual({ code: 0, stdout: "Retrying 1 push config.\n", stderr: "" });
     await vi.waitUntil(async () => (await pushesOf(url, "done")).length === 1, WAIT);
     expect(await pushesOf(url, "done")).toMatchObject([{ taskId, id: "my-hook", state: "done" }]);
-    expect((await runCli(["push", "list", url])).stderr).toBe("Nothing was given up.\n");
+    expect((await runCli(["push", "list", url])).stderr).toBe("No failed deliveries.\n");
   });
 
   test("--task and --id say what to try again", async () => {
@@ -80,23 +80,23 @@ describe("on a server of ours", () => {
     const replay = async (...args: string[]) =>
       (await runCli(["push", "replay", url, ...args])).stdout;
 
-    expect(await replay("--task", "t9")).toBe("Nothing of that was given up.\n");
-    expect(await replay("--id", "other-hook")).toBe("Nothing of that was given up.\n");
+    expect(await replay("--task", "t9")).toBe("No failed deliveries of that kind.\n");
+    expect(await replay("--id", "other-hook")).toBe("No failed deliveries of that kind.\n");
     expect(await replay("--task", first, "--id", "my-hook", "--json")).toBe('{"replayed":1}\n');
     expect(await pushesOf(url, "dead")).toMatchObject([{ taskId: second }]);
   });
 
   test.each([
-    ["dead", "Nothing was given up.\n"],
-    ["active", "Nothing is on its way.\n"],
-    ["done", "Nothing was delivered to its end.\n"],
+    ["dead", "No failed deliveries.\n"],
+    ["active", "No deliveries in progress.\n"],
+    ["done", "No completed deliveries.\n"],
   ])("where none is %s, that is said", async (state, stderr) => {
     const { url } = await serveDemo();
 
     const finished = await runCli(["push", "list", url, "--state", state]);
 
     expect(finished).toEqual({ code: 0, stdout: "", stderr });
-    expect((await runCli(["push", "replay", url])).stdout).toBe("Nothing was given up.\n");
+    expect((await runCli(["push", "replay", url])).stdout).toBe("No failed deliveries.\n");
   });
 
   test("it needs the token, which may come from the environment", async () => {
@@ -135,20 +135,20 @@ describe("the push configs of a task", () => {
     expect(set).toEqual({
       code: 0,
       stdout: "mine\n",
-      stderr: `End it with: convoke push delete ${url} ${taskId} mine\n`,
+      stderr: `Stop it with: convoke push delete ${url} ${taskId} mine\n`,
     });
     expect(shown).toBe(`CONFIG  WEBHOOK\nmine    ${hook}\n`);
     expect(JSON.parse(whole.stdout)).toMatchObject({ configs: [{ id: "mine", url: hook }] });
-    expect(deleted).toMatchObject({ code: 0, stderr: "Nothing is pushed by mine any more.\n" });
+    expect(deleted).toMatchObject({ code: 0, stderr: "Deleted the push config mine.\n" });
     expect(await show()).toBe("");
   });
 
   test.each([
-    [["set", "http://x"], "The id of the task is missing."],
+    [["set", "http://x"], "The task id is missing."],
     [["set", "http://x", "t1"], "The address of the webhook is missing."],
     [["set", "http://x", "t1", "hooks"], 'The webhook "hooks" is not an http or https address.'],
-    [["set", "http://x", "t1", "http://h", "y"], '"y" is one argument too many.'],
-    [["show", "http://x"], "The id of the task is missing."],
+    [["set", "http://x", "t1", "http://h", "y"], '"y" is an unexpected argument.'],
+    [["show", "http://x"], "The task id is missing."],
     [
       ["delete", "http://x", "t1"],
       "The id of the push config is missing; convoke push show lists them.",
@@ -172,13 +172,13 @@ describe("on other servers", () => {
     expect(await runCli(["push", "list", other.url])).toEqual({
       code: 3,
       stdout: "",
-      stderr: `What is at ${other.url} is no Convoke server, or an older one: it cannot tell about pushes\n`,
+      stderr: `The server at ${other.url} is not a Convoke server, or an older one: it has no information about pushes\n`,
     });
   });
 
   test.each([
-    [{ body: "<html>" }, "The answer of the server names no pushes\n"],
-    [json({}), "The answer of the server names no pushes\n"],
+    [{ body: "<html>" }, "The response of the server has no list of pushes\n"],
+    [json({}), "The response of the server has no list of pushes\n"],
     [{ status: 502, body: "<html>" }, "The agent answered with an error: HTTP 502 Bad Gateway\n"],
     [{ status: 502, body: "{" }, "The agent answered with an error: HTTP 502 Bad Gateway\n"],
   ])("an answer that is none is exit code 3", async (reply, stderr) => {

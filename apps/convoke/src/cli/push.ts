@@ -6,16 +6,16 @@ import {
   UsageError,
 } from "../terminal/command.ts";
 import { askServer, unreadable } from "../connect/ask-server.ts";
-import { type Colours, ageOf, coloursFor, note, table } from "../terminal/output.ts";
+import { type Colours, formatAge, coloursFor, note, table } from "../terminal/output.ts";
 import { textField } from "../terminal/json-fields.ts";
 import { oneLine } from "@convoke/protocol/internal";
 import {
   AGENT_ENVIRONMENT,
   AGENT_OPTIONS,
   SERVER_OPTIONS,
-  refuseText,
-  taskArgument,
-  urlOf,
+  rejectMoreArguments,
+  readTaskId,
+  readUrl,
 } from "../connect/agent-options.ts";
 import { commandLine, didYouMean } from "../terminal/command-line.ts";
 import type { PushConfig, PushTarget } from "@convoke/protocol";
@@ -23,7 +23,7 @@ import { withAgent } from "../connect/connect-options.ts";
 
 const pushSetCommand: Command = {
   name: "push set",
-  summary: "Have the updates of a task pushed to a webhook",
+  summary: "Push the updates of a task to a webhook",
   usage: "<url> <task> <webhook> [options]",
   examples: [
     "convoke push set http://127.0.0.1:3000 0198f3c2 https://hooks.example/a2a",
@@ -33,12 +33,12 @@ const pushSetCommand: Command = {
     id: {
       type: "string",
       value: "<config>",
-      help: "The id of the push config; one that exists is replaced (default: the agent chooses)",
+      help: "The id of the push config; replaces an existing one (default: chosen by the agent)",
     },
     receipt: {
       type: "string",
       value: "<token>",
-      help: "A token that each notification brings back, so that the webhook knows it was asked for",
+      help: "A token that each notification carries, so that the webhook can verify it",
     },
     ...AGENT_OPTIONS,
   },
@@ -48,7 +48,7 @@ const pushSetCommand: Command = {
 
 async function pushSet(context: CommandContext): Promise<number> {
   const { io } = context;
-  urlOf(context);
+  readUrl(context);
   const { taskId, target } = readTarget(context);
   const config = await withAgent(context, (agent) =>
     agent.push.set(taskId, target, { signal: io.signal }),
@@ -59,7 +59,7 @@ async function pushSet(context: CommandContext): Promise<number> {
   }
   io.stdout(`${config.id}\n`);
   const line = commandLine(context, "push delete", [taskId, config.id]);
-  io.stderr(`${coloursFor(io, "stderr").dim(`End it with: ${line}`)}\n`);
+  io.stderr(`${coloursFor(io, "stderr").dim(`Stop it with: ${line}`)}\n`);
   return EXIT.done.code;
 }
 
@@ -68,9 +68,9 @@ function readTarget({ positionals, text }: CommandContext): {
   readonly target: PushTarget;
 } {
   const [, taskId = "", url, ...more] = positionals;
-  if (taskId === "") throw new UsageError("The id of the task is missing.");
+  if (taskId === "") throw new UsageError("The task id is missing.");
   if (url === undefined) throw new UsageError("The address of the webhook is missing.");
-  if (more.length > 0) throw new UsageError(`"${more[0]}" is one argument too many.`);
+  if (more.length > 0) throw new UsageError(`"${more[0]}" is an unexpected argument.`);
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new UsageError(`The webhook "${url}" is not an http or https address.`);
   }
@@ -84,7 +84,7 @@ function readTarget({ positionals, text }: CommandContext): {
 
 const pushShowCommand: Command = {
   name: "push show",
-  summary: "Show where the updates of a task are pushed to",
+  summary: "Show the webhooks of a task",
   usage: "<url> <task> [options]",
   examples: [
     "convoke push show http://127.0.0.1:3000 0198f3c2",
@@ -97,9 +97,9 @@ const pushShowCommand: Command = {
 
 async function pushShow(context: CommandContext): Promise<number> {
   const { io } = context;
-  urlOf(context);
-  const taskId = taskArgument(context);
-  if (taskId === undefined) throw new UsageError("The id of the task is missing.");
+  readUrl(context);
+  const taskId = readTaskId(context);
+  if (taskId === undefined) throw new UsageError("The task id is missing.");
   const configs = await withAgent(context, (agent) =>
     agent.push.list(taskId, { signal: io.signal }),
   );
@@ -114,17 +114,17 @@ function configTable(configs: readonly PushConfig[], { io }: CommandContext): st
   return table(["CONFIG", "WEBHOOK"], rows, coloursFor(io, "stdout"));
 }
 
-/** What is said when there are none in the state. */
+/** The message if there are none in the state. */
 const EMPTY: Readonly<Record<string, string>> = {
-  dead: "Nothing was given up.",
-  active: "Nothing is on its way.",
-  done: "Nothing was delivered to its end.",
+  dead: "No failed deliveries.",
+  active: "No deliveries in progress.",
+  done: "No completed deliveries.",
 };
 const STATES = Object.keys(EMPTY);
 
 const pushListCommand: Command = {
   name: "push list",
-  summary: "List the push notifications that were given up",
+  summary: "List push configs whose deliveries failed",
   usage: "<url> [options]",
   examples: [
     "convoke push list http://127.0.0.1:3000",
@@ -135,7 +135,7 @@ const pushListCommand: Command = {
     state: {
       type: "string",
       value: "<state>",
-      help: `Those in this state: ${STATES.join(", ")} (default: dead, which are given up)`,
+      help: `List those in this state: ${STATES.join(", ")} (default: dead, those that failed)`,
     },
     ...SERVER_OPTIONS,
   },
@@ -145,7 +145,7 @@ const pushListCommand: Command = {
 
 async function pushList(context: CommandContext): Promise<number> {
   const { io } = context;
-  refuseText(context);
+  rejectMoreArguments(context);
   const state = readState(context.text("state"));
   const pushes = await listPushes(context, state);
   if (context.flag("json")) {
@@ -156,7 +156,7 @@ async function pushList(context: CommandContext): Promise<number> {
   if (pushes.length === 0) io.stderr(`${dim(EMPTY[state] ?? "")}\n`);
   else io.stdout(pushTable(pushes, Date.now(), coloursFor(io, "stdout")));
   if (pushes.length > 0 && state === "dead") {
-    io.stderr(`${dim(`Try them again with: ${commandLine(context, "push replay", [])}`)}\n`);
+    io.stderr(`${dim(`Retry them with: ${commandLine(context, "push replay", [])}`)}\n`);
   }
   return EXIT.done.code;
 }
@@ -178,7 +178,7 @@ export function pushTable(pushes: readonly PushReport[], now: number, colours: C
       oneLine(textField(push, "taskId")),
       oneLine(textField(push, "id")),
       oneLine(textField(push, "url")),
-      since === "" ? "" : ageOf(since, now),
+      since === "" ? "" : formatAge(since, now),
       oneLine(textField(push, "problem"), LONGEST_PROBLEM),
     ];
   });
@@ -187,7 +187,7 @@ export function pushTable(pushes: readonly PushReport[], now: number, colours: C
 
 const pushReplayCommand: Command = {
   name: "push replay",
-  summary: "Try again the push notifications that were given up",
+  summary: "Retry failed push notifications",
   usage: "<url> [options]",
   examples: [
     "convoke push replay http://127.0.0.1:3000",
@@ -205,7 +205,7 @@ const pushReplayCommand: Command = {
 
 async function pushReplay(context: CommandContext): Promise<number> {
   const { io } = context;
-  refuseText(context);
+  rejectMoreArguments(context);
   const taskId = context.text("task");
   const id = context.text("id");
   const replayed = await replayPushes(context, {
@@ -220,14 +220,14 @@ async function pushReplay(context: CommandContext): Promise<number> {
 }
 
 function told(replayed: number, isNarrowed: boolean): string {
-  if (replayed === 1) return "1 push config is tried again.";
-  if (replayed > 1) return `${replayed} push configs are tried again.`;
-  return isNarrowed ? "Nothing of that was given up." : "Nothing was given up.";
+  if (replayed === 1) return "Retrying 1 push config.";
+  if (replayed > 1) return `Retrying ${replayed} push configs.`;
+  return isNarrowed ? "No failed deliveries of that kind." : "No failed deliveries.";
 }
 
 const pushDeleteCommand: Command = {
   name: "push delete",
-  summary: "End the pushing of a task's updates to a webhook",
+  summary: "Stop pushing the updates of a task to a webhook",
   usage: "<url> <task> <config> [options]",
   examples: ["convoke push delete http://127.0.0.1:3000 0198f3c2 mine"],
   options: AGENT_OPTIONS,
@@ -236,16 +236,16 @@ const pushDeleteCommand: Command = {
 };
 
 async function pushDelete(context: CommandContext): Promise<number> {
-  urlOf(context);
+  readUrl(context);
   const [, taskId = "", id = "", ...more] = context.positionals;
-  if (taskId === "") throw new UsageError("The id of the task is missing.");
+  if (taskId === "") throw new UsageError("The task id is missing.");
   if (id === "") {
     throw new UsageError("The id of the push config is missing; convoke push show lists them.");
   }
-  if (more.length > 0) throw new UsageError(`"${more[0]}" is one argument too many.`);
+  if (more.length > 0) throw new UsageError(`"${more[0]}" is an unexpected argument.`);
   const { signal } = context.io;
   await withAgent(context, (agent) => agent.push.delete(taskId, id, { signal }));
-  note(context, `Nothing is pushed by ${id} any more.`);
+  note(context, `Deleted the push config ${id}.`);
   return EXIT.done.code;
 }
 
@@ -265,7 +265,7 @@ const ABOUT = "pushes";
 
 const LONGEST_PROBLEM = 80;
 
-/** What the server says about one push config; nobody has checked it. */
+/** A push config as the server reports it, not validated. */
 export type PushReport = Readonly<Record<string, unknown>>;
 
 /** The push configs of the caller in one state. */
@@ -276,10 +276,10 @@ export async function listPushes(
   const path = `/convoke/pushes?state=${encodeURIComponent(state)}`;
   const { pushes } = await askServer(context, { path, about: ABOUT });
   if (Array.isArray(pushes)) return pushes as readonly PushReport[];
-  throw unreadable("names no pushes");
+  throw unreadable("has no list of pushes");
 }
 
-/** Tries again what was given up, and gives how many configs that are. */
+/** Retries deliveries that were given up. Returns the number of configs. */
 export async function replayPushes(
   context: CommandContext,
   which: { readonly taskId?: string; readonly id?: string },
@@ -287,5 +287,5 @@ export async function replayPushes(
   const path = "/convoke/pushes:replay";
   const { replayed } = await askServer(context, { path, body: which, about: ABOUT });
   if (typeof replayed === "number") return replayed;
-  throw unreadable("does not say how many pushes it tries again");
+  throw unreadable("does not say how many pushes are retried");
 }

@@ -104,7 +104,7 @@ test("a required authorization is exit code 4", async () => {
   const { code, stderr } = await runCli(["send", agent.url, "auth", "--token", "secret"]);
 
   expect(code).toBe(4);
-  expect(stderr).toContain("Sign in at https://login.example\nWhen that is done: convoke send");
+  expect(stderr).toContain("Sign in at https://login.example\nOnce that is done: convoke send");
   expect(stderr).not.toContain("secret");
 });
 
@@ -186,7 +186,7 @@ test("an error of the agent is exit code 3 in its own words", async () => {
     stdout: "",
     stderr:
       "The agent answered with an error: Task not found: t9 (code -32001)\n" +
-      "convoke tasks <url> lists the tasks that you have there.\n",
+      "convoke tasks <url> lists your tasks.\n",
   });
 });
 
@@ -297,7 +297,7 @@ test("errors are JSON under --json, also those of the command line", async () =>
       code: -32001,
       message: "no such task",
       reason: "TaskNotFound",
-      advice: "convoke tasks <url> lists the tasks that you have there.",
+      advice: "convoke tasks <url> lists your tasks.",
     },
   });
   expect(usage).toMatchObject({ code: 2, stdout: "" });

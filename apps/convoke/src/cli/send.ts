@@ -6,19 +6,19 @@ import {
   AGENT_OPTIONS,
   MESSAGE_OPTIONS,
   RECONNECT_OPTIONS,
-  reconnectOf,
-  urlOf,
+  readReconnect,
+  readUrl,
 } from "../connect/agent-options.ts";
-import { type Command, type CommandContext, EXIT, exitCodeOf } from "../terminal/command.ts";
+import { type Command, type CommandContext, EXIT, exitCodeFor } from "../terminal/command.ts";
 import { coloursFor } from "../terminal/output.ts";
 import { connectOptions, withAgent } from "../connect/connect-options.ts";
 import { INPUT_OPTIONS, readInput } from "../connect/read-input.ts";
-import { outcomeOf, reportOutcome } from "../follow/outcome.ts";
+import { toOutcome, reportOutcome } from "../follow/outcome.ts";
 import { summarizeParts } from "../follow/stream-printer.ts";
 
 export const sendCommand: Command = {
   name: "send",
-  summary: "Say something to an agent and wait for its answer",
+  summary: "Send a message to an agent and wait for its answer",
   usage: '<url> ["text" | -] [options]',
   examples: [
     'convoke send http://127.0.0.1:3000 "Hello"',
@@ -34,8 +34,8 @@ export const sendCommand: Command = {
 
 async function send(context: CommandContext): Promise<number> {
   const { io } = context;
-  urlOf(context);
-  const reconnect = reconnectOf(context);
+  readUrl(context);
+  const reconnect = readReconnect(context);
   const place = { contextId: context.text("context"), taskId: context.text("task") };
   const options = await connectOptions(context);
   const input = await readInput(context);
@@ -46,7 +46,7 @@ async function send(context: CommandContext): Promise<number> {
   );
   if (context.flag("json")) {
     io.stdout(`${JSON.stringify(answer)}\n`);
-    return answer.task === undefined ? EXIT.done.code : exitCodeOf(answer.task.status.state);
+    return answer.task === undefined ? EXIT.done.code : exitCodeFor(answer.task.status.state);
   }
   return show(answer, context);
 }
@@ -62,7 +62,7 @@ function show({ text, task }: Answer, context: CommandContext): number {
     return EXIT.done.code;
   }
   for (const line of (task.artifacts ?? []).flatMap(summarizeParts)) io.stderr(`${dim(line)}\n`);
-  return reportOutcome(outcomeOf(task), context);
+  return reportOutcome(toOutcome(task), context);
 }
 
 /** A question or the reason of a failure is no answer: only a completed task speaks by its status. */

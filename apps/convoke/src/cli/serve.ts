@@ -1,23 +1,24 @@
 import { type Command, type CommandContext, EXIT } from "../terminal/command.ts";
 
-/** What `convoke serve --help` says of the environment; the settings read it. */
+/** The environment variables of `convoke serve`, which host/settings.ts reads. */
 const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
-  PORT: "Where to listen (3000)",
-  BIND_HOST: "The address to listen on; others than loopback need a token (127.0.0.1)",
-  PUBLIC_URL: "The address that the card names",
-  CONVOKE_DATA: 'Where tasks are kept, or "memory" (.convoke)',
+  PORT: "The port to listen on (3000)",
+  BIND_HOST: "The address to listen on; any other than loopback requires a token (127.0.0.1)",
+  PUBLIC_URL: "The public address of the server, for its card",
+  CONVOKE_DATA: 'The folder for tasks, or "memory" (.convoke)',
   CONVOKE_TOKEN: "The bearer token that callers must send",
-  CONVOKE_ALLOWED_HOSTS: "Names besides localhost of this server, separated by commas",
-  CONVOKE_CORS_ORIGINS: "Origins of web pages that may call, separated by commas; * is every page",
-  CONVOKE_LIMITS: "What callers and agents may use at most, as in parts=10,openTasks=5",
-  CONVOKE_KEEP_DAYS: "For how many days an ended task is kept (30)",
-  CONVOKE_KEEP_TASKS: "How many ended tasks are kept (100000, and 1000 in memory)",
-  CONVOKE_PUSH_ALLOW: "Private hosts and networks that pushes may reach, separated by commas",
-  CONVOKE_PUSH_SECRET: "Signs pushes, as Standard Webhooks has it",
-  CONVOKE_CARD_KEY: "A key file that signs the card, from convoke keys card",
-  CONVOKE_TRUST_PROXY: "1 where a proxy in front sets Forwarded or X-Forwarded-*",
-  CONVOKE_DRAIN_MS: "How long work under way may take to finish at the end (10000)",
-  CONVOKE_LOG: "debug, info, warn, error or silent (warn)",
+  CONVOKE_ALLOWED_HOSTS: "Host names of this server in addition to localhost, separated by commas",
+  CONVOKE_CORS_ORIGINS: "Origins of web pages that may call, separated by commas; * for all",
+  CONVOKE_LIMITS: "Limits for callers and agents, for example parts=10,openTasks=5",
+  CONVOKE_KEEP_DAYS: "Days to keep a finished task (30)",
+  CONVOKE_KEEP_TASKS: "Number of finished tasks to keep (100000, or 1000 in memory)",
+  CONVOKE_PUSH_ALLOW:
+    "Private hosts and networks that push notifications may reach, separated by commas",
+  CONVOKE_PUSH_SECRET: "Secret that signs push notifications (Standard Webhooks)",
+  CONVOKE_CARD_KEY: "Key file that signs the card; create one with convoke keys card",
+  CONVOKE_TRUST_PROXY: "1 if a proxy in front sets Forwarded or X-Forwarded-*",
+  CONVOKE_DRAIN_MS: "How long running tasks may take to finish on shutdown (10000)",
+  CONVOKE_LOG: "Log level: debug, info, warn, error or silent (warn)",
 };
 
 export const serveCommand: Command = {
@@ -34,22 +35,22 @@ export const serveCommand: Command = {
     port: {
       type: "string",
       value: "<number>",
-      help: "Where to listen; 0 picks a free port (PORT, 3000)",
+      help: "The port to listen on; 0 picks a free one (PORT, 3000)",
     },
     data: {
       type: "string",
       value: "<folder>",
-      help: 'Where tasks are kept, or "memory" (CONVOKE_DATA, .convoke)',
+      help: 'The folder for tasks, or "memory" (CONVOKE_DATA, .convoke)',
     },
   },
   environment: SERVE_ENVIRONMENT,
   run: serve,
 };
 
-/** Serves until it is told to stop. */
+/** Serves until it is stopped by a signal. */
 async function serve(context: CommandContext): Promise<number> {
   const { io, positionals } = context;
-  // The other commands do not pay for loading a server.
+  // Loaded on demand, so that other commands start faster.
   const { runServer } = await import("../host/run-server.ts");
   const { StartError } = await import("../host/settings.ts");
   try {

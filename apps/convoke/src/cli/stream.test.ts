@@ -80,7 +80,7 @@ test("an artifact that begins again is said to do so", async () => {
   const { stdout, stderr } = await runCli(["stream", agent.url, "Ann"]);
 
   expect(stdout).toBe("wro\nright\n");
-  expect(stderr).toContain("begins this part of its answer again\n");
+  expect(stderr).toContain("starts this part of its answer again\n");
 });
 
 test("an agent without artifacts answers by its last words", async () => {
@@ -154,7 +154,7 @@ test.each(["properly", "broken"] as const)(
     const { code, stdout, stderr } = await runCli(args);
 
     expect({ code, stdout }).toEqual({ code: 3, stdout: "Hel" });
-    expect(stderr).toContain(`Go on with: convoke stream ${agent.url} --resume t1 --after 3\n`);
+    expect(stderr).toContain(`Resume with: convoke stream ${agent.url} --resume t1 --after 3\n`);
     expect(stderr).toContain(end === "broken" ? "was lost" : "closed the stream before task t1");
   },
 );
@@ -323,7 +323,7 @@ test("an artifact that the whole task shows otherwise is shown again", async () 
   const { stdout, stderr } = await runCli(["stream", agent.url, "Ann"]);
 
   expect(stdout).toBe("Hel\nGood day\n");
-  expect(stderr).toContain("begins this part of its answer again\n");
+  expect(stderr).toContain("starts this part of its answer again\n");
 });
 
 test("under --json stderr is JSON as well: that the stream was cut, and the way back", async () => {
@@ -355,7 +355,7 @@ test("--no-reconnect takes the first loss for the end", async () => {
   expect(code).toBe(3);
   expect(stderr).not.toContain("retrying");
   expect(agent.seen.filter(({ call }) => call !== undefined)).toHaveLength(1);
-  expect(both.stderr).toContain("--no-reconnect goes with neither --reconnect nor --resend.");
+  expect(both.stderr).toContain("--no-reconnect cannot be combined with --reconnect or --resend.");
 });
 
 test("--resend sends again what may be lost, with the same id", async () => {
@@ -383,5 +383,7 @@ test("--resend sends again what may be lost, with the same id", async () => {
 test("--resume takes no files", async () => {
   const args = ["stream", "http://x", "--resume", "t1", "--data", "1"];
 
-  expect((await runCli(args)).stderr).toContain("it takes neither --file nor --data.");
+  expect((await runCli(args)).stderr).toContain(
+    "--resume cannot be combined with --file or --data.",
+  );
 });

@@ -4,8 +4,8 @@ import {
   AGENT_OPTIONS,
   MESSAGE_OPTIONS,
   RECONNECT_OPTIONS,
-  refuseText,
-  urlOf,
+  rejectMoreArguments,
+  readUrl,
 } from "../connect/agent-options.ts";
 import { type Command, type CommandContext, UsageError } from "../terminal/command.ts";
 import { connectOptions, withAgent } from "../connect/connect-options.ts";
@@ -14,7 +14,7 @@ import { INPUT_OPTIONS, readInput } from "../connect/read-input.ts";
 
 export const streamCommand: Command = {
   name: "stream",
-  summary: "Say something to an agent and see its answer as it comes",
+  summary: "Send a message to an agent and print its answer as it arrives",
   usage: '<url> ["text" | -] [options]   or   <url> --resume <task> [--after <event>] [options]',
   examples: [
     'convoke stream http://127.0.0.1:3000 "slow 20"',
@@ -27,9 +27,9 @@ export const streamCommand: Command = {
     resume: {
       type: "string",
       value: "<task>",
-      help: "Follow this task instead of saying something",
+      help: "Follow this task instead of sending a message",
     },
-    after: { type: "string", value: "<event>", help: "With --resume: go on after this event" },
+    after: { type: "string", value: "<event>", help: "With --resume: continue after this event" },
     ...RECONNECT_OPTIONS,
     ...AGENT_OPTIONS,
   },
@@ -40,7 +40,7 @@ export const streamCommand: Command = {
 type Open = (agent: RemoteAgent, options: FollowOptions) => Run;
 
 async function stream(context: CommandContext): Promise<number> {
-  urlOf(context);
+  readUrl(context);
   const resumed = readResume(context);
   const options = await connectOptions(context);
   const open = resumed ?? (await readMessage(context));
@@ -55,7 +55,7 @@ async function stream(context: CommandContext): Promise<number> {
   );
 }
 
-/** Everything that was typed is checked before the agent is called. */
+/** Validates the options before the agent is called. */
 function readResume(context: CommandContext): Open | undefined {
   const { text, texts } = context;
   const taskId = text("resume");
@@ -64,12 +64,12 @@ function readResume(context: CommandContext): Open | undefined {
     if (lastEventId === undefined) return undefined;
     throw new UsageError("--after needs --resume <task>.");
   }
-  refuseText(context);
+  rejectMoreArguments(context);
   if (text("task") !== undefined || text("context") !== undefined) {
-    throw new UsageError("--resume says nothing, so it takes neither --task nor --context.");
+    throw new UsageError("--resume cannot be combined with --task or --context.");
   }
   if (texts("file").length > 0 || texts("data").length > 0) {
-    throw new UsageError("--resume says nothing, so it takes neither --file nor --data.");
+    throw new UsageError("--resume cannot be combined with --file or --data.");
   }
   return (agent, options) => agent.subscribe(taskId, { lastEventId, ...options });
 }

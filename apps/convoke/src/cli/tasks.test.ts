@@ -39,8 +39,8 @@ t2          input-required  3d
 t3          unknown         ?
 `,
     stderr:
-      "The newest 3 of 9. More with --limit.\n" +
-      `See one with: convoke watch ${agent.url} 0198f3c2-a\n`,
+      "The newest 3 of 9. Use --limit for more.\n" +
+      `Follow one with: convoke watch ${agent.url} 0198f3c2-a\n`,
   });
   expect(agent.last.call).toMatchObject({
     method: "ListTasks",

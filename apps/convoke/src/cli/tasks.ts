@@ -1,13 +1,18 @@
 import { TASK_STATES, type Task, type TaskState, isTerminal, textOfParts } from "@convoke/protocol";
-import { AGENT_ENVIRONMENT, AGENT_OPTIONS, refuseText, urlOf } from "../connect/agent-options.ts";
-import { type Colours, ageOf, coloursFor, table } from "../terminal/output.ts";
+import {
+  AGENT_ENVIRONMENT,
+  AGENT_OPTIONS,
+  rejectMoreArguments,
+  readUrl,
+} from "../connect/agent-options.ts";
+import { type Colours, formatAge, coloursFor, table } from "../terminal/output.ts";
 import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
 import { commandLine, didYouMean } from "../terminal/command-line.ts";
 import { withAgent } from "../connect/connect-options.ts";
 import { oneLine } from "@convoke/protocol/internal";
-import { wordsOf } from "../follow/outcome.ts";
+import { messageText } from "../follow/outcome.ts";
 
-/** `unknown` is what we call a state that we do not know; nobody can ask for it. */
+/** Without `unknown`, which stands for states that this version does not know. */
 const STATES = TASK_STATES.filter((state) => state !== "unknown");
 
 export const tasksCommand: Command = {
@@ -26,7 +31,11 @@ export const tasksCommand: Command = {
       value: "<state>",
       help: `Only tasks in this state: ${STATES.join(", ")}`,
     },
-    limit: { type: "string", value: "<n>", help: "At most so many, 1 to 100 (default: 20)" },
+    limit: {
+      type: "string",
+      value: "<n>",
+      help: "Maximum number of tasks, 1 to 100 (default: 20)",
+    },
     ...AGENT_OPTIONS,
   },
   environment: AGENT_ENVIRONMENT,
@@ -35,8 +44,8 @@ export const tasksCommand: Command = {
 
 async function tasks(context: CommandContext): Promise<number> {
   const { io } = context;
-  urlOf(context);
-  refuseText(context);
+  readUrl(context);
+  rejectMoreArguments(context);
   const contextId = context.text("context");
   const state = readState(context.text("state"));
   const pageSize = readLimit(context.text("limit"));
@@ -58,12 +67,12 @@ async function tasks(context: CommandContext): Promise<number> {
   if (page.tasks.length === 0) io.stderr(`${dim("No tasks.")}\n`);
   if (page.nextPageToken !== "") {
     io.stderr(
-      `${dim(`The newest ${page.tasks.length} of ${page.totalSize}. More with --limit.`)}\n`,
+      `${dim(`The newest ${page.tasks.length} of ${page.totalSize}. Use --limit for more.`)}\n`,
     );
   }
   const task = page.tasks.find(({ status }) => !isTerminal(status.state)) ?? page.tasks[0];
   if (task !== undefined) {
-    io.stderr(`${dim(`See one with: ${commandLine(context, "watch", [task.id])}`)}\n`);
+    io.stderr(`${dim(`Follow one with: ${commandLine(context, "watch", [task.id])}`)}\n`);
   }
   return EXIT.done.code;
 }
@@ -86,19 +95,19 @@ const HEADS = ["TASK", "STATE", "AGE", "FIRST WORDS"] as const;
 
 const LONGEST_WORDS = 50;
 
-/** Tasks as an aligned table. Ids are whole, because they are there to be copied. */
+/** Tasks as a table. Ids are not shortened, so that they can be copied. */
 function taskTable(tasks: readonly Task[], now: number, colours: Colours): string {
   const rows = tasks.map((task) => [
     oneLine(task.id),
     task.status.state,
-    ageOf(task.status.timestamp, now),
+    formatAge(task.status.timestamp, now),
     oneLine(firstWords(task), LONGEST_WORDS),
   ]);
   return table(HEADS, rows, colours);
 }
 
-/** What the task is about: what was asked, or else what the agent says. */
+/** The first message of the caller, or else the status message. */
 function firstWords({ history, status }: Task): string {
   const asked = history?.find(({ role }) => role === "user");
-  return asked === undefined ? wordsOf(status.message) : textOfParts(asked.parts);
+  return asked === undefined ? messageText(status.message) : textOfParts(asked.parts);
 }

@@ -95,7 +95,7 @@ describe("on a server of ours", () => {
     expect(await runCli(["watch", url])).toEqual({
       code: 0,
       stdout: "",
-      stderr: `You have no unfinished task there. See the others with: convoke tasks ${url}\n`,
+      stderr: `You have no unfinished task. List the others with: convoke tasks ${url}\n`,
     });
   });
 
@@ -145,7 +145,7 @@ describe("on other servers", () => {
 
     expect({ code, stdout }).toEqual({ code: 3, stdout: "Hel" });
     expect(stderr).toContain("was lost");
-    expect(stderr).toContain(`Go on with: convoke stream ${agent.url} --resume t1 --after 2\n`);
+    expect(stderr).toContain(`Resume with: convoke stream ${agent.url} --resume t1 --after 2\n`);
   });
 
   test("Ctrl+C is exit code 130, with the way back", async () => {
@@ -168,7 +168,7 @@ describe("on other servers", () => {
       code: 4,
       stdout: "",
       stderr:
-        "task t1 input-required\nThe agent waits for your answer.\n" +
+        "task t1 input-required\nThe agent is waiting for your answer.\n" +
         `Answer with: convoke send ${agent.url} --task t1 'your answer'\n`,
     });
   });

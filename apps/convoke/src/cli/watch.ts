@@ -3,8 +3,8 @@ import {
   AGENT_ENVIRONMENT,
   AGENT_OPTIONS,
   RECONNECT_OPTIONS,
-  taskArgument,
-  urlOf,
+  readTaskId,
+  readUrl,
 } from "../connect/agent-options.ts";
 import { type Command, type CommandContext, EXIT } from "../terminal/command.ts";
 import { commandLine } from "../terminal/command-line.ts";
@@ -15,7 +15,7 @@ import { TASK_STATES, type Task, isTerminal } from "@convoke/protocol";
 
 export const watchCommand: Command = {
   name: "watch",
-  summary: "Follow a task until it ends, by default the newest that has not",
+  summary: "Follow a task until it ends, by default the newest unfinished one",
   usage: "<url> [task] [options]",
   examples: [
     "convoke watch http://127.0.0.1:3000",
@@ -33,13 +33,13 @@ export const watchCommand: Command = {
 
 async function watch(context: CommandContext): Promise<number> {
   const { io } = context;
-  urlOf(context);
-  const named = taskArgument(context);
+  readUrl(context);
+  const named = readTaskId(context);
   return withAgent(context, async (agent) => {
     const taskId = named ?? (await newestUnfinished(agent, io.signal))?.id;
     if (taskId === undefined) {
       const line = commandLine(context, "tasks", []);
-      note(context, `You have no unfinished task there. See the others with: ${line}`);
+      note(context, `You have no unfinished task. List the others with: ${line}`);
       return EXIT.done.code;
     }
     const open = (options: FollowOptions) => agent.subscribe(taskId, options);
@@ -50,8 +50,8 @@ async function watch(context: CommandContext): Promise<number> {
 const OPEN_STATES = TASK_STATES.filter((state) => !isTerminal(state) && state !== "unknown");
 
 /**
- * The task of the caller that moved last and has not ended. One short question
- * for each state finds it also behind any number of tasks that have ended.
+ * The most recently changed unfinished task of the caller. One short request for each state finds
+ * it even behind any number of finished tasks.
  */
 async function newestUnfinished(
   agent: RemoteAgent,

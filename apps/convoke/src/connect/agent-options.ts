@@ -1,106 +1,106 @@
 import { type CommandContext, type CommandOption, UsageError } from "../terminal/command.ts";
 import type { FollowOptions } from "@convoke/client";
 
-/** Who is calling. The client sends all of it to the origin of the address that was typed, and nowhere else. */
+/** Credentials. They are sent only to the origin of the given address. */
 export const AUTH_OPTIONS = {
   token: {
     type: "string",
     value: "<token>",
-    help: "Bearer token (default: that of convoke login, else CONVOKE_TOKEN; see below)",
+    help: "Bearer token (default: the one stored by convoke login, else CONVOKE_TOKEN; see below)",
   },
   header: {
     type: "string",
     value: '"Name: value"',
     multiple: true,
-    help: "A header to send along, to the origin of <url> only; may be given several times",
+    help: "Additional header, sent to the origin of <url> only; can be repeated",
   },
   "api-key": {
     type: "string",
     value: "<name>=<value>[:<in>]",
-    help: "API key, in the header, the query or the cookie of that name (default: header)",
+    help: "API key, sent as a header, query parameter or cookie (default: header)",
   },
   basic: {
     type: "string",
     value: "<user>",
-    help: "Name and password; the password is asked for, or is the first line of stdin",
+    help: "User name for basic authentication; the password is prompted for, or read from the first line of stdin",
   },
 } as const satisfies Record<string, CommandOption>;
 
-/** The options of every command that speaks to an agent. */
+/** The options of every command that calls an agent. */
 export const AGENT_OPTIONS = {
-  json: { type: "boolean", help: "Print JSON for programs instead of text for people" },
+  json: { type: "boolean", help: "Print JSON instead of text" },
   ...AUTH_OPTIONS,
   binding: {
     type: "string",
     value: "<name>",
-    help: "Speak jsonrpc, rest or grpc; several with commas, the favourite first",
+    help: "Use jsonrpc, rest or grpc; separate several with commas, preferred first",
   },
   "a2a-version": {
     type: "string",
     value: "<version>",
-    help: "Speak A2A 0.3 or 1.0 (default: the newest that the agent offers)",
+    help: "Use A2A 0.3 or 1.0 (default: the newest that the agent offers)",
   },
   "require-signature": {
     type: "boolean",
-    help: "Speak only to an agent whose card is signed by a key that can be verified",
+    help: "Require a card whose signature can be verified",
   },
   "trust-key": {
     type: "string",
     value: "<file>",
-    help: "A public key or key set (JWK) that signatures must be by; no other key counts",
+    help: "Public key or key set (JWK) that the card must be signed with; no other key is trusted",
   },
 } as const satisfies Record<string, CommandOption>;
 
-/** The options of commands about what only our servers have: that is no A2A, so there is no version to choose. */
+/** The options of commands that use the admin API of Convoke servers. It is not A2A, so there is no binding or version. */
 export const SERVER_OPTIONS = {
   json: AGENT_OPTIONS.json,
   ...AUTH_OPTIONS,
 } as const satisfies Record<string, CommandOption>;
 
-/** The options of commands that say something. */
+/** The options of commands that send a message. */
 export const MESSAGE_OPTIONS = {
   context: { type: "string", value: "<id>", help: "Continue this conversation" },
   task: { type: "string", value: "<id>", help: "Answer the question of this task" },
 } as const satisfies Record<string, CommandOption>;
 
-/** What to do about a lost connection. */
+/** How to handle a lost connection. */
 export const RECONNECT_OPTIONS = {
   reconnect: {
     type: "string",
     value: "<seconds>",
-    help: "How long to try again when the connection is lost (default: 300)",
+    help: "How long to try to reconnect after a lost connection (default: 300)",
   },
-  "no-reconnect": { type: "boolean", help: "End when the connection is lost" },
+  "no-reconnect": { type: "boolean", help: "Stop when the connection is lost" },
   resend: {
     type: "boolean",
-    help: "Send the message again when it may be lost, also to an agent that could take it twice",
+    help: "Resend a message that may be lost, even if the agent might process it twice",
   },
 } as const satisfies Record<string, CommandOption>;
 
-export function reconnectOf({ text, flag }: CommandContext): Pick<FollowOptions, "reconnect"> {
+export function readReconnect({ text, flag }: CommandContext): Pick<FollowOptions, "reconnect"> {
   const given = text("reconnect");
   const seconds = Number(given ?? "300");
   if (given !== undefined && !(given.trim() !== "" && seconds >= 0)) {
     throw new UsageError(`--reconnect takes a number of seconds, not "${given}".`);
   }
   if (flag("no-reconnect") && (given !== undefined || flag("resend"))) {
-    throw new UsageError("--no-reconnect goes with neither --reconnect nor --resend.");
+    throw new UsageError("--no-reconnect cannot be combined with --reconnect or --resend.");
   }
   if (flag("no-reconnect") || seconds === 0) return { reconnect: false };
   return { reconnect: { forMs: seconds * 1000, resend: flag("resend") ? "always" : "safe" } };
 }
 
-/** What the commands that speak to an agent read of the environment. */
+/** Environment variables of the commands that call an agent. */
 export const AGENT_ENVIRONMENT: Readonly<Record<string, string>> = {
-  CONVOKE_TOKEN:
-    "Bearer token, sent to this machine and to the origin of CONVOKE_URL, nowhere else",
+  CONVOKE_TOKEN: "Bearer token, sent only to this machine and to the origin of CONVOKE_URL",
   CONVOKE_URL: "The address of the agent that CONVOKE_TOKEN is for",
-  XDG_CONFIG_HOME: "Where convoke/credentials.json of convoke login is (~/.config)",
-  NO_COLOR: "Anything switches colours off",
+  XDG_CONFIG_HOME:
+    "The folder of convoke/credentials.json, where convoke login stores tokens (~/.config)",
+  NO_COLOR: "Set it to any value to switch colours off",
 };
 
-/** The address that was typed first, checked before anything is sent. */
-export function urlOf({ positionals }: CommandContext): string {
+/** The address in the first argument, validated before anything is sent. */
+export function readUrl({ positionals }: CommandContext): string {
   const [text] = positionals;
   if (text === undefined) throw new UsageError("The address of the agent is missing.");
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -110,18 +110,21 @@ export function urlOf({ positionals }: CommandContext): string {
     throw new UsageError(`"${text}" is not an http or https address.${advice}`);
   }
   if (url.username === "" && url.password === "") return text;
-  throw new UsageError("An address holds no name and no password; give them with --basic <user>.");
+  throw new UsageError(
+    "Remove the user name and password from the address; use --basic <user> instead.",
+  );
 }
 
-/** The id of the task that was typed after the address. */
-export function taskArgument({ positionals }: CommandContext): string | undefined {
+/** The task id in the second argument, if there is one. */
+export function readTaskId({ positionals }: CommandContext): string | undefined {
   const [, taskId, ...more] = positionals;
-  if (more.length > 0) throw new UsageError(`"${more[0]}" is one argument too many.`);
-  if (taskId === "") throw new UsageError("The id of the task is empty.");
+  if (more.length > 0) throw new UsageError(`"${more[0]}" is an unexpected argument.`);
+  if (taskId === "") throw new UsageError("The task id is empty.");
   return taskId;
 }
 
-/** For commands that take an address and no text. */
-export function refuseText({ positionals }: CommandContext): void {
-  if (positionals.length > 1) throw new UsageError(`"${positionals[1]}" is one argument too many.`);
+/** Rejects further arguments, for commands that take only an address. */
+export function rejectMoreArguments({ positionals }: CommandContext): void {
+  if (positionals.length > 1)
+    throw new UsageError(`"${positionals[1]}" is an unexpected argument.`);
 }

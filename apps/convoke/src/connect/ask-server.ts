@@ -1,31 +1,30 @@
 import { ClientError, RemoteError } from "@convoke/protocol";
 import { createEgress } from "@convoke/egress";
 import { type HttpAnswer, readText } from "@convoke/egress/http";
-import { urlOf } from "./agent-options.ts";
+import { readUrl } from "./agent-options.ts";
 import type { CommandContext } from "../terminal/command.ts";
-import { authOf, carriedBy } from "./auth.ts";
+import { readAuth, toRequestParts } from "./auth.ts";
 import { objectField, textField } from "../terminal/json-fields.ts";
 
 interface ServerQuestion {
   readonly path: string;
   /** Makes it a POST. */
   readonly body?: object;
-  /** What the server is to know about, for the error of one that does not. */
+  /** The subject, for the error of a server without this API. */
   readonly about: string;
 }
 
 /**
- * One request to the part of a Convoke server that is no A2A. The client speaks
- * A2A only, so this goes out by itself; credentials go to the address that was
- * typed and nowhere else, because no redirect leads to another origin.
+ * One request to the admin API of a Convoke server, which is not part of A2A. Redirects to other
+ * origins are not followed, so credentials are sent only to the given address.
  */
 export async function askServer(
   context: CommandContext,
   { path, body, about }: ServerQuestion,
 ): Promise<Readonly<Record<string, unknown>>> {
   const { signal } = context.io;
-  const base = baseOf(urlOf(context));
-  const { headers, query } = carriedBy(await authOf(context));
+  const base = baseOf(readUrl(context));
+  const { headers, query } = toRequestParts(await readAuth(context));
   const url = new URL(`${base}${path}`);
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   return request({ url: url.href, headers, body, signal, about });
@@ -64,18 +63,18 @@ async function request({
   }
 }
 
-/** The address of the server: a person may also have typed that of its card. */
+/** The address of the server, even if that of its card was given. */
 function baseOf(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname.replace(/\/(?:\.well-known\/)?[^/]+\.json$/, "").replace(/\/+$/, "")}`;
 }
 
 function refusal({ status, statusText, url }: HttpAnswer, text: string, about: string): Error {
-  // Servers that only speak A2A have nothing there, or take no such method anywhere.
+  // Other A2A servers have nothing at this path, or do not allow the method.
   if (status === 404 || status === 405) {
     return new ClientError(
       "unsupported",
-      `what is at ${new URL(url).origin} is no Convoke server, or an older one: it cannot tell about ${about}`,
+      `the server at ${new URL(url).origin} is not a Convoke server, or an older one: it has no information about ${about}`,
     );
   }
   const title = `HTTP ${status} ${statusText}`.trim();
@@ -92,5 +91,5 @@ function parsed(text: string): unknown {
 }
 
 export function unreadable(problem: string): ClientError {
-  return new ClientError("unreadable", `the answer of the server ${problem}`);
+  return new ClientError("unreadable", `the response of the server ${problem}`);
 }

@@ -149,9 +149,9 @@ describe("the token of the environment", () => {
       "Bearer s3cret",
     );
     expect(agent.seen.length).toBeGreaterThan(0);
-    expect(stderr).toContain(`convoke login ${url} stores a token`);
+    expect(stderr).toContain(`store a token with convoke login ${url}`);
     expect(stderr).toContain(
-      `CONVOKE_TOKEN was not sent: it is for this machine, unless you set CONVOKE_URL=${url}.`,
+      `CONVOKE_TOKEN was not sent: it is only for this machine, unless you set CONVOKE_URL=${url}.`,
     );
   });
 
@@ -170,35 +170,41 @@ describe("the token of the environment", () => {
 
 describe("what cannot be meant", () => {
   test.each([
-    [["--token", "a", "--basic", "ann"], "--token and --basic both say who you are; give one."],
+    [
+      ["--token", "a", "--basic", "ann"],
+      "--token and --basic both give credentials; use only one.",
+    ],
     [
       ["--token", "a", "--header", "authorization: b"],
-      "--header Authorization and another flag both say who you are; give one.",
+      "--header Authorization and another flag both give credentials; use only one.",
     ],
     [
       ["--api-key", "key=s3cret:query", "--header", "X-Tenant: a"],
-      "--header cannot go along with an --api-key in the query; give one.",
+      "--header cannot be combined with an --api-key in the query.",
     ],
     [["--header", "s3cret"], '--header must look like "Name: value".'],
     [["--header", "X-Key:"], "--header X-Key has no value."],
     [
       ["--header", "X-Key: s3cret\nX: y"],
-      "--header X-Key holds characters that no header can have.",
+      "--header X-Key contains characters that are invalid in a header.",
     ],
-    [["--header", "Host: s3cret"], "--header Host is set by convoke itself; leave it out."],
+    [["--header", "Host: s3cret"], "--header Host is set by convoke itself; remove it."],
     [["--header", "A: 1", "--header", "a: 2"], "--header a is given twice."],
-    [["--header", "X(): s3cret"], '--header "X()" holds characters that no name can have.'],
+    [
+      ["--header", "X(): s3cret"],
+      '--header "X()" contains characters that are invalid in a header name.',
+    ],
     [["--api-key", "s3cret"], "--api-key must look like name=value or name=value:query."],
     [
       ["--api-key", "k=s3cret:qery"],
-      "--api-key goes to header, query or cookie. Did you mean query?",
+      "--api-key must be sent as header, query or cookie. Did you mean query?",
     ],
-    [["--api-key", "k=s3;cret:cookie"], "--api-key k holds characters that no cookie can have."],
-    [["--api-key", "k=:query"], "--api-key k has no value."],
     [
-      ["--basic", "ann:s3cret"],
-      "--basic takes the name of the user alone; the password is asked for.",
+      ["--api-key", "k=s3;cret:cookie"],
+      "--api-key k contains characters that are invalid in a cookie.",
     ],
+    [["--api-key", "k=:query"], "--api-key k has no value."],
+    [["--basic", "ann:s3cret"], "--basic takes only the user name; the password is prompted for."],
     [["--basic", "ann"], "The password is missing: type it when asked, or pipe it in as one line."],
   ])("%j is refused, and no secret is repeated", async (args, problem) => {
     const { code, stderr } = await runCli(["send", "http://127.0.0.1:1", "hi", ...args]);
@@ -211,7 +217,7 @@ describe("what cannot be meant", () => {
     const { code, stderr } = await runCli(["card", "http://ann:s3cret@127.0.0.1:1"]);
 
     expect(code).toBe(2);
-    expect(stderr).toContain("give them with --basic <user>");
+    expect(stderr).toContain("use --basic <user> instead");
     expect(stderr).not.toContain("s3cret");
   });
 });

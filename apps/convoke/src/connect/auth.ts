@@ -1,15 +1,15 @@
 import { type ApiKey, type Auth, isToken } from "@convoke/client";
-import { urlOf } from "./agent-options.ts";
+import { readUrl } from "./agent-options.ts";
 import { type CommandContext, UsageError } from "../terminal/command.ts";
 import { askSecret } from "../credentials/ask-secret.ts";
 import { CredentialsFile, credentialsPath } from "../credentials/credentials-file.ts";
 import { environmentToken } from "../credentials/environment.ts";
 import { didYouMean } from "../terminal/command-line.ts";
 
-/** The credentials that the command line knows; tokens that are fetched are not among them. */
+/** The kinds of credentials that the command line supports. */
 type CommandAuth = Exclude<Auth, { readonly token: unknown }>;
 
-/** What the client itself says about the request; saying it twice would break the request. */
+/** Headers that the client sets itself. */
 const OWN =
   /^(?:a2a-.*|accept|connection|content-.*|expect|host|keep-alive|last-event-id|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i;
 
@@ -18,24 +18,24 @@ const PLACES = ["header", "query", "cookie"] as const satisfies readonly ApiKey[
 const IDENTITIES = ["token", "api-key", "basic"] as const;
 
 /**
- * Who is calling: what the flags say, else the token that was stored for the
- * origin, else that of the environment if it is for the origin. Further headers
- * go along. The client sends all of it to the origin of the URL and nowhere else.
+ * The credentials of the caller: those of the flags, else the token stored for the origin, else
+ * the token of the environment if it is for the origin. `--header` is added to them. The client
+ * sends them only to the origin of the URL.
  */
-export async function authOf(context: CommandContext): Promise<CommandAuth | undefined> {
+export async function readAuth(context: CommandContext): Promise<CommandAuth | undefined> {
   const headers = readHeaders(context.texts("header"));
   const names = Object.keys(headers).map((name) => name.toLowerCase());
   const flagged = await flaggedIdentity(context);
   const identity = flagged ?? (names.includes("authorization") ? undefined : kept(context));
   if (identity === undefined) return names.length === 0 ? undefined : { headers };
   if (names.length === 0) return identity;
-  const carried = carriedBy(identity);
+  const carried = toRequestParts(identity);
   if (Object.keys(carried.query).length > 0) {
-    throw new UsageError("--header cannot go along with an --api-key in the query; give one.");
+    throw new UsageError("--header cannot be combined with an --api-key in the query.");
   }
   const twice = Object.keys(carried.headers).find((name) => names.includes(name.toLowerCase()));
   if (twice === undefined) return { headers: { ...headers, ...carried.headers } };
-  throw new UsageError(`--header ${twice} and another flag both say who you are; give one.`);
+  throw new UsageError(`--header ${twice} and another flag both give credentials; use only one.`);
 }
 
 async function flaggedIdentity(context: CommandContext): Promise<CommandAuth | undefined> {
@@ -43,22 +43,22 @@ async function flaggedIdentity(context: CommandContext): Promise<CommandAuth | u
   const given = IDENTITIES.filter((name) => text(name) !== undefined);
   if (given.length > 1) {
     const flags = given.map((name) => `--${name}`).join(" and ");
-    throw new UsageError(`${flags} both say who you are; give one.`);
+    throw new UsageError(`${flags} both give credentials; use only one.`);
   }
   const [token, apiKey, user] = IDENTITIES.map((name) => text(name));
   if (token !== undefined) return { bearer: checkToken(token, "--token") };
   if (apiKey !== undefined) return { apiKey: readApiKey(apiKey) };
   if (user === undefined) return undefined;
   if (user.includes(":") || user === "") {
-    throw new UsageError("--basic takes the name of the user alone; the password is asked for.");
+    throw new UsageError("--basic takes only the user name; the password is prompted for.");
   }
   return { basic: { user, password: await askSecret(io, "password") } };
 }
 
-/** What was stored before, or is in the environment. */
+/** The stored token, or that of the environment. */
 function kept(context: CommandContext): CommandAuth | undefined {
   const { env } = context.io;
-  const url = urlOf(context);
+  const url = readUrl(context);
   const path = credentialsPath(env);
   const stored = path && new CredentialsFile(path).tokenFor(new URL(url).origin);
   if (path && stored) return { bearer: checkToken(stored, path) };
@@ -66,10 +66,10 @@ function kept(context: CommandContext): CommandAuth | undefined {
   return token === undefined ? undefined : { bearer: checkToken(token, "CONVOKE_TOKEN") };
 }
 
-/** A token that no header can carry would be quoted by an error of somebody else. */
+/** Rejects a token that cannot be sent in a header. Otherwise an error further down might print it. */
 export function checkToken(token: string, place: string): string {
   if (isToken(token)) return token;
-  throw new UsageError(`The token of ${place} holds characters that no token can have.`);
+  throw new UsageError(`The token of ${place} contains invalid characters.`);
 }
 
 /** Reads `--api-key name=value[:in]`. The value is a secret, so no error repeats it. */
@@ -80,19 +80,22 @@ function readApiKey(text: string): ApiKey {
   const value = place === undefined ? rest : rest.slice(0, -place.length - 1);
   const last = /:([a-z]{4,7})$/i.exec(rest)?.[1] ?? "";
   const guess = place === undefined ? didYouMean(last, PLACES) : "";
-  // A key may hold a colon itself, so only what is nearly one of the places is a slip.
-  if (guess !== "") throw new UsageError(`--api-key goes to header, query or cookie.${guess}`);
+  // A key may contain a colon, so only something similar to a place is treated as a typo.
+  if (guess !== "")
+    throw new UsageError(`--api-key must be sent as header, query or cookie.${guess}`);
   if (value === "") throw new UsageError(`--api-key ${name} has no value.`);
   if (place === undefined || place === "header") {
     const [, checked] = readHeader(`${name}: ${value}`);
     return { in: "header", name, value: checked };
   }
   if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) {
-    throw new UsageError(`--api-key ${JSON.stringify(name)} cannot be the name of a ${place}.`);
+    throw new UsageError(
+      `--api-key ${JSON.stringify(name)} cannot be the name of a ${place} parameter.`,
+    );
   }
   // A comma, a semicolon or a blank would end a cookie (RFC 6265 §4.1.1).
   if (place === "query" || /^[!#-+\--:<-[\]-~]+$/.test(value)) return { in: place, name, value };
-  throw new UsageError(`--api-key ${name} holds characters that no cookie can have.`);
+  throw new UsageError(`--api-key ${name} contains characters that are invalid in a cookie.`);
 }
 
 /** Reads `--header "Name: value"`. The value may be a secret, so no error repeats it. */
@@ -101,17 +104,17 @@ function readHeader(text: string): readonly [name: string, value: string] {
   if (name === "") throw new UsageError('--header must look like "Name: value".');
   if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) {
     throw new UsageError(
-      `--header ${JSON.stringify(name)} holds characters that no name can have.`,
+      `--header ${JSON.stringify(name)} contains characters that are invalid in a header name.`,
     );
   }
-  if (OWN.test(name))
-    throw new UsageError(`--header ${name} is set by convoke itself; leave it out.`);
+  if (OWN.test(name)) throw new UsageError(`--header ${name} is set by convoke itself; remove it.`);
   if (/^[\u0020-\u007E\t]+$/.test(value)) return [name, value];
-  const problem = value === "" ? "has no value" : "holds characters that no header can have";
+  const problem =
+    value === "" ? "has no value" : "contains characters that are invalid in a header";
   throw new UsageError(`--header ${name} ${problem}.`);
 }
 
-/** All of them as one record; a header that is given twice is a mistake. */
+/** All headers as one record; rejects duplicates. */
 function readHeaders(texts: readonly string[]): Readonly<Record<string, string>> {
   const headers = new Map<string, readonly [string, string]>();
   for (const text of texts) {
@@ -124,12 +127,12 @@ function readHeaders(texts: readonly string[]): Readonly<Record<string, string>>
 }
 
 /** Credentials as a request carries them. */
-interface Carried {
+interface RequestParts {
   readonly headers: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
 }
 
-export function carriedBy(auth: CommandAuth | undefined): Carried {
+export function toRequestParts(auth: CommandAuth | undefined): RequestParts {
   if (auth === undefined) return { headers: {}, query: {} };
   if ("headers" in auth) return { headers: auth.headers, query: {} };
   if ("bearer" in auth) return inHeader("Authorization", `Bearer ${auth.bearer}`);
@@ -143,6 +146,6 @@ export function carriedBy(auth: CommandAuth | undefined): Carried {
   return place === "header" ? inHeader(name, value) : inHeader("Cookie", `${name}=${value}`);
 }
 
-function inHeader(name: string, value: string): Carried {
+function inHeader(name: string, value: string): RequestParts {
   return { headers: { [name]: value }, query: {} };
 }

@@ -2,14 +2,14 @@ import { readFileSync } from "node:fs";
 import { type BindingName, type ConnectOptions, type RemoteAgent, connect } from "@convoke/client";
 import type { CardPublicKey } from "@convoke/protocol";
 import { type CommandContext, UsageError } from "../terminal/command.ts";
-import { authOf } from "./auth.ts";
+import { readAuth } from "./auth.ts";
 import { listField } from "../terminal/json-fields.ts";
 import { didYouMean } from "../terminal/command-line.ts";
-import { urlOf } from "./agent-options.ts";
+import { readUrl } from "./agent-options.ts";
 
 const BINDINGS = ["jsonrpc", "rest", "grpc"] as const satisfies readonly BindingName[];
 
-/** How to connect, as the options say. May ask for a password. */
+/** The connect options of the command line. May prompt for a password. */
 export async function connectOptions(context: CommandContext): Promise<ConnectOptions> {
   const { text, flag, io } = context;
   const version = text("a2a-version");
@@ -24,7 +24,7 @@ export async function connectOptions(context: CommandContext): Promise<ConnectOp
     bindings,
     ...(keyFile !== undefined && { trustedKeys: readKeys(keyFile) }),
     ...(isDemanded && { signatures: "require" }),
-    auth: await authOf(context),
+    auth: await readAuth(context),
     signal: io.signal,
   };
 }
@@ -36,17 +36,17 @@ function readBinding(name: string): BindingName {
   throw new UsageError(`--binding must be jsonrpc, rest or grpc, not "${name}".${guess}`);
 }
 
-/** One public key, or a set of them. A key without an id could be meant by no signature. */
+/** One public key or a key set. Keys need an id, because signatures refer to it. */
 function readKeys(file: string): readonly CardPublicKey[] {
   const read = parsed(file);
   const list = listField(read, "keys");
   const keys = (list.length > 0 ? list : [read]) as readonly Partial<CardPublicKey>[];
   for (const key of keys) {
     if (typeof key !== "object" || typeof key?.kid !== "string" || typeof key.kty !== "string") {
-      throw new UsageError(`--trust-key ${file} holds no public key (JWK) with kid and kty.`);
+      throw new UsageError(`--trust-key ${file} contains no public key (JWK) with kid and kty.`);
     }
     if ("d" in key)
-      throw new UsageError(`--trust-key ${file} holds a private key; give the public one.`);
+      throw new UsageError(`--trust-key ${file} contains a private key; use the public key.`);
   }
   return keys as readonly CardPublicKey[];
 }
@@ -63,16 +63,15 @@ function parsed(file: string): unknown {
 }
 
 /**
- * Connects to the agent at the address that was typed, for as long as the work
- * takes. Who reads standard input as well gets the options before that: its
- * first line may be a password.
+ * Connects to the agent at the given address while `work` runs. A command that also reads standard
+ * input must call `connectOptions` first, because the first line may be a password.
  */
 export async function withAgent<T>(
   context: CommandContext,
   work: (agent: RemoteAgent) => Promise<T>,
   options?: ConnectOptions,
 ): Promise<T> {
-  const agent = await connect(urlOf(context), options ?? (await connectOptions(context)));
+  const agent = await connect(readUrl(context), options ?? (await connectOptions(context)));
   try {
     return await work(agent);
   } finally {

@@ -4,13 +4,13 @@ import { coloursFor } from "../terminal/output.ts";
 import { type CommandContext, EXIT, Interrupted } from "../terminal/command.ts";
 import { isWithheld } from "../credentials/environment.ts";
 
-type Place = Pick<CommandContext, "io" | "flag" | "positionals">;
+type ErrorContext = Pick<CommandContext, "io" | "flag" | "positionals">;
 
 /**
- * Says what went wrong between us and an agent and what to do about it, and
- * gives the exit code. Anything else is a mistake of ours and is thrown on.
+ * Prints what went wrong between us and the agent and what to do about it, and returns the exit
+ * code. Other errors are bugs of ours and are rethrown.
  */
-export function explainError(error: unknown, place: Place): number {
+export function explainError(error: unknown, place: ErrorContext): number {
   const { io } = place;
   if (io.signal.aborted || error instanceof Interrupted) return EXIT.interrupted.code;
   const sentence = sentenceOf(error);
@@ -34,7 +34,7 @@ function sentenceOf(error: unknown): string {
   return `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}`;
 }
 
-/** The same for programs: what is not there is left out. */
+/** The error as JSON, without absent fields. */
 function factsOf(error: unknown): Readonly<Record<string, unknown>> {
   if (error instanceof RemoteError) {
     const { message, code, reason, data, httpStatus, retryAfterMs } = error;
@@ -44,36 +44,36 @@ function factsOf(error: unknown): Readonly<Record<string, unknown>> {
   return { kind, message };
 }
 
-function adviceFor(error: unknown, place: Place): string {
+function adviceFor(error: unknown, place: ErrorContext): string {
   if (error instanceof RemoteError) {
     const { code, httpStatus } = error;
-    if (httpStatus === 401 || httpStatus === 403) return whoYouAre(place);
+    if (httpStatus === 401 || httpStatus === 403) return credentialsAdvice(place);
     return code === ERRORS.TaskNotFound.code ? NO_TASK : "";
   }
   const { kind, message } = error as ClientError;
-  if (kind === "no-card" && /answered 40[13]\b/.test(message)) return whoYouAre(place);
+  if (kind === "no-card" && /answered 40[13]\b/.test(message)) return credentialsAdvice(place);
   if (kind === "bad-signature" && message.includes("trustedKeys")) return TRUST_KEY;
   return ADVICE[kind] ?? "";
 }
 
-function whoYouAre({ io, positionals }: Place): string {
+function credentialsAdvice({ io, positionals }: ErrorContext): string {
   const [url = ""] = positionals;
-  if (!URL.canParse(url)) return "It wants to know who you are.";
+  if (!URL.canParse(url)) return "The agent requires credentials.";
   const { origin } = new URL(url);
   const withheld = isWithheld(io.env, url)
-    ? ` CONVOKE_TOKEN was not sent: it is for this machine, unless you set CONVOKE_URL=${origin}.`
+    ? ` CONVOKE_TOKEN was not sent: it is only for this machine, unless you set CONVOKE_URL=${origin}.`
     : "";
-  return `It wants to know who you are: convoke login ${origin} stores a token, --token, --api-key and --basic give one.${withheld}`;
+  return `The agent requires credentials: store a token with convoke login ${origin}, or use --token, --api-key or --basic.${withheld}`;
 }
 
-const NO_TASK = "convoke tasks <url> lists the tasks that you have there.";
+const NO_TASK = "convoke tasks <url> lists your tasks.";
 
 const TRUST_KEY =
-  "--trust-key <file> says which keys you trust; a Convoke server shows its own at /.well-known/jwks.json.";
+  "--trust-key <file> names the keys that you trust; a Convoke server publishes its own at /.well-known/jwks.json.";
 
 const ADVICE: Partial<Readonly<Record<string, string>>> = {
   unreachable: "Is the agent running, and is this its address? convoke serve starts one.",
-  "no-card": "The address must be that of an agent, or of its card.",
+  "no-card": "The address must be that of an agent or of its card.",
   "no-interface": "convoke card <url> shows what it offers.",
-  "other-origin": "If you trust that address, type it instead of this one.",
+  "other-origin": "If you trust that address, use it instead.",
 };

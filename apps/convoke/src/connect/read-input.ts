@@ -4,7 +4,7 @@ import { type CommandContext, type CommandOption, UsageError } from "../terminal
 import { readFileSync } from "node:fs";
 import { basename, extname } from "node:path";
 
-/** What people send most; anything else can be named after a colon. */
+/** Common types. Others can be given after a colon. */
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   ".csv": "text/csv",
   ".gif": "image/gif",
@@ -28,25 +28,25 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   ".zip": "application/zip",
 };
 
-/** What can be said besides the text. */
+/** What a message can contain in addition to text. */
 export const INPUT_OPTIONS = {
   file: {
     type: "string",
     value: "<path>[:<media type>]",
     multiple: true,
-    help: "Send this file along; may be given several times",
+    help: "Attach this file; can be repeated",
   },
   data: {
     type: "string",
     value: "<json>",
     multiple: true,
-    help: "Send this JSON along; may be given several times",
+    help: "Attach this JSON; can be repeated",
   },
 } as const satisfies Record<string, CommandOption>;
 
 /**
- * What is said to the agent. The text is an argument; `-`, or none where
- * something is piped in, is standard input. Files and data alone are enough.
+ * The message to the agent. The text is an argument, or standard input if the argument is `-` or
+ * missing and something is piped in. Files and data alone are enough.
  */
 export async function readInput(context: CommandContext): Promise<Input> {
   const [, text, ...more] = context.positionals;

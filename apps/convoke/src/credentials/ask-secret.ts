@@ -4,8 +4,8 @@ import type { ReadStream } from "node:tty";
 import { type CommandIo, Interrupted, UsageError } from "../terminal/command.ts";
 
 /**
- * Asks for a password or a token: at a terminal without showing what is typed,
- * otherwise it is the first line of standard input.
+ * Asks for a password or a token. At a terminal the input is hidden; otherwise the first line of
+ * standard input is used.
  */
 export async function askSecret(io: CommandIo, name: string): Promise<string> {
   const { keyboard, stdin } = io;
@@ -15,15 +15,15 @@ export async function askSecret(io: CommandIo, name: string): Promise<string> {
 }
 
 function typed(io: CommandIo, input: ReadStream, name: string): Promise<string | undefined> {
-  // readline shows on its output what is typed, so the output shows nothing. Who answers the
-  // prompt must find the terminal's own echo switched off, so the prompt comes after.
+  // readline echoes to its output, so give it one that discards everything. The prompt comes
+  // after: by then the echo of the terminal itself is off.
   const output = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input, output, terminal: true, historySize: 0 });
   io.stderr(`${name.charAt(0).toUpperCase()}${name.slice(1)}: `);
   const answer = new Promise<string | undefined>((resolve, reject) => {
     lines.once("line", resolve);
     lines.once("close", () => resolve(undefined));
-    // The keyboard is read here, so Ctrl+C is a key and no signal.
+    // In raw mode Ctrl+C is a key, not a signal.
     lines.once("SIGINT", () => reject(new Interrupted()));
     io.signal.addEventListener("abort", () => reject(new Interrupted()), { once: true });
   });

@@ -33,7 +33,7 @@ test("a token is stored for the origin of the address, in a file for its owner a
   expect(finished).toEqual({
     code: 0,
     stdout: "",
-    stderr: `The token for ${ORIGIN} is in ${file}. It is sent to that origin only.\n`,
+    stderr: `Stored the token for ${ORIGIN} in ${file}. It is sent only to that origin.\n`,
   });
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({
     origins: { [ORIGIN]: { token: "s3cret" } },
@@ -68,7 +68,7 @@ test("who logs out is forgotten, and the others are not", async () => {
 
   const { stderr } = await runCli(["logout", "https://a.example/x"], { env });
 
-  expect(stderr).toBe("The token for https://a.example is forgotten.\n");
+  expect(stderr).toBe("Deleted the token for https://a.example.\n");
   expect((await runCli(["credentials"], { env })).stdout).toBe("https://b.example\n");
   expect((await runCli(["logout", "https://a.example"], { env })).stderr).toBe(
     "There was no token for https://a.example.\n",
@@ -91,7 +91,7 @@ test.each([0o644, 0o640, 0o602])(
     ]) {
       const { code, stdout, stderr } = await runCli(args, { env });
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-      expect(stderr).toContain(`Make it yours alone with "chmod 600 ${file}" and try again.`);
+      expect(stderr).toContain(`Make it private with "chmod 600 ${file}" and try again.`);
     }
     expect(readFileSync(file, "utf8")).toContain("s3cret");
   },
@@ -115,13 +115,13 @@ test("an origin without TLS is warned about, unless it is this machine", async (
   const far = await runCli(["login", "http://agent.example", "--token", "s3cret"], { env });
   const near = await runCli(["login", "http://localhost:3000", "--token", "s3cret"], { env });
 
-  expect(far.stderr).toContain("http://agent.example has no TLS: whoever is on the way there");
+  expect(far.stderr).toContain("http://agent.example does not use TLS: others on the network");
   expect(near.stderr).not.toContain("TLS");
 });
 
 test.each([
   ["", "The token is missing: type it when asked, or pipe it in as one line."],
-  ["two words\n", "The token of https://agent.example holds characters that no token can have."],
+  ["two words\n", "The token of https://agent.example contains invalid characters."],
 ])("%j is no token", async (stdin, problem) => {
   const { env, file } = aHome();
 
@@ -135,7 +135,7 @@ test("there must be a place for it", async () => {
   const { code, stderr } = await runCli(["login", ORIGIN, "--token", "s3cret"], { env: {} });
 
   expect(code).toBe(2);
-  expect(stderr).toContain("set HOME, or XDG_CONFIG_HOME to a folder");
+  expect(stderr).toContain("set HOME or XDG_CONFIG_HOME");
 });
 
 test.each([

@@ -14,10 +14,10 @@ import { objectField, textField } from "../terminal/json-fields.ts";
 import { quoted } from "../terminal/command-line.ts";
 import { type CommandIo, UsageError } from "../terminal/command.ts";
 
-/** The bits of a mode that are about anybody but the owner. */
+/** The permission bits of group and others. */
 const OTHERS = 0o077;
 
-/** Tokens by the origin that each is for. The file is its owner's alone, or it is not used. */
+/** Tokens by origin. A file that others can read is not used. */
 export class CredentialsFile {
   readonly path: string;
 
@@ -37,7 +37,7 @@ export class CredentialsFile {
     this.#write(this.#read().set(origin, token));
   }
 
-  /** Whether there was one. */
+  /** Returns whether there was a token. */
   remove(origin: string): boolean {
     const tokens = this.#read();
     const wasThere = tokens.delete(origin);
@@ -62,7 +62,7 @@ export class CredentialsFile {
       throw this.#problem("cannot be read", error);
     }
     try {
-      // What is looked at and what is read are the same file, whoever renames what meanwhile.
+      // Check the open file, not the path: the path may be renamed in between.
       this.#refuseUnlessOwn(fstatSync(file));
       return readFileSync(file, "utf8");
     } finally {
@@ -71,16 +71,16 @@ export class CredentialsFile {
   }
 
   #refuseUnlessOwn({ mode, uid }: { readonly mode: number; readonly uid: number }): void {
-    // Windows has no such modes; a profile there is its user's alone.
+    // Windows has no such modes; user profiles are private there.
     if (process.platform === "win32") return;
     if (uid !== process.getuid?.()) {
       throw new UsageError(
-        `${this.path} belongs to somebody else, so it is not used. Remove it, or set XDG_CONFIG_HOME to a folder of yours.`,
+        `${this.path} belongs to another user, so it is not used. Remove it, or set XDG_CONFIG_HOME to your own folder.`,
       );
     }
     if ((mode & OTHERS) === 0) return;
     throw new UsageError(
-      `Others may read ${this.path}, so it is not used. Make it yours alone with "chmod 600 ${quoted(this.path)}" and try again.`,
+      `Other users can read ${this.path}, so it is not used. Make it private with "chmod 600 ${quoted(this.path)}" and try again.`,
     );
   }
 
@@ -92,7 +92,7 @@ export class CredentialsFile {
     }
   }
 
-  /** A crash leaves the old file or the new one, never half of one. */
+  /** Writes a new file and renames it, so that a crash never leaves half a file. */
   #write(tokens: ReadonlyMap<string, string>): void {
     const entries = [...tokens].map(([origin, token]) => [origin, { token }] as const);
     const text = `${JSON.stringify({ origins: Object.fromEntries(entries) }, undefined, 2)}\n`;
@@ -120,19 +120,17 @@ export class CredentialsFile {
   }
 }
 
-/** The file for somebody who wants to change it, so there must be a place for it. */
+/** The credentials file for writing; throws if there is no place for it. */
 export function openCredentials(env: CommandIo["env"]): CredentialsFile {
   const path = credentialsPath(env);
   if (path !== undefined) return new CredentialsFile(path);
-  throw new UsageError(
-    "There is no place for credentials: set HOME, or XDG_CONFIG_HOME to a folder.",
-  );
+  throw new UsageError("There is no place to store credentials: set HOME or XDG_CONFIG_HOME.");
 }
 
-/** Where tokens are kept, by the XDG base directories; nowhere for somebody without a home. */
+/** The path of the tokens, by the XDG base directories; `undefined` without a home directory. */
 export function credentialsPath(env: CommandIo["env"]): string | undefined {
   const { XDG_CONFIG_HOME: config = "", HOME: home = env["USERPROFILE"] ?? "" } = env;
-  // The specification has relative paths ignored: they would mean another file in every folder.
+  // The XDG specification says to ignore relative paths.
   if (isAbsolute(config)) return join(config, "convoke", "credentials.json");
   return isAbsolute(home) ? join(home, ".config", "convoke", "credentials.json") : undefined;
 }

@@ -1,15 +1,15 @@
 import { type CommandIo, UsageError } from "../terminal/command.ts";
 
 /**
- * CONVOKE_TOKEN is what a server here asks its callers for, so by itself it
- * goes to this machine only. CONVOKE_URL names the one other origin that it is for.
+ * CONVOKE_TOKEN is also the token that a local server requires, so by default it is sent to this
+ * machine only. CONVOKE_URL names the one other origin that it may be sent to.
  */
 export function environmentToken(env: CommandIo["env"], url: string): string | undefined {
   const token = env["CONVOKE_TOKEN"] || undefined;
   return token !== undefined && isFor(env, url) ? token : undefined;
 }
 
-/** Whether there is one that is for somebody else. */
+/** Whether CONVOKE_TOKEN is set but must not be sent to this URL. */
 export function isWithheld(env: CommandIo["env"], url: string): boolean {
   return Boolean(env["CONVOKE_TOKEN"]) && !isFor(env, url);
 }
@@ -24,7 +24,7 @@ function isFor(env: CommandIo["env"], url: string): boolean {
   return new URL(named).origin === new URL(url).origin;
 }
 
-/** Whether the URL leads to this machine by its very name. The parser brings every spelling to one. */
+/** Whether the host name of the URL is this machine. The URL parser normalizes all spellings. */
 export function isLoopback(url: string): boolean {
   const host = new URL(url).hostname.replace(/\.$/, "");
   return (

@@ -1,31 +1,31 @@
 import type { FollowOptions, Run } from "@convoke/client";
 import type { PublicEvent } from "@convoke/protocol";
-import { type CommandContext, EXIT, exitCodeOf } from "../terminal/command.ts";
+import { type CommandContext, EXIT, exitCodeFor } from "../terminal/command.ts";
 import { commandLine } from "../terminal/command-line.ts";
 import { explainError } from "../connect/explain-error.ts";
 import { type Outcome, Progress, reportOutcome } from "./outcome.ts";
 import { note } from "../terminal/output.ts";
-import { reconnectOf } from "../connect/agent-options.ts";
+import { readReconnect } from "../connect/agent-options.ts";
 import { StreamPrinter, type StreamPrinterOptions } from "./stream-printer.ts";
 
-/** What is followed, and how it is shown. */
-export interface Followed extends StreamPrinterOptions {
+/** What to follow, and how to print it. */
+export interface FollowedRun extends StreamPrinterOptions {
   readonly open: (options: FollowOptions) => Run;
-  /** The task, when it was there before. */
+  /** The task, if it existed before. */
   readonly taskId?: string | undefined;
-  /** A question is shown and the stream read on, because somebody else may answer it. */
+  /** Keep following after a question, because another client may answer it. */
   readonly staysForAnswers?: boolean;
 }
 
-/** Shows the events of a task until it comes to rest, and gives the exit code. */
-export async function follow(followed: Followed, context: CommandContext): Promise<number> {
+/** Prints the events of a task until it is finished or interrupted. Returns the exit code. */
+export async function follow(followed: FollowedRun, context: CommandContext): Promise<number> {
   const { open, taskId, staysForAnswers = false } = followed;
   const { io } = context;
   const printer = context.flag("json") ? undefined : new StreamPrinter(io, followed);
   const events = open({
     signal: io.signal,
-    ...reconnectOf(context),
-    // Each further attempt says nothing new.
+    ...readReconnect(context),
+    // Report only the first attempt to reconnect.
     onNotice: ({ kind, message, ...more }) => {
       if ("attempt" in more && more.attempt > 1) return;
       if (printer === undefined) note(context, message, { kind });
@@ -61,19 +61,18 @@ export async function follow(followed: Followed, context: CommandContext): Promi
     printer?.finish(outcome);
     if (outcome === undefined) return EXIT.done.code;
     const isTold = printer === undefined || outcome === asked;
-    return isTold ? exitCodeOf(outcome.state) : reportOutcome(outcome, context);
+    return isTold ? exitCodeFor(outcome.state) : reportOutcome(outcome, context);
   }
   printer?.endLineOnScreen();
   const unfinished = taskId ?? progress.outcome?.taskId;
-  if (unfinished === undefined) note(context, "The stream ended without an answer.");
+  if (unfinished === undefined) note(context, "The stream ended without a response.");
   else suggestResume(unfinished, events, context);
   return EXIT.noAnswer.code;
 }
 
 /**
- * Some agents keep the stream open while they wait for input; the person
- * should answer now. The task that an answer is sent to may still be shown as
- * waiting at first, so there only the news of a question counts.
+ * Some agents keep the stream open while they wait for input, but the user should answer now.
+ * After an answer, the first task event may still be the old question, so only status updates count.
  */
 function isQuestion(event: PublicEvent, isEarlierTask: boolean): boolean {
   if (event.kind !== "status-update" && !(isEarlierTask && event.kind === "task")) return false;
@@ -90,11 +89,11 @@ function showQuestion(
   reportOutcome(outcome, context);
 }
 
-/** The task goes on without us, so the way back to it is worth a line. */
+/** Prints how to resume, because the task continues without us. */
 function suggestResume(taskId: string, events: Run, context: CommandContext): void {
   const { lastEventId } = events;
   const after = lastEventId === undefined ? [] : ["--after", lastEventId];
   const line = commandLine(context, "stream", ["--resume", taskId, ...after]);
-  const message = `The stream ended before the task did. Go on with: ${line}`;
+  const message = `The stream ended before the task did. Resume with: ${line}`;
   note(context, message, { kind: "unfinished", taskId, lastEventId });
 }

@@ -9,31 +9,31 @@ import {
 } from "@convoke/protocol";
 import { oneLine, printable } from "@convoke/protocol/internal";
 import { type Colours, coloursFor } from "../terminal/output.ts";
-import { type CommandContext, exitCodeOf } from "../terminal/command.ts";
+import { type CommandContext, exitCodeFor } from "../terminal/command.ts";
 import { commandLine } from "../terminal/command-line.ts";
 
-/** Where a task stood when we looked last. */
+/** The last known state of a task. */
 export interface Outcome {
   readonly taskId: string;
   readonly state: TaskState;
-  /** What the agent says about it: a question, a reason, a last word. */
+  /** The status message of the agent: a question, a reason, a result. */
   readonly said: string;
 }
 
-export function outcomeOf({ id, status }: Task): Outcome {
-  return { taskId: id, state: status.state, said: wordsOf(status.message) };
+export function toOutcome({ id, status }: Task): Outcome {
+  return { taskId: id, state: status.state, said: messageText(status.message) };
 }
 
-export function wordsOf(message: Message | undefined): string {
+export function messageText(message: Message | undefined): string {
   return message === undefined ? "" : textOfParts(message.parts);
 }
 
-/** Tells a person how the task stands and what to type next, and gives the exit code. */
+/** Prints the state of the task and the command to run next. Returns the exit code. */
 export function reportOutcome(outcome: Outcome, context: CommandContext): number {
   const { io } = context;
   const colours = coloursFor(io, "stderr");
   for (const line of linesOf(outcome, context, colours)) io.stderr(`${line}\n`);
-  return exitCodeOf(outcome.state);
+  return exitCodeFor(outcome.state);
 }
 
 function linesOf(
@@ -53,14 +53,14 @@ function linesOf(
     case "input-required":
       return [
         dim(head),
-        bold(printable(said || "The agent waits for your answer.")),
+        bold(printable(said || "The agent is waiting for your answer.")),
         `Answer with: ${next("send", "--task", taskId, "your answer")}`,
       ];
     case "auth-required":
       return [
         dim(head),
-        yellow(printable(said || "The agent waits for an authorization.")),
-        `When that is done: ${next("send", "--task", taskId, "done")}`,
+        yellow(printable(said || "The agent is waiting for authorization.")),
+        `Once that is done: ${next("send", "--task", taskId, "done")}`,
       ];
     case "completed":
       return [dim(head)];
@@ -69,17 +69,17 @@ function linesOf(
   }
 }
 
-/** How far a stream has come. */
+/** The progress of a stream. */
 export class Progress {
   #outcome: Outcome | undefined;
   #isAnswered = false;
 
-  /** Where the task stands; none while nothing came, and for an answer without a task. */
+  /** The last known state, or `undefined` before the first event and for a response without a task. */
   get outcome(): Outcome | undefined {
     return this.#outcome;
   }
 
-  /** Whether the agent has done its part: it answered, ended the task, or waits for its caller. */
+  /** Whether the agent has answered, finished the task, or is waiting for the caller. */
   get isAtRest(): boolean {
     const state = this.#outcome?.state;
     return this.#isAnswered || (state !== undefined && (isTerminal(state) || isInterrupted(state)));
@@ -88,15 +88,15 @@ export class Progress {
   see(event: PublicEvent): void {
     switch (event.kind) {
       case "task":
-        this.#outcome = outcomeOf(event);
+        this.#outcome = toOutcome(event);
         return;
       case "status-update": {
         const { state, message } = event.status;
-        this.#outcome = { taskId: event.taskId, state, said: wordsOf(message) };
+        this.#outcome = { taskId: event.taskId, state, said: messageText(message) };
         return;
       }
       case "artifact-update":
-        // A resumed stream may begin in the middle.
+        // A resumed stream may start with an artifact.
         this.#outcome ??= { taskId: event.taskId, state: "working", said: "" };
         return;
       case "message":

@@ -13,30 +13,30 @@ import {
 import { oneLine, printable } from "@convoke/protocol/internal";
 import type { CommandIo } from "../terminal/command.ts";
 import { type Colours, coloursFor } from "../terminal/output.ts";
-import { type Outcome, outcomeOf, wordsOf } from "./outcome.ts";
+import { type Outcome, toOutcome, messageText } from "./outcome.ts";
 
 export interface StreamPrinterOptions {
-  /** The task is not new: what it held before this turn was seen already. */
+  /** Do not print artifacts that existed before this turn. */
   readonly skipEarlier?: boolean;
-  /** Also what was said before, for who was not there. */
+  /** Print the message history as well. */
   readonly showHistory?: boolean;
-  /** For a conversation: of the work only what the agent says about it, and nothing about its files. */
+  /** For a chat: print only status messages and text, no states and no files. */
   readonly isQuiet?: boolean;
 }
 
-/** Shows a stream to a person: the text on stdout as it comes, everything about it on stderr. */
+/** Prints a stream: the text on stdout as it arrives, everything else on stderr. */
 export class StreamPrinter {
   readonly #io: CommandIo;
   readonly #colours: Colours;
   readonly #showHistory: boolean;
   readonly #isQuiet: boolean;
-  /** Whether the next whole task is one that was seen before. */
+  /** Whether the next task snapshot contains artifacts that were printed before. */
   #skipEarlier: boolean;
-  /** The text of each artifact that is on the screen. */
+  /** The printed text of each artifact. */
   readonly #shown = new Map<string, string>();
   #lastArtifactId = "";
   #wroteText = false;
-  /** Whether the line of text is unfinished, in the output and on the screen. */
+  /** Whether the current line is unfinished, on stdout and on the screen. */
   #openInOutput = false;
   #openOnScreen = false;
 
@@ -59,35 +59,35 @@ export class StreamPrinter {
         return this.#text(textOfParts(event.parts));
       case "status-update": {
         const { state, message } = event.status;
-        return this.#status(state, state, wordsOf(message));
+        return this.#status(state, state, messageText(message));
       }
       default:
         return event satisfies never;
     }
   }
 
-  /** A line about the stream, below the text that was written so far. */
+  /** Prints a remark below the text printed so far. */
   note(line: string): void {
     this.endLineOnScreen();
     this.#io.stderr(`${this.#colours.dim(oneLine(line))}\n`);
   }
 
-  /** The task came to rest. An agent that made no artifact answers by its last words. */
+  /** The task is finished or interrupted. Without artifacts, the final status message is the answer. */
   finish(outcome: Outcome | undefined): void {
     if (outcome?.state === "completed" && !this.#wroteText) this.#text(outcome.said);
-    // On a screen a note may have ended the line already; a pipe has not seen that.
+    // On a screen a remark may already have ended the line, but not in a pipe.
     const isOpen = this.#io.isTTY.stdout ? this.#openOnScreen : this.#openInOutput;
     if (isOpen) this.#write("\n");
   }
 
-  /** Nothing is added to stdout here: the text may go on in another run. */
+  /** Ends the line on the screen only. Stdout stays as it is: another run may continue the text. */
   endLineOnScreen(): void {
     if (this.#openOnScreen && this.#io.isTTY.stdout && this.#io.isTTY.stderr) this.#io.stderr("\n");
     this.#openOnScreen = false;
   }
 
   #snapshot(task: Task): void {
-    const { taskId, state, said } = outcomeOf(task);
+    const { taskId, state, said } = toOutcome(task);
     if (this.#showHistory) this.#history(task);
     this.#status(state, `task ${taskId} ${state}`, said);
     const isSeen = this.#skipEarlier && !isTerminal(state);
@@ -98,7 +98,7 @@ export class StreamPrinter {
     }
   }
 
-  /** A whole task may come again after a lost connection: what is new in it is shown. */
+  /** After a reconnect the whole task may arrive again: print only what is new. */
   #catchUp(artifact: A2AArtifact): void {
     const shown = this.#shown.get(artifact.artifactId);
     const text = textOfParts(artifact.parts);
@@ -108,7 +108,7 @@ export class StreamPrinter {
     this.#shown.set(artifact.artifactId, text);
   }
 
-  /** Some agents keep what they say now also among what was said; once is enough. */
+  /** Some agents include the current status message in the history; do not print it twice. */
   #history({ history = [], status }: Task): void {
     for (const { messageId, role, parts } of history) {
       const text = textOfParts(parts);
@@ -117,7 +117,7 @@ export class StreamPrinter {
     }
   }
 
-  /** How it ends is for the report of the outcome; on the way there every status is news. */
+  /** Prints intermediate states. The final one is left to `reportOutcome`. */
   #status(state: TaskState, line: string, said: string): void {
     if (isFinal(state) || (this.#isQuiet && isInterrupted(state))) return;
     const head = this.#isQuiet ? "" : line;
@@ -136,7 +136,7 @@ export class StreamPrinter {
 
   #again(artifact: A2AArtifact, text: string): void {
     if (this.#openInOutput) this.#write("\n");
-    this.note("the agent begins this part of its answer again");
+    this.note("the agent starts this part of its answer again");
     this.#content(artifact, text);
   }
 
@@ -167,14 +167,14 @@ export class StreamPrinter {
   }
 }
 
-/** What an artifact holds besides text, one line each; a terminal is no place for files. */
+/** One line for each part of an artifact that is not text. */
 export function summarizeParts({ name, artifactId, parts }: A2AArtifact): readonly string[] {
   return parts
     .filter((part) => part.kind !== "text")
     .map((part) => oneLine(`artifact ${name ?? artifactId}: ${describeFile(part)}`));
 }
 
-/** A part that is no text, in a few words. */
+/** A short description of a part that is not text. */
 export function describeFile(part: Exclude<A2APart, { kind: "text" }>): string {
   if (part.kind === "data") return `data ${JSON.stringify(part.data)}`;
   const { name, mimeType, bytes, uri } = part.file;

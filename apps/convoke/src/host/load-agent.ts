@@ -15,24 +15,24 @@ import {
 } from "@convoke/runtime";
 import { sleep } from "@convoke/protocol/internal";
 
-/** How far apart the chunks of `slow` are. */
+/** The delay between the chunks of `slow`. */
 const PACE_MS = 20;
 
 const COMMANDS: Readonly<Record<string, string>> = {
   "slow 50": "50 chunks, one after the other",
-  ask: "a question that waits for your answer",
+  ask: "a question for you",
   artifact: "a file and a record",
-  message: "one message and no task",
-  fail: "a task that fails",
-  reject: "a task that is refused",
-  auth: "a task that waits for authorization",
+  message: "a message without a task",
+  fail: "a failed task",
+  reject: "a rejected task",
+  auth: "a task that requires authorization",
 };
 
 /**
- * The agent that is served when there is no other. It needs no key and no
- * network, and shows every state a task can be in.
+ * The agent that is served by default. It needs no API key and no network, and can put a task into
+ * every state.
  */
-export const demoAgent = defineAgent({
+const demoAgent = defineAgent({
   name: "Convoke Demo",
   description:
     "Shows what an A2A agent can do, without a model: streams, asks, fails, makes files.",
@@ -75,7 +75,7 @@ export const demoAgent = defineAgent({
   },
 });
 
-/** The agent of a file, or the built-in one. */
+/** The default export of a file, or the demo agent. */
 export async function loadAgent(file: string | undefined): Promise<Agent> {
   if (file === undefined) return demoAgent;
   const path = resolve(file);
@@ -94,14 +94,14 @@ async function defaultExport(path: string): Promise<unknown> {
   return ((await import(pathToFileURL(path).href)) as { default?: unknown }).default;
 }
 
-/** The author needs the place of the error; the most common one has a known cause. */
+/** The stack trace of the error, or the fix for the most common mistake. */
 function adviceFor(error: unknown): string {
   const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const isCommonJs =
     error instanceof SyntaxError && /outside a module|Unexpected token 'export'/.test(told);
   const advice =
-    'Its package.json says "type": "commonjs": name the file .mts, or say "type": "module".';
-  return isCommonJs ? advice : `It says: ${told}`;
+    'Its package.json has "type": "commonjs": rename the file to .mts, or set "type": "module".';
+  return isCommonJs ? advice : `The error is: ${told}`;
 }
 
 function isAgent(value: unknown): value is Agent {

@@ -14,7 +14,7 @@ export interface ServeRequest {
   readonly io: CommandIo;
 }
 
-/** Starts the server, says where it is, and resolves when it has stopped. */
+/** Starts the server, prints its address, and resolves when it has stopped. */
 export async function runServer({ file, port, data, io }: ServeRequest): Promise<void> {
   const settings = readSettings({ port, data }, io.env);
   const agent = await loadAgent(file);
@@ -46,7 +46,7 @@ async function start(
       onFatal: (error) => {
         const cause = error.message.replace(/\.$/, "");
         io.stderr(
-          `${cause}, so this server stops too; what it answered is kept. Start it again.\n`,
+          `${cause}, so this server stops. All responses sent so far are stored. Start it again.\n`,
         );
         process.exit(1);
       },
@@ -56,12 +56,12 @@ async function start(
   }
 }
 
-/** What a person sees when the server is up: where it is and what to try next. */
+/** The text that is printed when the server is ready: its address and what to try next. */
 function banner(facts: {
   readonly name: string;
   readonly url: string;
   readonly data: string;
-  /** What became of tasks that an earlier run had left unfinished. */
+  /** What happened to the unfinished tasks of the last run. */
   readonly recovered: Readonly<Record<"resumed" | "ended" | "waiting", number>>;
   readonly isDemo: boolean;
   readonly needsToken: boolean;
@@ -69,8 +69,8 @@ function banner(facts: {
   const { name, url, data, recovered, isDemo, needsToken } = facts;
   const base = url.replace(/\/$/, "");
   const folder = relative(process.cwd(), resolve(data)) || ".";
-  const where = data === "memory" ? "memory, gone when this stops" : `${folder} (SQLite)`;
-  // A token of the environment goes to this machine, and to the one that CONVOKE_URL names.
+  const where = data === "memory" ? "in memory, lost when the server stops" : `${folder} (SQLite)`;
+  // CONVOKE_TOKEN is sent only to this machine and to CONVOKE_URL.
   const place = isLoopback(url) ? "" : `CONVOKE_URL=${base} `;
   const token = needsToken ? `CONVOKE_TOKEN=… ${place}` : "";
   const tries = isDemo
@@ -88,6 +88,6 @@ Try in another terminal:
 
 ${tries.map((line) => `  ${token}npx convoke ${line.replace("URL", base)}`).join("\n")}
 
-Ctrl+C stops it.
+Press Ctrl+C to stop.
 `;
 }

@@ -23,14 +23,14 @@ const FILE = "agent-id";
 
 const ID = /^[0-9a-f-]{36}$/;
 
-/** Memory is dearer than a disk, and what is in it is gone soon anyway. */
+/** Fewer tasks than on disk: memory is scarcer, and lost at the next restart anyway. */
 const MEMORY_RETENTION = { maxTasks: 1000, perCycle: 100 };
 
-/** How an agent is served. Everything has a default that is good on a laptop. */
+/** How to serve an agent. Every option has a default that suits local development. */
 export interface ServeAgentOptions
   extends Partial<Omit<ServeOptions, "openBackend">>, DataOptions {}
 
-/** Serves an agent, with its tasks in SQLite. */
+/** Serves an agent on a port, with its tasks in SQLite. */
 export function serve(agent: Agent, options: ServeAgentOptions = {}): Promise<Server> {
   const { data, onFatal, logger = defaultLogger(), ...rest } = options;
   return serveOn(agent, {
@@ -43,11 +43,11 @@ export function serve(agent: Agent, options: ServeAgentOptions = {}): Promise<Se
   });
 }
 
-/** How an agent lives in an app. Everything has a default that is good on a laptop. */
+/** How to mount an agent in an app. Every option has a default that suits local development. */
 export interface MountAgentOptions
   extends Partial<Omit<MountOptions, "openBackend">>, DataOptions {}
 
-/** Gives an agent, with its tasks in SQLite, to an app that has the port. */
+/** Mounts an agent in an app that has its own port, with its tasks in SQLite. */
 export function mount(agent: Agent, options: MountAgentOptions = {}): Promise<Mounted> {
   const { data, onFatal, logger = defaultLogger(), ...rest } = options;
   return mountOn(agent, {
@@ -58,11 +58,11 @@ export function mount(agent: Agent, options: MountAgentOptions = {}): Promise<Mo
   });
 }
 
-/** Where an agent keeps its tasks. */
+/** Where the tasks of an agent are stored. */
 interface DataOptions {
-  /** Where tasks are kept; by default `.convoke` in the current folder. "memory" keeps them nowhere. */
+  /** The folder of the SQLite database. Default: `.convoke` in the current folder. "memory" stores nothing on disk. */
   readonly data?: string | undefined;
-  /** The storage can work no more: the process should end, and say why. */
+  /** Called if the storage fails for good. The process should exit with the error. */
   readonly onFatal?: ((error: Error) => void) | undefined;
 }
 
@@ -71,9 +71,9 @@ interface LoggedDataOptions extends DataOptions {
 }
 
 /**
- * Opens the storage for an agent, which is told where that is.
+ * Opens the storage of an agent and prepares the agent with it.
  *
- * @param holder what the message of a second process tells about this one
+ * @param holder details about this process, for the error of a second one that opens the same folder
  */
 async function openData(
   agent: Agent,
@@ -106,7 +106,7 @@ async function openBackend(
   return createMemoryBackend();
 }
 
-/** Runs an agent for another one, with its tasks in a folder below those of the other. */
+/** Runs a sub-agent in process, with its tasks in a folder below that of its parent. */
 async function runBeside(
   name: string,
   agent: Agent,
@@ -117,7 +117,7 @@ async function runBeside(
   return startBeside({ agent, backend, logger: rest.logger, retention: retentionFor(own) });
 }
 
-/** How long ended tasks are kept there, unless the options say otherwise. */
+/** The retention of finished tasks in that storage. The options override the defaults. */
 function retentionFor(
   data: string | undefined,
   options: Partial<RetentionOptions> = {},
@@ -125,21 +125,21 @@ function retentionFor(
   return { ...(data === "memory" && MEMORY_RETENTION), ...options };
 }
 
-/** Warnings and errors, where a terminal shows them. */
+/** Logs warnings and errors to stderr. */
 function defaultLogger(): Logger {
   return createJsonLogger("warn", (line) => process.stderr.write(line));
 }
 
 /**
- * What tells this agent from every other, also after a restart: its name, and a
- * mark that is kept with its tasks. Without a folder, which must exist, it is new each time.
+ * A stable id of the agent: its name and a random id that is stored with its tasks. Without a
+ * folder it is new each time. The folder must exist.
  */
 export async function agentId(name: string, folder: string | undefined): Promise<string> {
   if (folder === undefined) return `${name}/${randomUUID()}`;
   const file = join(folder, FILE);
   const kept = await readFile(file, "utf8").catch(() => "");
   if (ID.test(kept)) return `${name}/${kept}`;
-  const mark = randomUUID();
-  await writeFile(file, mark, { mode: 0o600 });
-  return `${name}/${mark}`;
+  const created = randomUUID();
+  await writeFile(file, created, { mode: 0o600 });
+  return `${name}/${created}`;
 }

@@ -14,20 +14,20 @@ import { DataFolderError } from "@convoke/backends/sqlite";
 import { readFileSync } from "node:fs";
 import type { CardKey } from "@convoke/protocol";
 
-/** The server cannot start; the message is one sentence that says what to do. */
+/** The server cannot start. The message is one sentence that says what to do. */
 export class StartError extends Error {
   override readonly name = "StartError";
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** How `convoke serve` is told to serve: flags first, then the environment, then what is good on a laptop. */
+/** The settings of `convoke serve`: from flags, then the environment, then defaults for local development. */
 export interface ServeSettings {
   readonly port: number;
   readonly host: string;
   readonly data: string;
   readonly logLevel: LogLevel;
-  /** How long work under way may take to finish after a signal, in milliseconds. */
+  /** How long running tasks may take to finish after a signal, in milliseconds. */
   readonly drainMs: number;
   readonly allowedHosts: readonly string[];
   readonly cors: CorsOptions;
@@ -117,15 +117,15 @@ function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
-/** A server that others can reach knows who they are. The line can be copied as it is. */
+/** A server that is reachable from outside must authenticate its callers. The suggested line can be copied. */
 function openToTheWorld(host: string): StartError {
   const token = randomBytes(24).toString("base64url");
   return new StartError(
-    `Others could reach this server on ${host}, so it needs a token. Try: CONVOKE_TOKEN=${token} BIND_HOST=${host} npm start`,
+    `This server would be reachable from outside on ${host}, so it needs a token. Try: CONVOKE_TOKEN=${token} BIND_HOST=${host} npm start`,
   );
 }
 
-/** Which web pages may call. */
+/** The web pages that may call the server. */
 function readCors(value: string | undefined): CorsOptions {
   try {
     return { origins: checkedOrigins(commaList(value)) };
@@ -157,18 +157,18 @@ function readLimit(entry: string): readonly [name: string, most: number] {
   );
 }
 
-/** How notifications are pushed. A mistake is found now, and not when the first one is sent. */
+/** Push options. They are validated now, not when the first notification is sent. */
 function readPush(env: Readonly<Record<string, string | undefined>>): PushOptions {
   const allow = commaList(env["CONVOKE_PUSH_ALLOW"]);
   const secret = env["CONVOKE_PUSH_SECRET"] || undefined;
-  judged("CONVOKE_PUSH_ALLOW", () => createEgress({ allow }));
+  validated("CONVOKE_PUSH_ALLOW", () => createEgress({ allow }));
   if (secret === undefined) return { allow };
-  judged("CONVOKE_PUSH_SECRET", () => signDelivery({ secret, id: "", timestamp: 0, body: "" }));
+  validated("CONVOKE_PUSH_SECRET", () => signDelivery({ secret, id: "", timestamp: 0, body: "" }));
   return { allow, secret };
 }
 
-/** Those who use a setting know best what is wrong with it. */
-function judged(name: string, use: () => unknown): void {
+/** Validates a setting by using it, and names it in the error. */
+function validated(name: string, use: () => unknown): void {
   try {
     use();
   } catch (error) {
@@ -178,7 +178,7 @@ function judged(name: string, use: () => unknown): void {
   }
 }
 
-/** The entries of a list that is separated by commas; empty ones are none. */
+/** The entries of a comma-separated list, without empty ones. */
 function commaList(value: string | undefined): readonly string[] {
   return (value ?? "")
     .split(",")
@@ -186,7 +186,7 @@ function commaList(value: string | undefined): readonly string[] {
     .filter((entry) => entry !== "");
 }
 
-/** How long ended tasks are kept. What is not set is left open: it depends on where they are kept. */
+/** The retention of finished tasks. Unset values get defaults that depend on the storage. */
 function readRetention(
   env: Readonly<Record<string, string | undefined>>,
 ): Partial<RetentionOptions> {
@@ -198,7 +198,7 @@ function readRetention(
   };
 }
 
-/** The number that a setting gives, or nothing when it is not set. */
+/** The number in a setting, or `undefined` if it is not set. */
 function readCount(name: string, value: string | undefined): number | undefined {
   if (value === undefined || value === "") return undefined;
   const count = countOf(value);
@@ -212,7 +212,7 @@ function countOf(value: string): number | undefined {
   return /^\d+$/.test(value) && count > 0 && Number.isSafeInteger(count) ? count : undefined;
 }
 
-/** One sentence about why the server did not start. What is not expected is thrown on. */
+/** Explains why the server did not start. Unexpected errors are rethrown. */
 export function explainStart(error: unknown, { port, host }: ServeSettings): StartError {
   if (error instanceof StartError) return error;
   if (error instanceof DataFolderError) return new StartError(error.message);
@@ -222,7 +222,9 @@ export function explainStart(error: unknown, { port, host }: ServeSettings): Sta
         `Port ${port} is in use. Try: PORT=${port === 65_535 ? 0 : port + 1} npm start`,
       );
     case "EACCES":
-      return new StartError(`Port ${port} is not open to this user. Try: PORT=3000 npm start`);
+      return new StartError(
+        `You are not allowed to listen on port ${port}. Try: PORT=3000 npm start`,
+      );
     case "EADDRNOTAVAIL":
     case "EAFNOSUPPORT":
     case "EAI_AGAIN":
@@ -236,7 +238,7 @@ export function explainStart(error: unknown, { port, host }: ServeSettings): Sta
   }
 }
 
-/** What signs the card, if anything does. */
+/** The key that signs the card, if one is set. */
 export function readCard(env: Readonly<Record<string, string | undefined>>): CardOptions {
   const file = env["CONVOKE_CARD_KEY"] || undefined;
   return file === undefined ? {} : { keys: [readKey(file)] };
@@ -248,7 +250,7 @@ function readKey(file: string): CardKey {
   try {
     key = JSON.parse(readFileSync(file, "utf8")) as Partial<CardKey>;
   } catch (error) {
-    const why = error instanceof SyntaxError ? "is no JSON" : "cannot be read";
+    const why = error instanceof SyntaxError ? "is not JSON" : "cannot be read";
     throw new StartError(`CONVOKE_CARD_KEY: ${file} ${why}; ${fix}.`, { cause: error });
   }
   const { kid, alg, privateKey } = key;

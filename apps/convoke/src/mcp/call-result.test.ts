@@ -50,9 +50,9 @@ test("what is too long is cut with a note, and the question after it is still th
 
   expect(lines[0]).toBe("x".repeat(400_000));
   expect(lines.slice(1)).toEqual([
-    "[100000 characters more were left out]",
+    "[100000 more characters were left out]",
     "",
-    "[10 characters more were left out]",
+    "[10 more characters were left out]",
     "The agent asks: why?",
   ]);
 });

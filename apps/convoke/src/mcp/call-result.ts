@@ -13,26 +13,25 @@ import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server"
 import { webUrl } from "./questions.ts";
 
 /**
- * Hosts read a message of at most 10 MB, and their models much less. Text is there
- * twice, in the content and in the structure, and JSON may write a character as six.
+ * Hosts read messages of at most 10 MB, and their models much less. Text appears twice, in the
+ * content and in the structured content, and JSON may need six bytes for a character.
  */
 const MAX_TEXT = 400_000;
 
 /** In base64; about 1.5 MB. */
 const MAX_FILES = 2_000_000;
 
-/** For what must be read to go on, such as a question; it comes on top. */
+/** For text that is needed to continue, such as a question; in addition to the limits above. */
 const MAX_WORDS = 40_000;
 
 /**
- * What a call came to. Some hosts show their model the content alone and others
- * the structure alone, so each says everything: what the agent said, and the ids
- * by which it can be gone on with.
+ * The result of a call. Some hosts show their model only the content, others only the structured
+ * content, so both contain everything: the answer, and the ids to continue with.
  *
- * @param words what is to be said besides, such as how to answer a question
+ * @param words additional text, for example how to answer a question
  */
 export function callResult({ task, message }: Answer, words?: string): CallToolResult {
-  const maker = new ContentMaker(task?.id ?? message?.messageId ?? "message");
+  const maker = new ContentBuilder(task?.id ?? message?.messageId ?? "message");
   const failure = task && failureOf(task);
   if (failure !== undefined) maker.tell(failure);
   for (const { parts, name } of task?.artifacts ?? []) maker.add(parts, name);
@@ -58,19 +57,20 @@ export function callResult({ task, message }: Answer, words?: string): CallToolR
   };
 }
 
-/** A call that came to no answer. The next one may. */
+/** The result of a call that failed. The next one may succeed. */
 export function failedResult(problem: string): CallToolResult {
   return { content: [{ type: "text", text: problem }], isError: true };
 }
 
-/** What went wrong between us and the agent; nothing for a mistake of ours. */
-export function problemOf(error: unknown): string | undefined {
+/** What went wrong between us and the agent, or `undefined` for a bug of ours. */
+export function describeProblem(error: unknown): string | undefined {
   if (error instanceof RemoteError) {
     const code = error.code === undefined ? "" : ` (code ${error.code})`;
     return `The agent answered with an error: ${error.message}${code}`;
   }
   if (!(error instanceof ClientError)) return undefined;
-  const again = error.kind === "unreachable" ? " Once it runs again, the next call works." : "";
+  const again =
+    error.kind === "unreachable" ? " Once it is running again, the next call will work." : "";
   return `The agent gave no answer: ${error.message}.${again}`;
 }
 
@@ -87,7 +87,7 @@ function failureOf({ status }: Task): string | undefined {
   return why === "" ? `${failure}.` : `${failure}: ${why}`;
 }
 
-/** What a completed task says where its artifacts say nothing. */
+/** The final message of a completed task without text artifacts. */
 function lastWords({ status, artifacts = [], history = [] }: Task): Message | undefined {
   if (status.state !== "completed") return undefined;
   if (artifacts.some(({ parts }) => textOfParts(parts) !== "")) return undefined;
@@ -99,14 +99,14 @@ function idsBlock(ids: Readonly<Record<string, string>>): CallToolResult["conten
   return told.length === 0 ? [] : [{ type: "text", text: `[${told.join(", ")}]` }];
 }
 
-/** A file, for whoever reads the structure of a result and not its content. */
+/** A file in the structured content of a result. */
 interface FileFacts {
   readonly name: string;
   readonly mimeType: string;
   readonly uri?: string;
 }
 
-/** What an agent said or made, as a host takes it. */
+/** The output of an agent in MCP form. */
 interface Content {
   readonly blocks: readonly ContentBlock[];
   readonly text: string;
@@ -114,8 +114,8 @@ interface Content {
   readonly files: readonly FileFacts[];
 }
 
-/** Takes parts for as long as there is room; what is left out is named. */
-class ContentMaker {
+/** Collects parts up to the limits, and mentions what was left out. */
+class ContentBuilder {
   readonly #blocks: ContentBlock[] = [];
   readonly #texts: string[] = [];
   readonly #data: unknown[] = [];
@@ -124,7 +124,7 @@ class ContentMaker {
   #room = MAX_TEXT;
   #fileRoom = MAX_FILES;
 
-  /** The address of a file is made from the id of its task. */
+  /** The URI of a file contains the id of its task. */
   constructor(taskId: string) {
     this.#taskId = taskId;
   }
@@ -138,7 +138,7 @@ class ContentMaker {
     };
   }
 
-  /** The parts of one artifact or message: its text is one piece, however it came. */
+  /** Adds the parts of one artifact or message, with its text as one block. */
   add(parts: readonly A2APart[], name = "file"): void {
     this.#addText(textOfParts(parts));
     for (const part of parts) {
@@ -147,7 +147,7 @@ class ContentMaker {
     }
   }
 
-  /** Words that are not left out, however much there was before. */
+  /** Adds text that is never left out. */
   tell(text: string): void {
     this.#say(cut(text, MAX_WORDS));
   }
@@ -161,7 +161,7 @@ class ContentMaker {
   #addData(data: unknown): void {
     const json = JSON.stringify(data, null, 2) ?? "null";
     if (json.length > this.#room) {
-      return this.#say(`[data of ${json.length} characters were left out: they are too long]`);
+      return this.#say(`[${json.length} characters of data were left out: too long]`);
     }
     this.#room -= json.length;
     this.#data.push(data);
@@ -172,7 +172,7 @@ class ContentMaker {
     const { name = artifact, mimeType = "application/octet-stream", bytes, uri } = file;
     if (bytes === undefined) return this.#addLink(name, mimeType, uri ?? "");
     if (bytes.length > this.#fileRoom) {
-      return this.#say(`[the file ${name} (${mimeType}) was left out: it is too long]`);
+      return this.#say(`[the file ${name} (${mimeType}) was left out: too long]`);
     }
     this.#fileRoom -= bytes.length;
     this.#files.push({ name, mimeType });
@@ -191,7 +191,7 @@ class ContentMaker {
     return { type: "resource", resource };
   }
 
-  /** Nothing is fetched: the address comes from the agent. */
+  /** Adds a link. The file is not downloaded, because the address comes from the agent. */
   #addLink(name: string, mimeType: string, address: string): void {
     const uri = webUrl(address);
     if (uri === undefined) return this.#say(`[the file ${name} (${mimeType}) has no web address]`);
@@ -207,5 +207,5 @@ class ContentMaker {
 
 function cut(text: string, room: number): string {
   const rest = text.length - room;
-  return rest <= 0 ? text : `${text.slice(0, room)}\n[${rest} characters more were left out]`;
+  return rest <= 0 ? text : `${text.slice(0, room)}\n[${rest} more characters were left out]`;
 }

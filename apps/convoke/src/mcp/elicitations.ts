@@ -5,7 +5,7 @@ import {
   inputRequired,
 } from "@modelcontextprotocol/server";
 import { oneLine, printable } from "@convoke/protocol/internal";
-import type { Asked, AskedWords } from "./questions.ts";
+import type { PendingRequest, TextQuestion } from "./questions.ts";
 import type { Host } from "./host.ts";
 import {
   type Approval,
@@ -16,9 +16,9 @@ import {
 
 const MAX_SHOWN = 4000;
 
-/** What a host is to ask a person. It is empty where the host cannot, or must not. */
+/** The questions that the host should ask the user; empty if it cannot or must not. */
 export function elicitations(
-  asked: readonly Asked[],
+  asked: readonly PendingRequest[],
   host: Host,
   wasVisited: boolean,
 ): InputRequests {
@@ -29,7 +29,11 @@ export function elicitations(
   return Object.fromEntries(requests);
 }
 
-function elicitation(one: Asked, host: Host, wasVisited: boolean): InputRequest | undefined {
+function elicitation(
+  one: PendingRequest,
+  host: Host,
+  wasVisited: boolean,
+): InputRequest | undefined {
   switch (one.kind) {
     case "approval":
       return byForm(host, approvalForm(one.approval));
@@ -40,7 +44,7 @@ function elicitation(one: Asked, host: Host, wasVisited: boolean): InputRequest 
       return host.opensUrls
         ? inputRequired.elicitUrl({ message: shown(one.text), url: one.url })
         : undefined;
-    // MCP forbids to ask for secrets by a form, because the host may show them to its model.
+    // MCP forbids asking for secrets in a form, because the host may show them to its model.
     case "secret":
       return undefined;
     default:
@@ -52,11 +56,11 @@ function byForm(host: Host, form: ElicitRequestFormParams | undefined): InputReq
   return host.fillsForms && form !== undefined ? inputRequired.elicit(form) : undefined;
 }
 
-function questionForm({ text, options }: AskedWords): ElicitRequestFormParams {
+function questionForm({ text, options }: TextQuestion): ElicitRequestFormParams {
   const choices = options && { enum: [...new Set(options)] };
   return {
     mode: "form",
-    message: shown(text || "The agent waits for your answer."),
+    message: shown(text || "The agent is waiting for your answer."),
     requestedSchema: {
       type: "object",
       properties: { answer: { type: "string", title: "Answer", ...choices } },
@@ -68,10 +72,10 @@ function questionForm({ text, options }: AskedWords): ElicitRequestFormParams {
 function doneForm(text: string): ElicitRequestFormParams {
   return {
     mode: "form",
-    message: `${oneLine(text || "The agent waits for an authorization.", MAX_SHOWN)} Is it done?`,
+    message: `${oneLine(text || "The agent is waiting for authorization.", MAX_SHOWN)} Is it done?`,
     requestedSchema: {
       type: "object",
-      properties: { done: { type: "boolean", title: "It is done; go on", default: true } },
+      properties: { done: { type: "boolean", title: "Done, continue", default: true } },
     },
   };
 }
@@ -81,7 +85,7 @@ function shown(text: string): string {
   return clean.length <= MAX_SHOWN ? clean : `${clean.slice(0, MAX_SHOWN - 1)}…`;
 }
 
-/** Other arguments are more than a form can hold; `convoke approvals answer --edit` has them. */
+/** Without `edit`: a form cannot edit arguments; `convoke approvals answer --edit` can. */
 const CHOICES: Readonly<Record<Exclude<ApprovalOption, "edit">, string>> = {
   once: "Approve this once",
   conversation: "Approve for the rest of this conversation",
@@ -89,10 +93,10 @@ const CHOICES: Readonly<Record<Exclude<ApprovalOption, "edit">, string>> = {
   reject: "Reject",
 };
 
-/** What would be too long to be read is not decided in a form. */
+/** Longer texts are not decided in a form, because nobody would read them. */
 const MAX_APPROVAL = 20_000;
 
-/** The form by which a person decides, or nothing where it could not show everything. */
+/** The form for the decision, or `undefined` if it could not show everything. */
 export function approvalForm(approval: Approval): ElicitRequestFormParams | undefined {
   const message = approvalText(approval);
   const choices = choicesOf(approval);
@@ -111,7 +115,7 @@ export function approvalForm(approval: Approval): ElicitRequestFormParams | unde
         feedback: {
           type: "string",
           title: "Why, if you reject it",
-          description: "The agent is told.",
+          description: "The agent receives it.",
         },
       },
       required: ["decision"],
@@ -119,7 +123,7 @@ export function approvalForm(approval: Approval): ElicitRequestFormParams | unde
   };
 }
 
-/** What a person must see to decide: what is to run, with which arguments, and how dangerous it is. */
+/** What the user must see to decide: the tool, its arguments, and the risk. */
 export function approvalText(approval: Approval): string {
   const { title, prompt, risk, tool, preview } = approval;
   const whom = oneLine(approvalPath(approval));
@@ -141,7 +145,7 @@ export function approvalText(approval: Approval): string {
   return printable(lines.join("\n"));
 }
 
-/** The decision of a filled form; refusing the form refuses the call, and closing it decides nothing. */
+/** The decision in a submitted form. Declining the form rejects the call; closing it decides nothing. */
 export function approvalDecision(
   approval: Approval,
   action: string,

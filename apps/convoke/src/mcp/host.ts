@@ -8,36 +8,36 @@ import {
 } from "@modelcontextprotocol/server";
 import { randomUUID } from "node:crypto";
 
-/** What a host answered, by the ids of what it was asked; nobody has checked it. */
+/** The responses of a host by request id, not validated. */
 export type Responses = Readonly<Record<string, unknown>>;
 
-/** Whoever uses the tools, as far as one call knows. */
+/** What one call knows about the host. */
 export interface Host {
-  /** It shows forms to a person. */
+  /** It can show forms to the user. */
   readonly fillsForms: boolean;
-  /** It opens addresses for a person. */
+  /** It can open URLs for the user. */
   readonly opensUrls: boolean;
   /**
-   * Asks in the middle of a call, as it was done until the revision of 2025-11-25. Without it a
-   * question ends the call, and the host makes it again with the answers (2026-07-28).
+   * Asks during a call, as in MCP up to revision 2025-11-25. Without it a question ends the call,
+   * and the host repeats the call with the answers (2026-07-28).
    */
   readonly ask?: (requests: InputRequests) => Promise<Responses>;
 }
 
-export interface HostFacts {
+export interface HostOptions {
   readonly server: McpServer;
   readonly era: "legacy" | "modern";
   readonly context: ServerContext;
   readonly note: (message: string) => void;
 }
 
-/** What every request says of its host since 2026-07-28. */
+/** Since 2026-07-28 every request carries the capabilities of its host. */
 type Envelope = { readonly [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities };
 
-/** A person may think for as long as they like; the host can cancel. */
+/** The user may take any time to answer; the host can cancel. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
-export function hostOf({ server, era, context, note }: HostFacts): Host {
+export function toHost({ server, era, context, note }: HostOptions): Host {
   const { mcpReq } = context;
   const isOld = era === "legacy";
   const capabilities = isOld
@@ -45,7 +45,7 @@ export function hostOf({ server, era, context, note }: HostFacts): Host {
     : (mcpReq.envelope as Envelope | undefined)?.[CLIENT_CAPABILITIES_META_KEY];
   const { elicitation } = capabilities ?? {};
   return {
-    // Before there were two modes, nothing in it meant forms.
+    // Before there were two modes, an empty object meant forms.
     fillsForms:
       elicitation !== undefined &&
       (elicitation.form !== undefined || elicitation.url === undefined),
@@ -54,11 +54,11 @@ export function hostOf({ server, era, context, note }: HostFacts): Host {
   };
 }
 
-/** One after the other: a person reads one question at a time. */
+/** Asks one question after the other, because a user reads one at a time. */
 async function askInCall(
   requests: InputRequests,
   { send, signal }: ServerContext["mcpReq"],
-  note: HostFacts["note"],
+  note: HostOptions["note"],
 ): Promise<Responses> {
   const responses: Record<string, unknown> = {};
   for (const [id, request] of Object.entries(requests)) {
@@ -68,7 +68,7 @@ async function askInCall(
       responses[id] = await send({ method, params: named }, { signal, timeout: NO_TIMEOUT_MS });
     } catch (error) {
       signal.throwIfAborted();
-      // The question stays open, and the result of the call says how else to answer it.
+      // The question stays open; the result of the call says how else to answer it.
       note(`The host could not ask: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
@@ -76,14 +76,14 @@ async function askInCall(
 }
 
 /**
- * The calls of a host that have no result yet, and the tasks whose questions it
- * was given to ask. When the host goes, nobody waits for them any more.
+ * The calls of a host that have no result yet, and the tasks whose questions it is asking. When the
+ * host disconnects, all of them are canceled.
  */
 export class OpenCalls {
   readonly #calls = new Set<Promise<unknown>>();
   readonly #asked = new Set<string>();
 
-  /** Waits for the call as well, when all are ended. */
+  /** Adds a call to those that `end` waits for. */
   async track<T>(call: Promise<T>): Promise<T> {
     this.#calls.add(call);
     try {
@@ -93,7 +93,7 @@ export class OpenCalls {
     }
   }
 
-  /** The host has a question of this task, and will call again with the answer. */
+  /** The host is asking a question of this task and will call again with the answer. */
   asked(taskId: string): void {
     this.#asked.add(taskId);
   }
@@ -102,11 +102,11 @@ export class OpenCalls {
     this.#asked.delete(taskId);
   }
 
-  /** Cancels the tasks that were asked about, and resolves when every call is over, or it took too long. */
-  async end(cancel: (taskId: string) => Promise<unknown>, patienceMs: number): Promise<void> {
+  /** Cancels the tasks with open questions. Resolves when all calls are over, or after the timeout. */
+  async end(cancel: (taskId: string) => Promise<unknown>, timeoutMs: number): Promise<void> {
     const canceled = [...this.#asked].map(cancel);
     const { promise: enough, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, patienceMs);
+    const timer = setTimeout(resolve, timeoutMs);
     await Promise.race([Promise.allSettled([...this.#calls, ...canceled]), enough]);
     clearTimeout(timer);
   }

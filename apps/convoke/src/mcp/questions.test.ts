@@ -7,7 +7,7 @@ import {
 } from "@convoke/protocol";
 import { expect, test } from "vitest";
 import { approvalForm } from "./elicitations.ts";
-import { askedBy } from "./questions.ts";
+import { pendingRequests } from "./questions.ts";
 
 /** What a host is to ask when a task waits with these parts. */
 function askedWith(parts: readonly A2APart[], state: TaskState = "input-required") {
@@ -16,7 +16,7 @@ function askedWith(parts: readonly A2APart[], state: TaskState = "input-required
   const kind = state === "auth-required" ? state : "input-required";
   const text = parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
   const question = { kind, text, message, taskId: "t", contextId: "c" } as const;
-  return askedBy({ text, task, question }, new Date());
+  return pendingRequests({ text, task, question }, new Date());
 }
 
 const approval: Approval = {

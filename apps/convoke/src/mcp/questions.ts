@@ -2,45 +2,45 @@ import type { Answer, Question } from "@convoke/client";
 import { type Approval, type Message, type Task, openApprovals } from "@convoke/protocol";
 import { openRequestsOf } from "@convoke/runtime";
 
-/** One thing that a task waits for. */
-export type Asked = AskedApproval | AskedWords | AskedSecret | AskedSignIn;
+/** Something that a task is waiting for. */
+export type PendingRequest = PendingApproval | TextQuestion | SecretQuestion | SignInRequest;
 
-interface AskedApproval {
+interface PendingApproval {
   readonly kind: "approval";
   readonly id: string;
   readonly approval: Approval;
 }
 
-/** A question that words answer. */
-export interface AskedWords extends AskedText {
+/** A question with a text answer. */
+export interface TextQuestion extends RequestText {
   readonly kind: "words";
   readonly options?: readonly string[] | undefined;
 }
 
-/** A question whose answer is for the agent alone. */
-interface AskedSecret extends AskedText {
+/** A question whose answer is secret: the host and its model must not see it. */
+interface SecretQuestion extends RequestText {
   readonly kind: "secret";
 }
 
-/** Somebody must sign in somewhere. */
-interface AskedSignIn extends AskedText {
+/** The user must sign in somewhere. */
+interface SignInRequest extends RequestText {
   readonly kind: "sign-in";
   readonly url?: string | undefined;
 }
 
-interface AskedText {
+interface RequestText {
   readonly id: string;
   readonly text: string;
-  /** By what an answer names it, where several things are asked at once. */
+  /** The id that an answer refers to, if there are several questions at once. */
   readonly requestId?: string | undefined;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What the agent waits for, if it does; what it asks at once is here at once. */
-export function askedBy({ task, question }: Answer, now: Date): readonly Asked[] {
+/** Everything that the agent is waiting for; empty if it is not waiting. */
+export function pendingRequests({ task, question }: Answer, now: Date): readonly PendingRequest[] {
   if (task === undefined || question === undefined) return [];
-  const approvals = openApprovals(task, now).map((approval): Asked => ({
+  const approvals = openApprovals(task, now).map((approval): PendingRequest => ({
     kind: "approval",
     id: approval.id,
     approval,
@@ -48,22 +48,22 @@ export function askedBy({ task, question }: Answer, now: Date): readonly Asked[]
   const asked = [...approvals, ...questionsOf(task)];
   const [only, ...others] = asked;
   if (only === undefined) return [plainQuestion(question)];
-  // The text says more than its only request: also what was wrong with the last answer.
+  // The status text says more than a single request, for example what was wrong with the last answer.
   if (only.kind === "words" && others.length === 0) return [{ ...only, text: question.text }];
   return asked;
 }
 
-/** The question of an agent that has no more than words. */
-function plainQuestion({ kind, text, options, message }: Question): Asked {
+/** The question of an agent that asks with plain text. */
+function plainQuestion({ kind, text, options, message }: Question): PendingRequest {
   const id = "answer";
   if (isSecret(message)) return { kind: "secret", id, text };
-  if (kind === "auth-required") return { kind: "sign-in", id, text, url: addressIn(message) };
+  if (kind === "auth-required") return { kind: "sign-in", id, text, url: urlIn(message) };
   return { kind: "words", id, text, options };
 }
 
-/** The questions that our own agents ask as data: each has an id. What others write there may be anything. */
-function questionsOf(task: Task): readonly Asked[] {
-  return openRequestsOf(task).flatMap((request): readonly Asked[] => {
+/** The questions that Convoke agents send as data, each with an id. Other agents may send anything there. */
+function questionsOf(task: Task): readonly PendingRequest[] {
+  return openRequestsOf(task).flatMap((request): readonly PendingRequest[] => {
     if (request.kind !== "input" && request.kind !== "auth") return [];
     const { requestId, prompt, options, sensitive, url }: Fields = { ...request };
     const id = String(requestId);
@@ -74,7 +74,7 @@ function questionsOf(task: Task): readonly Asked[] {
   });
 }
 
-/** Other agents may say it in any of their data. */
+/** Other agents may mark a secret in any of their data. */
 function isSecret(message: Message | undefined): boolean {
   const data = (message?.parts ?? []).map((part) => (part.kind === "data" ? part.data : undefined));
   return [message?.metadata, ...data].map(fieldsOf).some((fields) => {
@@ -94,15 +94,15 @@ function fieldsOf(value: unknown): Fields {
 
 const MAX_URL = 2000;
 
-/** An address that a person may open. An agent could name others, such as `javascript:`. */
+/** A URL that is safe to open. An agent could send others, such as `javascript:`. */
 export function webUrl(value: unknown): string | undefined {
   if (typeof value !== "string" || value.length > MAX_URL) return undefined;
   const url = URL.parse(value);
   return url?.protocol === "https:" || url?.protocol === "http:" ? url.href : undefined;
 }
 
-/** A2A has no field for where to sign in; agents put the address into data or into the text. */
-function addressIn(message: Message | undefined): string | undefined {
+/** A2A has no field for the sign-in URL; agents put it into data or into the text. */
+function urlIn(message: Message | undefined): string | undefined {
   const parts = message?.parts ?? [];
   const data = parts.flatMap((part) => (part.kind === "data" ? stringsIn(part.data) : []));
   const words = parts.flatMap((part) => (part.kind === "text" ? part.text.split(/\s+/) : []));

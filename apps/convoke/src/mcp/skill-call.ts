@@ -7,13 +7,13 @@ import {
   type InputRequiredResult,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import { type Asked, askedBy } from "./questions.ts";
+import { type PendingRequest, pendingRequests } from "./questions.ts";
 import { callResult, failedResult } from "./call-result.ts";
 import { approvalDecision, elicitations } from "./elicitations.ts";
 import type { Host, OpenCalls, Responses } from "./host.ts";
 import type { SkillTool } from "./skill-tools.ts";
 import type { ToolInput } from "./tool-list.ts";
-import { type Elsewhere, waitingWords } from "./waiting-text.ts";
+import { type OtherCommands, waitingText } from "./waiting-text.ts";
 import { AgentTurns, type AgentTurnsOptions } from "./agent-turns.ts";
 
 export interface SkillCallOptions extends AgentTurnsOptions {
@@ -21,12 +21,12 @@ export interface SkillCallOptions extends AgentTurnsOptions {
   readonly input: ToolInput;
   readonly host: Host;
   readonly calls: OpenCalls;
-  readonly elsewhere: Elsewhere;
+  readonly elsewhere: OtherCommands;
 }
 
 type Result = CallToolResult | InputRequiredResult;
 
-/** One call of a tool: says something to the agent, and brings its questions to the host. */
+/** One tool call: sends the message to the agent, and passes its questions to the host. */
 export class SkillCall {
   readonly #options: SkillCallOptions;
   readonly #agent: RemoteAgent;
@@ -59,29 +59,29 @@ export class SkillCall {
     return this.#bring(await this.#turns.say(said, { contextId }));
   }
 
-  /** Answers a task that waits, or waits for it. */
+  /** Continues an existing task, or waits for it if the message is empty. */
   async #join(taskId: string, { message, contextId }: ToolInput): Promise<Result> {
     const { signal } = this.#context;
     const task = await this.#agent.get(taskId, { historyLength: 0, signal });
     const { state } = task.status;
     if (message.trim() === "") return this.#bring(await this.#turns.look(taskId));
     if (isTerminal(state)) {
-      const advice = `leave taskId out, and give contextId ${JSON.stringify(task.contextId)} to go on with the conversation`;
-      return failedResult(`taskId: the task has ended already (${state}); ${advice}.`);
+      const advice = `leave taskId out, and give contextId ${JSON.stringify(task.contextId)} to continue the conversation`;
+      return failedResult(`taskId: the task is already ${state}; ${advice}.`);
     }
     if (isInterrupted(state)) {
       const answer = await this.#turns.look(taskId);
       const isForPeople = askedOf(answer).some(
         ({ kind }) => kind === "approval" || kind === "secret",
       );
-      // A decision is not the model's to make, and a secret not its to know.
+      // A model must not decide approvals, and must not handle secrets.
       if (isForPeople) return this.#bring(answer, { remark: "The message was not sent." });
     }
     return this.#bring(await this.#turns.say(message, { contextId, taskId }));
   }
 
-  /** The answers of a person came; they count if the question still is the same. */
-  async #goOn(state: AskedState, responses: Responses): Promise<Result> {
+  /** Handles the answers of the user, if the question is still the same. */
+  async #goOn(state: QuestionState, responses: Responses): Promise<Result> {
     const { taskId, messageId, wasVisited } = state;
     const answer = await this.#turns.look(taskId);
     if (answer.question?.message?.messageId !== messageId) return this.#bring(answer);
@@ -94,7 +94,7 @@ export class SkillCall {
     return callResult(answer, this.#waiting(asked, taskId));
   }
 
-  /** Gives the host the result, or has it ask what the agent asks. */
+  /** Returns the result, or asks the host to pass on the questions of the agent. */
   async #bring(
     answer: Answer,
     {
@@ -121,31 +121,31 @@ export class SkillCall {
     try {
       return (await this.#options.host.ask?.(requests)) ?? {};
     } catch (error) {
-      // The host gave the call up while a person was thinking.
+      // The host canceled the call while the user was answering.
       await this.#agent.cancel(taskId).catch(() => undefined);
       throw error;
     }
   }
 
-  #waiting(asked: readonly Asked[], taskId: string): string {
+  #waiting(asked: readonly PendingRequest[], taskId: string): string {
     const { tool, elsewhere } = this.#options;
-    return waitingWords(asked, { ...elsewhere, tool: tool.name, taskId });
+    return waitingText(asked, { ...elsewhere, tool: tool.name, taskId });
   }
 }
 
-function askedOf(answer: Answer): readonly Asked[] {
-  return askedBy(answer, new Date());
+function askedOf(answer: Answer): readonly PendingRequest[] {
+  return pendingRequests(answer, new Date());
 }
 
 interface Response {
-  /** `accept`, `decline` or `cancel`; whatever else counts as the last. */
+  /** `accept`, `decline` or `cancel`; anything else counts as `cancel`. */
   readonly action: string;
   readonly content: Readonly<Record<string, unknown>>;
 }
 
-/** What a person answered, for the agent; nothing where they left it open. */
+/** The answers of the user as parts for the agent; empty for questions left open. */
 function answerParts(
-  asked: readonly Asked[],
+  asked: readonly PendingRequest[],
   responses: Responses,
   wasVisited: boolean,
 ): readonly A2APart[] {
@@ -173,8 +173,8 @@ function answerParts(
   });
 }
 
-/** Whether a person opened the address that they were sent to, so that what is left is whether it is done. */
-function hasVisited(asked: readonly Asked[], responses: Responses): boolean {
+/** Whether the user opened the sign-in URL, so that the next question is whether it is done. */
+function hasVisited(asked: readonly PendingRequest[], responses: Responses): boolean {
   return asked.some(
     (one) =>
       one.kind === "sign-in" &&
@@ -183,7 +183,7 @@ function hasVisited(asked: readonly Asked[], responses: Responses): boolean {
   );
 }
 
-/** A question with an id is answered by it, so that others stay open. */
+/** The answer to a question. With an id, other questions stay open. */
 function wordsFor(
   { requestId }: { readonly requestId?: string | undefined },
   text: string,
@@ -202,27 +202,27 @@ function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-/** Which question a host was given to ask. It comes back with the answer. */
-interface AskedState {
+/** The question that the host is asking. The host returns this state with the answer. */
+interface QuestionState {
   readonly taskId: string;
-  /** The message that asks; after another one an answer would be for something else. */
+  /** The message with the question. If it has changed, the answer no longer applies. */
   readonly messageId: string | undefined;
-  /** A person was sent to an address and has opened it. */
+  /** Whether the user has opened the sign-in URL. */
   readonly wasVisited: boolean;
 }
 
-function writeState(state: AskedState): string {
+function writeState(state: QuestionState): string {
   return JSON.stringify(state);
 }
 
 /**
- * What a host sends back may be anything. It needs no seal: it names a task as
- * the argument `taskId` does, and the answer goes to whatever that task asks now.
+ * Parses the state that the host returned, which may be anything. It needs no signature: it names a
+ * task just as the argument `taskId` does, and the answer applies to the current question only.
  */
-function readState(state: unknown): AskedState | undefined {
+function readState(state: unknown): QuestionState | undefined {
   if (typeof state !== "string") return undefined;
   try {
-    const { taskId, messageId, wasVisited } = JSON.parse(state) as Partial<AskedState>;
+    const { taskId, messageId, wasVisited } = JSON.parse(state) as Partial<QuestionState>;
     if (typeof taskId !== "string" || taskId === "") return undefined;
     return { taskId, messageId, wasVisited: wasVisited === true };
   } catch {

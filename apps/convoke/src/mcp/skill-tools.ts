@@ -2,12 +2,12 @@ import { type AgentInfo, type AgentSkill } from "@convoke/protocol";
 import { oneLine, printable } from "@convoke/protocol/internal";
 import { createHash } from "node:crypto";
 
-/** A skill as a host sees it. */
+/** A skill as an MCP tool. */
 export interface SkillTool {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** The id on the card; none where the agent lists no skills. */
+  /** The id on the card; absent if the agent lists no skills. */
   readonly skill?: string;
 }
 
@@ -16,11 +16,11 @@ const MAX_TITLE = 100;
 const MAX_DESCRIPTION = 2000;
 const MAX_EXAMPLES = 5;
 
-/** The tools that an agent is: one for each skill, or one for an agent without any. */
+/** One tool for each skill, or a single one for an agent without skills. */
 export function skillTools(info: AgentInfo): readonly SkillTool[] {
   const skills = info.skills.filter((skill) => !isToolOfServer(skill));
   if (skills.length === 0) return [agentTool(info)];
-  // An id that is there twice would be one name for two tools.
+  // A duplicate id would give two tools the same name.
   const unique = skills.filter(
     ({ id }, place) => skills.findIndex((other) => other.id === id) === place,
   );
@@ -30,8 +30,8 @@ export function skillTools(info: AgentInfo): readonly SkillTool[] {
 }
 
 /**
- * What an agent has of MCP servers itself is on its card, too. A host would see a tool that takes
- * words where the server's own takes arguments; it can have that server for itself.
+ * The card also lists tools that the agent itself has from MCP servers. They are not offered: here
+ * they would take text instead of arguments, and the host can use that server directly.
  */
 function isToolOfServer({ id, tags }: AgentSkill): boolean {
   return tags[0] === "mcp" && id.includes("__");
@@ -66,25 +66,25 @@ function bounded(text: string): string {
   return shown.length <= MAX_DESCRIPTION ? shown : `${shown.slice(0, MAX_DESCRIPTION - 1)}…`;
 }
 
-/** Hosts put the name of the server before it, and many take 64 characters in all. */
+/** Hosts prepend the name of the server, and many allow 64 characters in total. */
 const MAX_NAME = 40;
 
 const HASH_LENGTH = 8;
 
-/** The ids of skills as names that every host takes, each once. */
+/** Unique tool names, valid in every host, by skill id. */
 function toolNames(ids: readonly string[]): ReadonlyMap<string, string> {
   const names = ids.map(cleanName);
   return new Map(
     ids.map((id, place) => {
       const name = cleanName(id);
       const isAlone = names.indexOf(name) === place && !names.includes(name, place + 1);
-      // An id that is a name already keeps it, whoever else would come to it.
+      // An id that is already a valid name keeps it, even if another id would map to it.
       return [id, name === id || isAlone ? name : hashed(name, id)];
     }),
   );
 }
 
-/** Letters, digits, "_" and "-"; what is cut is told from others by a hash. */
+/** Letters, digits, "_" and "-". A name that is too long is cut and gets a hash. */
 export function cleanName(id: string): string {
   const clean = id.replaceAll(/[^a-zA-Z0-9_-]+/g, "_").replaceAll(/^[_-]+|[_-]+$/g, "");
   const name = clean === "" ? "skill" : clean;

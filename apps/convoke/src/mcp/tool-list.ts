@@ -13,15 +13,15 @@ const FIELDS = {
   message: {
     type: "string",
     description:
-      "What to say to the agent. With taskId it may be empty: then its task is only waited for.",
+      "The message to the agent. With taskId it may be empty: then the call only waits for the task.",
   },
   contextId: {
     type: "string",
-    description: "Goes on with the conversation of an earlier result, which has this id.",
+    description: "Continues the conversation of an earlier result with this id.",
   },
   taskId: {
     type: "string",
-    description: "Answers the task of an earlier result that waits for an answer.",
+    description: "Answers the task of an earlier result that is waiting for an answer.",
   },
 } as const;
 
@@ -32,7 +32,7 @@ const JSON_SCHEMA = {
   additionalProperties: false,
 };
 
-/** The same for every skill: A2A has no schema for what a skill takes. */
+/** The same for every skill: A2A has no schema for the input of a skill. */
 const TOOL_INPUT: StandardSchemaWithJSON<unknown, ToolInput> = {
   "~standard": {
     version: 1,
@@ -54,7 +54,7 @@ export type CallSkill = (
   context: ServerContext,
 ) => Promise<CallToolResult | InputRequiredResult>;
 
-/** The tools that a host is shown. It is told when they change. */
+/** The tools of an MCP server. The host is notified when they change. */
 export class ToolList {
   readonly #server: McpServer;
   readonly #call: CallSkill;
@@ -79,7 +79,7 @@ export class ToolList {
     const { name, title, description } = tool;
     const entry = this.#server.registerTool(
       name,
-      // Nobody knows what an agent does, so it is not said that it only reads.
+      // An agent may do anything, so there is no read-only hint.
       { title, description, inputSchema: TOOL_INPUT, annotations: { openWorldHint: true } },
       (input, context) => this.#call(tool, input, context),
     );
@@ -87,15 +87,15 @@ export class ToolList {
   }
 }
 
-/** What a host says to a tool. */
+/** The arguments of a tool call. */
 export interface ToolInput {
-  /** Empty only with a `taskId`: then nothing is said, and the task is waited for. */
+  /** May be empty only with a `taskId`: then nothing is sent, and the call waits for the task. */
   readonly message: string;
   readonly contextId?: string;
   readonly taskId?: string;
 }
 
-/** Models read it and try again, so it names the field and what to do. */
+/** Names the field and the fix, so that a model can correct its call. */
 function problemOf(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return 'the arguments must be an object such as { "message": "Hello" }';
@@ -107,11 +107,11 @@ function problemOf(value: unknown): string | undefined {
     return `there is no argument ${JSON.stringify(unknown)}; the arguments are ${names.join(", ")}`;
   }
   const { message, contextId, taskId } = given;
-  if (typeof message !== "string") return "message must be a text: what to say to the agent";
+  if (typeof message !== "string") return "message must be a string: the message to the agent";
   for (const [name, id] of Object.entries({ contextId, taskId })) {
     if (id === undefined || (typeof id === "string" && id !== "")) continue;
-    return `${name} must be an id from an earlier result; leave it out to begin anew`;
+    return `${name} must be an id from an earlier result; leave it out to start a new one`;
   }
   if (message.trim() !== "" || taskId !== undefined) return undefined;
-  return "message is empty; write what to say to the agent";
+  return "message is empty; write a message to the agent";
 }

@@ -1,15 +1,15 @@
 import type { CommandContext } from "./command.ts";
 import { printable } from "@convoke/protocol/internal";
 
-/** What is repeated, so that the agent is spoken to in the same way. */
+/** Options to repeat, so that the agent is called in the same way. */
 const REPEATED = ["binding", "a2a-version", "trust-key", "basic"] as const;
 
-/** What is not repeated on the screen, because it is or may be a secret. */
+/** Options whose values may be secret; the suggested command shows `…` instead. */
 const SECRET = ["token", "api-key"] as const;
 
 /**
- * A whole command line that a person can copy to go on: the same agent, spoken
- * to in the same way. What an agent names is quoted, so that pasting it is safe.
+ * A complete command line that the user can copy, for the same agent with the same connection
+ * options. Ids that come from the agent are quoted, so that pasting the line is safe.
  */
 export function commandLine(
   { positionals, text, texts, flag }: CommandContext,
@@ -40,14 +40,14 @@ export function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(clean) ? clean : `'${clean.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** The name that was probably meant, or `undefined` when none is near. */
+/** The most similar name, or `undefined` if none is similar enough. */
 function nearest(typed: string, names: readonly string[]): string | undefined {
   const ranked = names
     .map((name) => ({ name, distance: distanceOf(typed, name) }))
     .toSorted((left, right) => left.distance - right.distance);
   const [best] = ranked;
   if (best === undefined) return undefined;
-  // Two slips in a long word, one in a short one; more would be a guess.
+  // Accept two typos in a long word and one in a short one.
   return best.distance <= (best.name.length > 4 ? 2 : 1) ? best.name : undefined;
 }
 
@@ -57,7 +57,7 @@ export function didYouMean(typed: string, names: readonly string[]): string {
   return name === undefined ? "" : ` Did you mean ${name}?`;
 }
 
-/** How many letters must be added, left out, changed, or swapped with the next one. */
+/** The number of insertions, deletions, changes and swaps of neighbours (Damerau-Levenshtein). */
 function distanceOf(left: string, right: string): number {
   let beforeLast: readonly number[] = [];
   let last: readonly number[] = Array.from({ length: right.length + 1 }, (_, index) => index);

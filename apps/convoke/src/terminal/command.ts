@@ -2,36 +2,36 @@ import type { ReadStream, WriteStream } from "node:tty";
 import type { StdinText } from "./stdin-text.ts";
 import type { TaskState } from "@convoke/protocol";
 
-/** What a command may touch of the outside world; tests give their own. */
+/** A command's access to the outside world. Tests pass their own. */
 export interface CommandIo {
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly isTTY: { readonly stdout: boolean; readonly stderr: boolean };
-  /** What is piped in, or typed where the command edits no lines. */
+  /** Standard input as text. */
   readonly stdin: StdinText;
-  /** The terminal that a person types at, where standard input is one. */
+  /** The terminal for input, if standard input is one. */
   readonly keyboard?: ReadStream;
-  /** The terminal that a person looks at, where standard output is one. */
+  /** The terminal for output, if standard output is one. */
   readonly screen?: WriteStream;
-  /** Fires when the person wants the command to stop. */
+  /** Aborts when the user stops the command. */
   readonly signal: AbortSignal;
-  /** Takes Ctrl+C for itself, until the returned function gives it back; `signal` is still that of SIGTERM. */
+  /** Handles Ctrl+C until the returned function is called. SIGTERM still aborts `signal`. */
   readonly onInterrupt: (interrupted: () => void) => () => void;
 }
 
-/** One flag: what `parseArgs` of `node:util` needs, and a line of help. */
+/** One flag: the configuration for `parseArgs` of `node:util`, and a line of help. */
 export interface CommandOption {
   readonly type: "string" | "boolean";
   readonly short?: string;
   /** May be given several times. */
   readonly multiple?: true;
-  /** What stands for the value in the help, for example `<id>`. */
+  /** The placeholder for the value in the help, for example `<id>`. */
   readonly value?: string;
   readonly help: string;
 }
 
-/** What was typed, already checked against the command's options. */
+/** The parsed command line, checked against the options of the command. */
 export interface CommandContext {
   readonly io: CommandIo;
   readonly positionals: readonly string[];
@@ -43,39 +43,39 @@ export interface CommandContext {
   readonly flag: (option: string) => boolean;
 }
 
-/** One thing that `convoke` can do. */
+/** A command of `convoke`. */
 export interface Command {
   readonly name: string;
   /** One line for the overview, without a full stop. */
   readonly summary: string;
   /** What follows the command's name: `<url> "text" [options]`. */
   readonly usage: string;
-  /** Whole command lines that work as they stand. */
+  /** Complete command lines that work as they are. */
   readonly examples: readonly string[];
   readonly options: Readonly<Record<string, CommandOption>>;
   /** The environment variables that it reads, each with a line of help. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** What else its help shows, after the examples. */
+  /** Additional text in the help, after the examples. */
   readonly more?: string;
   /** Resolves to the exit code. */
   run(context: CommandContext): Promise<number>;
 }
 
-/** Commands that belong together, such as `push list` and `push replay`. */
+/** A group of commands, such as `push list` and `push replay`. */
 export interface CommandGroup {
   readonly name: string;
   /** One line for the overview, without a full stop. */
   readonly summary: string;
-  /** Each has its whole name: `push list`. */
+  /** Each with its full name: `push list`. */
   readonly commands: readonly Command[];
 }
 
 export type LoadCommand = () => Promise<Command | CommandGroup>;
 
-/** Commands by their names, which are those of what is loaded. */
+/** Commands by name. */
 export type CommandTable = ReadonlyMap<string, LoadCommand>;
 
-/** The command line cannot be understood; the message is one sentence that names what is wrong. */
+/** The command line is invalid. The message is one sentence that names the problem. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
@@ -85,23 +85,23 @@ export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
 
-/** What a script learns from a command. The overview prints this table, so it cannot be out of date. */
+/** The exit codes. The overview prints this table. */
 export const EXIT = {
   done: { code: 0, meaning: "the task completed, or the command did its work" },
   taskFailed: {
     code: 1,
     meaning:
-      "the task ended failed, rejected or canceled, a check failed, or a card is not signed as it must be",
+      "the task failed, was rejected or canceled, a check failed, or a signature is not valid",
   },
-  usage: { code: 2, meaning: "the command was used in a wrong way" },
+  usage: { code: 2, meaning: "the command line is invalid" },
   noAnswer: { code: 3, meaning: "the agent could not be reached or answered with an error" },
-  waiting: { code: 4, meaning: "the agent waits for you: input or authorization is required" },
+  waiting: { code: 4, meaning: "the agent is waiting for input or authorization" },
   notStarted: { code: 5, meaning: "the server could not start" },
   interrupted: { code: 130, meaning: "you stopped the command" },
 } as const satisfies Record<string, { readonly code: number; readonly meaning: string }>;
 
-/** A task that still works did not fail: whoever asked for an answer now has it. */
-export function exitCodeOf(state: TaskState): number {
+/** The exit code for a task in that state. A task in progress did not fail. */
+export function exitCodeFor(state: TaskState): number {
   switch (state) {
     case "failed":
     case "rejected":

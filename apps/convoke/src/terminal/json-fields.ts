@@ -1,4 +1,5 @@
-/** Reads fields of JSON that nobody has checked: what has the wrong type is as good as absent. */
+// Read fields of unvalidated JSON. A field of the wrong type counts as absent.
+
 export function textField(value: unknown, name: string): string {
   const field = fieldOf(value, name);
   return typeof field === "string" ? field : "";

@@ -10,7 +10,7 @@ export interface Colours {
   readonly yellow: Paint;
 }
 
-/** Colours are for people: only on a terminal that has some, and not where NO_COLOR asks for none (no-color.org). */
+/** Colours for a terminal that supports them, unless NO_COLOR is set (no-color.org). */
 export function coloursFor(io: CommandIo, stream: "stdout" | "stderr"): Colours {
   const isOn = io.isTTY[stream] && !io.env["NO_COLOR"] && io.env["TERM"] !== "dumb";
   const paint =
@@ -20,7 +20,7 @@ export function coloursFor(io: CommandIo, stream: "stdout" | "stderr"): Colours 
   return { bold: paint(1, 22), dim: paint(2, 22), red: paint(31, 39), yellow: paint(33, 39) };
 }
 
-/** A remark on stderr: a line for people, or under --json an object, so that programs can read both streams. */
+/** Prints a remark on stderr: a line of text, or an object with --json, so that programs can parse both streams. */
 export function note(
   { io, flag }: Pick<CommandContext, "io" | "flag">,
   message: string,
@@ -30,7 +30,7 @@ export function note(
   io.stderr(`${line}\n`);
 }
 
-/** Rows in aligned columns below their heads. Cells are shown as they are: whoever fills them makes them one line. */
+/** Aligned columns below their headings. Cells are printed as they are, so they must not contain line breaks. */
 export function table(
   heads: readonly string[],
   rows: readonly (readonly string[])[],
@@ -53,8 +53,8 @@ const HOUR = 60 * MINUTE;
 
 const DAY = 24 * HOUR;
 
-/** How long ago that was, as one rough number. */
-export function ageOf(timestamp: string | undefined, now: number): string {
+/** How long ago a timestamp is, as one rounded number. */
+export function formatAge(timestamp: string | undefined, now: number): string {
   const ageMs = Math.max(0, now - Date.parse(timestamp ?? ""));
   if (Number.isNaN(ageMs)) return "?";
   if (ageMs < MINUTE) return `${Math.floor(ageMs / 1000)}s`;

@@ -3,7 +3,7 @@ import { UsageError } from "./command.ts";
 
 const LINE_FEED = 0x0a;
 
-/** Standard input as text, line by line or to its end. Nothing is read before it is asked for. */
+/** Standard input as text, line by line or as a whole. Nothing is read before the first call. */
 export class StdinText {
   readonly #open: () => Readable;
   #stream: Readable | undefined;
@@ -14,7 +14,7 @@ export class StdinText {
     this.#open = open;
   }
 
-  /** The next line without its end; none when there is no more. */
+  /** The next line without its line break, or `undefined` at the end. */
   async line(): Promise<string | undefined> {
     for (let from = 0; ;) {
       const end = this.#pending.indexOf(LINE_FEED, from);
@@ -31,7 +31,7 @@ export class StdinText {
     return last === "" ? undefined : last;
   }
 
-  /** Everything that is left, without the line feed that programs put at the end. */
+  /** The remaining text, without a trailing line break. */
   async rest(): Promise<string> {
     while (await this.#more());
     const text = decode(this.#pending);
@@ -39,7 +39,7 @@ export class StdinText {
     return text.replace(/\r?\n$/, "");
   }
 
-  /** Whoever pipes and does not end must not keep the process alive. */
+  /** Stops reading, so that an open pipe does not keep the process alive. */
   close(): void {
     this.#stream?.destroy();
   }

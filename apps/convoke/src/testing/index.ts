@@ -1,7 +1,7 @@
-// What people test their agents with.
+// Tools for testing agents.
 export { type Answer, type SayOptions, say } from "./say.ts";
 
-// Models by a script, instead of ones that cost money.
+// Scripted models, instead of providers that cost money.
 export {
   type ScriptError,
   type ScriptStep,

@@ -12,24 +12,24 @@ import {
   userMessage,
 } from "@convoke/protocol";
 
-/** What an agent answered. */
+/** The answer of an agent. */
 export interface Answer {
   readonly text: string;
-  /** Absent when the whole answer was one message. */
+  /** Absent if the answer is a single message. */
   readonly task?: Task;
   readonly message?: Message;
-  /** Everything a client would have seen, in order. */
+  /** All events that a client would have received, in order. */
   readonly events: readonly PublicEvent[];
 }
 
 export interface SayOptions {
-  /** What to answer when the agent asks, in order. Without one left, the question is the answer. */
+  /** Answers to the questions of the agent, in order. If none is left, `say` resolves with the question. */
   readonly answers?: readonly string[];
 }
 
 /**
- * Says something to an agent in process: the real engine on memory, no port.
- * Resolves when the agent is done or waits.
+ * Sends a message to an agent in process: the real engine with memory storage, without a port.
+ * Resolves when the task is finished or interrupted.
  */
 export async function say(agent: Agent, text: string, options: SayOptions = {}): Promise<Answer> {
   const logger = createJsonLogger("error", (line) => process.stderr.write(line));
@@ -55,7 +55,7 @@ export async function say(agent: Agent, text: string, options: SayOptions = {}):
           const { event } = item;
           if (event.kind === "message")
             return { text: textOf(event), message: event, events: [event] };
-          // A follow-up begins with the task as it is: that is no news here.
+          // A follow-up stream starts with the task, which is already known here.
           if (event.kind === "task" && task !== undefined) continue;
           events.push(event);
           task = event.kind === "task" ? event : applyEvent(task!, event);
