@@ -1,5 +1,5 @@
 import type { SendOptions } from "@convoke/client";
-import { type A2APart, type Task, budgetReportOf, isPublic, textOf } from "@convoke/protocol";
+import { type A2APart, type Task, readBudgetReport, isPublic, textOf } from "@convoke/protocol";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -119,7 +119,7 @@ describe("what the fifth of five agents asks for, after each of them was killed"
         ({ notes }) => notes.filter(({ work }) => work === "w1").length,
       );
       expect(asked).toEqual([2, 2, 2, 2, 2]);
-      expect(budgetReportOf(done.metadata)?.used).toMatchObject({
+      expect(readBudgetReport(done.metadata)?.used).toMatchObject({
         tokens: 10 * TOKENS_OF_ANSWER,
         calls: 4,
       });

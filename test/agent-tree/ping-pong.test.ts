@@ -1,4 +1,4 @@
-import { type Task, budgetReportOf, textOf } from "@convoke/protocol";
+import { type Task, readBudgetReport, textOf } from "@convoke/protocol";
 import { describe, expect, onTestFinished } from "vitest";
 import { keptPort } from "../harness/kept-port.ts";
 import { verifies } from "../verifies.ts";
@@ -46,7 +46,7 @@ describe("two agents that call each other", () => {
     expect(textOf(task)).toMatch(
       /^(p[io]ng heard: ){9}Not called: this work may not be handed on any further \(depth limit\); it has come through 9 agents\.$/,
     );
-    expect(budgetReportOf(task.metadata)?.used.calls).toBe(8);
+    expect(readBudgetReport(task.metadata)?.used.calls).toBe(8);
     // Nine tasks by turns, and two answers of a model for each.
     const { ping, pong } = table;
     expect(await statesAt(ping)).toEqual(Array(5).fill("completed"));

@@ -69,7 +69,7 @@ export type Right =
 /** What the user of the client has set, so that a scenario ends soon. */
 interface FaultSettings {
   /** How long a stream may be silent. */
-  readonly silenceMs?: number;
+  readonly idleTimeoutMs?: number;
   /** For how long a lost connection is tried again. */
   readonly giveUpMs?: number;
   /** How long one call may take. */

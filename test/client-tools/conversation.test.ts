@@ -117,7 +117,7 @@ describe("a conversation with tools", () => {
 
     const other = { name: "write_file", run: () => "never" };
     const later = remote.conversation({ tools: [other], state: asked.state });
-    await later.goOn().result;
+    await later.resume().result;
 
     expect(resultsTold(model.requests)).toEqual([
       "There is no tool called read_file; there are write_file.",
@@ -200,7 +200,7 @@ describe("a conversation with tools", () => {
     await expect(conversation.say("go").result).rejects.toThrow();
     expect(lost()).toBe(1);
 
-    const { text } = await conversation.goOn().result;
+    const { text } = await conversation.resume().result;
 
     expect(text).toBe("Done.");
     expect(tools[0]?.ran).toEqual(["call_1"]);
@@ -220,11 +220,11 @@ describe("a conversation with tools", () => {
     const other = await connect(agent.url);
     const later = other.conversation({ tools, state: JSON.parse(kept) });
 
-    expect((await later.goOn().result).text).toBe("Done.");
+    expect((await later.resume().result).text).toBe("Done.");
     expect(tools[0]?.ran).toEqual(["call_1"]);
     expect(resultsTold(model.requests)).toEqual(["the text of notes.txt"]);
     // Of a task that is over, going on gives what it came to.
-    expect((await later.goOn().result).text).toBe("Done.");
+    expect((await later.resume().result).text).toBe("Done.");
   });
 
   test("that is left with a question has it answered when it goes on", async () => {
@@ -238,7 +238,7 @@ describe("a conversation with tools", () => {
     await first.say("go").result;
 
     const later = remote.conversation({ state: first.state, onQuestion: () => "Ann" });
-    await later.goOn().result;
+    await later.resume().result;
 
     expect(resultsTold(model.requests)).toEqual(["Ann"]);
   });
@@ -313,7 +313,7 @@ describe("tools that cannot be", () => {
   test("have nothing to go on with before something was said", async () => {
     const { remote } = await aWorld([]);
 
-    expect(() => remote.conversation().goOn()).toThrow(
+    expect(() => remote.conversation().resume()).toThrow(
       "there is no task to continue: send a message first, or pass the state of a conversation",
     );
   });

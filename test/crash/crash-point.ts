@@ -1,5 +1,5 @@
 import { ServerResponse } from "node:http";
-import type { Backend, Step } from "@convoke/engine";
+import type { Backend, CommitStep } from "@convoke/engine";
 
 /** The points at which a server kills itself. */
 const CRASH_POINTS = [
@@ -71,12 +71,12 @@ export function crashingBackend(backend: Backend, plan: CrashPlan): Backend {
   };
 }
 
-function diesBefore({ at, on }: CrashPlan, step: Step): boolean {
+function diesBefore({ at, on }: CrashPlan, step: CommitStep): boolean {
   if (at === "before-commit") return holds(step, on);
   return at === "before-result" && step.events.some((json) => isResultOf(json, on));
 }
 
-function holds({ events }: Step, pattern: string): boolean {
+function holds({ events }: CommitStep, pattern: string): boolean {
   return events.some((json) => new RegExp(pattern).test(json));
 }
 

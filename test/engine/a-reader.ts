@@ -1,5 +1,5 @@
 import { type AgentEvent, CODECS, SseDecoder, type Task, applyEvent } from "@convoke/protocol";
-import type { EventSource } from "@convoke/engine";
+import type { EventStreamSource } from "@convoke/engine";
 import { EventStream } from "../../packages/server/src/bindings/event-stream.ts";
 import { KeepAlive } from "../../packages/server/src/bindings/keep-alive.ts";
 import { SseFraming } from "../../packages/server/src/bindings/sse-framing.ts";
@@ -20,7 +20,7 @@ export class Reader {
   #isFull = false;
   #control: { drained(): void; closed(): void };
 
-  constructor(source: EventSource, options: { readonly isFull?: boolean } = {}) {
+  constructor(source: EventStreamSource, options: { readonly isFull?: boolean } = {}) {
     this.#isFull = options.isFull ?? false;
     const ended = Promise.withResolvers<void>();
     this.ended = ended.promise;

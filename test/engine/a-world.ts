@@ -1,7 +1,13 @@
 import { type AgentDefinition, defineAgent } from "convoke";
 import { createMemoryBackend } from "@convoke/engine/memory";
 import { type AgentEvent, type Task, isTerminal } from "@convoke/protocol";
-import { type Backend, type Engine, type Recovered, createEngine, recover } from "@convoke/engine";
+import {
+  type Backend,
+  type Engine,
+  type RecoveryReport,
+  createEngine,
+  recover,
+} from "@convoke/engine";
 import { expect } from "vitest";
 import { CALLER, memoryLogger } from "./an-engine.ts";
 
@@ -27,7 +33,7 @@ export class World {
   }
 
   /** Drops the process without a word to anyone, and starts another, perhaps with another agent. */
-  async restart(changes: Partial<AgentDefinition> = {}): Promise<Recovered> {
+  async restart(changes: Partial<AgentDefinition> = {}): Promise<RecoveryReport> {
     this.#life.isOver = true;
     this.#life = { isOver: false };
     this.engine = this.#start(changes);

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { createMemoryBackend } from "@convoke/engine/memory";
 import { type Agent, type Message, userMessage } from "@convoke/protocol";
 import {
-  type Accepted,
+  type AcceptedTask,
   type Backend,
   type Engine,
   type EngineOptions,
@@ -30,7 +30,11 @@ export function anEngine(
 }
 
 /** Sends text to an engine, to a new task or to one that waits. */
-export function tell(engine: Engine, text: string, more: Partial<Message> = {}): Promise<Accepted> {
+export function tell(
+  engine: Engine,
+  text: string,
+  more: Partial<Message> = {},
+): Promise<AcceptedTask> {
   const message = { ...userMessage(randomUUID(), text), ...more };
   return acceptMessage(engine, { message, caller: CALLER });
 }

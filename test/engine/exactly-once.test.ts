@@ -16,7 +16,7 @@ import {
 import {
   type Backend,
   type Engine,
-  type Step,
+  type CommitStep,
   isSettled,
   sendMessage,
   sendStreamingMessage,
@@ -292,7 +292,7 @@ describe("a message whose first sender learns last that it is stored", () => {
     let commits = 0;
     const backend = {
       ...wrapBackend(memory),
-      commit: async (step: Step) => {
+      commit: async (step: CommitStep) => {
         const isFirst = commits++ === 0;
         const committed = await memory.commit(step);
         if (isFirst) await sleep(30);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createMemoryBackend } from "@convoke/engine/memory";
 import { type Message, type Task, textOf, userMessage } from "@convoke/protocol";
-import { type Committed, type Step, isSettled, sendMessage } from "@convoke/engine";
+import { type CommitResult, type CommitStep, isSettled, sendMessage } from "@convoke/engine";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";
 import { World } from "./a-world.ts";
@@ -18,7 +18,7 @@ function aBackendThatWakesLate() {
   const memory = createMemoryBackend();
   const gate = Promise.withResolvers<void>();
   const ringing = Promise.withResolvers<void>();
-  const commit = async (step: Step): Promise<Committed> => {
+  const commit = async (step: CommitStep): Promise<CommitResult> => {
     if (step.events.some((event) => event.includes("internal:woken"))) {
       ringing.resolve();
       await gate.promise;

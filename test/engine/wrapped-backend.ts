@@ -1,4 +1,4 @@
-import type { Backend, Committed, Step } from "@convoke/engine";
+import type { Backend, CommitResult, CommitStep } from "@convoke/engine";
 
 /** A backend whose commits a test can hold back or let fail. */
 export interface WrappedBackend extends Backend {
@@ -14,11 +14,11 @@ export interface WrappedBackend extends Backend {
   /** The next commit is stored, and then fails: whoever made it does not learn of it. */
   loseNextAnswer(): void;
   /** Every step that was handed over so far, committed or not. */
-  readonly steps: readonly Step[];
+  readonly steps: readonly CommitStep[];
 }
 
 export function wrapBackend(backend: Backend): WrappedBackend {
-  const steps: Step[] = [];
+  const steps: CommitStep[] = [];
   let gate = Promise.resolve();
   let open = (): void => undefined;
   let failures = 0;
@@ -47,7 +47,7 @@ export function wrapBackend(backend: Backend): WrappedBackend {
     },
     watch: (taskId, wake) => backend.watch(taskId, wake),
     close: () => backend.close(),
-    commit: async (step): Promise<Committed> => {
+    commit: async (step): Promise<CommitResult> => {
       steps.push(step);
       await gate;
       if (failures-- > 0) throw new Error("disk I/O error");

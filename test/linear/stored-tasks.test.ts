@@ -1,5 +1,5 @@
 import { openSqliteBackend } from "@convoke/backends/sqlite";
-import type { Backend, Committed } from "@convoke/engine";
+import type { Backend, CommitResult } from "@convoke/engine";
 import { expect, onTestFinished } from "vitest";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 import { verifies } from "../verifies.ts";
@@ -114,7 +114,7 @@ async function append(backend: Backend, task: number): Promise<void> {
 }
 
 /** Not by `expect`, which would take a share of what is measured. */
-function mustBeStored({ kind }: Committed): void {
+function mustBeStored({ kind }: CommitResult): void {
   if (kind !== "committed") throw new Error(`a step was refused as ${kind}`);
 }
 

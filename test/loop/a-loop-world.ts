@@ -12,10 +12,10 @@ import {
 import { type ModelAgentDefinition, defineAgent } from "@convoke/runtime";
 import {
   type Backend,
-  type Committed,
+  type CommitResult,
   type Engine,
-  type Recovered,
-  type Step,
+  type RecoveryReport,
+  type CommitStep,
   acceptMessage,
   createEngine,
   recover,
@@ -53,7 +53,7 @@ export class LoopWorld {
   async restart(
     changes: Partial<ModelAgentDefinition> = {},
     dieAfter = Number.POSITIVE_INFINITY,
-  ): Promise<Recovered> {
+  ): Promise<RecoveryReport> {
     this.die();
     await this.#life.lastCommit;
     this.#life = { ...aLife(), eventsLeft: dieAfter };
@@ -190,7 +190,11 @@ function mortal(backend: Backend, life: Life): Backend {
  * The first events of a step. What a run says gathers for one commit by chance,
  * so a crash may come between any two of them; a message is one with its status.
  */
-async function commitSome(backend: Backend, step: Step, count: number): Promise<Committed> {
+async function commitSome(
+  backend: Backend,
+  step: CommitStep,
+  count: number,
+): Promise<CommitResult> {
   if (step.message !== undefined || count >= step.events.length) return backend.commit(step);
   const events = step.events.slice(0, count);
   const statuses = events

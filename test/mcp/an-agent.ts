@@ -1,6 +1,6 @@
 import type { Agent, Metadata, StatusUpdateEvent } from "@convoke/protocol";
 import type { ModelAgentDefinition } from "@convoke/runtime";
-import type { Recovered } from "@convoke/engine";
+import type { RecoveryReport } from "@convoke/engine";
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ export class AgentWorld extends LoopWorld {
     return this.engine.agent;
   }
 
-  override async restart(changes: Partial<ModelAgentDefinition> = {}): Promise<Recovered> {
+  override async restart(changes: Partial<ModelAgentDefinition> = {}): Promise<RecoveryReport> {
     // The servers of a process that dies lose their calls with it.
     this.die();
     await this.agent[Symbol.asyncDispose]!();

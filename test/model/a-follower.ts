@@ -8,7 +8,7 @@ import {
   isPublic,
   isTerminal,
 } from "@convoke/protocol";
-import { type Engine, type EventSource, subscribeToTask } from "@convoke/engine";
+import { type Engine, type EventStreamSource, subscribeToTask } from "@convoke/engine";
 import { type Frame, Reader } from "../engine/a-reader.ts";
 import { foldOf } from "./fold.ts";
 
@@ -119,7 +119,7 @@ export class Follower {
 }
 
 /** The head that a source was made at: the first place at which a last word would end it. */
-function headOf({ closesAfter }: EventSource): number {
+function headOf({ closesAfter }: EventStreamSource): number {
   const status = { state: "completed" } as const;
   const lastWord = {
     kind: "status-update",

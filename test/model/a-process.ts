@@ -1,9 +1,9 @@
 import { type AgentDefinition, defineAgent } from "convoke";
 import {
   type Backend,
-  type Committed,
+  type CommitResult,
   type Engine,
-  type Step,
+  type CommitStep,
   type TaskIndex,
   createEngine,
   recover,
@@ -149,8 +149,8 @@ export class Process implements Traces {
     };
   }
 
-  async #commit(step: Step): Promise<Committed> {
-    const commit = (): Promise<Committed> => this.#options.disk.backend.commit(step);
+  async #commit(step: CommitStep): Promise<CommitResult> {
+    const commit = (): Promise<CommitResult> => this.#options.disk.backend.commit(step);
     if (this.#death !== undefined && --this.#death.atCommit <= 0) {
       if (this.#death.isWritten && !this.isOver) void this.#call(commit);
       this.die();

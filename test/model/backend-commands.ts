@@ -1,11 +1,11 @@
-import type { Seq, Snapshot, Step } from "@convoke/engine";
+import type { Seq, StoredSnapshot, CommitStep } from "@convoke/engine";
 import type { TaskState } from "@convoke/protocol";
 import fc from "fast-check";
 
 /** Something that happens to a backend. */
 export type BackendCommand =
   /** Steps that are handed over without waiting for each other; they apply in this order. */
-  | { readonly kind: "commit"; readonly steps: readonly Step[] }
+  | { readonly kind: "commit"; readonly steps: readonly CommitStep[] }
   | { readonly kind: "read"; readonly taskId: string; readonly after: Seq; readonly limit: number }
   | { readonly kind: "follow"; readonly taskId: string }
   | { readonly kind: "list"; readonly owner: string; readonly state: TaskState | undefined }
@@ -24,7 +24,7 @@ const messages = fc.record({
   digest: fc.constantFrom("d0", "d1"),
 });
 
-const snapshots: fc.Arbitrary<Snapshot> = fc.record({
+const snapshots: fc.Arbitrary<StoredSnapshot> = fc.record({
   seq: fc.nat({ max: 8 }),
   json: fc.constantFrom('{"fold":1}', '{"fold":2}'),
 });
@@ -39,7 +39,7 @@ const claims = {
   listed: fc.boolean(),
 };
 
-const creations: fc.Arbitrary<Step> = fc.record({
+const creations: fc.Arbitrary<CommitStep> = fc.record({
   ...claims,
   epoch: fc.constant(1),
   create: fc.record({
@@ -51,7 +51,7 @@ const creations: fc.Arbitrary<Step> = fc.record({
   message: messages,
 });
 
-const appends: fc.Arbitrary<Step> = fc.record(
+const appends: fc.Arbitrary<CommitStep> = fc.record(
   {
     ...claims,
     epoch: fc.integer({ min: 1, max: 4 }),

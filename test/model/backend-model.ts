@@ -1,10 +1,10 @@
 import type { TaskState } from "@convoke/protocol";
 import type {
-  Committed,
+  CommitResult,
   Seq,
-  Snapshot,
-  Step,
-  Stored,
+  StoredSnapshot,
+  CommitStep,
+  StoredEvent,
   StoredTask,
   TaskRecord,
 } from "@convoke/engine";
@@ -18,7 +18,7 @@ interface ModelTask {
   state: TaskState;
   statusAt: number;
   listed: boolean;
-  snapshot: Snapshot | undefined;
+  snapshot: StoredSnapshot | undefined;
   wakeAt: number | undefined;
 }
 
@@ -32,7 +32,7 @@ export class BackendModel {
   readonly #followers: { readonly taskId: string; readonly heads: Seq[] }[] = [];
 
   /** "misuse" where the backend rejects. */
-  commit(step: Step): Committed | "misuse" {
+  commit(step: CommitStep): CommitResult | "misuse" {
     const task = this.tasks.get(step.taskId);
     const owner = step.create?.owner ?? task?.owner;
     const taken = step.message && this.#messages.get(`${owner} ${step.message.messageId}`);
@@ -50,7 +50,7 @@ export class BackendModel {
     return { kind: "committed", head };
   }
 
-  read(taskId: string, after: Seq, limit: number): readonly Stored[] {
+  read(taskId: string, after: Seq, limit: number): readonly StoredEvent[] {
     const log = this.tasks.get(taskId)?.log ?? [];
     return log.map((json, place) => ({ seq: place + 1, json })).slice(after, after + limit);
   }
@@ -90,7 +90,7 @@ export class BackendModel {
       .filter(matches);
   }
 
-  #apply(step: Step, owner: string): void {
+  #apply(step: CommitStep, owner: string): void {
     const { taskId, create, epoch, state, statusAt, listed, message, snapshot, wakeAt } = step;
     const log: string[] = [];
     const task = this.tasks.get(taskId) ?? {

@@ -1,4 +1,4 @@
-import type { Seq, Step, TaskRecord } from "@convoke/engine";
+import type { Seq, CommitStep, TaskRecord } from "@convoke/engine";
 import fc from "fast-check";
 import { describe, expect, onTestFinished } from "vitest";
 import { verifies } from "../verifies.ts";
@@ -108,7 +108,7 @@ class Trial {
     return `${this.#name} ${id}`;
   }
 
-  #own(step: Step): Step {
+  #own(step: CommitStep): CommitStep {
     const { taskId, create } = step;
     return {
       ...step,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { A2AError, type Caller, type Message, userMessage } from "@convoke/protocol";
-import { type Accepted, type Engine, acceptMessage } from "@convoke/engine";
+import { type AcceptedTask, type Engine, acceptMessage } from "@convoke/engine";
 import type { ModelTask } from "./model-task.ts";
 import { outcomeOf } from "./outcome.ts";
 
@@ -87,7 +87,7 @@ export class SentMessages {
     return true;
   }
 
-  #offer(message: Message): Promise<Accepted | A2AError> {
+  #offer(message: Message): Promise<AcceptedTask | A2AError> {
     return outcomeOf(acceptMessage(this.#engine(), { message, caller: this.#caller }));
   }
 }

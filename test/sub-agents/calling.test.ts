@@ -1,4 +1,4 @@
-import { type Message, type Task, budgetOf, budgetReportOf } from "@convoke/protocol";
+import { type Message, type Task, readBudget, readBudgetReport } from "@convoke/protocol";
 import { type ModelRequest, defineAgent, tool } from "@convoke/runtime";
 import { scriptedModel } from "@convoke/runtime/testing";
 import { serve } from "convoke";
@@ -100,7 +100,7 @@ describe("three agents, each of which calls the next", () => {
     const { task } = await (await boss.client()).send("go");
 
     const used = (one: Task): { tokens: number; calls: number } =>
-      budgetReportOf(one.metadata)!.used;
+      readBudgetReport(one.metadata)!.used;
     const [all, below, last] = [used(task!), used(await planner.task()), used(await worker.task())];
     expect(last.calls).toBe(0);
     expect(below.calls).toBe(1);
@@ -116,7 +116,7 @@ describe("a budget", () => {
     const worker = await Hop.started("worker", () => ({
       model: scriptedModel(Array.from({ length: 3 }, () => "Done.")),
       instructions: ({ message }) => {
-        handed.push(budgetOf(message.metadata)?.tokens ?? Number.NaN);
+        handed.push(readBudget(message.metadata)?.tokens ?? Number.NaN);
         return "Work.";
       },
     }));

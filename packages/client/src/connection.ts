@@ -2,12 +2,12 @@
 
 export { RemoteAgent } from "./agent/remote-agent.ts";
 export { remoteContextId } from "./bridge/bridge-run.ts";
-export { knowsMessages } from "./cards/card.ts";
+export { deduplicatesMessages } from "./cards/card.ts";
 export type {
   CallOptions,
   Calls,
   Connection,
-  Speaking,
+  SelectedInterface,
   StreamItem,
   StreamOptions,
   Streams,

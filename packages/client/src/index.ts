@@ -17,7 +17,11 @@ export type { AgentNotice, LegacyForm } from "./connection/agent-notice.ts";
 export type { Answer, Question } from "./run/answer.ts";
 export type { FollowOptions, ReconnectOptions, RunNotice } from "./run/follow-options.ts";
 export type { Run } from "./run/run.ts";
-export type { Answering, Conversation, ConversationOptions } from "./conversation/conversation.ts";
+export type {
+  AnswerQuestion,
+  Conversation,
+  ConversationOptions,
+} from "./conversation/conversation.ts";
 export type { ClientTool, ClientToolContext } from "./conversation/client-tools.ts";
 export type { ConversationState, ExchangeStep, OpenQuestion } from "./conversation/exchange.ts";
 export type { Input } from "./conversation/message.ts";
@@ -34,7 +38,7 @@ export { isToken } from "./auth/headers.ts";
 export type { RawCard } from "@convoke/protocol";
 export type { DiscoveredCard } from "./cards/card.ts";
 export { type DiscoverOptions, discover } from "./cards/discovery.ts";
-export { type CardInterface, interfacesOf } from "./cards/card-interfaces.ts";
+export { type CardInterface, listInterfaces } from "./cards/card-interfaces.ts";
 export type { CardSignature, SignatureOptions } from "./cards/check-card.ts";
 
 // What can go wrong

@@ -12,7 +12,7 @@ import { randomBytes } from "node:crypto";
 import { newErrorId } from "./logging/logger.ts";
 import { type Call, declaredExtensions } from "./operations/call.ts";
 import { cancelTask } from "./operations/cancel-task.ts";
-import { type EventSource, readEvents } from "./operations/event-source.ts";
+import { type EventStreamSource, readEvents } from "./operations/event-source.ts";
 import { getTask } from "./operations/get-task.ts";
 import { listTasks } from "./operations/list-tasks.ts";
 import {
@@ -49,7 +49,10 @@ const CALLS: CallOperations = {
 };
 
 type StreamOperations = {
-  readonly [Name in keyof Streams]: (request: Streams[Name], call: Call) => Promise<EventSource>;
+  readonly [Name in keyof Streams]: (
+    request: Streams[Name],
+    call: Call,
+  ) => Promise<EventStreamSource>;
 };
 
 const STREAMS: StreamOperations = { sendStreamingMessage, subscribeToTask };
@@ -75,7 +78,7 @@ export function createInProcessConnection(engine: Engine, caller: Caller): Conne
       return createCard(engine);
     },
     // The connection type requires a URL; nothing connects to this one.
-    speaking: { url: "in-process:", version: "1.0", binding: "JSONRPC" },
+    selectedInterface: { url: "in-process:", version: "1.0", binding: "JSONRPC" },
     call(operation, request, { context, signal } = {}) {
       signal?.throwIfAborted();
       return withRemoteErrors(engine, () => CALLS[operation](request, toCall(context)));

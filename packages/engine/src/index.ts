@@ -6,16 +6,16 @@ export {
   type StartEngineOptions,
   closeAgentAndBackend,
   createEngine,
-  startBeside,
+  startLocalAgent,
   startEngine,
 } from "./start-engine.ts";
 export { createInProcessConnection } from "./in-process.ts";
 export type { Engine, EngineOptions } from "./run/engine.ts";
 export { isSettled } from "./run/live-task.ts";
-export { type Accepted, type Incoming, acceptMessage } from "./messages/accept-message.ts";
+export { type AcceptedTask, type Incoming, acceptMessage } from "./messages/accept-message.ts";
 export { cancelTask } from "./lifecycle/end-task.ts";
 export { pauseTask, resumePausedTask } from "./lifecycle/recover.ts";
-export { type Recovered, recover } from "./lifecycle/recover.ts";
+export { type RecoveryReport, recover } from "./lifecycle/recover.ts";
 export { Retention, type RetentionOptions } from "./lifecycle/retention.ts";
 export { type PushOptions, PushService } from "./push/push-service.ts";
 export { readTarget } from "./push/notification.ts";
@@ -26,7 +26,7 @@ export { newErrorId } from "./logging/logger.ts";
 // Operations, and how their events are read
 export type { Call } from "./operations/call.ts";
 export type { View } from "./operations/media-types.ts";
-export { type EventSource, closesAtFinal } from "./operations/event-source.ts";
+export { type EventStreamSource, closesAtFinal } from "./operations/event-source.ts";
 export { cancelTask as cancelTaskOperation } from "./operations/cancel-task.ts";
 export { type ApprovalDecision, decideApproval } from "./operations/approvals.ts";
 export { getExtendedCard } from "./operations/get-extended-card.ts";
@@ -50,7 +50,7 @@ export { declaredExtensions } from "./operations/call.ts";
 // For implementations of a backend
 export type * from "./log/backend.ts";
 export {
-  Misuse,
+  InvalidStepError,
   type Refusal,
   type StateRules,
   type TakenMessage,

@@ -1,6 +1,6 @@
-import type { Agent, AgentBeside } from "@convoke/protocol";
+import type { Agent, LocalAgent } from "@convoke/protocol";
 import { createInProcessConnection } from "./in-process.ts";
-import { type Recovered, recover } from "./lifecycle/recover.ts";
+import { type RecoveryReport, recover } from "./lifecycle/recover.ts";
 import { Retention, type RetentionOptions } from "./lifecycle/retention.ts";
 import { wakeTask } from "./lifecycle/wake-task.ts";
 import type { Backend } from "./log/backend.ts";
@@ -31,7 +31,7 @@ export interface RunningEngine {
   /** Absent if push notifications are disabled. */
   readonly push: PushService | undefined;
   /** What happened to the unfinished tasks of an earlier process. */
-  readonly recovered: Recovered;
+  readonly recovered: RecoveryReport;
   /**
    * Rejects new work, waits up to `drainMs` for running tasks (default 0), and closes the agent and
    * the backend. `beforeClose` is called after the last write and before the backend closes.
@@ -106,7 +106,7 @@ export async function closeAgentAndBackend(parts: {
 }
 
 /** Runs an agent that is reached only by other agents of the same process. */
-export async function startBeside(options: StartEngineOptions): Promise<AgentBeside> {
+export async function startLocalAgent(options: StartEngineOptions): Promise<LocalAgent> {
   const { engine, close } = await startEngine({ push: false, ...options });
   return {
     connect: (caller) => createInProcessConnection(engine, caller),

@@ -14,7 +14,7 @@ export {
   isPlainText,
   joinAll,
   joinParts,
-  partsBeyond,
+  partsAfter,
   textOfParts,
   textPart,
 } from "./model/part.ts";
@@ -45,7 +45,7 @@ export {
   type InternalEvent,
   type InternalEventBase,
   type MessageReceivedEvent,
-  NOTES,
+  ENGINE_EVENTS,
   type SleepEvent,
   isMessageReceived,
   isResumable,
@@ -93,8 +93,8 @@ export {
 // The seam between servers and agents
 export {
   type Agent,
-  type AgentBeside,
-  type AgentPlace,
+  type LocalAgent,
+  type AgentEnvironment,
   type Caller,
   ServerStopping,
   type Turn,
@@ -122,7 +122,7 @@ export {
   RemoteError,
   type RemoteErrorOptions,
   type RequestContext,
-  type Speaking,
+  type SelectedInterface,
   type StreamItem,
   type StreamOptions,
   type Streams,
@@ -179,13 +179,13 @@ export {
   type Budget,
   type BudgetLimit,
   type BudgetReport,
-  budgetOf,
-  budgetReportOf,
+  readBudget,
+  readBudgetReport,
 } from "./extensions/budget.ts";
 
 // The wire
 export type { Codec, WireDialect } from "./wire/codec/codec.ts";
-export { CODECS, LENIENT_CODECS, PROTO_CODECS } from "./wire/codecs.ts";
+export { CODECS, LEGACY_CODECS, PROTO_CODECS } from "./wire/codecs.ts";
 export { legacyFormInCard, legacyFormInResponse } from "./wire/legacy/requests.ts";
 export { answeredTaskId, fromLegacyRequest } from "./wire/legacy/requests.ts";
 export {
@@ -194,7 +194,7 @@ export {
   type JsonRpcRequest,
   errorText,
   idOf,
-  openRequest,
+  parseRequest,
   resultPrefix,
   resultText,
 } from "./framing/jsonrpc.ts";

@@ -14,7 +14,7 @@ import type { ServerAddress } from "./http/address.ts";
 import {
   type Backend,
   type Limits,
-  type Recovered,
+  type RecoveryReport,
   type RunningEngine,
   closeAgentAndBackend,
   resolveLimits,
@@ -79,7 +79,7 @@ export class HostedAgent {
   }
 
   /** Opens the storage and resumes the unfinished tasks of an earlier process. */
-  async open({ openBackend, address }: Opening): Promise<Recovered> {
+  async open({ openBackend, address }: Opening): Promise<RecoveryReport> {
     const { logger, push, streaming, retention } = this.#options;
     const agent = this.#agent;
     const opening = openBackend();

@@ -3,7 +3,7 @@ export { type ServeOptions, type Server, serve } from "./serve.ts";
 export { type MountOptions, type Mounted, mount } from "./serve.ts";
 export type { AgentOptions, CloseOptions } from "./agent-options.ts";
 export type { CorsOptions } from "./http/cors.ts";
-export { checkedOrigins } from "./http/cors.ts";
+export { normalizeOrigins } from "./http/cors.ts";
 export type { ServerAddress } from "./http/address.ts";
 export { createJsonLogger, type LogFields, type Logger, type LogLevel } from "@convoke/engine";
 export { DEFAULT_LIMITS, type Limits } from "@convoke/engine";

@@ -5,7 +5,7 @@ import { HostedAgent } from "./hosted-agent.ts";
 import { type ServerAddress, checkBasePath, isWildcard, toUrl } from "./http/address.ts";
 import { type NodeListener, createNodeListener } from "./node/node-listener.ts";
 import { Port, type TlsOptions } from "./node/port.ts";
-import type { Backend, Recovered } from "@convoke/engine";
+import type { Backend, RecoveryReport } from "@convoke/engine";
 import { type FetchHandler, createFetchHandler } from "./web/fetch-handler.ts";
 import type { HttpRequest } from "./http/exchange.ts";
 
@@ -25,7 +25,7 @@ export interface Server extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   /** What happened to the unfinished tasks of an earlier process. */
-  readonly recovered: Recovered;
+  readonly recovered: RecoveryReport;
   /** Handles a request without the network, for example in tests. */
   readonly fetch: FetchHandler;
   /** Stops the server: ends streams so that clients reconnect, and closes the agent and the storage. */
@@ -112,7 +112,7 @@ export interface Mounted extends AsyncDisposable {
   /** Handles requests of `node:http`: for Express, Fastify and other Node frameworks. */
   readonly node: NodeListener;
   /** What happened to the unfinished tasks of an earlier process. */
-  readonly recovered: Recovered;
+  readonly recovered: RecoveryReport;
   /** Ends streams so that clients reconnect, and closes the agent and the storage. Later requests get 503. */
   close(options?: CloseOptions): Promise<void>;
 }

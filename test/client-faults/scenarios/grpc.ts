@@ -303,7 +303,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
     sentence: "A stream falls silent, and the task goes on elsewhere.",
     speaks: GRPC,
     asks: "stream",
-    settings: { silenceMs: 300 },
+    settings: { idleTimeoutMs: 300 },
     grpcReplies: { sendStreamingMessage: [grpcStreams(BEGUN, [{ kind: "hang" }])] },
     right: GREETED,
   },

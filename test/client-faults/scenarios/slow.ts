@@ -106,7 +106,7 @@ export const SLOW: readonly FaultScenario[] = [
     sentence: "A stream falls silent without keep-alives, and the task goes on elsewhere.",
     speaks: HTTP,
     asks: "stream",
-    settings: { silenceMs: 300 },
+    settings: { idleTimeoutMs: 300 },
     replies: { sendStreamingMessage: [streams(STORY.slice(0, 3), { ending: [HANG] })] },
     right: GREETED,
   },
@@ -115,7 +115,7 @@ export const SLOW: readonly FaultScenario[] = [
     sentence: "A stream of numbered events falls silent, and the task goes on elsewhere.",
     speaks: HTTP,
     asks: "stream",
-    settings: { silenceMs: 300 },
+    settings: { idleTimeoutMs: 300 },
     replies: { sendStreamingMessage: [streams(STORY.slice(0, 3), { from: 1, ending: [HANG] })] },
     right: GREETED,
   },
@@ -124,7 +124,7 @@ export const SLOW: readonly FaultScenario[] = [
     sentence: "A stream has keep-alives, and then not even those.",
     speaks: HTTP,
     asks: "stream",
-    settings: { silenceMs: 300 },
+    settings: { idleTimeoutMs: 300 },
     replies: {
       sendStreamingMessage: [
         streams(STORY.slice(0, 3), { ending: [...withKeepAlives(2, 1100), HANG] }),
@@ -137,7 +137,7 @@ export const SLOW: readonly FaultScenario[] = [
     sentence: "For a while a stream has nothing but keep-alives, and then the rest comes.",
     speaks: HTTP,
     asks: "stream",
-    settings: { silenceMs: 1500 },
+    settings: { idleTimeoutMs: 1500 },
     replies: {
       sendStreamingMessage: [
         (call) => [
@@ -155,7 +155,7 @@ export const SLOW: readonly FaultScenario[] = [
     sentence: "A stream falls silent, and so does everything else that the agent is asked.",
     speaks: HTTP,
     asks: "stream",
-    settings: { silenceMs: 300, timeoutMs: 300, giveUpMs: 800 },
+    settings: { idleTimeoutMs: 300, timeoutMs: 300, giveUpMs: 800 },
     replies: {
       sendStreamingMessage: [streams(STORY.slice(0, 3), { ending: [HANG] })],
       subscribeToTask: [() => [HANG]],
@@ -168,7 +168,7 @@ export const SLOW: readonly FaultScenario[] = [
     sentence: "The agent takes a message, says nothing at all, and its caller has had enough.",
     speaks: HTTP,
     asks: "stream",
-    settings: { abortMs: 700, silenceMs: 300 },
+    settings: { abortMs: 700, idleTimeoutMs: 300 },
     replies: { sendStreamingMessage: [silently] },
     right: { aborted: /the caller has had enough/ },
   },
@@ -177,7 +177,7 @@ export const SLOW: readonly FaultScenario[] = [
     sentence: "A stream begins and never has an event, and its caller has had enough.",
     speaks: HTTP,
     asks: "stream",
-    settings: { abortMs: 700, silenceMs: 300 },
+    settings: { abortMs: 700, idleTimeoutMs: 300 },
     replies: { sendStreamingMessage: [streams([], { ending: [HANG] })] },
     right: { aborted: /the caller has had enough/ },
   },

@@ -74,10 +74,10 @@ function askFor(remote: RemoteAgent, asking: Asking): Promise<Outcome> {
 }
 
 function followOptions(asking: Asking): FollowOptions {
-  const { silenceMs = 8000, giveUpMs = 8000 } = asking.scenario.settings ?? {};
+  const { idleTimeoutMs = 8000, giveUpMs = 8000 } = asking.scenario.settings ?? {};
   return {
     signal: signalFor(asking),
-    silenceMs,
+    idleTimeoutMs,
     pollMs: { first: 20, most: 100 },
     reconnect: { forMs: giveUpMs },
   };

@@ -1,4 +1,4 @@
-import { type DiscoveredCard, discover, interfacesOf } from "@convoke/client";
+import { type DiscoveredCard, discover, listInterfaces } from "@convoke/client";
 import {
   AGENT_ENVIRONMENT,
   AGENT_OPTIONS,
@@ -99,7 +99,7 @@ function describeCard(card: RawCard, { bold, dim }: Colours): string {
 }
 
 function interfaceLines(card: RawCard): readonly string[] {
-  const rows = interfacesOf(card).map(({ binding, version, url }) => ({
+  const rows = listInterfaces(card).map(({ binding, version, url }) => ({
     how: oneLine(`${binding} ${version}`),
     url: oneLine(url),
   }));

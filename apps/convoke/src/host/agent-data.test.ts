@@ -1,5 +1,5 @@
 import { RemoteAgent } from "@convoke/client/connection";
-import { type Agent, type AgentBeside, agentMessage } from "@convoke/protocol";
+import { type Agent, type LocalAgent, agentMessage } from "@convoke/protocol";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,8 +25,8 @@ function aFolder(): string {
 }
 
 /** An agent that runs another one beside it, which a test gets to see. */
-function parent(): { readonly agent: Agent; readonly beside: Promise<AgentBeside> } {
-  const beside = Promise.withResolvers<AgentBeside>();
+function parent(): { readonly agent: Agent; readonly beside: Promise<LocalAgent> } {
+  const beside = Promise.withResolvers<LocalAgent>();
   const agent: Agent = {
     info: defineAgent({ name: "parent", description: "Has a child.", run: () => "hello" }).info,
     run: async function* ({ id }) {

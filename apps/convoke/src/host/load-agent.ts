@@ -32,7 +32,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
  * The agent that is served by default. It needs no API key and no network, and can put a task into
  * every state.
  */
-const demoAgent = defineAgent({
+export const demoAgent = defineAgent({
   name: "Convoke Demo",
   description:
     "Shows what an A2A agent can do, without a model: streams, asks, fails, makes files.",

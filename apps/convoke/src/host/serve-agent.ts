@@ -1,4 +1,4 @@
-import type { Agent, AgentBeside } from "@convoke/protocol";
+import type { Agent, LocalAgent } from "@convoke/protocol";
 import {
   type MountOptions,
   type Mounted,
@@ -13,7 +13,7 @@ import {
   type Logger,
   type RetentionOptions,
   createJsonLogger,
-  startBeside,
+  startLocalAgent,
 } from "@convoke/engine";
 import { join, resolve } from "node:path";
 import { randomUUID } from "node:crypto";
@@ -111,10 +111,10 @@ async function runBeside(
   name: string,
   agent: Agent,
   { data = ".convoke", ...rest }: LoggedDataOptions,
-): Promise<AgentBeside> {
+): Promise<LocalAgent> {
   const own = data === "memory" ? data : join(data, "agents", name);
   const backend = await openData(agent, { ...rest, data: own });
-  return startBeside({ agent, backend, logger: rest.logger, retention: retentionFor(own) });
+  return startLocalAgent({ agent, backend, logger: rest.logger, retention: retentionFor(own) });
 }
 
 /** The retention of finished tasks in that storage. The options override the defaults. */

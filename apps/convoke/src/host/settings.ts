@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type CardOptions, type CorsOptions, checkedOrigins } from "@convoke/server";
+import { type CardOptions, type CorsOptions, normalizeOrigins } from "@convoke/server";
 import {
   DEFAULT_LIMITS,
   type Limits,
@@ -128,7 +128,7 @@ function openToTheWorld(host: string): StartError {
 /** The web pages that may call the server. */
 function readCors(value: string | undefined): CorsOptions {
   try {
-    return { origins: checkedOrigins(commaList(value)) };
+    return { origins: normalizeOrigins(commaList(value)) };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     const problem = error.message.replace(" (cors.origins)", "");

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { Misuse } from "@convoke/engine/backend";
+import { InvalidStepError } from "@convoke/engine/backend";
 import { ContextWriter, MessageWriter } from "./id-writers.ts";
 import { PushWriter } from "./push-table.ts";
 import { StepWriter } from "./step-writer.ts";
@@ -14,7 +14,7 @@ import type {
   WriterSettings,
 } from "./thread-messages.ts";
 import type { TaskState } from "@convoke/protocol";
-import type { PruneQuery, Seq, Snapshot } from "@convoke/engine";
+import type { PruneQuery, Seq, StoredSnapshot } from "@convoke/engine";
 import { unpackLines } from "./front-coding.ts";
 
 /**
@@ -123,7 +123,7 @@ function attempt(writer: BatchWriter, write: SentWrite): WriteAnswer {
   try {
     return writer.write(write);
   } catch (error) {
-    if (error instanceof Misuse) return { kind: "rejected", reason: error.message };
+    if (error instanceof InvalidStepError) return { kind: "rejected", reason: error.message };
     throw error;
   }
 }
@@ -209,7 +209,7 @@ class RetentionWriter {
     return removed.length;
   }
 
-  compact(taskId: string, snapshot: Snapshot): boolean {
+  compact(taskId: string, snapshot: StoredSnapshot): boolean {
     this.#parts.steps.flush();
     const task = this.#findEnded.get(taskId) as { readonly n: number } | undefined;
     if (task === undefined || this.#parts.pushes.hasUndelivered(taskId)) return false;

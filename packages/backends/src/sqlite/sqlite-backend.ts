@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads";
 import { TASK_STATES, isTerminal, mayFollow } from "@convoke/protocol";
 import {
   type Backend,
-  type Committed,
+  type CommitResult,
   type NewPush,
   type PruneQuery,
   type PushProgress,
@@ -13,9 +13,9 @@ import {
   type PushStore,
   type RetentionStore,
   type Seq,
-  type Snapshot,
-  type Step,
-  type Stored,
+  type StoredSnapshot,
+  type CommitStep,
+  type StoredEvent,
   type TaskIndex,
   type TaskRecord,
   Watchers,
@@ -130,11 +130,11 @@ class SqliteBackend implements Backend {
     this.retention = new SqliteRetentionStore(reader.statements, this.#writer);
   }
 
-  commit(step: Step): Promise<Committed> {
+  commit(step: CommitStep): Promise<CommitResult> {
     return this.#writer.commit(step);
   }
 
-  read(taskId: string, after: Seq, limit: number): Promise<readonly Stored[]> {
+  read(taskId: string, after: Seq, limit: number): Promise<readonly StoredEvent[]> {
     return this.#reader.read(taskId, after, limit);
   }
 
@@ -275,7 +275,7 @@ class SqliteRetentionStore implements RetentionStore {
     return toRecords(this.#statements.get(COMPACTABLE).all(endedBefore, limit));
   }
 
-  compact(taskId: string, { seq, json }: Snapshot): Promise<boolean> {
+  compact(taskId: string, { seq, json }: StoredSnapshot): Promise<boolean> {
     return this.#writer.write({ kind: "compact", taskId, snapshot: { seq, json } });
   }
 

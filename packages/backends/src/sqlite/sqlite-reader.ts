@@ -3,7 +3,7 @@ import type {
   ChangedQuery,
   ContextQuery,
   Seq,
-  Stored,
+  StoredEvent,
   StoredTask,
   TaskIndex,
   TaskQuery,
@@ -46,9 +46,9 @@ export class SqliteReader {
     this.tasks = new SqliteTaskIndex(this.statements);
   }
 
-  async read(taskId: string, after: Seq, limit: number): Promise<readonly Stored[]> {
+  async read(taskId: string, after: Seq, limit: number): Promise<readonly StoredEvent[]> {
     if (!this.#db.isOpen) throw new Error("the backend is closed");
-    const page: Stored[] = [];
+    const page: StoredEvent[] = [];
     if (limit <= 0) return page;
     // Leaving the loop resets the statement, so rows beyond the page are not read.
     for (const row of this.#segments.iterate(taskId, after)) {

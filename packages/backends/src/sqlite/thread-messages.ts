@@ -8,7 +8,7 @@ import type {
   PushRecord,
   Refusal,
   Seq,
-  Snapshot,
+  StoredSnapshot,
 } from "@convoke/engine";
 import type { Failure } from "./storage-error.ts";
 
@@ -36,7 +36,7 @@ export interface SentStep {
   readonly statusAt: number;
   readonly listed: boolean;
   readonly message?: AcceptedMessage;
-  readonly snapshot?: Snapshot;
+  readonly snapshot?: StoredSnapshot;
   readonly wakeAt?: number | null;
   readonly push?: NewPush;
 }
@@ -47,7 +47,7 @@ export type OtherWrite =
   | { readonly kind: "progress-push"; readonly progress: PushProgress }
   | { readonly kind: "delete-push"; readonly taskId: string; readonly id: string }
   | { readonly kind: "prune"; readonly query: PruneQuery }
-  | { readonly kind: "compact"; readonly taskId: string; readonly snapshot: Snapshot }
+  | { readonly kind: "compact"; readonly taskId: string; readonly snapshot: StoredSnapshot }
   | { readonly kind: "forget-messages"; readonly acceptedBefore: number; readonly limit: number }
   | { readonly kind: "forget-contexts"; readonly endedBefore: number; readonly limit: number };
 

@@ -2,7 +2,7 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
-import type { Backend, Step } from "@convoke/engine";
+import type { Backend, CommitStep } from "@convoke/engine";
 import { describe, expect, test } from "vitest";
 import { type SqliteBackendOptions, openSqliteBackend, openWithWorker } from "./sqlite-backend.ts";
 import { temporaryFolder } from "./temporary-folder.suite.ts";
@@ -232,13 +232,13 @@ async function commitNth(backend: Backend, index: number, settled: number[]): Pr
   settled.push(index);
 }
 
-function aCreation(taskId: string): Step {
+function aCreation(taskId: string): CommitStep {
   return {
     ...aStep(taskId, ["1"]),
     create: { owner: "ann", contextId: "c1", agent: "greeter", createdAt: 1 },
   };
 }
 
-function aStep(taskId: string, events: readonly string[]): Step {
+function aStep(taskId: string, events: readonly string[]): CommitStep {
   return { taskId, epoch: 1, events, state: "working", statusAt: 1, listed: true };
 }

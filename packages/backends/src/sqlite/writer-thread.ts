@@ -1,5 +1,5 @@
 import type { Worker } from "node:worker_threads";
-import { type Committed, Misuse, type Seq, type Step } from "@convoke/engine";
+import { type CommitResult, InvalidStepError, type Seq, type CommitStep } from "@convoke/engine";
 import { StorageError } from "./storage-error.ts";
 import type {
   FromWriter,
@@ -18,7 +18,7 @@ const MANY_STEPS = 4;
 /** How long the next batch is then collected: waking the other thread costs more than most steps. */
 const GATHER_MS = 1;
 
-type Result = Committed | WriteResults[keyof WriteResults];
+type Result = CommitResult | WriteResults[keyof WriteResults];
 
 interface Pending {
   /** Only for steps; other writes have no watchers. */
@@ -74,9 +74,9 @@ export class WriterThread {
     this.#worker.on("exit", (code) => this.#ended(code));
   }
 
-  commit(step: Step): Promise<Committed> {
+  commit(step: CommitStep): Promise<CommitResult> {
     if (this.#refusal !== undefined) return Promise.reject(this.#refusal);
-    const committed = new Promise<Committed>((resolve, reject) => {
+    const committed = new Promise<CommitResult>((resolve, reject) => {
       this.#waiting.push(toSent(step));
       this.#waitingPending.push({ taskId: step.taskId, resolve, reject });
       this.#schedule();
@@ -180,7 +180,7 @@ export class WriterThread {
       this.#options.onCommitted(pending.taskId!, answer);
       pending.resolve({ kind: "committed", head: answer });
     } else if (answer.kind === "rejected") {
-      pending.reject(new Misuse(answer.reason));
+      pending.reject(new InvalidStepError(answer.reason));
     } else {
       pending.resolve(answer.kind === "answered" ? answer.value : answer);
     }
@@ -225,7 +225,7 @@ function toSent({
   snapshot,
   wakeAt,
   push,
-}: Step): SentStep {
+}: CommitStep): SentStep {
   const sent = {
     taskId,
     epoch,

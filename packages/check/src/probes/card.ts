@@ -1,4 +1,4 @@
-import { interfacesOf } from "@convoke/client";
+import { listInterfaces } from "@convoke/client";
 import { type CardProbe, may, must, should } from "./probe.ts";
 import { type CardScene, type FetchedCard, isWellKnown } from "../scene/card.ts";
 import { type Exchange, Failed, Skipped, withReceived } from "../wire/exchange.ts";
@@ -42,7 +42,7 @@ export const CARD_FIELDS: readonly CardProbe[] = [
     claim: must("v1-S2", "§5.2, §8.3"),
     async run(scene) {
       const { current, plain } = scene.cards;
-      const offers = [current, plain].flatMap((card) => (card ? interfacesOf(card.json) : []));
+      const offers = [current, plain].flatMap((card) => (card ? listInterfaces(card.json) : []));
       scene.expect(offers.length > 0, "at least one interface", current.exchange);
     },
   },

@@ -1,4 +1,4 @@
-import { type CardInterface, interfacesOf } from "@convoke/client";
+import { type CardInterface, listInterfaces } from "@convoke/client";
 import { type ProtocolVersion, parseVersion } from "@convoke/protocol";
 import type { Cards } from "../scene/card.ts";
 import type { CheckSettings } from "../scene/settings.ts";
@@ -26,7 +26,7 @@ export function declaredInterfaces(
   { current, plain }: Cards,
   settings: CheckSettings,
 ): readonly DeclaredInterface[] {
-  const offers = [...interfacesOf(current.json), ...(plain ? interfacesOf(plain.json) : [])];
+  const offers = [...listInterfaces(current.json), ...(plain ? listInterfaces(plain.json) : [])];
   const byAddress = new Map<string, DeclaredInterface>();
   for (const offer of offers) {
     const declared = toDeclared(offer, current.url, settings);

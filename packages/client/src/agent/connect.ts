@@ -1,5 +1,5 @@
 import { ClientError, type RawCard } from "@convoke/protocol";
-import { grpcUrl, interfacesOf, webUrl } from "../cards/card-interfaces.ts";
+import { grpcUrl, listInterfaces, webUrl } from "../cards/card-interfaces.ts";
 import { AgentDiscovery, type DiscoverOptions } from "../cards/discovery.ts";
 import { type ConnectionOptions, openConnection } from "../connection/open-connection.ts";
 import { RemoteAgent } from "./remote-agent.ts";
@@ -49,7 +49,7 @@ export async function connect(
  */
 function addressIn(card: RawCard, cardUrl: string | undefined): string {
   if (cardUrl !== undefined) return cardUrl;
-  for (const { url, binding } of interfacesOf(card)) {
+  for (const { url, binding } of listInterfaces(card)) {
     const parse = binding.toUpperCase() === "GRPC" ? grpcUrl : webUrl;
     const address = parse(url, undefined);
     if (address !== undefined) return address;

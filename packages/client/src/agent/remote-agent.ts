@@ -25,7 +25,7 @@ import { type FollowOptions, followSettings } from "../run/follow-options.ts";
 import { ResumingSource } from "../run/resuming-source.ts";
 import type { RunRequest } from "../run/task-events.ts";
 import { Run } from "../run/run.ts";
-import { knowsMessages } from "../cards/card.ts";
+import { deduplicatesMessages } from "../cards/card.ts";
 
 interface Abortable {
   readonly signal?: AbortSignal | undefined;
@@ -78,17 +78,17 @@ export class RemoteAgent implements Agent {
 
   /** The URL of the interface in use. */
   get url(): string {
-    return this.#connection.speaking.url;
+    return this.#connection.selectedInterface.url;
   }
 
   /** The version of A2A in use. */
   get version(): ProtocolVersion {
-    return this.#connection.speaking.version;
+    return this.#connection.selectedInterface.version;
   }
 
   /** The binding in use. */
   get binding(): Binding {
-    return this.#connection.speaking.binding;
+    return this.#connection.selectedInterface.binding;
   }
 
   /**
@@ -188,7 +188,7 @@ function toAgentInfo(card: RawCard, name: string): AgentInfo {
     keepStreamOnInterrupt: false,
     takesMessages: false,
     // Until its task id is known, a restart can only resend the message.
-    restart: knowsMessages(card),
+    restart: deduplicatesMessages(card),
   };
 }
 

@@ -6,7 +6,7 @@ import {
   type InternalEvent,
   type InternalEventBase,
   type Message,
-  NOTES,
+  ENGINE_EVENTS,
   type PublicEvent,
   RemoteError,
   ServerStopping,
@@ -283,7 +283,7 @@ class BridgeJournal {
     else if (isMessageReceived(event)) {
       this.undelivered = event.message;
       this.isWaiting = false;
-    } else if (event.kind === NOTES.expired) this.isWaiting = false;
+    } else if (event.kind === ENGINE_EVENTS.expired) this.isWaiting = false;
   }
 }
 

@@ -31,7 +31,7 @@ interface Entry {
  * All interfaces of a card, in its order. The fields of 1.0 and 0.3 do not collide, so a card may have
  * both.
  */
-export function interfacesOf(card: RawCard): readonly CardInterface[] {
+export function listInterfaces(card: RawCard): readonly CardInterface[] {
   const { supportedInterfaces, url, preferredTransport, additionalInterfaces }: CardFields = card;
   const isLegacy = typeof url === "string";
   const current = entries(supportedInterfaces).map((entry) => ({

@@ -18,7 +18,7 @@ export function declaresExtension(card: RawCard, uri: string): boolean {
 }
 
 /** Whether the agent promises to process a message once, however often it arrives with the same id. */
-export function knowsMessages(card: RawCard): boolean {
+export function deduplicatesMessages(card: RawCard): boolean {
   return declaresExtension(card, EXTENSIONS.idempotency.uri);
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createCredentials } from "../auth/credentials.ts";
-import { interfacesOf } from "./card-interfaces.ts";
+import { listInterfaces } from "./card-interfaces.ts";
 import { chooseInterfaces } from "./choose-interface.ts";
 
 const cardUrl = "https://agent.example/.well-known/agent-card.json";
@@ -86,7 +86,7 @@ test("a legacy card has its main interface first, and each once", () => {
     { url: "https://agent.example/grpc", version: "0.3", binding: "GRPC" },
     { url: "https://agent.example/rpc", version: "0.3", binding: "JSONRPC" },
   ]);
-  expect(interfacesOf(card)).toHaveLength(2);
+  expect(listInterfaces(card)).toHaveLength(2);
 });
 
 test("a hybrid card that says 0.3 twice says it once", () => {

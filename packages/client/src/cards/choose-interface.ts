@@ -1,6 +1,6 @@
 import { type Binding, ClientError, parseVersion, type ProtocolVersion } from "@convoke/protocol";
 import type { Credentials } from "../auth/credentials.ts";
-import { type CardInterface, grpcUrl, interfacesOf, webUrl } from "./card-interfaces.ts";
+import { type CardInterface, grpcUrl, listInterfaces, webUrl } from "./card-interfaces.ts";
 import type { DiscoveredCard } from "./card.ts";
 
 /** An interface that this client supports. */
@@ -43,7 +43,7 @@ export function chooseInterfaces(
   preferences: InterfacePreferences = {},
 ): readonly ChosenInterface[] {
   const { cardUrl } = discovered;
-  const offers = interfacesOf(discovered.card);
+  const offers = listInterfaces(discovered.card);
   const supported = ranked(
     offers.flatMap((offer) => parseOffer(offer, cardUrl, preferences)),
     preferences,

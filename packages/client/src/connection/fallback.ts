@@ -7,7 +7,7 @@ import {
   type OperationName,
   type RawCard,
   RemoteError,
-  type Speaking,
+  type SelectedInterface,
   type StreamItem,
   type StreamOptions,
   type Streams,
@@ -53,7 +53,7 @@ export class FallbackConnection implements Connection {
     this.#current = first;
   }
 
-  get speaking(): Speaking {
+  get selectedInterface(): SelectedInterface {
     const { url, version, binding } = this.#current;
     return { url, version, binding };
   }

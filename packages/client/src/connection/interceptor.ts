@@ -36,8 +36,8 @@ export function intercept(
     get card() {
       return connection.card;
     },
-    get speaking() {
-      return connection.speaking;
+    get selectedInterface() {
+      return connection.selectedInterface;
     },
     call: (operation, request, options) => calls.call(operation, request, options),
     stream: (operation, request, options) => calls.stream(operation, request, options),

@@ -179,7 +179,7 @@ function withDowngrades(candidates: readonly ChosenInterface[]): readonly Chosen
 }
 
 interface ExtendedCardOptions {
-  readonly speaking: Connection["speaking"];
+  readonly selectedInterface: Connection["selectedInterface"];
   /** The card in use. */
   card: RawCard;
 }
@@ -197,7 +197,7 @@ function keepExtendedCard(
       ...[operation, request, options]: Parameters<typeof next.call<Name>>
     ): Promise<Calls[Name]["result"]> {
       if (operation !== "getExtendedCard") return next.call(operation, request, options);
-      if (!offersExtendedCard(connection.card)) throw noExtendedCard(connection.speaking.url);
+      if (!offersExtendedCard(connection.card)) throw noExtendedCard(connection.selectedInterface.url);
       const card = await next.call("getExtendedCard", undefined, options);
       await verify(card);
       connection.card = card;

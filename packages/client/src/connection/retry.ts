@@ -6,7 +6,7 @@ import {
   RemoteError,
 } from "@convoke/protocol";
 import { backoffMs, sleep, timeoutSignal } from "@convoke/protocol/internal";
-import { knowsMessages } from "../cards/card.ts";
+import { deduplicatesMessages } from "../cards/card.ts";
 import { checkAtLeast } from "../cards/discovery.ts";
 import type { Interceptor } from "./interceptor.ts";
 
@@ -57,7 +57,7 @@ export function retryPolicy({
 
 /** Repeats calls with a single response where that helps and does no harm, each with a time limit. */
 export function retryCalls(
-  connection: Pick<Connection, "card" | "speaking">,
+  connection: Pick<Connection, "card" | "selectedInterface">,
   policy: RetryPolicy,
 ): Interceptor {
   return (next) => {
@@ -76,7 +76,7 @@ export function retryCalls(
         return await next.call(operation, request, { ...options, signal: both });
       } catch (error) {
         if (!timeout.aborted || signal?.aborted === true) throw error;
-        const { url } = connection.speaking;
+        const { url } = connection.selectedInterface;
         throw new ClientError("unreachable", `${url} did not answer within ${timeoutMs} ms`);
       }
     };
@@ -88,7 +88,7 @@ export function retryCalls(
             return await attemptOnce(operation, request, options);
           } catch (error) {
             options.signal?.throwIfAborted();
-            const deduplicates = knowsMessages(connection.card);
+            const deduplicates = deduplicatesMessages(connection.card);
             const waitMs = waitBeforeRetry({ operation, error, attempts, policy, deduplicates });
             if (waitMs === undefined) throw error;
             await sleep(waitMs, options.signal);

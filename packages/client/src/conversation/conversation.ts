@@ -21,7 +21,7 @@ import {
 import { orAborted } from "@convoke/protocol/internal";
 
 /** Answers a question; `undefined` leaves it open. */
-export type Answering = (question: Question) => Input | undefined | Promise<Input | undefined>;
+export type AnswerQuestion = (question: Question) => Input | undefined | Promise<Input | undefined>;
 
 export interface ConversationOptions extends FollowOptions {
   /** Continues a conversation that was saved as `conversation.state`. */
@@ -29,14 +29,14 @@ export interface ConversationOptions extends FollowOptions {
   /** Continues this context. */
   readonly contextId?: string | undefined;
   /** Answers the agent's questions. Without an answer the run ends with `answer.question`. */
-  readonly onQuestion?: Answering | undefined;
+  readonly onQuestion?: AnswerQuestion | undefined;
   /**
    * Called when the agent waits for an authorization. A returned value is sent to it; otherwise the
    * run continues for as long as the agent keeps its stream open.
    */
-  readonly onAuthRequired?: Answering | undefined;
+  readonly onAuthRequired?: AnswerQuestion | undefined;
   /** Called before the other callbacks, for answers that need no person. */
-  readonly answerFirst?: Answering | undefined;
+  readonly answerFirst?: AnswerQuestion | undefined;
   /**
    * Tools that run in this process when the agent calls them, for what it cannot reach itself. Each
    * call runs once, the calls of one question concurrently; other questions go to the callbacks above.
@@ -60,7 +60,7 @@ export class Conversation {
     this.#connection = connection;
     this.#options = options;
     checkTools(tools);
-    if (tools.length > 0) requireToolSupport(connection.card, connection.speaking.url);
+    if (tools.length > 0) requireToolSupport(connection.card, connection.selectedInterface.url);
     this.#tools = tools.length === 0 ? undefined : new ToolRuns(tools);
     this.#state = checkState({ ...state, ...(contextId !== undefined && { contextId }) });
   }
@@ -79,7 +79,7 @@ export class Conversation {
    * Continues the last task, for example after a restart: runs the tools that it waits for, answers
    * its questions, and follows it to the end.
    */
-  goOn(options: FollowOptions = {}): Run {
+  resume(options: FollowOptions = {}): Run {
     const { taskId, lastTaskId } = this.#state;
     const left = taskId ?? lastTaskId;
     if (left === undefined) {

@@ -21,7 +21,7 @@ export interface FollowOptions extends RequestContext {
    * Idle timeout of a stream, in milliseconds; default 45 s. After it the client checks whether the
    * stream is still alive. There is no limit to how long a task may take.
    */
-  readonly silenceMs?: number | undefined;
+  readonly idleTimeoutMs?: number | undefined;
   /** Polling interval for agents that do not stream: the first and the longest wait. Default 1 s and 10 s. */
   readonly pollMs?: { readonly first: number; readonly most: number } | undefined;
   /** Called when the run reconnects, resumes, polls or replaces text. */
@@ -37,27 +37,27 @@ export interface FollowSettings {
   /** `undefined` if the client does not reconnect. */
   readonly reconnectForMs: number | undefined;
   readonly resendAlways: boolean;
-  readonly silenceMs: number;
+  readonly idleTimeoutMs: number;
   readonly pollMs: { readonly first: number; readonly most: number };
   readonly onNotice: OnNotice;
   readonly context: RequestContext;
 }
 
 export function followSettings(options: FollowOptions): FollowSettings {
-  const { reconnect = {}, silenceMs = DEFAULT_SILENCE_MS, pollMs = DEFAULT_POLL_MS } = options;
+  const { reconnect = {}, idleTimeoutMs = DEFAULT_SILENCE_MS, pollMs = DEFAULT_POLL_MS } = options;
   const forMs = reconnect === false ? undefined : (reconnect.forMs ?? DEFAULT_FOR_MS);
   if (forMs !== undefined) checkMilliseconds("reconnect.forMs", forMs);
   const resend = reconnect === false ? undefined : reconnect.resend;
   if (resend !== undefined && resend !== "safe" && resend !== "always") {
     throw new TypeError(`reconnect.resend must be "safe" or "always", not ${String(resend)}`);
   }
-  checkMilliseconds("silenceMs", silenceMs);
+  checkMilliseconds("idleTimeoutMs", idleTimeoutMs);
   checkMilliseconds("pollMs.first", pollMs.first);
   checkMilliseconds("pollMs.most", pollMs.most);
   return {
     reconnectForMs: forMs,
     resendAlways: resend === "always",
-    silenceMs,
+    idleTimeoutMs,
     pollMs,
     onNotice: options.onNotice ?? (() => undefined),
     context: { extensions: options.extensions, trace: options.trace, headers: options.headers },

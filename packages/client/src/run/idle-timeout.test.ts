@@ -8,7 +8,7 @@ function aSilence(isDead: () => boolean = () => false) {
   const deaths: number[] = [];
   const asked = vi.fn(async () => isDead());
   const silence = new IdleTimeout({
-    silenceMs: 45_000,
+    idleTimeoutMs: 45_000,
     onDead: (silentMs) => deaths.push(Math.round(silentMs / 1000)),
     isDead: asked,
   });
@@ -48,7 +48,7 @@ test("no silence shorter than the limit means anything, however often keep-alive
 
 test("a limit beyond what a timer can measure is not reached at once", async () => {
   const asked = vi.fn(async () => false);
-  const silence = new IdleTimeout({ silenceMs: Infinity, onDead: () => undefined, isDead: asked });
+  const silence = new IdleTimeout({ idleTimeoutMs: Infinity, onDead: () => undefined, isDead: asked });
   silence.startWaiting();
 
   await vi.advanceTimersByTimeAsync(60_000);

@@ -4,7 +4,7 @@ import { MAX_TIMER_MS } from "@convoke/protocol/internal";
 export interface ReadStreamOptions {
   readonly open: (signal: AbortSignal) => AsyncGenerator<readonly StreamItem[], void, undefined>;
   readonly signal: AbortSignal;
-  readonly silenceMs: number;
+  readonly idleTimeoutMs: number;
   /** Whether the task progressed without the stream showing it. */
   readonly hasMoved: (signal: AbortSignal) => Promise<boolean>;
 }
@@ -27,7 +27,7 @@ export async function* readStream(
   const abort = (): void => own.abort(options.signal.reason);
   options.signal.addEventListener("abort", abort);
   const idle = new IdleTimeout({
-    silenceMs: options.silenceMs,
+    idleTimeoutMs: options.idleTimeoutMs,
     onDead: (idleMs) => own.abort(idleError(idleMs)),
     isDead: () => options.hasMoved(signal),
   });
@@ -67,7 +67,7 @@ const WITHOUT_KEEP_ALIVES = 4 / 3;
 
 export interface IdleTimeoutOptions {
   /** The shortest idle time that counts. */
-  readonly silenceMs: number;
+  readonly idleTimeoutMs: number;
   /** The stream is dead: its keep-alives stopped, or `isDead` said so. */
   readonly onDead: (idleMs: number) => void;
   /** Called if the agent sends no keep-alives, so that silence proves nothing. */
@@ -120,10 +120,10 @@ export class IdleTimeout {
   }
 
   get #limitMs(): number {
-    const { silenceMs } = this.#options;
+    const { idleTimeoutMs } = this.#options;
     return this.#hasKeepAlives
-      ? Math.max(silenceMs, MISSING_KEEP_ALIVES * this.#longestGapMs)
-      : silenceMs * WITHOUT_KEEP_ALIVES;
+      ? Math.max(idleTimeoutMs, MISSING_KEEP_ALIVES * this.#longestGapMs)
+      : idleTimeoutMs * WITHOUT_KEEP_ALIVES;
   }
 
   #wakeIn(ms: number): void {

@@ -5,7 +5,7 @@ import {
   RemoteError,
   type Task,
 } from "@convoke/protocol";
-import { knowsMessages } from "../cards/card.ts";
+import { deduplicatesMessages } from "../cards/card.ts";
 import {
   EarlyCloseError,
   gaveUpError,
@@ -107,7 +107,7 @@ export class Recovery {
   }
 
   noticePolling(): void {
-    const { url } = this.#connection.speaking;
+    const { url } = this.#connection.selectedInterface;
     const message = `${url} does not stream; its task is polled`;
     this.#settings.onNotice({ kind: "polling", message });
   }
@@ -117,7 +117,7 @@ export class Recovery {
     if (step === "send" && isUnsupported(error)) return { next: "call" };
     const { reconnectForMs, resendAlways } = this.#settings;
     if (!isConnectionLoss(error) || reconnectForMs === undefined) throw error;
-    if (wasNotProcessed(error) || resendAlways || knowsMessages(this.#connection.card)) {
+    if (wasNotProcessed(error) || resendAlways || deduplicatesMessages(this.#connection.card)) {
       await this.#wait(error, signal);
       return { next: step };
     }
@@ -194,7 +194,7 @@ export class Recovery {
     const { taskId = "", answer } = this.#fold;
     throw answer === undefined
       ? error
-      : taskLostError(error, this.#connection.speaking.url, taskId);
+      : taskLostError(error, this.#connection.selectedInterface.url, taskId);
   }
 
   #noticeUnreadable(error: Error): void {

@@ -501,7 +501,7 @@ describe("a stream that has gone silent", () => {
     const remote = await connect(agent.url);
     const { notices, onNotice } = aListener();
 
-    const { text } = await remote.stream("Ann", { silenceMs: 60, onNotice }).result;
+    const { text } = await remote.stream("Ann", { idleTimeoutMs: 60, onNotice }).result;
 
     expect(text).toBe("Hello");
     expect(notices[0]?.message).toContain("nothing came for");
@@ -518,7 +518,7 @@ describe("a stream that has gone silent", () => {
     ]);
     const remote = await connect(agent.url);
 
-    const { text } = await remote.stream("Ann", { silenceMs: 40 }).result;
+    const { text } = await remote.stream("Ann", { idleTimeoutMs: 40 }).result;
 
     expect(text).toBe("Hello");
     expect(methods()).toEqual([

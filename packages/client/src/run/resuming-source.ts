@@ -69,7 +69,7 @@ export class ResumingSource implements TaskEventSource {
           step = next;
           continue;
         }
-        error = new EarlyCloseError(this.#connection.speaking.url, this.snapshot.taskId);
+        error = new EarlyCloseError(this.#connection.selectedInterface.url, this.snapshot.taskId);
       } catch (thrown) {
         signal.throwIfAborted();
         error = thrown;
@@ -111,7 +111,7 @@ export class ResumingSource implements TaskEventSource {
     const batches = readStream({
       open: (own) => this.#open(own, isSend),
       signal,
-      silenceMs: this.#settings.silenceMs,
+      idleTimeoutMs: this.#settings.idleTimeoutMs,
       hasMoved: (own) => this.#recovery.hasProgressed(own),
     });
     for await (const batch of batches) {
@@ -184,7 +184,7 @@ export class ResumingSource implements TaskEventSource {
     const verdict = this.#cursor.classify(id, event);
     if (verdict !== "late") return verdict === "new";
     this.#cursor.forget();
-    throw outOfOrderError(this.#connection.speaking.url, id);
+    throw outOfOrderError(this.#connection.selectedInterface.url, id);
   }
 
   #accept(event: PublicEvent, id = ""): StreamedEvent {
@@ -218,7 +218,10 @@ export class ResumingSource implements TaskEventSource {
     if (isTerminal(state)) return true;
     if (this.#request.kind === "subscribe" || !this.#hasMoved) return false;
     const isFinal = event.kind === "status-update" && event.final;
-    return state === "input-required" || (isFinal && this.#connection.speaking.version === "0.3");
+    return (
+      state === "input-required" ||
+      (isFinal && this.#connection.selectedInterface.version === "0.3")
+    );
   }
 
   async *#call(signal: AbortSignal): Steps {
@@ -252,7 +255,8 @@ export class ResumingSource implements TaskEventSource {
     const { taskId } = this.snapshot;
     if (taskId === undefined || event.kind === "message") return;
     const named = event.kind === "task" ? event.id : event.taskId;
-    if (named !== taskId) throw otherTaskError(this.#connection.speaking.url, named, taskId);
+    if (named !== taskId)
+      throw otherTaskError(this.#connection.selectedInterface.url, named, taskId);
   }
 }
 

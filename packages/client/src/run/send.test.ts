@@ -137,7 +137,7 @@ test("an agent that loses its line while it is asked is asked again", async () =
 });
 
 test.each([
-  ["silenceMs", { silenceMs: -1 }],
+  ["idleTimeoutMs", { idleTimeoutMs: -1 }],
   ["reconnect.forMs", { reconnect: { forMs: Number.NaN } }],
   ["pollMs.first", { pollMs: { first: -1, most: 5 } }],
 ])("a wrong %s is refused by its name", async (name, options) => {

@@ -6,7 +6,7 @@ import {
   type Task,
   isFinal,
   joinAll,
-  partsBeyond,
+  partsAfter,
 } from "@convoke/protocol";
 
 /**
@@ -41,7 +41,7 @@ function updatesTo(artifact: A2AArtifact, before: Task): readonly ArtifactUpdate
   const { artifactId } = artifact;
   const earlier = (before.artifacts ?? []).find((other) => other.artifactId === artifactId);
   if (earlier === undefined) return [{ ...update, artifact, append: false }];
-  const rest = partsBeyond(joinedParts(artifact.parts), joinedParts(earlier.parts), isSame);
+  const rest = partsAfter(joinedParts(artifact.parts), joinedParts(earlier.parts), isSame);
   const hasNewDescription = !isSame({ ...earlier, parts: [] }, { ...artifact, parts: [] });
   if (rest === undefined || hasNewDescription) return [{ ...update, artifact, append: false }];
   if (rest.length === 0) return [];

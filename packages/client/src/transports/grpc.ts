@@ -7,7 +7,7 @@ import {
   OPERATIONS,
   PROTO_CODECS,
   RemoteError,
-  type Speaking,
+  type SelectedInterface,
   type StreamOptions,
 } from "@convoke/protocol";
 import { decodeStatusDetails, GRPC_SERVICES, type GrpcMethod } from "@convoke/protocol/grpc";
@@ -42,7 +42,7 @@ interface Outcome {
 
 /** gRPC: `a2a.v1` in 0.3, `lf.a2a.v1` in 1.0. Its messages are the binary form of REST's ProtoJSON. */
 export class GrpcTransport implements Transport {
-  readonly speaking: Speaking;
+  readonly speaking: SelectedInterface;
   readonly codec: Codec;
   readonly #tenant: string | undefined;
   readonly #channel: GrpcChannel;

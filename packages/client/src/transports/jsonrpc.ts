@@ -7,7 +7,7 @@ import {
   type OperationName,
   OPERATIONS,
   type ProtocolVersion,
-  type Speaking,
+  type SelectedInterface,
   type SseEvent,
   type StreamOptions,
 } from "@convoke/protocol";
@@ -26,7 +26,7 @@ interface Exchange {
 
 /** JSON-RPC over HTTP. */
 export class JsonRpcTransport implements Transport {
-  readonly speaking: Speaking;
+  readonly speaking: SelectedInterface;
   readonly codec: Codec;
   readonly #tenant: string | undefined;
   readonly #http: AgentHttp;

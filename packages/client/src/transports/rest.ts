@@ -7,7 +7,7 @@ import {
   type ProtocolVersion,
   REST_ROUTES,
   type RestRoute,
-  type Speaking,
+  type SelectedInterface,
   type SseEvent,
   type StreamOptions,
 } from "@convoke/protocol";
@@ -27,7 +27,7 @@ const JSON_TYPE = "application/json";
 
 /** HTTP+JSON: a path per operation, without an envelope. */
 export class RestTransport implements Transport {
-  readonly speaking: Speaking;
+  readonly speaking: SelectedInterface;
   readonly codec: Codec;
   readonly #base: string;
   readonly #tenant: string | undefined;

@@ -1,4 +1,10 @@
-import type { CallOptions, Codec, OperationName, Speaking, StreamOptions } from "@convoke/protocol";
+import type {
+  CallOptions,
+  Codec,
+  OperationName,
+  SelectedInterface,
+  StreamOptions,
+} from "@convoke/protocol";
 
 /** One response of a stream in wire format, or a keep-alive. */
 export type Frame =
@@ -9,7 +15,7 @@ export type Frame =
  * One binding at one URL. It handles envelopes only; its codec encodes `params` and decodes results.
  */
 export interface Transport {
-  readonly speaking: Speaking;
+  readonly speaking: SelectedInterface;
   readonly codec: Codec;
   /** One request, one result. */
   call(operation: OperationName, params: unknown, options?: CallOptions): Promise<unknown>;

@@ -2,7 +2,7 @@ import {
   A2AError,
   type Caller,
   type Metadata,
-  NOTES,
+  ENGINE_EVENTS,
   type Task,
   type TaskState,
   agentMessage,
@@ -77,7 +77,7 @@ async function cancel(engine: Engine, live: LiveTask): Promise<void> {
     const epoch = run.epoch;
     live.markCanceled();
     const { listed } = writer;
-    await writer.append([{ kind: NOTES.cancel, taskId }], { epoch, listed, insist: true });
+    await writer.append([{ kind: ENGINE_EVENTS.cancel, taskId }], { epoch, listed, insist: true });
     run.abort(new Error(`task ${taskId} was canceled`));
     await Promise.race([run.ended, sleep(CANCEL_GRACE_MS, undefined, { ref: false })]);
   }

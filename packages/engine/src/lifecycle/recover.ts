@@ -12,7 +12,7 @@ const PAGE = 256;
 const MAX_RUNS = 64;
 
 /** How many unfinished tasks of an earlier process were resumed, ended or left waiting. */
-export interface Recovered {
+export interface RecoveryReport {
   /** Resumed, or queued to resume. */
   resumed: number;
   /** Ended as `interrupted`, `agent-missing` or canceled. */
@@ -36,8 +36,8 @@ export interface RecoverOptions {
 export async function recover(
   engine: Engine,
   { resume = true }: RecoverOptions = {},
-): Promise<Recovered> {
-  const recovered: Recovered = { resumed: 0, ended: 0, waiting: 0 };
+): Promise<RecoveryReport> {
+  const recovered: RecoveryReport = { resumed: 0, ended: 0, waiting: 0 };
   const queue = new RunQueue(MAX_RUNS);
   for (let after = ""; ;) {
     const records = await engine.backend.tasks.unfinished(after, PAGE);
@@ -56,7 +56,7 @@ async function takeOver(
   engine: Engine,
   record: TaskRecord,
   how: { readonly queue: RunQueue; readonly resume: boolean },
-): Promise<keyof Recovered> {
+): Promise<keyof RecoveryReport> {
   const { log, snapshot } = await readTurnLog(engine.backend, record.taskId);
   engine.openTasks.add(record.owner);
   const live = engine.tasks.openSnapshot(record, snapshot);
@@ -76,7 +76,7 @@ async function decide(
     readonly queue: RunQueue;
     readonly resume: boolean;
   },
-): Promise<keyof Recovered> {
+): Promise<keyof RecoveryReport> {
   const { record, log, queue, resume } = facts;
   if (record.agent !== engine.agent.info.name) {
     const text = `The agent ${record.agent} is no longer here.`;

@@ -1,4 +1,10 @@
-import { type AgentEvent, NOTES, agentMessage, isInterrupted, isTerminal } from "@convoke/protocol";
+import {
+  type AgentEvent,
+  ENGINE_EVENTS,
+  agentMessage,
+  isInterrupted,
+  isTerminal,
+} from "@convoke/protocol";
 import { type EndReason, abandonTask, endTask } from "./end-task.ts";
 import type { TaskRecord } from "../log/backend.ts";
 import type { Engine } from "../run/engine.ts";
@@ -34,7 +40,7 @@ async function wake(engine: Engine, live: LiveTask, at: number): Promise<void> {
   if (isInterrupted(writer.nextState)) {
     // Not before the time that has come, even if the clock was set back meanwhile.
     const timestamp = writer.statusTime(Math.max(engine.now(), at));
-    const expired: AgentEvent = { kind: NOTES.expired, taskId: writer.taskId, timestamp };
+    const expired: AgentEvent = { kind: ENGINE_EVENTS.expired, taskId: writer.taskId, timestamp };
     // The question itself expired, before the input timeout of the agent.
     if (isWaiting && until !== undefined && until <= (writer.nextWake ?? at)) {
       return resume(engine, live, [expired, engine.status(live, "working")]);
@@ -52,7 +58,7 @@ async function wake(engine: Engine, live: LiveTask, at: number): Promise<void> {
           }),
         ]);
   }
-  return resume(engine, live, [{ kind: NOTES.woken, taskId: writer.taskId }]);
+  return resume(engine, live, [{ kind: ENGINE_EVENTS.woken, taskId: writer.taskId }]);
 }
 
 function timeOut(engine: Engine, live: LiveTask): Promise<void> {

@@ -16,13 +16,13 @@ export interface Backend {
    * storage failure the step may or may not have been written: read the log to
    * find out.
    */
-  commit(step: Step): Promise<Committed>;
+  commit(step: CommitStep): Promise<CommitResult>;
 
   /**
    * Returns up to `limit` events after `after`, oldest first. Nothing stays open
    * between calls. A compacted log contains only its last event.
    */
-  read(taskId: string, after: Seq, limit: number): Promise<readonly Stored[]>;
+  read(taskId: string, after: Seq, limit: number): Promise<readonly StoredEvent[]>;
 
   /** Calls `wake` with the newest sequence after each commit to the task. Returns a function that stops it. */
   watch(taskId: string, wake: (head: Seq) => void): () => void;
@@ -36,7 +36,7 @@ export interface Backend {
 }
 
 /** All changes to one task that are committed together. */
-export interface Step {
+export interface CommitStep {
   readonly taskId: string;
   /** Present on the first step of a task. */
   readonly create?: NewTask;
@@ -53,7 +53,7 @@ export interface Step {
   /** The message this step accepts. Each owner can use a messageId once, so that retries run nothing twice (G6). */
   readonly message?: AcceptedMessage;
   /** A snapshot that is newer than the stored one. */
-  readonly snapshot?: Snapshot;
+  readonly snapshot?: StoredSnapshot;
   /**
    * When to wake the task, in milliseconds since the epoch. `null`, or the end of
    * the task, clears it; if absent, it does not change.
@@ -83,12 +83,12 @@ export interface AcceptedMessage {
 }
 
 /** The task after all events up to and including `seq`, as JSON. */
-export interface Snapshot {
+export interface StoredSnapshot {
   readonly seq: Seq;
   readonly json: string;
 }
 
-export type Committed =
+export type CommitResult =
   /** The step is durable; `head` is the sequence of the last event. */
   | { readonly kind: "committed"; readonly head: Seq }
   /** The messageId was used before: by which task, and with which digest. */
@@ -103,7 +103,7 @@ export type Committed =
   | { readonly kind: "forgotten" };
 
 /** One committed event of a log. */
-export interface Stored {
+export interface StoredEvent {
   readonly seq: Seq;
   readonly json: string;
 }
@@ -127,7 +127,7 @@ export interface TaskRecord {
 
 /** A record with the newest stored snapshot, which can be as large as the limits of a task allow. */
 export interface StoredTask extends TaskRecord {
-  readonly snapshot: Snapshot | undefined;
+  readonly snapshot: StoredSnapshot | undefined;
 }
 
 /**
@@ -304,7 +304,7 @@ export interface RetentionStore {
    * the head of the log, replaces them. Resolves to false if the task has not ended, has an
    * undelivered push, or the snapshot is not at the head.
    */
-  compact(taskId: string, snapshot: Snapshot): Promise<boolean>;
+  compact(taskId: string, snapshot: StoredSnapshot): Promise<boolean>;
   /** Returns some unused disk space to the operating system. Resolves to false if there was none. */
   reclaim(): Promise<boolean>;
 }

@@ -1,4 +1,4 @@
-import type { AcceptedMessage, Committed, Seq, Snapshot } from "./backend.ts";
+import type { AcceptedMessage, CommitResult, Seq, StoredSnapshot } from "./backend.ts";
 import type { TaskState } from "@convoke/protocol";
 
 /**
@@ -10,10 +10,10 @@ export interface StateRules {
   mayFollow(from: TaskState, to: TaskState): boolean;
 }
 
-export type Refusal = Exclude<Committed, { readonly kind: "committed" }>;
+export type Refusal = Exclude<CommitResult, { readonly kind: "committed" }>;
 
 /** A step that a correct engine never submits. Only this step rejects, and nothing is written. */
-export class Misuse extends Error {
+export class InvalidStepError extends Error {
   override readonly name = "Misuse";
 }
 
@@ -40,7 +40,7 @@ interface CheckedStep {
   readonly epoch: number;
   readonly state: TaskState;
   readonly message?: AcceptedMessage;
-  readonly snapshot?: Snapshot;
+  readonly snapshot?: StoredSnapshot;
 }
 
 /** The fields of a stored task that decide whether a step can be applied. */
@@ -64,19 +64,21 @@ export function checkStep(
 ): Refusal | undefined {
   if (taken !== undefined) return { kind: "duplicate", taskId: taken.taskId, digest: taken.digest };
   if (step.create !== undefined) {
-    if (stored !== undefined) throw new Misuse(`task ${step.taskId} was created already`);
+    if (stored !== undefined) throw new InvalidStepError(`task ${step.taskId} was created already`);
     if (isForgotten) return { kind: "forgotten" };
   } else {
     if (stored === undefined) return { kind: "unknown" };
     if (rules.isTerminal(stored.state)) return { kind: "terminal", state: stored.state };
     if (step.epoch < stored.epoch) return { kind: "stale", epoch: stored.epoch };
     if (!rules.mayFollow(stored.state, step.state)) {
-      throw new Misuse(`task ${step.taskId} is ${stored.state} and cannot become ${step.state}`);
+      throw new InvalidStepError(
+        `task ${step.taskId} is ${stored.state} and cannot become ${step.state}`,
+      );
     }
   }
   const head = (stored?.head ?? 0) + count;
   if (step.snapshot !== undefined && step.snapshot.seq > head) {
-    throw new Misuse(
+    throw new InvalidStepError(
       `the snapshot of task ${step.taskId} is at ${step.snapshot.seq}, past its last event ${head}`,
     );
   }
@@ -84,8 +86,8 @@ export function checkStep(
 }
 
 /** Events are stored one per line, so a line break inside one would shift every later sequence. */
-export function notOneLine(taskId: string): Misuse {
-  return new Misuse(`an event of task ${taskId} is not on one line`);
+export function notOneLine(taskId: string): InvalidStepError {
+  return new InvalidStepError(`an event of task ${taskId} is not on one line`);
 }
 
 /**

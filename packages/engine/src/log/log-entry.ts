@@ -7,7 +7,7 @@ import {
   isPublic,
   textPart,
 } from "@convoke/protocol";
-import type { Seq, Stored } from "./backend.ts";
+import type { Seq, StoredEvent } from "./backend.ts";
 
 /**
  * An event of a log with its serialized form. The text for each wire dialect is
@@ -59,7 +59,7 @@ export class LogEntry {
 }
 
 /** Parses a stored event. */
-export function readEntry({ seq, json }: Stored): LogEntry {
+export function readEntry({ seq, json }: StoredEvent): LogEntry {
   return new LogEntry(JSON.parse(json) as AgentEvent, json).at(seq);
 }
 

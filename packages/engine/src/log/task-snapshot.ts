@@ -7,7 +7,7 @@ import {
   isPlainText,
   isTerminal,
 } from "@convoke/protocol";
-import type { Backend, Seq, Snapshot, StoredTask } from "./backend.ts";
+import type { Backend, Seq, StoredSnapshot, StoredTask } from "./backend.ts";
 import { type LogEntry, readEntry } from "./log-entry.ts";
 
 /** A task as it was at one position of its log. */
@@ -59,7 +59,7 @@ export async function loadTask(
   }
 }
 
-function parseSnapshot({ seq, json }: Snapshot): TaskSnapshot {
+function parseSnapshot({ seq, json }: StoredSnapshot): TaskSnapshot {
   return { task: JSON.parse(json) as Task, head: seq, size: json.length };
 }
 
@@ -123,7 +123,7 @@ export class SnapshotPolicy {
   #size = 0;
 
   /** The snapshot to store with a step that ends at `seq`, if one is due. */
-  due(seq: Seq, bytes: number, task: Task): Snapshot | undefined {
+  due(seq: Seq, bytes: number, task: Task): StoredSnapshot | undefined {
     this.#grown += bytes;
     const least = isTerminal(task.status.state)
       ? MIN_GROWTH_AT_END

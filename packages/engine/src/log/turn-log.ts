@@ -5,7 +5,7 @@ import {
   type Message,
   type MessageReceivedEvent,
   type Metadata,
-  NOTES,
+  ENGINE_EVENTS,
   type SleepEvent,
   type StatusUpdateEvent,
   type Task,
@@ -129,10 +129,10 @@ export class TurnLog {
       return;
     }
     this.sleep = isSleep(event) ? event : undefined;
-    if (event.kind === NOTES.turnEnd) this.isOver = true;
-    else if (event.kind === NOTES.cancel) this.isCanceled = true;
+    if (event.kind === ENGINE_EVENTS.turnEnd) this.isOver = true;
+    else if (event.kind === ENGINE_EVENTS.cancel) this.isCanceled = true;
     else this.journal.push(event);
-    if (event.kind === NOTES.attempt) this.attempts = Number(event["attempt"]);
+    if (event.kind === ENGINE_EVENTS.attempt) this.attempts = Number(event["attempt"]);
   }
 
   #begin(message: Message | undefined, taskNow: () => Task): void {
@@ -163,8 +163,8 @@ function traceIn(metadata: Metadata | undefined): TraceContext | undefined {
 const ASKING: ReadonlySet<string> = new Set([
   "internal:ask",
   "internal:message" satisfies MessageReceivedEvent["kind"],
-  NOTES.expired,
-  NOTES.recalled,
+  ENGINE_EVENTS.expired,
+  ENGINE_EVENTS.recalled,
 ]);
 
 /** The pending question of a turn. */
@@ -246,5 +246,7 @@ export async function turnEndedAt(
 ): Promise<number | undefined> {
   const [stored] = await backend.read(taskId, seq - 1, 1);
   const event = stored && readEntry(stored).event;
-  return event?.kind === NOTES.turnEnd ? Number((event as InternalEvent)["turn"]) : undefined;
+  return event?.kind === ENGINE_EVENTS.turnEnd
+    ? Number((event as InternalEvent)["turn"])
+    : undefined;
 }

@@ -1,14 +1,14 @@
 import { isTerminal, mayFollow } from "@convoke/protocol";
 import type {
   Backend,
-  Committed,
+  CommitResult,
   NewTask,
   PruneQuery,
   RetentionStore,
   Seq,
-  Snapshot,
-  Step,
-  Stored,
+  StoredSnapshot,
+  CommitStep,
+  StoredEvent,
   TaskRecord,
 } from "../log/backend.ts";
 import { type TakenMessage, checkStep, notOneLine, wakeAtAfter } from "../log/check-step.ts";
@@ -55,11 +55,11 @@ class MemoryBackend implements Backend {
     gate: this.#gate,
   });
 
-  commit(step: Step): Promise<Committed> {
+  commit(step: CommitStep): Promise<CommitResult> {
     return this.#gate.write(() => this.#apply(step));
   }
 
-  async read(taskId: string, after: Seq, limit: number): Promise<readonly Stored[]> {
+  async read(taskId: string, after: Seq, limit: number): Promise<readonly StoredEvent[]> {
     this.#gate.assert();
     const task = this.#tasks.get(taskId);
     return task === undefined ? [] : readLog(task, after, limit);
@@ -79,7 +79,7 @@ class MemoryBackend implements Backend {
     this.#watchers.clear();
   }
 
-  #apply(step: Step): Committed {
+  #apply(step: CommitStep): CommitResult {
     const stored = this.#tasks.get(step.taskId);
     const owner = step.create?.owner ?? stored?.owner;
     if (step.events.some((event) => event.includes("\n"))) throw notOneLine(step.taskId);
@@ -106,7 +106,7 @@ class MemoryBackend implements Backend {
     return { kind: "committed", head };
   }
 
-  #take({ owner, taskId }: MemoryTask, { message, statusAt }: Step): void {
+  #take({ owner, taskId }: MemoryTask, { message, statusAt }: CommitStep): void {
     if (message === undefined) return;
     const { messageId, digest } = message;
     this.#messages.take({ owner, messageId, message: { taskId, digest, acceptedAt: statusAt } });
@@ -180,7 +180,7 @@ class MemoryRetentionStore implements RetentionStore {
     return found;
   }
 
-  compact(taskId: string, snapshot: Snapshot): Promise<boolean> {
+  compact(taskId: string, snapshot: StoredSnapshot): Promise<boolean> {
     return this.#parts.gate.write(() => {
       const task = this.#parts.tasks.get(taskId);
       if (task === undefined || !isTerminal(task.state)) return false;

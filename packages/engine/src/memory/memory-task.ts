@@ -5,16 +5,16 @@ import type {
   CreationPosition,
   ListPosition,
   Seq,
-  Snapshot,
-  Step,
-  Stored,
+  StoredSnapshot,
+  CommitStep,
+  StoredEvent,
   StoredTask,
   TaskIndex,
   TaskQuery,
   TaskRecord,
   TaskRecordPage,
 } from "../log/backend.ts";
-import { Misuse } from "../log/check-step.ts";
+import { InvalidStepError } from "../log/check-step.ts";
 
 /** A task and its log, changed in place so that the cost of an append does not depend on the length of the log. */
 export interface MemoryTask {
@@ -32,13 +32,20 @@ export interface MemoryTask {
   state: TaskState;
   statusAt: number;
   listed: boolean;
-  snapshot: Snapshot | undefined;
+  snapshot: StoredSnapshot | undefined;
   /** `null` for none. */
   wakeAt: number | null;
 }
 
-export function createTask({ taskId, create, epoch, state, statusAt, listed }: Step): MemoryTask {
-  if (create === undefined) throw new Misuse(`task ${taskId} was never created`);
+export function createTask({
+  taskId,
+  create,
+  epoch,
+  state,
+  statusAt,
+  listed,
+}: CommitStep): MemoryTask {
+  if (create === undefined) throw new InvalidStepError(`task ${taskId} was never created`);
   const { owner, contextId, agent, createdAt } = create;
   return {
     taskId,
@@ -59,7 +66,7 @@ export function createTask({ taskId, create, epoch, state, statusAt, listed }: S
 }
 
 /** Applies a step that was checked before. */
-export function applyStep(task: MemoryTask, step: Step, wakeAt: number | null): void {
+export function applyStep(task: MemoryTask, step: CommitStep, wakeAt: number | null): void {
   for (const event of step.events) task.events.push(event);
   task.epoch = step.epoch;
   task.state = step.state;
@@ -78,7 +85,7 @@ export function readLog(
   { dropped, events }: MemoryTask,
   after: Seq,
   limit: number,
-): readonly Stored[] {
+): readonly StoredEvent[] {
   const first = Math.max(0, after - dropped);
   return events
     .slice(first, first + limit)
@@ -86,7 +93,7 @@ export function readLog(
 }
 
 /** Removes all events except the last one, which keeps its sequence. */
-export function compactLog(task: MemoryTask, snapshot: Snapshot): void {
+export function compactLog(task: MemoryTask, snapshot: StoredSnapshot): void {
   task.dropped += Math.max(0, task.events.length - 1);
   task.events = task.events.slice(-1);
   task.snapshot = snapshot;

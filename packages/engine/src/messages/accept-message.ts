@@ -8,7 +8,7 @@ import {
   invalidParams,
   isInterrupted,
 } from "@convoke/protocol";
-import type { Committed, NewPush, Seq } from "../log/backend.ts";
+import type { CommitResult, NewPush, Seq } from "../log/backend.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
 import type { TaskSnapshot } from "../log/task-snapshot.ts";
@@ -44,7 +44,7 @@ export interface Incoming {
 }
 
 /** The task that accepted a message. */
-export interface Accepted {
+export interface AcceptedTask {
   readonly live: LiveTask;
   /** The last sequence before this message: a stream of its turn starts after it. */
   readonly after: Seq;
@@ -53,7 +53,7 @@ export interface Accepted {
 }
 
 /** Passes a message to the task it names, or creates a task for it. */
-export function acceptMessage(engine: Engine, incoming: Incoming): Promise<Accepted> {
+export function acceptMessage(engine: Engine, incoming: Incoming): Promise<AcceptedTask> {
   const { taskId } = incoming.message;
   return taskId === undefined
     ? beginTask(engine, incoming)
@@ -61,7 +61,7 @@ export function acceptMessage(engine: Engine, incoming: Incoming): Promise<Accep
 }
 
 /** Creates a task in the same transaction that stores the messageId, and starts the agent on it. */
-async function beginTask(engine: Engine, incoming: Incoming): Promise<Accepted> {
+async function beginTask(engine: Engine, incoming: Incoming): Promise<AcceptedTask> {
   const { message, caller, trace, extensions = NO_EXTENSIONS } = incoming;
   const { owner } = caller;
   const now = engine.now();
@@ -132,7 +132,11 @@ function expired(): A2AError {
 }
 
 /** Passes a message to a task that waits for one, or to an agent that accepts messages while it works. */
-async function continueTask(engine: Engine, incoming: Incoming, taskId: string): Promise<Accepted> {
+async function continueTask(
+  engine: Engine,
+  incoming: Incoming,
+  taskId: string,
+): Promise<AcceptedTask> {
   const { message, caller } = incoming;
   const live = await engine.tasks.openFor(caller, taskId);
   try {
@@ -157,7 +161,7 @@ async function untilSuspended({ run, writer }: LiveTask): Promise<void> {
   await Promise.race([run.idle(), sleep(SUSPEND_MS, undefined, { ref: false })]);
 }
 
-function receive(engine: Engine, live: LiveTask, incoming: Incoming): Promise<Accepted> {
+function receive(engine: Engine, live: LiveTask, incoming: Incoming): Promise<AcceptedTask> {
   const { taskId, nextState } = live.writer;
   const { message } = incoming;
   if (live.hasReceived(message)) return joinRetried(engine, live, incoming);
@@ -185,15 +189,15 @@ async function refuse(
 function arriving(
   live: LiveTask,
   { messageId }: Message,
-  accepted: Promise<Accepted>,
-): Promise<Accepted> {
+  accepted: Promise<AcceptedTask>,
+): Promise<AcceptedTask> {
   const forget = (): void => void live.arriving.delete(messageId);
   live.arriving.set(messageId, accepted.then(forget, forget));
   return accepted;
 }
 
 /** Accepts the answer of the caller and resumes the agent: the run that asked, or a new one. */
-async function answer(engine: Engine, live: LiveTask, incoming: Incoming): Promise<Accepted> {
+async function answer(engine: Engine, live: LiveTask, incoming: Incoming): Promise<AcceptedTask> {
   const { writer, deadline } = live;
   if (writer.settled !== undefined) {
     // The answer must follow the question, so wait until the question is stored.
@@ -235,7 +239,7 @@ async function deliverToWorking(
   engine: Engine,
   live: LiveTask,
   incoming: Incoming,
-): Promise<Accepted> {
+): Promise<AcceptedTask> {
   const { writer, inbox } = live;
   const after = writer.head;
   const received = asReceived(live, incoming.message);
@@ -254,7 +258,11 @@ async function deliverToWorking(
 }
 
 /** A message that the task has received before: nothing is appended, whatever happened since (G6). */
-async function joinRetried(engine: Engine, live: LiveTask, incoming: Incoming): Promise<Accepted> {
+async function joinRetried(
+  engine: Engine,
+  live: LiveTask,
+  incoming: Incoming,
+): Promise<AcceptedTask> {
   const { writer } = live;
   const { message } = incoming;
   const committed = await writer.append([], {
@@ -294,8 +302,8 @@ async function startRun(
 function joinOrRefuse(
   engine: Engine,
   { writer }: LiveTask,
-  { incoming, committed }: { readonly incoming: Incoming; readonly committed: Committed },
-): Promise<Accepted> {
+  { incoming, committed }: { readonly incoming: Incoming; readonly committed: CommitResult },
+): Promise<AcceptedTask> {
   if (committed.kind === "duplicate") return joinTask(engine, incoming, committed);
   throw takesNoMessage(writer.taskId, writer.nextState);
 }

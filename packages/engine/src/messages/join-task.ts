@@ -5,8 +5,8 @@ import {
   invalidParams,
   isMessageReceived,
 } from "@convoke/protocol";
-import type { Accepted, Incoming } from "./accept-message.ts";
-import type { Backend, Committed } from "../log/backend.ts";
+import type { AcceptedTask, Incoming } from "./accept-message.ts";
+import type { Backend, CommitResult } from "../log/backend.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
 import { type TaskSnapshot, applyEntries } from "../log/task-snapshot.ts";
@@ -15,14 +15,14 @@ import { hash } from "node:crypto";
 
 const PAGE = 256;
 
-type Duplicate = Extract<Committed, { kind: "duplicate" }>;
+type Duplicate = Extract<CommitResult, { kind: "duplicate" }>;
 
 /** Handles a messageId that was used before. The same message again is a retry, and gets the task it created (G6). */
 export async function joinTask(
   engine: Engine,
   { message, caller }: Incoming,
   { taskId, digest }: Duplicate,
-): Promise<Accepted> {
+): Promise<AcceptedTask> {
   const isSame =
     digest === digestMessage(message) || digest === (await storedDigest(engine, taskId, message));
   if (!isSame) {

@@ -14,7 +14,7 @@ import type { LiveTask } from "../run/live-task.ts";
 import type { View } from "./media-types.ts";
 
 /** The events that a streaming operation returns. Each binding encodes them in its own format. */
-export interface EventSource {
+export interface EventStreamSource {
   readonly engine: Engine;
   readonly taskId: string;
   /** The task if it was open when the stream started. Its tail stays in memory after its run has ended. */
@@ -72,12 +72,12 @@ const PAGE = 256;
  * in the log, so that memory does not grow with lag (G8: slow readers are bounded).
  */
 export class LogReader {
-  readonly #source: EventSource;
+  readonly #source: EventStreamSource;
   #cursor: Seq;
   #hasOpened = false;
   #isEnded = false;
 
-  constructor(source: EventSource) {
+  constructor(source: EventStreamSource) {
     this.#source = source;
     this.#cursor = source.after;
   }
@@ -156,7 +156,7 @@ function viewEntry({ event, seq }: LogEntry, view: View): LogEntry {
  * the engine closes; rejects with the reason of the signal when it fires.
  */
 export async function* followLog(
-  source: EventSource,
+  source: EventStreamSource,
   signal?: AbortSignal,
 ): AsyncGenerator<readonly LogEntry[], void, undefined> {
   const { engine, taskId } = source;
@@ -188,7 +188,7 @@ export async function* followLog(
 
 /** The same with the events that clients may see. */
 export async function* readEvents(
-  source: EventSource,
+  source: EventStreamSource,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<readonly StreamItem[], void, undefined> {
   for await (const entries of followLog(source, signal)) yield* publicItems(entries);

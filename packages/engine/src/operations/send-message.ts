@@ -9,7 +9,7 @@ import {
   unknownSkill,
   withHistoryLength,
 } from "@convoke/protocol";
-import { type Accepted, acceptMessage } from "../messages/accept-message.ts";
+import { type AcceptedTask, acceptMessage } from "../messages/accept-message.ts";
 import { checkMessageSize } from "../task/limits.ts";
 import { isDecided, isSettled } from "../run/live-task.ts";
 import type { Call } from "./call.ts";
@@ -35,7 +35,10 @@ export async function sendMessage(
 }
 
 /** Validates and accepts a message. Shared by sending and streaming. */
-export async function acceptRequest(request: SendMessageRequest, call: Call): Promise<Accepted> {
+export async function acceptRequest(
+  request: SendMessageRequest,
+  call: Call,
+): Promise<AcceptedTask> {
   const { engine, caller, trace, extensions } = call;
   const { message, pushConfig } = request;
   checkRequired(call);

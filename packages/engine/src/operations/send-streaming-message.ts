@@ -2,7 +2,7 @@ import { type SendMessageRequest, isTerminal, withHistoryLength } from "@convoke
 import type { LiveTask } from "../run/live-task.ts";
 import { outputView } from "./media-types.ts";
 import type { Call } from "./call.ts";
-import { type EventSource, asReset, closesAtFinal, parseCursor } from "./event-source.ts";
+import { type EventStreamSource, asReset, closesAtFinal, parseCursor } from "./event-source.ts";
 import { acceptRequest } from "./send-message.ts";
 
 /**
@@ -12,7 +12,7 @@ import { acceptRequest } from "./send-message.ts";
 export async function sendStreamingMessage(
   request: SendMessageRequest,
   call: Call,
-): Promise<EventSource> {
+): Promise<EventStreamSource> {
   const { engine, lastEventId } = call;
   const { live, after, joined } = await acceptRequest(request, call);
   const { task, writer, oldest } = live;

@@ -8,7 +8,7 @@ import {
 import type { Seq } from "../log/backend.ts";
 import type { Call } from "./call.ts";
 import {
-  type EventSource,
+  type EventStreamSource,
   asReset,
   closesAtFinal,
   closesAtTerminal,
@@ -20,7 +20,10 @@ import {
  * after it; otherwise the whole task first, marked as a reset if the client sent a
  * cursor that is not in this log.
  */
-export async function subscribeToTask(request: SubscribeRequest, call: Call): Promise<EventSource> {
+export async function subscribeToTask(
+  request: SubscribeRequest,
+  call: Call,
+): Promise<EventStreamSource> {
   const { engine, caller, version, lastEventId } = call;
   const { taskId } = request;
   const { task, head, oldest } = await engine.tasks.find(taskId, caller);

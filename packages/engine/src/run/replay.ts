@@ -6,7 +6,7 @@ import {
   type Task,
   isInterrupted,
   joinParts,
-  partsBeyond,
+  partsAfter,
   textPart,
 } from "@convoke/protocol";
 import { isDeepStrictEqual } from "node:util";
@@ -60,14 +60,14 @@ export class Replay {
     this.#progress.set(artifactId, progress);
     if (logged === undefined || progress.isAhead) return event;
     progress.parts = append === true ? joinParts(progress.parts, artifact.parts) : artifact.parts;
-    const rest = partsBeyond(progress.parts, logged, isDeepStrictEqual);
+    const rest = partsAfter(progress.parts, logged, isDeepStrictEqual);
     if (rest !== undefined && rest.length === 0) {
       // Equal to the log; only the mark of the last chunk may be missing.
       if (lastChunk !== true || this.#closed.has(artifactId)) return undefined;
       progress.isAhead = true;
       return { ...event, artifact: { ...artifact, parts: [textPart("")] }, append: true };
     }
-    const isBehind = partsBeyond(logged, progress.parts, isDeepStrictEqual) !== undefined;
+    const isBehind = partsAfter(logged, progress.parts, isDeepStrictEqual) !== undefined;
     if (isBehind && lastChunk !== true) return undefined;
     progress.isAhead = true;
     return rest === undefined

@@ -1,4 +1,4 @@
-import { type AgentEvent, NOTES } from "@convoke/protocol";
+import { type AgentEvent, ENGINE_EVENTS } from "@convoke/protocol";
 import { conversationBefore } from "../log/conversation.ts";
 import type { Engine } from "./engine.ts";
 import type { LiveTask } from "./live-task.ts";
@@ -64,6 +64,11 @@ function openingEvents(
   { attempt, hasJournal }: { readonly attempt: number; readonly hasJournal: boolean },
 ): readonly AgentEvent[] {
   const timestamp = new Date(engine.now()).toISOString();
-  const note: AgentEvent = { kind: NOTES.attempt, taskId: live.writer.taskId, attempt, timestamp };
+  const note: AgentEvent = {
+    kind: ENGINE_EVENTS.attempt,
+    taskId: live.writer.taskId,
+    attempt,
+    timestamp,
+  };
   return hasJournal ? [note] : [note, engine.status(live, "working", { metadata: { attempt } })];
 }

@@ -4,7 +4,7 @@ import {
   type InternalEvent,
   type Message,
   type Metadata,
-  NOTES,
+  ENGINE_EVENTS,
   type StatusUpdateEvent,
   type TaskState,
   type TraceContext,
@@ -133,7 +133,7 @@ export class Run {
     const { writer, deadline } = live;
     if (!isInterrupted(writer.nextState) || this.#isStopped()) return;
     const timestamp = writer.statusTime(now());
-    const recalled = { kind: NOTES.recalled, taskId: writer.taskId, timestamp };
+    const recalled = { kind: ENGINE_EVENTS.recalled, taskId: writer.taskId, timestamp };
     this.#append([recalled, this.#createStatus("working")], deadline ?? null);
     this.resume(undefined);
   }
@@ -256,7 +256,7 @@ export class Run {
   #writeTurnEnd(): void {
     const { live, facts } = this.#options;
     const { taskId } = live.writer;
-    this.#write([{ kind: NOTES.turnEnd, taskId, turn: facts.turn }]);
+    this.#write([{ kind: ENGINE_EVENTS.turnEnd, taskId, turn: facts.turn }]);
   }
 
   #createStatus(state: TaskState, message?: Message, metadata?: Metadata): StatusUpdateEvent {

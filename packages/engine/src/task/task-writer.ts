@@ -8,11 +8,11 @@ import {
 import type {
   AcceptedMessage,
   Backend,
-  Committed,
+  CommitResult,
   NewPush,
   NewTask,
   Seq,
-  Step,
+  CommitStep,
 } from "../log/backend.ts";
 import { type TaskSnapshot, SnapshotPolicy, applyEntries } from "../log/task-snapshot.ts";
 import { EventSerializer, type LogEntry, LogTail } from "../log/log-entry.ts";
@@ -47,7 +47,7 @@ export interface AppendOptions {
 interface Pending {
   readonly entries: LogEntry[];
   readonly options: AppendOptions;
-  readonly answer: PromiseWithResolvers<Committed>;
+  readonly answer: PromiseWithResolvers<CommitResult>;
   status: CurrentStatus;
   bytes: number;
   wakeAt: number | null | undefined;
@@ -180,7 +180,7 @@ export class TaskWriter {
    * Resolves when the events are durable and applied, or to the refusal. Throws
    * synchronously if the state machine does not allow an event.
    */
-  append(events: readonly AgentEvent[], options: AppendOptions): Promise<Committed> {
+  append(events: readonly AgentEvent[], options: AppendOptions): Promise<CommitResult> {
     if (options.epoch < this.#epoch) {
       return Promise.resolve({ kind: "stale", epoch: this.#epoch });
     }
@@ -205,7 +205,7 @@ export class TaskWriter {
   }
 
   #enqueue(options: AppendOptions): Pending {
-    const answer = Promise.withResolvers<Committed>();
+    const answer = Promise.withResolvers<CommitResult>();
     const status = this.#status;
     const pending = { entries: [], options, answer, status, bytes: 0, wakeAt: undefined };
     this.#queue.push(pending);
@@ -252,14 +252,14 @@ export class TaskWriter {
     for (const resolve of this.#waitingForRoom.splice(0)) resolve();
   }
 
-  async #commit({ entries, bytes, options, status, wakeAt }: Pending): Promise<Committed> {
+  async #commit({ entries, bytes, options, status, wakeAt }: Pending): Promise<CommitResult> {
     let seq = this.head;
     for (const entry of entries) entry.at(++seq);
     const next = applyEntries(this.#snapshot, entries);
     // A reply is read from the log itself: a snapshot would show a task that clients never see.
     const snapshot =
       next.reply === undefined ? this.#snapshotPolicy.due(next.head, bytes, next.task) : undefined;
-    const step: Step = {
+    const step: CommitStep = {
       taskId: this.taskId,
       epoch: options.epoch,
       events: entries.map(({ json }) => json),
@@ -283,7 +283,7 @@ export class TaskWriter {
   }
 
   /** Rejects if the storage fails, unless the step was stored nevertheless. */
-  async #commitOnce(step: Step): Promise<Committed> {
+  async #commitOnce(step: CommitStep): Promise<CommitResult> {
     try {
       return await this.#backend.commit(step);
     } catch (error) {
@@ -295,7 +295,7 @@ export class TaskWriter {
   }
 
   /** Retries until the storage works again. Each retry first checks whether the step was stored nevertheless. */
-  async #commitInsisting(step: Step): Promise<Committed> {
+  async #commitInsisting(step: CommitStep): Promise<CommitResult> {
     const committed = await keepTrying(
       async (isRetry) => {
         const head = isRetry ? await this.#storedHead() : undefined;

@@ -72,7 +72,7 @@ const checkBudget = compileCheck(BUDGET);
 const checkReport = compileCheck(BUDGET_REPORT);
 
 /** The budget of a message, if any. Call it only if the extension is active. */
-export function budgetOf(metadata: Metadata | undefined): Budget | undefined {
+export function readBudget(metadata: Metadata | undefined): Budget | undefined {
   const data = extensionData(metadata, EXTENSIONS.budget.uri);
   if (data === undefined) return undefined;
   checkBudget(data, FIELD);
@@ -82,7 +82,7 @@ export function budgetOf(metadata: Metadata | undefined): Budget | undefined {
 }
 
 /** The usage report of an ended task, if any. */
-export function budgetReportOf(metadata: Metadata | undefined): BudgetReport | undefined {
+export function readBudgetReport(metadata: Metadata | undefined): BudgetReport | undefined {
   const data = extensionData(metadata, EXTENSIONS.budget.uri);
   if (data === undefined) return undefined;
   checkReport(data, dataField("task.metadata", EXTENSIONS.budget.uri));

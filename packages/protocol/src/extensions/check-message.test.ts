@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
 import { type Message, userMessage } from "../model/message.ts";
-import { budgetOf, budgetReportOf } from "./budget.ts";
+import { readBudget, readBudgetReport } from "./budget.ts";
 import { checkExtensionData } from "./negotiation.ts";
 import { declaredTools } from "./client-tools.ts";
 import { EXTENSIONS, dataOfType, resumptionCursor } from "./extensions.ts";
@@ -80,8 +80,8 @@ test("data that make sense are read", () => {
 
   expect(chosenSkill(saying(skill.uri, { id: "greet" }))).toBe("greet");
   expect(declaredTools({ [clientTools.uri]: { tools } })).toEqual(tools);
-  expect(budgetOf({ [budget.uri]: limits })).toEqual(limits);
-  expect(budgetReportOf({ [budget.uri]: report })).toEqual(report);
+  expect(readBudget({ [budget.uri]: limits })).toEqual(limits);
+  expect(readBudgetReport({ [budget.uri]: report })).toEqual(report);
   expect(resumptionCursor({ [resumption.uri]: { after: "42" } })).toBe("42");
 });
 
@@ -90,7 +90,7 @@ test("who says nothing says nothing", () => {
 
   expect(chosenSkill(message)).toBeUndefined();
   expect(declaredTools(undefined)).toEqual([]);
-  expect(budgetOf({})).toBeUndefined();
+  expect(readBudget({})).toBeUndefined();
   expect(resumptionCursor(undefined)).toBeUndefined();
   checkExtensionData(message, new Set(Object.values(EXTENSIONS).map(({ uri }) => uri)));
 });

@@ -4,7 +4,7 @@ import { verifies } from "../../../../test/verifies.ts";
 import type { Metadata } from "../model/part.ts";
 import { checkAgentExtensions } from "./negotiation.ts";
 import { checkApproval, checkApprovalAnswer, digestArguments } from "./approvals.ts";
-import { budgetOf, budgetReportOf } from "./budget.ts";
+import { readBudget, readBudgetReport } from "./budget.ts";
 import { declaredTools, toolResult } from "./client-tools.ts";
 import { EXTENSIONS, resumptionCursor } from "./extensions.ts";
 
@@ -57,8 +57,8 @@ describe("the documents", () => {
 
     expect(declaredTools(tools?.metadata)).toHaveLength(1);
     expect(toolResult(result?.data, "data").toolUseId).toBe("t1");
-    expect(budgetOf(left?.metadata)?.depth).toBe(2);
-    expect(budgetReportOf(used?.metadata)?.exceeded).toBe("depth");
+    expect(readBudget(left?.metadata)?.depth).toBe(2);
+    expect(readBudgetReport(used?.metadata)?.exceeded).toBe("depth");
     expect(resumptionCursor(subscription?.params?.metadata)).toBe("42");
   });
 });

@@ -3,7 +3,7 @@ import type { AgentExtension } from "../model/agent.ts";
 import { A2AError } from "../model/errors.ts";
 import type { Message } from "../model/message.ts";
 import { checkApprovalAnswer } from "./approvals.ts";
-import { budgetOf } from "./budget.ts";
+import { readBudget } from "./budget.ts";
 import { declaredTools, toolResult } from "./client-tools.ts";
 import { EXTENSIONS, dataOfType } from "./extensions.ts";
 import { chosenSkill } from "./skill.ts";
@@ -122,7 +122,7 @@ function checkParams(params: unknown, field: string): void {
  */
 export function checkExtensionData(message: Message, active: ReadonlySet<string>): void {
   if (active.has(EXTENSIONS.skill.uri)) chosenSkill(message);
-  if (active.has(EXTENSIONS.budget.uri)) budgetOf(message.metadata);
+  if (active.has(EXTENSIONS.budget.uri)) readBudget(message.metadata);
   if (active.has(EXTENSIONS.clientTools.uri)) {
     declaredTools(message.metadata);
     for (const { data, field } of dataOfType(message, EXTENSIONS.clientTools.uri, "tool-result")) {

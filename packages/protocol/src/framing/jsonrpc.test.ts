@@ -2,13 +2,13 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
 import { jsonValues } from "../testing/arbitraries.suite.ts";
-import { errorText, idOf, openRequest, resultPrefix, resultText } from "./jsonrpc.ts";
+import { errorText, idOf, parseRequest, resultPrefix, resultText } from "./jsonrpc.ts";
 
 const envelope = { jsonrpc: "2.0", id: 1, method: "message/send", params: { a: 1 } };
 
 verifies(["R7"], "an id is whatever the caller chose, also 0, the empty text and null", () => {
   for (const id of [0, "", null, 1, -1.5, "a-b", "0"]) {
-    expect(openRequest({ ...envelope, id }).id).toBe(id);
+    expect(parseRequest({ ...envelope, id }).id).toBe(id);
     expect(idOf({ id })).toBe(id);
   }
 });
@@ -16,9 +16,9 @@ verifies(["R7"], "an id is whatever the caller chose, also 0, the empty text and
 test("an opened envelope holds the method and the parameters as they came", () => {
   const { params: _, ...bare } = envelope;
 
-  expect(openRequest(envelope)).toEqual({ id: 1, method: "message/send", params: { a: 1 } });
-  expect(openRequest(bare).params).toBeUndefined();
-  expect(openRequest({ ...envelope, extra: true })).toEqual(openRequest(envelope));
+  expect(parseRequest(envelope)).toEqual({ id: 1, method: "message/send", params: { a: 1 } });
+  expect(parseRequest(bare).params).toBeUndefined();
+  expect(parseRequest({ ...envelope, extra: true })).toEqual(parseRequest(envelope));
 });
 
 describe("an envelope that cannot be opened", () => {
@@ -44,7 +44,7 @@ describe("an envelope that cannot be opened", () => {
 
   for (const [what, body, field, id] of refused) {
     verifies(["R2"], `${what} is an invalid request, and its id is echoed or null`, () => {
-      expect(() => openRequest(body)).toThrow(
+      expect(() => parseRequest(body)).toThrow(
         expect.objectContaining({ reason: "InvalidRequest", field }),
       );
       expect(idOf(body)).toBe(id);
@@ -57,7 +57,7 @@ describe("an envelope that cannot be opened", () => {
         const id = idOf(body);
 
         expect(id === null || typeof id === "string" || typeof id === "number").toBe(true);
-        expect(() => openRequest(body)).toThrow(
+        expect(() => parseRequest(body)).toThrow(
           expect.objectContaining({ reason: "InvalidRequest" }),
         );
       }),

@@ -17,7 +17,7 @@ export interface JsonRpcError {
 }
 
 /** Checks the envelope of a parsed body. Throws an `InvalidRequest` error that names the problem. */
-export function openRequest(body: unknown): JsonRpcRequest {
+export function parseRequest(body: unknown): JsonRpcRequest {
   if (Array.isArray(body)) throw invalid("batches are not supported, send one request");
   if (typeof body !== "object" || body === null) throw invalid("the body must be a JSON object");
   const { jsonrpc, id, method, params } = body as Readonly<Record<string, unknown>>;

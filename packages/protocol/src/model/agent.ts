@@ -33,20 +33,20 @@ export interface Agent {
    */
   abandon?(task: Task, journal: readonly InternalEvent[]): void;
   /** Receives its environment before the first turn in a server. */
-  prepare?(place: AgentPlace): void;
+  prepare?(place: AgentEnvironment): void;
   /** Releases resources such as child processes. None of its turns runs any more; it may be served again. */
   [Symbol.asyncDispose]?(): PromiseLike<void>;
 }
 
 /** The environment in which an agent is served. */
-export interface AgentPlace {
+export interface AgentEnvironment {
   /** Identifies this agent, also after a restart: its name and a unique suffix. */
   readonly id?: string;
   /**
    * Runs another agent in the same process, for this agent only. Its tasks are its own and are
    * stored next to those of this agent.
    */
-  readonly runBeside?: (name: string, agent: Agent) => Promise<AgentBeside>;
+  readonly runBeside?: (name: string, agent: Agent) => Promise<LocalAgent>;
   /** The data folder, where the agent may keep files of its own. Absent when nothing is stored. */
   readonly folder?: string;
   /** For messages to the operator. */
@@ -57,7 +57,7 @@ export interface AgentPlace {
 }
 
 /** An agent that runs in the process of another one. */
-export interface AgentBeside extends AsyncDisposable {
+export interface LocalAgent extends AsyncDisposable {
   /** Connects to it on behalf of a caller. Each caller sees only its own tasks. */
   connect(caller: Caller): Connection;
 }

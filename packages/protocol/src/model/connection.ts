@@ -46,7 +46,7 @@ export interface RequestContext {
 export type Binding = "JSONRPC" | "HTTP+JSON" | "GRPC";
 
 /** The interface of an agent that was selected for the connection. */
-export interface Speaking {
+export interface SelectedInterface {
   readonly url: string;
   readonly version: ProtocolVersion;
   readonly binding: Binding;
@@ -106,7 +106,7 @@ export type StreamItem =
 export interface Connection {
   readonly card: RawCard;
   /** The interface in use. */
-  readonly speaking: Speaking;
+  readonly selectedInterface: SelectedInterface;
   call<Name extends keyof Calls>(
     operation: Name,
     request: Calls[Name]["request"],

@@ -205,7 +205,7 @@ export function isSleep(event: { readonly kind: string }): event is SleepEvent {
 }
 
 /** The kinds of the engine's own events, by what they mean. */
-export const NOTES = {
+export const ENGINE_EVENTS = {
   turnEnd: "internal:turn-end",
   attempt: "internal:attempt",
   cancel: "internal:cancel",

@@ -106,7 +106,7 @@ export function isPlainText(part: A2APart): part is TextPart {
  * The parts to append to `shorter` to get `longer`, or `undefined` if `longer` does not start with
  * `shorter`: the inverse of {@link joinParts}. The caller decides when two parts are the same.
  */
-export function partsBeyond(
+export function partsAfter(
   longer: readonly A2APart[],
   shorter: readonly A2APart[],
   isSame: (one: unknown, other: unknown) => boolean,

@@ -12,7 +12,7 @@ export const CODECS = { "0.3": codecV03, "1.0": codecV1 } as const satisfies Rec
 >;
 
 /** The same for servers that are not strict: they also send legacy forms. */
-export const LENIENT_CODECS: Readonly<Record<ProtocolVersion, Codec>> = {
+export const LEGACY_CODECS: Readonly<Record<ProtocolVersion, Codec>> = {
   "0.3": withInputRequests(codecV03),
   "1.0": codecV1,
 };

@@ -4,7 +4,7 @@ import {
   type Agent,
   type AgentEvent,
   type AgentInfo,
-  type AgentPlace,
+  type AgentEnvironment,
   type InternalEvent,
   type Message,
   type StatusUpdateEvent,
@@ -161,7 +161,7 @@ export class AgentLoop implements Agent, AsyncDisposable {
     this.#agent.abandon?.(task, journal);
   }
 
-  prepare(place: AgentPlace): void {
+  prepare(place: AgentEnvironment): void {
     this.#agent.prepare?.(place);
   }
 

@@ -17,7 +17,7 @@ import {
   type Caller,
   EXTENSIONS,
   type Message,
-  NOTES,
+  ENGINE_EVENTS,
   type Task,
   isTerminal,
 } from "@convoke/protocol";
@@ -34,9 +34,9 @@ const RETENTION_IN_MEMORY = { maxTasks: 1000, perCycle: 100 };
 /** The engine's own bookkeeping. Every other event of a log is shown. */
 const HIDDEN: ReadonlySet<string> = new Set([
   "internal:activated",
-  NOTES.attempt,
-  NOTES.cancel,
-  NOTES.turnEnd,
+  ENGINE_EVENTS.attempt,
+  ENGINE_EVENTS.cancel,
+  ENGINE_EVENTS.turnEnd,
 ]);
 
 /** Where in the log of a task a turn begins. */

@@ -1,5 +1,5 @@
 import type { Backend, Logger } from "@convoke/engine";
-import type { Agent, AgentBeside } from "@convoke/protocol";
+import type { Agent, LocalAgent } from "@convoke/protocol";
 import { randomUUID } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -38,7 +38,7 @@ async function openFolder(agent: Agent, folder: string, logger: Logger): Promise
   });
   try {
     const id = `${agent.info.name}/${await idIn(folder)}`;
-    const runBeside = (name: string, other: Agent): Promise<AgentBeside> =>
+    const runBeside = (name: string, other: Agent): Promise<LocalAgent> =>
       startInFolder(other, join(folder, "agents", name), logger);
     agent.prepare?.({ id, folder, logger, runBeside });
     return opened;
@@ -48,9 +48,9 @@ async function openFolder(agent: Agent, folder: string, logger: Logger): Promise
   }
 }
 
-async function startInFolder(agent: Agent, folder: string, logger: Logger): Promise<AgentBeside> {
-  const { startBeside } = await import("@convoke/engine");
-  return startBeside({ agent, backend: await openFolder(agent, folder, logger), logger });
+async function startInFolder(agent: Agent, folder: string, logger: Logger): Promise<LocalAgent> {
+  const { startLocalAgent } = await import("@convoke/engine");
+  return startLocalAgent({ agent, backend: await openFolder(agent, folder, logger), logger });
 }
 
 /** Tells this agent from every other with the same name, also after a restart. */

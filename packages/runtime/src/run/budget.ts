@@ -1,12 +1,12 @@
 import type { Usage } from "./usage.ts";
 import {
-  type AgentPlace,
+  type AgentEnvironment,
   BUDGET_BOUNDS,
   type BudgetLimit,
   type Budget as BudgetOfMessage,
   EXTENSIONS,
   type Turn,
-  budgetOf,
+  readBudget,
 } from "@convoke/protocol";
 import { randomUUID } from "node:crypto";
 
@@ -105,7 +105,7 @@ export class AgentIdentity {
   }
 
   /** Where an agent is served, it is the same after a restart. */
-  prepare({ id }: AgentPlace): void {
+  prepare({ id }: AgentEnvironment): void {
     if (id !== undefined) this.#id = id;
   }
 }
@@ -134,7 +134,7 @@ export class RunBudget {
 
   constructor(own: Budget, { message, extensions }: Pick<Turn, "message" | "extensions">) {
     this.#own = own;
-    this.#given = (extensions.has(uri) ? budgetOf(message.metadata) : undefined) ?? {};
+    this.#given = (extensions.has(uri) ? readBudget(message.metadata) : undefined) ?? {};
     this.#limits = {
       ...own,
       ...smaller("tokens", own.tokens, this.#given.tokens),

@@ -1,4 +1,9 @@
-import { type InternalEvent, type Message, NOTES, isMessageReceived } from "@convoke/protocol";
+import {
+  type InternalEvent,
+  type Message,
+  ENGINE_EVENTS,
+  isMessageReceived,
+} from "@convoke/protocol";
 import type { ApprovalDecidedEvent, ApprovalRequestedEvent } from "../approvals/gate.ts";
 import type {
   SubAgentCallEvent,
@@ -143,8 +148,8 @@ export class LoopJournal {
       case "internal:approval-decided":
         this.decisions.push(event as ApprovalDecidedEvent);
         break;
-      case NOTES.expired:
-      case NOTES.recalled:
+      case ENGINE_EVENTS.expired:
+      case ENGINE_EVENTS.recalled:
         this.#endWait(asking, event);
         break;
       default:
@@ -182,7 +187,7 @@ export class LoopJournal {
     const received = isMessageReceived(event) ? event : undefined;
     const endedAt = received?.timestamp ?? (event["timestamp"] as string | undefined);
     const at = new Date(endedAt ?? ask.until ?? ask.timestamp);
-    const isRecalled = event.kind === NOTES.recalled;
+    const isRecalled = event.kind === ENGINE_EVENTS.recalled;
     const end = { message: received?.message, at, place: this.placeOf(event), isRecalled };
     waits[waits.length - 1] = { ask, end };
   }

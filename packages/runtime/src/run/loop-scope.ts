@@ -4,7 +4,7 @@ import {
   type AgentEvent,
   EXTENSIONS,
   type InternalEvent,
-  NOTES,
+  ENGINE_EVENTS,
   type StatusUpdateEvent,
   type Turn,
   isFinal,
@@ -164,7 +164,7 @@ function earlierWork(journal: readonly InternalEvent[]): {
   let workedMs = 0;
   for (const event of journal) {
     const at = timeIn(event);
-    const isRestart = event.kind === NOTES.attempt;
+    const isRestart = event.kind === ENGINE_EVENTS.attempt;
     const endsWait = isWaiting && isWaitEnd(event);
     if (startedAt === undefined && event.kind === "internal:llm-call") startedAt = at;
     else if (startedAt !== undefined && !isRestart && !isWaiting && at !== undefined) {
@@ -179,7 +179,11 @@ function earlierWork(journal: readonly InternalEvent[]): {
 }
 
 function isWaitEnd(event: InternalEvent): boolean {
-  return isMessageReceived(event) || event.kind === NOTES.expired || event.kind === NOTES.recalled;
+  return (
+    isMessageReceived(event) ||
+    event.kind === ENGINE_EVENTS.expired ||
+    event.kind === ENGINE_EVENTS.recalled
+  );
 }
 
 function timeIn({ timestamp }: InternalEvent): number | undefined {

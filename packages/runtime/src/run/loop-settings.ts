@@ -1,4 +1,4 @@
-import type { AgentPlace, AgentSkill, InternalEvent, Turn } from "@convoke/protocol";
+import type { AgentEnvironment, AgentSkill, InternalEvent, Turn } from "@convoke/protocol";
 import { type GrantStore, memoryGrants } from "../approvals/grants.ts";
 import {
   type ClientToolOptions,
@@ -204,10 +204,10 @@ interface AgentMcpServersOptions {
  * is served again; those that its author made are left to the author.
  */
 class AgentMcpServers {
-  readonly #make: (place: AgentPlace) => McpServers;
+  readonly #make: (place: AgentEnvironment) => McpServers;
   readonly #isGiven: boolean;
   readonly #isOnCard: boolean;
-  #place: AgentPlace = {};
+  #place: AgentEnvironment = {};
   #servers: McpServers | undefined;
   #isUsed = false;
   #start: NodeJS.Timeout | undefined;
@@ -245,7 +245,7 @@ class AgentMcpServers {
    * What the author did not say, the place where the agent is served decides. For its card the
    * servers start from here on, in the background: nothing waits for them, and failures are logged.
    */
-  prepare(place: AgentPlace): void {
+  prepare(place: AgentEnvironment): void {
     if (this.#isUsed) return;
     this.#place = place;
     this.#servers = this.#make(place);
@@ -286,7 +286,7 @@ class AgentSubAgents {
     return this.links.map((link) => link.report());
   }
 
-  prepare(place: AgentPlace): void {
+  prepare(place: AgentEnvironment): void {
     for (const link of this.links) link.prepare(place);
     this.cancels.prepare(place);
   }

@@ -1,4 +1,4 @@
-import { type Budget, type Task, budgetOf } from "@convoke/protocol";
+import { type Budget, type Task, readBudget } from "@convoke/protocol";
 import type { NotedCall } from "../run/loop-journal.ts";
 import type { DelegatedUsage, Interrupt, InterruptAnswer } from "../tools/tool.ts";
 import {
@@ -49,7 +49,7 @@ export class ChildCall {
 
   /** The part of the budget reserved for it: what it was given, or what it used of that. */
   get claim(): Pick<Budget, "tokens" | "costUsd"> {
-    return this.used ?? budgetOf(this.sent?.handed) ?? {};
+    return this.used ?? readBudget(this.sent?.handed) ?? {};
   }
 
   /** The question that was asked last. */

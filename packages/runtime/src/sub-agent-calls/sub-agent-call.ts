@@ -3,7 +3,7 @@ import {
   type Budget,
   BUDGET_BOUNDS,
   type BudgetReport,
-  budgetReportOf,
+  readBudgetReport,
   ERRORS,
   EXTENSIONS,
   isInterrupted,
@@ -278,7 +278,7 @@ function failureText(name: string, error: unknown): string {
 
 async function knowsMessages({ card }: RemoteAgent): Promise<boolean> {
   const client = await import("@convoke/client/connection");
-  return client.knowsMessages(card);
+  return client.deduplicatesMessages(card);
 }
 
 const REFUSALS: ReadonlySet<unknown> = new Set([
@@ -300,7 +300,7 @@ function childUsage({ metadata }: Task): DelegatedUsage {
 /** A report that cannot be read says nothing; what the sub-agent did is not worth less by it. */
 function reported(metadata: Task["metadata"]): BudgetReport | undefined {
   try {
-    return budgetReportOf(metadata);
+    return readBudgetReport(metadata);
   } catch {
     return undefined;
   }

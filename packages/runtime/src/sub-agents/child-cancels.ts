@@ -1,5 +1,5 @@
 import type { RemoteAgent } from "@convoke/client";
-import { type AgentPlace, ERRORS, type Task } from "@convoke/protocol";
+import { type AgentEnvironment, ERRORS, type Task } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
 import { codeOf, isUnspeakable } from "./remote-error.ts";
 import type { SubAgentLink } from "./sub-agent-link.ts";
@@ -34,7 +34,7 @@ export class ChildCancels {
   readonly #find: (agent: string) => SubAgentLink | undefined;
   readonly #underWay = new Map<string, Promise<void>>();
   #records: CancelRecords | undefined;
-  #logger: AgentPlace["logger"];
+  #logger: AgentEnvironment["logger"];
   #closing = new AbortController();
 
   constructor(caller: string, find: (agent: string) => SubAgentLink | undefined) {
@@ -43,7 +43,7 @@ export class ChildCancels {
   }
 
   /** Takes up what an earlier process did not come to. */
-  prepare({ folder, logger }: AgentPlace): void {
+  prepare({ folder, logger }: AgentEnvironment): void {
     this.#logger = logger;
     this.#records = folder === undefined ? undefined : new CancelRecords(folder, this.#caller);
     for (const record of this.#records?.all() ?? []) this.#begin(record);

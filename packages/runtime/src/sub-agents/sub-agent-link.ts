@@ -1,6 +1,6 @@
 import { orAborted } from "@convoke/protocol/internal";
 import type { RemoteAgent } from "@convoke/client";
-import type { Agent, AgentBeside, AgentPlace } from "@convoke/protocol";
+import type { Agent, LocalAgent, AgentEnvironment } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SubAgentSettings } from "./sub-agent-settings.ts";
 import { withoutAddresses } from "./remote-error.ts";
@@ -32,9 +32,9 @@ export class SubAgentLink {
   readonly settings: SubAgentSettings;
   /** By owner, for agents of this process; under "" for all others. */
   readonly #remotes = new Map<string, Promise<RemoteAgent>>();
-  #beside: Promise<AgentBeside> | undefined;
+  #beside: Promise<LocalAgent> | undefined;
   #known: RemoteAgent | undefined;
-  #logger: AgentPlace["logger"];
+  #logger: AgentEnvironment["logger"];
   #failed: { readonly why: string; readonly at: number } | undefined;
 
   constructor(settings: SubAgentSettings) {
@@ -48,7 +48,7 @@ export class SubAgentLink {
   }
 
   /** A local sub-agent is started at once, so that its unfinished tasks resume. */
-  prepare({ runBeside = runInMemory, logger }: AgentPlace): void {
+  prepare({ runBeside = runInMemory, logger }: AgentEnvironment): void {
     this.#logger = logger;
     const { target, name } = this.settings;
     if (target.kind !== "local") return;
@@ -174,9 +174,9 @@ export class SubAgentLink {
 }
 
 /** For an agent that was not told where it runs: its sub-agents' tasks end with the process. */
-async function runInMemory(_name: string, agent: Agent): Promise<AgentBeside> {
-  const { createJsonLogger, startBeside } = await import("@convoke/engine");
+async function runInMemory(_name: string, agent: Agent): Promise<LocalAgent> {
+  const { createJsonLogger, startLocalAgent } = await import("@convoke/engine");
   const { createMemoryBackend } = await import("@convoke/engine/memory");
   const logger = createJsonLogger("warn", (line) => process.stderr.write(line));
-  return startBeside({ agent, backend: createMemoryBackend(), logger });
+  return startLocalAgent({ agent, backend: createMemoryBackend(), logger });
 }

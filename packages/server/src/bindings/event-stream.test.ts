@@ -1,4 +1,4 @@
-import { closesAtFinal, type Engine, type Seq, type Stored } from "@convoke/engine";
+import { closesAtFinal, type Engine, type Seq, type StoredEvent } from "@convoke/engine";
 import { OpenStreams } from "../../../engine/src/task/limits.ts";
 import { CODECS, SseDecoder } from "@convoke/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -40,7 +40,7 @@ class ALog {
   }
 
   /** What is there now, handed over when the test lets it. */
-  async #read(after: Seq, limit: number): Promise<readonly Stored[]> {
+  async #read(after: Seq, limit: number): Promise<readonly StoredEvent[]> {
     const page = this.#events
       .slice(after, after + limit)
       .map((json, place) => ({ seq: after + place + 1, json }));

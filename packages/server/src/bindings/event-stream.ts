@@ -1,9 +1,9 @@
-import { type EventSource, type LogEntry, LogReader } from "@convoke/engine";
+import { type EventStreamSource, type LogEntry, LogReader } from "@convoke/engine";
 import type { ByteSink, ByteStream, ByteStreamControl } from "../http/exchange.ts";
 import type { KeepAlive, IdleTimer } from "./keep-alive.ts";
 
 export interface EventStreamOptions {
-  readonly source: EventSource;
+  readonly source: EventStreamSource;
   readonly framing: Framing;
   readonly keepAlive: KeepAlive;
 }

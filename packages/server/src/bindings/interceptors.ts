@@ -1,4 +1,4 @@
-import type { Call, EventSource } from "@convoke/engine";
+import type { Call, EventStreamSource } from "@convoke/engine";
 import type {
   AgentCardFacts,
   Caller,
@@ -31,7 +31,7 @@ export interface Operations {
     operation: Name,
     request: Streams[Name],
     context: OperationContext,
-  ): Promise<EventSource>;
+  ): Promise<EventStreamSource>;
 }
 
 /** What an interceptor knows about a request. */

@@ -13,7 +13,7 @@ import {
   cancelTaskOperation as cancelTask,
   createPushConfig,
   deletePushConfig,
-  type EventSource,
+  type EventStreamSource,
   getExtendedCard,
   getPushConfig,
   getTask,
@@ -53,7 +53,7 @@ export interface OperationRequest {
 /** The result of an operation: a value encoded for the protocol version, or a stream of events. */
 export type Outcome =
   | { readonly kind: "value"; readonly value: unknown }
-  | { readonly kind: "events"; readonly source: EventSource };
+  | { readonly kind: "events"; readonly source: EventStreamSource };
 
 /** Performs an operation: decodes the request, and encodes the result. All bindings use it. */
 export async function performOperation(app: App, given: OperationRequest): Promise<Outcome> {
@@ -102,7 +102,7 @@ function openStream<Name extends keyof Streams>(
   { operations }: App,
   operation: Name,
   { given, call }: BoundRequest,
-): Promise<EventSource> {
+): Promise<EventStreamSource> {
   checkStreaming(call);
   const { params, codec } = given;
   const row: StreamRow<Name> = STREAMS[operation];
@@ -185,7 +185,7 @@ const CALLS: { readonly [Name in keyof ServerCalls]: CallRow<Name> } = {
 
 interface StreamRow<Name extends keyof Streams> {
   readonly decode: (params: unknown, codec: Codec) => Streams[Name];
-  readonly perform: (request: Streams[Name], call: Call) => Promise<EventSource>;
+  readonly perform: (request: Streams[Name], call: Call) => Promise<EventStreamSource>;
 }
 
 const STREAMS: { readonly [Name in keyof Streams]: StreamRow<Name> } = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { aRequest } from "./a-request.suite.ts";
-import { Cors, checkedOrigins, isPreflight } from "./cors.ts";
+import { Cors, normalizeOrigins, isPreflight } from "./cors.ts";
 import { jsonResponse } from "./exchange.ts";
 
 test.each([
@@ -13,7 +13,7 @@ test.each([
   ["vscode-webview://1b2c3", "vscode-webview://1b2c3"],
   ["*", "*"],
 ])("%j is listed as browsers send it: %j", (given, sent) => {
-  expect(checkedOrigins([given])).toEqual([sent]);
+  expect(normalizeOrigins([given])).toEqual([sent]);
 });
 
 test.each([
@@ -26,13 +26,13 @@ test.each([
   ["", 'as in "https://app.example" or "*"'],
   ["file:///", 'as in "https://app.example" or "*"'],
 ])("%j is no origin, and the error says how one looks", (given, hint) => {
-  expect(() => checkedOrigins([given])).toThrow(
+  expect(() => normalizeOrigins([given])).toThrow(
     expect.objectContaining({
       name: "TypeError",
       message: expect.stringContaining(hint) as string,
     }),
   );
-  expect(() => checkedOrigins([given])).toThrow("cors.origins");
+  expect(() => normalizeOrigins([given])).toThrow("cors.origins");
 });
 
 const APP = "https://app.example";

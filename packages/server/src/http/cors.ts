@@ -46,7 +46,7 @@ export class Cors {
   readonly #origins: ReadonlySet<string>;
 
   constructor(options: CorsOptions = { origins: [] }) {
-    this.#origins = new Set(checkedOrigins(options.origins));
+    this.#origins = new Set(normalizeOrigins(options.origins));
     this.allowsEveryone = this.#origins.has("*");
   }
 
@@ -105,7 +105,7 @@ export function isPreflight(request: HttpRequest): boolean {
 }
 
 /** Normalizes origins to the form that browsers send. Throws for an invalid origin, so that mistakes are found at startup. */
-export function checkedOrigins(origins: readonly string[]): readonly string[] {
+export function normalizeOrigins(origins: readonly string[]): readonly string[] {
   return origins.map((given) => {
     const origin = given.trim().toLowerCase();
     if (origin === "*") return origin;

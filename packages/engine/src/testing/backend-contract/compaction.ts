@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Backend, Snapshot } from "../../log/backend.ts";
+import type { Backend, StoredSnapshot } from "../../log/backend.ts";
 import {
   type OpenBackend,
   aCreation,
@@ -221,7 +221,7 @@ export function describeCompaction(open: OpenBackend): void {
 }
 
 /** A snapshot as a backend sees it: JSON that says how far it goes. */
-function fold(seq: number): Snapshot {
+function fold(seq: number): StoredSnapshot {
   return { seq, json: `{"text":"fold ${seq} 😀"}` };
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { Backend, Committed, NewTask, Step } from "../../log/backend.ts";
+import type { Backend, CommitResult, NewTask, CommitStep } from "../../log/backend.ts";
 import { type OpenBackend, aCreation, aPush, aStep, using } from "./fixtures.ts";
 
-const FORGOTTEN: Committed = { kind: "forgotten" };
+const FORGOTTEN: CommitResult = { kind: "forgotten" };
 
 /** A context whose tasks were all pruned is known as forgotten, until its name is freed. */
 export function describeContexts(open: OpenBackend): void {
@@ -187,7 +187,11 @@ export function describeContexts(open: OpenBackend): void {
 }
 
 /** The first step of a task whose caller named the context. */
-function opening(taskId: string, overrides: Partial<Step> = {}, task: Partial<NewTask> = {}): Step {
+function opening(
+  taskId: string,
+  overrides: Partial<CommitStep> = {},
+  task: Partial<NewTask> = {},
+): CommitStep {
   return aCreation(taskId, overrides, { ...task, unlessForgotten: true });
 }
 

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Backend, NewPush, NewTask, Step } from "../../log/backend.ts";
+import type { Backend, NewPush, NewTask, CommitStep } from "../../log/backend.ts";
 
 /** Gives an empty backend. */
 export type OpenBackend = () => Promise<Backend>;
@@ -17,7 +17,7 @@ export function using(open: OpenBackend, body: (backend: Backend) => Promise<voi
 }
 
 /** A step on an existing task: no events, `working`, epoch 1. */
-export function aStep(taskId: string, overrides: Partial<Step> = {}): Step {
+export function aStep(taskId: string, overrides: Partial<CommitStep> = {}): CommitStep {
   return {
     taskId,
     epoch: 1,
@@ -32,9 +32,9 @@ export function aStep(taskId: string, overrides: Partial<Step> = {}): Step {
 /** The first step of a task: one event, `submitted`, epoch 1, owned by ann. */
 export function aCreation(
   taskId: string,
-  overrides: Partial<Step> = {},
+  overrides: Partial<CommitStep> = {},
   task: Partial<NewTask> = {},
-): Step {
+): CommitStep {
   return aStep(taskId, {
     create: { owner: "ann", contextId: "context", agent: "greeter", createdAt: 1_000, ...task },
     events: [anEvent(`${taskId} begins`)],

@@ -1,6 +1,6 @@
 import { TASK_STATES, isTerminal } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
-import type { Backend, Step } from "../../log/backend.ts";
+import type { Backend, CommitStep } from "../../log/backend.ts";
 import { type OpenBackend, aCreation, aStep, anEvent, using } from "./fixtures.ts";
 
 /** A task may ask to be woken, until it takes that back or ends. */
@@ -38,7 +38,7 @@ export function describeWaking(open: OpenBackend): void {
       using(open, async (backend) => {
         await backend.commit(aCreation("t1", { wakeAt: 500 }));
         await backend.commit(aCreation("t2"));
-        const silent: readonly Partial<Step>[] = [
+        const silent: readonly Partial<CommitStep>[] = [
           {},
           { events: [anEvent("more")] },
           { state: "input-required", statusAt: 2_000 },

@@ -4,7 +4,7 @@ import { EXTENSIONS } from "../../extensions/extensions.ts";
 import { agentMessage } from "../../model/message.ts";
 import { type DataPart, textPart } from "../../model/part.ts";
 import type { Task } from "../../model/task.ts";
-import { CODECS, LENIENT_CODECS, PROTO_CODECS } from "../codecs.ts";
+import { CODECS, LEGACY_CODECS, PROTO_CODECS } from "../codecs.ts";
 
 const { uri } = EXTENSIONS.clientTools;
 
@@ -32,7 +32,7 @@ function requestIn(value: unknown): unknown {
 
 describe("a question in the words of early documents", () => {
   verifies("R57", "has its first request beside its words, in every form of an answer", () => {
-    const codec = LENIENT_CODECS["0.3"];
+    const codec = LEGACY_CODECS["0.3"];
     const task = asking(KEY, READ);
     const { status } = task;
     const update = { kind: "status-update", taskId: "t1", contextId: "c1", status } as const;
@@ -51,7 +51,7 @@ describe("a question in the words of early documents", () => {
   });
 
   verifies("R57", "says which tool of the caller is to be run, and with what", () => {
-    expect(requestIn(LENIENT_CODECS["0.3"].encodeTask(asking(READ)))).toEqual({
+    expect(requestIn(LEGACY_CODECS["0.3"].encodeTask(asking(READ)))).toEqual({
       kind: "input-request",
       prompt: "Run read_file and send its result.",
       sensitive: false,
@@ -64,18 +64,13 @@ describe("a question in the words of early documents", () => {
   verifies("R57", "is official everywhere else", () => {
     const task = asking(KEY);
 
-    for (const codec of [
-      CODECS["0.3"],
-      CODECS["1.0"],
-      LENIENT_CODECS["1.0"],
-      PROTO_CODECS["0.3"],
-    ]) {
+    for (const codec of [CODECS["0.3"], CODECS["1.0"], LEGACY_CODECS["1.0"], PROTO_CODECS["0.3"]]) {
       expect(JSON.stringify(codec.encodeTask(task))).not.toContain("inputRequest");
     }
   });
 
   test("is not made of what asks for nothing", () => {
-    const codec = LENIENT_CODECS["0.3"];
+    const codec = LEGACY_CODECS["0.3"];
     const signIn = marked("input-request", { kind: "auth-request", requestId: "a", prompt: "b" });
     const working = { ...asking(KEY), status: { state: "working" } } as const;
 
@@ -89,7 +84,7 @@ describe("a question in the words of early documents", () => {
   test("is read as the question that it was", () => {
     const task = asking(KEY, READ);
 
-    expect(CODECS["0.3"].decodeTask(LENIENT_CODECS["0.3"].encodeTask(task))).toEqual(task);
+    expect(CODECS["0.3"].decodeTask(LEGACY_CODECS["0.3"].encodeTask(task))).toEqual(task);
   });
 });
 

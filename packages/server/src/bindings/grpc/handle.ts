@@ -18,7 +18,7 @@ import {
   header,
 } from "../../http/exchange.ts";
 import { requestedVersion } from "../../http/request-headers.ts";
-import type { EventSource, LogEntry } from "@convoke/engine";
+import type { EventStreamSource, LogEntry } from "@convoke/engine";
 import { performOperation } from "../operations.ts";
 import { EventStream, type Framing } from "../event-stream.ts";
 import {
@@ -86,7 +86,7 @@ function unaryResponse(message: Uint8Array): HttpResponse {
 
 function streamResponse(
   app: App,
-  source: EventSource,
+  source: EventStreamSource,
   { method, codec }: OpenedGrpc,
 ): HttpResponse {
   const framing = new GrpcFraming({ method, codec, app });

@@ -5,7 +5,7 @@ import {
   type Codec,
   type JsonRpcId,
   type JsonRpcRequest,
-  LENIENT_CODECS,
+  LEGACY_CODECS,
   type OperationName,
   type ProtocolVersion,
   answeredTaskId,
@@ -14,7 +14,7 @@ import {
   fromLegacyRequest,
   idOf,
   isInterrupted,
-  openRequest,
+  parseRequest,
   resultPrefix,
   resultText,
 } from "@convoke/protocol";
@@ -29,7 +29,7 @@ import {
 } from "../../http/exchange.ts";
 import { parseJson } from "../../http/body.ts";
 import { requestedVersion } from "../../http/request-headers.ts";
-import type { Call, EventSource } from "@convoke/engine";
+import type { Call, EventStreamSource } from "@convoke/engine";
 import { performOperation } from "../operations.ts";
 import type { App } from "../app.ts";
 import { EventStream } from "../event-stream.ts";
@@ -62,7 +62,7 @@ async function respond(
     checkContentType(header(request, "content-type"));
     const body = parseJson(await request.body());
     known.id = idOf(body);
-    const envelope = openRequest(body);
+    const envelope = parseRequest(body);
     const scoped = scopedCaller(caller, parseTenant(envelope.params), app.tenants);
     const opened = app.isStrict
       ? envelope
@@ -92,7 +92,7 @@ async function respond(
   }
 }
 
-function streamResponse(app: App, source: EventSource, { id, codec }: Known): HttpResponse {
+function streamResponse(app: App, source: EventStreamSource, { id, codec }: Known): HttpResponse {
   const framing = new SseFraming({
     codec,
     prefix: resultPrefix(id),
@@ -132,7 +132,7 @@ export function openMethod(
   const found = findMethod(method);
   const fits = !isStrict || asked === undefined || asked === found?.version;
   if (found !== undefined && fits) {
-    const codecs = isStrict ? CODECS : LENIENT_CODECS;
+    const codecs = isStrict ? CODECS : LEGACY_CODECS;
     return { operation: found.operation, codec: codecs[found.version] };
   }
   const known = asked === "1.0" ? "1.0" : "0.3";

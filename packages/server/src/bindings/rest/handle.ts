@@ -9,7 +9,7 @@ import type { App } from "../app.ts";
 import { NOTHING_ACTIVE, activate, withHeaders } from "../extensions.ts";
 import { scopedCaller } from "../../guard/guard.ts";
 import { type HttpHeaders, type HttpResponse, header, jsonResponse } from "../../http/exchange.ts";
-import type { EventSource } from "@convoke/engine";
+import type { EventStreamSource } from "@convoke/engine";
 import { performOperation } from "../operations.ts";
 import { EventStream } from "../event-stream.ts";
 import { SSE_HEADERS, SseFraming } from "../sse-framing.ts";
@@ -51,7 +51,7 @@ export async function handleRest(
 }
 
 /** Streams events without an envelope. */
-function streamResponse(app: App, source: EventSource, { codec }: RestCall): HttpResponse {
+function streamResponse(app: App, source: EventStreamSource, { codec }: RestCall): HttpResponse {
   const format = { version: codec.version, specPatch: app.specPatch };
   const framing = new SseFraming({
     codec,

@@ -2,7 +2,7 @@ import {
   A2AError,
   CODECS,
   type Codec,
-  LENIENT_CODECS,
+  LEGACY_CODECS,
   type OperationName,
   PROTO_CODECS,
   type ProtocolVersion,
@@ -65,7 +65,7 @@ function checkVersion(request: HttpRequest, spoken: ProtocolVersion): void {
 function codecFor(version: ProtocolVersion, body: JsonObject, isStrict: boolean): Codec {
   if (version !== "0.3" || !isKindDialect(body)) return PROTO_CODECS[version];
   // The same codec as for JSON-RPC, so that events are encoded once for both.
-  return (isStrict ? CODECS : LENIENT_CODECS)["0.3"];
+  return (isStrict ? CODECS : LEGACY_CODECS)["0.3"];
 }
 
 async function readBody(request: HttpRequest): Promise<JsonObject> {
