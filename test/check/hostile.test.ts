@@ -174,7 +174,7 @@ describe("where there is no card", () => {
       "answered 200 with something that is not a card",
     ],
     ["nothing", say(404, "text/plain", "no"), "answered 404"],
-    ["a lock", say(401, "text/plain", "no"), "--token, --api-key and --basic give one"],
+    ["a lock", say(401, "text/plain", "no"), "or use --token, --api-key or --basic"],
     ["silence", () => undefined, "no response within 0.5 s"],
     [
       "a way out",

@@ -78,7 +78,7 @@ export const credentialsCommand: Command = {
   run: listCredentials,
 };
 
-/** The tokens themselves are shown to nobody. */
+/** Lists the origins; tokens are never printed. */
 async function listCredentials({ io, positionals, flag }: CommandContext): Promise<number> {
   if (positionals.length > 0) throw new UsageError("convoke credentials takes no arguments.");
   const file = openCredentials(io.env);

@@ -251,7 +251,7 @@ async function pushDelete(context: CommandContext): Promise<number> {
 
 export const pushCommands: CommandGroup = {
   name: "push",
-  summary: "Have updates pushed to a webhook; see what was given up, and try it again",
+  summary: "Push updates of tasks to a webhook, and retry failed deliveries",
   commands: [
     pushSetCommand,
     pushShowCommand,
@@ -279,7 +279,7 @@ export async function listPushes(
   throw unreadable("has no list of pushes");
 }
 
-/** Retries deliveries that were given up. Returns the number of configs. */
+/** Retries failed deliveries. Returns the number of configs. */
 export async function replayPushes(
   context: CommandContext,
   which: { readonly taskId?: string; readonly id?: string },

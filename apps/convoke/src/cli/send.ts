@@ -65,7 +65,7 @@ function show({ text, task }: Answer, context: CommandContext): number {
   return reportOutcome(toOutcome(task), context);
 }
 
-/** A question or the reason of a failure is no answer: only a completed task speaks by its status. */
+/** Only the status message of a completed task is an answer; otherwise it is a question or the reason of a failure. */
 function answerOf(task: Task): string {
   if (task.status.state === "completed") return textOf(task);
   const texts = (task.artifacts ?? []).map(({ parts }) => textOfParts(parts));

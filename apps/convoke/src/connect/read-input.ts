@@ -69,7 +69,7 @@ async function textOf(
 ): Promise<string> {
   if (argument !== undefined && argument !== "-") return argument;
   if (argument === undefined && hasParts) return "";
-  // At a keyboard only "-" says that somebody will type and end it with Ctrl+D.
+  // At a terminal, read standard input only if "-" asks for it.
   const isPiped = io.keyboard === undefined || argument === "-";
   const text = isPiped ? await io.stdin.rest() : "";
   if (text !== "" || hasParts) return text;
@@ -86,7 +86,7 @@ function readDataPart(text: string): DataPart {
   }
 }
 
-/** Reads `--file path[:media type]`. A colon in a path is no trouble: a media type has a slash and no folder. */
+/** Reads `--file path[:media type]`. Paths may contain colons: the end counts as a media type only if it looks like one. */
 function readFilePart(text: string): FilePart {
   const [, named, type] = /^(.+):([\w.+-]+\/[\w.+-]+)$/s.exec(text) ?? [];
   const path = named ?? text;

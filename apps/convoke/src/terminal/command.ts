@@ -80,14 +80,14 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** The person wants to stop; there is nothing to explain. */
+/** The user stopped the command; no error is printed. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
 
 /** The exit codes. The overview prints this table. */
 export const EXIT = {
-  done: { code: 0, meaning: "the task completed, or the command did its work" },
+  done: { code: 0, meaning: "success: the task completed, or the command succeeded" },
   taskFailed: {
     code: 1,
     meaning:

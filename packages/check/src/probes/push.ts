@@ -234,17 +234,17 @@ async function receive(scene: Scene, act: (url: string) => Promise<void>): Promi
   });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   const { port } = server.address() as AddressInfo;
-  const patience = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => patience.resolve(undefined), WAIT_MS);
+  const timedOut = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => timedOut.resolve(undefined), WAIT_MS);
   try {
     await act(`http://127.0.0.1:${port}/convoke-check`);
     const { sent } = scene.transcript.last;
-    const came = await Promise.race([promise, patience.promise]);
+    const arrived = await Promise.race([promise, timedOut.promise]);
     // A server may accept an address and later decide not to deliver to it.
-    if (came === undefined) throw new Skipped("no notification arrived on this machine");
-    const shown = Object.entries(came.headers).map(([name, value]) => `${name}: ${value}`);
-    const received = `a notification (${shown.join(", ")}) ${came.body.slice(0, 200)}`;
-    return { ...came, exchange: { sent, received } };
+    if (arrived === undefined) throw new Skipped("no notification arrived on this machine");
+    const shown = Object.entries(arrived.headers).map(([name, value]) => `${name}: ${value}`);
+    const received = `a notification (${shown.join(", ")}) ${arrived.body.slice(0, 200)}`;
+    return { ...arrived, exchange: { sent, received } };
   } finally {
     clearTimeout(timer);
     server.close();

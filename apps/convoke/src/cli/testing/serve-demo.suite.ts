@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 import { demoAgent } from "../../host/load-agent.ts";
 import { type ServeAgentOptions, serve } from "../../host/serve-agent.ts";
 
-/** The demo agent on a real server that keeps its tasks in memory, and somebody who talks to it. */
+/** The demo agent on a real server that keeps its tasks in memory, and a client for it. */
 export async function serveDemo(
   options: ServeAgentOptions = {},
 ): Promise<{ readonly url: string; readonly agent: RemoteAgent }> {
