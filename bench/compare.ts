@@ -5,7 +5,7 @@ import { checkStream, checkTask } from "./check.ts";
 import { type Answer, inFlight, send, sendRest, stream } from "./client.ts";
 import { type Contender, bothVersions } from "./contenders.ts";
 import { GrpcClient } from "./grpc-client.ts";
-import { startConvoke, end } from "./measures/start.ts";
+import { end, startConvoke } from "./measures/start.ts";
 import { costOf, interleave, median, percentile } from "./rounds.ts";
 import { short } from "./table.ts";
 import { Target } from "./target.ts";

@@ -1,5 +1,5 @@
 import type { SendOptions } from "@convoke/client";
-import { type A2APart, type Task, readBudgetReport, isPublic, textOf } from "@convoke/protocol";
+import { type A2APart, type Task, isPublic, readBudgetReport, textOf } from "@convoke/protocol";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

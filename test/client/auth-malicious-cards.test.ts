@@ -1,6 +1,6 @@
 import { type Auth, type ConnectOptions, type RemoteAgent, connect } from "@convoke/client";
 import { describe, expect, test } from "vitest";
-import { type FakeAgent, pagesV1, type Reply, result, startFakeAgent } from "./fake-agent.ts";
+import { type FakeAgent, type Reply, pagesV1, result, startFakeAgent } from "./fake-agent.ts";
 import { type Recorder, startRecorder } from "./a-recorder.ts";
 import { KINDS, tells } from "./auth-kinds.ts";
 

@@ -3,12 +3,12 @@ import { connect } from "@convoke/client";
 import { describe, expect, test } from "vitest";
 import {
   type Call,
+  type FakeAgentScript,
+  type Reply,
   events,
   failure,
-  type FakeAgentScript,
   json,
   pagesV1,
-  type Reply,
   result,
   startFakeAgent,
 } from "./fake-agent.ts";

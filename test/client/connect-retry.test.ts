@@ -1,6 +1,6 @@
 import { type ConnectOptions, connect } from "@convoke/client";
 import { describe, expect, test } from "vitest";
-import { type Call, pagesV1, type Reply, result, startFakeAgent } from "./fake-agent.ts";
+import { type Call, type Reply, pagesV1, result, startFakeAgent } from "./fake-agent.ts";
 
 const TASK = { id: "t1", contextId: "c1", status: { state: "TASK_STATE_COMPLETED" } };
 const LOST: Reply = { body: "{", end: "broken" };

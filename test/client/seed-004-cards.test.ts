@@ -1,10 +1,10 @@
 import {
-  clearAgentCardCache,
-  discoverAgent,
   ExternalServiceError,
-  fetchAgentCard,
   NotFoundError,
   ValidationError,
+  clearAgentCardCache,
+  discoverAgent,
+  fetchAgentCard,
 } from "convoke/compat";
 import { beforeEach, describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";

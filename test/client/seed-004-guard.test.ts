@@ -1,11 +1,11 @@
 import {
+  type InvocationRefusal,
+  ValidationError,
   clearAgentCardCache,
   createInvocationBudget,
   discoverAgent,
   fetchAgentCard,
-  type InvocationRefusal,
   invokeRemoteAgent,
-  ValidationError,
 } from "convoke/compat";
 import { beforeEach, describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";

@@ -1,8 +1,8 @@
 import {
+  ValidationError,
   clearAgentCardCache,
   createInvocationBudget,
   invokeRemoteAgent,
-  ValidationError,
 } from "convoke/compat";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { verifies } from "../verifies.ts";

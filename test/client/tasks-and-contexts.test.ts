@@ -1,6 +1,6 @@
 import { connect } from "@convoke/client";
 import { describe, expect } from "vitest";
-import { type Call, pagesV03, pagesV1, result, type Seen, startFakeAgent } from "./fake-agent.ts";
+import { type Call, type Seen, pagesV03, pagesV1, result, startFakeAgent } from "./fake-agent.ts";
 import { frames } from "../../packages/client/src/run/a-stream.suite.ts";
 import { verifies } from "../verifies.ts";
 

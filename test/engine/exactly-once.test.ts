@@ -15,8 +15,8 @@ import {
 } from "@convoke/protocol";
 import {
   type Backend,
-  type Engine,
   type CommitStep,
+  type Engine,
   isSettled,
   sendMessage,
   sendStreamingMessage,

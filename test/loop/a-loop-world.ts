@@ -13,9 +13,9 @@ import { type ModelAgentDefinition, defineAgent } from "@convoke/runtime";
 import {
   type Backend,
   type CommitResult,
+  type CommitStep,
   type Engine,
   type RecoveryReport,
-  type CommitStep,
   acceptMessage,
   createEngine,
   recover,

@@ -2,8 +2,8 @@ import { type AgentDefinition, defineAgent } from "convoke";
 import {
   type Backend,
   type CommitResult,
-  type Engine,
   type CommitStep,
+  type Engine,
   type TaskIndex,
   createEngine,
   recover,

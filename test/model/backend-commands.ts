@@ -1,4 +1,4 @@
-import type { Seq, StoredSnapshot, CommitStep } from "@convoke/engine";
+import type { CommitStep, Seq, StoredSnapshot } from "@convoke/engine";
 import type { TaskState } from "@convoke/protocol";
 import fc from "fast-check";
 

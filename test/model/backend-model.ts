@@ -1,10 +1,10 @@
 import type { TaskState } from "@convoke/protocol";
 import type {
   CommitResult,
-  Seq,
-  StoredSnapshot,
   CommitStep,
+  Seq,
   StoredEvent,
+  StoredSnapshot,
   StoredTask,
   TaskRecord,
 } from "@convoke/engine";

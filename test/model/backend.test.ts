@@ -1,4 +1,4 @@
-import type { Seq, CommitStep, TaskRecord } from "@convoke/engine";
+import type { CommitStep, Seq, TaskRecord } from "@convoke/engine";
 import fc from "fast-check";
 import { describe, expect, onTestFinished } from "vitest";
 import { verifies } from "../verifies.ts";

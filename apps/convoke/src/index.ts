@@ -54,7 +54,7 @@ export {
   mount,
   serve,
 } from "./host/serve-agent.ts";
-export type { Interceptor as ServerInterceptor, Mounted, Server } from "@convoke/server";
+export type { Mounted, Server, Interceptor as ServerInterceptor } from "@convoke/server";
 
 // Call an agent
 export {

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer as createTcpServer, type AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";

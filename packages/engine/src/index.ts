@@ -6,8 +6,8 @@ export {
   type StartEngineOptions,
   closeAgentAndBackend,
   createEngine,
-  startLocalAgent,
   startEngine,
+  startLocalAgent,
 } from "./start-engine.ts";
 export { createInProcessConnection } from "./in-process.ts";
 export type { Engine, EngineOptions } from "./run/engine.ts";

@@ -42,10 +42,10 @@ export {
 } from "./model/events.ts";
 export {
   type CustomInternalEvent,
+  ENGINE_EVENTS,
   type InternalEvent,
   type InternalEventBase,
   type MessageReceivedEvent,
-  ENGINE_EVENTS,
   type SleepEvent,
   isMessageReceived,
   isResumable,
@@ -93,9 +93,9 @@ export {
 // The seam between servers and agents
 export {
   type Agent,
-  type LocalAgent,
   type AgentEnvironment,
   type Caller,
+  type LocalAgent,
   ServerStopping,
   type Turn,
 } from "./model/agent.ts";

@@ -5,7 +5,7 @@ export type { AgentOptions, CloseOptions } from "./agent-options.ts";
 export type { CorsOptions } from "./http/cors.ts";
 export { normalizeOrigins } from "./http/cors.ts";
 export type { ServerAddress } from "./http/address.ts";
-export { createJsonLogger, type LogFields, type Logger, type LogLevel } from "@convoke/engine";
+export { type LogFields, type LogLevel, type Logger, createJsonLogger } from "@convoke/engine";
 export { DEFAULT_LIMITS, type Limits } from "@convoke/engine";
 export type { CardForm, CardOptions } from "./cards/card-binding.ts";
 export type { PushOptions } from "@convoke/engine";

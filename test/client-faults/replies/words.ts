@@ -1,7 +1,7 @@
 import {
   type A2APart,
-  type Codec,
   CODECS,
+  type Codec,
   type Message,
   PROTO_CODECS,
   type PublicEvent,

@@ -1,11 +1,11 @@
 import type { FaultScenario } from "../fault-scenario.ts";
 import {
-  grpcRefuses,
-  grpcShows,
-  grpcStreams,
   GRPC_HEAD,
   GRPC_OK,
   grpcFrame,
+  grpcRefuses,
+  grpcShows,
+  grpcStreams,
   taskBytes,
 } from "../replies/grpc.ts";
 import { showsCard, withUrl } from "../replies/cards.ts";

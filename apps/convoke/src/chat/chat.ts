@@ -10,10 +10,10 @@ import {
   type A2APart,
   type Approval,
   EXTENSIONS,
-  isInterrupted,
-  openApprovals,
   RemoteError,
   type Task,
+  isInterrupted,
+  openApprovals,
 } from "@convoke/protocol";
 import { oneLine, printable } from "@convoke/protocol/internal";
 import { coloursFor, note } from "../terminal/output.ts";

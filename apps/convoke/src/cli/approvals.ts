@@ -7,13 +7,13 @@ import {
 } from "../terminal/command.ts";
 import { askServer, unreadable } from "../connect/ask-server.ts";
 import { objectField, textField } from "../terminal/json-fields.ts";
-import { type Colours, formatAge, coloursFor, table } from "../terminal/output.ts";
+import { type Colours, coloursFor, formatAge, table } from "../terminal/output.ts";
 import { oneLine } from "@convoke/protocol/internal";
 import {
   AGENT_ENVIRONMENT,
   SERVER_OPTIONS,
-  rejectMoreArguments,
   readUrl,
+  rejectMoreArguments,
 } from "../connect/agent-options.ts";
 import { commandLine, didYouMean } from "../terminal/command-line.ts";
 

@@ -2,8 +2,8 @@ import { type DiscoveredCard, discover, listInterfaces } from "@convoke/client";
 import {
   AGENT_ENVIRONMENT,
   AGENT_OPTIONS,
-  rejectMoreArguments,
   readUrl,
+  rejectMoreArguments,
 } from "../connect/agent-options.ts";
 import { type Colours, coloursFor } from "../terminal/output.ts";
 import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";

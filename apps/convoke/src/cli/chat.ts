@@ -6,8 +6,8 @@ import {
   AGENT_OPTIONS,
   RECONNECT_OPTIONS,
   readReconnect,
-  rejectMoreArguments,
   readUrl,
+  rejectMoreArguments,
 } from "../connect/agent-options.ts";
 import { Chat } from "../chat/chat.ts";
 import { type LineSource, isPerson, linesFrom } from "../chat/lines.ts";

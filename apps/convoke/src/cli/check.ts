@@ -2,26 +2,26 @@ import { writeFile } from "node:fs/promises";
 import {
   BINDINGS,
   CARD_PROBES,
-  checkAgent,
   type CheckProgress,
   type CheckSettings,
   GATE,
-  junitReport,
-  type Level,
   LEVELS,
-  meetsLevel,
-  probeId,
-  type ProbeResult,
+  type Level,
   PROBES,
+  type ProbeResult,
   type Report,
   type Section,
   type WireHeaders,
+  checkAgent,
+  junitReport,
+  meetsLevel,
+  probeId,
 } from "@convoke/check";
 import {
   AGENT_ENVIRONMENT,
   AUTH_OPTIONS,
-  rejectMoreArguments,
   readUrl,
+  rejectMoreArguments,
 } from "../connect/agent-options.ts";
 import { type Colours, coloursFor, table } from "../terminal/output.ts";
 import {

@@ -2,7 +2,7 @@ import { coloursFor, note } from "../terminal/output.ts";
 import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
 import { openCredentials } from "../credentials/credentials-file.ts";
 import { oneLine } from "@convoke/protocol/internal";
-import { rejectMoreArguments, readUrl } from "../connect/agent-options.ts";
+import { readUrl, rejectMoreArguments } from "../connect/agent-options.ts";
 import { askSecret } from "../credentials/ask-secret.ts";
 import { checkToken } from "../connect/auth.ts";
 import { isLoopback } from "../credentials/environment.ts";

@@ -4,8 +4,8 @@ import {
   AGENT_OPTIONS,
   RECONNECT_OPTIONS,
   readReconnect,
-  rejectMoreArguments,
   readUrl,
+  rejectMoreArguments,
 } from "../connect/agent-options.ts";
 import {
   type Command,

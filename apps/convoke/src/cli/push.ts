@@ -6,16 +6,16 @@ import {
   UsageError,
 } from "../terminal/command.ts";
 import { askServer, unreadable } from "../connect/ask-server.ts";
-import { type Colours, formatAge, coloursFor, note, table } from "../terminal/output.ts";
+import { type Colours, coloursFor, formatAge, note, table } from "../terminal/output.ts";
 import { textField } from "../terminal/json-fields.ts";
 import { oneLine } from "@convoke/protocol/internal";
 import {
   AGENT_ENVIRONMENT,
   AGENT_OPTIONS,
   SERVER_OPTIONS,
-  rejectMoreArguments,
   readTaskId,
   readUrl,
+  rejectMoreArguments,
 } from "../connect/agent-options.ts";
 import { commandLine, didYouMean } from "../terminal/command-line.ts";
 import type { PushConfig, PushTarget } from "@convoke/protocol";

@@ -13,7 +13,7 @@ import { type Command, type CommandContext, EXIT, exitCodeFor } from "../termina
 import { coloursFor } from "../terminal/output.ts";
 import { connectOptions, withAgent } from "../connect/connect-options.ts";
 import { INPUT_OPTIONS, readInput } from "../connect/read-input.ts";
-import { toOutcome, reportOutcome } from "../follow/outcome.ts";
+import { reportOutcome, toOutcome } from "../follow/outcome.ts";
 import { summarizeParts } from "../follow/stream-printer.ts";
 
 export const sendCommand: Command = {

@@ -4,8 +4,8 @@ import {
   AGENT_OPTIONS,
   MESSAGE_OPTIONS,
   RECONNECT_OPTIONS,
-  rejectMoreArguments,
   readUrl,
+  rejectMoreArguments,
 } from "../connect/agent-options.ts";
 import { type Command, type CommandContext, UsageError } from "../terminal/command.ts";
 import { connectOptions, withAgent } from "../connect/connect-options.ts";

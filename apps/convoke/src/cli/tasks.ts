@@ -2,10 +2,10 @@ import { TASK_STATES, type Task, type TaskState, isTerminal, textOfParts } from 
 import {
   AGENT_ENVIRONMENT,
   AGENT_OPTIONS,
-  rejectMoreArguments,
   readUrl,
+  rejectMoreArguments,
 } from "../connect/agent-options.ts";
-import { type Colours, formatAge, coloursFor, table } from "../terminal/output.ts";
+import { type Colours, coloursFor, formatAge, table } from "../terminal/output.ts";
 import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
 import { commandLine, didYouMean } from "../terminal/command-line.ts";
 import { withAgent } from "../connect/connect-options.ts";

@@ -13,7 +13,7 @@ import {
 import { oneLine, printable } from "@convoke/protocol/internal";
 import type { CommandIo } from "../terminal/command.ts";
 import { type Colours, coloursFor } from "../terminal/output.ts";
-import { type Outcome, toOutcome, messageText } from "./outcome.ts";
+import { type Outcome, messageText, toOutcome } from "./outcome.ts";
 
 export interface StreamPrinterOptions {
   /** Do not print artifacts that existed before this turn. */

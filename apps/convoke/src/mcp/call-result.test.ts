@@ -1,4 +1,4 @@
-import { type A2AArtifact, agentMessage, type Task, type TaskState } from "@convoke/protocol";
+import { type A2AArtifact, type Task, type TaskState, agentMessage } from "@convoke/protocol";
 import { expect, test } from "vitest";
 import { callResult } from "./call-result.ts";
 

@@ -13,7 +13,7 @@ import {
   type McpServerFactory,
 } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
-import { failedResult, describeProblem } from "./call-result.ts";
+import { describeProblem, failedResult } from "./call-result.ts";
 import { OpenCalls, toHost } from "./host.ts";
 import { SkillCall } from "./skill-call.ts";
 import { type SkillTool, cleanName, skillTools } from "./skill-tools.ts";

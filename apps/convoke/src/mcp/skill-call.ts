@@ -3,9 +3,9 @@ import { type A2APart, EXTENSIONS, isInterrupted, isTerminal, textPart } from "@
 import {
   type CallToolResult,
   type InputRequests,
-  inputRequired,
   type InputRequiredResult,
   type ServerContext,
+  inputRequired,
 } from "@modelcontextprotocol/server";
 import { type PendingRequest, pendingRequests } from "./questions.ts";
 import { callResult, failedResult } from "./call-result.ts";

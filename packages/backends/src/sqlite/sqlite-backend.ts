@@ -5,6 +5,7 @@ import { TASK_STATES, isTerminal, mayFollow } from "@convoke/protocol";
 import {
   type Backend,
   type CommitResult,
+  type CommitStep,
   type NewPush,
   type PruneQuery,
   type PushProgress,
@@ -13,9 +14,8 @@ import {
   type PushStore,
   type RetentionStore,
   type Seq,
-  type StoredSnapshot,
-  type CommitStep,
   type StoredEvent,
+  type StoredSnapshot,
   type TaskIndex,
   type TaskRecord,
   Watchers,

@@ -1,5 +1,5 @@
 import type { Worker } from "node:worker_threads";
-import { type CommitResult, InvalidStepError, type Seq, type CommitStep } from "@convoke/engine";
+import { type CommitResult, type CommitStep, InvalidStepError, type Seq } from "@convoke/engine";
 import { StorageError } from "./storage-error.ts";
 import type {
   FromWriter,

@@ -19,7 +19,7 @@ import type {
 import { type JsonObject, isObject } from "@convoke/protocol/internal";
 import { BridgeRun } from "../bridge/bridge-run.ts";
 import { Conversation, type ConversationOptions } from "../conversation/conversation.ts";
-import { type Input, toMessage, type MessageOptions } from "../conversation/message.ts";
+import { type Input, type MessageOptions, toMessage } from "../conversation/message.ts";
 import type { Answer } from "../run/answer.ts";
 import { type FollowOptions, followSettings } from "../run/follow-options.ts";
 import { ResumingSource } from "../run/resuming-source.ts";

@@ -10,8 +10,8 @@ import { type ATurn, aTurn } from "../../../runtime/src/testing/a-turn.suite.ts"
 import { connect } from "../agent/connect.ts";
 import {
   type Call,
-  pagesV1,
   type Reply,
+  pagesV1,
   result,
   startFakeAgent,
 } from "../../../../test/client/fake-agent.ts";

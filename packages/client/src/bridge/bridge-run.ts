@@ -2,11 +2,11 @@ import {
   A2AError,
   type AgentEvent,
   type Connection,
+  ENGINE_EVENTS,
   ERRORS,
   type InternalEvent,
   type InternalEventBase,
   type Message,
-  ENGINE_EVENTS,
   type PublicEvent,
   RemoteError,
   ServerStopping,
@@ -18,7 +18,7 @@ import {
   isMessageReceived,
   isTerminal,
 } from "@convoke/protocol";
-import type { TaskEventSource, RunRequest } from "../run/task-events.ts";
+import type { RunRequest, TaskEventSource } from "../run/task-events.ts";
 import { followSettings } from "../run/follow-options.ts";
 import { ResumingSource } from "../run/resuming-source.ts";
 import { eventsBetween } from "../run/snapshot-events.ts";

@@ -1,4 +1,4 @@
-import { type Binding, ClientError, parseVersion, type ProtocolVersion } from "@convoke/protocol";
+import { type Binding, ClientError, type ProtocolVersion, parseVersion } from "@convoke/protocol";
 import type { Credentials } from "../auth/credentials.ts";
 import { type CardInterface, grpcUrl, listInterfaces, webUrl } from "./card-interfaces.ts";
 import type { DiscoveredCard } from "./card.ts";

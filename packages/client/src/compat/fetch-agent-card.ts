@@ -3,9 +3,9 @@ import {
   type PeerOptions,
   SYSTEM_CLOCK,
   cardUrlFor,
+  checkMs,
   openPeer,
   parseBaseUrl,
-  checkMs,
   withTimeLimit,
 } from "./peer.ts";
 import { credentialsKey } from "../auth/credentials.ts";

@@ -2,23 +2,23 @@ import { ClientError, type RawCard, RemoteError } from "@convoke/protocol";
 import {
   type Clock,
   SYSTEM_CLOCK,
-  parseBaseUrl,
-  checkMs,
   checkCredentialsBound,
+  checkMs,
+  parseBaseUrl,
   withTimeLimit,
 } from "./peer.ts";
 import { ExternalServiceError, ValidationError } from "./errors.ts";
 import {
   type Invocation,
-  type InvokeOptions,
   type InvocationRequest,
+  type InvokeOptions,
   type RemoteInvocationResult,
   type TaskProgress,
   failure,
   toResult,
 } from "./invocation.ts";
-import { MAX_DEPTH, checkInvocation, REFUSED } from "./invocation-guard.ts";
-import { isTaskNotFound, errorMessage } from "../run/failures.ts";
+import { MAX_DEPTH, REFUSED, checkInvocation } from "./invocation-guard.ts";
+import { errorMessage, isTaskNotFound } from "../run/failures.ts";
 import { A2aInvocation } from "./a2a-invocation.ts";
 import { readCard } from "./fetch-agent-card.ts";
 import { LegacyInvocation } from "./legacy-invocation.ts";

@@ -197,7 +197,8 @@ function keepExtendedCard(
       ...[operation, request, options]: Parameters<typeof next.call<Name>>
     ): Promise<Calls[Name]["result"]> {
       if (operation !== "getExtendedCard") return next.call(operation, request, options);
-      if (!offersExtendedCard(connection.card)) throw noExtendedCard(connection.selectedInterface.url);
+      if (!offersExtendedCard(connection.card))
+        throw noExtendedCard(connection.selectedInterface.url);
       const card = await next.call("getExtendedCard", undefined, options);
       await verify(card);
       connection.card = card;

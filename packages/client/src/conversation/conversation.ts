@@ -7,7 +7,7 @@ import {
 } from "./client-tools.ts";
 import type { Connection } from "@convoke/protocol";
 import type { Input } from "./message.ts";
-import type { TaskEventSource, StreamedEvent } from "../run/task-events.ts";
+import type { StreamedEvent, TaskEventSource } from "../run/task-events.ts";
 import { type FollowOptions, type FollowSettings, followSettings } from "../run/follow-options.ts";
 import type { Question } from "../run/answer.ts";
 import { Run } from "../run/run.ts";

@@ -9,10 +9,10 @@ import {
 import { type ToolRuns, pendingToolUses, withTools } from "./client-tools.ts";
 import { type Input, toMessage } from "./message.ts";
 import {
-  type TaskEventSource,
-  type StreamedEvent,
-  TaskSnapshot,
   type RunRequest,
+  type StreamedEvent,
+  type TaskEventSource,
+  TaskSnapshot,
 } from "../run/task-events.ts";
 import type { FollowSettings } from "../run/follow-options.ts";
 import { type Question, toQuestion } from "../run/answer.ts";

@@ -1,4 +1,4 @@
-import { createFetchClient, type HttpClient } from "@convoke/egress/http";
+import { type HttpClient, createFetchClient } from "@convoke/egress/http";
 
 /** The HTTP client outside Node: the browser decides what a page may reach. */
 export function createOutbound({ fetch }: OutboundOptions): HttpClient {

@@ -1,5 +1,5 @@
 import { createEgress } from "@convoke/egress";
-import { createFetchClient, type HttpClient } from "@convoke/egress/http";
+import { type HttpClient, createFetchClient } from "@convoke/egress/http";
 import type { OutboundOptions } from "./fetch-outbound.ts";
 
 /** The HTTP client in Node: through the egress policy. */

@@ -48,7 +48,11 @@ test("no silence shorter than the limit means anything, however often keep-alive
 
 test("a limit beyond what a timer can measure is not reached at once", async () => {
   const asked = vi.fn(async () => false);
-  const silence = new IdleTimeout({ idleTimeoutMs: Infinity, onDead: () => undefined, isDead: asked });
+  const silence = new IdleTimeout({
+    idleTimeoutMs: Infinity,
+    onDead: () => undefined,
+    isDead: asked,
+  });
   silence.startWaiting();
 
   await vi.advanceTimersByTimeAsync(60_000);

@@ -1,22 +1,22 @@
 import {
   type Connection,
-  isInterrupted,
-  isTerminal,
   RemoteError,
   type Task,
+  isInterrupted,
+  isTerminal,
 } from "@convoke/protocol";
 import { deduplicatesMessages } from "../cards/card.ts";
 import {
   EarlyCloseError,
+  errorMessage,
   gaveUpError,
-  isConnectionLoss,
   hasNoInterface,
+  isConnectionLoss,
   isTaskNotFound,
   isTemporary,
   isUnreadable,
   isUnsupported,
   notResentError,
-  errorMessage,
   taskLostError,
   unreadableAgainError,
   wasNotProcessed,
@@ -24,7 +24,7 @@ import {
 import type { FollowSettings } from "./follow-options.ts";
 import { backoffMs, sleep } from "@convoke/protocol/internal";
 import { isSameTask } from "./snapshot-events.ts";
-import type { RecoveryStep, RunStep, TaskSnapshot, RunRequest } from "./task-events.ts";
+import type { RecoveryStep, RunRequest, RunStep, TaskSnapshot } from "./task-events.ts";
 
 /** An agent that never responded is given up sooner than one that is at work. */
 const OPENING_MS = 30_000;

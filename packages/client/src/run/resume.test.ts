@@ -3,12 +3,12 @@ import { verifies } from "../../../../test/verifies.ts";
 import { connect } from "../agent/connect.ts";
 import {
   type Call,
+  type Reply,
+  type Seen,
   failure,
   json,
   pagesV1,
-  type Reply,
   result,
-  type Seen,
   startFakeAgent,
   stream,
 } from "../../../../test/client/fake-agent.ts";

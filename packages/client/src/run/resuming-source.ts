@@ -1,18 +1,18 @@
 import {
   type Connection,
-  isInterrupted,
-  isTerminal,
   type PublicEvent,
   type StreamItem,
   type Task,
+  isInterrupted,
+  isTerminal,
 } from "@convoke/protocol";
 import { EventCursor } from "./event-cursor.ts";
 import {
-  type TaskEventSource,
-  type StreamedEvent,
-  type RunStep,
-  TaskSnapshot,
   type RunRequest,
+  type RunStep,
+  type StreamedEvent,
+  type TaskEventSource,
+  TaskSnapshot,
 } from "./task-events.ts";
 import { EarlyCloseError, otherTaskError, outOfOrderError } from "./failures.ts";
 import { refusesStreams } from "../cards/card.ts";

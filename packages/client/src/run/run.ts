@@ -8,7 +8,7 @@ import {
   textOfParts,
 } from "@convoke/protocol";
 import { type Answer, toAnswer } from "./answer.ts";
-import type { TaskEventSource, StreamedEvent } from "./task-events.ts";
+import type { StreamedEvent, TaskEventSource } from "./task-events.ts";
 import { isNotCancelable } from "./failures.ts";
 import type { OnNotice } from "./follow-options.ts";
 import { View } from "./view.ts";

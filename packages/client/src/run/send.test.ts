@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { connect } from "../agent/connect.ts";
 import {
   type Call,
-  pagesV1,
   type Reply,
+  pagesV1,
   result,
   startFakeAgent,
   stream,

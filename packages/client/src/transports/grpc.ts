@@ -3,23 +3,23 @@ import {
   ClientError,
   type Codec,
   ERRORS,
-  type OperationName,
   OPERATIONS,
+  type OperationName,
   PROTO_CODECS,
   RemoteError,
   type SelectedInterface,
   type StreamOptions,
 } from "@convoke/protocol";
-import { decodeStatusDetails, GRPC_SERVICES, type GrpcMethod } from "@convoke/protocol/grpc";
+import { GRPC_SERVICES, type GrpcMethod, decodeStatusDetails } from "@convoke/protocol/grpc";
 import { type Credentials, redact } from "../auth/credentials.ts";
 import { requestHeaders } from "../auth/headers.ts";
 import type { ChosenInterface } from "../cards/choose-interface.ts";
 import type { GrpcChannel, GrpcEnd } from "./http2-channel.ts";
 import type { Frame, Transport } from "./transport.ts";
 import {
-  errorReasonInDetails,
   errorReason,
   errorReasonFromStatus,
+  errorReasonInDetails,
   grpcStatusName,
 } from "./errors.ts";
 

@@ -1,11 +1,11 @@
 import {
+  CODECS,
   type CallOptions,
   ClientError,
   type Codec,
-  CODECS,
+  OPERATIONS,
   type Operation,
   type OperationName,
-  OPERATIONS,
   type ProtocolVersion,
   type SelectedInterface,
   type SseEvent,
@@ -14,7 +14,7 @@ import {
 import type { AgentHttp } from "../auth/agent-http.ts";
 import type { ChosenInterface } from "../cards/choose-interface.ts";
 import { type HttpAnswer, readText } from "@convoke/egress/http";
-import { type ResponseHead, parseError, errorIn, isEventStream, isOk } from "./errors.ts";
+import { type ResponseHead, errorIn, isEventStream, isOk, parseError } from "./errors.ts";
 import { readFrames } from "./sse-frames.ts";
 import type { Frame, Transport } from "./transport.ts";
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { HttpAnswer } from "../http/http-client.ts";
-import { EgressError, errorCode, describeProblem } from "../policy/egress-error.ts";
-import { type OutgoingRequest, type SendOutcome, type OutboundConnections, send } from "./send.ts";
+import { EgressError, describeProblem, errorCode } from "../policy/egress-error.ts";
+import { type OutboundConnections, type OutgoingRequest, type SendOutcome, send } from "./send.ts";
 
 export interface Exchange extends OutgoingRequest {
   /** Whether it does no harm if the request arrives twice. */

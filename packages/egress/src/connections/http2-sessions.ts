@@ -1,8 +1,8 @@
 import { orAborted } from "@convoke/protocol/internal";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
 import { type OutboundConnections, connectTimeoutError } from "./send.ts";
-import { connect as connectNet, isIP, type Socket } from "node:net";
-import { connect as connectTls, TLSSocket } from "node:tls";
+import { type Socket, connect as connectNet, isIP } from "node:net";
+import { TLSSocket, connect as connectTls } from "node:tls";
 import { MAX_AGE_MS, PROBE_AFTER_MS } from "./kept-connections.ts";
 import { EgressError, describeProblem } from "../policy/egress-error.ts";
 import { canonicalHost, effectivePort } from "../policy/host.ts";

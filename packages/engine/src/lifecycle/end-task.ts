@@ -1,8 +1,8 @@
 import {
   A2AError,
   type Caller,
-  type Metadata,
   ENGINE_EVENTS,
+  type Metadata,
   type Task,
   type TaskState,
   agentMessage,

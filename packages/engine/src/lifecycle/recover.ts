@@ -4,7 +4,7 @@ import { abandonTurn, endTask } from "./end-task.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
 import { resumeTask, startAttempt } from "../run/resume-task.ts";
-import { readTurnLog, type TurnLog } from "../log/turn-log.ts";
+import { type TurnLog, readTurnLog } from "../log/turn-log.ts";
 
 const PAGE = 256;
 

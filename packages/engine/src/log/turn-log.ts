@@ -1,11 +1,11 @@
 import {
   type AgentEvent,
   type ArtifactUpdateEvent,
+  ENGINE_EVENTS,
   type InternalEvent,
   type Message,
   type MessageReceivedEvent,
   type Metadata,
-  ENGINE_EVENTS,
   type SleepEvent,
   type StatusUpdateEvent,
   type Task,

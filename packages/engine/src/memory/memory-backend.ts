@@ -2,13 +2,13 @@ import { isTerminal, mayFollow } from "@convoke/protocol";
 import type {
   Backend,
   CommitResult,
+  CommitStep,
   NewTask,
   PruneQuery,
   RetentionStore,
   Seq,
-  StoredSnapshot,
-  CommitStep,
   StoredEvent,
+  StoredSnapshot,
   TaskRecord,
 } from "../log/backend.ts";
 import { type TakenMessage, checkStep, notOneLine, wakeAtAfter } from "../log/check-step.ts";

@@ -1,13 +1,13 @@
 import { type TaskState, isTerminal } from "@convoke/protocol";
 import type {
   ChangedQuery,
+  CommitStep,
   ContextQuery,
   CreationPosition,
   ListPosition,
   Seq,
-  StoredSnapshot,
-  CommitStep,
   StoredEvent,
+  StoredSnapshot,
   StoredTask,
   TaskIndex,
   TaskQuery,

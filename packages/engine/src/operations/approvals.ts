@@ -63,7 +63,7 @@ export async function listApprovals(
 }
 
 /** The pending approvals of the caller's tasks with that id, which is unique only within a task. */
-export async function findApprovals(
+async function findApprovals(
   approvalId: string,
   call: Listing,
 ): Promise<readonly PendingApproval[]> {

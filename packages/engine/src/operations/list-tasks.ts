@@ -1,10 +1,10 @@
 import {
-  invalidParams,
   type ListTasksRequest,
   type StatusUpdateEvent,
   type Task,
   type TaskPage,
   type TaskState,
+  invalidParams,
   withHistoryLength,
 } from "@convoke/protocol";
 import type { Backend, Seq, TaskQuery, TaskRecord } from "../log/backend.ts";

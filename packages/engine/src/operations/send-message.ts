@@ -1,11 +1,11 @@
 import {
   A2AError,
-  checkExtensionData,
-  chosenSkill,
   EXTENSIONS,
   type Message,
   type SendMessageRequest,
   type Task,
+  checkExtensionData,
+  chosenSkill,
   unknownSkill,
   withHistoryLength,
 } from "@convoke/protocol";

@@ -8,8 +8,8 @@ import { type Endpoint, type Outcome, attemptDelivery } from "./endpoint.ts";
 import {
   type StoredTarget,
   createDeliveryId,
-  isDelivered,
   createNotification,
+  isDelivered,
   readTarget,
   toDeliveredEvent,
 } from "./notification.ts";

@@ -1,4 +1,4 @@
-import { createEgress, type Egress } from "@convoke/egress";
+import { type Egress, createEgress } from "@convoke/egress";
 import type { Engine, PushRules } from "../run/engine.ts";
 import { IdleTasks } from "../task/idle-tasks.ts";
 import type { Logger } from "../logging/logger.ts";

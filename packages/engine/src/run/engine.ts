@@ -2,12 +2,12 @@ import {
   A2AError,
   type Agent,
   type AgentEvent,
-  isTerminal,
   type Message,
   type Metadata,
   ServerStopping,
   type TaskState,
   type TraceContext,
+  isTerminal,
 } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Logger, newErrorId } from "../logging/logger.ts";

@@ -1,4 +1,4 @@
-import { isInterrupted, isTerminal, type Message, type Task } from "@convoke/protocol";
+import { type Message, type Task, isInterrupted, isTerminal } from "@convoke/protocol";
 import type { CreationPosition, Seq } from "../log/backend.ts";
 import type { Run } from "./run.ts";
 import type { TaskWriter } from "../task/task-writer.ts";

@@ -4,7 +4,7 @@ import type { Engine } from "./engine.ts";
 import type { LiveTask } from "./live-task.ts";
 import { Replay } from "./replay.ts";
 import type { Run } from "./run.ts";
-import { readTurnLog, type TurnLog } from "../log/turn-log.ts";
+import { type TurnLog, readTurnLog } from "../log/turn-log.ts";
 
 /**
  * Starts another attempt of the last turn of a task. If the turn has a journal,

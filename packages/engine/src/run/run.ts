@@ -1,10 +1,10 @@
 import {
   type Agent,
   type AgentEvent,
+  ENGINE_EVENTS,
   type InternalEvent,
   type Message,
   type Metadata,
-  ENGINE_EVENTS,
   type StatusUpdateEvent,
   type TaskState,
   type TraceContext,

@@ -9,12 +9,12 @@ import type {
   AcceptedMessage,
   Backend,
   CommitResult,
+  CommitStep,
   NewPush,
   NewTask,
   Seq,
-  CommitStep,
 } from "../log/backend.ts";
-import { type TaskSnapshot, SnapshotPolicy, applyEntries } from "../log/task-snapshot.ts";
+import { SnapshotPolicy, type TaskSnapshot, applyEntries } from "../log/task-snapshot.ts";
 import { EventSerializer, type LogEntry, LogTail } from "../log/log-entry.ts";
 import { isoTime } from "./task-clock.ts";
 import { keepTrying } from "./keep-trying.ts";

@@ -15,9 +15,9 @@ import {
   type Agent,
   type AgentEvent,
   type Caller,
+  ENGINE_EVENTS,
   EXTENSIONS,
   type Message,
-  ENGINE_EVENTS,
   type Task,
   isTerminal,
 } from "@convoke/protocol";

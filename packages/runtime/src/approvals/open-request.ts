@@ -1,6 +1,6 @@
 import {
-  type Approval,
   type A2APart,
+  type Approval,
   type DataPart,
   EXTENSIONS,
   type Message,

@@ -1,9 +1,9 @@
 import {
   type AgentEvent,
-  agentMessage,
   type ArtifactUpdateEvent,
-  textPart,
   type Turn,
+  agentMessage,
+  textPart,
 } from "@convoke/protocol";
 import { type FunctionTurn, createFunctionTurn } from "./function-turn.ts";
 import type { ArtifactOutput, FunctionOutput } from "./function-output.ts";

@@ -1,13 +1,13 @@
 import {
   type A2APart,
   type AgentEvent,
-  agentMessage,
   type BudgetLimit,
   type BudgetReport,
   EXTENSIONS,
   type Message,
   type Metadata,
   type Turn,
+  agentMessage,
 } from "@convoke/protocol";
 import { startTimer } from "@convoke/protocol/internal";
 import type { AssistantContent, ToolDescription, TranscriptEntry } from "../model/model.ts";

@@ -3,8 +3,8 @@ import {
   type AgentExtension,
   type AgentInfo,
   type AgentSkill,
-  type ExtensionName,
   EXTENSIONS,
+  type ExtensionName,
 } from "@convoke/protocol";
 import { acceptAnswer } from "../approvals/accept-answer.ts";
 import { runLoop } from "./loop-run.ts";

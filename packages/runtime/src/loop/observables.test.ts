@@ -1,7 +1,7 @@
 import { Observable, concat, from, of, throwError } from "rxjs";
 import { expect, test } from "vitest";
 import { tool } from "../tools/tool.ts";
-import { runTool, type ToolOutcome } from "./run-tool.ts";
+import { type ToolOutcome, runTool } from "./run-tool.ts";
 
 /** Runs a tool that returns the Observable; `room` is that of whoever takes its events. */
 function outcomeOf(

@@ -8,12 +8,12 @@ import type { ToolCall } from "../run/call-result.ts";
 import { callHookNow } from "../run/hooks.ts";
 import type { LoopScope } from "../run/loop-scope.ts";
 import {
-  argumentSchema,
   type ClientTool,
-  declaredTools,
   EXTENSIONS,
   type Metadata,
   type Turn,
+  argumentSchema,
+  declaredTools,
 } from "@convoke/protocol";
 import { LoopEndError } from "../run/loop-failure.ts";
 import type { ClientToolSettings } from "../run/client-tools.ts";

@@ -6,8 +6,8 @@ import {
   type AiSdkModel,
   type AiSdkTool,
   type AiSdkToolOutput,
-  isAiSdkModel,
   type ReasoningEffort,
+  isAiSdkModel,
 } from "./ai-sdk/ai-sdk-model.ts";
 import { type Fetch, oneRequestEach } from "./ai-sdk/one-request.ts";
 import { demoModel } from "./demo/demo-model.ts";

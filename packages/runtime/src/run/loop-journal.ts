@@ -1,7 +1,7 @@
 import {
+  ENGINE_EVENTS,
   type InternalEvent,
   type Message,
-  ENGINE_EVENTS,
   isMessageReceived,
 } from "@convoke/protocol";
 import type { ApprovalDecidedEvent, ApprovalRequestedEvent } from "../approvals/gate.ts";

@@ -2,9 +2,9 @@ import { orAborted } from "@convoke/protocol/internal";
 import {
   type A2APart,
   type AgentEvent,
+  ENGINE_EVENTS,
   EXTENSIONS,
   type InternalEvent,
-  ENGINE_EVENTS,
   type StatusUpdateEvent,
   type Turn,
   isFinal,

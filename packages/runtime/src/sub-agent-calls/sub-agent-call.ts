@@ -1,17 +1,17 @@
 import type { RemoteAgent } from "@convoke/client";
 import {
-  type Budget,
   BUDGET_BOUNDS,
+  type Budget,
   type BudgetReport,
-  readBudgetReport,
   ERRORS,
   EXTENSIONS,
-  isInterrupted,
   type Message,
   type Metadata,
   type Task,
   type TraceContext,
   type Turn,
+  isInterrupted,
+  readBudgetReport,
   userMessage,
 } from "@convoke/protocol";
 import type { LoopScope } from "../run/loop-scope.ts";
@@ -19,7 +19,7 @@ import type { DelegatedUsage, Interrupt, ToolContext, ToolEvent } from "../tools
 import { answerParts, isAnswered } from "./child-question.ts";
 import type { ChildCall } from "./child-call.ts";
 import { ChildStatuses, childFailure, childResult } from "./child-result.ts";
-import { type ChildOutcome, ChildStream, type ChildRun } from "./child-stream.ts";
+import { type ChildOutcome, type ChildRun, ChildStream } from "./child-stream.ts";
 import { findChild } from "../sub-agents/child-cancels.ts";
 import { codeOf, isOfAgent, withoutAddresses } from "../sub-agents/remote-error.ts";
 import type { RunSubAgents } from "./run-sub-agents.ts";

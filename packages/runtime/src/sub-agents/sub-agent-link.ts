@@ -1,6 +1,6 @@
 import { orAborted } from "@convoke/protocol/internal";
 import type { RemoteAgent } from "@convoke/client";
-import type { Agent, LocalAgent, AgentEnvironment } from "@convoke/protocol";
+import type { Agent, AgentEnvironment, LocalAgent } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SubAgentSettings } from "./sub-agent-settings.ts";
 import { withoutAddresses } from "./remote-error.ts";

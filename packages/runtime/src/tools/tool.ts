@@ -95,7 +95,7 @@ export interface ToolContext {
  * async or a plain generator, an Observable) of what `ToolYield` lists, a tool
  * event, an interrupt or a list of interrupts.
  */
-export type ToolReturn = unknown;
+type ToolReturn = unknown;
 
 /**
  * What a tool that is a stream may give: a string is output. Its result is the

@@ -1,7 +1,7 @@
 import { A2AError, type AgentCardFacts, type Caller, type SpecPatch } from "@convoke/protocol";
 import type { Cors } from "../http/cors.ts";
 import type { HttpRequest } from "../http/exchange.ts";
-import { type Call, type Engine, type Logger, newErrorId, type PushService } from "@convoke/engine";
+import { type Call, type Engine, type Logger, type PushService, newErrorId } from "@convoke/engine";
 import type { CardBinding } from "../cards/card-binding.ts";
 import type { KeepAlive } from "./keep-alive.ts";
 import type { Operations } from "./interceptors.ts";

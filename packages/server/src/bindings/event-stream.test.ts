@@ -1,4 +1,4 @@
-import { closesAtFinal, type Engine, type Seq, type StoredEvent } from "@convoke/engine";
+import { type Engine, type Seq, type StoredEvent, closesAtFinal } from "@convoke/engine";
 import { OpenStreams } from "../../../engine/src/task/limits.ts";
 import { CODECS, SseDecoder } from "@convoke/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";

@@ -1,6 +1,6 @@
 import { type EventStreamSource, type LogEntry, LogReader } from "@convoke/engine";
 import type { ByteSink, ByteStream, ByteStreamControl } from "../http/exchange.ts";
-import type { KeepAlive, IdleTimer } from "./keep-alive.ts";
+import type { IdleTimer, KeepAlive } from "./keep-alive.ts";
 
 export interface EventStreamOptions {
   readonly source: EventStreamSource;

@@ -10,10 +10,10 @@ import {
 } from "@convoke/protocol";
 import {
   type Call,
+  type EventStreamSource,
   cancelTaskOperation as cancelTask,
   createPushConfig,
   deletePushConfig,
-  type EventStreamSource,
   getExtendedCard,
   getPushConfig,
   getTask,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { stripBasePath, checkBasePath, toUrl } from "./address.ts";
+import { checkBasePath, stripBasePath, toUrl } from "./address.ts";
 
 describe("a base path", () => {
   test.each([

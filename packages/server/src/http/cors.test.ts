@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { aRequest } from "./a-request.suite.ts";
-import { Cors, normalizeOrigins, isPreflight } from "./cors.ts";
+import { Cors, isPreflight, normalizeOrigins } from "./cors.ts";
 import { jsonResponse } from "./exchange.ts";
 
 test.each([

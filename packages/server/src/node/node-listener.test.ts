@@ -2,9 +2,9 @@ import { type IncomingMessage, request as open } from "node:http";
 import { expect, test } from "vitest";
 import {
   type ByteSink,
-  type RequestHandler,
   type HttpRequest,
   type HttpResponse,
+  type RequestHandler,
   jsonResponse,
 } from "../http/exchange.ts";
 import { listening } from "./listening.suite.ts";

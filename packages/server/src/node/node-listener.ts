@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
 import type {
   ByteStream,
-  RequestHandler,
   HttpHeaders,
   HttpRequest,
   HttpResponse,
+  RequestHandler,
 } from "../http/exchange.ts";
 import { stripBasePath } from "../http/address.ts";
 import { bodyAlreadyRead, bodyCutOff, bodyTooLarge } from "../http/body.ts";

@@ -6,7 +6,7 @@ import {
   type ServerHttp2Session,
   createServer as createHttp2,
 } from "node:http2";
-import { createServer as createNet, type Server, type Socket } from "node:net";
+import { type Server, type Socket, createServer as createNet } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type TLSSocket, createServer as createTls } from "node:tls";
 import type { NodeListener } from "./node-listener.ts";

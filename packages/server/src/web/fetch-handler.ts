@@ -1,14 +1,14 @@
 import type {
   ByteStream,
   ByteStreamControl,
-  RequestHandler,
   HttpHeaders,
   HttpRequest,
   HttpResponse,
+  RequestHandler,
 } from "../http/exchange.ts";
 import { stripBasePath } from "../http/address.ts";
 import { A2AError } from "@convoke/protocol";
-import { bodyTooLarge, bodyAlreadyRead } from "../http/body.ts";
+import { bodyAlreadyRead, bodyTooLarge } from "../http/body.ts";
 
 const ENCODER = new TextEncoder();
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Backend, CommitResult, NewTask, CommitStep } from "../../log/backend.ts";
+import type { Backend, CommitResult, CommitStep, NewTask } from "../../log/backend.ts";
 import { type OpenBackend, aCreation, aPush, aStep, using } from "./fixtures.ts";
 
 const FORGOTTEN: CommitResult = { kind: "forgotten" };

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Backend, NewPush, NewTask, CommitStep } from "../../log/backend.ts";
+import type { Backend, CommitStep, NewPush, NewTask } from "../../log/backend.ts";
 
 /** Gives an empty backend. */
 export type OpenBackend = () => Promise<Backend>;

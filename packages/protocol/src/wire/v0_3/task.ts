@@ -35,13 +35,13 @@ export function decodeTask(value: unknown): Task {
   });
 }
 
-export function encodeStatus(status: TaskStatus): TaskStatus {
+function encodeStatus(status: TaskStatus): TaskStatus {
   return status.message === undefined
     ? status
     : { ...status, message: encodeMessage(status.message) };
 }
 
-export function decodeStatus(status: TaskStatus): TaskStatus {
+function decodeStatus(status: TaskStatus): TaskStatus {
   return {
     ...status,
     state: decodeTaskState(status?.state) ?? "unknown",
@@ -49,11 +49,11 @@ export function decodeStatus(status: TaskStatus): TaskStatus {
   };
 }
 
-export function encodeArtifact(artifact: A2AArtifact): A2AArtifact {
+function encodeArtifact(artifact: A2AArtifact): A2AArtifact {
   return { ...artifact, parts: artifact.parts.map(encodePart) };
 }
 
-export function decodeArtifact(artifact: A2AArtifact): A2AArtifact {
+function decodeArtifact(artifact: A2AArtifact): A2AArtifact {
   return { ...artifact, parts: artifact.parts.map((part) => decodePart(part, "artifact.parts")) };
 }
 

@@ -74,7 +74,7 @@ export function decodeTask(value: unknown): Task {
 }
 
 /** The message is called `update` in the proto and `message` in its JSON. */
-export function encodeStatus(status: TaskStatus): object {
+function encodeStatus(status: TaskStatus): object {
   return {
     ...status,
     state: encodeTaskState(status.state),
@@ -82,7 +82,7 @@ export function encodeStatus(status: TaskStatus): object {
   };
 }
 
-export function decodeStatus(value: unknown): TaskStatus {
+function decodeStatus(value: unknown): TaskStatus {
   const status = readProtoFields(value, STATUS) as Partial<TaskStatus> | undefined;
   return {
     ...status,
@@ -91,12 +91,12 @@ export function decodeStatus(value: unknown): TaskStatus {
   };
 }
 
-export function encodeArtifact(artifact: A2AArtifact): object {
+function encodeArtifact(artifact: A2AArtifact): object {
   return { ...artifact, parts: artifact.parts.map(encodePart) };
 }
 
 /** ProtoJSON omits empty fields. */
-export function decodeArtifact(value: unknown): A2AArtifact {
+function decodeArtifact(value: unknown): A2AArtifact {
   const artifact = readProtoFields(value, ARTIFACT) as Partial<A2AArtifact> | undefined;
   return {
     ...artifact,

@@ -47,7 +47,7 @@ export function decodeTask(value: unknown): Task {
   });
 }
 
-export function encodeStatus(status: TaskStatus): object {
+function encodeStatus(status: TaskStatus): object {
   return {
     ...status,
     state: encodeTaskState(status.state),
@@ -55,7 +55,7 @@ export function encodeStatus(status: TaskStatus): object {
   };
 }
 
-export function decodeStatus(status: TaskStatus): TaskStatus {
+function decodeStatus(status: TaskStatus): TaskStatus {
   return {
     ...status,
     state: decodeSentState(status?.state),
@@ -63,14 +63,12 @@ export function decodeStatus(status: TaskStatus): TaskStatus {
   };
 }
 
-export function encodeArtifact(artifact: A2AArtifact): object {
+function encodeArtifact(artifact: A2AArtifact): object {
   return { ...artifact, parts: artifact.parts.map(encodePart) };
 }
 
 /** ProtoJSON omits empty fields. */
-export function decodeArtifact(
-  artifact: Omit<A2AArtifact, "parts"> & Partial<A2AArtifact>,
-): A2AArtifact {
+function decodeArtifact(artifact: Omit<A2AArtifact, "parts"> & Partial<A2AArtifact>): A2AArtifact {
   const { parts = [] } = artifact;
   return { ...artifact, parts: parts.map((part) => decodePart(part, "artifact.parts")) };
 }

@@ -10,7 +10,7 @@ import {
 } from "@convoke/protocol";
 import type { App } from "../app.ts";
 import { NOTHING_ACTIVE, activate, withHeaders } from "../extensions.ts";
-import { scopedCaller, parseTenant } from "../../guard/guard.ts";
+import { parseTenant, scopedCaller } from "../../guard/guard.ts";
 import {
   type HttpHeaders,
   type HttpRequest,

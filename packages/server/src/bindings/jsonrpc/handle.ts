@@ -19,7 +19,7 @@ import {
   resultText,
 } from "@convoke/protocol";
 import { type Activation, NOTHING_ACTIVE, activate, withHeaders } from "../extensions.ts";
-import { scopedCaller, parseTenant } from "../../guard/guard.ts";
+import { parseTenant, scopedCaller } from "../../guard/guard.ts";
 import {
   type HttpHeaders,
   type HttpRequest,
