@@ -1,8 +1,7 @@
 import { type AgentEvent, CODECS, SseDecoder, type Task, applyEvent } from "@convoke/protocol";
 import type { EventStreamSource } from "@convoke/engine";
-import { EventStream } from "../../packages/server/src/bindings/event-stream.ts";
+import { EventStream, SseFraming } from "../../packages/server/src/bindings/event-stream.ts";
 import { KeepAlive } from "../../packages/server/src/bindings/keep-alive.ts";
-import { SseFraming } from "../../packages/server/src/bindings/sse-framing.ts";
 
 /** One frame, as a client of 0.3 decodes it. */
 export interface Frame {

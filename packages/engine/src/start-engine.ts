@@ -1,8 +1,7 @@
 import type { Agent, LocalAgent } from "@convoke/protocol";
 import { createInProcessConnection } from "./in-process.ts";
-import { type RecoveryReport, recover } from "./lifecycle/recover.ts";
+import { type RecoveryReport, recover, wakeTask } from "./lifecycle/recover.ts";
 import { Retention, type RetentionOptions } from "./lifecycle/retention.ts";
-import { wakeTask } from "./lifecycle/wake-task.ts";
 import type { Backend } from "./log/backend.ts";
 import type { Logger } from "./logging/logger.ts";
 import { type PushOptions, PushService } from "./push/push-service.ts";

@@ -51,7 +51,7 @@ export {
   isResumable,
   isSleep,
 } from "./model/journal.ts";
-export { applyEvent } from "./model/apply-event.ts";
+export { applyEvent } from "./model/events.ts";
 
 // The operations and their errors
 export {
@@ -63,7 +63,7 @@ export {
   type RestRoute,
   findMethod,
 } from "./model/operations.ts";
-export { type ProtocolVersion, parseVersion } from "./model/version.ts";
+export { type ProtocolVersion, parseVersion } from "./model/operations.ts";
 export type {
   CancelTaskRequest,
   CreatePushConfigRequest,

@@ -20,10 +20,14 @@ import {
 } from "../scene/card.ts";
 import type { CheckSettings } from "../scene/settings.ts";
 import { textAt } from "../wire/json.ts";
-import { type DeclaredInterface, declaredInterfaces } from "./interfaces.ts";
-import { type OnPlannedProbe, runProbe, skippedResult } from "./run-probe.ts";
 import { Scene, SharedFixtures, type Stage } from "../scene/scene.ts";
-import { Transcript } from "../wire/exchange.ts";
+import { Failed, Skipped, Transcript } from "../wire/exchange.ts";
+import { type CardInterface, listInterfaces } from "@convoke/client";
+import { type ProtocolVersion, parseVersion } from "@convoke/protocol";
+import { type Binding, parseBinding } from "../wire/client.ts";
+import { orAborted } from "@convoke/protocol/internal";
+
+const CHECKER_ERROR = "the checker itself failed, please report this";
 
 /** Runs all probes against an agent: first its card, then every interface that the card declares. */
 export async function checkAgent(settings: CheckSettings): Promise<Report> {
@@ -194,4 +198,164 @@ async function cancelUnfinished(stage: Stage): Promise<void> {
     }
     if (limit.aborted) return;
   }
+}
+
+/** An interface that a card declares. */
+interface DeclaredInterface {
+  /** Binding, version and tenant, for example `JSONRPC 1.0`. */
+  readonly name: string;
+  /** As the card has it. */
+  readonly url: string;
+  readonly tenant: string;
+  /** How to call it, or why it is skipped. */
+  readonly reach: Reachable | { readonly skipped: string };
+}
+
+interface Reachable {
+  readonly binding: Binding;
+  readonly version: ProtocolVersion;
+  readonly address: string;
+}
+
+/** Everything that the cards declare, in their order, without duplicates. */
+function declaredInterfaces(
+  { current, plain }: Cards,
+  settings: CheckSettings,
+): readonly DeclaredInterface[] {
+  const offers = [...listInterfaces(current.json), ...(plain ? listInterfaces(plain.json) : [])];
+  const byAddress = new Map<string, DeclaredInterface>();
+  for (const offer of offers) {
+    const declared = toDeclared(offer, current.url, settings);
+    const { name, url, tenant, reach } = declared;
+    const address = "address" in reach ? reach.address : url;
+    const key = `${name} ${address} ${tenant}`;
+    if (!byAddress.has(key)) byAddress.set(key, declared);
+  }
+  return [...byAddress.values()];
+}
+
+function toDeclared(
+  offer: CardInterface,
+  cardUrl: string,
+  settings: CheckSettings,
+): DeclaredInterface {
+  const { url, binding, version, tenant = "" } = offer;
+  const suffix = tenant === "" ? "" : ` for ${tenant}`;
+  const name = `${binding || "(no binding)"} ${knownVersion(version) ?? version}${suffix}`;
+  return { name, url, tenant, reach: findReach(offer, cardUrl, settings) };
+}
+
+function findReach(
+  { url, binding: bindingName, version: written }: CardInterface,
+  cardUrl: string,
+  { allowOrigins, url: given, versions, bindings }: CheckSettings,
+): DeclaredInterface["reach"] {
+  const binding = parseBinding(bindingName);
+  const version = knownVersion(written);
+  if (binding === undefined) return { skipped: `the binding "${bindingName}" cannot be checked` };
+  if (version === undefined) return { skipped: `version "${written}" is not 0.3 or 1.0` };
+  if (versions.length > 0 && !versions.includes(version)) {
+    return { skipped: "not selected (option: version)" };
+  }
+  if (bindings.length > 0 && !bindings.includes(binding)) {
+    return { skipped: "not selected (option: binding)" };
+  }
+  const address = toAddress(url, binding, cardUrl);
+  if (address === undefined) return { skipped: `"${url}" is not an address` };
+  const { origin } = new URL(address);
+  if (origin !== new URL(given).origin && !allowOrigins.includes(origin)) {
+    return { skipped: `${origin} is another origin than that of the card (option: allow-origin)` };
+  }
+  return { binding, version, address };
+}
+
+function knownVersion(written: string): ProtocolVersion | undefined {
+  try {
+    return parseVersion(written);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A gRPC address may be just a host and a port; then it uses TLS if the card did. */
+function toAddress(url: string, binding: Binding, cardUrl: string): string | undefined {
+  const isBare = binding === "grpc" && !url.includes("://");
+  const whole = isBare ? `${new URL(cardUrl).protocol}//${url}` : url;
+  if (url === "" || !URL.canParse(whole, cardUrl)) return undefined;
+  const address = new URL(whole, cardUrl);
+  return /^https?:$/.test(address.protocol) ? address.href : undefined;
+}
+
+/** What a probe runs with. */
+interface ProbeSession {
+  readonly signal: AbortSignal;
+  readonly transcript: Transcript;
+}
+
+/** A probe for one of its claims. */
+interface PlannedProbe {
+  readonly probe: { readonly name: string; readonly says: string };
+  readonly claim: Claim;
+}
+
+/** Called before each probe with the place where it runs. */
+type OnPlannedProbe = (place: string, planned: PlannedProbe) => void;
+
+/** Runs one probe within its time limit. Throws only if the user stops the check. */
+async function runProbe(
+  planned: PlannedProbe,
+  run: (session: ProbeSession) => Promise<void>,
+  { timeoutMs, signal }: CheckSettings,
+): Promise<ProbeResult> {
+  const started = performance.now();
+  const transcript = new Transcript();
+  // Whatever a probe leaves open, such as a stream that it stopped reading, is closed after it.
+  const over = new AbortController();
+  const limit = AbortSignal.timeout(timeoutMs);
+  const session = { signal: AbortSignal.any([signal, limit, over.signal]), transcript };
+  const result = (outcome: OutcomeFields): ProbeResult => ({
+    ...factsOf(planned),
+    ...outcome,
+    durationMs: Math.round(performance.now() - started),
+  });
+  try {
+    await orAborted(run(session), session.signal);
+    return result({ outcome: "passed" });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof Skipped) return result({ outcome: "skipped", reason: error.message });
+    if (error instanceof Failed) {
+      const { sent, received } = error.exchange ?? transcript.last;
+      return result({ outcome: "failed", sent, received, expected: error.expected });
+    }
+    if (!limit.aborted) {
+      // A bug of ours is not a fault of the server.
+      const message = error instanceof Error ? error.message : String(error);
+      return result({ outcome: "skipped", reason: `${CHECKER_ERROR}: ${message}` });
+    }
+    const { sent, received } = transcript.last;
+    const expected = `a complete response within ${timeoutMs / 1000} s`;
+    return result({
+      outcome: "failed",
+      sent,
+      received: `${received}, then nothing more`,
+      expected,
+    });
+  } finally {
+    over.abort();
+  }
+}
+
+/** The result of a probe that did not run. */
+function skippedResult(planned: PlannedProbe, reason: string): ProbeResult {
+  return { ...factsOf(planned), outcome: "skipped", reason, durationMs: 0 };
+}
+
+type Facts = Pick<ProbeResult, "id" | "requirement" | "level" | "section" | "says">;
+
+type OutcomeFields = Omit<ProbeResult, keyof Facts | "durationMs">;
+
+function factsOf({ probe, claim }: PlannedProbe): Facts {
+  const { requirement, level, section } = claim;
+  return { id: probeId(probe, claim), requirement, level, section, says: probe.says };
 }

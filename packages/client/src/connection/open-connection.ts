@@ -11,6 +11,8 @@ import {
   type StreamItem,
   type StreamOptions,
   type Streams,
+  legacyFormInCard,
+  legacyFormInResponse,
 } from "@convoke/protocol";
 import type { Credentials } from "../auth/credentials.ts";
 import { type DiscoveredCard, offersExtendedCard } from "../cards/card.ts";
@@ -20,12 +22,18 @@ import {
   chooseInterfaces,
 } from "../cards/choose-interface.ts";
 import { openTransport } from "../transports/open-transport.ts";
-import type { OnAgentNotice } from "./agent-notice.ts";
+import type { LegacyForm, OnAgentNotice } from "./agent-notice.ts";
 import { FallbackConnection } from "./fallback.ts";
 import { type Interceptor, intercept } from "./interceptor.ts";
-import { LegacyForms } from "./legacy-forms.ts";
 import { type RetryOptions, retryCalls, retryPolicy } from "./retry.ts";
 import { type Frame, type Transport, readBatch } from "../transports/transport.ts";
+
+const PROBLEMS: Readonly<Record<LegacyForm, string>> = {
+  kind: 'its responses have a "kind", which A2A 1.0 removed',
+  "no-kind": 'its responses have no "kind", which A2A 0.3 requires',
+  "extended-card":
+    "its card has supportsAuthenticatedExtendedCard, which A2A 1.0 calls capabilities.extendedAgentCard",
+};
 
 /** How each call with a single response is encoded and decoded by the codec of a wire version. */
 const CALLS: { readonly [Name in keyof Calls]: CallCodec<Name> } = {
@@ -291,4 +299,36 @@ interface CallCodec<Name extends keyof Calls> {
 
 function isBareSuccess(value: unknown): boolean {
   return (value as { readonly success?: unknown } | null | undefined)?.success === true;
+}
+
+/** Reports each legacy form that an agent uses once (1.0 §A.2). */
+class LegacyForms {
+  readonly #url: string;
+  readonly #onNotice: OnAgentNotice;
+  readonly #reported = new Set<LegacyForm>();
+
+  constructor(url: string, onNotice: OnAgentNotice = () => undefined) {
+    this.#url = url;
+    this.#onNotice = onNotice;
+  }
+
+  lookAtCard(card: RawCard): void {
+    this.#report(legacyFormInCard(card));
+  }
+
+  /** Checks a response before it is decoded. */
+  lookAt(
+    operation: keyof Calls | keyof Streams,
+    dialect: Codec["dialect"],
+    response: unknown,
+  ): void {
+    this.#report(legacyFormInResponse(operation, dialect, response));
+  }
+
+  #report(form: LegacyForm | undefined): void {
+    if (form === undefined || this.#reported.has(form)) return;
+    this.#reported.add(form);
+    const message = `${this.#url} uses a legacy form of A2A: ${PROBLEMS[form]}`;
+    this.#onNotice({ kind: "legacy-form", message, form });
+  }
 }

@@ -13,7 +13,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Logger, newErrorId } from "../logging/logger.ts";
 import { WakeTimer } from "./wake-timer.ts";
 import type { Backend, NewPush, PushRecord, TaskRecord } from "../log/backend.ts";
-import { keepTrying } from "../task/keep-trying.ts";
+import { keepTrying } from "../task/task-writer.ts";
 import { LimitError, type Limits, OpenStreams, OpenTasks, resolveLimits } from "../task/limits.ts";
 import type { LiveTask } from "./live-task.ts";
 import { LiveTasks } from "./live-tasks.ts";

@@ -17,8 +17,11 @@ import type {
 import { SnapshotPolicy, type TaskSnapshot, applyEntries } from "../log/task-snapshot.ts";
 import { EventSerializer, type LogEntry, LogTail } from "../log/log-entry.ts";
 import { isoTime } from "./task-clock.ts";
-import { keepTrying } from "./keep-trying.ts";
 import { type CurrentStatus, statusAfter } from "./status.ts";
+import { sleep } from "@convoke/protocol/internal";
+
+/** How long to wait before another attempt; doubles up to the longest. */
+const WAIT_MS = { first: 50, longest: 2000 };
 
 /** How far an agent may run ahead of its last commit. */
 const MAX_UNCOMMITTED_EVENTS = 1024;
@@ -342,4 +345,26 @@ function joins(earlier: AppendOptions, later: AppendOptions): boolean {
     earlier.epoch === later.epoch &&
     earlier.listed === later.listed
   );
+}
+
+/**
+ * Retries until the storage works again: for writes that must not be lost because
+ * a disk was full for a moment. Resolves to `undefined` once `isOver` returns true.
+ */
+export async function keepTrying<T>(
+  work: (isRetry: boolean) => Promise<T>,
+  until: { readonly isOver: () => boolean; readonly onError: (error: unknown) => void },
+): Promise<T | undefined> {
+  let isRetry = false;
+  for (let wait = WAIT_MS.first; ; wait = Math.min(2 * wait, WAIT_MS.longest)) {
+    try {
+      return await work(isRetry);
+    } catch (error) {
+      if (until.isOver()) return undefined;
+      until.onError(error);
+      isRetry = true;
+      await sleep(wait);
+      if (until.isOver()) return undefined;
+    }
+  }
 }

@@ -1,5 +1,5 @@
 import type { AgentCardFacts } from "../model/agent.ts";
-import type { ProtocolVersion } from "../model/version.ts";
+import type { ProtocolVersion } from "../model/operations.ts";
 import { CODECS } from "../wire/codecs.ts";
 
 /**

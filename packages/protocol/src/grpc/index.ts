@@ -1,4 +1,4 @@
-import type { ProtocolVersion } from "../model/version.ts";
+import type { ProtocolVersion } from "../model/operations.ts";
 import type { GrpcService } from "./binary/service.ts";
 import { serviceV03 } from "./v0_3/service.ts";
 import { serviceV1 } from "./v1/service.ts";

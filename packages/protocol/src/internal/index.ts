@@ -1,9 +1,9 @@
 // Primitives that several packages need. Internal: not covered by semantic versioning.
 export { orAborted, sleep } from "./abort.ts";
-export { type BackoffOptions, backoffMs } from "./retry.ts";
+export { type BackoffOptions, backoffMs } from "./abort.ts";
 export { canonicalJson } from "./json.ts";
 export { type GrpcFrameProblem, GrpcFrameReader, frameGrpcMessage } from "./grpc-frame.ts";
 export { type JsonObject, isObject } from "./json.ts";
 export { oneLine, printable } from "./printable.ts";
-export { parseRetryAfter } from "./retry.ts";
+export { parseRetryAfter } from "./abort.ts";
 export { MAX_TIMER_MS, type TimerOptions, startTimer, timeoutSignal } from "./timer.ts";

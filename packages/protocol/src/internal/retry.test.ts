@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { backoffMs } from "./retry.ts";
+import { backoffMs } from "./abort.ts";
 
 test("waits double up to the longest, and half of each is spread", () => {
   const options = { firstMs: 100, longestMs: 1000 };

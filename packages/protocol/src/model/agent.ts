@@ -5,7 +5,7 @@ import type { InternalEvent } from "./journal.ts";
 import type { Message } from "./message.ts";
 import type { Metadata } from "./part.ts";
 import type { Task } from "./task.ts";
-import type { ProtocolVersion } from "./version.ts";
+import type { ProtocolVersion } from "./operations.ts";
 
 /**
  * Something that can work on a task. The server calls it; a function, the

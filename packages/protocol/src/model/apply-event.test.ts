@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
-import { applyEvent } from "./apply-event.ts";
-import type { AgentEvent } from "./events.ts";
+import { type AgentEvent, applyEvent } from "./events.ts";
 import { type Message, agentMessage } from "./message.ts";
 import { textPart } from "./part.ts";
 import type { Task } from "./task.ts";

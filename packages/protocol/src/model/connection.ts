@@ -16,7 +16,7 @@ import type {
   TaskPage,
 } from "./requests.ts";
 import type { Task } from "./task.ts";
-import type { ProtocolVersion } from "./version.ts";
+import type { ProtocolVersion } from "./operations.ts";
 
 /** W3C trace context: the caller's trace, and our span in it. */
 export interface TraceContext {

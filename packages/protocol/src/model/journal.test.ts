@@ -1,5 +1,5 @@
 import { expect, expectTypeOf, test } from "vitest";
-import { applyEvent } from "./apply-event.ts";
+import { applyEvent } from "./events.ts";
 import { aTask } from "../testing/arbitraries.suite.ts";
 import type {
   A2AArtifact,

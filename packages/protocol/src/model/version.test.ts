@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseVersion } from "./version.ts";
+import { parseVersion } from "./operations.ts";
 
 test.each([
   ["1.0", "1.0"],

@@ -1,4 +1,4 @@
-import type { ProtocolVersion } from "../model/version.ts";
+import type { ProtocolVersion } from "../model/operations.ts";
 import type { Codec } from "./codec/codec.ts";
 import { withInputRequests } from "./legacy/input-request.ts";
 import { codecV03 } from "./v0_3/codec.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
 import type { A2AError } from "../model/errors.ts";
-import type { ProtocolVersion } from "../model/version.ts";
+import type { ProtocolVersion } from "../model/operations.ts";
 import { CODECS } from "./codecs.ts";
 
 /** A malformed request: what is wrong, and the field that the error has to name. */

@@ -9,9 +9,8 @@ import {
   isFinal,
   textOfParts,
 } from "@convoke/protocol";
-import { Journal } from "./journal.ts";
+import { Journal, type StepContext, type StepOptions, Steps } from "./steps.ts";
 import { artifact, fail, reject, reply, status } from "./function-output.ts";
-import { type StepContext, type StepOptions, Steps } from "./steps.ts";
 
 /** What a function agent's `run` gets. */
 export interface FunctionTurn extends Turn {

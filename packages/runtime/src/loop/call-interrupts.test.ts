@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { inputRequired } from "../tools/interrupts.ts";
-import { CallInterrupts } from "./call-interrupts.ts";
+import { CallInterrupts } from "./call-sink.ts";
 import type { ToolInterruptEvent } from "../run/loop-events.ts";
 
 const answer = (text: string) => ({ text, parts: [] });

@@ -3,9 +3,8 @@ import { askApproval, confirmCall, digestArguments } from "../approvals/gate.ts"
 import { type OpenRequest, approvalRequest, hasExpired } from "../approvals/open-request.ts";
 import { runTool } from "./run-tool.ts";
 import type { InterruptAnswer, Tool } from "../tools/tool.ts";
-import { CallInterrupts } from "./call-interrupts.ts";
+import { CallInterrupts, CallSink } from "./call-sink.ts";
 import { type CallResult, type ToolCall, completeCall, notedResult } from "../run/call-result.ts";
-import { CallSink } from "./call-sink.ts";
 import { callHook, isVeto } from "../run/hooks.ts";
 import type { LoopScope } from "../run/loop-scope.ts";
 import type { RunApprovals } from "./run-approvals.ts";

@@ -35,8 +35,7 @@ import { PICTURE_URLS, openCompatible } from "./providers/openai-compatible.ts";
 import type { Provider } from "./providers/provider.ts";
 import { AnswerStream } from "../model/answer-stream.ts";
 import { type CallPlace, toModelError } from "./ai-sdk/call-error.ts";
-import { PartTranslator } from "./ai-sdk/part-translator.ts";
-import { type FileRules, userContentOf } from "./ai-sdk/user-content.ts";
+import { type FileRules, PartTranslator, userContentOf } from "./ai-sdk/part-translator.ts";
 
 /**
  * How many tokens well-known models can read, by the beginning of their names;

@@ -8,9 +8,13 @@ import {
 import { isObject } from "@convoke/protocol/internal";
 import type { App } from "./app.ts";
 import { scopedCaller } from "../guard/guard.ts";
-import { type HttpRequest, type HttpResponse, jsonResponse } from "../http/exchange.ts";
-import { parseJson } from "../http/body.ts";
-import { requestTrace } from "../http/request-headers.ts";
+import {
+  type HttpRequest,
+  type HttpResponse,
+  jsonResponse,
+  parseJson,
+  requestTrace,
+} from "../http/exchange.ts";
 import {
   type ApprovalDecision,
   type PendingApproval,

@@ -1,6 +1,22 @@
 import { type EventStreamSource, type LogEntry, LogReader } from "@convoke/engine";
 import type { ByteSink, ByteStream, ByteStreamControl } from "../http/exchange.ts";
 import type { IdleTimer, KeepAlive } from "./keep-alive.ts";
+import {
+  type Codec,
+  SSE_KEEP_ALIVE,
+  SSE_RECONNECT,
+  sseFrame,
+  sseNamedFrame,
+} from "@convoke/protocol";
+
+/** The headers of a response with server-sent events. */
+export const SSE_HEADERS = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-cache",
+  connection: "keep-alive",
+  // Disables the response buffering of nginx and similar proxies.
+  "x-accel-buffering": "no",
+} as const;
 
 export interface EventStreamOptions {
   readonly source: EventStreamSource;
@@ -129,4 +145,41 @@ export interface Framing {
   readonly keepAlive: Frames;
   /** Tells the client to reconnect, because the server stops but the task does not. */
   reconnect(): Frames;
+}
+
+interface SseFramingOptions {
+  readonly codec: Codec;
+  /** The envelope of each event. */
+  readonly prefix: string;
+  readonly suffix: string;
+  /** Encodes an error as JSON on one line. */
+  readonly errorText: (thrown: unknown) => string;
+}
+
+/** Encodes events as server-sent events, each with its sequence as `id`. */
+export class SseFraming implements Framing {
+  readonly keepAlive = SSE_KEEP_ALIVE;
+  readonly #options: SseFramingOptions;
+
+  constructor(options: SseFramingOptions) {
+    this.#options = options;
+  }
+
+  page(entries: readonly LogEntry[]): string {
+    const { codec, prefix, suffix } = this.#options;
+    let frames = "";
+    for (const entry of entries) {
+      const text = entry.text(codec);
+      if (text !== undefined) frames += sseFrame(entry.seq, prefix, text, suffix);
+    }
+    return frames;
+  }
+
+  error(thrown: unknown): string {
+    return sseNamedFrame("error", this.#options.errorText(thrown));
+  }
+
+  reconnect(): string {
+    return SSE_RECONNECT;
+  }
 }

@@ -25,8 +25,7 @@ import {
   subscribeToTask,
 } from "@convoke/engine";
 import { isObject } from "@convoke/protocol/internal";
-import type { HttpRequest } from "../http/exchange.ts";
-import { requestTrace } from "../http/request-headers.ts";
+import { type HttpRequest, requestTrace } from "../http/exchange.ts";
 import type { App } from "./app.ts";
 import type { Activation } from "./extensions.ts";
 import {

@@ -13,8 +13,13 @@ import {
   publicKeySet,
   signCard,
 } from "@convoke/protocol";
-import { type HttpRequest, type HttpResponse, header, jsonResponse } from "../http/exchange.ts";
-import { requestedVersion } from "../http/request-headers.ts";
+import {
+  type HttpRequest,
+  type HttpResponse,
+  header,
+  jsonResponse,
+  requestedVersion,
+} from "../http/exchange.ts";
 import { declaredExtensions } from "@convoke/engine";
 import { type ServerAddress, isWildcard, parseForwarded, toUrl } from "../http/address.ts";
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { A2AError } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
-import { parseJson } from "./body.ts";
+import { parseJson } from "./exchange.ts";
 
 const MAX_DEPTH = 128;
 

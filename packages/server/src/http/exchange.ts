@@ -1,3 +1,37 @@
+import { randomBytes } from "node:crypto";
+import { A2AError, type ProtocolVersion, type TraceContext, parseVersion } from "@convoke/protocol";
+import { isUtf8 } from "node:buffer";
+
+/**
+ * The maximum nesting depth of JSON. Decoding and encoding is recursive, so a
+ * deeper body could exhaust the stack. A2A objects need less than a tenth of it.
+ */
+const MAX_DEPTH = 128;
+
+const QUOTE = 0x22;
+
+const BACKSLASH = 0x5c;
+
+const OPEN_BRACKET = 0x5b;
+
+const CLOSE_BRACKET = 0x5d;
+
+const OPEN_BRACE = 0x7b;
+
+const CLOSE_BRACE = 0x7d;
+
+/** W3C Trace Context level 2: version 00, or a later version, which may have additional fields. */
+const TRACEPARENT =
+  /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/;
+
+/** One member of `tracestate`: a key, optionally with a tenant, and a value. */
+const MEMBER = /^[a-z0-9][a-z0-9_\-*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{1,256}$/;
+
+/** The limits up to which the standard requires propagation. */
+const MAX_STATE = 512;
+
+const MAX_MEMBERS = 32;
+
 /** A request, independent of its transport. */
 export interface HttpRequest {
   readonly method: string;
@@ -78,4 +112,97 @@ interface ResponseFacts {
   readonly method: string;
   readonly path: string;
   readonly status: number;
+}
+
+/** The trace of a request. */
+export function requestTrace(request: HttpRequest): TraceContext | undefined {
+  return parseTrace(header(request, "traceparent"), header(request, "tracestate"));
+}
+
+/** The trace of the client with a new span. `undefined` for a malformed header, as the standard says. */
+export function parseTrace(
+  traceparent: string | undefined,
+  tracestate?: string,
+): TraceContext | undefined {
+  if (traceparent === undefined) return undefined;
+  const traceId = TRACEPARENT.exec(traceparent.trim())?.[1];
+  if (traceId === undefined) return undefined;
+  const state = parseState(tracestate);
+  const spanId = randomBytes(8).toString("hex");
+  return { traceId, spanId, ...(state !== undefined && { state }) };
+}
+
+/** A malformed state is dropped, and the trace continues without it. */
+function parseState(tracestate = ""): string | undefined {
+  const members = tracestate
+    .split(",")
+    .map((member) => member.trim())
+    .filter((member) => member !== "");
+  if (members.length === 0 || members.length > MAX_MEMBERS) return undefined;
+  const state = members.join(",");
+  return state.length <= MAX_STATE && members.every((one) => MEMBER.test(one)) ? state : undefined;
+}
+
+/** The version in the header or the query of a request (1.0 §3.6.1). */
+export function requestedVersion(request: HttpRequest): ProtocolVersion | undefined {
+  return parseVersion(header(request, "a2a-version") ?? request.query.get("A2A-Version"));
+}
+
+/** Parses a body as JSON. */
+export function parseJson(body: Uint8Array): unknown {
+  if (!isUtf8(body)) throw new A2AError("JsonParse", "the body is not valid UTF-8");
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
+  // A short body cannot nest that deep.
+  if (text.length > 2 * MAX_DEPTH && nestingDepth(text) > MAX_DEPTH) {
+    throw new A2AError("InvalidRequest", `the body nests deeper than ${MAX_DEPTH} levels`, {
+      details: { limit: "jsonDepth", maximum: String(MAX_DEPTH) },
+    });
+  }
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new A2AError("JsonParse", "the body is not valid JSON", { cause });
+  }
+}
+
+/** The maximum nesting depth of arrays and objects. Brackets inside strings do not count. */
+function nestingDepth(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code === QUOTE) index = endOfString(text, index);
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) deepest = Math.max(deepest, ++depth);
+    else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth--;
+  }
+  return deepest;
+}
+
+function endOfString(text: string, start: number): number {
+  for (let index = start + 1; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code === BACKSLASH) index++;
+    else if (code === QUOTE) return index;
+  }
+  return text.length;
+}
+
+export function bodyTooLarge(maxBytes: number): A2AError {
+  return new A2AError(
+    "PayloadTooLarge",
+    `the body is larger than ${maxBytes} bytes (the limit bodyBytes)`,
+    {
+      details: { limit: "bodyBytes", most: String(maxBytes) },
+    },
+  );
+}
+
+/** Other middleware has read the body without providing its content. */
+export function bodyAlreadyRead(fix: string): Error {
+  return new Error(`the body was read before the agent got the request: ${fix}`);
+}
+
+/** The client disconnected before its body was complete. */
+export function bodyCutOff(): A2AError {
+  return new A2AError("InvalidRequest", "the body was cut off");
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
-import { parseTrace, requestedVersion } from "./request-headers.ts";
+import { parseTrace, requestedVersion } from "./exchange.ts";
 import { aRequest } from "./a-request.suite.ts";
 
 test("a request that names no version asks for none", () => {

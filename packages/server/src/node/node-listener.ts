@@ -1,14 +1,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
-import type {
-  ByteStream,
-  HttpHeaders,
-  HttpRequest,
-  HttpResponse,
-  RequestHandler,
+import {
+  type ByteStream,
+  type HttpHeaders,
+  type HttpRequest,
+  type HttpResponse,
+  type RequestHandler,
+  bodyAlreadyRead,
+  bodyCutOff,
+  bodyTooLarge,
 } from "../http/exchange.ts";
 import { stripBasePath } from "../http/address.ts";
-import { bodyAlreadyRead, bodyCutOff, bodyTooLarge } from "../http/body.ts";
 import type { Http2ServerRequest } from "node:http2";
 
 /** How long a rejected client may continue to send, so that it can read the response. */

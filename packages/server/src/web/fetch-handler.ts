@@ -1,14 +1,15 @@
-import type {
-  ByteStream,
-  ByteStreamControl,
-  HttpHeaders,
-  HttpRequest,
-  HttpResponse,
-  RequestHandler,
+import {
+  type ByteStream,
+  type ByteStreamControl,
+  type HttpHeaders,
+  type HttpRequest,
+  type HttpResponse,
+  type RequestHandler,
+  bodyAlreadyRead,
+  bodyTooLarge,
 } from "../http/exchange.ts";
 import { stripBasePath } from "../http/address.ts";
 import { A2AError } from "@convoke/protocol";
-import { bodyAlreadyRead, bodyTooLarge } from "../http/body.ts";
 
 const ENCODER = new TextEncoder();
 

@@ -1,6 +1,5 @@
 import { A2AError } from "../../model/errors.ts";
-import { OPERATIONS, type OperationName } from "../../model/operations.ts";
-import type { ProtocolVersion } from "../../model/version.ts";
+import { OPERATIONS, type OperationName, type ProtocolVersion } from "../../model/operations.ts";
 import { type MessageCodec, messageCodecs } from "./message.ts";
 import type { ProtoTables } from "./wire-format.ts";
 

@@ -18,7 +18,7 @@ import type {
   TaskPage,
 } from "../../model/requests.ts";
 import type { Task } from "../../model/task.ts";
-import type { ProtocolVersion } from "../../model/version.ts";
+import type { ProtocolVersion } from "../../model/operations.ts";
 
 /** The JSON formats: 0.3 has one for JSON-RPC and another for REST and gRPC (0.3 §3.2). */
 export type WireDialect = "0.3" | "0.3-proto" | "1.0";

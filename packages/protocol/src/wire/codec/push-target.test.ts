@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../../test/verifies.ts";
 import type { A2AError } from "../../model/errors.ts";
 import { overTheWire } from "../../testing/arbitraries.suite.ts";
-import type { ProtocolVersion } from "../../model/version.ts";
+import type { ProtocolVersion } from "../../model/operations.ts";
 import { CODECS } from "../codecs.ts";
 
 const URL = "https://hooks.test/tasks";

@@ -1,5 +1,6 @@
 import type { TaskState } from "../../model/task.ts";
-import { fieldsOf, fromLegacyPart, toolPart } from "./parts.ts";
+import { EXTENSIONS } from "../../extensions/extensions.ts";
+import { type JsonObject, isObject } from "../../internal/json.ts";
 
 // Legacy forms that servers send: what a client still accepts.
 
@@ -70,4 +71,21 @@ const STATES: ReadonlyMap<unknown, TaskState> = new Map([
 /** The official state for a legacy name; `undefined` for any other value. */
 export function fromLegacyState(value: unknown): TaskState | undefined {
   return STATES.get(value);
+}
+
+/** The fields of a JSON object; none for any other value. */
+export function fieldsOf(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+/** Converts a legacy part: tool calls and tool results are data parts in A2A 0.3. */
+export function fromLegacyPart(part: unknown): unknown {
+  const { kind, metadata, ...data } = fieldsOf(part);
+  if (kind !== "tool-use" && kind !== "tool-result") return part;
+  return toolPart(kind, data, fieldsOf(metadata));
+}
+
+/** A data part that the extension `client-tools` marks with its type. */
+export function toolPart(type: string, data: unknown, metadata: JsonObject = {}): JsonObject {
+  return { kind: "data", data, metadata: { ...metadata, [EXTENSIONS.clientTools.uri]: { type } } };
 }

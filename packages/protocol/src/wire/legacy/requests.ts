@@ -1,7 +1,7 @@
 import { EXTENSIONS } from "../../extensions/extensions.ts";
 import type { JsonRpcRequest } from "../../framing/jsonrpc.ts";
 import { type JsonObject, isObject } from "../../internal/json.ts";
-import { fieldsOf, fromLegacyPart, toolPart } from "./parts.ts";
+import { fieldsOf, fromLegacyPart, toolPart } from "./messages.ts";
 import type { Calls, RawCard, Streams } from "../../model/connection.ts";
 import type { WireDialect } from "../codec/codec.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { userContentOf } from "./user-content.ts";
+import { userContentOf } from "./part-translator.ts";
 
 const RULES = { version: "v4", supportedUrls: { "image/*": [/^https:/] } } as const;
 

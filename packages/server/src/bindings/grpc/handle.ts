@@ -16,8 +16,8 @@ import {
   type HttpRequest,
   type HttpResponse,
   header,
+  requestedVersion,
 } from "../../http/exchange.ts";
-import { requestedVersion } from "../../http/request-headers.ts";
 import type { EventStreamSource, LogEntry } from "@convoke/engine";
 import { performOperation } from "../operations.ts";
 import { EventStream, type Framing } from "../event-stream.ts";

@@ -26,14 +26,13 @@ import {
   type HttpResponse,
   header,
   jsonResponse,
+  parseJson,
+  requestedVersion,
 } from "../../http/exchange.ts";
-import { parseJson } from "../../http/body.ts";
-import { requestedVersion } from "../../http/request-headers.ts";
 import type { Call, EventStreamSource } from "@convoke/engine";
 import { performOperation } from "../operations.ts";
 import type { App } from "../app.ts";
-import { EventStream } from "../event-stream.ts";
-import { SSE_HEADERS, SseFraming } from "../sse-framing.ts";
+import { EventStream, SSE_HEADERS, SseFraming } from "../event-stream.ts";
 
 /** What is known about a request so far, which determines the format of an error. */
 interface Known {

@@ -9,9 +9,7 @@ import {
   invalidParams,
 } from "@convoke/protocol";
 import { parseTenant } from "../../guard/guard.ts";
-import { type HttpRequest, header } from "../../http/exchange.ts";
-import { parseJson } from "../../http/body.ts";
-import { requestedVersion } from "../../http/request-headers.ts";
+import { type HttpRequest, header, parseJson, requestedVersion } from "../../http/exchange.ts";
 import { checkContentType } from "./media-types.ts";
 import { type JsonObject, isObject } from "@convoke/protocol/internal";
 import type { MatchedRest, PathParams, Route } from "./routes.ts";
