@@ -1,7 +1,10 @@
 import { type AgentEvent, CODECS, SseDecoder, type Task, applyEvent } from "@convoke/protocol";
 import type { EventStreamSource } from "@convoke/engine";
-import { EventStream, SseFraming } from "../../packages/server/src/bindings/event-stream.ts";
-import { KeepAlive } from "../../packages/server/src/bindings/keep-alive.ts";
+import {
+  EventStream,
+  KeepAlive,
+  SseFraming,
+} from "../../packages/server/src/bindings/event-stream.ts";
 
 /** One frame, as a client of 0.3 decodes it. */
 export interface Frame {

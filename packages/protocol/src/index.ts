@@ -19,7 +19,7 @@ export {
   textPart,
 } from "./model/part.ts";
 export { type Message, type Role, agentMessage, userMessage } from "./model/message.ts";
-export type { A2AArtifact } from "./model/artifact.ts";
+export type { A2AArtifact } from "./model/task.ts";
 export {
   TASK_STATES,
   type Task,

@@ -3,7 +3,7 @@ import type { Agent } from "@convoke/protocol";
 import type { AgentOptions, CloseOptions } from "./agent-options.ts";
 import { App } from "./bindings/app.ts";
 import { CardBinding, cardFacts, extendedFacts } from "./cards/card-binding.ts";
-import { KeepAlive } from "./bindings/keep-alive.ts";
+import { KeepAlive } from "./bindings/event-stream.ts";
 import type { Operations } from "./bindings/interceptors.ts";
 import { createOperations } from "./bindings/operations.ts";
 import { Guard, type GuardOptions } from "./guard/guard.ts";

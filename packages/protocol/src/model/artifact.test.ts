@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type A2AArtifact, appendChunk } from "./artifact.ts";
+import { type A2AArtifact, appendChunk } from "./task.ts";
 import { type A2APart, joinParts, textPart } from "./part.ts";
 
 const part: fc.Arbitrary<A2APart> = fc.oneof(

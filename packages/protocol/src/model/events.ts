@@ -1,8 +1,14 @@
-import { type A2AArtifact, appendChunk } from "./artifact.ts";
+import {
+  type A2AArtifact,
+  type Task,
+  type TaskState,
+  type TaskStatus,
+  appendChunk,
+  isTerminal,
+} from "./task.ts";
 import { type InternalEvent, isMessageReceived } from "./journal.ts";
 import type { Message } from "./message.ts";
 import type { Metadata } from "./part.ts";
-import { type Task, type TaskState, type TaskStatus, isTerminal } from "./task.ts";
 
 /** The whole task, as it was when the event was written. A log begins with one. */
 export type TaskEvent = Task;

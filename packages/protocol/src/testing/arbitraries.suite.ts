@@ -1,5 +1,11 @@
 import fc, { type Arbitrary } from "fast-check";
-import type { A2AArtifact } from "../model/artifact.ts";
+import {
+  type A2AArtifact,
+  TASK_STATES,
+  type Task,
+  type TaskState,
+  type TaskStatus,
+} from "../model/task.ts";
 import type { AgentCardFacts, AgentInfo } from "../model/agent.ts";
 import {
   type ArtifactUpdateEvent,
@@ -33,7 +39,6 @@ import type {
   SubscribeRequest,
   TaskPage,
 } from "../model/requests.ts";
-import { TASK_STATES, type Task, type TaskState, type TaskStatus } from "../model/task.ts";
 import type { WireDialect } from "../wire/codec/codec.ts";
 
 /** Some bytes in the one spelling that the model has for them. */

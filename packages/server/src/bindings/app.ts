@@ -3,7 +3,7 @@ import type { Cors } from "../http/cors.ts";
 import type { HttpRequest } from "../http/exchange.ts";
 import { type Call, type Engine, type Logger, type PushService, newErrorId } from "@convoke/engine";
 import type { CardBinding } from "../cards/card-binding.ts";
-import type { KeepAlive } from "./keep-alive.ts";
+import type { KeepAlive } from "./event-stream.ts";
 import type { Operations } from "./interceptors.ts";
 import type { Guard } from "../guard/guard.ts";
 

@@ -4,8 +4,7 @@ import { CODECS, SseDecoder } from "@convoke/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
 import { anAgentInfo } from "../cards/an-agent-info.suite.ts";
-import { EventStream, SseFraming } from "./event-stream.ts";
-import { KeepAlive } from "./keep-alive.ts";
+import { EventStream, KeepAlive, SseFraming } from "./event-stream.ts";
 
 /** A log that grows when the test says so, and is read as slowly as the test likes. */
 class ALog {

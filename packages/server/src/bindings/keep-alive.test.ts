@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
-import { KeepAlive } from "./keep-alive.ts";
+import { KeepAlive } from "./event-stream.ts";
 
 const INTERVAL_MS = 3000;
 

@@ -1,7 +1,12 @@
-import type { A2AArtifact } from "../../model/artifact.ts";
+import {
+  type A2AArtifact,
+  TASK_STATES,
+  type Task,
+  type TaskState,
+  type TaskStatus,
+} from "../../model/task.ts";
 import { A2AError } from "../../model/errors.ts";
 import type { A2APart, Metadata } from "../../model/part.ts";
-import { TASK_STATES, type Task, type TaskState, type TaskStatus } from "../../model/task.ts";
 import { compileCheck } from "../../schema/compile-schema.ts";
 import { withKind } from "../codec/values.ts";
 import { findKind, fromLegacyArtifactUpdate, fromLegacyState } from "../legacy/messages.ts";

@@ -1,7 +1,6 @@
-import type { A2AArtifact } from "../../model/artifact.ts";
+import type { A2AArtifact, Task, TaskState, TaskStatus } from "../../model/task.ts";
 import { A2AError } from "../../model/errors.ts";
 import type { TaskPage } from "../../model/requests.ts";
-import type { Task, TaskState, TaskStatus } from "../../model/task.ts";
 import { withKind } from "../codec/values.ts";
 import { decodeTaskState as decodeTaskState03 } from "../v0_3_proto/task.ts";
 import {
