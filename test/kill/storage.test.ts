@@ -175,7 +175,7 @@ verifies(
 
     expect(code).toBe(1);
     expect(stderr).toBe(
-      "The storage thread stopped: it exited with code 1, so this server stops too; what it answered is kept. Start it again.\n",
+      "The storage thread stopped: it exited with code 1, so this server stops. All responses sent so far are stored. Start it again.\n",
     );
     await expect(stream.all).rejects.toThrow();
     const { id } = taskOf(await stream.until(() => true), V03);

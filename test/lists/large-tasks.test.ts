@@ -45,13 +45,13 @@ describe("a server whose stored tasks are larger than its heap", () => {
   test("pushes all of them to receivers that hang at first", async () => {
     const receiver = await startReceiver();
     const server = await startServer(await storeLargeTasks(receiver.url), 96);
-    await expect.poll(() => receiver.attempted.size, { timeout: 20_000 }).toBe(TASKS);
+    await expect.poll(() => receiver.attempted.size, { timeout: 60_000 }).toBe(TASKS);
 
     receiver.accepts = true;
 
-    await expect.poll(() => receiver.delivered.size, { timeout: 20_000 }).toBe(TASKS);
+    await expect.poll(() => receiver.delivered.size, { timeout: 60_000 }).toBe(TASKS);
     expect(server.process.end, server.process.stderr).toBeUndefined();
-  });
+  }, 150_000);
 });
 
 /** The ids of all tasks, newest first, by following the tokens. */

@@ -3,11 +3,12 @@ import { describe, expect, onTestFinished } from "vitest";
 import { selfSigned } from "../bindings/self-signed.ts";
 import { verifies } from "../verifies.ts";
 import { useServer } from "../wire/wire-server.ts";
-import { conformanceAgent } from "./conformance-agent.ts";
-import { outline, readAll } from "./reading.ts";
-import { aRequest } from "./requests.ts";
-import { grpcSpeaker } from "./speakers.ts";
+import { conformanceAgent } from "../conformance/conformance-agent.ts";
+import { outline, readAll } from "../conformance/reading.ts";
+import { aRequest } from "../conformance/requests.ts";
+import { grpcSpeaker } from "../conformance/speakers.ts";
 
+// In a worker of its own: the certificates that Node trusts are those of the whole process.
 const tls = selfSigned();
 const server = useServer(conformanceAgent(), { tls });
 
