@@ -17,11 +17,6 @@ import { validateHeaderName, validateHeaderValue } from "node:http";
 import { EgressError } from "./policy/egress-error.ts";
 import type { ClientHttp2Session } from "node:http2";
 
-const METHODS: ReadonlySet<string> = new Set(["GET", "POST", "DELETE"]);
-
-/** Statuses without a body, according to the Fetch standard. */
-const BODILESS: ReadonlySet<number> = new Set([101, 103, 204, 205, 304]);
-
 /**
  * The way out for every outbound request of the project. It reaches public addresses, what the
  * operator listed, and origins that came from the operator rather than from the network.
@@ -230,6 +225,9 @@ export async function withDeadline<T>(
   }
 }
 
+/** Statuses without a body, according to the Fetch standard. */
+const BODILESS: ReadonlySet<number> = new Set([101, 103, 204, 205, 304]);
+
 /**
  * The egress policy as a `fetch` function, for libraries that accept one, such as clients of model
  * providers and MCP servers. Supports text bodies only.
@@ -256,6 +254,8 @@ export function createEgressFetch(
 function hasCode(error: unknown): error is Error & { readonly cause: Error } {
   return error instanceof Error && error.cause instanceof Error && "code" in error.cause;
 }
+
+const METHODS: ReadonlySet<string> = new Set(["GET", "POST", "DELETE"]);
 
 function toCall(url: string, init: RequestInit): HttpCall {
   const { method = "GET", body, redirect } = init;

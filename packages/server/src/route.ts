@@ -23,16 +23,13 @@ import {
   jsonResponse,
 } from "./http/exchange.ts";
 
-/** The paths of JSON-RPC. */
-const RPC_PATHS: ReadonlySet<string> = new Set(["/", "/api/a2a"]);
-
-/** Paths that need no authentication. */
-const PUBLIC_PATHS: ReadonlySet<string> = new Set([...CARD_PATHS, KEYS_PATH]);
-
 /** Handles a request: checks it with the guard and passes it to the binding of its path. */
 export async function route(app: App, request: HttpRequest): Promise<HttpResponse> {
   return app.cors.addHeaders(await dispatch(app, request), request);
 }
+
+/** The paths of JSON-RPC. */
+const RPC_PATHS: ReadonlySet<string> = new Set(["/", "/api/a2a"]);
 
 async function dispatch(app: App, request: HttpRequest): Promise<HttpResponse> {
   try {
@@ -85,6 +82,9 @@ async function dispatch(app: App, request: HttpRequest): Promise<HttpResponse> {
     return errorResponse(app.toA2AError(thrown), request);
   }
 }
+
+/** Paths that need no authentication. */
+const PUBLIC_PATHS: ReadonlySet<string> = new Set([...CARD_PATHS, KEYS_PATH]);
 
 /** Handles a CORS preflight request, which has no token. */
 function handlePreflight(app: App, request: HttpRequest): HttpResponse | undefined {

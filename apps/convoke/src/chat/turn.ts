@@ -13,15 +13,6 @@ import { toOutcome } from "../follow/outcome.ts";
 import { readReconnect } from "../connect/agent-options.ts";
 import { StreamPrinter } from "../follow/stream-printer.ts";
 
-const { uri: APPROVALS } = EXTENSIONS.approvals;
-
-const WORD = /^(approve|yes|reject|no)\b[\s:,.]*([^]*)$/i;
-
-const WHICH = /^(all\b|\d+\b)[\s:,.]*([^]*)$/i;
-
-/** How long an approval can last, other than once. */
-const LASTING: ReadonlySet<string> = new Set(["conversation", "always"] satisfies ApprovalOption[]);
-
 export interface TurnOptions {
   readonly open: (options: FollowOptions) => Run;
   readonly context: CommandContext;
@@ -93,6 +84,8 @@ export class Turn {
   }
 }
 
+const WORD = /^(approve|yes|reject|no)\b[\s:,.]*([^]*)$/i;
+
 /**
  * Parses a line as decisions on open approvals: "approve", "reject: why", or, if there are several,
  * "approve 1" or "reject all". Returns `undefined` if the line is an ordinary message.
@@ -126,6 +119,8 @@ export function advice(open: readonly Approval[]): string {
   return `${some}: type "approve 1", "approve all", or "reject 2" and why. Any other message withdraws them.`;
 }
 
+const WHICH = /^(all\b|\d+\b)[\s:,.]*([^]*)$/i;
+
 function targets(
   open: readonly Approval[],
   after: string,
@@ -138,6 +133,9 @@ function targets(
   return { chosen: [approval], rest };
 }
 
+/** How long an approval can last, other than once. */
+const LASTING: ReadonlySet<string> = new Set(["conversation", "always"] satisfies ApprovalOption[]);
+
 function optionOf(word: string, rest: string): ApprovalOption | undefined {
   if (word === "reject") return "reject";
   if (word === "no") return rest === "" ? "reject" : undefined;
@@ -145,6 +143,8 @@ function optionOf(word: string, rest: string): ApprovalOption | undefined {
   const lasting = rest.trim().toLowerCase();
   return word === "approve" && LASTING.has(lasting) ? (lasting as ApprovalOption) : undefined;
 }
+
+const { uri: APPROVALS } = EXTENSIONS.approvals;
 
 function answerPart(
   { id: approvalId, digest }: Approval,

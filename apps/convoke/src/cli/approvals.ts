@@ -17,19 +17,6 @@ import {
 } from "../connect/agent-options.ts";
 import { commandLine, didYouMean } from "../terminal/command-line.ts";
 
-const approvalsListCommand: Command = {
-  name: "approvals list",
-  summary: "List tool calls that need your approval",
-  usage: "<url> [options]",
-  examples: [
-    "convoke approvals list http://127.0.0.1:3000",
-    "convoke approvals list http://127.0.0.1:3000 --json | jq '.approvals[].arguments'",
-  ],
-  options: SERVER_OPTIONS,
-  environment: AGENT_ENVIRONMENT,
-  run: approvalsList,
-};
-
 async function approvalsList(context: CommandContext): Promise<number> {
   const { io } = context;
   rejectMoreArguments(context);
@@ -76,37 +63,6 @@ function whom(approval: ApprovalReport): string {
   const from = Array.isArray(approval["from"]) ? (approval["from"] as readonly unknown[]) : [];
   return from.map((origin) => `${textField(origin as ApprovalReport, "name")} › `).join("");
 }
-
-const LASTING = ["once", "conversation", "always"];
-
-const approvalsAnswerCommand: Command = {
-  name: "approvals answer",
-  summary: "Approve or reject a tool call, or run it with other arguments",
-  usage: "<url> <id> --approve | --reject <why> | --edit <json> [options]",
-  examples: [
-    "convoke approvals answer http://127.0.0.1:3000 0198f3c2-1-1-call_1 --approve",
-    "convoke approvals answer http://127.0.0.1:3000 0198f3c2-1-1-call_1 --approve --for conversation",
-    'convoke approvals answer http://127.0.0.1:3000 0198f3c2-1-1-call_1 --reject "write to b.txt"',
-    `convoke approvals answer http://127.0.0.1:3000 0198f3c2-1-1-call_1 --edit '{"path":"b.txt"}'`,
-  ],
-  options: {
-    approve: { type: "boolean", help: "Approve the call" },
-    for: {
-      type: "string",
-      value: "<how long>",
-      help: `With --approve: ${LASTING.join(", ")} (default: once)`,
-    },
-    reject: { type: "string", value: "<why>", help: "Reject the call and tell the agent why" },
-    edit: {
-      type: "string",
-      value: "<json>",
-      help: "Approve the call with these arguments instead",
-    },
-    ...SERVER_OPTIONS,
-  },
-  environment: AGENT_ENVIRONMENT,
-  run: approvalsAnswer,
-};
 
 async function approvalsAnswer(context: CommandContext): Promise<number> {
   const { io } = context;
@@ -161,6 +117,8 @@ function wordsOf({ flag, text }: CommandContext): ApprovalWords {
     : { decision: "edit", arguments: readArguments(edited) };
 }
 
+const LASTING = ["once", "conversation", "always"];
+
 function readLasting(value = "once"): string {
   if (LASTING.includes(value)) return value;
   throw new UsageError(
@@ -177,6 +135,48 @@ function readArguments(json: string): object {
   }
   throw new UsageError(`--edit must be a JSON object such as '{"path":"b.txt"}', not ${json}.`);
 }
+
+const approvalsAnswerCommand: Command = {
+  name: "approvals answer",
+  summary: "Approve or reject a tool call, or run it with other arguments",
+  usage: "<url> <id> --approve | --reject <why> | --edit <json> [options]",
+  examples: [
+    "convoke approvals answer http://127.0.0.1:3000 0198f3c2-1-1-call_1 --approve",
+    "convoke approvals answer http://127.0.0.1:3000 0198f3c2-1-1-call_1 --approve --for conversation",
+    'convoke approvals answer http://127.0.0.1:3000 0198f3c2-1-1-call_1 --reject "write to b.txt"',
+    `convoke approvals answer http://127.0.0.1:3000 0198f3c2-1-1-call_1 --edit '{"path":"b.txt"}'`,
+  ],
+  options: {
+    approve: { type: "boolean", help: "Approve the call" },
+    for: {
+      type: "string",
+      value: "<how long>",
+      help: `With --approve: ${LASTING.join(", ")} (default: once)`,
+    },
+    reject: { type: "string", value: "<why>", help: "Reject the call and tell the agent why" },
+    edit: {
+      type: "string",
+      value: "<json>",
+      help: "Approve the call with these arguments instead",
+    },
+    ...SERVER_OPTIONS,
+  },
+  environment: AGENT_ENVIRONMENT,
+  run: approvalsAnswer,
+};
+
+const approvalsListCommand: Command = {
+  name: "approvals list",
+  summary: "List tool calls that need your approval",
+  usage: "<url> [options]",
+  examples: [
+    "convoke approvals list http://127.0.0.1:3000",
+    "convoke approvals list http://127.0.0.1:3000 --json | jq '.approvals[].arguments'",
+  ],
+  options: SERVER_OPTIONS,
+  environment: AGENT_ENVIRONMENT,
+  run: approvalsList,
+};
 
 export const approvalsCommands: CommandGroup = {
   name: "approvals",

@@ -141,11 +141,6 @@ interface SignatureFacts {
   readonly form: string;
 }
 
-const FORMS: Readonly<Record<string, string>> = {
-  spec: "spec (all fields of the card, in the 1.0 format)",
-  sdk: "sdk (all fields of the card except empty ones)",
-};
-
 /** The verified signature. Cards without a valid one were rejected before. */
 function signatureFacts({ card, cardUrl, signature }: DiscoveredCard): SignatureFacts {
   if (signature?.kind !== "valid") throw new Error("the card has no valid signature");
@@ -155,6 +150,11 @@ function signatureFacts({ card, cardUrl, signature }: DiscoveredCard): Signature
   const algorithms = [...new Set(own.map((header) => textField(header, "alg")))];
   return { verified: true, cardUrl, keyId, algorithms, form };
 }
+
+const FORMS: Readonly<Record<string, string>> = {
+  spec: "spec (all fields of the card, in the 1.0 format)",
+  sdk: "sdk (all fields of the card except empty ones)",
+};
 
 function describeSignature({ cardUrl, keyId, algorithms, form }: SignatureFacts): string {
   return `The card at ${oneLine(cardUrl)} has a valid signature.

@@ -35,10 +35,6 @@ import { readAuth, toRequestParts } from "../connect/auth.ts";
 import { didYouMean } from "../terminal/command-line.ts";
 import { oneLine } from "@convoke/protocol/internal";
 
-const CLEAR = "\r\u001B[2K";
-
-const VERSIONS = ["0.3", "1.0"] as const;
-
 export const checkCommand: Command = {
   name: "check",
   summary: "Check how well a server conforms to A2A, on every interface of its card",
@@ -126,6 +122,8 @@ async function writeJunit({ text }: CommandContext, report: Report): Promise<voi
   }
 }
 
+const VERSIONS = ["0.3", "1.0"] as const;
+
 /** The settings on the command line. */
 async function settingsOf(context: CommandContext): Promise<CheckSettings> {
   const { text, io } = context;
@@ -202,6 +200,8 @@ function words(value: string | undefined): readonly string[] {
     .map((word) => word.trim())
     .filter((word) => word !== "");
 }
+
+const CLEAR = "\r\u001B[2K";
 
 /** A progress line on stderr that is cleared at the end. Only for terminals. */
 class ProgressLine {

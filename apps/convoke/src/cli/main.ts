@@ -12,8 +12,6 @@ import { didYouMean } from "../terminal/command-line.ts";
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 
-const HELP_OPTION: CommandOption = { type: "boolean", short: "h", help: "Show this help" };
-
 /** The `convoke` command: finds the command, runs it, and returns the exit code. */
 export async function main(
   argv: readonly string[],
@@ -149,6 +147,8 @@ ${aligned(commands.map((command) => [command.name, command.summary] as const))}
 convoke help ${name} <command> shows the options and examples of a command.
 `;
 }
+
+const HELP_OPTION: CommandOption = { type: "boolean", short: "h", help: "Show this help" };
 
 /** What `convoke help <command>` says. */
 function commandHelp(command: Command): string {

@@ -21,31 +21,6 @@ import { commandLine, didYouMean } from "../terminal/command-line.ts";
 import type { PushConfig, PushTarget } from "@convoke/protocol";
 import { withAgent } from "../connect/connect-options.ts";
 
-const pushSetCommand: Command = {
-  name: "push set",
-  summary: "Push the updates of a task to a webhook",
-  usage: "<url> <task> <webhook> [options]",
-  examples: [
-    "convoke push set http://127.0.0.1:3000 0198f3c2 https://hooks.example/a2a",
-    "convoke push set http://127.0.0.1:3000 0198f3c2 https://hooks.example/a2a --id mine --receipt secret",
-  ],
-  options: {
-    id: {
-      type: "string",
-      value: "<config>",
-      help: "The id of the push config; replaces an existing one (default: chosen by the agent)",
-    },
-    receipt: {
-      type: "string",
-      value: "<token>",
-      help: "A token that each notification carries, so that the webhook can verify it",
-    },
-    ...AGENT_OPTIONS,
-  },
-  environment: AGENT_ENVIRONMENT,
-  run: pushSet,
-};
-
 async function pushSet(context: CommandContext): Promise<number> {
   const { io } = context;
   readUrl(context);
@@ -82,19 +57,6 @@ function readTarget({ positionals, text }: CommandContext): {
   };
 }
 
-const pushShowCommand: Command = {
-  name: "push show",
-  summary: "Show the webhooks of a task",
-  usage: "<url> <task> [options]",
-  examples: [
-    "convoke push show http://127.0.0.1:3000 0198f3c2",
-    "convoke push show http://127.0.0.1:3000 0198f3c2 --json | jq '.configs[].url'",
-  ],
-  options: AGENT_OPTIONS,
-  environment: AGENT_ENVIRONMENT,
-  run: pushShow,
-};
-
 async function pushShow(context: CommandContext): Promise<number> {
   const { io } = context;
   readUrl(context);
@@ -120,28 +82,6 @@ const EMPTY: Readonly<Record<string, string>> = {
   active: "No deliveries in progress.",
   done: "No completed deliveries.",
 };
-const STATES = Object.keys(EMPTY);
-
-const pushListCommand: Command = {
-  name: "push list",
-  summary: "List push configs whose deliveries failed",
-  usage: "<url> [options]",
-  examples: [
-    "convoke push list http://127.0.0.1:3000",
-    "convoke push list http://127.0.0.1:3000 --state active",
-    "convoke push list http://127.0.0.1:3000 --json | jq '.pushes[].problem'",
-  ],
-  options: {
-    state: {
-      type: "string",
-      value: "<state>",
-      help: `List those in this state: ${STATES.join(", ")} (default: dead, those that failed)`,
-    },
-    ...SERVER_OPTIONS,
-  },
-  environment: AGENT_ENVIRONMENT,
-  run: pushList,
-};
 
 async function pushList(context: CommandContext): Promise<number> {
   const { io } = context;
@@ -160,6 +100,8 @@ async function pushList(context: CommandContext): Promise<number> {
   }
   return EXIT.done.code;
 }
+
+const STATES = Object.keys(EMPTY);
 
 function readState(value = "dead"): string {
   if (STATES.includes(value)) return value;
@@ -185,24 +127,6 @@ export function pushTable(pushes: readonly PushReport[], now: number, colours: C
   return table(HEADS, rows, colours);
 }
 
-const pushReplayCommand: Command = {
-  name: "push replay",
-  summary: "Retry failed push notifications",
-  usage: "<url> [options]",
-  examples: [
-    "convoke push replay http://127.0.0.1:3000",
-    "convoke push replay http://127.0.0.1:3000 --task 0198f3c2",
-    "convoke push replay http://127.0.0.1:3000 --task 0198f3c2 --id my-hook",
-  ],
-  options: {
-    task: { type: "string", value: "<id>", help: "Only those of this task" },
-    id: { type: "string", value: "<config>", help: "Only those of push configs with this id" },
-    ...SERVER_OPTIONS,
-  },
-  environment: AGENT_ENVIRONMENT,
-  run: pushReplay,
-};
-
 async function pushReplay(context: CommandContext): Promise<number> {
   const { io } = context;
   rejectMoreArguments(context);
@@ -225,16 +149,6 @@ function told(replayed: number, isNarrowed: boolean): string {
   return isNarrowed ? "No failed deliveries of that kind." : "No failed deliveries.";
 }
 
-const pushDeleteCommand: Command = {
-  name: "push delete",
-  summary: "Stop pushing the updates of a task to a webhook",
-  usage: "<url> <task> <config> [options]",
-  examples: ["convoke push delete http://127.0.0.1:3000 0198f3c2 mine"],
-  options: AGENT_OPTIONS,
-  environment: AGENT_ENVIRONMENT,
-  run: pushDelete,
-};
-
 async function pushDelete(context: CommandContext): Promise<number> {
   readUrl(context);
   const [, taskId = "", id = "", ...more] = context.positionals;
@@ -248,6 +162,93 @@ async function pushDelete(context: CommandContext): Promise<number> {
   note(context, `Deleted the push config ${id}.`);
   return EXIT.done.code;
 }
+
+const pushDeleteCommand: Command = {
+  name: "push delete",
+  summary: "Stop pushing the updates of a task to a webhook",
+  usage: "<url> <task> <config> [options]",
+  examples: ["convoke push delete http://127.0.0.1:3000 0198f3c2 mine"],
+  options: AGENT_OPTIONS,
+  environment: AGENT_ENVIRONMENT,
+  run: pushDelete,
+};
+
+const pushReplayCommand: Command = {
+  name: "push replay",
+  summary: "Retry failed push notifications",
+  usage: "<url> [options]",
+  examples: [
+    "convoke push replay http://127.0.0.1:3000",
+    "convoke push replay http://127.0.0.1:3000 --task 0198f3c2",
+    "convoke push replay http://127.0.0.1:3000 --task 0198f3c2 --id my-hook",
+  ],
+  options: {
+    task: { type: "string", value: "<id>", help: "Only those of this task" },
+    id: { type: "string", value: "<config>", help: "Only those of push configs with this id" },
+    ...SERVER_OPTIONS,
+  },
+  environment: AGENT_ENVIRONMENT,
+  run: pushReplay,
+};
+
+const pushListCommand: Command = {
+  name: "push list",
+  summary: "List push configs whose deliveries failed",
+  usage: "<url> [options]",
+  examples: [
+    "convoke push list http://127.0.0.1:3000",
+    "convoke push list http://127.0.0.1:3000 --state active",
+    "convoke push list http://127.0.0.1:3000 --json | jq '.pushes[].problem'",
+  ],
+  options: {
+    state: {
+      type: "string",
+      value: "<state>",
+      help: `List those in this state: ${STATES.join(", ")} (default: dead, those that failed)`,
+    },
+    ...SERVER_OPTIONS,
+  },
+  environment: AGENT_ENVIRONMENT,
+  run: pushList,
+};
+
+const pushShowCommand: Command = {
+  name: "push show",
+  summary: "Show the webhooks of a task",
+  usage: "<url> <task> [options]",
+  examples: [
+    "convoke push show http://127.0.0.1:3000 0198f3c2",
+    "convoke push show http://127.0.0.1:3000 0198f3c2 --json | jq '.configs[].url'",
+  ],
+  options: AGENT_OPTIONS,
+  environment: AGENT_ENVIRONMENT,
+  run: pushShow,
+};
+
+const pushSetCommand: Command = {
+  name: "push set",
+  summary: "Push the updates of a task to a webhook",
+  usage: "<url> <task> <webhook> [options]",
+  examples: [
+    "convoke push set http://127.0.0.1:3000 0198f3c2 https://hooks.example/a2a",
+    "convoke push set http://127.0.0.1:3000 0198f3c2 https://hooks.example/a2a --id mine --receipt secret",
+  ],
+  options: {
+    id: {
+      type: "string",
+      value: "<config>",
+      help: "The id of the push config; replaces an existing one (default: chosen by the agent)",
+    },
+    receipt: {
+      type: "string",
+      value: "<token>",
+      help: "A token that each notification carries, so that the webhook can verify it",
+    },
+    ...AGENT_OPTIONS,
+  },
+  environment: AGENT_ENVIRONMENT,
+  run: pushSet,
+};
 
 export const pushCommands: CommandGroup = {
   name: "push",

@@ -9,14 +9,6 @@ import { didYouMean } from "../terminal/command-line.ts";
 /** The kinds of credentials that the command line supports. */
 type CommandAuth = Exclude<Auth, { readonly token: unknown }>;
 
-/** Headers that the client sets itself. */
-const OWN =
-  /^(?:a2a-.*|accept|connection|content-.*|expect|host|keep-alive|last-event-id|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i;
-
-const PLACES = ["header", "query", "cookie"] as const satisfies readonly ApiKey["in"][];
-
-const IDENTITIES = ["token", "api-key", "basic"] as const;
-
 /**
  * The credentials of the caller: those of the flags, else the token stored for the origin, else
  * the token of the environment if it is for the origin. `--header` is added to them. The client
@@ -37,6 +29,8 @@ export async function readAuth(context: CommandContext): Promise<CommandAuth | u
   if (twice === undefined) return { headers: { ...headers, ...carried.headers } };
   throw new UsageError(`--header ${twice} and another flag both give credentials; use only one.`);
 }
+
+const IDENTITIES = ["token", "api-key", "basic"] as const;
 
 async function flaggedIdentity(context: CommandContext): Promise<CommandAuth | undefined> {
   const { text, io } = context;
@@ -72,6 +66,8 @@ export function checkToken(token: string, place: string): string {
   throw new UsageError(`The token of ${place} contains invalid characters.`);
 }
 
+const PLACES = ["header", "query", "cookie"] as const satisfies readonly ApiKey["in"][];
+
 /** Reads `--api-key name=value[:in]`. The value is a secret, so no error repeats it. */
 function readApiKey(text: string): ApiKey {
   const [, name = "", rest = ""] = /^([^=\s]+)=(.+)$/s.exec(text) ?? [];
@@ -97,6 +93,10 @@ function readApiKey(text: string): ApiKey {
   if (place === "query" || /^[!#-+\--:<-[\]-~]+$/.test(value)) return { in: place, name, value };
   throw new UsageError(`--api-key ${name} contains characters that are invalid in a cookie.`);
 }
+
+/** Headers that the client sets itself. */
+const OWN =
+  /^(?:a2a-.*|accept|connection|content-.*|expect|host|keep-alive|last-event-id|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i;
 
 /** Reads `--header "Name: value"`. The value may be a secret, so no error repeats it. */
 function readHeader(text: string): readonly [name: string, value: string] {

@@ -7,8 +7,6 @@ import { listField } from "../terminal/json-fields.ts";
 import { didYouMean } from "../terminal/command-line.ts";
 import { readUrl } from "./agent-options.ts";
 
-const BINDINGS = ["jsonrpc", "rest", "grpc"] as const satisfies readonly BindingName[];
-
 /** The connect options of the command line. May prompt for a password. */
 export async function connectOptions(context: CommandContext): Promise<ConnectOptions> {
   const { text, flag, io } = context;
@@ -28,6 +26,8 @@ export async function connectOptions(context: CommandContext): Promise<ConnectOp
     signal: io.signal,
   };
 }
+
+const BINDINGS = ["jsonrpc", "rest", "grpc"] as const satisfies readonly BindingName[];
 
 function readBinding(name: string): BindingName {
   const binding = BINDINGS.find((known) => known === name.trim());

@@ -4,30 +4,6 @@ import { type CommandContext, type CommandOption, UsageError } from "../terminal
 import { readFileSync } from "node:fs";
 import { basename, extname } from "node:path";
 
-/** Common types. Others can be given after a colon. */
-const MEDIA_TYPES: Readonly<Record<string, string>> = {
-  ".csv": "text/csv",
-  ".gif": "image/gif",
-  ".html": "text/html",
-  ".jpeg": "image/jpeg",
-  ".jpg": "image/jpeg",
-  ".json": "application/json",
-  ".log": "text/plain",
-  ".md": "text/markdown",
-  ".mp3": "audio/mpeg",
-  ".mp4": "video/mp4",
-  ".pdf": "application/pdf",
-  ".png": "image/png",
-  ".svg": "image/svg+xml",
-  ".txt": "text/plain",
-  ".wav": "audio/wav",
-  ".webp": "image/webp",
-  ".xml": "application/xml",
-  ".yaml": "application/yaml",
-  ".yml": "application/yaml",
-  ".zip": "application/zip",
-};
-
 /** What a message can contain in addition to text. */
 export const INPUT_OPTIONS = {
   file: {
@@ -85,6 +61,30 @@ function readDataPart(text: string): DataPart {
     throw new UsageError(`--data is not JSON: ${why}. Put single quotes around it: '{"a":1}'`);
   }
 }
+
+/** Common types. Others can be given after a colon. */
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  ".csv": "text/csv",
+  ".gif": "image/gif",
+  ".html": "text/html",
+  ".jpeg": "image/jpeg",
+  ".jpg": "image/jpeg",
+  ".json": "application/json",
+  ".log": "text/plain",
+  ".md": "text/markdown",
+  ".mp3": "audio/mpeg",
+  ".mp4": "video/mp4",
+  ".pdf": "application/pdf",
+  ".png": "image/png",
+  ".svg": "image/svg+xml",
+  ".txt": "text/plain",
+  ".wav": "audio/wav",
+  ".webp": "image/webp",
+  ".xml": "application/xml",
+  ".yaml": "application/yaml",
+  ".yml": "application/yaml",
+  ".zip": "application/zip",
+};
 
 /** Reads `--file path[:media type]`. Paths may contain colons: the end counts as a media type only if it looks like one. */
 function readFilePart(text: string): FilePart {

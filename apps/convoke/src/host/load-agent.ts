@@ -15,9 +15,6 @@ import {
 } from "@convoke/runtime";
 import { sleep } from "@convoke/protocol/internal";
 
-/** The delay between the chunks of `slow`. */
-const PACE_MS = 20;
-
 const COMMANDS: Readonly<Record<string, string>> = {
   "slow 50": "50 chunks, one after the other",
   ask: "a question for you",
@@ -108,6 +105,9 @@ function isAgent(value: unknown): value is Agent {
   const agent = value as Partial<Agent> | undefined;
   return typeof agent?.run === "function" && typeof agent.info?.name === "string";
 }
+
+/** The delay between the chunks of `slow`. */
+const PACE_MS = 20;
 
 async function* slow({ signal }: FunctionTurn, argument = "10"): AsyncGenerator<Yielded, Yielded> {
   const count = Number(argument);

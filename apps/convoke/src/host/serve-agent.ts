@@ -19,13 +19,6 @@ import { join, resolve } from "node:path";
 import { randomUUID } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 
-const FILE = "agent-id";
-
-const ID = /^[0-9a-f-]{36}$/;
-
-/** Fewer tasks than on disk: memory is scarcer, and lost at the next restart anyway. */
-const MEMORY_RETENTION = { maxTasks: 1000, perCycle: 100 };
-
 /** How to serve an agent. Every option has a default that suits local development. */
 export interface ServeAgentOptions
   extends Partial<Omit<ServeOptions, "openBackend">>, DataOptions {}
@@ -117,6 +110,9 @@ async function runBeside(
   return startLocalAgent({ agent, backend, logger: rest.logger, retention: retentionFor(own) });
 }
 
+/** Fewer tasks than on disk: memory is scarcer, and lost at the next restart anyway. */
+const MEMORY_RETENTION = { maxTasks: 1000, perCycle: 100 };
+
 /** The retention of finished tasks in that storage. The options override the defaults. */
 function retentionFor(
   data: string | undefined,
@@ -129,6 +125,10 @@ function retentionFor(
 function defaultLogger(): Logger {
   return createJsonLogger("warn", (line) => process.stderr.write(line));
 }
+
+const ID = /^[0-9a-f-]{36}$/;
+
+const FILE = "agent-id";
 
 /**
  * A stable id of the agent: its name and a random id that is stored with its tasks. Without a

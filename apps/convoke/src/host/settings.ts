@@ -72,10 +72,6 @@ export function readSettings(flags: ServeFlags, env: Environment): ServeSettings
   return settings;
 }
 
-const DAY_MS = 24 * 60 * 60_000;
-
-const NAMES = Object.keys(DEFAULT_LIMITS);
-
 function readSwitch(name: string, value: string | undefined): boolean {
   if (value === undefined || value === "" || value === "0") return false;
   if (value === "1") return true;
@@ -141,6 +137,8 @@ function readLimits(value: string | undefined): Partial<Limits> {
   return Object.fromEntries(commaList(value).map(readLimit));
 }
 
+const NAMES = Object.keys(DEFAULT_LIMITS);
+
 function readLimit(entry: string): readonly [name: string, most: number] {
   const [name = "", ...rest] = entry.split("=").map((word) => word.trim());
   if (!NAMES.includes(name)) {
@@ -185,6 +183,8 @@ function commaList(value: string | undefined): readonly string[] {
     .map((entry) => entry.trim())
     .filter((entry) => entry !== "");
 }
+
+const DAY_MS = 24 * 60 * 60_000;
 
 /** The retention of finished tasks. Unset values get defaults that depend on the storage. */
 function readRetention(

@@ -13,18 +13,6 @@ import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server"
 import { webUrl } from "./questions.ts";
 
 /**
- * Hosts read messages of at most 10 MB, and their models much less. Text appears twice, in the
- * content and in the structured content, and JSON may need six bytes for a character.
- */
-const MAX_TEXT = 400_000;
-
-/** In base64; about 1.5 MB. */
-const MAX_FILES = 2_000_000;
-
-/** For text that is needed to continue, such as a question; in addition to the limits above. */
-const MAX_WORDS = 40_000;
-
-/**
  * The result of a call. Some hosts show their model only the content, others only the structured
  * content, so both contain everything: the answer, and the ids to continue with.
  *
@@ -113,6 +101,18 @@ interface Content {
   readonly data: readonly unknown[];
   readonly files: readonly FileFacts[];
 }
+
+/** For text that is needed to continue, such as a question; in addition to the limits above. */
+const MAX_WORDS = 40_000;
+
+/** In base64; about 1.5 MB. */
+const MAX_FILES = 2_000_000;
+
+/**
+ * Hosts read messages of at most 10 MB, and their models much less. Text appears twice, in the
+ * content and in the structured content, and JSON may need six bytes for a character.
+ */
+const MAX_TEXT = 400_000;
 
 /** Collects parts up to the limits, and mentions what was left out. */
 class ContentBuilder {

@@ -14,8 +14,6 @@ import {
   approvalPath,
 } from "@convoke/protocol";
 
-const MAX_SHOWN = 4000;
-
 /** The questions that the host should ask the user; empty if it cannot or must not. */
 export function elicitations(
   asked: readonly PendingRequest[],
@@ -68,6 +66,8 @@ function questionForm({ text, options }: TextQuestion): ElicitRequestFormParams 
     },
   };
 }
+
+const MAX_SHOWN = 4000;
 
 function doneForm(text: string): ElicitRequestFormParams {
   return {

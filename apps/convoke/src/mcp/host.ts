@@ -34,9 +34,6 @@ export interface HostOptions {
 /** Since 2026-07-28 every request carries the capabilities of its host. */
 type Envelope = { readonly [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities };
 
-/** The user may take any time to answer; the host can cancel. */
-const NO_TIMEOUT_MS = 2 ** 31 - 1;
-
 export function toHost({ server, era, context, note }: HostOptions): Host {
   const { mcpReq } = context;
   const isOld = era === "legacy";
@@ -53,6 +50,9 @@ export function toHost({ server, era, context, note }: HostOptions): Host {
     ...(isOld && { ask: (requests) => askInCall(requests, mcpReq, note) }),
   };
 }
+
+/** The user may take any time to answer; the host can cancel. */
+const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** Asks one question after the other, because a user reads one at a time. */
 async function askInCall(

@@ -28,18 +28,6 @@ import { explainStart, readSettings } from "../host/settings.ts";
 import type { CommandIo } from "../terminal/command.ts";
 import { quoted } from "../terminal/command-line.ts";
 
-/**
- * The extensions to activate. With `approvals`, the text of a message cannot approve a call, so that
- * a model cannot decide in place of the user.
- */
-const ASKED_EXTENSIONS: readonly string[] = [EXTENSIONS.skill.uri, EXTENSIONS.approvals.uri];
-
-/** A placeholder address; nothing listens there. */
-const URL_IN_PROCESS = "http://127.0.0.1/";
-
-/** How long canceling may take after the host disconnects: many hosts kill the process after 2 s. */
-const CANCEL_MS = 1500;
-
 /** Serves MCP over standard input and output. Resolves when the host disconnects. */
 export async function runMcp(request: McpRequest): Promise<void> {
   // Before the agent is loaded, because its file may print something.
@@ -67,6 +55,9 @@ interface OfferOptions {
   /** Writes a line to the log of the host. */
   readonly note: (message: string) => void;
 }
+
+/** How long canceling may take after the host disconnects: many hosts kill the process after 2 s. */
+const CANCEL_MS = 1500;
 
 /** Offers the skills of an agent as MCP tools until the host disconnects or the signal aborts. */
 async function offerAgent(options: OfferOptions): Promise<void> {
@@ -182,6 +173,12 @@ interface OfferedAgent {
   readonly close: () => Promise<void>;
 }
 
+/**
+ * The extensions to activate. With `approvals`, the text of a message cannot approve a call, so that
+ * a model cannot decide in place of the user.
+ */
+const ASKED_EXTENSIONS: readonly string[] = [EXTENSIONS.skill.uri, EXTENSIONS.approvals.uri];
+
 async function offerFrom(request: McpRequest): Promise<OfferedAgent> {
   if (request.url === undefined) {
     const { open, close } = await openFileAgent(request);
@@ -290,6 +287,9 @@ interface FileAgentOptions {
   readonly data: string | undefined;
   readonly io: CommandIo;
 }
+
+/** A placeholder address; nothing listens there. */
+const URL_IN_PROCESS = "http://127.0.0.1/";
 
 /** Runs the agent of a file like `convoke serve`, but without a port. */
 async function openFileAgent({ file, data, io }: FileAgentOptions): Promise<FileAgent> {

@@ -12,9 +12,6 @@ export interface SkillTool {
 }
 
 const MAX_TOOLS = 128;
-const MAX_TITLE = 100;
-const MAX_DESCRIPTION = 2000;
-const MAX_EXAMPLES = 5;
 
 /** One tool for each skill, or a single one for an agent without skills. */
 export function skillTools(info: AgentInfo): readonly SkillTool[] {
@@ -37,6 +34,8 @@ function isToolOfServer({ id, tags }: AgentSkill): boolean {
   return tags[0] === "mcp" && id.includes("__");
 }
 
+const MAX_TITLE = 100;
+
 function agentTool({ name, description }: AgentInfo): SkillTool {
   return {
     name: cleanName(name),
@@ -44,6 +43,8 @@ function agentTool({ name, description }: AgentInfo): SkillTool {
     description: bounded(`${description}\n\n${answeredBy(name)}`),
   };
 }
+
+const MAX_EXAMPLES = 5;
 
 function skillTool(toolName: string, skill: AgentSkill, agent: string): SkillTool {
   const { id, name, description, examples = [] } = skill;
@@ -61,15 +62,12 @@ function answeredBy(name: string): string {
   return `Answered by the A2A agent ${oneLine(name, MAX_TITLE)}.`;
 }
 
+const MAX_DESCRIPTION = 2000;
+
 function bounded(text: string): string {
   const shown = printable(text).trim();
   return shown.length <= MAX_DESCRIPTION ? shown : `${shown.slice(0, MAX_DESCRIPTION - 1)}…`;
 }
-
-/** Hosts prepend the name of the server, and many allow 64 characters in total. */
-const MAX_NAME = 40;
-
-const HASH_LENGTH = 8;
 
 /** Unique tool names, valid in every host, by skill id. */
 function toolNames(ids: readonly string[]): ReadonlyMap<string, string> {
@@ -84,12 +82,17 @@ function toolNames(ids: readonly string[]): ReadonlyMap<string, string> {
   );
 }
 
+/** Hosts prepend the name of the server, and many allow 64 characters in total. */
+const MAX_NAME = 40;
+
 /** Letters, digits, "_" and "-". A name that is too long is cut and gets a hash. */
 export function cleanName(id: string): string {
   const clean = id.replaceAll(/[^a-zA-Z0-9_-]+/g, "_").replaceAll(/^[_-]+|[_-]+$/g, "");
   const name = clean === "" ? "skill" : clean;
   return name.length <= MAX_NAME ? name : hashed(name, id);
 }
+
+const HASH_LENGTH = 8;
 
 function hashed(name: string, id: string): string {
   const hash = createHash("sha256").update(id).digest("hex").slice(0, HASH_LENGTH);

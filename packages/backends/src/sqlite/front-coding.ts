@@ -1,15 +1,3 @@
-/**
- * Front coding: lines with a common prefix are stored without it. The chunks of an
- * answer share most of their JSON (ids, names), so a stream takes a third of the
- * space on its way to the writer thread and on disk.
- *
- * A line is either complete, and starts with `{` like every JSON object, or
- * `<n>⇥<rest>`: the first n characters of the last complete line, and the rest.
- */
-
-/** A shorter common prefix is not worth its mark. */
-const MIN_PREFIX = 32;
-
 /** Joins JSON lines into one text. */
 export function packLines(lines: readonly string[]): string {
   let packed = "";
@@ -41,6 +29,18 @@ export function unpackLines(text: string): string[] {
     return whole.slice(0, Number(line.slice(0, mark))) + line.slice(mark + 1);
   });
 }
+
+/**
+ * Front coding: lines with a common prefix are stored without it. The chunks of an
+ * answer share most of their JSON (ids, names), so a stream takes a third of the
+ * space on its way to the writer thread and on disk.
+ *
+ * A line is either complete, and starts with `{` like every JSON object, or
+ * `<n>⇥<rest>`: the first n characters of the last complete line, and the rest.
+ */
+
+/** A shorter common prefix is not worth its mark. */
+const MIN_PREFIX = 32;
 
 function commonPrefix(a: string, b: string): string {
   const limit = Math.min(a.length, b.length);

@@ -1,19 +1,3 @@
-/** The names of the SQLite result codes that can occur in practice. */
-const CODES: Readonly<Record<number, string>> = {
-  5: "SQLITE_BUSY",
-  6: "SQLITE_LOCKED",
-  7: "SQLITE_NOMEM",
-  8: "SQLITE_READONLY",
-  10: "SQLITE_IOERR",
-  11: "SQLITE_CORRUPT",
-  13: "SQLITE_FULL",
-  14: "SQLITE_CANTOPEN",
-  18: "SQLITE_TOOBIG",
-  19: "SQLITE_CONSTRAINT",
-  20: "SQLITE_MISMATCH",
-  26: "SQLITE_NOTADB",
-};
-
 /** The transaction failed: none of its writes was stored. The next one may succeed. */
 export class StorageError extends Error {
   override readonly name = "StorageError";
@@ -38,6 +22,22 @@ export function toFailure(error: unknown): Failure {
     message: error instanceof Error ? error.message : String(error),
   };
 }
+
+/** The names of the SQLite result codes that can occur in practice. */
+const CODES: Readonly<Record<number, string>> = {
+  5: "SQLITE_BUSY",
+  6: "SQLITE_LOCKED",
+  7: "SQLITE_NOMEM",
+  8: "SQLITE_READONLY",
+  10: "SQLITE_IOERR",
+  11: "SQLITE_CORRUPT",
+  13: "SQLITE_FULL",
+  14: "SQLITE_CANTOPEN",
+  18: "SQLITE_TOOBIG",
+  19: "SQLITE_CONSTRAINT",
+  20: "SQLITE_MISMATCH",
+  26: "SQLITE_NOTADB",
+};
 
 /** The primary result code of a SQLite error; `undefined` for other errors. */
 export function primaryCode(error: unknown): string | undefined {

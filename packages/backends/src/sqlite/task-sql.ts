@@ -10,8 +10,6 @@ const SELECT_RECORD = `SELECT ${RECORD} FROM tasks`;
 
 const STATES = TASK_STATES.map((state) => `'${state}'`).join(", ");
 
-const NEWEST_FIRST = "ORDER BY status_at DESC, task_id DESC";
-
 /** The columns of `StoredTaskRow`. Lists do not read snapshots, which can have many megabytes each. */
 export const GET = `
   SELECT ${RECORD}, seq, json FROM tasks LEFT JOIN snapshots ON snapshots.task = n
@@ -45,6 +43,8 @@ export function changedSql({ contextId }: ChangedQuery): string {
   return `${SELECT_RECORD} WHERE n IN (SELECT n FROM ${candidates}
     AND owner = :owner AND listed = 1 AND status_at > :at AND created_at <= :at)`;
 }
+
+const NEWEST_FIRST = "ORDER BY status_at DESC, task_id DESC";
 
 /**
  * One page of a list. Only ids are sorted and limited; the records of the page are

@@ -3,15 +3,6 @@ import type { Level } from "../probes/probe.ts";
 import type { Binding } from "../wire/client.ts";
 import { printable } from "@convoke/protocol/internal";
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&apos;",
-  "\n": "&#10;",
-};
-
 export type Outcome = "passed" | "failed" | "skipped";
 
 /** The result of one probe. Programs rely on these field names. */
@@ -118,6 +109,15 @@ function attributes(values: Readonly<Record<string, string | number>>): string {
     .map(([name, value]) => `${name}="${escaped(String(value))}"`)
     .join(" ");
 }
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&apos;",
+  "\n": "&#10;",
+};
 
 /** Text that may stand anywhere in XML: without what XML cannot say at all, even escaped. */
 function escaped(text: string): string {

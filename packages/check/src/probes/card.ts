@@ -6,7 +6,6 @@ import { type JsonObject, isObject } from "@convoke/protocol/internal";
 import { at, listAt, parseJson, textAt } from "../wire/json.ts";
 import { type CardPublicKey, type CardSignatureHeader, verifyCard } from "@convoke/protocol";
 
-const TEXTS = ["name", "description", "version"];
 const LISTS = ["defaultInputModes", "defaultOutputModes", "skills"];
 
 /** A security scheme of 1.0 has exactly one of these members (§4.5.1). */
@@ -139,6 +138,8 @@ function expectMainListed(scene: CardScene): void {
   const shown = `additionalInterfaces: ${JSON.stringify(others)}`;
   scene.expect(others.some(isMain), expected, withReceived(card.exchange, shown));
 }
+
+const TEXTS = ["name", "description", "version"];
 
 function missingIn(card: JsonObject): readonly string[] {
   return [

@@ -122,9 +122,6 @@ function names(json: unknown, url: string): boolean {
   return valuesNamed(json, "url").includes(url);
 }
 
-/** How long to wait for a notification. */
-const WAIT_MS = 3000;
-
 const TOKEN = "convoke-check-token";
 
 const CREDENTIALS = "convoke-check-credentials";
@@ -222,6 +219,9 @@ interface Notification {
   readonly body: string;
   readonly exchange: Exchange;
 }
+
+/** How long to wait for a notification. */
+const WAIT_MS = 3000;
 
 /** Listens on a local port while `act` runs, and returns the first notification. */
 async function receive(scene: Scene, act: (url: string) => Promise<void>): Promise<Notification> {

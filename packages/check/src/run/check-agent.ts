@@ -27,8 +27,6 @@ import { type ProtocolVersion, parseVersion } from "@convoke/protocol";
 import { type Binding, parseBinding } from "../wire/client.ts";
 import { orAborted } from "@convoke/protocol/internal";
 
-const CHECKER_ERROR = "the checker itself failed, please report this";
-
 /** Runs all probes against an agent: first its card, then every interface that the card declares. */
 export async function checkAgent(settings: CheckSettings): Promise<Report> {
   const current = await findCard(settings);
@@ -300,6 +298,8 @@ interface PlannedProbe {
 
 /** Called before each probe with the place where it runs. */
 type OnPlannedProbe = (place: string, planned: PlannedProbe) => void;
+
+const CHECKER_ERROR = "the checker itself failed, please report this";
 
 /** Runs one probe within its time limit. Throws only if the user stops the check. */
 async function runProbe(

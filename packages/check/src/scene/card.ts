@@ -14,10 +14,6 @@ export interface FetchedCard {
   readonly exchange: Exchange;
 }
 
-/** The path of cards since 0.3, and the path before that. */
-const WELL_KNOWN = "/.well-known/agent-card.json";
-const OLD_WELL_KNOWN = "/.well-known/agent.json";
-
 /** Fetches the card of the agent at the address, which may also be that of the card itself. */
 export async function findCard(settings: CheckSettings): Promise<FetchedCard> {
   const answers: string[] = [];
@@ -48,9 +44,14 @@ export async function fetchCardAs(
   return parseCard(reply, url, exchange);
 }
 
+/** The path of cards since 0.3, and the path before that. */
+const WELL_KNOWN = "/.well-known/agent-card.json";
+
 export function isWellKnown(url: string): boolean {
   return new URL(url).pathname.endsWith(WELL_KNOWN);
 }
+
+const OLD_WELL_KNOWN = "/.well-known/agent.json";
 
 function candidateUrls(url: URL): readonly string[] {
   if (url.pathname.endsWith(".json")) return [url.href];

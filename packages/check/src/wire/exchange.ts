@@ -55,9 +55,6 @@ export class Transcript {
   }
 }
 
-/** Longer bodies are cut in reports. */
-const MAX_SHOWN = 600;
-
 /** The headers that probes vary. Credentials are not among them and never shown. */
 const SHOWN_HEADERS = ["a2a-version", "a2a-extensions", "x-a2a-extensions", "if-none-match"];
 
@@ -72,6 +69,9 @@ export function readableRequest(
     .map(([name, value]) => `${name}: ${value}`);
   return readable(`${line}${shown.length === 0 ? "" : ` (${shown.join(", ")})`} ${body}`);
 }
+
+/** Longer bodies are cut in reports. */
+const MAX_SHOWN = 600;
 
 function readable(text: string): string {
   return oneLine(text, MAX_SHOWN);

@@ -1,12 +1,5 @@
 import { isHeaderValue, isName, isToken } from "./headers.ts";
 
-/** Shorter secrets occur in ordinary words. */
-const SHORTEST = 6;
-
-const FUNCTIONS = new WeakMap<object, number>();
-
-let count = 0;
-
 export interface CreateCredentialsOptions {
   readonly auth?: Auth | undefined;
   /** Short for `auth: { bearer }`. */
@@ -252,6 +245,10 @@ export interface ApiKey {
   readonly value: string;
 }
 
+let count = 0;
+
+const FUNCTIONS = new WeakMap<object, number>();
+
 /** A cache key that separates callers, so that one never sees documents of another. Kept in memory only. */
 export function credentialsKey(auth: Auth | undefined, token: string | undefined): string {
   if (auth === undefined) return token === undefined ? "nobody" : JSON.stringify({ bearer: token });
@@ -272,6 +269,9 @@ function parseOrigin(text: string, option: string): string {
   if (url?.protocol === "http:" || url?.protocol === "https:") return url.origin;
   throw new TypeError(`${option} must be an origin such as https://agent.example, not "${text}"`);
 }
+
+/** Shorter secrets occur in ordinary words. */
+const SHORTEST = 6;
 
 /** The text without secrets, for example of a proxy that echoes the request. */
 export function redact(text: string, secrets: readonly string[]): string {

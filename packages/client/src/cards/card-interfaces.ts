@@ -1,8 +1,5 @@
 import type { RawCard } from "@convoke/protocol";
 
-/** `host:port` (1.0); IPv6 addresses are in brackets. */
-const HOST_AND_PORT = /^(?:\[[0-9a-f:.]+\]|[^\s/:@?#]+)(?::\d{1,5})?$/i;
-
 /** One interface of a card, in the card's own spelling. */
 export interface CardInterface {
   readonly url: string;
@@ -77,6 +74,9 @@ export function webUrl(text: string, cardUrl: string | undefined): string | unde
   // A user name or password in it would be sent as credentials, and a card must not choose those.
   return isWeb && url.username === "" && url.password === "" ? url.href : undefined;
 }
+
+/** `host:port` (1.0); IPv6 addresses are in brackets. */
+const HOST_AND_PORT = /^(?:\[[0-9a-f:.]+\]|[^\s/:@?#]+)(?::\d{1,5})?$/i;
 
 /**
  * The URL of a gRPC interface, from `host:port` or a URL. Without a scheme it means TLS (1.0 §10),

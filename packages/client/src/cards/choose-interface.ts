@@ -14,12 +14,6 @@ export interface ChosenInterface {
 /** The names of the bindings in options. */
 export type BindingName = "jsonrpc" | "rest" | "grpc";
 
-const BINDINGS: Readonly<Record<BindingName, Binding>> = {
-  jsonrpc: "JSONRPC",
-  rest: "HTTP+JSON",
-  grpc: "GRPC",
-};
-
 export interface InterfacePreferences {
   /** Only this version. */
   readonly version?: ProtocolVersion | undefined;
@@ -75,6 +69,12 @@ function parseOffer(
   const { tenant } = offer;
   return [{ url, version, binding, ...(tenant !== undefined && { tenant }) }];
 }
+
+const BINDINGS: Readonly<Record<BindingName, Binding>> = {
+  jsonrpc: "JSONRPC",
+  rest: "HTTP+JSON",
+  grpc: "GRPC",
+};
 
 function ranked(
   offers: readonly ChosenInterface[],

@@ -14,8 +14,6 @@ import { cardUrlFor } from "./peer.ts";
 import type { Invocation, InvocationRequest, TaskProgress } from "./invocation.ts";
 import { MAX_DEPTH } from "./invocation-guard.ts";
 
-const { uri: BUDGET } = EXTENSIONS.budget;
-
 const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 3000;
 
@@ -81,6 +79,8 @@ function toProgress(task: Task): TaskProgress {
   const text = status.state === "completed" || said === "" ? textOf(task) : said;
   return { taskId, state: status.state, text };
 }
+
+const { uri: BUDGET } = EXTENSIONS.budget;
 
 /**
  * The message of a call, with the remaining budget. The options count the calls that led here; the

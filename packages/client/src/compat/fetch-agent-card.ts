@@ -20,12 +20,6 @@ const FRESH_MS = 5 * 60_000;
 /** About as many agents as one program calls. */
 const MAX_CARDS = 256;
 
-/** Much more than any card needs. */
-const MAX_BYTES = 1024 * 1024;
-
-/** A card is a static document: a server that needs longer is not working. */
-const CARD_TIMEOUT_MS = 10_000;
-
 /** Caches cards for five minutes each. Concurrent reads of the same card share one request. */
 export class CardCache {
   #kept = new Map<string, Kept>();
@@ -71,9 +65,6 @@ export class CardCache {
   }
 }
 
-/** The cards of this process. */
-const CARDS = new CardCache();
-
 export interface AgentCardOptions extends PeerOptions {
   /** Also accepts a card without name or version: the name is then the host, the version empty. Default false. */
   readonly lenient?: boolean | undefined;
@@ -115,6 +106,12 @@ interface CardReading extends PeerOptions {
   readonly timeoutMs?: number | undefined;
 }
 
+/** The cards of this process. */
+const CARDS = new CardCache();
+
+/** A card is a static document: a server that needs longer is not working. */
+const CARD_TIMEOUT_MS = 10_000;
+
 /** The card of the agent, unchanged, from the cache if possible. */
 export function readCard(base: string, options: CardReading): Promise<RawCard> {
   const { clock = SYSTEM_CLOCK, timeoutMs = CARD_TIMEOUT_MS } = options;
@@ -143,6 +140,9 @@ interface CardLoad {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
+
+/** Much more than any card needs. */
+const MAX_BYTES = 1024 * 1024;
 
 /** Fetches a card over the network, once. */
 async function loadCard(load: CardLoad): Promise<RawCard> {

@@ -1,9 +1,6 @@
 import type { InvokeOptions } from "./invocation.ts";
 import { ValidationError } from "./errors.ts";
 
-/** Trust levels, the lowest first. */
-const LEVELS = ["untrusted", "low", "medium", "high", "verified"] as const;
-
 /** Why a call was refused, for the operator. */
 export interface InvocationRefusal {
   readonly reason: BudgetRefusal["reason"] | "depth" | "trust";
@@ -33,6 +30,9 @@ export async function checkInvocation(
   const refused = budget?.take(agent);
   return refused && { ...refused, agent };
 }
+
+/** Trust levels, the lowest first. */
+const LEVELS = ["untrusted", "low", "medium", "high", "verified"] as const;
 
 export type TrustLevel = (typeof LEVELS)[number];
 

@@ -24,25 +24,6 @@ import { readCard } from "./fetch-agent-card.ts";
 import { LegacyInvocation } from "./legacy-invocation.ts";
 import { isHeaderValue } from "../auth/headers.ts";
 
-const TIMEOUT_MS = 5 * 60_000;
-
-/** Fields that only A2A cards have: lists of 1.0 and 0.3, then text fields of 0.3. */
-const LISTS = ["supportedInterfaces", "additionalInterfaces"];
-
-const TEXTS = ["protocolVersion", "preferredTransport"];
-
-/** Statuses that mean "no card": agents of the polling protocol need none, A2A agents do. */
-const NO_CARD: ReadonlySet<number | undefined> = new Set([404, 410]);
-
-/** Several machines may share one URL, and not all of them know the task at once. */
-const MAX_NOT_FOUND = 3;
-
-/** Statuses after which another poll may succeed. */
-const PASSING: ReadonlySet<number> = new Set([404, 408, 425, 429]);
-
-const SUBMIT_TIMEOUT_MS = 30_000;
-const POLL_TIMEOUT_MS = 10_000;
-
 /**
  * Sends a message to another agent and waits for its answer. Failures of the agent or the network are
  * in the result; it rejects only for invalid arguments (`ValidationError`, for credentials
@@ -82,6 +63,10 @@ interface Running {
   readonly stop: AbortSignal;
   readonly onTask: (taskId: string) => void;
 }
+
+const POLL_TIMEOUT_MS = 10_000;
+
+const SUBMIT_TIMEOUT_MS = 30_000;
 
 async function run(
   request: InvocationRequest,
@@ -139,6 +124,9 @@ interface Following {
   readonly signal: AbortSignal;
 }
 
+/** Several machines may share one URL, and not all of them know the task at once. */
+const MAX_NOT_FOUND = 3;
+
 /** Polls the task until it has a result or the signal aborts. */
 async function followInvocation(following: Following): Promise<RemoteInvocationResult> {
   const { invocation, first, clock, pollMs, signal } = following;
@@ -169,6 +157,9 @@ function isNotFound(problem: unknown): boolean {
   return isTaskNotFound(problem) || (problem instanceof RemoteError && problem.httpStatus === 404);
 }
 
+/** Statuses after which another poll may succeed. */
+const PASSING: ReadonlySet<number> = new Set([404, 408, 425, 429]);
+
 /** Whether no later poll can succeed: the caller is not authorized, or the URL is forbidden. */
 function isFinal(problem: unknown): boolean {
   if (problem instanceof ClientError) return problem.kind === "refused";
@@ -176,6 +167,9 @@ function isFinal(problem: unknown): boolean {
   const { httpStatus } = problem;
   return httpStatus >= 400 && httpStatus < 500 && !PASSING.has(httpStatus);
 }
+
+/** Statuses that mean "no card": agents of the polling protocol need none, A2A agents do. */
+const NO_CARD: ReadonlySet<number | undefined> = new Set([404, 410]);
 
 /** Chooses the protocol by the card, before anything is sent. */
 async function openInvocation(
@@ -198,6 +192,11 @@ async function openInvocation(
   }
 }
 
+const TEXTS = ["protocolVersion", "preferredTransport"];
+
+/** Fields that only A2A cards have: lists of 1.0 and 0.3, then text fields of 0.3. */
+const LISTS = ["supportedInterfaces", "additionalInterfaces"];
+
 /**
  * Whether a card describes A2A interfaces. A `url` alone is not enough, because cards of the polling
  * protocol have one too.
@@ -208,6 +207,8 @@ function speaksA2a(card: RawCard): boolean {
     TEXTS.some((field) => typeof card[field] === "string")
   );
 }
+
+const TIMEOUT_MS = 5 * 60_000;
 
 /** Validates the arguments; errors name the invalid one. */
 function checkArguments(

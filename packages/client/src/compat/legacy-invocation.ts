@@ -6,9 +6,6 @@ import { type Peer, openPeer } from "./peer.ts";
 
 const POLL_MS = 3000;
 
-/** Agents of this protocol reject time limits outside this range. */
-const TASK_MS = { least: 1000, most: 600_000 };
-
 /** A call in the polling protocol: `POST /a2a/tasks/send`, then `GET /a2a/tasks/:id` every three seconds. */
 export class LegacyInvocation implements Invocation {
   readonly #request: InvocationRequest;
@@ -55,6 +52,9 @@ export class LegacyInvocation implements Invocation {
     return parseProgress(text, answer);
   }
 }
+
+/** Agents of this protocol reject time limits outside this range. */
+const TASK_MS = { least: 1000, most: 600_000 };
 
 function toRequest({ message, depth, timeoutMs, options }: InvocationRequest): A2ATaskSendRequest {
   const { skill, sourceAgent } = options;

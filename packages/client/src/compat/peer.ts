@@ -7,8 +7,6 @@ import { sleep } from "@convoke/protocol/internal";
 
 export const SYSTEM_CLOCK: Clock = { now: () => Date.now(), sleep };
 
-const CARD_PATH = "/.well-known/agent-card.json";
-
 /** Credentials for a call, and what it may reach. */
 export interface PeerOptions {
   /** A bearer token, sent only to the origin of the given URL. Short for `auth: { bearer }`. */
@@ -59,6 +57,8 @@ export function checkCredentialsBound({ token, auth, trusted = true }: PeerOptio
     { field: "auth.origin" },
   );
 }
+
+const CARD_PATH = "/.well-known/agent-card.json";
 
 /** Normalizes the URL of an agent: no trailing slash, no query, no fragment. */
 export function parseBaseUrl(text: string): string {

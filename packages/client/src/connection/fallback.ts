@@ -13,14 +13,6 @@ import {
   type Streams,
 } from "@convoke/protocol";
 
-/** The operations that every agent has; any other one may really be missing. */
-const CORE: ReadonlySet<OperationName> = new Set([
-  "sendMessage",
-  "sendStreamingMessage",
-  "getTask",
-  "cancelTask",
-]);
-
 export interface FallbackConnectionOptions {
   readonly card: RawCard;
   /** The best first. */
@@ -148,6 +140,14 @@ interface Failure {
   readonly operation: OperationName;
   readonly error: unknown;
 }
+
+/** The operations that every agent has; any other one may really be missing. */
+const CORE: ReadonlySet<OperationName> = new Set([
+  "sendMessage",
+  "sendStreamingMessage",
+  "getTask",
+  "cancelTask",
+]);
 
 /**
  * Whether another interface may be tried: only if the agent certainly did not start the work,

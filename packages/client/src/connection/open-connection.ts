@@ -28,71 +28,6 @@ import { type Interceptor, intercept } from "./interceptor.ts";
 import { type RetryOptions, retryCalls, retryPolicy } from "./retry.ts";
 import { type Frame, type Transport, readBatch } from "../transports/transport.ts";
 
-const PROBLEMS: Readonly<Record<LegacyForm, string>> = {
-  kind: 'its responses have a "kind", which A2A 1.0 removed',
-  "no-kind": 'its responses have no "kind", which A2A 0.3 requires',
-  "extended-card":
-    "its card has supportsAuthenticatedExtendedCard, which A2A 1.0 calls capabilities.extendedAgentCard",
-};
-
-/** How each call with a single response is encoded and decoded by the codec of a wire version. */
-const CALLS: { readonly [Name in keyof Calls]: CallCodec<Name> } = {
-  sendMessage: {
-    encode: (codec, request) => codec.encodeSendMessage(request),
-    decode: (codec, value) => codec.decodeSendResult(value),
-  },
-  getTask: {
-    encode: (codec, request) => codec.encodeGetTask(request),
-    decode: (codec, value) => codec.decodeTask(value),
-  },
-  listTasks: {
-    encode: (codec, request) => codec.encodeListTasks(request),
-    decode: (codec, value) => codec.decodeTaskPage(value),
-  },
-  cancelTask: {
-    encode: (codec, request) => codec.encodeCancelTask(request),
-    decode: (codec, value) => codec.decodeTask(value),
-  },
-  createPushConfig: {
-    encode: (codec, request) => codec.encodeCreatePushConfig(request),
-    // Early servers only confirm; then the config is the requested one.
-    decode: (codec, value, { taskId, target }) =>
-      isBareSuccess(value)
-        ? { ...target, taskId, id: target.id ?? taskId }
-        : codec.decodePushConfig(value),
-  },
-  getPushConfig: {
-    encode: (codec, request) => codec.encodeGetPushConfig(request),
-    decode: (codec, value) => codec.decodePushConfig(value),
-  },
-  listPushConfigs: {
-    encode: (codec, request) => codec.encodeListPushConfigs(request),
-    decode: (codec, value) => codec.decodePushConfigPage(value),
-  },
-  deletePushConfig: {
-    encode: (codec, request) => codec.encodeDeletePushConfig(request),
-    decode: () => undefined,
-  },
-  getExtendedCard: {
-    // It has no parameters in either version.
-    encode: () => ({}),
-    decode: (_codec, value) => {
-      if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-        return value as RawCard;
-      }
-      throw new TypeError("the extended card is not an object");
-    },
-  },
-};
-
-/** How the request of each streaming operation is encoded; all of them respond with events. */
-const STREAMS: {
-  readonly [Name in keyof Streams]: (codec: Codec, request: Streams[Name]) => unknown;
-} = {
-  sendStreamingMessage: (codec, request) => codec.encodeSendMessage(request),
-  subscribeToTask: (codec, request) => codec.encodeSubscribe(request),
-};
-
 /** How an agent is called, as far as users can choose it. */
 export interface ConnectionOptions {
   /** Use only this version of A2A; by default the newest that the agent offers. */
@@ -220,6 +155,64 @@ function noExtendedCard(url: string): ClientError {
   return new ClientError("unsupported", `the card of ${url} says that it has no extended card`);
 }
 
+/** How the request of each streaming operation is encoded; all of them respond with events. */
+const STREAMS: {
+  readonly [Name in keyof Streams]: (codec: Codec, request: Streams[Name]) => unknown;
+} = {
+  sendStreamingMessage: (codec, request) => codec.encodeSendMessage(request),
+  subscribeToTask: (codec, request) => codec.encodeSubscribe(request),
+};
+
+/** How each call with a single response is encoded and decoded by the codec of a wire version. */
+const CALLS: { readonly [Name in keyof Calls]: CallCodec<Name> } = {
+  sendMessage: {
+    encode: (codec, request) => codec.encodeSendMessage(request),
+    decode: (codec, value) => codec.decodeSendResult(value),
+  },
+  getTask: {
+    encode: (codec, request) => codec.encodeGetTask(request),
+    decode: (codec, value) => codec.decodeTask(value),
+  },
+  listTasks: {
+    encode: (codec, request) => codec.encodeListTasks(request),
+    decode: (codec, value) => codec.decodeTaskPage(value),
+  },
+  cancelTask: {
+    encode: (codec, request) => codec.encodeCancelTask(request),
+    decode: (codec, value) => codec.decodeTask(value),
+  },
+  createPushConfig: {
+    encode: (codec, request) => codec.encodeCreatePushConfig(request),
+    // Early servers only confirm; then the config is the requested one.
+    decode: (codec, value, { taskId, target }) =>
+      isBareSuccess(value)
+        ? { ...target, taskId, id: target.id ?? taskId }
+        : codec.decodePushConfig(value),
+  },
+  getPushConfig: {
+    encode: (codec, request) => codec.encodeGetPushConfig(request),
+    decode: (codec, value) => codec.decodePushConfig(value),
+  },
+  listPushConfigs: {
+    encode: (codec, request) => codec.encodeListPushConfigs(request),
+    decode: (codec, value) => codec.decodePushConfigPage(value),
+  },
+  deletePushConfig: {
+    encode: (codec, request) => codec.encodeDeletePushConfig(request),
+    decode: () => undefined,
+  },
+  getExtendedCard: {
+    // It has no parameters in either version.
+    encode: () => ({}),
+    decode: (_codec, value) => {
+      if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+        return value as RawCard;
+      }
+      throw new TypeError("the extended card is not an object");
+    },
+  },
+};
+
 /** Calls of the model over one transport: encodes requests and decodes responses with its codec. */
 class TransportCalls implements Pick<Connection, "call" | "stream"> {
   readonly #transport: Transport;
@@ -300,6 +293,13 @@ interface CallCodec<Name extends keyof Calls> {
 function isBareSuccess(value: unknown): boolean {
   return (value as { readonly success?: unknown } | null | undefined)?.success === true;
 }
+
+const PROBLEMS: Readonly<Record<LegacyForm, string>> = {
+  kind: 'its responses have a "kind", which A2A 1.0 removed',
+  "no-kind": 'its responses have no "kind", which A2A 0.3 requires',
+  "extended-card":
+    "its card has supportsAuthenticatedExtendedCard, which A2A 1.0 calls capabilities.extendedAgentCard",
+};
 
 /** Reports each legacy form that an agent uses once (1.0 §A.2). */
 class LegacyForms {

@@ -15,10 +15,6 @@ import {
 } from "@convoke/protocol";
 import { declaresExtension } from "../cards/card.ts";
 
-const MAX_ERROR = 4000;
-
-const { uri: CLIENT_TOOLS } = EXTENSIONS.clientTools;
-
 /** A tool that runs in this process when an agent calls it. The agent sees only its arguments and its result. */
 export interface ClientTool {
   /** One to 64 letters, digits, `_` and `-`. */
@@ -54,6 +50,8 @@ export function checkTools(tools: readonly ClientTool[]): void {
   }
 }
 
+const { uri: CLIENT_TOOLS } = EXTENSIONS.clientTools;
+
 /** Rejects an agent that never calls tools of its callers: a caller who passes some relies on them. */
 export function requireToolSupport(card: RawCard, url: string): void {
   if (declaresExtension(card, CLIENT_TOOLS)) return;
@@ -82,6 +80,8 @@ function declaration(tools: readonly ClientTool[]): Metadata {
   }));
   return { [CLIENT_TOOLS]: { tools: declared } };
 }
+
+const MAX_ERROR = 4000;
 
 /** Runs the tools that a task calls, each call once, however often the task repeats it. */
 export class ToolRuns {

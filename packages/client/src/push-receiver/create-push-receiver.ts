@@ -8,10 +8,6 @@ import {
   parseVersion,
 } from "@convoke/protocol";
 
-const MINUTE_MS = 60_000;
-
-const NOT_SECONDS = "webhook-timestamp must be whole seconds since 1970";
-
 export interface PushReceiverOptions {
   /** The token of the push config; every notification must carry it. */
   readonly token?: string | undefined;
@@ -136,6 +132,8 @@ function checkToken({ headers }: Claim, { token }: Proofs): Refused | undefined 
   return refused(401, "x-a2a-notification-token is wrong");
 }
 
+const NOT_SECONDS = "webhook-timestamp must be whole seconds since 1970";
+
 function checkSignature({ headers, body }: Claim, { keys }: Proofs): Refused | undefined {
   if (keys.length === 0) return undefined;
   const { id, timestamp, signature } = headers;
@@ -202,6 +200,8 @@ function isSame(given: string, expected: string): boolean {
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
+
+const MINUTE_MS = 60_000;
 
 /** Counts deliveries in windows of a minute, each starting with its first delivery. */
 class Rate {

@@ -1,11 +1,5 @@
 import { ClientError, ERRORS, RemoteError } from "@convoke/protocol";
 
-/** Statuses of a proxy, or of an agent that is overloaded. */
-const TEMPORARY: ReadonlySet<number> = new Set([408, 425, 429, 502, 503, 504]);
-
-/** Statuses that mean that the request was not processed. */
-const NOT_PROCESSED: ReadonlySet<number> = new Set([429, 503]);
-
 /** Whether another attempt may succeed: the connection was lost, or the agent is overloaded. */
 export function isConnectionLoss(error: unknown): boolean {
   return (error instanceof ClientError && error.kind === "unreachable") || isTemporary(error);
@@ -15,6 +9,9 @@ export function isConnectionLoss(error: unknown): boolean {
 export function hasNoInterface(error: unknown): boolean {
   return error instanceof ClientError && error.kind === "no-interface";
 }
+
+/** Statuses of a proxy, or of an agent that is overloaded. */
+const TEMPORARY: ReadonlySet<number> = new Set([408, 425, 429, 502, 503, 504]);
 
 export function isTemporary(error: unknown): error is RemoteError {
   if (!(error instanceof RemoteError)) return false;
@@ -44,6 +41,9 @@ export function isUnsupported(error: unknown): boolean {
   const { code } = error;
   return code === ERRORS.UnsupportedOperation.code || code === ERRORS.MethodNotFound.code;
 }
+
+/** Statuses that mean that the request was not processed. */
+const NOT_PROCESSED: ReadonlySet<number> = new Set([429, 503]);
 
 /** Whether the agent certainly did not process the message. */
 export function wasNotProcessed(error: unknown): boolean {

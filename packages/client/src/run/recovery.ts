@@ -26,14 +26,6 @@ import { backoffMs, sleep } from "@convoke/protocol/internal";
 import { isSameTask } from "./snapshot-events.ts";
 import type { RecoveryStep, RunRequest, RunStep, TaskSnapshot } from "./task-events.ts";
 
-/** An agent that never responded is given up sooner than one that is at work. */
-const OPENING_MS = 30_000;
-
-/** The first retry comes almost at once: most losses are a connection that a proxy closed. */
-const FIRST_MS = 100;
-
-const BACKOFF = { firstMs: 200, longestMs: 10_000 };
-
 export interface RecoveryOptions {
   readonly connection: Connection;
   readonly wanted: RunRequest;
@@ -208,6 +200,14 @@ export class Recovery {
 function isAtRest({ status }: Task): boolean {
   return isTerminal(status.state) || isInterrupted(status.state);
 }
+
+const BACKOFF = { firstMs: 200, longestMs: 10_000 };
+
+/** The first retry comes almost at once: most losses are a connection that a proxy closed. */
+const FIRST_MS = 100;
+
+/** An agent that never responded is given up sooner than one that is at work. */
+const OPENING_MS = 30_000;
 
 /**
  * How long to wait before the next attempt, and when to give up. The wait is short at first and

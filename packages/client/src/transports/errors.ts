@@ -2,36 +2,6 @@ import { parseRetryAfter } from "@convoke/protocol/internal";
 import { ERRORS, type ErrorReason, GRPC_STATUS, RemoteError } from "@convoke/protocol";
 import type { HttpAnswer } from "@convoke/egress/http";
 
-/** The usual reason of a gRPC status; several errors share most of them. */
-const USUAL: Readonly<Record<string, ErrorReason>> = {
-  INVALID_ARGUMENT: "InvalidParams",
-  NOT_FOUND: "TaskNotFound",
-  PERMISSION_DENIED: "Forbidden",
-  RESOURCE_EXHAUSTED: "TooManyRequests",
-  FAILED_PRECONDITION: "UnsupportedOperation",
-  UNIMPLEMENTED: "MethodNotFound",
-  INTERNAL: "Internal",
-  UNAVAILABLE: "Unavailable",
-  UNAUTHENTICATED: "Unauthenticated",
-};
-
-const REASONS = Object.keys(ERRORS) as ErrorReason[];
-
-/** `TASK_NOT_FOUND` is TaskNotFound; some servers write `TASK_NOT_FOUND_ERROR`. */
-const BY_NAME = new Map(REASONS.map((reason) => [reason.toUpperCase(), reason]));
-
-/** Several reasons may share a code; the first one in the table wins. */
-const BY_CODE = new Map<number, ErrorReason>(
-  [...REASONS].reverse().map((reason) => [ERRORS[reason].code, reason]),
-);
-
-/** Transport errors, such as 401, have an HTTP status of their own. */
-const BY_STATUS = new Map(
-  REASONS.flatMap((reason): (readonly [number, ErrorReason])[] =>
-    "transport" in ERRORS[reason] ? [[ERRORS[reason].http, reason]] : [],
-  ),
-);
-
 /** The head of the response that carries an error. */
 export type ResponseHead = Pick<HttpAnswer, "status" | "statusText" | "headers">;
 
@@ -151,6 +121,20 @@ interface ErrorFacts {
   readonly details?: unknown;
 }
 
+const REASONS = Object.keys(ERRORS) as ErrorReason[];
+
+/** Transport errors, such as 401, have an HTTP status of their own. */
+const BY_STATUS = new Map(
+  REASONS.flatMap((reason): (readonly [number, ErrorReason])[] =>
+    "transport" in ERRORS[reason] ? [[ERRORS[reason].http, reason]] : [],
+  ),
+);
+
+/** Several reasons may share a code; the first one in the table wins. */
+const BY_CODE = new Map<number, ErrorReason>(
+  [...REASONS].reverse().map((reason) => [ERRORS[reason].code, reason]),
+);
+
 /** The reason of an error: from its details, else from its HTTP status, else from its code. */
 export function errorReason({ httpStatus, code, details }: ErrorFacts): ErrorReason | undefined {
   const named = errorReasonInDetails(details);
@@ -161,6 +145,9 @@ export function errorReason({ httpStatus, code, details }: ErrorFacts): ErrorRea
   }
   return code === undefined ? undefined : BY_CODE.get(code);
 }
+
+/** `TASK_NOT_FOUND` is TaskNotFound; some servers write `TASK_NOT_FOUND_ERROR`. */
+const BY_NAME = new Map(REASONS.map((reason) => [reason.toUpperCase(), reason]));
 
 /** The reason in the ErrorInfo of the details. */
 export function errorReasonInDetails(details: unknown): ErrorReason | undefined {
@@ -178,6 +165,19 @@ export function errorReasonInDetails(details: unknown): ErrorReason | undefined 
 export function grpcStatusName(number: number): string {
   return GRPC_STATUS[number] ?? "UNKNOWN";
 }
+
+/** The usual reason of a gRPC status; several errors share most of them. */
+const USUAL: Readonly<Record<string, ErrorReason>> = {
+  INVALID_ARGUMENT: "InvalidParams",
+  NOT_FOUND: "TaskNotFound",
+  PERMISSION_DENIED: "Forbidden",
+  RESOURCE_EXHAUSTED: "TooManyRequests",
+  FAILED_PRECONDITION: "UnsupportedOperation",
+  UNIMPLEMENTED: "MethodNotFound",
+  INTERNAL: "Internal",
+  UNAVAILABLE: "Unavailable",
+  UNAUTHENTICATED: "Unauthenticated",
+};
 
 /**
  * The reason of an error from its gRPC status and message: 0.3 has no details, but its servers start

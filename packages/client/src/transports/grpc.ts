@@ -23,9 +23,6 @@ import {
   grpcStatusName,
 } from "./errors.ts";
 
-/** The metadata field of an event with its id; to resume, it is sent back as metadata of the same name. */
-const CURSOR = "last-event-id";
-
 export interface GrpcTransportOptions {
   readonly chosen: ChosenInterface;
   readonly channel: GrpcChannel;
@@ -177,6 +174,9 @@ function lowerCased(headers: Readonly<Record<string, string>>): Readonly<Record<
 interface Event {
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
+
+/** The metadata field of an event with its id; to resume, it is sent back as metadata of the same name. */
+const CURSOR = "last-event-id";
 
 /** Separates the event from its cursor, so that the event is the same on every binding. */
 function takeCursor(message: unknown): { readonly result: unknown; readonly id: string } {

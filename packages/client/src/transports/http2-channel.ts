@@ -3,9 +3,6 @@ import { ClientError } from "@convoke/protocol";
 import { GrpcFrameReader, frameGrpcMessage } from "@convoke/protocol/internal";
 import { type HttpClient, unreachable } from "@convoke/egress/http";
 
-/** More than any event of a sane agent needs. */
-const MAX_BYTES = 64 * 1024 * 1024;
-
 /** gRPC over the client's connections; `undefined` without HTTP/2, as in browsers or with a custom `fetch`. */
 export function openGrpcChannel(client: HttpClient): GrpcChannel | undefined {
   const openHttp2 = client.openHttp2?.bind(client);
@@ -13,7 +10,6 @@ export function openGrpcChannel(client: HttpClient): GrpcChannel | undefined {
   return { call: (call) => exchange(call, openHttp2) };
 }
 
-const NGHTTP2_REFUSED_STREAM = 7;
 const NGHTTP2_CANCEL = 8;
 
 async function* exchange(
@@ -70,6 +66,8 @@ function startStream(call: GrpcCall, session: ClientHttp2Session): ClientHttp2St
     throw new ClientError("unreachable", text, { sent: false, cause: error });
   }
 }
+
+const NGHTTP2_REFUSED_STREAM = 7;
 
 /** A refused stream was not processed (RFC 9113 §8.7). */
 function lost(url: string, stream: ClientHttp2Stream, error: unknown): ClientError {
@@ -132,6 +130,9 @@ function percentDecoded(text: string): string {
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** More than any event of a sane agent needs. */
+const MAX_BYTES = 64 * 1024 * 1024;
 
 function createReader(): GrpcFrameReader {
   return new GrpcFrameReader({

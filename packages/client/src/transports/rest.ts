@@ -18,9 +18,6 @@ import { errorIn, isEventStream, isOk, parseError } from "./errors.ts";
 import { readFrames } from "./sse-frames.ts";
 import type { Frame, Transport } from "./transport.ts";
 
-/** The id of a config may contain anything, even a slash. */
-const NAME = /^tasks\/([^/]*)(?:\/pushNotificationConfigs\/(.*))?$/s;
-
 /** The media type of 1.0.1, and the one that every earlier server accepts (1.0 §11.1). */
 const A2A_JSON = "application/a2a+json";
 const JSON_TYPE = "application/json";
@@ -227,6 +224,9 @@ function split(operation: OperationName, version: ProtocolVersion, params: Field
       return { names: {}, rest: params };
   }
 }
+
+/** The id of a config may contain anything, even a slash. */
+const NAME = /^tasks\/([^/]*)(?:\/pushNotificationConfigs\/(.*))?$/s;
 
 /** 0.3 uses resource names: `tasks/{taskId}/pushNotificationConfigs/{configId}`. */
 function splitNames(operation: OperationName, params: Fields): Split {

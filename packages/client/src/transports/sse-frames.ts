@@ -2,12 +2,6 @@ import { ClientError, RemoteError, SseDecoder, type SseEvent } from "@convoke/pr
 import { type HttpAnswer, unreachable } from "@convoke/egress/http";
 import { type Frame, type ReadBatch, readBatch } from "./transport.ts";
 
-/** The same limit as for a whole response: an event without an end would fill the memory. */
-const MAX_EVENT = 64 * 1024 * 1024;
-
-/** Bytes without a complete event, such as a keep-alive comment, show that the stream is alive. */
-const ALIVE: ReadBatch<Frame> = { items: [{ kind: "alive" }] };
-
 export interface ReadFramesOptions {
   /** Parses one event; throws the error that the event carries. */
   readonly read: (event: SseEvent) => Frame;
@@ -34,6 +28,12 @@ export async function* readFrames(
     throw unreachable(`the connection to ${url} was lost`, error);
   }
 }
+
+/** Bytes without a complete event, such as a keep-alive comment, show that the stream is alive. */
+const ALIVE: ReadBatch<Frame> = { items: [{ kind: "alive" }] };
+
+/** The same limit as for a whole response: an event without an end would fill the memory. */
+const MAX_EVENT = 64 * 1024 * 1024;
 
 /** Splits the bytes of an event stream into frames. */
 class SseFrames {

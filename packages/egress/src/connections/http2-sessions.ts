@@ -7,11 +7,6 @@ import { MAX_AGE_MS, PROBE_AFTER_MS } from "./kept-connections.ts";
 import { EgressError, describeProblem } from "../policy/egress-error.ts";
 import { canonicalHost, effectivePort } from "../policy/host.ts";
 
-/** How long a session without streams is kept. Servers and proxies keep theirs open for minutes. */
-const IDLE_MS = 60_000;
-
-const NO_HTTP2 = { code: "ERR_HTTP2_ERROR" };
-
 /** The open HTTP/2 sessions, one per origin. */
 export class Http2Sessions {
   readonly #way: OutboundConnections;
@@ -53,6 +48,8 @@ export class Http2Sessions {
     if (this.#sessions.get(origin) === opening) this.#sessions.delete(origin);
   }
 }
+
+const NO_HTTP2 = { code: "ERR_HTTP2_ERROR" };
 
 /**
  * Opens an HTTP/2 session: with ALPN over TLS, with prior knowledge without TLS. The session counts as
@@ -111,6 +108,9 @@ function toError(url: URL, error: unknown): EgressError {
   const message = `could not reach ${url.origin}: ${describeProblem(error)}`;
   return new EgressError("network", message, { cause: error, sent: false });
 }
+
+/** How long a session without streams is kept. Servers and proxies keep theirs open for minutes. */
+const IDLE_MS = 60_000;
 
 /**
  * An HTTP/2 session that is kept between requests. It keeps the process alive only while it has

@@ -4,8 +4,6 @@ import { type HttpAnswer, type HttpCall, effectiveMethod } from "./http-client.t
 /** More redirects than this are a loop. */
 const MAX_REDIRECTS = 5;
 
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-
 /**
  * Follows redirects within the origin, for GET only. Nothing is sent to another origin, so that
  * neither credentials nor requests end up there. For other methods a redirect is returned.
@@ -35,6 +33,8 @@ export function otherOrigin(from: string, to: string): ClientError {
       `If you trust that address, use ${to} itself`,
   );
 }
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /** The target of a redirect; undefined for any other response and for an invalid `Location`. */
 function redirectTarget({ status, headers, url }: HttpAnswer): URL | undefined {

@@ -1,9 +1,6 @@
 import { ClientError } from "@convoke/protocol";
 import type { HttpAnswer } from "./http-client.ts";
 
-/** With these codes no connection was established, so nothing can have arrived. */
-const NOT_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
-
 /** More than any card or response of a sane agent needs; the rest is not read. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
@@ -30,6 +27,9 @@ export async function readText(
   if (size <= maxBytes) return text + decoder.decode();
   throw new ClientError("unreadable", `the response from ${url} is larger than ${maxBytes} bytes`);
 }
+
+/** With these codes no connection was established, so nothing can have arrived. */
+const NOT_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
 
 /** An "unreachable" error with the root cause: `fetch` itself says only "fetch failed". */
 export function unreachable(what: string, error: unknown): ClientError {

@@ -1,42 +1,5 @@
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 
-/** IPv4 ranges outside the public internet (IANA's special-purpose registry, RFC 6890). */
-const SPECIAL_IPV4 = [
-  "0.0.0.0/8", // this network; many systems connect it to loopback
-  "10.0.0.0/8", // private
-  "100.64.0.0/10", // carrier-grade NAT, also used by cloud metadata services
-  "127.0.0.0/8", // loopback
-  "168.63.129.16/32", // nominally public; inside Azure it is the host's own agent
-  "169.254.0.0/16", // link-local, where cloud metadata lives
-  "172.16.0.0/12", // private
-  "192.0.0.0/24", // protocol assignments
-  "192.0.2.0/24", // documentation
-  "192.88.99.0/24", // relays from 6to4, obsolete
-  "192.168.0.0/16", // private
-  "198.18.0.0/15", // benchmarks
-  "198.51.100.0/24", // documentation
-  "203.0.113.0/24", // documentation
-  "224.0.0.0/4", // multicast
-  "240.0.0.0/4", // reserved, and broadcast
-];
-
-/** The only range from which public IPv6 addresses are assigned (RFC 4291 §2.4). */
-const GLOBAL_IPV6 = ["2000::/3"];
-
-/** Special ranges inside it. */
-const SPECIAL_IPV6 = [
-  "2001::/23", // protocol assignments, with Teredo, which carries IPv4 inside
-  "2001:db8::/32", // documentation
-  "2002::/16", // 6to4, which carries IPv4 inside
-  "3fff::/20", // documentation
-];
-
-const special4 = blockList("ipv4", SPECIAL_IPV4);
-
-const global6 = blockList("ipv6", GLOBAL_IPV6);
-
-const special6 = blockList("ipv6", SPECIAL_IPV6);
-
 /** An IP address. */
 export interface Address {
   readonly text: string;
@@ -91,6 +54,43 @@ function expandGroups(text: string): readonly number[] {
 function parseGroups(text: string): readonly number[] {
   return text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16));
 }
+
+/** Special ranges inside it. */
+const SPECIAL_IPV6 = [
+  "2001::/23", // protocol assignments, with Teredo, which carries IPv4 inside
+  "2001:db8::/32", // documentation
+  "2002::/16", // 6to4, which carries IPv4 inside
+  "3fff::/20", // documentation
+];
+
+const special6 = blockList("ipv6", SPECIAL_IPV6);
+
+/** The only range from which public IPv6 addresses are assigned (RFC 4291 §2.4). */
+const GLOBAL_IPV6 = ["2000::/3"];
+
+const global6 = blockList("ipv6", GLOBAL_IPV6);
+
+/** IPv4 ranges outside the public internet (IANA's special-purpose registry, RFC 6890). */
+const SPECIAL_IPV4 = [
+  "0.0.0.0/8", // this network; many systems connect it to loopback
+  "10.0.0.0/8", // private
+  "100.64.0.0/10", // carrier-grade NAT, also used by cloud metadata services
+  "127.0.0.0/8", // loopback
+  "168.63.129.16/32", // nominally public; inside Azure it is the host's own agent
+  "169.254.0.0/16", // link-local, where cloud metadata lives
+  "172.16.0.0/12", // private
+  "192.0.0.0/24", // protocol assignments
+  "192.0.2.0/24", // documentation
+  "192.88.99.0/24", // relays from 6to4, obsolete
+  "192.168.0.0/16", // private
+  "198.18.0.0/15", // benchmarks
+  "198.51.100.0/24", // documentation
+  "203.0.113.0/24", // documentation
+  "224.0.0.0/4", // multicast
+  "240.0.0.0/4", // reserved, and broadcast
+];
+
+const special4 = blockList("ipv4", SPECIAL_IPV4);
 
 /** Whether an address belongs to the public internet. */
 export function isPublicAddress({ text, family, inner }: Address): boolean {

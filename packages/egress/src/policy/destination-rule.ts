@@ -37,8 +37,6 @@ interface AllowEntry {
   allowsAddress(address: Address, port: number): boolean;
 }
 
-const never = (): boolean => false;
-
 /** Parses `host`, `host:port`, `*.domain`, an address or a range of addresses. */
 function parseAllowEntry(entry: string): AllowEntry {
   const parsed = parseRange(entry) ?? parseHost(entry);
@@ -80,6 +78,8 @@ function asUrlHost(name: string): string | undefined {
   return name !== "" && URL.canParse(url) ? canonicalHost(new URL(url)) : undefined;
 }
 
+const never = (): boolean => false;
+
 function nameEntry(name: string, subdomains: boolean, onlyPort: number | undefined): AllowEntry {
   return {
     allowsHost: (host, port) =>
@@ -101,9 +101,6 @@ function rangeEntry({ text, family }: Address, bits: number, onlyPort?: number):
   };
 }
 
-/** Names of the same machine: trusting one of them means trusting all. */
-const LOOPBACK_HOSTS = ["localhost", "127.0.0.1", "::1"];
-
 /**
  * Whether a URL has an origin that the operator gave. The names of loopback are interchangeable, at
  * the same port and with the same scheme.
@@ -112,6 +109,9 @@ function createTrust(trusted: readonly string[]): (url: URL) => boolean {
   const origins = new Set(trusted.flatMap(equivalentOrigins));
   return (url) => origins.has(originWith(url, canonicalHost(url)));
 }
+
+/** Names of the same machine: trusting one of them means trusting all. */
+const LOOPBACK_HOSTS = ["localhost", "127.0.0.1", "::1"];
 
 function equivalentOrigins(text: string): readonly string[] {
   const url = URL.canParse(text) ? new URL(text) : undefined;

@@ -1,33 +1,5 @@
 import { ClientError } from "@convoke/protocol";
 
-/** Error codes of Node and OpenSSL, explained. */
-const DESCRIPTIONS: Readonly<Record<string, string>> = {
-  CERT_HAS_EXPIRED: "its certificate has expired",
-  CERT_NOT_YET_VALID: "its certificate is not valid yet",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed",
-  EAI_AGAIN: "its name could not be resolved just now",
-  ECONNREFUSED: "nothing is listening there",
-  ECONNRESET: "the connection was closed",
-  EHOSTUNREACH: "there is no route to it",
-  ENETUNREACH: "there is no route to it",
-  ENOTFOUND: "its name does not exist",
-  EPIPE: "the connection was closed",
-  EPROTO: "the TLS handshake failed",
-  ERR_HTTP2_ERROR: "it does not speak HTTP/2",
-  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: "it does not speak HTTP/2",
-  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another name",
-  ETIMEDOUT: "it did not answer in time",
-  HPE_HEADER_OVERFLOW: "its headers are too large",
-  SELF_SIGNED_CERT_IN_CHAIN:
-    "its certificate is not signed by an authority that this machine trusts",
-  UNABLE_TO_GET_ISSUER_CERT:
-    "its certificate is not signed by an authority that this machine trusts",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    "its certificate is not signed by an authority that this machine trusts",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    "its certificate is not signed by an authority that this machine trusts",
-};
-
 /** Why nothing was sent, or no response arrived. */
 export type EgressReason =
   /** Not an absolute URL, or a header that cannot be sent. */
@@ -64,6 +36,34 @@ export class EgressError extends ClientError {
     this.reason = reason;
   }
 }
+
+/** Error codes of Node and OpenSSL, explained. */
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: "its certificate has expired",
+  CERT_NOT_YET_VALID: "its certificate is not valid yet",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed",
+  EAI_AGAIN: "its name could not be resolved just now",
+  ECONNREFUSED: "nothing is listening there",
+  ECONNRESET: "the connection was closed",
+  EHOSTUNREACH: "there is no route to it",
+  ENETUNREACH: "there is no route to it",
+  ENOTFOUND: "its name does not exist",
+  EPIPE: "the connection was closed",
+  EPROTO: "the TLS handshake failed",
+  ERR_HTTP2_ERROR: "it does not speak HTTP/2",
+  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: "it does not speak HTTP/2",
+  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another name",
+  ETIMEDOUT: "it did not answer in time",
+  HPE_HEADER_OVERFLOW: "its headers are too large",
+  SELF_SIGNED_CERT_IN_CHAIN:
+    "its certificate is not signed by an authority that this machine trusts",
+  UNABLE_TO_GET_ISSUER_CERT:
+    "its certificate is not signed by an authority that this machine trusts",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    "its certificate is not signed by an authority that this machine trusts",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    "its certificate is not signed by an authority that this machine trusts",
+};
 
 /** Describes a failure by its code: the message of the error may reveal too much. */
 export function describeProblem(error: unknown): string {

@@ -1,7 +1,5 @@
 import { createHmac } from "node:crypto";
 
-const PREFIX = "whsec_";
-
 /** The fields that a signature covers. */
 export interface Delivery {
   /** The `webhook-id`: the same in every attempt of the delivery. */
@@ -21,6 +19,8 @@ export function signWith(key: Uint8Array, { id, timestamp, body }: Delivery): st
   const code = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");
   return `v1,${code}`;
 }
+
+const PREFIX = "whsec_";
 
 /** The bytes of a signing secret: base64 after the prefix `whsec_` (Standard Webhooks), or any other text as UTF-8. */
 export function secretKey(secret: string): Uint8Array {

@@ -47,9 +47,6 @@ export async function endTask(
   live.detachRun();
 }
 
-/** How long an agent may take to stop before its task is ended without it (G10: cancel always works). */
-const CANCEL_GRACE_MS = 500;
-
 /**
  * Cancels a task. The request is recorded first, so that a crash in between does
  * not resume the task. Then the agent is asked to stop, and the task is canceled
@@ -68,6 +65,9 @@ export async function cancelTask(engine: Engine, taskId: string, caller: Caller)
     details: { taskId, state },
   });
 }
+
+/** How long an agent may take to stop before its task is ended without it (G10: cancel always works). */
+const CANCEL_GRACE_MS = 500;
 
 async function cancel(engine: Engine, live: LiveTask): Promise<void> {
   const { run, writer } = live;

@@ -24,8 +24,6 @@ import { type LogEntry, readEntry } from "./log-entry.ts";
 /** The extensions of a message that activates none. */
 export const NO_EXTENSIONS: ReadonlySet<string> = new Set();
 
-const ACTIVATED = "internal:activated";
-
 /**
  * The last turn of a task, reconstructed from its log: everything another
  * process needs to resume it.
@@ -208,6 +206,8 @@ export async function readTurnLog(backend: Backend, taskId: string): Promise<Tur
     after = page.at(-1)?.seq ?? after;
   }
 }
+
+const ACTIVATED = "internal:activated";
 
 /**
  * Records which extensions the first message of a task activated. It is an event of its own,

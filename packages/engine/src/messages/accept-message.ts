@@ -27,9 +27,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { checkHistory } from "../task/limits.ts";
 import { startAttempt } from "../run/resume-task.ts";
 
-/** How long to wait for an agent that has asked a question to suspend or end its turn. */
-const SUSPEND_MS = 500;
-
 /** A message from a caller. */
 export interface Incoming {
   readonly message: Message;
@@ -151,6 +148,9 @@ async function continueTask(
     engine.tasks.release(live);
   }
 }
+
+/** How long to wait for an agent that has asked a question to suspend or end its turn. */
+const SUSPEND_MS = 500;
 
 /**
  * An agent that has just asked a question is about to suspend or to end its turn,

@@ -13,8 +13,6 @@ import { type TaskSnapshot, applyEntries } from "../log/task-snapshot.ts";
 import { type LogEntry, readEntry } from "../log/log-entry.ts";
 import { hash } from "node:crypto";
 
-const PAGE = 256;
-
 type Duplicate = Extract<CommitResult, { kind: "duplicate" }>;
 
 /** Handles a messageId that was used before. The same message again is a retry, and gets the task it created (G6). */
@@ -79,6 +77,8 @@ interface Arrival {
   /** The task before the message; absent if the message created the task. */
   readonly before: TaskSnapshot | undefined;
 }
+
+const PAGE = 256;
 
 /** Finds a message in the log of its task. Resolves to `undefined` if it is not there or the log was compacted. */
 async function findArrival(

@@ -34,7 +34,6 @@ type Listing = Pick<Call, "engine" | "caller">;
 
 /** How many waiting tasks are examined for one page, whatever they wait for. */
 const MAX_TASKS = 1000;
-const BATCH = 64;
 
 /**
  * A page of the pending approvals of the caller's tasks, most recent first. The approvals of one
@@ -74,6 +73,8 @@ async function findApprovals(
   }
   return matching;
 }
+
+const BATCH = 64;
 
 /**
  * The tasks that wait for input, starting after a position; the store finds them by their state.

@@ -7,9 +7,6 @@ import type { ListPosition } from "../log/backend.ts";
 /** How many times its own size a page may read: a truncated history has to be read in full. */
 const READ_FACTOR = 8;
 
-/** Reading a larger task takes milliseconds, so other requests get a turn in between. */
-const LARGE = 256 * 1024;
-
 /**
  * Limits the size of a page of a list in bytes. A page of tasks as large as the limits allow would
  * otherwise exhaust the heap, even if the number of tasks is limited.
@@ -41,6 +38,9 @@ export class PageBudget {
     return this.#read >= this.#bytes * READ_FACTOR;
   }
 }
+
+/** Reading a larger task takes milliseconds, so other requests get a turn in between. */
+const LARGE = 256 * 1024;
 
 /** Loads a task of a list; `undefined` if retention has removed it meanwhile. */
 export async function findListed(

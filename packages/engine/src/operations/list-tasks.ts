@@ -11,11 +11,6 @@ import type { Backend, Seq, TaskQuery, TaskRecord } from "../log/backend.ts";
 import type { Call } from "./call.ts";
 import { type ListToken, PageBudget, decodeToken, encodeToken, findListed } from "./list-page.ts";
 
-const PAGE = 256;
-
-/** Events that set a status start like this, so that the others need not be parsed. */
-const SETS_STATUS = /^\{"kind":"(?:status-update|task)"/;
-
 /** A task at its position in the list, which is its position when the listing started. */
 interface ListedTask {
   readonly taskId: string;
@@ -152,6 +147,11 @@ function newestFirst(left: ListedTask, right: ListedTask): number {
   if (left.statusAt !== right.statusAt) return right.statusAt - left.statusAt;
   return left.taskId < right.taskId ? 1 : Number(left.taskId > right.taskId) * -1;
 }
+
+/** Events that set a status start like this, so that the others need not be parsed. */
+const SETS_STATUS = /^\{"kind":"(?:status-update|task)"/;
+
+const PAGE = 256;
 
 /** The status of a task at a given time, and since when, found by reading its log backwards. */
 async function statusBefore(

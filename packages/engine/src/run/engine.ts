@@ -22,8 +22,6 @@ import { StateError, createStatusEvent, traceFields } from "../task/status.ts";
 import { TaskClock } from "../task/task-clock.ts";
 import type { TurnFacts } from "./turn.ts";
 
-const DEFAULT_MAX_PARKED = 1000;
-
 /** How often to check whether a draining engine is done. */
 const DRAIN_CHECK_MS = 20;
 
@@ -266,6 +264,8 @@ function explainFailure(error: unknown, taskId: string, logger: Logger): Failure
       : `The agent failed. The server's log has the cause under error ${errorId}.`;
   return { text, metadata: { reason: "agent-error", errorId } };
 }
+
+const DEFAULT_MAX_PARKED = 1000;
 
 /**
  * Suspended runs. Each keeps its generator in memory, so resuming it costs

@@ -3,10 +3,6 @@ import { randomFillSync } from "node:crypto";
 const POOL_SIZE = 4096;
 const pool = Buffer.allocUnsafe(POOL_SIZE);
 let used = POOL_SIZE;
-
-/** How far the clock may be set back without changing the order of ids. */
-const MAX_BACK_MS = 60_000;
-const MAX_COUNT = 0xfff;
 let time = 0;
 let count = 0;
 
@@ -29,6 +25,11 @@ export function newId(now: number = Date.now()): string {
   const hex = random.toString("hex");
   return `${at.slice(0, 8)}-${at.slice(8)}-${place}-${hex.slice(0, 4)}-${hex.slice(4)}`;
 }
+
+const MAX_COUNT = 0xfff;
+
+/** How far the clock may be set back without changing the order of ids. */
+const MAX_BACK_MS = 60_000;
 
 function tick(now: number): void {
   if (now > time || now < time - MAX_BACK_MS) {

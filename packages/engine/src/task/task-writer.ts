@@ -20,9 +20,6 @@ import { isoTime } from "./task-clock.ts";
 import { type CurrentStatus, statusAfter } from "./status.ts";
 import { sleep } from "@convoke/protocol/internal";
 
-/** How long to wait before another attempt; doubles up to the longest. */
-const WAIT_MS = { first: 50, longest: 2000 };
-
 /** How far an agent may run ahead of its last commit. */
 const MAX_UNCOMMITTED_EVENTS = 1024;
 const MAX_UNCOMMITTED_BYTES = 1024 * 1024;
@@ -346,6 +343,9 @@ function joins(earlier: AppendOptions, later: AppendOptions): boolean {
     earlier.listed === later.listed
   );
 }
+
+/** How long to wait before another attempt; doubles up to the longest. */
+const WAIT_MS = { first: 50, longest: 2000 };
 
 /**
  * Retries until the storage works again: for writes that must not be lost because

@@ -9,9 +9,6 @@ export interface CardSignatureHeader {
   readonly jku?: string;
 }
 
-/** Many times what a header needs. */
-const MAX_LENGTH = 4096;
-
 export function writeProtectedHeader({ kid, alg, jku }: CardSignatureHeader): string {
   const header = { alg, kid, typ: "JOSE", ...(jku !== undefined && { jku }) };
   return encodeBase64Url(new TextEncoder().encode(canonicalJson(header)));
@@ -35,6 +32,9 @@ export function readProtectedHeader(text: string, unprotected: unknown): CardSig
 }
 
 type Header = Readonly<Record<string, unknown>>;
+
+/** Many times what a header needs. */
+const MAX_LENGTH = 4096;
 
 function parse(text: string): Header {
   if (text.length > MAX_LENGTH) {

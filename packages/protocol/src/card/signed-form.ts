@@ -31,32 +31,6 @@ export function signedForm(card: object, form: SignedFormName): object {
 
 type CardMessages = typeof CARD_MESSAGES;
 
-/** The fields of a 1.0 card that the proto file marks REQUIRED. */
-const REQUIRED = {
-  AgentCard: [
-    "name",
-    "description",
-    "supportedInterfaces",
-    "version",
-    "capabilities",
-    "defaultInputModes",
-    "defaultOutputModes",
-    "skills",
-  ],
-  AgentInterface: ["url", "protocolBinding", "protocolVersion"],
-  AgentProvider: ["url", "organization"],
-  AgentSkill: ["id", "name", "description", "tags"],
-  APIKeySecurityScheme: ["location", "name"],
-  HTTPAuthSecurityScheme: ["scheme"],
-  OAuth2SecurityScheme: ["flows"],
-  OpenIdConnectSecurityScheme: ["openIdConnectUrl"],
-  AuthorizationCodeOAuthFlow: ["authorizationUrl", "tokenUrl", "scopes"],
-  ClientCredentialsOAuthFlow: ["tokenUrl", "scopes"],
-  DeviceCodeOAuthFlow: ["deviceAuthorizationUrl", "tokenUrl", "scopes"],
-} as const satisfies {
-  readonly [M in keyof CardMessages]?: readonly (keyof CardMessages[M])[];
-};
-
 const MESSAGES: MessageTables = CARD_MESSAGES;
 
 function messageForm(message: string, value: unknown, path: string): object {
@@ -92,6 +66,32 @@ function isKept(message: string, field: string, row: FieldRow, written: unknown)
   if (rule !== undefined || (type !== "string" && type !== "bool")) return true;
   return written !== "" && written !== false;
 }
+
+/** The fields of a 1.0 card that the proto file marks REQUIRED. */
+const REQUIRED = {
+  AgentCard: [
+    "name",
+    "description",
+    "supportedInterfaces",
+    "version",
+    "capabilities",
+    "defaultInputModes",
+    "defaultOutputModes",
+    "skills",
+  ],
+  AgentInterface: ["url", "protocolBinding", "protocolVersion"],
+  AgentProvider: ["url", "organization"],
+  AgentSkill: ["id", "name", "description", "tags"],
+  APIKeySecurityScheme: ["location", "name"],
+  HTTPAuthSecurityScheme: ["scheme"],
+  OAuth2SecurityScheme: ["flows"],
+  OpenIdConnectSecurityScheme: ["openIdConnectUrl"],
+  AuthorizationCodeOAuthFlow: ["authorizationUrl", "tokenUrl", "scopes"],
+  ClientCredentialsOAuthFlow: ["tokenUrl", "scopes"],
+  DeviceCodeOAuthFlow: ["deviceAuthorizationUrl", "tokenUrl", "scopes"],
+} as const satisfies {
+  readonly [M in keyof CardMessages]?: readonly (keyof CardMessages[M])[];
+};
 
 function isRequired(message: string, field: string): boolean {
   return (

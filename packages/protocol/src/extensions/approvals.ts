@@ -13,6 +13,7 @@ export type ApprovalPartType = "approval-request" | "approval-answer";
 
 /** How dangerous the call is, for display. */
 export const APPROVAL_RISKS = ["info", "warning", "danger"] as const;
+
 export type ApprovalRisk = (typeof APPROVAL_RISKS)[number];
 
 /**
@@ -20,10 +21,12 @@ export type ApprovalRisk = (typeof APPROVAL_RISKS)[number];
  * it, optionally with feedback for the agent; or run it with edited arguments.
  */
 export const APPROVAL_OPTIONS = ["once", "conversation", "always", "reject", "edit"] as const;
+
 export type ApprovalOption = (typeof APPROVAL_OPTIONS)[number];
 
 /** How an approval ended. A message that does not answer it supersedes it and never approves it. */
 export const APPROVAL_OUTCOMES = ["approved", "rejected", "expired", "superseded"] as const;
+
 export type ApprovalOutcome = (typeof APPROVAL_OUTCOMES)[number];
 
 /** The `data` of an `approval-request` part: a tool call that waits for a decision. */
@@ -174,7 +177,6 @@ const checkPreview = {
   text: compileCheck(APPROVAL_PREVIEW.text),
   diff: compileCheck(APPROVAL_PREVIEW.diff),
 } as const;
-const checkAnswerShape = compileCheck(APPROVAL_ANSWER);
 
 /** Returns the data as an approval, or throws an error that names the invalid field. */
 export function checkApproval(data: unknown, field: string): Approval {
@@ -187,6 +189,8 @@ export function checkApproval(data: unknown, field: string): Approval {
   checkTime(decision?.decidedAt, `${field}.decision.decidedAt`);
   return approval;
 }
+
+const checkAnswerShape = compileCheck(APPROVAL_ANSWER);
 
 /** Checks the form of an answer; `answerApproval` checks whether it fits its approval. */
 export function checkApprovalAnswer(data: unknown, field: string): ApprovalAnswer {

@@ -2,32 +2,6 @@ import { isObject } from "../internal/json.ts";
 import { invalidParams } from "../model/errors.ts";
 import type { Metadata } from "../model/part.ts";
 
-const MAX_DEPTH = 32;
-const MAX_SCHEMAS = 4096;
-
-const TYPES: ReadonlySet<unknown> = new Set([
-  "object",
-  "array",
-  "string",
-  "number",
-  "integer",
-  "boolean",
-  "null",
-]);
-
-const NUMBERS = [
-  "minimum",
-  "maximum",
-  "exclusiveMinimum",
-  "exclusiveMaximum",
-  "minLength",
-  "maxLength",
-  "minItems",
-  "maxItems",
-  "minProperties",
-  "maxProperties",
-] as const;
-
 /**
  * The part of an untrusted JSON Schema that is safe to validate with. It drops patterns, which may
  * backtrack, and references, which may be circular. Validation with the rest takes time proportional
@@ -45,6 +19,10 @@ export function argumentSchema(schema: Metadata, field: string): Metadata {
   }
   return new SchemaReader().object(schema, field, 1);
 }
+
+const MAX_SCHEMAS = 4096;
+
+const MAX_DEPTH = 32;
 
 class SchemaReader {
   #schemas = 0;
@@ -107,6 +85,29 @@ class SchemaReader {
     return value.map((schema, place) => this.schema(schema, `${field}[${place}]`, depth + 1));
   }
 }
+
+const NUMBERS = [
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "minLength",
+  "maxLength",
+  "minItems",
+  "maxItems",
+  "minProperties",
+  "maxProperties",
+] as const;
+
+const TYPES: ReadonlySet<unknown> = new Set([
+  "object",
+  "array",
+  "string",
+  "number",
+  "integer",
+  "boolean",
+  "null",
+]);
 
 /** The keywords that contain no schemas. */
 function simpleKeywords(schema: Metadata, field: string): Metadata {

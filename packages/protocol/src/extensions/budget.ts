@@ -69,7 +69,6 @@ export const BUDGET_REPORT: Schema = {
 };
 
 const checkBudget = compileCheck(BUDGET);
-const checkReport = compileCheck(BUDGET_REPORT);
 
 /** The budget of a message, if any. Call it only if the extension is active. */
 export function readBudget(metadata: Metadata | undefined): Budget | undefined {
@@ -80,6 +79,8 @@ export function readBudget(metadata: Metadata | undefined): Budget | undefined {
   checkTime(budget.deadline, `${FIELD}.deadline`);
   return budget;
 }
+
+const checkReport = compileCheck(BUDGET_REPORT);
 
 /** The usage report of an ended task, if any. */
 export function readBudgetReport(metadata: Metadata | undefined): BudgetReport | undefined {

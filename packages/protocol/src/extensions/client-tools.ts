@@ -70,7 +70,6 @@ export const TOOL_RESULT: Schema = {
 };
 
 const checkTools = compileCheck(CLIENT_TOOLS);
-const checkResult = compileCheck(TOOL_RESULT);
 
 /** The tools that a message declares. Call it only if the extension is active. */
 export function declaredTools(metadata: Metadata | undefined): readonly ClientTool[] {
@@ -87,6 +86,8 @@ export function declaredTools(metadata: Metadata | undefined): readonly ClientTo
   }
   return tools;
 }
+
+const checkResult = compileCheck(TOOL_RESULT);
 
 /** Returns the data as a tool result, or throws an error that names the invalid field. */
 export function toolResult(data: unknown, field: string): ToolResult {

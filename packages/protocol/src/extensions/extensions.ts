@@ -47,16 +47,12 @@ export const EXTENSIONS = {
   },
 } as const satisfies Record<string, ExtensionRow>;
 
-const CURSOR_FIELD = dataField("metadata", EXTENSIONS.resumption.uri);
-
 /** The server defines the content, so only the form is checked: an unknown cursor is not an error. */
 export const RESUMPTION_CURSOR: Schema = {
   type: "object",
   required: ["after"],
   properties: { after: { type: "string", minLength: 1, maxLength: 64 } },
 };
-
-const checkCursor = compileCheck(RESUMPTION_CURSOR);
 
 export type ExtensionName = keyof typeof EXTENSIONS;
 
@@ -96,6 +92,10 @@ export interface ResumptionCursor {
   /** The `id:` of the last event that was read. */
   readonly after: string;
 }
+
+const checkCursor = compileCheck(RESUMPTION_CURSOR);
+
+const CURSOR_FIELD = dataField("metadata", EXTENSIONS.resumption.uri);
 
 /** The cursor in the metadata of a request, if any. Call it only if the extension is active. */
 export function resumptionCursor(metadata: Metadata | undefined): string | undefined {

@@ -6,9 +6,6 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Deeper than any agent card. Without a limit, a hostile value could exhaust the stack. */
-const MAX_DEPTH = 256;
-
 /**
  * The canonical form of a JSON value according to RFC 8785 (JCS): no whitespace, keys ordered by
  * their UTF-16 code units, numbers and strings as ECMAScript writes them.
@@ -46,6 +43,9 @@ function writeString(value: string, path: string): string {
   }
   return JSON.stringify(value);
 }
+
+/** Deeper than any agent card. Without a limit, a hostile value could exhaust the stack. */
+const MAX_DEPTH = 256;
 
 function writeObject(value: object, path: string, parents: readonly object[]): string {
   if (parents.includes(value)) throw new TypeError(`${path} holds itself; JSON has no cycles`);

@@ -1,11 +1,6 @@
 import type { Message } from "./message.ts";
 import { type A2APart, type Metadata, joinAll, joinParts, textOfParts } from "./part.ts";
 
-/** Artifacts with fewer parts are copied with each chunk, which is faster than collecting chunks. */
-const MIN_COLLECTED_PARTS = 64;
-
-const pending = new WeakMap<A2AArtifact, PendingChunks>();
-
 /** Every state a task can be in, spelled as in A2A 0.3. */
 export const TASK_STATES = [
   "submitted",
@@ -107,6 +102,8 @@ interface PendingChunks {
   readonly count: number;
 }
 
+const pending = new WeakMap<A2AArtifact, PendingChunks>();
+
 /**
  * The artifact with one more chunk. An artifact with many parts joins its chunks only when `parts`
  * is read, so that appending a chunk costs the same however many came before it (guarantee G9:
@@ -129,6 +126,9 @@ export function appendChunk(artifact: A2AArtifact, more: A2AArtifact): A2AArtifa
     count: count + 1,
   });
 }
+
+/** Artifacts with fewer parts are copied with each chunk, which is faster than collecting chunks. */
+const MIN_COLLECTED_PARTS = 64;
 
 function startCollecting(artifact: A2AArtifact): PendingChunks | undefined {
   const { parts, ...described } = artifact;

@@ -114,18 +114,6 @@ function problemAt(step: string | number, { path, text }: Problem): Problem {
   return { path: [step, ...path], text };
 }
 
-const NOT_A_STRING = problemHere("must be a string");
-
-const NOT_AN_OBJECT = problemHere("must be an object");
-
-const MISSING = problemHere("is required");
-
-const NOT_AN_INTEGER = problemHere("must be an integer");
-
-const NOT_A_NUMBER = problemHere("must be a number");
-
-const NOT_AN_ARRAY = problemHere("must be an array");
-
 const NOT_A_BOOLEAN = problemHere("must be a boolean");
 
 function booleanProblem(value: unknown): Problem | undefined {
@@ -146,6 +134,8 @@ function constProblem(only: unknown): FindProblem {
 interface ListRules extends Pick<ListSchema, "minItems" | "maxItems"> {
   readonly findInItem: FindProblem | undefined;
 }
+
+const NOT_AN_ARRAY = problemHere("must be an array");
 
 /** Checks the items before their number, because an error in an item says more. */
 function listProblem({ findInItem, minItems = 0, maxItems = Infinity }: ListRules): FindProblem {
@@ -168,6 +158,10 @@ function listProblem({ findInItem, minItems = 0, maxItems = Infinity }: ListRule
   };
 }
 
+const NOT_A_NUMBER = problemHere("must be a number");
+
+const NOT_AN_INTEGER = problemHere("must be an integer");
+
 /** Infinity and NaN are not numbers here: JSON has neither. */
 function numberProblem(schema: NumberSchema): FindProblem {
   const { type, minimum = -Infinity, maximum = Infinity } = schema;
@@ -189,6 +183,10 @@ interface ObjectRules {
   readonly required: readonly string[];
   readonly properties: readonly (readonly [name: string, findProblem: FindProblem])[];
 }
+
+const MISSING = problemHere("is required");
+
+const NOT_AN_OBJECT = problemHere("must be an object");
 
 /**
  * Only own properties count; otherwise every object would have a `constructor`. An optional
@@ -215,6 +213,8 @@ function objectProblem({ required, properties }: ObjectRules): FindProblem {
     return undefined;
   };
 }
+
+const NOT_A_STRING = problemHere("must be a string");
 
 function textProblem(schema: TextSchema): FindProblem {
   const { minLength = 0, maxLength = Infinity, pattern } = schema;

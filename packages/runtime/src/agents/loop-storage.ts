@@ -15,9 +15,6 @@ export interface LoopStorage {
   readonly backend?: Backend | undefined;
 }
 
-const ID_FILE = "agent-id";
-const ID = /^[0-9a-f-]{36}$/;
-
 /** Opens the storage. An agent with a folder is prepared for it: its sub-agents keep their tasks below. */
 export async function openStorage(
   agent: Agent,
@@ -52,6 +49,10 @@ async function startInFolder(agent: Agent, folder: string, logger: Logger): Prom
   const { startLocalAgent } = await import("@convoke/engine");
   return startLocalAgent({ agent, backend: await openFolder(agent, folder, logger), logger });
 }
+
+const ID = /^[0-9a-f-]{36}$/;
+
+const ID_FILE = "agent-id";
 
 /** Tells this agent from every other with the same name, also after a restart. */
 async function idIn(folder: string): Promise<string> {

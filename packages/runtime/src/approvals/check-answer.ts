@@ -18,12 +18,6 @@ import { type OpenRequest, markedData } from "./open-request.ts";
 /** Stands in the log where an answer must not. A later attempt finds it there, and asks again. */
 export const REDACTED = "redacted";
 
-const APPROVING: ReadonlySet<string> = new Set(["approve", "yes"]);
-
-const REJECTING: ReadonlySet<string> = new Set(["reject", "no"]);
-
-const REJECTING_WITH_WHY = /^reject[\s:,.]+(\S[^]*)$/i;
-
 /** What a message is to a task that waits. */
 export type Answer =
   | {
@@ -138,6 +132,12 @@ function fieldsOf(part: A2APart): JsonObject | undefined {
   if (part.kind !== "data" || typeof part.data !== "object" || part.data === null) return undefined;
   return part.data as JsonObject;
 }
+
+const REJECTING_WITH_WHY = /^reject[\s:,.]+(\S[^]*)$/i;
+
+const REJECTING: ReadonlySet<string> = new Set(["reject", "no"]);
+
+const APPROVING: ReadonlySet<string> = new Set(["approve", "yes"]);
 
 /**
  * The decision of a message that has nothing but words, if it is exactly the word for one: "yes,

@@ -11,15 +11,6 @@ import { canonicalJson } from "@convoke/protocol/internal";
 import { createHash } from "node:crypto";
 import type { ApprovalWords, ConfirmRule, Confirmation, ConfirmedCall } from "../tools/tool.ts";
 
-const ALL: readonly ApprovalOption[] = ["once", "conversation", "always", "reject", "edit"];
-
-/** What is dangerous is asked each time. */
-const EACH_TIME: readonly ApprovalOption[] = ["once", "reject", "edit"];
-
-const MAX_TITLE = 256;
-
-const MAX_PROMPT = 4000;
-
 /** A call as the gate knows it. */
 export interface GatedCall {
   readonly toolCallId: string;
@@ -79,6 +70,15 @@ interface ApprovalFacts {
   /** How long it may stay open; for as long as the task by default. */
   readonly expiresInMs?: number | undefined;
 }
+
+const MAX_PROMPT = 4000;
+
+const MAX_TITLE = 256;
+
+/** What is dangerous is asked each time. */
+const EACH_TIME: readonly ApprovalOption[] = ["once", "reject", "edit"];
+
+const ALL: readonly ApprovalOption[] = ["once", "conversation", "always", "reject", "edit"];
 
 /** The approval that a call waits for. */
 export function askApproval(facts: ApprovalFacts): Approval {

@@ -9,8 +9,6 @@ import {
 } from "@convoke/protocol";
 import { type OpenRequest, markedPart } from "./open-request.ts";
 
-const { approvals, clientTools } = EXTENSIONS;
-
 interface QuestionFacts {
   readonly messageId: string;
   /** What was wrong with the last answer. */
@@ -32,6 +30,8 @@ export function questionMessage(open: readonly OpenRequest[], facts: QuestionFac
     isPlain,
   });
 }
+
+const { approvals, clientTools } = EXTENSIONS;
 
 /**
  * The message with approvals for programs: as data parts where the caller has activated the

@@ -28,31 +28,6 @@ import { GRANT_ID } from "../approvals/grants.ts";
 import { requestsIn } from "../approvals/open-request.ts";
 import { asksForToolsOnly } from "../run/client-tools.ts";
 
-/** Marks statuses that only say how far a tool is. */
-const PROGRESS_ID = /-progress-\d+$/;
-
-/** Every task keeps its report, so that a long one must be shorter than its tools want it. */
-const MAX_LENGTH = 32_000;
-
-/** From the most that can be told of a tool to the least. */
-const DETAILS: readonly ((tool: ToolFacts) => ToolFacts)[] = [
-  (tool) => tool,
-  ({ name, description = "" }) => ({ name, description }),
-  ({ name }) => ({ name }),
-];
-
-const { uri } = EXTENSIONS.budget;
-
-/** The limits of the extension by the names that the end of a loop has for them. */
-const LIMITS: Readonly<Record<string, BudgetLimit>> = {
-  tokens: "tokens",
-  cost: "cost",
-  timeMs: "deadline",
-  deadline: "deadline",
-  depth: "depth",
-  cycle: "cycle",
-};
-
 /**
  * One run of the loop on a turn: asks the model, runs the tools it calls, and
  * repeats until it calls none. Restarted after a crash, it takes the same path from
@@ -227,6 +202,18 @@ function answerEnd({ finish, content }: ModelAnswer): LoopEnd {
   return { state: "completed", text: "", metadata: isWhole ? {} : { finish } };
 }
 
+/** The limits of the extension by the names that the end of a loop has for them. */
+const LIMITS: Readonly<Record<string, BudgetLimit>> = {
+  tokens: "tokens",
+  cost: "cost",
+  timeMs: "deadline",
+  deadline: "deadline",
+  depth: "depth",
+  cycle: "cycle",
+};
+
+const { uri } = EXTENSIONS.budget;
+
 /** What a task has used, its sub-agents included, for a caller that has activated the extension. */
 function budgetReport(
   { extensions }: Pick<Turn, "extensions">,
@@ -251,6 +238,16 @@ interface ToolFacts {
   readonly description?: string;
   readonly parameterSchema?: ToolDescription["input"];
 }
+
+/** From the most that can be told of a tool to the least. */
+const DETAILS: readonly ((tool: ToolFacts) => ToolFacts)[] = [
+  (tool) => tool,
+  ({ name, description = "" }) => ({ name, description }),
+  ({ name }) => ({ name }),
+];
+
+/** Every task keeps its report, so that a long one must be shorter than its tools want it. */
+const MAX_LENGTH = 32_000;
 
 /**
  * What worked on a task, for people and programs that look at it: the model, each
@@ -305,6 +302,9 @@ function withMessage(
     ? entries.with(-1, { role: "assistant", content: [...last.content, ...content] })
     : [...entries, { role: "assistant", content }];
 }
+
+/** Marks statuses that only say how far a tool is. */
+const PROGRESS_ID = /-progress-\d+$/;
 
 /** What the agent said, without what it only said about its work. */
 function assistantContent(message: Message): readonly AssistantContent[] {

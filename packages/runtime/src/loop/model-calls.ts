@@ -21,9 +21,6 @@ import type { LoopScope } from "../run/loop-scope.ts";
 import { type Trimmed, tokensOf, trim } from "./trim.ts";
 import type { TurnTools } from "./turn-tools.ts";
 
-/** More sources than that are noise. */
-const MAX_SOURCES = 200;
-
 /** What the model said in one iteration. */
 export type ModelAnswer = Pick<LlmResultEvent, "content" | "finish" | "usage" | "sources">;
 
@@ -212,6 +209,9 @@ interface MadeFile {
   readonly mediaType: string;
   readonly bytes: string;
 }
+
+/** More sources than that are noise. */
+const MAX_SOURCES = 200;
 
 /** Gathers one answer of a model from its pieces. */
 class AnswerCollector {

@@ -28,9 +28,6 @@ export interface ToolRunOptions {
   readonly sink: ToolSink;
 }
 
-/** How many events a source that cannot be paused may be ahead. */
-const MAX_AHEAD = 1024;
-
 /**
  * Runs a tool to its end, whatever it returns. One that fails, takes too long,
  * or is refused by the gate gives an error for the model; when the task is
@@ -104,6 +101,9 @@ async function pull(
     }
   }
 }
+
+/** How many events a source that cannot be paused may be ahead. */
+const MAX_AHEAD = 1024;
 
 /** An Observable cannot be paused: its output is bounded anyway, and events too far ahead are an error. */
 function watch(

@@ -1,9 +1,5 @@
 import type { TranscriptEntry } from "../model/model.ts";
 
-/** The assumed cost of a file, whatever its size: the real one is unknown, but it is not its base64. */
-const FILE_TOKENS = 1500;
-const CHARACTERS_PER_TOKEN = 4;
-
 const lengths = new WeakMap<TranscriptEntry, number>();
 
 /** About how many tokens an entry has. Providers count differently; a quarter of the characters is near. */
@@ -15,6 +11,9 @@ function estimateTokens(entry: TranscriptEntry): number {
   return tokens;
 }
 
+/** The assumed cost of a file, whatever its size: the real one is unknown, but it is not its base64. */
+const FILE_TOKENS = 1500;
+
 function estimate(entry: TranscriptEntry): number {
   if (entry.role !== "user") return tokensOf(JSON.stringify(entry));
   return entry.parts.reduce((sum, part) => {
@@ -22,6 +21,8 @@ function estimate(entry: TranscriptEntry): number {
     return sum + tokensOf(part.kind === "text" ? part.text : JSON.stringify(part.data));
   }, 0);
 }
+
+const CHARACTERS_PER_TOKEN = 4;
 
 export function tokensOf(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / CHARACTERS_PER_TOKEN);

@@ -20,12 +20,6 @@ import type { ClientToolSettings } from "../run/client-tools.ts";
 import { jsonSchemaCheck, toolInput } from "../tools/tool-input.ts";
 import { boundedOutput } from "../tools/tool-output.ts";
 
-/** The only request of a call; the answer comes under it. */
-const RESULT = "result";
-
-/** Nothing of it runs here but the asking. */
-const TIMEOUT_MS = 60_000;
-
 /**
  * The tools of one run: its author's, its caller's, the sub-agents of the agent, and what its MCP
  * servers have.
@@ -157,6 +151,9 @@ function refuseTaken(own: ToolBox, declared: readonly Tool[]): void {
   throw new LoopEndError({ state: "rejected", text, metadata });
 }
 
+/** Nothing of it runs here but the asking. */
+const TIMEOUT_MS = 60_000;
+
 /**
  * A tool that the caller declared, for the model. A call asks the caller to run it; what comes back
  * is its result, whatever it looks like.
@@ -180,6 +177,9 @@ function clientTool(declared: ClientTool, outputLimit: number): Tool {
 }
 
 type Answers = ToolContext["answers"];
+
+/** The only request of a call; the answer comes under it. */
+const RESULT = "result";
 
 function ask(name: string, input: Metadata, answers: Answers): ToolUseRequired | undefined {
   if (answers.get(RESULT)?.result !== undefined) return undefined;

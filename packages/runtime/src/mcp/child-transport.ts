@@ -10,53 +10,6 @@ import { McpError } from "./mcp-error.ts";
 import type { CommandTarget } from "./mcp-settings.ts";
 import { StringDecoder } from "node:string_decoder";
 
-const MAX_LINE = 1000;
-
-const MAX_LINES = 50;
-
-const WINDOW_MS = 10_000;
-
-// One list for the process, because it ends once: a listener for each child
-// would be reported as a leak.
-const living = new Set<number>();
-
-const killAll = (): void => living.forEach((pid) => killGroup(pid, "SIGKILL"));
-
-/** What programs need to run at all. Everything else may hold a secret of ours. */
-const INHERITED =
-  process.platform === "win32"
-    ? [
-        "APPDATA",
-        "COMSPEC",
-        "HOMEDRIVE",
-        "HOMEPATH",
-        "LOCALAPPDATA",
-        "PATH",
-        "PATHEXT",
-        "PROCESSOR_ARCHITECTURE",
-        "PROGRAMDATA",
-        "PROGRAMFILES",
-        "SYSTEMDRIVE",
-        "SYSTEMROOT",
-        "TEMP",
-        "USERNAME",
-        "USERPROFILE",
-        "WINDIR",
-      ]
-    : [
-        "HOME",
-        "LANG",
-        "LC_ALL",
-        "LC_CTYPE",
-        "LOGNAME",
-        "PATH",
-        "SHELL",
-        "TERM",
-        "TMPDIR",
-        "TZ",
-        "USER",
-      ];
-
 export interface ChildTransportOptions {
   readonly records: ChildRecords | undefined;
   readonly maxMessageBytes: number;
@@ -66,6 +19,7 @@ export interface ChildTransportOptions {
 
 /** How long a server may take to exit by itself, and then after a signal. */
 const GRACE_MS = 1000;
+
 /** How long output may follow the end of a server whose group is gone. */
 const LAST_OUTPUT_MS = 500;
 
@@ -229,6 +183,41 @@ function isBroken(error: Error | null | undefined): boolean {
   return (error as NodeJS.ErrnoException | undefined)?.code === "EPIPE";
 }
 
+/** What programs need to run at all. Everything else may hold a secret of ours. */
+const INHERITED =
+  process.platform === "win32"
+    ? [
+        "APPDATA",
+        "COMSPEC",
+        "HOMEDRIVE",
+        "HOMEPATH",
+        "LOCALAPPDATA",
+        "PATH",
+        "PATHEXT",
+        "PROCESSOR_ARCHITECTURE",
+        "PROGRAMDATA",
+        "PROGRAMFILES",
+        "SYSTEMDRIVE",
+        "SYSTEMROOT",
+        "TEMP",
+        "USERNAME",
+        "USERPROFILE",
+        "WINDIR",
+      ]
+    : [
+        "HOME",
+        "LANG",
+        "LC_ALL",
+        "LC_CTYPE",
+        "LOGNAME",
+        "PATH",
+        "SHELL",
+        "TERM",
+        "TMPDIR",
+        "TZ",
+        "USER",
+      ];
+
 /** The environment of a server: a few harmless variables of ours, and those it was given. */
 function childEnvironment(
   given: Readonly<Record<string, string>>,
@@ -255,6 +244,12 @@ export function killGroup(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
+// One list for the process, because it ends once: a listener for each child
+// would be reported as a leak.
+const living = new Set<number>();
+
+const killAll = (): void => living.forEach((pid) => killGroup(pid, "SIGKILL"));
+
 /** Ends the child's group when this process exits. Returns what forgets it. */
 function killAtExit(pid: number): () => void {
   if (living.size === 0) process.on("exit", killAll);
@@ -264,6 +259,12 @@ function killAtExit(pid: number): () => void {
     if (living.size === 0) process.off("exit", killAll);
   };
 }
+
+const WINDOW_MS = 10_000;
+
+const MAX_LINES = 50;
+
+const MAX_LINE = 1000;
 
 /** What a server prints beside the protocol, line by line, and never more than a log can bear. */
 export class ChildOutput {

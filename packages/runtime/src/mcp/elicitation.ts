@@ -6,16 +6,11 @@ import { serverSchemaCheck } from "./server-schema.ts";
 import { webUrl } from "../tools/interrupts.ts";
 import type { JsonSchema } from "../model/model.ts";
 
-const YES = new Set(["yes", "y", "true"]);
-
-const NO = new Set(["no", "n", "false"]);
-
 /** What an answer means to the server, or what is wrong with it. */
 export type ElicitAnswer =
   | { readonly ok: true; readonly result: ElicitResult }
   | { readonly ok: false; readonly problem: string };
 
-const ID = /^elicitation-/;
 const MAX_PROMPT = 4000;
 
 /**
@@ -47,6 +42,8 @@ export function elicitationInterrupt(
     metadata: { server, requestedSchema },
   };
 }
+
+const ID = /^elicitation-/;
 
 /** Whether an answer was given to a question of a server. */
 export function isElicitationId(requestId: string): boolean {
@@ -148,6 +145,10 @@ function choicesOf({ schema }: FormField): readonly string[] | undefined {
   if (schema["type"] === "boolean") return ["yes", "no"];
   return schema["type"] === "array" ? undefined : choices(schema)?.map(({ title }) => title);
 }
+
+const NO = new Set(["no", "n", "false"]);
+
+const YES = new Set(["yes", "y", "true"]);
 
 /** Words as the field wants them. What does not fit stays as it is, for the check to name. */
 function fieldValue({ schema }: FormField, text: string): unknown {

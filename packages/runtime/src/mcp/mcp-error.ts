@@ -8,8 +8,6 @@ import {
 } from "@modelcontextprotocol/client";
 import { webUrl } from "../tools/interrupts.ts";
 
-const MAX_SAID = 4000;
-
 /** Somewhere that a person must go first. */
 export interface Visit {
   readonly url: string;
@@ -64,6 +62,8 @@ export class McpError extends Error {
     return this.kind === "unreachable" || this.kind === "session-gone";
   }
 }
+
+const MAX_SAID = 4000;
 
 /** What the MCP client throws, in our words. */
 export function translateError(error: unknown): McpError {

@@ -16,16 +16,6 @@ import { isElicitationId } from "./elicitation.ts";
 import { McpError } from "./mcp-error.ts";
 import { resultEvents } from "./result-content.ts";
 
-const MAX_NAME = 100;
-
-const MAX_SKILL_DESCRIPTION = 500;
-
-const MAX_DESCRIPTION = 4000;
-
-const PERHAPS_DONE = "It may or may not have done its work; check before you repeat it.";
-
-const CUT = `Unknown: the call was cut while it waited for an answer. ${PERHAPS_DONE}`;
-
 const NO_SKILLS: readonly AgentSkill[] = [];
 
 /** What anyone may know of a server. */
@@ -182,6 +172,8 @@ interface McpToolSurroundings {
   readonly maxResultSize: number;
 }
 
+const MAX_DESCRIPTION = 4000;
+
 /** A tool of a server, for models. Throws when the server describes it in a way that cannot be. */
 function mcpTool(name: string, described: ServerTool, around: McpToolSurroundings): Tool {
   const { server } = around;
@@ -207,6 +199,10 @@ interface RunSurroundings extends McpToolSurroundings {
 }
 
 type RunReturn = ToolEvent | readonly Interrupt[];
+
+const PERHAPS_DONE = "It may or may not have done its work; check before you repeat it.";
+
+const CUT = `Unknown: the call was cut while it waited for an answer. ${PERHAPS_DONE}`;
 
 async function* run(
   around: RunSurroundings,
@@ -297,6 +293,10 @@ interface ToolOrigin {
   /** What the server itself calls it. */
   readonly ownName: string;
 }
+
+const MAX_SKILL_DESCRIPTION = 500;
+
+const MAX_NAME = 100;
 
 /**
  * A tool of a server as a skill on a card. Its id is the name by which the model

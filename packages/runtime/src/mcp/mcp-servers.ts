@@ -12,9 +12,6 @@ import {
 import { McpServer, type McpServerReport } from "./mcp-server.ts";
 import { contentPart, resourcePart } from "./result-content.ts";
 
-/** Cards are read as a whole, so they stay small. */
-const MAX_SKILLS = 256;
-
 /** Something to read on a server. */
 export interface McpResource {
   readonly server: string;
@@ -190,6 +187,9 @@ export class McpServers implements AsyncDisposable {
 }
 
 type Skills = readonly AgentSkill[];
+
+/** Cards are read as a whole, so they stay small. */
+const MAX_SKILLS = 256;
 
 /** The skills of several servers as one list, which is the same list until one of them changes. */
 class McpSkills {

@@ -21,17 +21,6 @@ import { OutputValidator } from "./server-schema.ts";
 import { createEgress, createEgressFetch } from "@convoke/egress";
 import { serverFetch } from "./server-fetch.ts";
 
-/**
- * A cut stream is taken up again as long as the server can be reached; when it
- * cannot, the session is over, and a new one is begun.
- */
-const STREAM_RETRIES = {
-  initialReconnectionDelay: 500,
-  maxReconnectionDelay: 30_000,
-  reconnectionDelayGrowFactor: 2,
-  maxRetries: 1000,
-};
-
 export interface McpSessionOptions {
   readonly server: McpServerSettings;
   readonly settings: McpSettings;
@@ -279,6 +268,17 @@ interface TransportOptions {
   readonly settings: McpSettings;
   readonly records: ChildRecords | undefined;
 }
+
+/**
+ * A cut stream is taken up again as long as the server can be reached; when it
+ * cannot, the session is over, and a new one is begun.
+ */
+const STREAM_RETRIES = {
+  initialReconnectionDelay: 500,
+  maxReconnectionDelay: 30_000,
+  reconnectionDelayGrowFactor: 2,
+  maxRetries: 1000,
+};
 
 /** The way to a server. `onLost` is called when an HTTP server is gone; a process signals it by exiting. */
 function createTransport(

@@ -41,12 +41,7 @@ export interface McpSettings {
   readonly maxTools: number;
 }
 
-const DEFAULT_START_MS = 10_000;
-const DEFAULT_CALL_MS = 60_000;
 const SILENT: McpLogger = { debug: () => undefined, warn: () => undefined };
-const FIELDS = ["allow", "deny", "confirm", "startTimeoutMs", "callTimeoutMs"];
-const COMMAND_FIELDS = new Set([...FIELDS, "command", "args", "env", "cwd", "url"]);
-const URL_FIELDS = new Set([...FIELDS, "url", "headers", "auth", "command"]);
 
 export function mcpSettings(options: McpOptions): McpSettings {
   const {
@@ -65,6 +60,10 @@ export function mcpSettings(options: McpOptions): McpSettings {
   checkWhole("maxTools", maxTools);
   return { logger, fetch, folder, answerTimeoutMs, maxResultSize, maxMessageBytes, maxTools };
 }
+
+const DEFAULT_CALL_MS = 60_000;
+
+const DEFAULT_START_MS = 10_000;
 
 export function mcpServerSettings(
   servers: Readonly<Record<string, McpServerConfig>>,
@@ -95,6 +94,10 @@ export function mcpServerSettings(
     };
   });
 }
+
+const FIELDS = ["allow", "deny", "confirm", "startTimeoutMs", "callTimeoutMs"];
+const URL_FIELDS = new Set([...FIELDS, "url", "headers", "auth", "command"]);
+const COMMAND_FIELDS = new Set([...FIELDS, "command", "args", "env", "cwd", "url"]);
 
 function target(field: string, config: McpServerConfig): McpServerSettings["target"] {
   const isCommand = config.command !== undefined;

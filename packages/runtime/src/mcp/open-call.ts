@@ -15,8 +15,6 @@ import { McpError } from "./mcp-error.ts";
 import type { CallOptions } from "./mcp-session.ts";
 import { AsyncLocalStorage } from "node:async_hooks";
 
-const MAX_OPEN = 256;
-
 /** How one round of a call ends. */
 export type RoundEnd =
   | { readonly kind: "result"; readonly result: CallToolResult }
@@ -164,6 +162,8 @@ function progressEvent({
     ...(fraction !== undefined && { fraction }),
   };
 }
+
+const MAX_OPEN = 256;
 
 /** The calls to one server that are in progress or wait for an answer. */
 export class OpenCalls {

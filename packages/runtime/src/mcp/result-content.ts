@@ -6,8 +6,6 @@ import type { ToolContext, ToolEvent } from "../tools/tool.ts";
 
 type Resource = EmbeddedResource["resource"];
 
-const MAX_TITLE = 200;
-
 /**
  * What a call gave, as tool events: files become artifacts, resources sources,
  * and the rest is the result. More than `limit` characters are cut, with a note.
@@ -111,6 +109,8 @@ function sourceOf(block: ContentBlock): ToolEvent | undefined {
   }
   return block.type === "resource" ? sourceEvent(block.resource.uri) : undefined;
 }
+
+const MAX_TITLE = 200;
 
 /** Addresses that run code or carry the content themselves are no place where something comes from. */
 function sourceEvent(uri: string, title?: string): ToolEvent | undefined {

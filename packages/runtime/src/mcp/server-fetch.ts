@@ -2,19 +2,12 @@ import { readChallenge } from "./sign-in.ts";
 import type { McpFetch, UrlTarget } from "./mcp-settings.ts";
 import { McpError } from "./mcp-error.ts";
 
-const NEWLINE = 10;
-
-const RETURN = 13;
-
 export interface ServerFetchOptions {
   readonly fetch: McpFetch;
   readonly maxMessageBytes: number;
   /** The server is gone, or no longer recognizes the session: pending requests will not be answered. */
   readonly onLost: (error: McpError) => void;
 }
-
-/** Codes of failures before anything was sent. */
-const NOT_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
 
 /**
  * The one way to a server over HTTP. Our headers go to its origin and to no
@@ -58,6 +51,9 @@ async function tokenOf(
     throw new McpError("unreachable", "its auth function failed", { cause });
   }
 }
+
+/** Codes of failures before anything was sent. */
+const NOT_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
 
 async function request(
   url: URL,
@@ -137,6 +133,10 @@ interface BoundedBodyOptions {
   /** The connection broke, and the events have no ids to resume from. */
   readonly onBroken: () => void;
 }
+
+const RETURN = 13;
+
+const NEWLINE = 10;
 
 /** The body of a response, as long as it stays within bounds. */
 function boundedBody(

@@ -10,12 +10,6 @@ import type {
 } from "@modelcontextprotocol/client";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/ajv";
 
-/** The model learns that a result does not match, but not about each of a million items. */
-const MAX_OUTPUT_PROBLEM = 1000;
-
-/** How much of a problem the log shows. */
-const MAX_PROBLEM = 500;
-
 /**
  * Checks values by a schema that an MCP server wrote, as far as that cannot block the process: one
  * pattern such as `^(a+)+$` could, and again after each restart, because the task is resumed. A
@@ -32,6 +26,9 @@ export function serverSchemaCheck(schema: JsonSchema): (input: unknown) => Promi
     }
   };
 }
+
+/** How much of a problem the log shows. */
+const MAX_PROBLEM = 500;
 
 /** Why nothing can be checked by a schema of a server, or `undefined` if it can be used. */
 export function schemaProblem(schema: unknown, field: string): string | undefined {
@@ -71,6 +68,9 @@ export class OutputValidator implements jsonSchemaValidator {
     }
   }
 }
+
+/** The model learns that a result does not match, but not about each of a million items. */
+const MAX_OUTPUT_PROBLEM = 1000;
 
 function withShortProblem<T>(result: JsonSchemaValidatorResult<T>): JsonSchemaValidatorResult<T> {
   return result.valid

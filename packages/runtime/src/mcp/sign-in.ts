@@ -4,8 +4,6 @@ import type { McpConnection } from "./mcp-connection.ts";
 import { McpError } from "./mcp-error.ts";
 import type { McpServerSettings } from "./mcp-settings.ts";
 
-const MAX_TEXT = 200;
-
 const REQUEST_ID = "sign-in";
 
 /** Asks the user to sign in to a server. */
@@ -62,6 +60,8 @@ export interface Challenge {
   readonly realm?: string;
   readonly scope?: string;
 }
+
+const MAX_TEXT = 200;
 
 /** Reads a `WWW-Authenticate` header (RFC 9110 §11.6.1, RFC 9728 §5.1). */
 export function readChallenge(header: string | null): Challenge {

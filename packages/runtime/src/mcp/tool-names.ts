@@ -1,11 +1,5 @@
 import { createHash } from "node:crypto";
 
-/** What every provider takes: 64 letters, digits, "_" and "-", and a letter first. */
-const MAX_NAME = 64;
-const MAX_PREFIX = 28;
-const SEPARATOR = "__";
-const HASH_LENGTH = 8;
-
 /**
  * What the names of each server's tools begin with. No prefix holds the
  * separator or ends with half of it, so that a tool's name says which server it
@@ -26,6 +20,11 @@ export function serverPrefixes(names: readonly string[]): ReadonlyMap<string, st
   }
   return prefixes;
 }
+
+const SEPARATOR = "__";
+
+/** What every provider takes: 64 letters, digits, "_" and "-", and a letter first. */
+const MAX_NAME = 64;
 
 /**
  * Names for the tools of one server, by the server's own. They depend on these
@@ -48,6 +47,8 @@ export function toolNames(prefix: string, names: readonly string[]): ReadonlyMap
   return fitting;
 }
 
+const MAX_PREFIX = 28;
+
 function serverPrefix(name: string): string {
   const letters = clean(name).replaceAll(/_{2,}/g, "_").replace(/_$/, "");
   const cleaned = /^[a-zA-Z]/.test(letters) ? letters : `mcp-${letters}`;
@@ -61,6 +62,8 @@ function clean(name: string): string {
 function isShort(name: string, room: number): boolean {
   return name.length > 0 && name.length <= room;
 }
+
+const HASH_LENGTH = 8;
 
 /** The beginning of a name, and what tells it from others that begin so. */
 function hashed(cleaned: string, seed: string, room: number): string {

@@ -38,26 +38,6 @@ import { type CallPlace, toModelError } from "./ai-sdk/call-error.ts";
 import { type FileRules, PartTranslator, userContentOf } from "./ai-sdk/part-translator.ts";
 
 /**
- * How many tokens well-known models can read, by the beginning of their names;
- * the longest beginning counts. Prices change too often to be written down.
- */
-const CONTEXT_TOKENS: Readonly<Record<string, number>> = {
-  "claude-": 200_000,
-  "gpt-3.5-turbo": 16_385,
-  "gpt-4o": 128_000,
-  "gpt-4-turbo": 128_000,
-  "gpt-4.1": 1_047_576,
-  "gpt-5": 400_000,
-  o1: 200_000,
-  o3: 200_000,
-  "o4-mini": 200_000,
-  "gemini-1.5-pro": 2_097_152,
-  "gemini-": 1_048_576,
-};
-
-const PROVIDERS: Readonly<Record<ProviderName, Provider>> = { anthropic, openai, google, ollama };
-
-/**
  * The model that a spec names. Its package is loaded and its key is looked up
  * here, before anything is sent; what is missing is said in the error.
  */
@@ -73,6 +53,8 @@ export async function resolveModel(spec: ModelSpec, options: ModelOptions = {}):
       return fromProvider(parsed, options);
   }
 }
+
+const PROVIDERS: Readonly<Record<ProviderName, Provider>> = { anthropic, openai, google, ollama };
 
 async function fromProvider(
   { provider: providerName, name }: ParsedSpec & { kind: "provider" },
@@ -309,6 +291,24 @@ function outputOf({
   if (typeof output === "string") return { type: isError ? "error-text" : "text", value: output };
   return { type: isError ? "error-json" : "json", value: output ?? null };
 }
+
+/**
+ * How many tokens well-known models can read, by the beginning of their names;
+ * the longest beginning counts. Prices change too often to be written down.
+ */
+const CONTEXT_TOKENS: Readonly<Record<string, number>> = {
+  "claude-": 200_000,
+  "gpt-3.5-turbo": 16_385,
+  "gpt-4o": 128_000,
+  "gpt-4-turbo": 128_000,
+  "gpt-4.1": 1_047_576,
+  "gpt-5": 400_000,
+  o1: 200_000,
+  o3: 200_000,
+  "o4-mini": 200_000,
+  "gemini-1.5-pro": 2_097_152,
+  "gemini-": 1_048_576,
+};
 
 /** How many tokens a model can read, if it is of a family that we know. */
 function contextTokensOf(name: string): number | undefined {

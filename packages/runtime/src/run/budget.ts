@@ -10,8 +10,6 @@ import {
 } from "@convoke/protocol";
 import { randomUUID } from "node:crypto";
 
-const { uri } = EXTENSIONS.budget;
-
 /** What one task may use. `Infinity` removes a limit. */
 export interface Budget {
   /** Model calls, not counting retries. Default 50. */
@@ -32,14 +30,16 @@ export interface Budget {
 
 export type BudgetName = keyof Budget;
 
-/** Far beyond what normal work needs: they stop runaway tasks. */
-const DEFAULT_BUDGET = {
-  iterations: 50,
-  tokens: 10_000_000,
-  timeMs: 6 * 3_600_000,
-  consecutiveFailures: 5,
-  depth: 8,
-} as const;
+/** The task used more than it may. Its text is safe to show. */
+export class BudgetError extends Error {
+  override readonly name = "BudgetError";
+  readonly budget: BudgetName | "deadline";
+
+  constructor(budget: BudgetName | "deadline", most: number | string, used: number | string) {
+    super(`The agent reached its budget: ${budget} is limited to ${most}, and ${used} was used.`);
+    this.budget = budget;
+  }
+}
 
 const NAMES: readonly BudgetName[] = [
   "iterations",
@@ -51,16 +51,14 @@ const NAMES: readonly BudgetName[] = [
   "depth",
 ];
 
-/** The task used more than it may. Its text is safe to show. */
-export class BudgetError extends Error {
-  override readonly name = "BudgetError";
-  readonly budget: BudgetName | "deadline";
-
-  constructor(budget: BudgetName | "deadline", most: number | string, used: number | string) {
-    super(`The agent reached its budget: ${budget} is limited to ${most}, and ${used} was used.`);
-    this.budget = budget;
-  }
-}
+/** Far beyond what normal work needs: they stop runaway tasks. */
+const DEFAULT_BUDGET = {
+  iterations: 50,
+  tokens: 10_000_000,
+  timeMs: 6 * 3_600_000,
+  consecutiveFailures: 5,
+  depth: 8,
+} as const;
 
 /** Adds the defaults. Throws for a budget that makes no sense. */
 export function resolveBudget(given: Budget = {}): Budget {
@@ -125,6 +123,8 @@ export class BudgetRefusal extends Error {
     this.limit = limit;
   }
 }
+
+const { uri } = EXTENSIONS.budget;
 
 /** What one run may use: of each limit the smaller, the agent's own or what came with the message. */
 export class RunBudget {

@@ -2,8 +2,6 @@ import { type StatusUpdateEvent, type Task, agentMessage } from "@convoke/protoc
 import type { OpenRequest } from "../approvals/open-request.ts";
 import { type LoopEnd, LoopEndError } from "./loop-failure.ts";
 
-const DEFAULT_TIMEOUT_MS = 300_000;
-
 // What a task says whose caller does not run its tools in time: the same as a server says of a
 // question that waits too long.
 
@@ -53,6 +51,8 @@ export interface ClientToolOptions {
 
 /** The same with every default, checked. */
 export type ClientToolSettings = Required<ClientToolOptions>;
+
+const DEFAULT_TIMEOUT_MS = 300_000;
 
 /** Nothing where the agent takes no such tools. */
 export function clientToolSettings(

@@ -19,8 +19,6 @@ import { RunBudget } from "./budget.ts";
 import { UsageMeter } from "./usage.ts";
 import { requestsIn } from "../approvals/open-request.ts";
 
-const URIS = [EXTENSIONS.approvals.uri, EXTENSIONS.clientTools.uri] as const;
-
 /** What every part of one run of the loop needs: its turn, its journal, and how to speak. */
 export class LoopScope {
   readonly turn: Turn;
@@ -111,6 +109,8 @@ function keepRequests(said: AgentEvent, original: AgentEvent): AgentEvent {
   const kept = { ...message, parts, ...(hasMetadata && { metadata }) };
   return { ...update, status: { ...update.status, message: kept } };
 }
+
+const URIS = [EXTENSIONS.approvals.uri, EXTENSIONS.clientTools.uri] as const;
 
 function isMarked({ metadata }: A2APart): boolean {
   return URIS.some((uri) => metadata?.[uri] !== undefined);

@@ -24,11 +24,6 @@ import { LoopJournal } from "./loop-journal.ts";
 import { ChildCancels } from "../sub-agents/child-cancels.ts";
 import { SubAgentLink, type SubAgentReport } from "../sub-agents/sub-agent-link.ts";
 
-const NO_SKILLS: readonly AgentSkill[] = [];
-
-/** The MCP client takes long to load, so it is loaded shortly after the start: requests are served first. */
-const START_AFTER_MS = 100;
-
 /** The definition of an agent with a model. */
 export interface LoopDefinition {
   /** `anthropic:…`, `openai:…`, `google:…`, `ollama:…`, an OpenAI-compatible URL, a model object, or "demo". */
@@ -198,6 +193,11 @@ interface AgentMcpServersOptions {
   /** Whether the card shows what the servers have, for which they must run. */
   readonly isOnCard: boolean;
 }
+
+/** The MCP client takes long to load, so it is loaded shortly after the start: requests are served first. */
+const START_AFTER_MS = 100;
+
+const NO_SKILLS: readonly AgentSkill[] = [];
 
 /**
  * The MCP servers of one agent. They are closed with it, and start anew when it

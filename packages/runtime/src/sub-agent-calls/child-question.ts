@@ -16,10 +16,6 @@ import type { ChildQuestion, ChildRequest } from "../sub-agents/sub-agent-events
 import { createHash } from "node:crypto";
 import { digestArguments } from "../approvals/gate.ts";
 
-const MAX_ORIGINS = 64;
-
-const MAX_CALL = 64;
-
 /** What a sub-agent asks for, as its call asks for it. */
 export interface RelayedQuestion extends ChildQuestion {
   readonly interrupts: readonly Interrupt[];
@@ -36,8 +32,6 @@ export interface QuestionFacts {
 }
 
 const MAX_REQUESTS = 64;
-const MAX_PROMPT = 16_384;
-const MAX_OPTIONS = 100;
 
 /**
  * Reads the question with which the task of a sub-agent waits: what it says for programs, or its
@@ -124,6 +118,8 @@ function inWords(task: Task, message: Message | undefined, facts: QuestionFacts)
   };
 }
 
+const MAX_PROMPT = 16_384;
+
 /** The prompt says which agent asks. */
 function words(prompt: string, { name, problem }: QuestionFacts): string {
   const before = problem === undefined ? "" : `${name} did not take the answer: ${problem}\n`;
@@ -135,6 +131,8 @@ function withProblem(approval: Approval, { name, problem }: QuestionFacts): Appr
   const { prompt = "" } = approval;
   return { ...approval, prompt: `${name} did not take the answer: ${problem}\n${prompt}` };
 }
+
+const MAX_OPTIONS = 100;
 
 function optionsOf(given: unknown): readonly string[] | undefined {
   if (!Array.isArray(given) || given.length === 0 || given.length > MAX_OPTIONS) return undefined;
@@ -151,6 +149,8 @@ interface RelayedFacts {
   readonly childId: string;
 }
 
+const MAX_CALL = 64;
+
 /**
  * The id under which a request of a sub-agent is asked here: other than those of all other calls,
  * sub-agents and questions, the same in every attempt, and not longer at any depth.
@@ -166,6 +166,8 @@ export function relayedId(facts: RelayedFacts): string {
 export class UnfitQuestion extends Error {
   override readonly name = "UnfitQuestion";
 }
+
+const MAX_ORIGINS = 64;
 
 /**
  * An approval of a sub-agent as it is asked for here. It shows which agent wants it, and

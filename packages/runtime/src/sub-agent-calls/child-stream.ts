@@ -38,9 +38,9 @@ export interface ChildStreamFacts {
 
 /** How long it may take to learn the task of a message that was sent, when it is to be canceled already. */
 const LEARN_MS = 10_000;
+
 /** More than any model could read: an agent that speaks without end is stopped. */
 const MAX_LENGTH = 16_000_000;
-const MAX_ID = 256;
 
 /** Reads what a sub-agent does, until it has ended or asks. */
 export class ChildStream {
@@ -135,6 +135,8 @@ export class ChildStream {
     return event.status.message?.messageId === answered.messageId;
   }
 }
+
+const MAX_ID = 256;
 
 /** Ids of tasks must fit into statuses and into what the model reads. */
 function refuseLongNames({ id, contextId }: Task): void {

@@ -16,31 +16,6 @@ import { SubAgentCall } from "./sub-agent-call.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { codeOf } from "../sub-agents/remote-error.ts";
 
-/** How long to wait where the stream ended, or there is none. */
-const AGAIN_MS = 10_000;
-
-const PATIENCE_MS = 24 * 3_600_000;
-
-const MAX_DESCRIPTION = 4000;
-
-const MAX_SKILLS = 32;
-
-const SCHEMA = {
-  type: "object",
-  properties: {
-    message: {
-      type: "string",
-      minLength: 1,
-      description:
-        "What the agent shall do, with everything that it must know: it does not see this conversation.",
-    },
-  },
-  required: ["message"],
-} as const;
-
-/** The same for all of them, and made once. */
-let input: ToolInput | undefined;
-
 /** How long a run waits for cards at its beginning: one that is down never holds it up for long. */
 const LOOK_MS = 3000;
 
@@ -152,6 +127,22 @@ export class RunSubAgents {
   }
 }
 
+/** The same for all of them, and made once. */
+let input: ToolInput | undefined;
+
+const SCHEMA = {
+  type: "object",
+  properties: {
+    message: {
+      type: "string",
+      minLength: 1,
+      description:
+        "What the agent shall do, with everything that it must know: it does not see this conversation.",
+    },
+  },
+  required: ["message"],
+} as const;
+
 /** A sub-agent, for the model of one run. */
 function subAgentTool(
   link: SubAgentLink,
@@ -182,6 +173,10 @@ function subAgentTool(
   };
 }
 
+const MAX_SKILLS = 32;
+
+const MAX_DESCRIPTION = 4000;
+
 /** What the author says of it, else what it says of itself, else as much as is certain. */
 function describe({ settings, info }: SubAgentLink): string {
   const { name, description } = settings;
@@ -197,6 +192,9 @@ interface WatchFacts {
   readonly owner: string;
   readonly signal: AbortSignal;
 }
+
+/** How long to wait where the stream ended, or there is none. */
+const AGAIN_MS = 10_000;
 
 /**
  * Resolves when a sub-agent does not wait any more with the question that its call asked last:
@@ -217,6 +215,8 @@ async function watchChild(call: ChildCall, facts: WatchFacts): Promise<void> {
   }
   if (signal.aborted) await new Promise(() => undefined);
 }
+
+const PATIENCE_MS = 24 * 3_600_000;
 
 async function hasGoneOn(
   { child, question }: ChildCall,

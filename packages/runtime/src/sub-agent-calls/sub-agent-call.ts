@@ -27,8 +27,6 @@ import type { ChildQuestion, SentCall } from "../sub-agents/sub-agent-events.ts"
 import type { SubAgentLink } from "../sub-agents/sub-agent-link.ts";
 import { createHash } from "node:crypto";
 
-const { uri } = EXTENSIONS.budget;
-
 export interface SubAgentCallFacts {
   readonly link: SubAgentLink;
   readonly run: RunSubAgents;
@@ -40,6 +38,7 @@ export interface SubAgentCallFacts {
 }
 
 type RoundEnd = ToolEvent | readonly Interrupt[];
+
 type Round<T> = AsyncGenerator<ToolEvent, T>;
 
 const { approvals, budget, clientTools } = EXTENSIONS;
@@ -311,6 +310,8 @@ type Handed =
   | { readonly metadata: Metadata; readonly refusal?: never }
   /** In words for the model. */
   | { readonly refusal: string; readonly metadata?: never };
+
+const { uri } = EXTENSIONS.budget;
 
 /** What a call may use of what is left to its run, as the message to a sub-agent carries it. */
 function handedBudget(

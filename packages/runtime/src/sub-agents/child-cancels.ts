@@ -7,24 +7,18 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-const PAGE_SIZE = 50;
-
-const MAX_PAGES = 20;
-
-/** As many of the newest messages of a task as are looked through. */
-const MAX_HISTORY = 100;
-
-const FILE = /^sub-agent-cancel-[0-9a-f]{32}\.json$/;
-
 /** What is canceled: a task of a sub-agent, on behalf of its caller. */
 export type Cancel = Omit<CancelRecord, "caller">;
 
 const FIRST_WAIT_MS = 250;
 const MOST_WAIT_MS = 15_000;
+
 /** For how long it is tried. After that the next start of the agent tries again. */
 const PATIENCE_MS = 10 * 60_000;
+
 /** How long a message may be on its way; one that has begun nothing by then was lost. */
 const ARRIVAL_MS = 30_000;
+
 /** How long the end of the agent waits for those that are on their way. */
 const CLOSE_MS = 1000;
 
@@ -143,6 +137,8 @@ interface CancelRecord {
   readonly message?: SentMessage;
 }
 
+const FILE = /^sub-agent-cancel-[0-9a-f]{32}\.json$/;
+
 /** Keeps pending cancels in a folder, one file each, so that a crash does not lose them. */
 class CancelRecords {
   readonly #folder: string;
@@ -211,6 +207,13 @@ interface SentMessage {
   /** The context that it was sent to. */
   readonly childContextId: string;
 }
+
+/** As many of the newest messages of a task as are looked through. */
+const MAX_HISTORY = 100;
+
+const MAX_PAGES = 20;
+
+const PAGE_SIZE = 50;
 
 /** The task that a message began, when a crash came before the sub-agent had named it. */
 export async function findChild(

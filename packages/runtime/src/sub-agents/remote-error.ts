@@ -1,7 +1,3 @@
-const URL = /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]+/gi;
-
-const HOST = /(?:\[[0-9a-f:.]+\]|\b\d{1,3}(?:\.\d{1,3}){3}|\blocalhost)(?::\d+)?/gi;
-
 // The client is loaded when a sub-agent is called, and not before, so that its
 // errors are known by what they say instead of by their classes.
 
@@ -19,6 +15,9 @@ export function codeOf(error: unknown): unknown {
 export function isUnspeakable(error: unknown): boolean {
   return error instanceof Error && (error as { readonly kind?: unknown }).kind === "unsupported";
 }
+
+const HOST = /(?:\[[0-9a-f:.]+\]|\b\d{1,3}(?:\.\d{1,3}){3}|\blocalhost)(?::\d+)?/gi;
+const URL = /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]+/gi;
 
 /**
  * A problem without addresses: the location of a sub-agent must not be disclosed

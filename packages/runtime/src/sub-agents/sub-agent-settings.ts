@@ -19,25 +19,6 @@ type SubAgentTarget =
   | { readonly kind: "local"; readonly agent: Agent };
 
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
-const DEFAULT_TIMEOUT_MS = 600_000;
-const DEFAULT_PATIENCE_MS = 5000;
-
-const RULES = ["description", "confirm", "timeoutMs", "patienceMs"];
-const HERE_FIELDS: ReadonlySet<string> = new Set([...RULES, "agent", "url"]);
-const URL_FIELDS: ReadonlySet<string> = new Set([
-  ...HERE_FIELDS,
-  "allow",
-  "allowDowngrade",
-  "auth",
-  "bindings",
-  "fetch",
-  "jkuOrigins",
-  "signatures",
-  "tenant",
-  "token",
-  "trustedKeys",
-  "version",
-]);
 
 /** The sub-agents of an agent. What cannot be is an error of its author, at once. */
 export function subAgentSettings(
@@ -61,6 +42,25 @@ export function subAgentSettings(
     return settingsOf(name, field, definition);
   });
 }
+
+const RULES = ["description", "confirm", "timeoutMs", "patienceMs"];
+const HERE_FIELDS: ReadonlySet<string> = new Set([...RULES, "agent", "url"]);
+const URL_FIELDS: ReadonlySet<string> = new Set([
+  ...HERE_FIELDS,
+  "allow",
+  "allowDowngrade",
+  "auth",
+  "bindings",
+  "fetch",
+  "jkuOrigins",
+  "signatures",
+  "tenant",
+  "token",
+  "trustedKeys",
+  "version",
+]);
+const DEFAULT_PATIENCE_MS = 5000;
+const DEFAULT_TIMEOUT_MS = 600_000;
 
 function settingsOf(name: string, field: string, definition: SubAgentDefinition): SubAgentSettings {
   const given = typeof definition === "string" ? { url: definition } : definition;

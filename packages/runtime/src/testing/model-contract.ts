@@ -25,9 +25,6 @@ export interface ModelUnderTest {
   close?(): Promise<void>;
 }
 
-/** Far more than what "at once" takes, on a slow machine too. */
-const AT_ONCE_MS = 2_000;
-
 /** What every model must do, whatever is behind it. */
 export function describeModel(name: string, open: () => Promise<ModelUnderTest>): void {
   const using = (body: (model: ModelUnderTest) => Promise<void>) => async () => {
@@ -182,6 +179,9 @@ async function drain(answer: AsyncIterator<ModelEvent>): Promise<readonly ModelE
 function textOf(events: readonly ModelEvent[]): string {
   return events.map((event) => (event.kind === "text" ? event.text : "")).join("");
 }
+
+/** Far more than what "at once" takes, on a slow machine too. */
+const AT_ONCE_MS = 2_000;
 
 async function within<T>(promise: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -1,7 +1,5 @@
 import type { AuthRequired, InputRequired, Interrupt } from "./tool.ts";
 
-const MAX_LENGTH = 2000;
-
 /**
  * A tool returns it when it needs something from the caller first. The answer
  * calls the tool again, with the answer in `context.answers` under the request id.
@@ -40,6 +38,8 @@ export function isInterrupt(value: unknown): value is Interrupt {
   const kind = (value as { readonly kind?: unknown } | null | undefined)?.kind;
   return INTERRUPTS.has(kind as Interrupt["kind"]);
 }
+
+const MAX_LENGTH = 2000;
 
 /** An address that a person may open. A server could name others, such as `javascript:`. */
 export function webUrl(text: string | undefined): string | undefined {

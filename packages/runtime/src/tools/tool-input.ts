@@ -2,9 +2,6 @@ import type { JsonSchema } from "../model/model.ts";
 import type { CheckedInput } from "./tool.ts";
 import type { Compile } from "typebox/schema";
 
-/** The largest number of problems in one error for the model. */
-const MAX_PROBLEMS = 5;
-
 /** The arguments of a tool: their schema for the model, and how they are checked. */
 export interface ToolInput {
   readonly schema: JsonSchema;
@@ -134,6 +131,9 @@ function problemText({ message, path = [] }: StandardIssue): string {
   }
   return place === "" ? message : `${place}: ${message}`;
 }
+
+/** The largest number of problems in one error for the model. */
+const MAX_PROBLEMS = 5;
 
 /**
  * Checks arguments by a JSON Schema. The checker is loaded and compiles on first use: many tools

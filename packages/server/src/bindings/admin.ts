@@ -31,18 +31,9 @@ export const PUSHES_PATH = "/convoke/pushes";
 
 export const REPLAY_PATH = "/convoke/pushes:replay";
 
-const PUSH_PAGE = 256;
-
-const MAX_SHOWN = 1000;
-
-const STATES: ReadonlySet<string> = new Set(["active", "done", "dead"] satisfies PushState[]);
-
 /** Where callers see the pending approvals of all their tasks. Not part of A2A, which has no such operation. */
 export const APPROVALS_PATH = "/convoke/approvals";
 const ANSWER_PATH = /^\/convoke\/approvals\/(?<id>[^/]+):answer$/;
-
-const PAGE = 50;
-const MAX_PAGE = 100;
 
 /** The approval id in the path of a decision; `undefined` for other paths. */
 export function parseApprovalPath({ path }: HttpRequest): string | undefined {
@@ -89,6 +80,10 @@ export async function handleDecision(
 function tenantCaller({ tenants }: App, query: URLSearchParams, caller: Caller): Caller {
   return scopedCaller(caller, query.get("tenant") ?? undefined, tenants);
 }
+
+const MAX_PAGE = 100;
+
+const PAGE = 50;
 
 function parsePageSize(query: URLSearchParams): number {
   const size = Number(query.get("pageSize") ?? PAGE);
@@ -144,6 +139,10 @@ function toJson({ taskId, contextId, approval }: PendingApproval): object {
   };
 }
 
+const STATES: ReadonlySet<string> = new Set(["active", "done", "dead"] satisfies PushState[]);
+
+const MAX_SHOWN = 1000;
+
 /** Lists the caller's push configs in one state, by default `dead`, without secrets. */
 export async function listPushes(
   app: App,
@@ -187,6 +186,8 @@ function parseFilter(body: Uint8Array): Partial<PushPosition> {
   }
   return value as Partial<PushPosition>;
 }
+
+const PUSH_PAGE = 256;
 
 async function findRecords(app: App, { owner }: Caller, state: PushState): Promise<PushRecord[]> {
   const all: PushRecord[] = [];

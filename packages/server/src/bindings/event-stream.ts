@@ -9,9 +9,6 @@ import {
 } from "@convoke/protocol";
 import { MAX_TIMER_MS } from "@convoke/protocol/internal";
 
-/** The shared timer fires this many times per interval. */
-const TICKS = 3;
-
 /** The headers of a response with server-sent events. */
 export const SSE_HEADERS = {
   "content-type": "text/event-stream",
@@ -186,6 +183,9 @@ export class SseFraming implements Framing {
     return SSE_RECONNECT;
   }
 }
+
+/** The shared timer fires this many times per interval. */
+const TICKS = 3;
 
 /** Detects when a connection is idle. */
 class IdleTimer {

@@ -9,9 +9,6 @@ import type { App } from "./app.ts";
 import type { HttpHeaders, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { declaredExtensions } from "@convoke/engine";
 
-/** The headers of 1.0 and 0.3. Over gRPC they are metadata with the same names (1.0 §10.2). */
-const EXTENSION_HEADERS = { "1.0": "A2A-Extensions", "0.3": "X-A2A-Extensions" } as const;
-
 /** The active extensions of a request, and the headers of its response. */
 export interface Activation {
   readonly extensions: ReadonlySet<string>;
@@ -39,6 +36,9 @@ export async function activate(app: App, asking: ExtensionRequest): Promise<Acti
   const activation = await findActive(app, asking);
   return app.operations === undefined ? activation : { ...activation, added: new Headers() };
 }
+
+/** The headers of 1.0 and 0.3. Over gRPC they are metadata with the same names (1.0 §10.2). */
+const EXTENSION_HEADERS = { "1.0": "A2A-Extensions", "0.3": "X-A2A-Extensions" } as const;
 
 async function findActive(app: App, asking: ExtensionRequest): Promise<Activation> {
   const { uris, headers } = requestedExtensions(asking.request);

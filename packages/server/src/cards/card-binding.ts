@@ -23,8 +23,6 @@ import {
 import { declaredExtensions } from "@convoke/engine";
 import { type ServerAddress, isWildcard, parseForwarded, toUrl } from "../http/address.ts";
 
-const BINDINGS = ["JSONRPC", "HTTP+JSON", "GRPC"] as const;
-
 /** The path of the card, and its path before A2A 0.3. */
 export const CARD_PATHS: ReadonlySet<string> = new Set([
   "/.well-known/agent-card.json",
@@ -240,6 +238,8 @@ function addressFor(
   if (address !== undefined && isUnusable) return toUrl(address);
   return `${protocol}://${requested}${request.basePath}/`;
 }
+
+const BINDINGS = ["JSONRPC", "HTTP+JSON", "GRPC"] as const;
 
 /** All bindings in both versions at one address; in 1.0 also for each tenant. */
 function interfacesAt(url: string, tenants: readonly string[]): readonly AgentInterface[] {

@@ -4,12 +4,6 @@ import { type HttpRequest, header } from "../http/exchange.ts";
 import { parseForwarded } from "../http/address.ts";
 import { createHash, timingSafeEqual } from "node:crypto";
 
-/** Methods that change nothing; without CORS headers a page cannot read the response. */
-const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
-
-/** Host names that are always allowed. */
-const LOCAL = ["localhost", "127.0.0.1", "[::1]"];
-
 /** No authentication: all callers are the same owner. */
 export const authenticateAnyone: Authenticate = () => ({ owner: "anonymous" });
 
@@ -105,6 +99,9 @@ function sha256(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
+/** Host names that are always allowed. */
+const LOCAL = ["localhost", "127.0.0.1", "[::1]"];
+
 /**
  * Rejects requests for other hosts. A web page that points its own DNS name at a
  * local address (DNS rebinding) sends that name.
@@ -120,6 +117,9 @@ export function createHostCheck(allowed: readonly string[]): (host: string | und
     throw new A2AError("Forbidden", detail, { details: { reason: "forbidden" } });
   };
 }
+
+/** Methods that change nothing; without CORS headers a page cannot read the response. */
+const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 
 /**
  * Rejects requests of pages of other origins. A browser sends them even to an agent

@@ -1,26 +1,9 @@
 import { type HttpHeaders, type HttpRequest, type HttpResponse, header } from "./exchange.ts";
 
-/** Any scheme is allowed, because desktop and mobile apps have their own. */
-const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#@\s*]+$/;
-
 export interface CorsOptions {
   /** Origins of web pages that may call the agent, such as "https://app.example", or "*" for every page. */
   readonly origins: readonly string[];
 }
-
-/** Request headers that pages may send, in addition to the safelisted ones. */
-const REQUEST_HEADERS = [
-  "a2a-extensions",
-  "a2a-version",
-  "authorization",
-  "content-type",
-  "if-modified-since",
-  "if-none-match",
-  "last-event-id",
-  "traceparent",
-  "tracestate",
-  "x-a2a-extensions",
-].join(", ");
 
 /** Response headers that pages may read, in addition to the safelisted ones. */
 const RESPONSE_HEADERS = [
@@ -32,9 +15,6 @@ const RESPONSE_HEADERS = [
   "x-a2a-extensions",
   "x-request-id",
 ].join(", ");
-
-/** How long a browser may cache the preflight response, in seconds: the maximum of Chromium. */
-const MAX_AGE = "7200";
 
 /**
  * Allows pages of listed origins to call the agent (the CORS protocol of the Fetch
@@ -82,6 +62,23 @@ export class Cors {
 
 const ALLOW_ORIGIN = "access-control-allow-origin";
 
+/** How long a browser may cache the preflight response, in seconds: the maximum of Chromium. */
+const MAX_AGE = "7200";
+
+/** Request headers that pages may send, in addition to the safelisted ones. */
+const REQUEST_HEADERS = [
+  "a2a-extensions",
+  "a2a-version",
+  "authorization",
+  "content-type",
+  "if-modified-since",
+  "if-none-match",
+  "last-event-id",
+  "traceparent",
+  "tracestate",
+  "x-a2a-extensions",
+].join(", ");
+
 const PERMISSION: HttpHeaders = {
   "access-control-allow-methods": "GET, POST, DELETE",
   "access-control-allow-headers": REQUEST_HEADERS,
@@ -103,6 +100,9 @@ export function isPreflight(request: HttpRequest): boolean {
     header(request, "access-control-request-method") !== undefined
   );
 }
+
+/** Any scheme is allowed, because desktop and mobile apps have their own. */
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#@\s*]+$/;
 
 /** Normalizes origins to the form that browsers send. Throws for an invalid origin, so that mistakes are found at startup. */
 export function normalizeOrigins(origins: readonly string[]): readonly string[] {

@@ -2,36 +2,6 @@ import { randomBytes } from "node:crypto";
 import { A2AError, type ProtocolVersion, type TraceContext, parseVersion } from "@convoke/protocol";
 import { isUtf8 } from "node:buffer";
 
-/**
- * The maximum nesting depth of JSON. Decoding and encoding is recursive, so a
- * deeper body could exhaust the stack. A2A objects need less than a tenth of it.
- */
-const MAX_DEPTH = 128;
-
-const QUOTE = 0x22;
-
-const BACKSLASH = 0x5c;
-
-const OPEN_BRACKET = 0x5b;
-
-const CLOSE_BRACKET = 0x5d;
-
-const OPEN_BRACE = 0x7b;
-
-const CLOSE_BRACE = 0x7d;
-
-/** W3C Trace Context level 2: version 00, or a later version, which may have additional fields. */
-const TRACEPARENT =
-  /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/;
-
-/** One member of `tracestate`: a key, optionally with a tenant, and a value. */
-const MEMBER = /^[a-z0-9][a-z0-9_\-*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{1,256}$/;
-
-/** The limits up to which the standard requires propagation. */
-const MAX_STATE = 512;
-
-const MAX_MEMBERS = 32;
-
 /** A request, independent of its transport. */
 export interface HttpRequest {
   readonly method: string;
@@ -119,6 +89,10 @@ export function requestTrace(request: HttpRequest): TraceContext | undefined {
   return parseTrace(header(request, "traceparent"), header(request, "tracestate"));
 }
 
+/** W3C Trace Context level 2: version 00, or a later version, which may have additional fields. */
+const TRACEPARENT =
+  /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/;
+
 /** The trace of the client with a new span. `undefined` for a malformed header, as the standard says. */
 export function parseTrace(
   traceparent: string | undefined,
@@ -131,6 +105,14 @@ export function parseTrace(
   const spanId = randomBytes(8).toString("hex");
   return { traceId, spanId, ...(state !== undefined && { state }) };
 }
+
+const MAX_MEMBERS = 32;
+
+/** The limits up to which the standard requires propagation. */
+const MAX_STATE = 512;
+
+/** One member of `tracestate`: a key, optionally with a tenant, and a value. */
+const MEMBER = /^[a-z0-9][a-z0-9_\-*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{1,256}$/;
 
 /** A malformed state is dropped, and the trace continues without it. */
 function parseState(tracestate = ""): string | undefined {
@@ -147,6 +129,12 @@ function parseState(tracestate = ""): string | undefined {
 export function requestedVersion(request: HttpRequest): ProtocolVersion | undefined {
   return parseVersion(header(request, "a2a-version") ?? request.query.get("A2A-Version"));
 }
+
+/**
+ * The maximum nesting depth of JSON. Decoding and encoding is recursive, so a
+ * deeper body could exhaust the stack. A2A objects need less than a tenth of it.
+ */
+const MAX_DEPTH = 128;
 
 /** Parses a body as JSON. */
 export function parseJson(body: Uint8Array): unknown {
@@ -165,6 +153,16 @@ export function parseJson(body: Uint8Array): unknown {
   }
 }
 
+const CLOSE_BRACE = 0x7d;
+
+const OPEN_BRACE = 0x7b;
+
+const CLOSE_BRACKET = 0x5d;
+
+const OPEN_BRACKET = 0x5b;
+
+const QUOTE = 0x22;
+
 /** The maximum nesting depth of arrays and objects. Brackets inside strings do not count. */
 function nestingDepth(text: string): number {
   let depth = 0;
@@ -177,6 +175,8 @@ function nestingDepth(text: string): number {
   }
   return deepest;
 }
+
+const BACKSLASH = 0x5c;
 
 function endOfString(text: string, start: number): number {
   for (let index = start + 1; index < text.length; index++) {

@@ -13,9 +13,6 @@ import {
 import { stripBasePath } from "../http/address.ts";
 import type { Http2ServerRequest } from "node:http2";
 
-/** How long a rejected client may continue to send, so that it can read the response. */
-const LINGER_MS = 2000;
-
 /** Handles requests of HTTP/1.1 and HTTP/2, which have the same interface in Node. */
 export type NodeListener = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 
@@ -107,6 +104,9 @@ function responseHeaders(
   const { connection: _, ...rest } = all as Record<string, string>;
   return rest;
 }
+
+/** How long a rejected client may continue to send, so that it can read the response. */
+const LINGER_MS = 2000;
 
 /**
  * Lets a rejected client continue to send for a moment, then closes the connection.

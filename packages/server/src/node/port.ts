@@ -11,19 +11,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type TLSSocket, createServer as createTls } from "node:tls";
 import type { NodeListener } from "./node-listener.ts";
 
-/** The start of an HTTP/2 connection without TLS (RFC 9113 §3.4). No method of HTTP/1 starts like this. */
-const PREFACE = "PRI";
-
-const NOTHING = Buffer.alloc(0);
-
-/** How long a new connection may stay idle before its first bytes. */
-const FIRST_BYTES_MS = 60_000;
-
 /** How long a client may take to read the end of a response when the server closes. */
 const FLUSH_MS = 250;
-
-/** How long one side of an HTTP/2 connection may stay open after the other has ended. */
-const HALF_OPEN_MS = 4000;
 
 /** Longer than proxies and gRPC clients keep an unused connection. */
 const IDLE_MS = 5 * 60_000;
@@ -129,6 +118,9 @@ export class Port {
   }
 }
 
+/** How long one side of an HTTP/2 connection may stay open after the other has ended. */
+const HALF_OPEN_MS = 4000;
+
 /**
  * Destroys the socket of a session that has ended. A destroyed session waits for its client to close
  * the socket. A closing session waits for its streams, and if the client broke the protocol after
@@ -172,6 +164,14 @@ function closeWhenIdle(session: ServerHttp2Session, socket: Socket, idleMs: numb
   });
   socket.once("close", () => clearTimeout(timer));
 }
+
+/** How long a new connection may stay idle before its first bytes. */
+const FIRST_BYTES_MS = 60_000;
+
+const NOTHING = Buffer.alloc(0);
+
+/** The start of an HTTP/2 connection without TLS (RFC 9113 §3.4). No method of HTTP/1 starts like this. */
+const PREFACE = "PRI";
 
 /** Connections whose protocol is not known yet. */
 class SniffedSockets {

@@ -11,13 +11,8 @@ import {
 import { stripBasePath } from "../http/address.ts";
 import { A2AError } from "@convoke/protocol";
 
-const ENCODER = new TextEncoder();
-
 /** Handles a request of the Fetch standard. Does not use `this`, so it can be passed around. */
 export type FetchHandler = (request: Request) => Promise<Response>;
-
-/** Statuses without a body (RFC 9110 §6.4.1). */
-const NO_BODY: ReadonlySet<number> = new Set([204, 304]);
 
 /** Adapts requests and responses of the Fetch standard to the transport-independent handler. */
 export function createFetchHandler(handler: RequestHandler): FetchHandler {
@@ -48,6 +43,9 @@ function toHttpRequest(request: Request, { basePath, maxBodyBytes }: RequestHand
   };
 }
 
+/** Statuses without a body (RFC 9110 §6.4.1). */
+const NO_BODY: ReadonlySet<number> = new Set([204, 304]);
+
 function toResponse(request: Request, response: HttpResponse, requestId: string): Response {
   const { status, body, trailers } = response;
   const headers = toHeaders(response, requestId);
@@ -65,6 +63,8 @@ function toHeaders({ headers, trailers }: HttpResponse, requestId: string): Http
   const { connection: _, ...rest } = headers as Record<string, string>;
   return { ...rest, ...trailers?.(), "x-request-id": requestId };
 }
+
+const ENCODER = new TextEncoder();
 
 /**
  * Converts a stream to the Fetch standard. It is opened by the first read, and

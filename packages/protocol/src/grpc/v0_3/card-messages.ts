@@ -109,18 +109,6 @@ export const CARD_MESSAGES = {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The `type` of a security scheme in the JSON of 0.3, and the member of the proto that corresponds to it. */
-const MEMBERS = {
-  apiKey: "apiKeySecurityScheme",
-  http: "httpAuthSecurityScheme",
-  oauth2: "oauth2SecurityScheme",
-  openIdConnect: "openIdConnectSecurityScheme",
-  mutualTLS: "mtlsSecurityScheme",
-} as const;
-
-/** In order of preference: the proto has room for one flow, the JSON for all of them. */
-const FLOWS = ["authorizationCode", "clientCredentials", "implicit", "password"] as const;
-
 /**
  * A card of 0.3 is the same JSON on all bindings, except for security in its proto:
  * `{ type: "http" }` is `{ httpAuthSecurityScheme: {} }`, and `{ bearer: [] }` is
@@ -165,6 +153,15 @@ function requirementFromProto({ schemes }: Json): Json {
   return isObject(schemes) ? mapValues(schemes, (scopes) => (scopes as Json)["list"] ?? []) : {};
 }
 
+/** The `type` of a security scheme in the JSON of 0.3, and the member of the proto that corresponds to it. */
+const MEMBERS = {
+  apiKey: "apiKeySecurityScheme",
+  http: "httpAuthSecurityScheme",
+  oauth2: "oauth2SecurityScheme",
+  openIdConnect: "openIdConnectSecurityScheme",
+  mutualTLS: "mtlsSecurityScheme",
+} as const;
+
 function schemeToProto(value: unknown): Json {
   const { type, in: location, flows, ...rest } = value as Json;
   const member = MEMBERS[type as keyof typeof MEMBERS];
@@ -188,6 +185,9 @@ function schemeFromProto(value: unknown): Json {
   }
   return {};
 }
+
+/** In order of preference: the proto has room for one flow, the JSON for all of them. */
+const FLOWS = ["authorizationCode", "clientCredentials", "implicit", "password"] as const;
 
 function oneFlow(flows: Json): Json {
   const name = FLOWS.find((flow) => flows[flow] !== undefined);

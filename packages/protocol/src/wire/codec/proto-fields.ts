@@ -55,15 +55,6 @@ function snakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-// Resource names, which the proto of 0.3 uses in place of ids
-
-const TASK_NAME = /^tasks\/([^/]+)$/;
-
-/** The caller chooses the id of a config, so it may contain anything; task ids are ours. */
-const CONFIG_NAME = /^tasks\/([^/]+)\/pushNotificationConfigs\/(.+)$/s;
-
-const MAX_CONFIG_ID = 256;
-
 export function taskName(taskId: string): string {
   return `tasks/${taskId}`;
 }
@@ -72,12 +63,21 @@ export function configName(taskId: string, id: string): string {
   return `tasks/${taskId}/pushNotificationConfigs/${id}`;
 }
 
+// Resource names, which the proto of 0.3 uses in place of ids
+
+const TASK_NAME = /^tasks\/([^/]+)$/;
+
 /** The id in `tasks/{id}`. */
 export function parseTaskName(name: string, field: string): string {
   const [, taskId] = TASK_NAME.exec(name) ?? [];
   if (taskId === undefined) throw invalidParams(field, "must be tasks/{id}");
   return taskId;
 }
+
+const MAX_CONFIG_ID = 256;
+
+/** The caller chooses the id of a config, so it may contain anything; task ids are ours. */
+const CONFIG_NAME = /^tasks\/([^/]+)\/pushNotificationConfigs\/(.+)$/s;
 
 /** Both ids in `tasks/{id}/pushNotificationConfigs/{configId}`. */
 export function parseConfigName(

@@ -2,24 +2,6 @@ import { invalidParams } from "../../model/errors.ts";
 import type { PushTarget } from "../../model/requests.ts";
 import { fieldIn } from "../../schema/compile-schema.ts";
 
-const MAX_HEADERS = 20;
-
-const MAX_NAME = 256;
-
-const MAX_VALUE = 16_384;
-
-/** Headers that callers must not set, with the reason for the error. The first match counts. */
-const DENIED: readonly (readonly [RegExp, string])[] = [
-  [
-    /^(?:host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect)$/,
-    "it belongs to the connection",
-  ],
-  [/^content-/, "it describes the body, which the server writes"],
-  [/^webhook-/, "the server sets it to sign the notification"],
-  [/^x-a2a-notification-token$/, "give its value as token instead"],
-  [/^a2a-/, "it belongs to the protocol"],
-];
-
 /** What the fields of a push target are called in the request, for errors. */
 interface Spelling {
   /** The target itself. */
@@ -61,6 +43,8 @@ function checkScheme(scheme: string, field: string): void {
   throw invalidParams(field, "must be the name of an HTTP authentication scheme such as Bearer");
 }
 
+const MAX_HEADERS = 20;
+
 /** Checks the additional headers of a push target; an error names the header and the reason. */
 function checkPushHeaders(
   headers: Readonly<Record<string, unknown>>,
@@ -84,12 +68,16 @@ function checkPushHeaders(
   }
 }
 
+const MAX_NAME = 256;
+
 /** An invalid name is quoted in the error, because it may contain anything. */
 function checkName(name: string, field: string): void {
   if (isHttpToken(name) && name.length <= MAX_NAME) return;
   const shown = JSON.stringify(name.length > 40 ? `${name.slice(0, 40)}…` : name);
   throw invalidParams(field, `has the header ${shown}, which is not a valid header name`);
 }
+
+const MAX_VALUE = 16_384;
 
 function checkValue(value: unknown, field: string): void {
   if (typeof value !== "string") throw invalidParams(field, "must be a string");
@@ -98,6 +86,18 @@ function checkValue(value: unknown, field: string): void {
   }
   checkHeaderText(value, field);
 }
+
+/** Headers that callers must not set, with the reason for the error. The first match counts. */
+const DENIED: readonly (readonly [RegExp, string])[] = [
+  [
+    /^(?:host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect)$/,
+    "it belongs to the connection",
+  ],
+  [/^content-/, "it describes the body, which the server writes"],
+  [/^webhook-/, "the server sets it to sign the notification"],
+  [/^x-a2a-notification-token$/, "give its value as token instead"],
+  [/^a2a-/, "it belongs to the protocol"],
+];
 
 function denialReason(name: string, hasAuthentication: boolean): string | undefined {
   if (name === "authorization" && hasAuthentication) return "it is derived from authentication";

@@ -5,15 +5,6 @@ import { fieldsOf, fromLegacyPart, toolPart } from "./messages.ts";
 import type { Calls, RawCard, Streams } from "../../model/connection.ts";
 import type { WireDialect } from "../codec/codec.ts";
 
-/** The operations that respond with a task, a message or an event, where versions differ in `kind`. */
-const WITH_KIND: ReadonlySet<keyof Calls | keyof Streams> = new Set([
-  "sendMessage",
-  "getTask",
-  "cancelTask",
-  "sendStreamingMessage",
-  "subscribeToTask",
-]);
-
 // Legacy forms that clients send: what a server still accepts unless it is strict. It responds in
 // the official form.
 
@@ -82,6 +73,15 @@ type LegacyForm =
   | "no-kind"
   /** Its card has `supportsAuthenticatedExtendedCard`, which 1.0 calls `capabilities.extendedAgentCard`. */
   | "extended-card";
+
+/** The operations that respond with a task, a message or an event, where versions differ in `kind`. */
+const WITH_KIND: ReadonlySet<keyof Calls | keyof Streams> = new Set([
+  "sendMessage",
+  "getTask",
+  "cancelTask",
+  "sendStreamingMessage",
+  "subscribeToTask",
+]);
 
 /** The legacy form in a response before it is decoded, if any. */
 export function legacyFormInResponse(

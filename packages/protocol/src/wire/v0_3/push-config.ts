@@ -15,8 +15,6 @@ import { decodeTaskQuery } from "./task.ts";
 
 const checkCreate = compileCheck(CREATE_PUSH_CONFIG);
 const checkTaskId = compileCheck(TASK_ID);
-const checkGet = compileCheck(GET_PUSH_CONFIG);
-const checkDelete = compileCheck(DELETE_PUSH_CONFIG);
 
 /** A TaskPushNotificationConfig: the task next to the target. */
 interface WireConfig {
@@ -40,6 +38,8 @@ export function encodeCreatePushConfig({ taskId, target }: CreatePushConfigReque
   return { taskId, pushNotificationConfig: encodePushTarget(target) };
 }
 
+const checkGet = compileCheck(GET_PUSH_CONFIG);
+
 export function decodeGetPushConfig(value: unknown): GetPushConfigRequest {
   const { id: taskId } = decodeTaskQuery(value);
   checkGet(value, "params");
@@ -58,6 +58,8 @@ export function decodeListPushConfigs(value: unknown): ListPushConfigsRequest {
 export function encodeListPushConfigs({ taskId }: ListPushConfigsRequest): object {
   return { id: taskId };
 }
+
+const checkDelete = compileCheck(DELETE_PUSH_CONFIG);
 
 export function decodeDeletePushConfig(value: unknown): DeletePushConfigRequest {
   const { id: taskId } = decodeTaskQuery(value);

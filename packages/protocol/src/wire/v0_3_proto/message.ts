@@ -98,11 +98,7 @@ interface WireFile {
 
 const checkPart = compileCheck(PART);
 
-const checkFile = compileCheck(FILE);
-
 const PART_SHAPE = protoShape(["text", "file", "data", "metadata"]);
-
-const FILE_SHAPE = protoShape(["fileWithUri", "fileWithBytes", "mimeType", "name"]);
 
 /** Decodes a part in this dialect or in that of JSON-RPC. The value is known to be an object. */
 export function decodePart(value: object, field: string): A2APart {
@@ -117,6 +113,10 @@ export function decodePart(value: object, field: string): A2APart {
   if (data !== undefined) return unwrapData(withKind("data", { ...rest, data: data.data }));
   return withKind("file", { ...rest, file: decodeFile(file, `${field}.file`) });
 }
+
+const FILE_SHAPE = protoShape(["fileWithUri", "fileWithBytes", "mimeType", "name"]);
+
+const checkFile = compileCheck(FILE);
 
 function decodeFile(value: unknown, field: string): FileContent {
   const named = readProtoFields(value, FILE_SHAPE);

@@ -22,14 +22,9 @@ import { decodePushTarget, encodePushTarget } from "./push-target.ts";
 import { CREATE_PUSH_CONFIG, LIST_PUSH_CONFIGS, NAMED } from "./schemas.ts";
 
 const checkCreate = compileCheck(CREATE_PUSH_CONFIG);
-const checkNamed = compileCheck(NAMED);
-const checkList = compileCheck(LIST_PUSH_CONFIGS);
 
 const CREATE_SHAPE = protoShape(["parent", "configId", "config"]);
 const CONFIG_SHAPE = protoShape(["name", "pushNotificationConfig"]);
-const NAMED_SHAPE = protoShape(["name"]);
-const LIST_SHAPE = protoShape(["parent", "pageSize", "pageToken"], { integers: ["pageSize"] });
-const PAGE_SHAPE = protoShape(["configs", "nextPageToken"]);
 
 /** A TaskPushNotificationConfig: the target and its resource name, which contains the task. */
 interface WireConfig {
@@ -85,6 +80,9 @@ export function encodeGetPushConfig({ taskId, id }: GetPushConfigRequest): objec
   return { name: configName(taskId, id ?? taskId) };
 }
 
+const LIST_SHAPE = protoShape(["parent", "pageSize", "pageToken"], { integers: ["pageSize"] });
+const checkList = compileCheck(LIST_PUSH_CONFIGS);
+
 export function decodeListPushConfigs(value: unknown): ListPushConfigsRequest {
   const params = readProtoFields(value, LIST_SHAPE);
   checkList(params, "params");
@@ -111,6 +109,9 @@ export function decodeDeletePushConfig(value: unknown): DeletePushConfigRequest 
 export function encodeDeletePushConfig({ taskId, id }: DeletePushConfigRequest): object {
   return { name: configName(taskId, id) };
 }
+
+const NAMED_SHAPE = protoShape(["name"]);
+const checkNamed = compileCheck(NAMED);
 
 function decodeNamed(value: unknown): DeletePushConfigRequest {
   const params = readProtoFields(value, NAMED_SHAPE);
@@ -146,6 +147,8 @@ export function decodePushConfig(value: unknown): PushConfig {
 export function encodePushConfigPage({ configs, nextPageToken }: PushConfigPage): object {
   return { configs: configs.map(encodePushConfig), nextPageToken };
 }
+
+const PAGE_SHAPE = protoShape(["configs", "nextPageToken"]);
 
 /** ProtoJSON omits empty fields. The text of 0.3 shows a bare list for REST. */
 export function decodePushConfigPage(value: unknown): PushConfigPage {

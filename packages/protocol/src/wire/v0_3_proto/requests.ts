@@ -17,7 +17,6 @@ export { decodeListTasks } from "../v0_3/requests.ts";
 
 const checkSend = compileCheck(SEND);
 const checkConfiguration = compileCheck(CONFIGURATION);
-const checkNamed = compileCheck(NAMED);
 
 const SEND_SHAPE = protoShape(["message", "configuration", "metadata"], {
   aliases: { request: "message" },
@@ -29,7 +28,6 @@ const CONFIGURATION_SHAPE = protoShape(
     integers: ["historyLength"],
   },
 );
-const NAMED_SHAPE = protoShape(["name", "historyLength"], { integers: ["historyLength"] });
 
 interface SendParams {
   readonly message: unknown;
@@ -84,6 +82,9 @@ interface Named {
   readonly name: string;
   readonly historyLength?: number;
 }
+
+const NAMED_SHAPE = protoShape(["name", "historyLength"], { integers: ["historyLength"] });
+const checkNamed = compileCheck(NAMED);
 
 function decodeNamed(value: unknown): Named {
   const params = readProtoFields(value, NAMED_SHAPE);

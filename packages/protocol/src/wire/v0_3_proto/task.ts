@@ -18,32 +18,6 @@ import type { ArtifactUpdateEvent, PublicEvent, StatusUpdateEvent } from "../../
 import type { Message } from "../../model/message.ts";
 import { findKind } from "../legacy/messages.ts";
 
-const RESPONSE = protoShape(["task", "message", "statusUpdate", "artifactUpdate"], {
-  aliases: { msg: "message" },
-});
-
-const STATUS_UPDATE = protoShape(["taskId", "contextId", "status", "final", "metadata"]);
-
-const ARTIFACT_UPDATE = protoShape([
-  "taskId",
-  "contextId",
-  "artifact",
-  "append",
-  "lastChunk",
-  "metadata",
-]);
-
-const TASK = protoShape(["id", "contextId", "status", "artifacts", "history", "metadata"]);
-const STATUS = protoShape(["state", "message", "timestamp"], { aliases: { update: "message" } });
-const ARTIFACT = protoShape([
-  "artifactId",
-  "name",
-  "description",
-  "parts",
-  "metadata",
-  "extensions",
-]);
-
 /** Encodes a task. */
 export function encodeTask(task: Task): object {
   const { kind: _, ...rest } = task;
@@ -54,6 +28,8 @@ export function encodeTask(task: Task): object {
     ...(task.artifacts && { artifacts: task.artifacts.map(encodeArtifact) }),
   };
 }
+
+const TASK = protoShape(["id", "contextId", "status", "artifacts", "history", "metadata"]);
 
 /** Decodes a task from a server. Lenient: missing fields stay missing. */
 export function decodeTask(value: unknown): Task {
@@ -81,6 +57,8 @@ function encodeStatus(status: TaskStatus): object {
   };
 }
 
+const STATUS = protoShape(["state", "message", "timestamp"], { aliases: { update: "message" } });
+
 function decodeStatus(value: unknown): TaskStatus {
   const status = readProtoFields(value, STATUS) as Partial<TaskStatus> | undefined;
   return {
@@ -93,6 +71,15 @@ function decodeStatus(value: unknown): TaskStatus {
 function encodeArtifact(artifact: A2AArtifact): object {
   return { ...artifact, parts: artifact.parts.map(encodePart) };
 }
+
+const ARTIFACT = protoShape([
+  "artifactId",
+  "name",
+  "description",
+  "parts",
+  "metadata",
+  "extensions",
+]);
 
 /** ProtoJSON omits empty fields. */
 function decodeArtifact(value: unknown): A2AArtifact {
@@ -186,6 +173,10 @@ interface StreamResponse {
   readonly artifactUpdate?: unknown;
 }
 
+const RESPONSE = protoShape(["task", "message", "statusUpdate", "artifactUpdate"], {
+  aliases: { msg: "message" },
+});
+
 /** Reads an event that a server sent, also one that answers REST in the dialect of JSON-RPC. */
 export function decodeEvent(value: unknown): PublicEvent {
   const response = (readProtoFields(value, RESPONSE) ?? {}) as StreamResponse;
@@ -214,10 +205,21 @@ function decodeBare(value: unknown): PublicEvent {
   }
 }
 
+const ARTIFACT_UPDATE = protoShape([
+  "taskId",
+  "contextId",
+  "artifact",
+  "append",
+  "lastChunk",
+  "metadata",
+]);
+
 function decodeArtifactUpdate(value: unknown): ArtifactUpdateEvent {
   const update = readProtoFields(value, ARTIFACT_UPDATE) as ArtifactUpdateEvent;
   return withKind("artifact-update", { ...update, artifact: decodeArtifact(update.artifact) });
 }
+
+const STATUS_UPDATE = protoShape(["taskId", "contextId", "status", "final", "metadata"]);
 
 function decodeStatusUpdate(value: unknown): StatusUpdateEvent {
   const update = readProtoFields(value, STATUS_UPDATE) as StatusUpdateEvent;

@@ -67,8 +67,6 @@ interface WirePart {
 
 const checkPart = compileCheck(PART);
 
-const CONTENTS = ["text", "raw", "url", "data"] as const;
-
 /** Decodes a part. The value is known to be an object. */
 export function decodePart(value: object, field: string): A2APart {
   checkPart(value, field);
@@ -92,6 +90,8 @@ export function decodePart(value: object, field: string): A2APart {
     },
   });
 }
+
+const CONTENTS = ["text", "raw", "url", "data"] as const;
 
 function countContents(value: object): number {
   let count = 0;

@@ -12,8 +12,6 @@ import { type WireTarget, decodePushTarget, encodePushTarget, toTarget } from ".
 import { CREATE_PUSH_CONFIG, LIST_PUSH_CONFIGS, PUSH_CONFIG_QUERY } from "./schemas.ts";
 
 const checkCreate = compileCheck(CREATE_PUSH_CONFIG);
-const checkQuery = compileCheck(PUSH_CONFIG_QUERY);
-const checkList = compileCheck(LIST_PUSH_CONFIGS);
 
 /** A TaskPushNotificationConfig: the target with the task as one of its fields. */
 interface WireConfig extends WireTarget {
@@ -39,6 +37,8 @@ export function encodeGetPushConfig({ taskId, id }: GetPushConfigRequest): objec
   return { taskId, id: id ?? taskId };
 }
 
+const checkList = compileCheck(LIST_PUSH_CONFIGS);
+
 export function decodeListPushConfigs(value: unknown): ListPushConfigsRequest {
   checkList(value, "params");
   const { taskId, pageSize, pageToken } = value as ListPushConfigsRequest;
@@ -60,6 +60,8 @@ export function decodeDeletePushConfig(value: unknown): DeletePushConfigRequest 
 export function encodeDeletePushConfig({ taskId, id }: DeletePushConfigRequest): object {
   return { taskId, id };
 }
+
+const checkQuery = compileCheck(PUSH_CONFIG_QUERY);
 
 function decodeQuery(value: unknown): DeletePushConfigRequest {
   checkQuery(value, "params");

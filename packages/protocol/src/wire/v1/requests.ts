@@ -15,8 +15,6 @@ import { LIST, SEND, TASK_QUERY } from "./schemas.ts";
 import { decodeTaskState, encodeTaskState } from "./task.ts";
 
 const checkSend = compileCheck(SEND);
-const checkTaskQuery = compileCheck(TASK_QUERY);
-const checkList = compileCheck(LIST);
 
 interface SendParams {
   readonly tenant?: string;
@@ -72,6 +70,8 @@ interface TaskQuery {
   readonly metadata?: Metadata;
 }
 
+const checkTaskQuery = compileCheck(TASK_QUERY);
+
 function decodeTaskQuery(value: unknown): TaskQuery {
   checkTaskQuery(value, "params");
   return value as TaskQuery;
@@ -114,6 +114,7 @@ interface ListParams {
 }
 
 const DEFAULT_PAGE_SIZE = 50;
+const checkList = compileCheck(LIST);
 
 export function decodeListTasks(value: unknown): ListTasksRequest {
   const params = (value ?? {}) as ListParams;

@@ -1,12 +1,6 @@
 import { isObject, parseRetryAfter } from "@convoke/protocol/internal";
 import { LostAnswerError, ModelError, type ModelErrorKind } from "../../model/model-error.ts";
 
-/** Codes and field paths, such as `tools[0].function.name`; long ones are no codes. */
-const CODE = /^[a-z_][\w.[\]-]{1,79}$/i;
-
-/** Longer error texts of providers are cut: more does not help. */
-const MAX_LENGTH = 500;
-
 /** Where a request went. */
 export interface CallPlace {
   /** The id of the model. */
@@ -117,6 +111,9 @@ function words(kind: ModelErrorKind, status: number | undefined, place: CallPlac
   }
 }
 
+/** Longer error texts of providers are cut: more does not help. */
+const MAX_LENGTH = 500;
+
 /** Text of a provider without keys: those we know, and whatever looks like one. */
 export function redacted(text: string, secrets: readonly string[]): string {
   let clean = text;
@@ -169,6 +166,9 @@ interface ErrorFacts {
   /** All of it in lower case, to look for what it means. */
   readonly hints: string;
 }
+
+/** Codes and field paths, such as `tools[0].function.name`; long ones are no codes. */
+const CODE = /^[a-z_][\w.[\]-]{1,79}$/i;
 
 function errorFacts(error: unknown): ErrorFacts {
   const record = isObject(error) ? error : {};

@@ -17,15 +17,6 @@ import { LostAnswerError } from "../../model/model-error.ts";
 import { isSecondRequest } from "./one-request.ts";
 import type { A2APart, DataPart, FileContent } from "@convoke/protocol";
 
-const REASONS: ReadonlySet<unknown> = new Set<FinishReason>([
-  "stop",
-  "tool-calls",
-  "length",
-  "content-filter",
-  "error",
-  "other",
-]);
-
 interface OpenCall {
   readonly toolName: string;
   /** What was streamed of its arguments. */
@@ -141,6 +132,15 @@ function contentOf(data: AiSdkFileData): string | Uint8Array | URL {
   if (typeof data === "string" || data instanceof Uint8Array || data instanceof URL) return data;
   return data.type === "url" ? data.url : data.data;
 }
+
+const REASONS: ReadonlySet<unknown> = new Set<FinishReason>([
+  "stop",
+  "tool-calls",
+  "length",
+  "content-filter",
+  "error",
+  "other",
+]);
 
 /** Why the provider stopped: a word in specification 2, an object since 3. */
 function finishReasonOf(reason: unknown): FinishReason | "interrupted" {

@@ -12,33 +12,6 @@ import { finishOf, words } from "../script/script-pieces.ts";
 import type { ScriptStep } from "../script/script-step.ts";
 import { isObject } from "@convoke/protocol/internal";
 
-/** Arguments that take the user's text, such as the message to another agent. */
-const WORDS = /^(message|prompt|text|query|question|task|input|instructions?|request|content)$/i;
-
-const BY_FORMAT: Readonly<Record<string, string>> = {
-  "date-time": "2026-01-31T12:00:00Z",
-  date: "2026-01-31",
-  time: "12:00:00Z",
-  email: "ann@example.com",
-  uri: "https://example.com/",
-  url: "https://example.com/",
-  uuid: "00000000-0000-4000-8000-000000000000",
-};
-
-/** A word for a whole sort of tools, for people who do not know the names. */
-const SORTS: readonly { readonly word: RegExp; readonly tool: RegExp }[] = [
-  {
-    word: /\b(approv\w*|permission)\b/i,
-    tool: /approv|confirm|refund|pay|delete|remove|send|write/i,
-  },
-  { word: /\b(agent|delegate)\b/i, tool: /agent|delegate/i },
-];
-
-const DEMO_LABEL = "Demo model, no AI.";
-
-/** What a result is cut to in a summary. */
-const MAX_RESULT = 400;
-
 interface DemoOptions {
   /** Between the words, so that a person can watch them come. */
   readonly wordDelayMs?: number;
@@ -90,6 +63,8 @@ function command(text: string, request: ModelRequest): readonly ScriptStep[] {
   return [say(help(text, request))];
 }
 
+const DEMO_LABEL = "Demo model, no AI.";
+
 function say(text: string): ScriptStep {
   return { kind: "text", text: `${DEMO_LABEL} ${text}` };
 }
@@ -102,6 +77,9 @@ function thought({ tools, transcript }: ModelRequest): ScriptStep {
 function counted(upTo: number): string {
   return Array.from({ length: upTo }, (_, index) => index + 1).join(" ");
 }
+
+/** What a result is cut to in a summary. */
+const MAX_RESULT = 400;
 
 function summaryOf(results: readonly ToolResultEntry[]): string {
   return results
@@ -179,6 +157,15 @@ function placeOf(name: string, text: string): number {
   const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   return text.search(new RegExp(`(?<![\\w-])${escaped}(?![\\w-])`, "i"));
 }
+
+/** A word for a whole sort of tools, for people who do not know the names. */
+const SORTS: readonly { readonly word: RegExp; readonly tool: RegExp }[] = [
+  {
+    word: /\b(approv\w*|permission)\b/i,
+    tool: /approv|confirm|refund|pay|delete|remove|send|write/i,
+  },
+  { word: /\b(agent|delegate)\b/i, tool: /agent|delegate/i },
+];
 
 function bySort(
   text: string,
@@ -296,6 +283,19 @@ function fakeNumber(schema: JsonSchema): number {
       : Number(schema["maximum"] ?? least);
   return Math.min(least, most);
 }
+
+const BY_FORMAT: Readonly<Record<string, string>> = {
+  "date-time": "2026-01-31T12:00:00Z",
+  date: "2026-01-31",
+  time: "12:00:00Z",
+  email: "ann@example.com",
+  uri: "https://example.com/",
+  url: "https://example.com/",
+  uuid: "00000000-0000-4000-8000-000000000000",
+};
+
+/** Arguments that take the user's text, such as the message to another agent. */
+const WORDS = /^(message|prompt|text|query|question|task|input|instructions?|request|content)$/i;
 
 function fakeText(name: string, schema: JsonSchema, text: string): string {
   const value =

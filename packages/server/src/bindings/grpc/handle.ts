@@ -28,15 +28,8 @@ import {
 } from "@convoke/protocol/internal";
 import { GRPC_SERVICES, type GrpcMethod, encodeStatusDetails } from "@convoke/protocol/grpc";
 
-/** The trailers of a successful call. */
-const OK_TRAILERS: HttpHeaders = { "grpc-status": "0" };
-
-const NOTHING = new Uint8Array();
-
 /** The metadata field of each event with its cursor. A client sends it as metadata of the same name to resume. */
 const CURSOR = "last-event-id";
-
-const VERSIONS = ["0.3", "1.0"] as const satisfies readonly ProtocolVersion[];
 
 const HEADERS = { "content-type": "application/grpc+proto" } as const;
 
@@ -75,6 +68,9 @@ export async function handleGrpc(
   }
 }
 
+/** The trailers of a successful call. */
+const OK_TRAILERS: HttpHeaders = { "grpc-status": "0" };
+
 function unaryResponse(message: Uint8Array): HttpResponse {
   return {
     status: 200,
@@ -103,6 +99,8 @@ interface OpenedGrpc {
   readonly method: GrpcMethod;
   readonly codec: Codec;
 }
+
+const VERSIONS = ["0.3", "1.0"] as const satisfies readonly ProtocolVersion[];
 
 /** The version of the service in the path; 1.0 if it is unknown. */
 function grpcVersionFor({ path }: HttpRequest): ProtocolVersion {
@@ -139,6 +137,8 @@ interface GrpcFramingOptions {
   readonly codec: Codec;
   readonly app: App;
 }
+
+const NOTHING = new Uint8Array();
 
 /** Encodes events as messages of a gRPC stream, which ends with trailers. */
 class GrpcFraming implements Framing {
