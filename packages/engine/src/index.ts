@@ -54,8 +54,8 @@ export {
   type Refusal,
   type StateRules,
   type TakenMessage,
-  checkStep,
+  checkCommit,
   notOneLine,
-} from "./log/check-step.ts";
-export { wakeAtAfter } from "./log/check-step.ts";
+} from "./log/check-commit.ts";
+export { wakeAtAfter } from "./log/check-commit.ts";
 export { Watchers } from "./log/watchers.ts";

@@ -3,7 +3,7 @@ import type { Seq } from "@convoke/engine";
 import {
   type StateRules,
   type TakenMessage,
-  checkStep,
+  checkCommit,
   notOneLine,
   wakeAtAfter,
 } from "@convoke/engine/backend";
@@ -81,7 +81,7 @@ export class StepWriter {
     const taken = this.#taken(step, stored);
     const { create, count } = step;
     const isForgotten = create?.unlessForgotten === true && this.#contexts.isForgotten(create);
-    const refusal = checkStep({ step, count, stored, taken, isForgotten }, this.#rules);
+    const refusal = checkCommit({ step, count, stored, taken, isForgotten }, this.#rules);
     if (refusal !== undefined) return refusal;
 
     const task = stored === undefined ? this.#create(step) : this.#update(stored, step);

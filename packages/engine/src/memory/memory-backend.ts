@@ -11,7 +11,7 @@ import type {
   StoredSnapshot,
   TaskRecord,
 } from "../log/backend.ts";
-import { type TakenMessage, checkStep, notOneLine, wakeAtAfter } from "../log/check-step.ts";
+import { type TakenMessage, checkCommit, notOneLine, wakeAtAfter } from "../log/check-commit.ts";
 import { Watchers } from "../log/watchers.ts";
 import { MemoryPushStore } from "./memory-push-store.ts";
 import {
@@ -91,7 +91,7 @@ class MemoryBackend implements Backend {
     const { create } = step;
     const isForgotten = create?.unlessForgotten === true && this.#contexts.isForgotten(create);
     const count = step.events.length;
-    const refusal = checkStep({ step, count, stored: facts, taken, isForgotten }, rules);
+    const refusal = checkCommit({ step, count, stored: facts, taken, isForgotten }, rules);
     if (refusal !== undefined) return refusal;
 
     const task = stored ?? createTask(step);

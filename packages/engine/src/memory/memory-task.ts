@@ -14,7 +14,7 @@ import type {
   TaskRecord,
   TaskRecordPage,
 } from "../log/backend.ts";
-import { InvalidStepError } from "../log/check-step.ts";
+import { InvalidStepError } from "../log/check-commit.ts";
 
 /** A task and its log, changed in place so that the cost of an append does not depend on the length of the log. */
 export interface MemoryTask {

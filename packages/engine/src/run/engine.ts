@@ -209,7 +209,10 @@ export class Engine {
     while (this.running > 0 && performance.now() < deadline) await sleep(DRAIN_CHECK_MS);
   }
 
-  /** Stops all runs. The next process resumes their tasks. */
+  /**
+   * Aborts all runs without ending their tasks. The next process recovers them as after a crash:
+   * resumed, restarted, or failed as `interrupted`.
+   */
   close(): void {
     this.#isDraining = true;
     this.#closing.abort();

@@ -12,7 +12,8 @@ export interface Operation {
 
 /**
  * The whole protocol on one page. Servers route with this table, clients call with it, and the
- * tests iterate over it: no binding keeps a list of its own.
+ * tests iterate over it. How REST reads the path and query of each operation is in
+ * `packages/server/src/bindings/rest/routes.ts`.
  */
 export const OPERATIONS = {
   sendMessage: { method: "SendMessage", methods03: ["message/send"], streaming: false },

@@ -11,18 +11,19 @@ import { canonicalJson } from "@convoke/protocol/internal";
 import { createHash } from "node:crypto";
 import type { ApprovalWords, ConfirmRule, Confirmation, ConfirmedCall } from "../tools/tool.ts";
 
-/** A call as the gate knows it. */
+/** What the gate knows about a call. */
 export interface GatedCall {
   readonly toolCallId: string;
-  /** Of the arguments that are about to run. */
+  /** The digest of the arguments that are about to run. */
   readonly digest: string;
-  /** Whether the tool's rule wants a decision for it. */
+  /** Whether the tool's `confirm` rule requires a decision. */
   readonly isGuarded: boolean;
 }
 
 /**
- * The only gate (G11). A guarded call runs when there is a decision that
- * approves this very call with these very arguments, and never otherwise.
+ * The only gate (G11: approvals cannot be bypassed). A guarded call runs only if a recorded
+ * decision approves exactly this call with exactly these arguments. Calls that a rule denies do
+ * not get here: see `confirmCall`.
  */
 export function mayRun(call: GatedCall, decisions: readonly ApprovalDecidedEvent[]): boolean {
   if (!call.isGuarded) return true;
@@ -32,7 +33,7 @@ export function mayRun(call: GatedCall, decisions: readonly ApprovalDecidedEvent
   );
 }
 
-/** The digest of arguments: SHA-256 of their one spelling (RFC 8785), in base64url. */
+/** The digest of arguments: SHA-256 of their canonical JSON (RFC 8785), in base64url. */
 export function digestArguments(toolArguments: Metadata): string {
   const hash = createHash("sha256").update(canonicalJson(toolArguments)).digest("base64url");
   return `sha-256:${hash}`;
@@ -47,16 +48,16 @@ export interface ApprovalRequestedEvent extends InternalEventBase {
   readonly timestamp: string;
 }
 
-/** A call may run by such an event alone, if it approves the very arguments. */
+/** The record that lets a guarded call run, if it approves the same arguments. */
 export interface ApprovalDecidedEvent extends InternalEventBase, ApprovalDecision {
   readonly kind: "internal:approval-decided";
   /** Absent if an earlier decision covers the call, so that nothing was asked. */
   readonly approvalId?: string;
   readonly toolCallId: string;
   readonly toolName: string;
-  /** Of the arguments that are decided on: those that were edited, where they were. */
+  /** The digest of the approved arguments, after edits if there were any. */
   readonly digest: string;
-  /** Where the answer has other arguments than the call. */
+  /** The edited arguments, if the decision changed them. */
   readonly arguments?: Metadata;
 }
 
@@ -67,7 +68,7 @@ interface ApprovalFacts {
   readonly arguments: Metadata;
   readonly words: ApprovalWords;
   readonly now: Date;
-  /** How long it may stay open; for as long as the task by default. */
+  /** How long the approval may stay pending. Default: as long as the task. */
   readonly expiresInMs?: number | undefined;
 }
 

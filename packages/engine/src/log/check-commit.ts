@@ -14,7 +14,7 @@ export type Refusal = Exclude<CommitResult, { readonly kind: "committed" }>;
 
 /** A step that a correct engine never submits. Only this step rejects, and nothing is written. */
 export class InvalidStepError extends Error {
-  override readonly name = "Misuse";
+  override readonly name = "InvalidStepError";
 }
 
 /** A messageId that is in use: by which task, and with which digest. */
@@ -58,7 +58,7 @@ interface StoredFacts {
  * belongs to a newer run, or its context has expired, so duplicates come first.
  * Nothing follows the end of a task, whatever the epoch, so that comes second.
  */
-export function checkStep(
+export function checkCommit(
   { step, count, stored, taken, isForgotten }: StepCheck,
   rules: StateRules,
 ): Refusal | undefined {
