@@ -1,5 +1,5 @@
-import type { FieldRow, MessageTables } from "../grpc/binary/wire-format.ts";
-import { CARD_MESSAGES } from "../grpc/v1/card-messages.ts";
+import type { FieldRow, ProtoTables } from "../grpc/binary/wire-format.ts";
+import { TABLES } from "../grpc/v1/tables.gen.ts";
 import { encodeBase64Url } from "../internal/base64url.ts";
 import { type JsonObject, canonicalJson, isObject } from "../internal/json.ts";
 
@@ -29,7 +29,7 @@ export function signedForm(card: object, form: SignedFormName): object {
   return form === "spec" ? spec : ((withoutEmpty(spec) ?? {}) as object);
 }
 
-type CardMessages = typeof CARD_MESSAGES;
+type Messages = typeof TABLES.messages;
 
 /** The fields of a 1.0 card that the proto file marks REQUIRED. */
 const REQUIRED = {
@@ -54,10 +54,10 @@ const REQUIRED = {
   ClientCredentialsOAuthFlow: ["tokenUrl", "scopes"],
   DeviceCodeOAuthFlow: ["deviceAuthorizationUrl", "tokenUrl", "scopes"],
 } as const satisfies {
-  readonly [M in keyof CardMessages]?: readonly (keyof CardMessages[M])[];
+  readonly [M in keyof Messages]?: readonly (keyof Messages[M])[];
 };
 
-const MESSAGES: MessageTables = CARD_MESSAGES;
+const { messages: MESSAGES }: ProtoTables = TABLES;
 
 function messageForm(message: string, value: unknown, path: string): object {
   const object = expectObject(value, path);
