@@ -159,7 +159,8 @@ function withoutEmpty(value: unknown): unknown {
 /** A payload to sign, and the form of the card that it contains. */
 interface CardPayload {
   readonly form: SignedFormName;
-  /** A JWS payload in base64url. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** The bytes in base64url, as in a JWS. */
   readonly payload: string;
 }
 
@@ -170,12 +171,7 @@ export function cardPayloads(card: object): readonly CardPayload[] {
   return spec.payload === sdk.payload ? [spec] : [spec, sdk];
 }
 
-/** The bytes to sign: RFC 7515 §5.1. The payload itself is not sent, the card is. */
-export function signingInput(protectedHeader: string, payload: string): Uint8Array<ArrayBuffer> {
-  return new TextEncoder().encode(`${protectedHeader}.${payload}`);
-}
-
 function createPayload(card: object, form: SignedFormName): CardPayload {
-  const text = canonicalJson(signedForm(card, form));
-  return { form, payload: encodeBase64Url(new TextEncoder().encode(text)) };
+  const bytes = new TextEncoder().encode(canonicalJson(signedForm(card, form)));
+  return { form, bytes, payload: encodeBase64Url(bytes) };
 }
