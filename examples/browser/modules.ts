@@ -16,7 +16,8 @@ const MODULES = [
   moduleOf("@convoke/egress/http"),
   moduleOf("@convoke/protocol/internal"),
   moduleOf("@convoke/protocol"),
-  moduleOf("@convoke/protocol/internal"),
+  // Loaded only for an agent whose card is signed.
+  moduleOf("jose"),
 ];
 
 function moduleOf(name: string) {

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { generateCardKey, signCard } from "@convoke/protocol";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { startExample } from "../embedding/example.ts";
@@ -68,6 +69,19 @@ describe("a page in a browser", { timeout: PATIENCE_MS }, () => {
     // The card is public, so the page knows at least who it was.
     expect(await page.innerText("#name")).toBe("Storyteller");
     await page.screenshot({ path: join(pictures, "refused.png") });
+  });
+
+  test("verifies the signature of a card", async () => {
+    const { kid, privateKey, publicKey } = await generateCardKey();
+    const card = await signCard({ name: "Storyteller" }, [{ kid, alg: "ES256", privateKey }]);
+    await open({ PORT: "0", AGENT_PORT: "0" });
+
+    const verdict = await page.evaluate(
+      `import("@convoke/protocol").then(({ verifyCard }) =>
+        verifyCard(${JSON.stringify(card)}, { keys: [${JSON.stringify(publicKey)}] }))`,
+    );
+
+    expect(verdict).toEqual({ kind: "valid", kid, form: "spec" });
   });
 
   /** Opens the example's page; resolves to its origin. */

@@ -1,5 +1,5 @@
-import { decodeBase64Url, encodeBase64Url } from "../internal/base64url.ts";
-import { canonicalJson } from "../internal/json.ts";
+import type { CryptoKey, JWK } from "jose";
+import { decodeBase64Url } from "../internal/base64url.ts";
 
 /** A key that signs cards. */
 export interface CardKey {
@@ -24,13 +24,11 @@ export interface GeneratedCardKey {
 
 /** Generates a key. Default ES256: its signatures are small, and every JOSE library supports it. */
 export async function generateCardKey(alg: CardAlgorithm = "ES256"): Promise<GeneratedCardKey> {
-  const { kty, key } = SIGNATURE_ALGORITHMS[alg];
-  // 3072 bits are as strong as the curves. WebCrypto ignores the parameters for other algorithms.
-  const size = kty === "RSA" ? { modulusLength: 3072, publicExponent: BYTES_OF_65537 } : {};
-  const parameters = { ...key, ...size } as EcKeyGenParams | RsaHashedKeyGenParams;
-  const pair = await crypto.subtle.generateKey(parameters, true, ["sign", "verify"]);
+  const { generateKeyPair } = await import("jose/key/generate/keypair");
+  // 3072 bits are as strong as the curves. Only RSA uses the option.
+  const pair = await generateKeyPair(alg, { extractable: true, modulusLength: 3072 });
   const exported = await crypto.subtle.exportKey("jwk", pair.privateKey);
-  const kid = await thumbprint(alg, exported);
+  const kid = await thumbprint(exported);
   // Exported keys may have a name of the algorithm that older libraries do not know.
   const privateKey = { ...exported, alg };
   return { privateKey, publicKey: publicHalf({ kid, alg, privateKey }), kid };
@@ -46,8 +44,6 @@ export function publicKeySet(keys: readonly CardKey[]): { readonly keys: CardPub
     }),
   };
 }
-
-const BYTES_OF_65537 = new Uint8Array([1, 0, 1]);
 
 function publicHalf({ kid, alg, privateKey }: CardKey): CardPublicKey {
   return { ...publicMembers(alg, privateKey), kid, alg, use: "sig" };
@@ -68,18 +64,18 @@ export async function importKey(
   }
   // Only the key material: `whyUnusable` has checked the other members.
   const members = { ...publicMembers(alg, key), ...secret };
+  const { importJWK } = await import("jose/key/import");
   try {
-    const { key: parameters } = SIGNATURE_ALGORITHMS[alg];
-    return await crypto.subtle.importKey("jwk", members, parameters, false, [operation]);
+    return (await importJWK(members as JWK, alg, { extractable: false })) as CryptoKey;
   } catch (error) {
     throw new TypeError(`${name} is not a usable key for ${alg}`, { cause: error });
   }
 }
 
 /** The thumbprint of a key: RFC 7638. */
-export async function thumbprint(alg: CardAlgorithm, key: JsonWebKey): Promise<string> {
-  const text = new TextEncoder().encode(canonicalJson(publicMembers(alg, key)));
-  return encodeBase64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", text)));
+export async function thumbprint(key: JsonWebKey): Promise<string> {
+  const { calculateJwkThumbprint } = await import("jose/jwk/thumbprint");
+  return calculateJwkThumbprint(key as JWK);
 }
 
 const PUBLIC_MEMBERS = {
@@ -106,28 +102,18 @@ interface SignatureAlgorithm {
   readonly crv?: string;
   /** Names that a key may give itself. */
   readonly keyAlgs: readonly string[];
-  /** What Web Cryptography is told when a key is read or made. */
-  readonly key: EcKeyImportParams | RsaHashedImportParams;
-  /** What it is told when a key is used. */
-  readonly use: EcdsaParams | RsaPssParams | Algorithm;
 }
 
 /**
- * The algorithms of RFC 7518 and RFC 8037 for signing cards. None has a shared secret: without
- * `HS256` and `none` in the table, a header cannot select them.
+ * The algorithms of RFC 7518 and RFC 8037 for signing cards: fewer than jose knows. None has a shared
+ * secret: without `HS256` and `none` in the table, a header cannot select them.
  */
 export const SIGNATURE_ALGORITHMS = {
-  ES256: ecdsa("ES256", "P-256", "SHA-256"),
-  ES384: ecdsa("ES384", "P-384", "SHA-384"),
-  EdDSA: {
-    kty: "OKP",
-    crv: "Ed25519",
-    keyAlgs: ["EdDSA", "Ed25519"],
-    key: { name: "Ed25519" } as EcKeyImportParams,
-    use: { name: "Ed25519" },
-  },
-  RS256: rsa("RS256", "RSASSA-PKCS1-v1_5"),
-  PS256: rsa("PS256", "RSA-PSS"),
+  ES256: { kty: "EC", crv: "P-256", keyAlgs: ["ES256"] },
+  ES384: { kty: "EC", crv: "P-384", keyAlgs: ["ES384"] },
+  EdDSA: { kty: "OKP", crv: "Ed25519", keyAlgs: ["EdDSA", "Ed25519"] },
+  RS256: { kty: "RSA", keyAlgs: ["RS256"] },
+  PS256: { kty: "RSA", keyAlgs: ["PS256"] },
 } as const satisfies Record<string, SignatureAlgorithm>;
 
 export type CardAlgorithm = keyof typeof SIGNATURE_ALGORITHMS;
@@ -153,17 +139,6 @@ function whyUnusable(
     return `must not be used to ${operation} according to its key_ops`;
   }
   return kty === "RSA" && modulusBits(key.n) < 2048 ? "must have 2048 bits or more" : undefined;
-}
-
-function ecdsa(alg: string, crv: string, hash: string) {
-  const key: EcKeyImportParams = { name: "ECDSA", namedCurve: crv };
-  return { kty: "EC", crv, keyAlgs: [alg], key, use: { name: "ECDSA", hash } } as const;
-}
-
-function rsa(alg: string, name: string) {
-  const key: RsaHashedImportParams = { name, hash: "SHA-256" };
-  // RFC 7518 §3.5: the salt is as long as the hash. RSASSA-PKCS1-v1_5 has none and ignores it.
-  return { kty: "RSA", keyAlgs: [alg], key, use: { name, saltLength: 32 } } as const;
 }
 
 function modulusBits(modulus: string | undefined): number {

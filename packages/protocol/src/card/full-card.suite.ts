@@ -1,5 +1,5 @@
 import fc, { type Arbitrary } from "fast-check";
-import { TABLES } from "../grpc/v1/service.ts";
+import { TABLES } from "../grpc/v1/tables.gen.ts";
 import { protoJsonOf } from "../testing/proto-json.suite.ts";
 
 /** A 1.0 card in which every field is set and nothing is empty. */

@@ -1,4 +1,4 @@
-import { decodeBase64Url, encodeBase64Url } from "../internal/base64url.ts";
+import { decodeBase64Url } from "../internal/base64url.ts";
 import { canonicalJson, isObject } from "../internal/json.ts";
 
 /** The protected header of a signature. Do not trust it until the signature verifies. */
@@ -9,12 +9,19 @@ export interface CardSignatureHeader {
   readonly jku?: string;
 }
 
-export function writeProtectedHeader({ kid, alg, jku }: CardSignatureHeader): string {
+/** Many times what a header needs. */
+const MAX_LENGTH = 4096;
+
+/** The header of a new signature. In canonical order: the same key always writes the same bytes. */
+export function createProtectedHeader({ kid, alg, jku }: CardSignatureHeader): CardSignatureHeader {
   const header = { alg, kid, typ: "JOSE", ...(jku !== undefined && { jku }) };
-  return encodeBase64Url(new TextEncoder().encode(canonicalJson(header)));
+  return JSON.parse(canonicalJson(header)) as CardSignatureHeader;
 }
 
-/** Parses the header as strictly as RFC 7515 allows; throws a TypeError that says what is wrong. */
+/**
+ * Parses the header as strictly as RFC 7515 allows; throws a TypeError that says what is wrong. jose
+ * is more lenient: it accepts padding, a byte order mark, and a key that is there twice.
+ */
 export function readProtectedHeader(text: string, unprotected: unknown): CardSignatureHeader {
   const header = parse(text);
   rejectOverlap(header, unprotected);
@@ -32,9 +39,6 @@ export function readProtectedHeader(text: string, unprotected: unknown): CardSig
 }
 
 type Header = Readonly<Record<string, unknown>>;
-
-/** Many times what a header needs. */
-const MAX_LENGTH = 4096;
 
 function parse(text: string): Header {
   if (text.length > MAX_LENGTH) {

@@ -1,5 +1,5 @@
-import type { FieldRow, MessageTables } from "../grpc/binary/wire-format.ts";
-import { CARD_MESSAGES } from "../grpc/v1/card-messages.ts";
+import type { FieldRow, ProtoTables } from "../grpc/binary/wire-format.ts";
+import { TABLES } from "../grpc/v1/tables.gen.ts";
 import { encodeBase64Url } from "../internal/base64url.ts";
 import { type JsonObject, canonicalJson, isObject } from "../internal/json.ts";
 
@@ -29,9 +29,35 @@ export function signedForm(card: object, form: SignedFormName): object {
   return form === "spec" ? spec : ((withoutEmpty(spec) ?? {}) as object);
 }
 
-type CardMessages = typeof CARD_MESSAGES;
+type Messages = typeof TABLES.messages;
 
-const MESSAGES: MessageTables = CARD_MESSAGES;
+/** The fields of a 1.0 card that the proto file marks REQUIRED. */
+const REQUIRED = {
+  AgentCard: [
+    "name",
+    "description",
+    "supportedInterfaces",
+    "version",
+    "capabilities",
+    "defaultInputModes",
+    "defaultOutputModes",
+    "skills",
+  ],
+  AgentInterface: ["url", "protocolBinding", "protocolVersion"],
+  AgentProvider: ["url", "organization"],
+  AgentSkill: ["id", "name", "description", "tags"],
+  APIKeySecurityScheme: ["location", "name"],
+  HTTPAuthSecurityScheme: ["scheme"],
+  OAuth2SecurityScheme: ["flows"],
+  OpenIdConnectSecurityScheme: ["openIdConnectUrl"],
+  AuthorizationCodeOAuthFlow: ["authorizationUrl", "tokenUrl", "scopes"],
+  ClientCredentialsOAuthFlow: ["tokenUrl", "scopes"],
+  DeviceCodeOAuthFlow: ["deviceAuthorizationUrl", "tokenUrl", "scopes"],
+} as const satisfies {
+  readonly [M in keyof Messages]?: readonly (keyof Messages[M])[];
+};
+
+const { messages: MESSAGES }: ProtoTables = TABLES;
 
 function messageForm(message: string, value: unknown, path: string): object {
   const object = expectObject(value, path);
@@ -66,32 +92,6 @@ function isKept(message: string, field: string, row: FieldRow, written: unknown)
   if (rule !== undefined || (type !== "string" && type !== "bool")) return true;
   return written !== "" && written !== false;
 }
-
-/** The fields of a 1.0 card that the proto file marks REQUIRED. */
-const REQUIRED = {
-  AgentCard: [
-    "name",
-    "description",
-    "supportedInterfaces",
-    "version",
-    "capabilities",
-    "defaultInputModes",
-    "defaultOutputModes",
-    "skills",
-  ],
-  AgentInterface: ["url", "protocolBinding", "protocolVersion"],
-  AgentProvider: ["url", "organization"],
-  AgentSkill: ["id", "name", "description", "tags"],
-  APIKeySecurityScheme: ["location", "name"],
-  HTTPAuthSecurityScheme: ["scheme"],
-  OAuth2SecurityScheme: ["flows"],
-  OpenIdConnectSecurityScheme: ["openIdConnectUrl"],
-  AuthorizationCodeOAuthFlow: ["authorizationUrl", "tokenUrl", "scopes"],
-  ClientCredentialsOAuthFlow: ["tokenUrl", "scopes"],
-  DeviceCodeOAuthFlow: ["deviceAuthorizationUrl", "tokenUrl", "scopes"],
-} as const satisfies {
-  readonly [M in keyof CardMessages]?: readonly (keyof CardMessages[M])[];
-};
 
 function isRequired(message: string, field: string): boolean {
   return (
@@ -159,7 +159,8 @@ function withoutEmpty(value: unknown): unknown {
 /** A payload to sign, and the form of the card that it contains. */
 interface CardPayload {
   readonly form: SignedFormName;
-  /** A JWS payload in base64url. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** The bytes in base64url, as in a JWS. */
   readonly payload: string;
 }
 
@@ -170,12 +171,7 @@ export function cardPayloads(card: object): readonly CardPayload[] {
   return spec.payload === sdk.payload ? [spec] : [spec, sdk];
 }
 
-/** The bytes to sign: RFC 7515 §5.1. The payload itself is not sent, the card is. */
-export function signingInput(protectedHeader: string, payload: string): Uint8Array<ArrayBuffer> {
-  return new TextEncoder().encode(`${protectedHeader}.${payload}`);
-}
-
 function createPayload(card: object, form: SignedFormName): CardPayload {
-  const text = canonicalJson(signedForm(card, form));
-  return { form, payload: encodeBase64Url(new TextEncoder().encode(text)) };
+  const bytes = new TextEncoder().encode(canonicalJson(signedForm(card, form)));
+  return { form, bytes, payload: encodeBase64Url(bytes) };
 }

@@ -7,8 +7,8 @@ import { leanJson, protoJsonOf } from "../testing/proto-json.suite.ts";
 import { PROTO_CODECS } from "../wire/codecs.ts";
 import type { GrpcMethod } from "./binary/service.ts";
 import { GRPC_SERVICES } from "./index.ts";
-import { TABLES as TABLES_V03 } from "./v0_3/service.ts";
-import { TABLES as TABLES_V1 } from "./v1/service.ts";
+import { TABLES as TABLES_V03 } from "./v0_3/tables.gen.ts";
+import { TABLES as TABLES_V1 } from "./v1/tables.gen.ts";
 
 const VERSIONS = ["0.3", "1.0"] as const;
 const TABLES = { "0.3": TABLES_V03, "1.0": TABLES_V1 };

@@ -3,8 +3,8 @@ import protobuf from "protobufjs";
 import protojson from "protobufjs/ext/protojson.js";
 import { describe, expect, test } from "vitest";
 import { protoJsonOf } from "../../testing/proto-json.suite.ts";
-import { TABLES as TABLES_V03 } from "../v0_3/service.ts";
-import { TABLES as TABLES_V1 } from "../v1/service.ts";
+import { TABLES as TABLES_V03 } from "../v0_3/tables.gen.ts";
+import { TABLES as TABLES_V1 } from "../v1/tables.gen.ts";
 import { messageCodecs } from "./message.ts";
 import type { ProtoTables } from "./wire-format.ts";
 

@@ -1,7 +1,7 @@
 import { A2AError } from "../../model/errors.ts";
-import { OPERATIONS, type OperationName, type ProtocolVersion } from "../../model/operations.ts";
+import type { OperationName, ProtocolVersion } from "../../model/operations.ts";
 import { type MessageCodec, messageCodecs } from "./message.ts";
-import type { ProtoTables } from "./wire-format.ts";
+import type { RpcRow, ServiceTables } from "./wire-format.ts";
 
 /** One method of a gRPC service. The JSON is that of the version's codec in `PROTO_CODECS`. */
 export interface GrpcMethod {
@@ -26,45 +26,47 @@ export interface GrpcService {
   readonly methods: readonly GrpcMethod[];
 }
 
-/** An `rpc` line of the proto file. */
-interface MethodRow {
-  readonly operation: OperationName;
-  readonly name: string;
-  readonly request: string;
-  readonly response: string;
-  /** Converters for a response whose JSON differs from the ProtoJSON of the proto file. */
-  readonly toProto?: (json: unknown) => unknown;
-  readonly fromProto?: (json: unknown) => unknown;
+/** Converters for a response whose JSON differs from the ProtoJSON of the proto file. */
+interface ResponseConverters {
+  readonly toProto: (json: unknown) => unknown;
+  readonly fromProto: (json: unknown) => unknown;
 }
 
-interface ServiceFacts {
+interface ServiceFacts<T extends ServiceTables> {
   readonly version: ProtocolVersion;
-  readonly name: string;
-  readonly tables: ProtoTables;
-  readonly rows: readonly MethodRow[];
+  readonly tables: T;
+  /** The rpc of each operation that the version has. */
+  readonly rpcs: Readonly<Partial<Record<OperationName, keyof T["rpcs"] & string>>>;
+  readonly converters?: Readonly<Partial<Record<OperationName, ResponseConverters>>>;
 }
 
-export function createService({ version, name, tables, rows }: ServiceFacts): GrpcService {
+export function createService<const T extends ServiceTables>(facts: ServiceFacts<T>): GrpcService {
+  const { version, tables, rpcs, converters = {} } = facts;
   const codecs = messageCodecs(tables);
-  return { version, name, methods: rows.map((row) => createMethod(name, row, codecs)) };
+  const entries = Object.entries(rpcs) as [OperationName, string][];
+  const methods = entries.map(([operation, name]) => {
+    const row = tables.rpcs[name];
+    if (row === undefined) throw new TypeError(`${tables.service} has no rpc ${name}`);
+    const path = `/${tables.service}/${name}`;
+    return { operation, name, path, ...rpcCodec(row, codecs, converters[operation] ?? UNCHANGED) };
+  });
+  return { version, name: tables.service, methods };
 }
 
-function createMethod(
-  service: string,
-  row: MethodRow,
+const UNCHANGED: ResponseConverters = { toProto: identity, fromProto: identity };
+
+function rpcCodec(
+  [request, response, stream]: RpcRow,
   codecs: (name: string) => MessageCodec,
-): GrpcMethod {
-  const { operation, name, toProto = identity, fromProto = identity } = row;
+  { toProto, fromProto }: ResponseConverters,
+): Omit<GrpcMethod, "operation" | "name" | "path"> {
   return {
-    operation,
-    name,
-    path: `/${service}/${name}`,
-    streaming: OPERATIONS[operation].streaming,
-    encodeRequest: (json) => codecs(row.request).encode(json),
-    decodeRequest: (bytes) => decoded(codecs(row.request), bytes, "InvalidRequest"),
-    encodeResponse: (json) => answered(() => codecs(row.response).encode(toProto(json))),
+    streaming: stream !== undefined,
+    encodeRequest: (json) => codecs(request).encode(json),
+    decodeRequest: (bytes) => decoded(codecs(request), bytes, "InvalidRequest"),
+    encodeResponse: (json) => answered(() => codecs(response).encode(toProto(json))),
     decodeResponse: (bytes) =>
-      answered(() => fromProto(decoded(codecs(row.response), bytes, "InvalidAgentResponse"))),
+      answered(() => fromProto(decoded(codecs(response), bytes, "InvalidAgentResponse"))),
   };
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { A2AError } from "../../model/errors.ts";
 import { jsonObjects, jsonValues } from "../../testing/arbitraries.suite.ts";
 import { GRPC_SERVICES } from "../index.ts";
-import { TABLES } from "../v1/service.ts";
+import { TABLES } from "../v1/tables.gen.ts";
 import { messageCodecs } from "./message.ts";
 
 const part = messageCodecs(TABLES)("Part");

@@ -14,15 +14,25 @@ type Rule =
 export type FieldRow = readonly [number: number, type: string, rule?: Rule];
 
 /** Messages by name, as in the proto file. */
-export type MessageTables = Readonly<Record<string, Readonly<Record<string, FieldRow>>>>;
+type MessageTables = Readonly<Record<string, Readonly<Record<string, FieldRow>>>>;
 
 /** Enums by name: their values in the order of their numbers, from 0. */
-export type EnumTables = Readonly<Record<string, readonly string[]>>;
+type EnumTables = Readonly<Record<string, readonly string[]>>;
 
 /** All messages and enums of one proto package. */
 export interface ProtoTables {
   readonly messages: MessageTables;
   readonly enums: EnumTables;
+}
+
+/** An rpc: the messages of its request and of its response, and whether it responds with a stream. */
+export type RpcRow = readonly [request: string, response: string, stream?: "stream"];
+
+/** A proto package with its service. */
+export interface ServiceTables extends ProtoTables {
+  /** For example `a2a.v1.A2AService`. */
+  readonly service: string;
+  readonly rpcs: Readonly<Record<string, RpcRow>>;
 }
 
 /** How values of one type are written and read. `field` is their name in errors. */

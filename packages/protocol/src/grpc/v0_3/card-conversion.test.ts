@@ -3,7 +3,7 @@ import { someFacts } from "../../testing/arbitraries.suite.ts";
 import { PROTO_CODECS } from "../../wire/codecs.ts";
 import type { GrpcMethod } from "../binary/service.ts";
 import { GRPC_SERVICES } from "../index.ts";
-import { cardToProto } from "./card-messages.ts";
+import { cardToProto } from "./card-conversion.ts";
 
 const cardMethod = (version: "0.3" | "1.0"): GrpcMethod =>
   GRPC_SERVICES[version].methods.find(

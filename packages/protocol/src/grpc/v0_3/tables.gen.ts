@@ -1,0 +1,286 @@
+// Generated from proto/a2a.v1.proto by `npm run proto`; do not edit.
+import type { ServiceTables } from "../binary/wire-format.ts";
+
+export const TABLES = {
+  service: "a2a.v1.A2AService",
+  rpcs: {
+    SendMessage: ["SendMessageRequest", "SendMessageResponse"],
+    SendStreamingMessage: ["SendMessageRequest", "StreamResponse", "stream"],
+    GetTask: ["GetTaskRequest", "Task"],
+    CancelTask: ["CancelTaskRequest", "Task"],
+    TaskSubscription: ["TaskSubscriptionRequest", "StreamResponse", "stream"],
+    CreateTaskPushNotificationConfig: [
+      "CreateTaskPushNotificationConfigRequest",
+      "TaskPushNotificationConfig",
+    ],
+    GetTaskPushNotificationConfig: [
+      "GetTaskPushNotificationConfigRequest",
+      "TaskPushNotificationConfig",
+    ],
+    ListTaskPushNotificationConfig: [
+      "ListTaskPushNotificationConfigRequest",
+      "ListTaskPushNotificationConfigResponse",
+    ],
+    GetAgentCard: ["GetAgentCardRequest", "AgentCard"],
+    DeleteTaskPushNotificationConfig: ["DeleteTaskPushNotificationConfigRequest", "Empty"],
+  },
+  messages: {
+    SendMessageConfiguration: {
+      acceptedOutputModes: [1, "string", "repeated"],
+      pushNotification: [2, "PushNotificationConfig"],
+      historyLength: [3, "int32"],
+      blocking: [4, "bool"],
+    },
+    Task: {
+      id: [1, "string"],
+      contextId: [2, "string"],
+      status: [3, "TaskStatus"],
+      artifacts: [4, "Artifact", "repeated"],
+      history: [5, "Message", "repeated"],
+      metadata: [6, "Struct"],
+    },
+    TaskStatus: {
+      state: [1, "TaskState"],
+      message: [2, "Message"],
+      timestamp: [3, "Timestamp"],
+    },
+    Part: {
+      text: [1, "string", "oneof part"],
+      file: [2, "FilePart", "oneof part"],
+      data: [3, "DataPart", "oneof part"],
+      metadata: [4, "Struct"],
+    },
+    FilePart: {
+      fileWithUri: [1, "string", "oneof file"],
+      fileWithBytes: [2, "bytes", "oneof file"],
+      mimeType: [3, "string"],
+      name: [4, "string"],
+    },
+    DataPart: {
+      data: [1, "Struct"],
+    },
+    Message: {
+      messageId: [1, "string"],
+      contextId: [2, "string"],
+      taskId: [3, "string"],
+      role: [4, "Role"],
+      content: [5, "Part", "repeated"],
+      metadata: [6, "Struct"],
+      extensions: [7, "string", "repeated"],
+    },
+    Artifact: {
+      artifactId: [1, "string"],
+      name: [3, "string"],
+      description: [4, "string"],
+      parts: [5, "Part", "repeated"],
+      metadata: [6, "Struct"],
+      extensions: [7, "string", "repeated"],
+    },
+    TaskStatusUpdateEvent: {
+      taskId: [1, "string"],
+      contextId: [2, "string"],
+      status: [3, "TaskStatus"],
+      final: [4, "bool"],
+      metadata: [5, "Struct"],
+    },
+    TaskArtifactUpdateEvent: {
+      taskId: [1, "string"],
+      contextId: [2, "string"],
+      artifact: [3, "Artifact"],
+      append: [4, "bool"],
+      lastChunk: [5, "bool"],
+      metadata: [6, "Struct"],
+    },
+    PushNotificationConfig: {
+      id: [1, "string"],
+      url: [2, "string"],
+      token: [3, "string"],
+      authentication: [4, "AuthenticationInfo"],
+    },
+    AuthenticationInfo: {
+      schemes: [1, "string", "repeated"],
+      credentials: [2, "string"],
+    },
+    AgentInterface: {
+      url: [1, "string"],
+      transport: [2, "string"],
+    },
+    AgentCard: {
+      name: [1, "string"],
+      description: [2, "string"],
+      url: [3, "string"],
+      provider: [4, "AgentProvider"],
+      version: [5, "string"],
+      documentationUrl: [6, "string"],
+      capabilities: [7, "AgentCapabilities"],
+      securitySchemes: [8, "SecurityScheme", "map"],
+      security: [9, "Security", "repeated"],
+      defaultInputModes: [10, "string", "repeated"],
+      defaultOutputModes: [11, "string", "repeated"],
+      skills: [12, "AgentSkill", "repeated"],
+      supportsAuthenticatedExtendedCard: [13, "bool"],
+      preferredTransport: [14, "string"],
+      additionalInterfaces: [15, "AgentInterface", "repeated"],
+      protocolVersion: [16, "string"],
+      signatures: [17, "AgentCardSignature", "repeated"],
+      iconUrl: [18, "string"],
+    },
+    AgentProvider: {
+      url: [1, "string"],
+      organization: [2, "string"],
+    },
+    AgentCapabilities: {
+      streaming: [1, "bool"],
+      pushNotifications: [2, "bool"],
+      extensions: [3, "AgentExtension", "repeated"],
+    },
+    AgentExtension: {
+      uri: [1, "string"],
+      description: [2, "string"],
+      required: [3, "bool"],
+      params: [4, "Struct"],
+    },
+    AgentSkill: {
+      id: [1, "string"],
+      name: [2, "string"],
+      description: [3, "string"],
+      tags: [4, "string", "repeated"],
+      examples: [5, "string", "repeated"],
+      inputModes: [6, "string", "repeated"],
+      outputModes: [7, "string", "repeated"],
+      security: [8, "Security", "repeated"],
+    },
+    AgentCardSignature: {
+      protected: [1, "string"],
+      signature: [2, "string"],
+      header: [3, "Struct"],
+    },
+    TaskPushNotificationConfig: {
+      name: [1, "string"],
+      pushNotificationConfig: [2, "PushNotificationConfig"],
+    },
+    StringList: {
+      list: [1, "string", "repeated"],
+    },
+    Security: {
+      schemes: [1, "StringList", "map"],
+    },
+    SecurityScheme: {
+      apiKeySecurityScheme: [1, "APIKeySecurityScheme", "oneof scheme"],
+      httpAuthSecurityScheme: [2, "HTTPAuthSecurityScheme", "oneof scheme"],
+      oauth2SecurityScheme: [3, "OAuth2SecurityScheme", "oneof scheme"],
+      openIdConnectSecurityScheme: [4, "OpenIdConnectSecurityScheme", "oneof scheme"],
+      mtlsSecurityScheme: [5, "MutualTlsSecurityScheme", "oneof scheme"],
+    },
+    APIKeySecurityScheme: {
+      description: [1, "string"],
+      location: [2, "string"],
+      name: [3, "string"],
+    },
+    HTTPAuthSecurityScheme: {
+      description: [1, "string"],
+      scheme: [2, "string"],
+      bearerFormat: [3, "string"],
+    },
+    OAuth2SecurityScheme: {
+      description: [1, "string"],
+      flows: [2, "OAuthFlows"],
+      oauth2MetadataUrl: [3, "string"],
+    },
+    OpenIdConnectSecurityScheme: {
+      description: [1, "string"],
+      openIdConnectUrl: [2, "string"],
+    },
+    MutualTlsSecurityScheme: {
+      description: [1, "string"],
+    },
+    OAuthFlows: {
+      authorizationCode: [1, "AuthorizationCodeOAuthFlow", "oneof flow"],
+      clientCredentials: [2, "ClientCredentialsOAuthFlow", "oneof flow"],
+      implicit: [3, "ImplicitOAuthFlow", "oneof flow"],
+      password: [4, "PasswordOAuthFlow", "oneof flow"],
+    },
+    AuthorizationCodeOAuthFlow: {
+      authorizationUrl: [1, "string"],
+      tokenUrl: [2, "string"],
+      refreshUrl: [3, "string"],
+      scopes: [4, "string", "map"],
+    },
+    ClientCredentialsOAuthFlow: {
+      tokenUrl: [1, "string"],
+      refreshUrl: [2, "string"],
+      scopes: [3, "string", "map"],
+    },
+    ImplicitOAuthFlow: {
+      authorizationUrl: [1, "string"],
+      refreshUrl: [2, "string"],
+      scopes: [3, "string", "map"],
+    },
+    PasswordOAuthFlow: {
+      tokenUrl: [1, "string"],
+      refreshUrl: [2, "string"],
+      scopes: [3, "string", "map"],
+    },
+    SendMessageRequest: {
+      message: [1, "Message"],
+      configuration: [2, "SendMessageConfiguration"],
+      metadata: [3, "Struct"],
+    },
+    GetTaskRequest: {
+      name: [1, "string"],
+      historyLength: [2, "int32"],
+    },
+    CancelTaskRequest: {
+      name: [1, "string"],
+    },
+    GetTaskPushNotificationConfigRequest: {
+      name: [1, "string"],
+    },
+    DeleteTaskPushNotificationConfigRequest: {
+      name: [1, "string"],
+    },
+    CreateTaskPushNotificationConfigRequest: {
+      parent: [1, "string"],
+      configId: [2, "string"],
+      config: [3, "TaskPushNotificationConfig"],
+    },
+    TaskSubscriptionRequest: {
+      name: [1, "string"],
+    },
+    ListTaskPushNotificationConfigRequest: {
+      parent: [1, "string"],
+      pageSize: [2, "int32"],
+      pageToken: [3, "string"],
+    },
+    GetAgentCardRequest: {},
+    SendMessageResponse: {
+      task: [1, "Task", "oneof payload"],
+      message: [2, "Message", "oneof payload"],
+    },
+    StreamResponse: {
+      task: [1, "Task", "oneof payload"],
+      message: [2, "Message", "oneof payload"],
+      statusUpdate: [3, "TaskStatusUpdateEvent", "oneof payload"],
+      artifactUpdate: [4, "TaskArtifactUpdateEvent", "oneof payload"],
+    },
+    ListTaskPushNotificationConfigResponse: {
+      configs: [1, "TaskPushNotificationConfig", "repeated"],
+      nextPageToken: [2, "string"],
+    },
+    Empty: {},
+  },
+  enums: {
+    TaskState: [
+      "TASK_STATE_UNSPECIFIED",
+      "TASK_STATE_SUBMITTED",
+      "TASK_STATE_WORKING",
+      "TASK_STATE_COMPLETED",
+      "TASK_STATE_FAILED",
+      "TASK_STATE_CANCELLED",
+      "TASK_STATE_INPUT_REQUIRED",
+      "TASK_STATE_REJECTED",
+      "TASK_STATE_AUTH_REQUIRED",
+    ],
+    Role: ["ROLE_UNSPECIFIED", "ROLE_USER", "ROLE_AGENT"],
+  },
+} as const satisfies ServiceTables;
