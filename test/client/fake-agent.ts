@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
@@ -76,9 +76,7 @@ export async function startFakeAgent(script: FakeAgentScript): Promise<FakeAgent
   }
 
   onTestFinished(close);
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `http://127.0.0.1:${await listen(server)}`;
   return {
     url,
     seen,
@@ -89,6 +87,23 @@ export async function startFakeAgent(script: FakeAgentScript): Promise<FakeAgent
     },
     close,
   };
+}
+
+/** Ports of earlier agents of this worker. The client may still keep the card of such an agent. */
+const usedPorts = new Set<number>();
+
+async function listen(server: Server): Promise<number> {
+  for (;;) {
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    if (!usedPorts.has(port)) {
+      usedPorts.add(port);
+      return port;
+    }
+    server.close();
+    await once(server, "close");
+  }
 }
 
 function write(response: ServerResponse, reply: Reply): void {

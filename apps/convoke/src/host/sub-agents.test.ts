@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { agentId } from "./serve-agent.ts";
+import { agentId } from "@convoke/runtime/agent-data";
 import { defineAgent, serve } from "../index.ts";
 
 const echo = defineAgent({
