@@ -52,7 +52,7 @@ test("no card: the error names every address and its answer", async () => {
     pages: { "/.well-known/agent.json": () => ({ body: "<html>" }) },
   });
 
-  await expect(connect(agent.url)).rejects.toMatchObject({
+  await expect(connect(agent.url, { cache: false })).rejects.toMatchObject({
     kind: "no-card",
     message:
       `no agent card found: ${agent.url}/.well-known/agent-card.json answered 404 Not Found; ` +
