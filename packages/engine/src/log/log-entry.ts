@@ -17,7 +17,8 @@ export class LogEntry {
   readonly event: AgentEvent;
   readonly json: string;
   readonly #template: ChunkTemplate | undefined;
-  #seq: Seq = 0;
+  /** The position in the log; 0 until `at` sets it. A plain field, because readers look at it for every event. */
+  seq: Seq = 0;
   #text03: string | undefined;
   #text03Proto: string | undefined;
   #text10: string | undefined;
@@ -28,14 +29,9 @@ export class LogEntry {
     this.#template = template;
   }
 
-  /** The position in the log; 0 until the entry is committed. */
-  get seq(): Seq {
-    return this.#seq;
-  }
-
   /** Sets the position in the log. */
   at(seq: Seq): this {
-    this.#seq = seq;
+    this.seq = seq;
     return this;
   }
 

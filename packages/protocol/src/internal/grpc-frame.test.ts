@@ -10,7 +10,7 @@ test("messages come back whole and in order, wherever the bytes are cut", () => 
       fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 8 }),
       fc.array(fc.nat(300), { maxLength: 12 }),
       (messages, cuts) => {
-        const bytes = Buffer.concat(messages.map(frameGrpcMessage));
+        const bytes = Buffer.concat(messages.map((message) => frameGrpcMessage(message)));
         const ends = [
           ...cuts.map((cut) => Math.min(cut, bytes.length)).toSorted((a, b) => a - b),
           bytes.length,

@@ -1,10 +1,22 @@
 /** Each message is preceded by a flag and its length (gRPC over HTTP/2, "Length-Prefixed-Message"). */
 const PREFIX = 5;
 
-/** Adds the prefix of an uncompressed message. */
-export function frameGrpcMessage(message: Uint8Array): Uint8Array {
-  const frame = new Uint8Array(PREFIX + message.length);
-  new DataView(frame.buffer).setUint32(1, message.length);
+/**
+ * Adds the prefix to a message, without compression.
+ *
+ * @param allocate where there is Node, `Buffer.allocUnsafe`: much faster for the small messages of a stream
+ */
+export function frameGrpcMessage(
+  message: Uint8Array,
+  allocate: (size: number) => Uint8Array = (size) => new Uint8Array(size),
+): Uint8Array {
+  const { length } = message;
+  const frame = allocate(PREFIX + length);
+  frame[0] = 0;
+  frame[1] = length >>> 24;
+  frame[2] = length >>> 16;
+  frame[3] = length >>> 8;
+  frame[4] = length;
   frame.set(message, PREFIX);
   return frame;
 }

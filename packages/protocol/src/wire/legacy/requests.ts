@@ -23,7 +23,10 @@ export function fromLegacyRequest(
   if (method === "tasks/get") return toSubscription(request, params, accept);
   const { message } = params;
   if (!isObject(message) || !SEND_METHODS.has(method)) return request;
-  return { ...request, params: { ...params, message: convertMessage(message) } };
+  const converted = convertMessage(message);
+  return converted === message
+    ? request
+    : { ...request, params: { ...params, message: converted } };
 }
 
 /** `tasks/get {taskId}` of a client that accepts an event stream is a subscription. */
@@ -39,12 +42,18 @@ function toSubscription(
     : request;
 }
 
-/** Tool parts and input requests become data parts. */
+/** Tool parts and input requests become data parts. Returns the same object if there are none, as in most requests. */
 function convertMessage(message: JsonObject): JsonObject {
-  const { inputRequest, parts, ...rest } = message;
+  const { inputRequest, parts } = message;
   if (!Array.isArray(parts)) return message;
-  const request = inputRequest === undefined ? [] : [toolPart("input-request", inputRequest)];
-  return { ...rest, parts: [...parts.map(fromLegacyPart), ...request] };
+  const converted = (parts as readonly unknown[]).map(fromLegacyPart);
+  if (inputRequest === undefined) {
+    return converted.every((part, index) => part === parts[index])
+      ? message
+      : { ...message, parts: converted };
+  }
+  const { inputRequest: _, ...rest } = message;
+  return { ...rest, parts: [...converted, toolPart("input-request", inputRequest)] };
 }
 
 /**

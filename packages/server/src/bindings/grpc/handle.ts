@@ -33,6 +33,8 @@ const CURSOR = "last-event-id";
 
 const HEADERS = { "content-type": "application/grpc+proto" } as const;
 
+const allocate = (size: number): Uint8Array => Buffer.allocUnsafe(size);
+
 /** gRPC over HTTP/2, `a2a.v1` and `lf.a2a.v1` (0.3 §3.2.2, 1.0 §10). */
 export async function handleGrpc(
   app: App,
@@ -75,7 +77,7 @@ function unaryResponse(message: Uint8Array): HttpResponse {
   return {
     status: 200,
     headers: HEADERS,
-    body: frameGrpcMessage(message),
+    body: frameGrpcMessage(message, allocate),
     trailers: () => OK_TRAILERS,
   };
 }
@@ -181,7 +183,7 @@ class GrpcFraming implements Framing {
     for (const event of Object.values(response)) {
       event.metadata = { ...event.metadata, [CURSOR]: String(entry.seq) };
     }
-    return frameGrpcMessage(method.encodeResponse(response));
+    return frameGrpcMessage(method.encodeResponse(response), allocate);
   }
 }
 
