@@ -15,24 +15,26 @@ export interface Child {
   readonly contextId: string;
 }
 
-/** One that asks more often does not want to know anything. */
+/** A sub-agent that asks more questions than this in one call is stuck, so the call fails. */
 const MAX_QUESTIONS = 100;
 
-/** What is known of one call of a sub-agent, over its rounds: by the journal, and by this attempt. */
+/** The state of one sub-agent call across its rounds, from the journal and from this attempt. */
 export class ChildCall {
-  /** The message to the sub-agent, once it may have been sent. */
+  /**
+   * The message to the sub-agent. Set before sending, so the sub-agent may not have received it.
+   */
   sent: SentCall | undefined;
   child: Child | undefined;
-  /** It continues the conversation that this context has had with the sub-agent. */
+  /** Whether the call continues the existing conversation of this context with the sub-agent. */
   isInConversation: boolean;
   readonly questions: ChildQuestion[];
-  /** What the sub-agent says it used, once it has ended. */
+  /** The usage that the sub-agent reported when it ended. */
   used: DelegatedUsage | undefined;
-  /** The sub-agent has ended, or is being canceled: nothing more is to be done about it. */
+  /** The sub-agent has ended or is being canceled, so nothing is left to do for this call. */
   isSettled: boolean;
-  /** A crash cut the last round, so it is unknown what the sub-agent received. */
+  /** A crash interrupted the last round, so it is unknown what the sub-agent received. */
   isCut: boolean;
-  /** How often the last question was found again, unchanged. */
+  /** How many times in a row the sub-agent returned with the same unanswered question. */
   #repeats = 0;
 
   constructor({ starts, interrupts, complete, subAgent }: NotedCall) {
@@ -47,19 +49,23 @@ export class ChildCall {
     this.isCut = start !== undefined && interrupts.at(-1)?.round !== start.round;
   }
 
-  /** The part of the budget reserved for it: what it was given, or what it used of that. */
+  /**
+   * The part of the budget reserved for this call: its actual usage once known, otherwise its
+   * share.
+   */
   get claim(): Pick<Budget, "tokens" | "costUsd"> {
     return this.used ?? readBudget(this.sent?.handed) ?? {};
   }
 
-  /** The question that was asked last. */
+  /** The most recent question. */
   get question(): ChildQuestion | undefined {
     return this.questions.at(-1);
   }
 
   /**
-   * What is open of the question with which the sub-agent waits. One that was asked before keeps
-   * its number and the answers that it has; any other is to be noted.
+   * Returns the unanswered requests of the question that the sub-agent is waiting on. A question
+   * that was asked before keeps its number and the answers it already has; a new one is returned as
+   * `noted`, for the caller to record.
    */
   ask(
     task: Task,

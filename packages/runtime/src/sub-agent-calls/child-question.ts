@@ -16,26 +16,26 @@ import type { ChildQuestion, ChildRequest } from "../sub-agents/sub-agent-events
 import { createHash } from "node:crypto";
 import { digestArguments } from "../approvals/gate.ts";
 
-/** What a sub-agent asks for, as its call asks for it. */
+/** A question of a sub-agent, together with the interrupts that ask the caller of this task. */
 export interface RelayedQuestion extends ChildQuestion {
   readonly interrupts: readonly Interrupt[];
 }
 
 export interface QuestionFacts {
-  /** The name of the sub-agent here. */
+  /** The name of the sub-agent in this agent's definition. */
   readonly name: string;
   readonly toolCallId: string;
   readonly number: number;
   readonly now: Date;
-  /** What was wrong with the last answer. */
+  /** Why the sub-agent rejected the last answer. */
   readonly problem?: string | undefined;
 }
 
 const MAX_REQUESTS = 64;
 
 /**
- * Reads the question with which the task of a sub-agent waits: what it says for programs, or its
- * words. Throws an `UnfitQuestion` for what must not be relayed.
+ * Converts the question that a sub-agent's task is waiting on: its structured requests if it has
+ * any, otherwise its text. Throws an `UnfitQuestion` if the question must not be relayed.
  */
 export function relayedQuestion(task: Task, facts: QuestionFacts): RelayedQuestion {
   const { message } = task.status;
@@ -99,7 +99,7 @@ function relayed(open: OpenRequest, task: Task, facts: QuestionFacts): Relayed {
   };
 }
 
-/** A question that is only text is answered with text. */
+/** Relays a question that consists of text only; it is answered with text. */
 function inWords(task: Task, message: Message | undefined, facts: QuestionFacts): Relayed {
   const { toolCallId, number: question } = facts;
   const requestId = relayedId({ toolCallId, childTaskId: task.id, question, childId: "" });
@@ -120,7 +120,7 @@ function inWords(task: Task, message: Message | undefined, facts: QuestionFacts)
 
 const MAX_PROMPT = 16_384;
 
-/** The prompt says which agent asks. */
+/** Prefixes the prompt with the name of the agent that asks. */
 function words(prompt: string, { name, problem }: QuestionFacts): string {
   const before = problem === undefined ? "" : `${name} did not take the answer: ${problem}\n`;
   return `${before}${name} asks: ${prompt}`.slice(0, MAX_PROMPT);
@@ -139,21 +139,21 @@ function optionsOf(given: unknown): readonly string[] | undefined {
   return given.every((option) => typeof option === "string") ? given : undefined;
 }
 
-/** What makes a request of a sub-agent the one it is. */
+/** The fields that together identify a request of a sub-agent. */
 interface RelayedFacts {
   readonly toolCallId: string;
   readonly childTaskId: string;
-  /** Which question of the call it belongs to: what is asked again is another request. */
+  /** The number of the question within the call. Asking the same thing again is a new request. */
   readonly question: number;
-  /** The sub-agent's own name for it. */
+  /** The id that the sub-agent gave the request. */
   readonly childId: string;
 }
 
 const MAX_CALL = 64;
 
 /**
- * The id under which a request of a sub-agent is asked here: other than those of all other calls,
- * sub-agents and questions, the same in every attempt, and not longer at any depth.
+ * The id under which a sub-agent's request is relayed. It is unique across calls, sub-agents and
+ * questions, identical in every attempt, and does not grow with the nesting depth.
  */
 export function relayedId(facts: RelayedFacts): string {
   const { toolCallId, childTaskId, question, childId } = facts;
@@ -162,7 +162,7 @@ export function relayedId(facts: RelayedFacts): string {
   return `${toolCallId.slice(0, MAX_CALL)}-${digest}`;
 }
 
-/** A sub-agent asks for something that must not be relayed. */
+/** Thrown if a sub-agent asks for something that must not be relayed. */
 export class UnfitQuestion extends Error {
   override readonly name = "UnfitQuestion";
 }
@@ -170,8 +170,9 @@ export class UnfitQuestion extends Error {
 const MAX_ORIGINS = 64;
 
 /**
- * An approval of a sub-agent as it is asked for here. It shows which agent wants it, and
- * decides on the arguments that are shown: an approval whose digest is of others is refused.
+ * Converts a sub-agent's approval into one for our caller and adds the sub-agent to its origins.
+ * The digest must match the arguments that are shown; otherwise the caller would approve something
+ * else than what it sees.
  */
 function relayedApproval(
   given: Approval,
@@ -186,7 +187,8 @@ function relayedApproval(
   if (from.length > MAX_ORIGINS) {
     throw new UnfitQuestion(`it asked for an approval that came through ${from.length} agents`);
   }
-  // Its clock decides: what is over by ours may still be open there.
+  // The sub-agent's clock decides: an approval that is expired by our clock may still be open
+  // there.
   const isOver = expiresAt !== undefined && Date.parse(expiresAt) <= facts.now.getTime();
   return {
     ...rest,
@@ -198,8 +200,8 @@ function relayedApproval(
 }
 
 /**
- * To the sub-agent all callers of this agent may be one, so that nobody may allow it something for
- * good: that would hold for the others, too.
+ * Removes the option "always". The sub-agent may see all callers of this agent as one caller, so a
+ * permanent grant by one of them would apply to all.
  */
 function offered({ options }: Approval): Approval["options"] {
   const left = options.filter((option) => option !== "always");
@@ -217,12 +219,11 @@ function checked(approval: Approval): Approval {
 
 type Answers = ReadonlyMap<string, InterruptAnswer>;
 
-/** Whether everything that was asked has an answer. */
 export function isAnswered({ requests }: ChildQuestion, answers: Answers): boolean {
   return requests.every(({ requestId }) => answers.has(requestId));
 }
 
-/** The answers to a question as the sub-agent that asked reads them: by its own ids. */
+/** Converts the answers into message parts for the sub-agent, using its own request ids. */
 export function answerParts({ requests }: ChildQuestion, answers: Answers): readonly A2APart[] {
   return requests.flatMap((request) => {
     const answer = answers.get(request.requestId);
@@ -236,7 +237,7 @@ function partsOf(request: ChildRequest, answer: InterruptAnswer): readonly A2APa
   if (kind !== "approval") {
     return [{ kind: "data", data: { requestId: childId, value: answer.text } }];
   }
-  // Nothing else can answer an approval, and without a decision nothing is decided.
+  // An approval can only be answered by a decision; without one it stays open.
   if (answer.decision === undefined) return [];
   const { option, feedback, arguments: edited } = answer.decision;
   const data = {
@@ -249,7 +250,10 @@ function partsOf(request: ChildRequest, answer: InterruptAnswer): readonly A2APa
   return [markedPart(EXTENSIONS.approvals.uri, "approval-answer", data)];
 }
 
-/** Data with our request id mean nothing to an agent that asked with text. */
+/**
+ * Falls back to plain text if the answer is data with our request id, because that id means nothing
+ * to an agent that asked in text.
+ */
 function answerInWords({ text, parts }: InterruptAnswer): readonly A2APart[] {
   const isOurs = parts.some((part) => part.kind === "data" && isNamed(part.data));
   return isOurs || parts.length === 0 ? [textPart(text)] : parts;

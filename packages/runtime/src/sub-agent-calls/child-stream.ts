@@ -13,36 +13,42 @@ import type { ToolEvent } from "../tools/tool.ts";
 import type { Child } from "./child-call.ts";
 import type { ChildQuestion } from "../sub-agents/sub-agent-events.ts";
 
-/** How far a sub-agent has come. */
+/** Why reading from a sub-agent stopped. */
 export type ChildOutcome =
   | { readonly kind: "ended"; readonly task: Task }
-  /** It answered without a task. */
+  /** The sub-agent answered with a message instead of a task. */
   | { readonly kind: "message"; readonly message: Message }
-  /** It waits for something. */
+  /** The sub-agent is waiting for input, authentication or an approval. */
   | { readonly kind: "question"; readonly task: Task; readonly problem?: string };
 
 export interface ChildRun {
   readonly run: Run;
-  /** The question that was just answered: the sub-agent may still show it until it continues. */
+  /** The question that was just answered. The sub-agent may still show it until it continues. */
   readonly answered?: ChildQuestion;
 }
 
 export interface ChildStreamFacts {
-  /** The name of the sub-agent here. */
+  /** The name of the sub-agent in this agent's definition. */
   readonly name: string;
   readonly child: () => Child | undefined;
   readonly signal: AbortSignal;
-  /** Called with its task as soon as an event names it. */
+  /** Called with the task of the sub-agent as soon as an event names it. */
   readonly onTask: (task: Pick<Task, "id" | "contextId">) => void;
 }
 
-/** How long it may take to learn the task of a message that was sent, when it is to be canceled already. */
+/**
+ * When a call is aborted right after its message was sent, how long to wait for the id of the task
+ * that must be canceled.
+ */
 const LEARN_MS = 10_000;
 
-/** More than any model could read: an agent that speaks without end is stopped. */
+/**
+ * Maximum size of a sub-agent's output in characters. More than any model could read, it stops
+ * agents that never finish.
+ */
 const MAX_LENGTH = 16_000_000;
 
-/** Reads what a sub-agent does, until it has ended or asks. */
+/** Reads the stream of a sub-agent until its task ends or asks a question. */
 export class ChildStream {
   readonly #followed: ChildRun;
   readonly #facts: ChildStreamFacts;
@@ -53,7 +59,7 @@ export class ChildStream {
     this.#facts = facts;
   }
 
-  /** `begun` is what to say when its task is known for the first time. */
+  /** `begun` builds the event to yield when the task of the sub-agent first becomes known. */
   async *read(begun: (task: Task) => ToolEvent): AsyncGenerator<ToolEvent, ChildOutcome> {
     const { run } = this.#followed;
     const leave = this.#leaveOnAbort();
@@ -90,8 +96,8 @@ export class ChildStream {
   }
 
   /**
-   * When the call is over, the reading ends. A message that was sent may have begun a task of which
-   * nobody knows yet: that must be known before it can be canceled.
+   * Stops reading when the call is aborted. If the message was sent but its task is not known yet,
+   * keeps reading for a while, because the task can only be canceled by its id.
    */
   #leaveOnAbort(): () => void {
     const { signal, child } = this.#facts;
@@ -128,7 +134,7 @@ export class ChildStream {
     }
   }
 
-  /** A snapshot may still show the question that is being answered. */
+  /** Whether the event is a snapshot that still shows the question we are answering. */
   #isStale(event: PublicEvent): boolean {
     const { answered } = this.#followed;
     if (answered === undefined || event.kind !== "task") return false;
@@ -138,22 +144,28 @@ export class ChildStream {
 
 const MAX_ID = 256;
 
-/** Ids of tasks must fit into statuses and into what the model reads. */
+/** Rejects overlong ids, because they are copied into statuses and into the model's input. */
 function refuseLongNames({ id, contextId }: Task): void {
   const longest = Math.max(id.length, contextId.length);
   if (longest > MAX_ID) throw new Error(`it named its task by ${longest} characters`);
 }
 
-/** What an event costs, in characters: many small ones cost, too, and statuses stay in the history. */
+/**
+ * The size of an event in characters. Every event has a fixed minimum, so that many small ones
+ * reach the limit too; it is higher for statuses, because they stay in the history.
+ */
 function lengthOf(event: Exclude<PublicEvent, Message>): number {
-  // A snapshot replaces what was there, but an endless series of snapshots must hit the limit, too.
+  // A snapshot replaces the previous one, but an endless series of them must reach the limit too.
   if (event.kind === "task") return 2000;
   const isStatus = event.kind === "status-update";
   const parts = isStatus ? (event.status.message?.parts ?? []) : event.artifact.parts;
   return JSON.stringify(parts).length + (isStatus ? 2000 : 100);
 }
 
-/** An agent may begin with a change to a task that it did not show. */
+/**
+ * The task as the first event describes it. An agent may start with an update to a task that it has
+ * not sent.
+ */
 function opening(event: Exclude<PublicEvent, Message>): Task {
   if (event.kind === "task") return event;
   const { taskId: id, contextId } = event;

@@ -16,30 +16,32 @@ import { SubAgentCall } from "./sub-agent-call.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { codeOf } from "../sub-agents/remote-error.ts";
 
-/** How long a run waits for cards at its beginning: one that is down never holds it up for long. */
+/**
+ * How long a run waits for agent cards when it starts, so that an unreachable agent cannot delay it
+ * much.
+ */
 const LOOK_MS = 3000;
 
-/** The sub-agents of one run: as tools, and what its calls of them have come to. */
+/** The sub-agents of one run: offers them as tools and tracks the calls to them. */
 export class RunSubAgents {
   readonly #scope: LoopScope;
   readonly #calls = new Map<string, ChildCall>();
   readonly #links = new Map<string, SubAgentLink>();
-  /** The calls that the model made last, and at the same time. */
+  /** The sub-agent calls in the model's latest answer, which run in parallel. */
   #round: readonly ChildCall[] = [];
   #hasLooked = false;
-  /** The task has ended, so its sub-agents are told to stop. */
+  /** The task has ended, so sub-agents that still work for it must be canceled. */
   #isOver = false;
 
   constructor(scope: LoopScope) {
     this.#scope = scope;
   }
 
-  /** What can be called now. */
   async tools(): Promise<readonly Tool[]> {
     const { turn, settings } = this.#scope;
     const { subAgents } = settings;
     if (subAgents === undefined) return [];
-    // Later it is taken as it comes.
+    // Only the first lookup waits for cards; later ones use whatever has arrived.
     await subAgents.look(turn.caller.owner, this.#hasLooked ? 0 : LOOK_MS);
     this.#hasLooked = true;
     return subAgents.links.map((link) => subAgentTool(link, { run: this, scope: this.#scope }));
@@ -57,7 +59,7 @@ export class RunSubAgents {
     });
   }
 
-  /** What a call of this round that was promised nothing yet may use of what is left. */
+  /** The share of the remaining budget for a call of this round that has no share yet. */
   shareOf(left: Budget): Budget {
     const begun = this.#round.filter(({ sent, isSettled }) => sent !== undefined || isSettled);
     return budgetShare(left, begun, Math.max(1, this.#round.length - begun.length));
@@ -73,8 +75,9 @@ export class RunSubAgents {
   }
 
   /**
-   * Whether a call continues the conversation that this context has had with its sub-agent. Of calls
-   * at the same time one does: the others would be told of each other's work as if it were theirs.
+   * Whether a call continues the conversation that this context has had with the sub-agent. Only
+   * one of several parallel calls does, because otherwise each would see the others' work as its
+   * own history.
    */
   takesConversation(call: ChildCall, link: SubAgentLink): boolean {
     const isTaken = [...this.#calls].some(
@@ -88,12 +91,14 @@ export class RunSubAgents {
     return !isTaken;
   }
 
-  /** The sub-agent has begun. When it was called for a task that is over by now, it is stopped. */
+  /**
+   * Called when the task of a sub-agent becomes known. Cancels it if our own task is already over.
+   */
   begun(call: ChildCall, link: SubAgentLink): void {
     if (this.#isOver) this.letGo(call, link);
   }
 
-  /** The result of a sub-agent is no longer needed. */
+  /** Cancels the sub-agent's task, because its result is no longer needed. */
   letGo(call: ChildCall, { name: agent }: SubAgentLink): void {
     const { child, sent, isSettled } = call;
     const { owner } = this.#scope.turn.caller;
@@ -103,15 +108,16 @@ export class RunSubAgents {
       call.isSettled = true;
       cancels?.add({ agent, owner, childTaskId: child.taskId });
     } else if (this.#isOver && sent !== undefined) {
-      // It may have started anyway, and this process may end before it learns that.
+      // The sub-agent may have started a task anyway, and this process may end before it learns the
+      // id.
       const { messageId, childContextId } = sent;
       cancels?.add({ agent, owner, message: { messageId, childContextId } });
     }
   }
 
   /**
-   * The run ends. Unless the next process resumes it, or another run has taken it over,
-   * every sub-agent that still works for it is told to stop, also those known only from the journal.
+   * Ends the run. Unless it will be resumed by the next process or was taken over by another run,
+   * cancels every sub-agent that still works for it, including those known only from the journal.
    */
   end(hasEnded: boolean): void {
     const { journal, turn, settings } = this.#scope;
@@ -127,7 +133,7 @@ export class RunSubAgents {
   }
 }
 
-/** The same for all of them, and made once. */
+/** The input schema is the same for all sub-agents, so it is compiled once. */
 let input: ToolInput | undefined;
 
 const SCHEMA = {
@@ -143,7 +149,7 @@ const SCHEMA = {
   required: ["message"],
 } as const;
 
-/** A sub-agent, for the model of one run. */
+/** Wraps a sub-agent as a tool for the model. */
 function subAgentTool(
   link: SubAgentLink,
   around: { readonly run: RunSubAgents; readonly scope: LoopScope },
@@ -156,7 +162,7 @@ function subAgentTool(
     description: describe(link),
     input: input.schema,
     confirm,
-    // A call that is made again finds the task that it began, or says that it cannot.
+    // A repeated call finds the task that it started, or reports that the outcome is unknown.
     idempotent: true,
     timeoutMs,
     check: input.check,
@@ -177,7 +183,9 @@ const MAX_SKILLS = 32;
 
 const MAX_DESCRIPTION = 4000;
 
-/** What the author says of it, else what it says of itself, else as much as is certain. */
+/**
+ * The author's description if there is one, else the one on the agent's card, else a generic text.
+ */
 function describe({ settings, info }: SubAgentLink): string {
   const { name, description } = settings;
   const own =
@@ -193,13 +201,13 @@ interface WatchFacts {
   readonly signal: AbortSignal;
 }
 
-/** How long to wait where the stream ended, or there is none. */
+/** How long to wait before checking again when the stream has ended or is not supported. */
 const AGAIN_MS = 10_000;
 
 /**
- * Resolves when a sub-agent does not wait any more with the question that its call asked last:
- * somebody has answered it there, or it went on by itself. Never rejects, and never resolves once
- * the wait is over.
+ * Resolves when the sub-agent is no longer waiting on the last question of the call, because it was
+ * answered there directly or the sub-agent continued on its own. Never rejects, and never resolves
+ * after the signal has been aborted.
  */
 async function watchChild(call: ChildCall, facts: WatchFacts): Promise<void> {
   const { signal } = facts;
@@ -208,7 +216,7 @@ async function watchChild(call: ChildCall, facts: WatchFacts): Promise<void> {
       if (await hasGoneOn(call, facts)) break;
     } catch (error) {
       if (signal.aborted) break;
-      // That its task is gone is for the call to hear, when it looks itself.
+      // If the task no longer exists, stop waiting: the call itself will find out and report it.
       if (codeOf(error) === ERRORS.TaskNotFound.code) break;
     }
     await sleep(AGAIN_MS, undefined, { signal, ref: false }).catch(() => undefined);
@@ -237,13 +245,13 @@ function hasMoved(event: PublicEvent, messageId: string | undefined): boolean {
   return !isInterrupted(state) || message?.messageId !== messageId;
 }
 
-/** What is counted, and can be shared. */
+/** The limits that can be divided among calls. */
 type Amounts = Pick<Budget, "tokens" | "costUsd">;
 
 /**
- * What one call may use, of several that the model made at the same time: what the others were
- * promised is theirs, and what nobody has yet is shared by those who still wait, this one included.
- * What a call did not need is there for the next.
+ * The share of the budget for one of several parallel calls. Amounts reserved for other calls are
+ * subtracted, and the rest is divided evenly among the calls that have no share yet, including this
+ * one. Whatever a call leaves unused becomes available to the next.
  */
 export function budgetShare(left: Amounts, others: readonly ChildCall[], waiting: number): Amounts {
   const share = (most: number, name: keyof Amounts): number => {

@@ -33,7 +33,7 @@ export interface SubAgentCallFacts {
   readonly scope: LoopScope;
   readonly call: ChildCall;
   readonly context: ToolContext;
-  /** What the sub-agent shall do. */
+  /** The task for the sub-agent, as text. */
   readonly message: string;
 }
 
@@ -44,7 +44,7 @@ type Round<T> = AsyncGenerator<ToolEvent, T>;
 const { approvals, budget, clientTools } = EXTENSIONS;
 const ASKED = [approvals.uri, budget.uri, clientTools.uri];
 
-/** How long one that works for us already may be away. */
+/** How long to keep reconnecting to a sub-agent that is already working for us. */
 const PATIENCE_MS = 5 * 60_000;
 const MAX_PROBLEM = 2000;
 
@@ -53,18 +53,18 @@ const UNKNOWN =
   "Check before you repeat it.";
 
 /**
- * One round of a call of a sub-agent: starts its task, continues it with the answers to what it
- * asked, or follows it again, until it has ended or asks for something.
+ * One round of a sub-agent call. It starts the sub-agent's task, continues it with the answers to
+ * its questions, or follows it again, until the task ends or asks something.
  *
  *     no task yet ─────▶ send the message ─┐
  *     all answered ────▶ send the answers ─┼─▶ follow ──▶ result, failure or questions
  *     anything else ───▶ subscribe ────────┘
  *
- * Following with reconnects, derived context ids and the question whether an agent recognizes a
- * repeated message are shared with the bridge of `@convoke/client`, which serves a remote agent as
- * a local one. The rest differs: the bridge passes events, questions and answers on as they are,
- * for one remote task per turn; a call becomes the result of one tool among several, its questions
- * become requests with ids of their own, and a cancel that fails is retried after a restart.
+ * The bridge of `@convoke/client`, which serves a remote agent as a local one, shares three things
+ * with this class: following with reconnects, derived context ids, and the check whether an agent
+ * deduplicates messages. The rest differs. The bridge forwards events, questions and answers
+ * unchanged, for one remote task per turn. A call becomes the result of one tool among several, its
+ * questions get request ids of their own, and a failed cancel is retried after a restart.
  */
 export class SubAgentCall {
   readonly #facts: SubAgentCallFacts;
@@ -89,10 +89,10 @@ export class SubAgentCall {
       context.signal.throwIfAborted();
       return yield* this.#failed(failureText(link.name, error));
     } finally {
-      // When the task is over, its run decides whether the sub-agents stop or are resumed.
+      // When the task is over, its run decides whether the sub-agents are canceled or resumed.
       if (!scope.signal.aborted) {
         if (isLeft) run.letGo(call, link);
-        // Nothing that could be stopped came of it.
+        // Without a known task there is nothing left to cancel.
         call.isSettled ||= call.child === undefined;
       }
     }
@@ -112,7 +112,8 @@ export class SubAgentCall {
     const { owner } = context.caller;
     const remote = await link.reach({ owner, signal, patienceMs: PATIENCE_MS });
     if (child === undefined) {
-      // Only an agent that knows a message by its id may be told the same again.
+      // Resending is only safe if the agent deduplicates messages by id; otherwise it might do the
+      // work twice.
       if (!(await knowsMessages(remote))) return { kind: "tool:error", text: UNKNOWN };
       return yield* this.#ended(yield* this.#open(remote, sent!, true));
     }
@@ -140,7 +141,9 @@ export class SubAgentCall {
     return yield* this.#ended(yield* this.#open(remote, sent, false));
   }
 
-  /** Sends the message; what is sent again begins nothing where it has begun something. */
+  /**
+   * Sends the message that starts the task. `isAgain` means an earlier attempt may have sent it.
+   */
   async *#open(remote: RemoteAgent, sent: SentCall, isAgain: boolean): Round<ChildOutcome> {
     const { context, call } = this.#facts;
     const { messageId, childContextId: contextId, handed: metadata } = sent;
@@ -153,9 +156,10 @@ export class SubAgentCall {
       const run = remote.stream({ ...message, contextId }, this.#options());
       return yield* this.#follow({ run });
     } catch (error) {
-      // An agent may want to choose the ids of its contexts itself (1.0 §3.4.1).
+      // The agent may insist on choosing context ids itself (1.0 §3.4.1), so retry without ours.
       if (call.child !== undefined || !isRefusal(error)) throw error;
-      // It may have got the message in a form that it does not take for the same now.
+      // The agent may already have a task for this message but not recognize the repeated one as
+      // the same.
       const begun = isAgain ? await findChild(remote, sent, context.signal) : undefined;
       if (begun !== undefined) {
         return yield* this.#follow({ run: remote.subscribe(begun.id, this.#options()) });
@@ -191,7 +195,7 @@ export class SubAgentCall {
       return yield* this.#follow({ run, answered: question });
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      // The question may have been answered at the sub-agent itself meanwhile.
+      // The question may have been answered directly at the sub-agent in the meantime.
       const task = await remote.get(taskId, { signal });
       const isStill = task.status.message?.messageId === question.messageId;
       if (isStill && isInterrupted(task.status.state)) {
@@ -201,7 +205,7 @@ export class SubAgentCall {
     }
   }
 
-  /** Reads on; the task of the sub-agent is noted with the first event that names it. */
+  /** Follows the run, and records the sub-agent's task with the first event that names it. */
   #follow(followed: ChildRun): Round<ChildOutcome> {
     const { call, link, scope, run, context } = this.#facts;
     const stream = new ChildStream(followed, {
@@ -244,7 +248,7 @@ export class SubAgentCall {
     return { kind: "tool:result", value: childResult(link.name, task, limit) };
   }
 
-  /** Puts its question to the caller of this task. */
+  /** Relays the question of the sub-agent to the caller of this task. */
   #question(task: Task, problem: string | undefined): readonly Interrupt[] {
     const { call, context, link, scope } = this.#facts;
     const { toolCallId, answers } = context;
@@ -268,7 +272,10 @@ export class SubAgentCall {
   }
 }
 
-/** What the agent says of an error itself is a quotation, too. */
+/**
+ * The error text for the model. A message that came from the agent is quoted, so that the model
+ * treats it as data; our own errors must not reveal addresses.
+ */
 function failureText(name: string, error: unknown): string {
   const why = (error instanceof Error ? error.message : String(error)).slice(0, MAX_PROBLEM);
   if (!isOfAgent(error)) return `${name} failed: ${withoutAddresses(why, name)}`;
@@ -285,18 +292,21 @@ const REFUSALS: ReadonlySet<unknown> = new Set([
   ERRORS.UnsupportedOperation.code,
 ]);
 
-/** The agent did not take the message. */
+/** Whether the agent rejected the message itself, as opposed to failing while it handled it. */
 function isRefusal(error: unknown): error is Error {
   return REFUSALS.has(codeOf(error));
 }
 
-/** What a sub-agent used, as far as it says so; one call in any case. */
+/** The usage that the sub-agent reported, plus one for this call. */
 function childUsage({ metadata }: Task): DelegatedUsage {
   const { tokens = 0, costUsd, calls = 0 } = reported(metadata)?.used ?? {};
   return { calls: 1 + calls, tokens, ...(costUsd !== undefined && { costUsd }) };
 }
 
-/** A report that cannot be read says nothing; what the sub-agent did is not worth less by it. */
+/**
+ * Reads the budget report. A malformed report is ignored, because it does not invalidate the
+ * sub-agent's result.
+ */
 function reported(metadata: Task["metadata"]): BudgetReport | undefined {
   try {
     return readBudgetReport(metadata);
@@ -305,15 +315,15 @@ function reported(metadata: Task["metadata"]): BudgetReport | undefined {
   }
 }
 
-/** What an agent that is called may use, or why it is not called. */
+/** The budget metadata for the sub-agent, or the reason why it may not be called. */
 type Handed =
   | { readonly metadata: Metadata; readonly refusal?: never }
-  /** In words for the model. */
+  /** A text for the model. */
   | { readonly refusal: string; readonly metadata?: never };
 
 const { uri } = EXTENSIONS.budget;
 
-/** What a call may use of what is left to its run, as the message to a sub-agent carries it. */
+/** Computes the part of the remaining budget that goes with the message to a sub-agent. */
 function handedBudget(
   { budget, clock, usage, settings }: LoopScope,
   shareOf: (left: Budget) => Budget,
@@ -340,8 +350,8 @@ function handedBudget(
 }
 
 /**
- * The trace that everything belongs to which a task has others do: that of its caller, or one that
- * follows from its id, so that it is the same in every attempt.
+ * The trace context for requests to other agents: the caller's trace, or one derived from the task
+ * id so that it is the same in every attempt.
  */
 function taskTrace({ trace, task }: Pick<Turn, "trace" | "task">): TraceContext {
   if (trace !== undefined) return trace;

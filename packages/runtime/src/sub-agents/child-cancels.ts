@@ -7,22 +7,25 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** What is canceled: a task of a sub-agent, on behalf of its caller. */
+/** A pending cancel of a sub-agent's task, with the owner on whose behalf it was called. */
 export type Cancel = Omit<CancelRecord, "caller">;
 
 const FIRST_WAIT_MS = 250;
 const MOST_WAIT_MS = 15_000;
 
-/** For how long it is tried. After that the next start of the agent tries again. */
+/** How long to retry a cancel. After that, it is retried at the next start of the agent. */
 const PATIENCE_MS = 10 * 60_000;
 
-/** How long a message may be on its way; one that has begun nothing by then was lost. */
+/** How long a message may take to start a task. After that, it is considered lost. */
 const ARRIVAL_MS = 30_000;
 
-/** How long the end of the agent waits for those that are on their way. */
+/** How long closing the agent waits for cancels in progress. */
 const CLOSE_MS = 1000;
 
-/** Tells sub-agents to stop, until they have heard it: through losses of connections and restarts of either. */
+/**
+ * Cancels tasks of sub-agents, and retries until the sub-agent confirms, across lost connections
+ * and restarts on either side.
+ */
 export class ChildCancels {
   readonly #caller: string;
   readonly #find: (agent: string) => SubAgentLink | undefined;
@@ -36,7 +39,7 @@ export class ChildCancels {
     this.#find = find;
   }
 
-  /** Takes up what an earlier process did not come to. */
+  /** Resumes cancels that an earlier process did not finish. */
   prepare({ folder, logger }: AgentEnvironment): void {
     this.#logger = logger;
     this.#records = folder === undefined ? undefined : new CancelRecords(folder, this.#caller);
@@ -48,13 +51,13 @@ export class ChildCancels {
     try {
       this.#records?.add(record);
     } catch (error) {
-      // It is canceled all the same, as long as this process lives.
+      // The cancel is still attempted while this process lives.
       this.#logger?.warn("that a sub-agent is to be canceled could not be recorded", { error });
     }
     this.#begin(record);
   }
 
-  /** What has no answer by then is left to the next start. */
+  /** Waits briefly for cancels in progress; unfinished ones are retried at the next start. */
   async close(): Promise<void> {
     const all = Promise.allSettled(this.#underWay.values());
     await Promise.race([all, sleep(CLOSE_MS, undefined, { ref: false })]);
@@ -80,7 +83,7 @@ export class ChildCancels {
   async #deliver(record: CancelRecord, closing: AbortSignal): Promise<void> {
     const { agent, owner } = record;
     const link = this.#find(agent);
-    // Without its definition its address is unknown.
+    // The sub-agent was removed from the definition, so its address is unknown.
     if (link === undefined) return this.#records?.remove(record);
     const began = Date.now();
     const until = began + PATIENCE_MS;
@@ -107,32 +110,32 @@ export class ChildCancels {
   }
 }
 
-/** A message has not begun a task, or not yet. */
+/** The message has not started a task, or not yet. */
 class NoTask extends Error {
   override readonly name = "NoTask";
 }
 
 const OVER: ReadonlySet<unknown> = new Set([
-  // An agent that cannot cancel, or cannot tell which tasks it has, will not learn it.
+  // An agent that does not support cancel or list will not support it on a retry either.
   ERRORS.MethodNotFound.code,
   ERRORS.UnsupportedOperation.code,
   ERRORS.TaskNotCancelable.code,
   ERRORS.TaskNotFound.code,
 ]);
 
-/** It has ended already, or is no more. */
+/** Whether retrying is pointless: the task has ended, does not exist, or cannot be canceled. */
 function isOver(error: unknown): boolean {
   return OVER.has(codeOf(error)) || isUnspeakable(error);
 }
 
-/** A task of a sub-agent that is to be canceled. */
+/** A cancel as it is stored on disk. */
 interface CancelRecord {
-  /** The agent that called it: several may keep their records in one folder. */
+  /** The calling agent. Several agents may keep their records in the same folder. */
   readonly caller: string;
-  /** The name of the sub-agent there. */
+  /** The name of the sub-agent in the caller's definition. */
   readonly agent: string;
   readonly owner: string;
-  /** Its task or, if that is unknown, the message that may have started it. */
+  /** The task to cancel or, if its id is unknown, the message that may have started it. */
   readonly childTaskId?: string;
   readonly message?: SentMessage;
 }
@@ -149,7 +152,7 @@ class CancelRecords {
     this.#caller = caller;
   }
 
-  /** Writes at once, because the crash may come at once. */
+  /** Writes synchronously, because a crash may follow immediately. */
   add(record: CancelRecord): void {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     writeFileSync(this.#path(record), JSON.stringify(record), { mode: 0o600 });
@@ -159,7 +162,7 @@ class CancelRecords {
     rmSync(this.#path(record), { force: true });
   }
 
-  /** What an earlier process of this agent did not come to. */
+  /** The cancels that an earlier process of this agent did not finish. */
   all(): readonly CancelRecord[] {
     return this.#files().flatMap((file) => {
       const record = read(join(this.#folder, file));
@@ -182,7 +185,7 @@ class CancelRecords {
   }
 }
 
-/** What makes a cancel the one it is, among those of one caller. */
+/** Identifies a cancel among those of one caller. */
 function cancelKey(record: Omit<CancelRecord, "caller">): string {
   const { agent, owner, childTaskId, message } = record;
   return JSON.stringify([agent, owner, childTaskId ?? message?.messageId]);
@@ -201,21 +204,21 @@ function read(path: string): CancelRecord | undefined {
   }
 }
 
-/** The message with which a sub-agent was called. */
+/** The message that called the sub-agent. */
 interface SentMessage {
   readonly messageId: string;
-  /** The context that it was sent to. */
+  /** The context that the message was sent to. */
   readonly childContextId: string;
 }
 
-/** As many of the newest messages of a task as are looked through. */
+/** How many of the newest messages of a task are searched. */
 const MAX_HISTORY = 100;
 
 const MAX_PAGES = 20;
 
 const PAGE_SIZE = 50;
 
-/** The task that a message began, when a crash came before the sub-agent had named it. */
+/** Finds the task that a message started, after a crash that came before the sub-agent named it. */
 export async function findChild(
   remote: RemoteAgent,
   { messageId, childContextId: contextId }: SentMessage,

@@ -1,17 +1,17 @@
-// The client is loaded when a sub-agent is called, and not before, so that its
-// errors are known by what they say instead of by their classes.
+// The client is only loaded when a sub-agent is called, so its errors are recognized by their
+// fields instead of by their classes.
 
-/** Whether the agent itself said no. */
+/** Whether the remote agent itself returned the error, as opposed to a failure to reach it. */
 export function isOfAgent(error: unknown): error is Error {
   return error instanceof Error && error.name === "RemoteError";
 }
 
-/** The code with which it said so. */
+/** The error code, if there is one. */
 export function codeOf(error: unknown): unknown {
   return error instanceof Error ? (error as { readonly code?: unknown }).code : undefined;
 }
 
-/** Whether what was wanted cannot be said to the agent at all. */
+/** Whether the agent's protocol version or binding cannot express the request. */
 export function isUnspeakable(error: unknown): boolean {
   return error instanceof Error && (error as { readonly kind?: unknown }).kind === "unsupported";
 }
@@ -20,8 +20,8 @@ const HOST = /(?:\[[0-9a-f:.]+\]|\b\d{1,3}(?:\.\d{1,3}){3}|\blocalhost)(?::\d+)?
 const URL = /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]+/gi;
 
 /**
- * A problem without addresses: the location of a sub-agent must not be disclosed
- * to the callers of the agent above it.
+ * Replaces addresses in an error text with the name of the sub-agent, because its location must not
+ * be disclosed to the callers of this agent.
  */
 export function withoutAddresses(text: string, name: string): string {
   return text.replaceAll(URL, name).replaceAll(HOST, name);

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { SubAgentSettings } from "./sub-agent-settings.ts";
 import { withoutAddresses } from "./remote-error.ts";
 
-/** The status of a sub-agent, for people. */
+/** The status of a sub-agent, for display. */
 export interface SubAgentReport {
   readonly name: string;
   readonly status: "connected" | "unreachable" | "not connected";
@@ -13,24 +13,24 @@ export interface SubAgentReport {
 }
 
 export interface ReachOptions {
-  /** In whose name it is spoken to. */
+  /** The owner on whose behalf requests are sent. */
   readonly owner: string;
   readonly signal: AbortSignal;
-  /** For how long it is tried. */
+  /** How long to retry. */
   readonly patienceMs: number;
 }
 
-/** An agent that cannot be reached is not tried again by every look. */
+/** After a failed connection, how long `look` waits before it tries again. */
 const REST_MS = 10_000;
 const FIRST_WAIT_MS = 100;
 const MOST_WAIT_MS = 5000;
-/** Each speaks for one owner; those that were used longest ago make room. */
+/** Maximum number of connections, one per owner; the least recently used is closed first. */
 const MAX_OWNERS = 256;
 
-/** How a sub-agent is reached. Nothing is connected before it is needed, and then it is kept. */
+/** The connection to a sub-agent. It is opened on first use and then kept. */
 export class SubAgentLink {
   readonly settings: SubAgentSettings;
-  /** By owner, for agents of this process; under "" for all others. */
+  /** Keyed by owner for agents of this process; all others share the key "". */
   readonly #remotes = new Map<string, Promise<RemoteAgent>>();
   #beside: Promise<LocalAgent> | undefined;
   #known: RemoteAgent | undefined;
@@ -57,7 +57,7 @@ export class SubAgentLink {
     this.#beside.catch(() => undefined);
   }
 
-  /** The agent, however often it must be tried. */
+  /** Returns the connected agent, retrying with backoff for up to `patienceMs`. */
   async reach({ owner, signal, patienceMs }: ReachOptions): Promise<RemoteAgent> {
     const until = Date.now() + patienceMs;
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, MOST_WAIT_MS)) {
@@ -72,7 +72,7 @@ export class SubAgentLink {
     }
   }
 
-  /** Fetches its card, unless it is known or a recent attempt failed. Never rejects. */
+  /** Fetches the agent's card, unless it is known or a recent attempt failed. Never rejects. */
   async look(owner: string, waitMs: number): Promise<void> {
     if (this.#known !== undefined || this.settings.target.kind === "local") return;
     if (this.#failed !== undefined && Date.now() - this.#failed.at < REST_MS) return;
@@ -86,7 +86,9 @@ export class SubAgentLink {
     timer.abort();
   }
 
-  /** What is known of it: by its card, or because it is here. */
+  /**
+   * The agent's info, from its card or from the local agent; undefined before the first connection.
+   */
   get info(): Agent["info"] | undefined {
     const { target } = this.settings;
     return target.kind === "local" ? target.agent.info : this.#known?.info;
@@ -104,7 +106,7 @@ export class SubAgentLink {
     };
   }
 
-  /** Closes what it opened. It may be used again. */
+  /** Closes all connections. The link can be used again afterwards. */
   async close(): Promise<void> {
     const remotes = [...this.#remotes.values()];
     this.#remotes.clear();
@@ -152,7 +154,7 @@ export class SubAgentLink {
   async #connect(owner: string): Promise<RemoteAgent> {
     const { target } = this.settings;
     if (target.kind === "remote") return target.remote;
-    // Loaded when it is needed: an agent without sub-agents starts without it.
+    // Loaded on demand, so that an agent without sub-agents starts without the client.
     if (target.kind === "url") {
       const { connect } = await import("@convoke/client");
       return connect(target.url, target.options);
@@ -173,7 +175,10 @@ export class SubAgentLink {
   }
 }
 
-/** For an agent that was not told where it runs: its sub-agents' tasks end with the process. */
+/**
+ * The default if the environment has no `runBeside`: the sub-agent's tasks are lost when the
+ * process ends.
+ */
 async function runInMemory(_name: string, agent: Agent): Promise<LocalAgent> {
   const { createJsonLogger, startLocalAgent } = await import("@convoke/engine");
   const { createMemoryBackend } = await import("@convoke/engine/memory");

@@ -3,7 +3,7 @@ import type { Agent } from "@convoke/protocol";
 import { MAX_TIMER_MS, isObject } from "@convoke/protocol/internal";
 import type { ConfirmRule, Tool } from "../tools/tool.ts";
 
-/** One sub-agent with every default, checked. */
+/** The validated settings of one sub-agent, with all defaults filled in. */
 export interface SubAgentSettings {
   readonly name: string;
   readonly target: SubAgentTarget;
@@ -20,7 +20,10 @@ type SubAgentTarget =
 
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
-/** The sub-agents of an agent. What cannot be is an error of its author, at once. */
+/**
+ * Validates the definitions of an agent's sub-agents. Throws immediately for a mistake of the
+ * author.
+ */
 export function subAgentSettings(
   definitions: SubAgentsDefinition,
   tools: readonly Tool[],
@@ -87,7 +90,7 @@ function settingsOf(name: string, field: string, definition: SubAgentDefinition)
   if (confirm !== "never" && confirm !== "ask" && typeof confirm !== "function") {
     throw new TypeError(`${field}.confirm must be "never", "ask" or a function`);
   }
-  // More milliseconds than this is not a longer timer, but none.
+  // Node fires longer timers immediately, so a larger value would mean no wait at all.
   if (!Number.isFinite(timeoutMs) || timeoutMs <= 0 || timeoutMs > MAX_TIMER_MS) {
     throw new TypeError(`${field}.timeoutMs must be above 0, not ${String(timeoutMs)}`);
   }
@@ -127,24 +130,32 @@ function isRemote(agent: Agent | RemoteAgent): agent is RemoteAgent {
   return typeof subscribe === "function" && typeof cancel === "function";
 }
 
-/** Another agent that an agent may call: its address, an agent of this process, or more of either. */
+/**
+ * Another agent that an agent may call: a URL, an agent of this process, or an object with options.
+ */
 export type SubAgentDefinition = string | Agent | RemoteAgent | SubAgentAtUrl | SubAgentHere;
 
-/** The sub-agents of an agent, by the names of their tools. */
+/** The sub-agents of an agent, keyed by tool name. */
 export type SubAgentsDefinition = Readonly<Record<string, SubAgentDefinition>>;
 
 interface SubAgentRules {
-  /** For the model, instead of what the agent's card says. */
+  /** The description for the model. Default: the one on the agent's card. */
   readonly description?: string;
-  /** Whether a call needs approval. Default never: the agent asks for what it does itself. */
+  /**
+   * Whether a call needs approval. Default "never", because the sub-agent asks for approvals
+   * itself.
+   */
   readonly confirm?: ConfirmRule;
-  /** How long the agent may work without asking for something; by default 10 minutes. */
+  /** How long the agent may work without asking a question. Default: 10 minutes. */
   readonly timeoutMs?: number;
-  /** How long a call waits for an agent that is not there, as while it is restarted; by default 5 seconds. */
+  /**
+   * How long a call waits for an agent that is unreachable, for example while it restarts. Default:
+   * 5 seconds.
+   */
   readonly patienceMs?: number;
 }
 
-/** How an agent elsewhere is reached; see `connect`. */
+/** The connection options for a remote agent; see `connect`. */
 type Reaching = Pick<
   ConnectOptions,
   | "allow"
@@ -160,13 +171,13 @@ type Reaching = Pick<
   | "version"
 >;
 
-/** An agent elsewhere. */
+/** A remote agent. */
 export interface SubAgentAtUrl extends SubAgentRules, Reaching {
   readonly url: string;
   readonly agent?: undefined;
 }
 
-/** An agent of this process, or one that is connected already. */
+/** An agent of this process, or one that is already connected. */
 export interface SubAgentHere extends SubAgentRules {
   readonly agent: Agent | RemoteAgent;
   readonly url?: undefined;
