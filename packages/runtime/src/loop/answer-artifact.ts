@@ -1,31 +1,30 @@
 import { type ArtifactUpdateEvent, textPart } from "@convoke/protocol";
 import type { LoopScope } from "../run/loop-scope.ts";
 
-/** Stands between what the model says before its tools run and what it says afterwards. */
+/** Separates what the model says before its tools run from what it says afterwards. */
 const BETWEEN = "\n\n";
 
 /**
- * The answer of a task: one artifact, to which every iteration adds what the
- * model says. When an answer breaks off and is asked for again, the artifact is
- * opened anew without the broken one.
+ * The answer of a task: one artifact, to which every iteration appends the model's text. If an
+ * answer breaks off and is requested again, the artifact is sent anew without the broken part.
  */
 export class AnswerArtifact {
   readonly artifactId: string;
   readonly #scope: LoopScope;
-  /** Of the iterations that are complete. */
+  /** The text of completed iterations. */
   #kept = "";
-  /** Of this one. */
+  /** The text of the current iteration. */
   #current = "";
   #isOpen = false;
   #hasBroken = false;
 
   constructor(scope: LoopScope) {
     this.#scope = scope;
-    // A later turn of the same task adds an answer of its own.
+    // A later turn of the same task adds its own answer.
     this.artifactId = `answer-${(scope.turn.task.artifacts?.length ?? 0) + 1}`;
   }
 
-  /** More of what the model says. */
+  /** Appends text of the model. */
   add(text: string): void {
     if (text === "") return;
     const piece = this.#current === "" && this.#kept !== "" ? BETWEEN + text : text;
@@ -35,18 +34,21 @@ export class AnswerArtifact {
     this.#isOpen = true;
   }
 
-  /** What was said in this iteration does not count. */
+  /** Discards the text of the current iteration. */
   breakOff(): void {
     this.#hasBroken ||= this.#current !== "";
     this.#current = "";
   }
 
-  /** An earlier attempt may have said something in this iteration that this one does not repeat. */
+  /**
+   * Called if an earlier attempt may have streamed text in this iteration that this one does not
+   * repeat.
+   */
   mayBeStale(): void {
     this.#hasBroken ||= !this.#isOpen;
   }
 
-  /** The iteration is complete. */
+  /** Completes the iteration and keeps its text. */
   keep(): void {
     if (this.#hasBroken && this.#isOpen) this.#reopen();
     this.#kept += this.#current;

@@ -38,12 +38,12 @@ export class CallRun {
   readonly #interrupts: CallInterrupts;
   #result: CallResult | undefined;
   #arguments: Metadata | undefined;
-  /** The one that is open. */
+  /** The approval that is currently open. */
   #approval: Approval | undefined;
   #isConfirmed = false;
   #isGuarded = false;
   #round = 0;
-  /** It was running when a crash came. */
+  /** A crash interrupted the call while it was running. */
   #isCut = false;
 
   constructor(call: ToolCall, around: CallSurroundings) {
@@ -58,14 +58,14 @@ export class CallRun {
     return this.#result;
   }
 
-  /** What it waits for. */
+  /** The requests that the call is waiting on. */
   get open(): readonly OpenRequest[] {
     if (this.#result !== undefined) return [];
     if (this.#approval !== undefined) return [approvalRequest(this.#approval)];
     return this.#interrupts.open;
   }
 
-  /** Goes on until it has a result, or waits for something. */
+  /** Continues until the call has a result or waits for an answer. */
   async advance(): Promise<void> {
     if (this.#result !== undefined || this.open.length > 0) return;
     const tool = this.#tool;
@@ -82,7 +82,10 @@ export class CallRun {
     await this.#execute(tool, input);
   }
 
-  /** The caller decided on its approval. Returns what is wrong with edited arguments, if something is. */
+  /**
+   * Applies the caller's decision on the approval. Returns what is wrong with edited arguments, if
+   * anything.
+   */
   async decide(answer: ApprovalAnswer, at: Date, place: number): Promise<string | undefined> {
     const approval = this.#approval;
     if (approval?.id !== answer.approvalId) {
@@ -90,7 +93,7 @@ export class CallRun {
       return undefined;
     }
     const { option, feedback, arguments: edited } = answer;
-    // Without its tool, such as when an MCP server is gone, the call fails whatever was decided.
+    // If the tool is gone, for example with its MCP server, the call fails whatever the decision.
     if (edited !== undefined && this.#tool !== undefined) {
       const checked = await checkArguments(this.#tool, edited);
       if (!checked.ok) return `The arguments do not fit. ${checked.problem}`;
@@ -110,7 +113,7 @@ export class CallRun {
     return undefined;
   }
 
-  /** An answer to what the tool asked for, and where the journal has it. */
+  /** Passes on an answer to the tool's question, with its position in the journal. */
   answer(requestId: string, answer: InterruptAnswer, place: number): void {
     if (this.#result !== undefined) return;
     const answered = this.#interrupts.answer(requestId, answer, place);
@@ -118,18 +121,21 @@ export class CallRun {
     if (isSecret) this.#around.approvals.secrets.add(answer.text);
   }
 
-  /** An approval that another agent asked for: it is relayed, not decided here. */
+  /** Passes on the decision on a sub-agent's approval, which is relayed and not applied here. */
   relay(decision: ApprovalAnswer, place: number): void {
     this.answer(decision.approvalId, { text: "", parts: [], decision }, place);
   }
 
-  /** Resolves when what it waits for was settled elsewhere; nothing for a call that cannot know. */
+  /**
+   * Resolves when the open question was settled elsewhere; undefined if the tool cannot detect
+   * that.
+   */
   watch(signal: AbortSignal): Promise<void> | undefined {
     const isAsking = this.#approval === undefined && this.open.length > 0;
     return isAsking ? this.#tool?.watch?.(this.#call, signal) : undefined;
   }
 
-  /** What it waited for was settled elsewhere: it continues by itself. */
+  /** The open question was settled elsewhere, so the call continues without an answer. */
   recall(): void {
     if (this.#approval === undefined && this.#tool?.watch !== undefined) this.#interrupts.giveUp();
   }
@@ -153,7 +159,7 @@ export class CallRun {
     return this.#decline(`Not finished: ${why}.`);
   }
 
-  /** What the journal knows of it. */
+  /** Restores the state of the call from the journal. */
   #load(): void {
     const { scope, approvals } = this.#around;
     const { journal } = scope;
@@ -179,7 +185,7 @@ export class CallRun {
     });
   }
 
-  /** What it would run with; nothing when that cannot run. */
+  /** Parses and checks the arguments; undefined if the call cannot run. */
   async #prepare(tool: Tool): Promise<Metadata | undefined> {
     const { turn, settings } = this.#around.scope;
     const { toolCallId, toolName, input: text } = this.#call;
@@ -322,9 +328,9 @@ function refusalText({ outcome, feedback }: ApprovalDecision): string {
 type CheckedArguments =
   | {
       readonly ok: true;
-      /** As the tool wants them. */
+      /** The arguments as converted by the tool's schema. */
       readonly input: unknown;
-      /** Of the arguments as they were given. */
+      /** The digest of the arguments as they were given. */
       readonly digest: string;
     }
   | { readonly ok: false; readonly problem: string };
@@ -346,7 +352,7 @@ type ParsedArguments =
   | { readonly ok: true; readonly arguments: Metadata }
   | { readonly ok: false; readonly problem: string };
 
-/** The arguments that a model wrote as JSON text. No text is no arguments. */
+/** Parses the arguments that a model wrote as JSON. An empty text means no arguments. */
 function parseArguments(text: string): ParsedArguments {
   if (text.trim() === "") return { ok: true, arguments: {} };
   let value: unknown;

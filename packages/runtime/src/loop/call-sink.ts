@@ -25,7 +25,7 @@ interface SinkFacts {
   readonly answerId: string;
 }
 
-/** Turns what a running tool shows into events of its task. */
+/** Turns the events of a running tool into events of its task. */
 export class CallSink implements ToolSink {
   readonly #scope: LoopScope;
   readonly #facts: SinkFacts;
@@ -85,7 +85,9 @@ export class CallSink implements ToolSink {
     this.#status(text);
   }
 
-  /** A tool adds artifacts and words; it neither ends its task nor writes the loop's notes. */
+  /**
+   * A tool may add artifacts and messages; it can neither end its task nor write journal events.
+   */
   #event(event: AgentEvent): void {
     if (event.kind === "artifact-update") return this.#artifact(event as ArtifactUpdateEvent);
     if (event.kind !== "status-update") return;
@@ -107,7 +109,7 @@ export class CallSink implements ToolSink {
     this.#scope.say({ ...event, taskId, contextId, artifact });
   }
 
-  /** The id is ours: no tool can speak as the loop does. */
+  /** The loop chooses the message id, so that no tool can pose as the loop. */
   #status(
     content: Parameters<typeof agentMessage>[1],
     more: Pick<Message, "referenceTaskIds" | "metadata"> = {},
@@ -125,11 +127,11 @@ export class CallSink implements ToolSink {
 
 interface Asked {
   readonly interrupts: readonly Interrupt[];
-  /** Where the journal has it; 0 for what was asked in this attempt. */
+  /** Its position in the journal; 0 if it was asked in this attempt. */
   readonly place: number;
 }
 
-/** What one call asked for in its rounds, and the answers it got. */
+/** The questions of one call across its rounds, and their answers. */
 export class CallInterrupts {
   readonly #toolCallId: string;
   readonly #asked: Asked[] = [];
@@ -140,7 +142,7 @@ export class CallInterrupts {
     this.#toolCallId = toolCallId;
   }
 
-  /** By the names that the tool gave its requests. */
+  /** Answers by the request ids that the tool chose. */
   get answers(): ReadonlyMap<string, InterruptAnswer> {
     return this.#answers;
   }
@@ -152,7 +154,10 @@ export class CallInterrupts {
       .map((interrupt) => interruptRequest(this.#toolCallId, interrupt));
   }
 
-  /** What earlier attempts asked for; open is the last of it, unless a later round has begun. */
+  /**
+   * Restores the questions of earlier attempts. The last one is open unless a later round has
+   * started.
+   */
   load(
     noted: readonly ToolInterruptEvent[],
     facts: { readonly isOpen: boolean; readonly placeOf: (event: ToolInterruptEvent) => number },
@@ -163,7 +168,10 @@ export class CallInterrupts {
     this.#open = facts.isOpen ? (noted.at(-1)?.interrupts ?? []) : [];
   }
 
-  /** A round ended with questions. What it asks for again is open again. */
+  /**
+   * Opens the questions of a round that has ended. A request that is asked again loses its earlier
+   * answer.
+   */
   ask(interrupts: readonly Interrupt[]): void {
     for (const { requestId } of interrupts) this.#answers.delete(requestId);
     this.#asked.push({ interrupts, place: 0 });
@@ -171,8 +179,8 @@ export class CallInterrupts {
   }
 
   /**
-   * Takes an answer, and where the journal has it: one that came before the
-   * question was asked again does not answer that. Returns what was answered.
+   * Records an answer with its position in the journal. An answer that came before the question was
+   * asked again does not count. Returns the interrupt that was answered.
    */
   answer(requestId: string, answer: InterruptAnswer, place: number): Interrupt | undefined {
     const isMeant = (one: Interrupt): boolean =>
@@ -184,7 +192,7 @@ export class CallInterrupts {
     return interrupt;
   }
 
-  /** No answer will come. */
+  /** Closes the open questions, because no answer will come. */
   giveUp(): void {
     this.#open = [];
   }

@@ -154,7 +154,10 @@ class LoopRun {
     return this.#scope.usage.total(this.#scope.clock.workedMs);
   }
 
-  /** The budget of time ends what is under way; while the task waits for its caller, no time counts. */
+  /**
+   * Starts the timer that ends the run when its time budget is used up; stops it while the task
+   * waits for its caller.
+   */
   #time(isWaiting: boolean): void {
     this.#stopTimer?.();
     const { budget, clock, turn } = this.#scope;
@@ -202,7 +205,7 @@ function answerEnd({ finish, content }: ModelAnswer): LoopEnd {
   return { state: "completed", text: "", metadata: isWhole ? {} : { finish } };
 }
 
-/** The limits of the extension by the names that the end of a loop has for them. */
+/** Maps the budget names of the loop to the limits of the extension. */
 const LIMITS: Readonly<Record<string, BudgetLimit>> = {
   tokens: "tokens",
   cost: "cost",
@@ -214,7 +217,7 @@ const LIMITS: Readonly<Record<string, BudgetLimit>> = {
 
 const { uri } = EXTENSIONS.budget;
 
-/** What a task has used, its sub-agents included, for a caller that has activated the extension. */
+/** The usage of a task including its sub-agents, for a caller that has activated the extension. */
 function budgetReport(
   { extensions }: Pick<Turn, "extensions">,
   { inputTokens, outputTokens, cost, subAgents }: Usage,
@@ -239,20 +242,19 @@ interface ToolFacts {
   readonly parameterSchema?: ToolDescription["input"];
 }
 
-/** From the most that can be told of a tool to the least. */
+/** From the most detailed description of a tool to the shortest. */
 const DETAILS: readonly ((tool: ToolFacts) => ToolFacts)[] = [
   (tool) => tool,
   ({ name, description = "" }) => ({ name, description }),
   ({ name }) => ({ name }),
 ];
 
-/** Every task keeps its report, so that a long one must be shorter than its tools want it. */
+/** Every task stores its report, so its length is limited. */
 const MAX_LENGTH = 32_000;
 
 /**
- * What worked on a task, for people and programs that look at it: the model, each
- * MCP server and sub-agent with its status, and all tools. Where there are too many of them,
- * their schemas are left out, and then their descriptions.
+ * What worked on a task: the model, each MCP server and sub-agent with its status, and all tools.
+ * If the report is too long, the schemas of the tools are left out, and then their descriptions.
  */
 function runReport(modelId: string | undefined, tools: TurnTools): Metadata {
   const servers = tools.serverReports();
@@ -275,7 +277,7 @@ function runReport(modelId: string | undefined, tools: TurnTools): Metadata {
   return report;
 }
 
-/** The conversation before the turn and the message that began it, as a transcript. */
+/** The conversation before the turn and the message that started it, as a transcript. */
 function openingTranscript(turn: Turn): readonly TranscriptEntry[] {
   return [...turn.conversation, turn.message].reduce<readonly TranscriptEntry[]>(
     (entries, message) => withMessage(entries, message),
@@ -283,7 +285,10 @@ function openingTranscript(turn: Turn): readonly TranscriptEntry[] {
   );
 }
 
-/** The transcript with one more message. Neighbours of one speaker become one entry: some providers want turns. */
+/**
+ * Appends a message to the transcript. Consecutive messages of one role are merged, because some
+ * providers require alternating roles.
+ */
 function withMessage(
   entries: readonly TranscriptEntry[],
   message: Message,
@@ -303,14 +308,14 @@ function withMessage(
     : [...entries, { role: "assistant", content }];
 }
 
-/** Marks statuses that only say how far a tool is. */
+/** Matches the ids of statuses that only report the progress of a tool. */
 const PROGRESS_ID = /-progress-\d+$/;
 
-/** What the agent said, without what it only said about its work. */
+/** What the agent said, without statuses about its progress. */
 function assistantContent(message: Message): readonly AssistantContent[] {
   const { messageId, parts } = message;
   if (PROGRESS_ID.test(messageId) || GRANT_ID.test(messageId)) return [];
-  // A model that reads its calls as text would write such text instead of calling.
+  // A model that sees its tool calls as text tends to write such text instead of calling tools.
   if (asksForToolsOnly(requestsIn(message))) return [];
   const text = parts
     .filter((part) => !isForPrograms(part))
@@ -320,7 +325,7 @@ function assistantContent(message: Message): readonly AssistantContent[] {
   return text === "" ? [] : [{ kind: "text", text }];
 }
 
-/** Questions and decisions as data are accompanied by the same as text. */
+/** Whether a part is data for programs. The same content is also present as text. */
 function isForPrograms({ metadata }: A2APart): boolean {
   const { approvals, clientTools } = EXTENSIONS;
   return metadata?.[approvals.uri] !== undefined || metadata?.[clientTools.uri] !== undefined;

@@ -11,7 +11,7 @@ import { runLoop } from "./loop-run.ts";
 import { type LoopDefinition, loopSettings } from "../run/loop-settings.ts";
 import { McpServers } from "../mcp/mcp-servers.ts";
 
-/** Makes an agent of a model and tools. */
+/** Creates an agent from a model and tools. */
 export function modelAgent(info: AgentInfo, definition: LoopDefinition): Agent {
   if (info.takesMessages) {
     throw new TypeError(
@@ -22,7 +22,7 @@ export function modelAgent(info: AgentInfo, definition: LoopDefinition): Agent {
   const { mcp, subAgents, identity } = settings;
   const own: AgentInfo = {
     ...info,
-    // Before its first note the loop has done nothing, so that it can always begin again.
+    // Before its first recorded event the loop has done nothing, so it can always be restarted.
     restart: true,
     extensions: declaredExtensions(info.extensions, definition),
   };
@@ -46,12 +46,14 @@ export function modelAgent(info: AgentInfo, definition: LoopDefinition): Agent {
   };
 }
 
-/** Names for which the model gets something else than the tool of a server. */
+/**
+ * Names that belong to the agent's own tools and sub-agents, which take precedence over MCP tools.
+ */
 function toolNames({ tools = [], subAgents = {} }: LoopDefinition): ReadonlySet<string> {
   return new Set([...tools.map(({ name }) => name), ...Object.keys(subAgents)]);
 }
 
-/** What the card of an agent with a model declares: what its author named, and what the loop does. */
+/** The extensions on the card: those that the author declared, and those that the loop supports. */
 function declaredExtensions(
   given: readonly AgentExtension[] = [],
   definition: LoopDefinition,
@@ -70,17 +72,17 @@ function declaredExtensions(
 
 /** Whether a call may need approval. */
 function mayAsk({ tools = [], mcpServers = {}, subAgents = {} }: LoopDefinition): boolean {
-  // Which tools a server has is not known before it runs.
+  // The tools of a server are not known before it runs.
   const hasServers = mcpServers instanceof McpServers || Object.keys(mcpServers).length > 0;
   const hasSubAgents = Object.keys(subAgents).length > 0;
   return hasServers || hasSubAgents || tools.some(({ confirm }) => confirm !== "never");
 }
 
 /**
- * What the card says of an agent while the tools of its servers come and go. It is
- * the same object until they change, because servers look at it all the time.
+ * The agent info with the skills of its MCP servers, which come and go. Returns the same object
+ * until they change, because servers read it constantly.
  *
- * @param taken names that are something else's, which is what the agent then has
+ * @param taken names that the agent uses for its own tools and sub-agents
  */
 function infoWithSkills(
   own: AgentInfo,

@@ -27,14 +27,14 @@ export type ModelAnswer = Pick<LlmResultEvent, "content" | "finish" | "usage" | 
 interface Asked {
   readonly iteration: number;
   readonly transcript: readonly TranscriptEntry[];
-  /** The place of the message that the task is about. */
+  /** The index of the message that the task is about. */
   readonly subject: number;
 }
 
-/** A share of what a model can read is kept free for what it writes, and for what we estimate too low. */
+/** Share of the context window that is kept free for the answer and for estimation errors. */
 const FREE_SHARE = 0.1;
 
-/** Asks the model, again where that may help, and streams what it says into the answer. */
+/** Calls the model, retries where that may help, and streams its text into the answer. */
 export class ModelCalls {
   readonly #scope: LoopScope;
   readonly #model: Model;
@@ -49,7 +49,7 @@ export class ModelCalls {
     this.#artifact = artifact;
   }
 
-  /** The answer: the one that is noted, said again as it was, or a new one. */
+  /** The model's answer: replayed from the journal if it is recorded there, otherwise a new one. */
   async answer(asked: Asked): Promise<ModelAnswer> {
     const noted = this.#scope.journal.result(asked.iteration);
     if (noted !== undefined) this.#artifact.add(textOfContent(noted.content));
@@ -68,7 +68,8 @@ export class ModelCalls {
     const retries = journal.retries(iteration);
     const givenUp = retries.find(({ isGivenUp }) => isGivenUp === true);
     if (givenUp !== undefined) throw new ModelError("refused", givenUp.problem);
-    // A request that was too long is asked again at once, and is no failure of the provider.
+    // A request that was too long is shortened and retried immediately; it does not count as a
+    // failure.
     let failures = retries.filter(({ waitMs }) => waitMs > 0).length;
     let attempt = journal.attempts(iteration);
     let least = journal.trimmed(iteration);
@@ -113,7 +114,7 @@ export class ModelCalls {
     }
   }
 
-  /** What of the transcript the model can read. */
+  /** The part of the transcript that fits into the context window. */
   #fit({ transcript, subject }: Asked, least: number): Trimmed {
     const { contextTokens } = this.#model;
     if (contextTokens === undefined && least === 0) return { entries: transcript, left: 0 };
@@ -177,7 +178,7 @@ export class ModelCalls {
     return answer;
   }
 
-  /** What the author's hook makes of an answer. */
+  /** Applies the author's `afterModel` hook. */
   async #changed(content: readonly AssistantContent[]): Promise<readonly AssistantContent[]> {
     const { settings, turn } = this.#scope;
     const given = await callHook("afterModel", () => settings.hooks.afterModel?.(content, turn));
@@ -190,7 +191,10 @@ export class ModelCalls {
     return given;
   }
 
-  /** A file stands beside the answer. It is said before the answer is noted, so that no crash loses it. */
+  /**
+   * Emits a file as an artifact of its own, before the answer is recorded, so that no crash can
+   * lose it.
+   */
   #sayFile(artifactId: string, { mediaType, bytes }: MadeFile): void {
     const { id: taskId, contextId } = this.#scope.turn.task;
     const parts: readonly A2APart[] = [{ kind: "file", file: { mimeType: mediaType, bytes } }];
@@ -204,16 +208,15 @@ function textOfContent(content: readonly AssistantContent[]): string {
   return content.map((piece) => (piece.kind === "text" ? piece.text : "")).join("");
 }
 
-/** Something the model made, such as an image. */
+/** A file that the model generated, such as an image. */
 interface MadeFile {
   readonly mediaType: string;
   readonly bytes: string;
 }
 
-/** More sources than that are noise. */
 const MAX_SOURCES = 200;
 
-/** Gathers one answer of a model from its pieces. */
+/** Assembles one model answer from its events. */
 class AnswerCollector {
   readonly #content: AssistantContent[] = [];
   readonly sources: Source[] = [];
@@ -224,7 +227,7 @@ class AnswerCollector {
   #reasoning = "";
   end: { readonly reason: FinishReason; readonly usage: ModelUsage } | undefined;
 
-  /** The ids of calls that the task has already. */
+  /** `takenIds` are the ids of calls that the task already has. */
   constructor(takenIds: ReadonlySet<string>) {
     this.#takenIds = takenIds;
   }
@@ -281,7 +284,7 @@ class AnswerCollector {
     this.#reasoning = "";
   }
 
-  /** Two calls of one id would share their journal, so the second gets another. */
+  /** Two calls with the same id would share journal entries, so the second one gets a new id. */
   #uniqueId(given: string): string {
     const stem = given === "" ? "call" : given;
     let id = stem;

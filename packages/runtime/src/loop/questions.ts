@@ -13,30 +13,29 @@ export interface Reply {
   readonly at: Date;
   /** Its position in the journal. */
   readonly place: number;
-  /** What was asked for was settled elsewhere. */
+  /** The question was settled elsewhere. */
   readonly isRecalled: boolean;
-  /** What was open when it was asked. */
+  /** The requests that were open when the question was asked. */
   readonly requests: readonly OpenRequest[];
-  /** When the question itself expired, if it did not wait for as long as the task. */
+  /** When the question itself expires, if earlier than the task's own input timeout. */
   readonly until: Date | undefined;
 }
 
-/** What a question is about. */
 export interface QuestionFacts {
   readonly open: readonly OpenRequest[];
-  /** What was wrong with the last answer. */
+  /** Why the last answer was rejected. */
   readonly problem: string | undefined;
   /** Resolves when some of it was settled elsewhere; undefined if that cannot be watched. */
   readonly watch: (signal: AbortSignal) => Promise<unknown> | undefined;
 }
 
-/** Asks the caller and waits. What the journal has as answered is not asked again. */
+/** Asks the caller and waits. A question that the journal shows as answered is not asked again. */
 export class Questions {
   readonly #scope: LoopScope;
   readonly #onWait: (isWaiting: boolean) => void;
   #count = 0;
   #expired = 0;
-  /** The question that comes next, where an earlier attempt noted it and may not have come to ask it. */
+  /** The next question, if an earlier attempt recorded it but may have crashed before asking it. */
   #noted: AskEvent | undefined;
 
   /** `onWait` is called when the task starts and stops waiting. */
@@ -45,7 +44,7 @@ export class Questions {
     this.#onWait = onWait;
   }
 
-  /** The questions of this iteration that earlier attempts got answers to, in order. */
+  /** The questions of this iteration that were answered in earlier attempts, in order. */
   answered(iteration: number): readonly Reply[] {
     return this.#scope.journal.waits(iteration).flatMap(({ ask, end }) => {
       this.#count += 1;
@@ -118,7 +117,10 @@ export class Questions {
   }
 }
 
-/** Sensitive input is asked for alone: then the whole reply is its answer, and none of it is stored. */
+/**
+ * Sensitive input is asked for alone, so that the whole reply is its answer and none of it is
+ * stored.
+ */
 function askedTogether(open: readonly OpenRequest[]): readonly OpenRequest[] {
   const sensitive = open.find((request) => request.kind === "input" && request.sensitive);
   return sensitive === undefined ? open : [sensitive];

@@ -6,7 +6,7 @@ import type { ToolCall } from "../run/call-result.ts";
 import type { LoopScope } from "../run/loop-scope.ts";
 import { Secrets } from "./secrets.ts";
 
-/** The decisions of one run, and what was decided for more than one call. */
+/** The approval decisions of one run, and the grants that cover more than one call. */
 export class RunApprovals {
   readonly #scope: LoopScope;
   readonly #decisions: ApprovalDecidedEvent[];
@@ -32,12 +32,12 @@ export class RunApprovals {
     return this.#decisions.findLast((decision) => decision.toolCallId === toolCallId);
   }
 
-  /** The same in every attempt: a call is asked about once. */
+  /** Identical in every attempt, so that the caller is asked about a call only once. */
   idFor(toolCallId: string): string {
     return `${this.#scope.runId}-${toolCallId}`;
   }
 
-  /** Notes what was decided, for the arguments of the approval or those that replace them. */
+  /** Records a decision, for the arguments of the approval or the edited ones that replace them. */
   decided(
     approval: Approval,
     decision: ApprovalDecision,
@@ -55,9 +55,8 @@ export class RunApprovals {
   }
 
   /**
-   * Remembers that a tool may run from now on: in this run, in the words of the
-   * task, where later tasks of the conversation find it, and for "always" in the
-   * store of the agent.
+   * Remembers that a tool may run from now on: in this run, in a message of the task, where later
+   * tasks of the conversation find it, and for "always" in the agent's grant store.
    */
   async grant(approval: Approval, option: "conversation" | "always", at: Date): Promise<void> {
     const { turn, settings, runId } = this.#scope;

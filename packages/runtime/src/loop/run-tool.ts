@@ -7,10 +7,10 @@ import type { Interrupt, Tool, ToolContext, ToolEvent } from "../tools/tool.ts";
 import { isInterrupt } from "../tools/interrupts.ts";
 import { ToolOutput, boundedOutput } from "../tools/tool-output.ts";
 
-/** Takes what a running tool shows. */
+/** Receives the events of a running tool. */
 export interface ToolSink {
   take(event: ToolEvent): void;
-  /** Resolves when more may come; nothing while there is room. */
+  /** Resolves when more events may follow; undefined while there is room. */
   room(): Promise<void> | undefined;
 }
 
@@ -29,9 +29,9 @@ export interface ToolRunOptions {
 }
 
 /**
- * Runs a tool to its end, whatever it returns. One that fails, takes too long,
- * or is refused by the gate gives an error for the model; when the task is
- * over, the reason of its signal is thrown, and what the tool still says is dropped.
+ * Runs a tool to its end, whatever it returns. A tool that fails, times out or is refused by the
+ * gate yields an error for the model. If the task ends first, the reason of its signal is thrown
+ * and further output of the tool is dropped.
  */
 export async function runTool(tool: Tool, options: ToolRunOptions): Promise<ToolOutcome> {
   const { signal, sink, outputLimit } = options;
@@ -47,8 +47,8 @@ export async function runTool(tool: Tool, options: ToolRunOptions): Promise<Tool
     await consume(begin(tool, options, own.signal), values, { signal: own.signal, sink });
     return values.outcome();
   } catch (error) {
-    // Whatever a tool that failed left behind, such as a request, is told to stop. One that ended
-    // well has left what it wants to leave: nobody may be listening there for an abort.
+    // Abort whatever a failed tool left running, such as a request. A tool that succeeded is not
+    // aborted, because it may have left something running on purpose, without an abort handler.
     own.abort(new Error("the call is over"));
     signal.throwIfAborted();
     if (error instanceof SinkError) throw error.cause;
@@ -62,7 +62,7 @@ export async function runTool(tool: Tool, options: ToolRunOptions): Promise<Tool
   }
 }
 
-/** The one place where the body of a tool begins; nothing stands between the gate and it. */
+/** The only place where a tool is started; the approval check comes immediately before. */
 function begin(tool: Tool, options: ToolRunOptions, signal: AbortSignal): unknown {
   const { call, decisions, input, context } = options;
   if (!mayRun(call, decisions)) throw new Error("the call is not approved");
@@ -82,7 +82,7 @@ async function consume(returned: unknown, values: ToolValues, consuming: Consumi
   return values.end(value);
 }
 
-/** Not pulled from while the sink is full: a tool that prints without end waits. */
+/** Reads only while the sink has room, so a tool with endless output is paused. */
 async function pull(
   source: AsyncIterable<unknown>,
   values: ToolValues,
@@ -105,7 +105,10 @@ async function pull(
 /** How many events a source that cannot be paused may be ahead. */
 const MAX_AHEAD = 1024;
 
-/** An Observable cannot be paused: its output is bounded anyway, and events too far ahead are an error. */
+/**
+ * An Observable cannot be paused. Its output is limited anyway; too many events ahead of the reader
+ * are an error.
+ */
 function watch(
   source: ObservableLike,
   values: ToolValues,
@@ -121,7 +124,8 @@ function watch(
   const stop = (): void => fail(signal.reason);
   signal.addEventListener("abort", stop, { once: true });
   const { Observable } = loadRxjs();
-  // A source that emits without a pause never returns from subscribe, so it is left from inside.
+  // A synchronous source without end never returns from subscribe, so it is unsubscribed from
+  // inside.
   const wrapped = new Observable<unknown>((subscriber) => {
     inner = subscriber;
     subscriber.add(() => signal.removeEventListener("abort", stop));
@@ -143,7 +147,7 @@ function watch(
   return promise;
 }
 
-/** An error in the sink is not an error of the tool. */
+/** Wraps an error of the sink, to tell it from an error of the tool. */
 class SinkError extends Error {
   override readonly name = "SinkError";
 }
@@ -195,7 +199,7 @@ async function* asAsync(source: Generator<unknown, unknown>): AsyncGenerator<unk
   return yield* source;
 }
 
-/** What came of one run of a tool. */
+/** The outcome of one run of a tool. */
 export type ToolOutcome =
   /** JSON, within the output limit. */
   | { readonly kind: "result"; readonly value: unknown }
@@ -204,9 +208,9 @@ export type ToolOutcome =
   | { readonly kind: "interrupts"; readonly interrupts: readonly Interrupt[] };
 
 /**
- * Sorts what a tool gives, value by value, and says at the end what came of it.
- * A result that was given in so many words counts before the returned value,
- * this before the last value of a stream, and that before its output.
+ * Collects what a tool returns or yields, and determines its outcome. An explicit result event
+ * takes precedence over the returned value, that over the last value of a stream, and that over its
+ * output.
  */
 class ToolValues {
   readonly #limit: number;
@@ -217,7 +221,7 @@ class ToolValues {
   #result: { readonly value: unknown } | undefined;
   #last: { readonly value: unknown } | undefined;
 
-  /** `show` gets what people may see while the tool runs. */
+  /** `show` receives the events that are visible while the tool runs. */
   constructor(limit: number, show: (event: ToolEvent) => void) {
     this.#limit = limit;
     this.#show = show;
@@ -232,7 +236,9 @@ class ToolValues {
     else this.#last = { value };
   }
 
-  /** The value that a tool returned, which is its result unless it is one of ours. */
+  /**
+   * Adds the value that a tool returned. It is the result, unless it is an event or an interrupt.
+   */
   end(value: unknown): void {
     if (value === undefined) return;
     if (isInterrupt(value)) this.#interrupts.push(value);

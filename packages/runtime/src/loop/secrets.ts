@@ -1,10 +1,10 @@
-/** Shorter ones would be found everywhere. */
+/** Shorter values would match unrelated text. */
 const MIN_LENGTH = 4;
 const HIDDEN = "[hidden]";
 
 /**
- * Sensitive answers of one run. They live here and in the tools that asked, and
- * where a tool repeats one, it is hidden before anything is written.
+ * The sensitive answers of one run. They are kept only here and in the tools that asked for them;
+ * if a tool repeats one, it is masked before anything is written.
  */
 export class Secrets {
   readonly #values = new Set<string>();
@@ -13,13 +13,13 @@ export class Secrets {
     if (value.length >= MIN_LENGTH) this.#values.add(value);
   }
 
-  /** The value without secrets; itself where there are none. */
+  /** Returns the value with all secrets masked, or the value itself if it contains none. */
   hide<T>(value: T): T {
     if (this.#values.size === 0 || value === undefined) return value;
     const json = JSON.stringify(value);
     let hidden = json;
     for (const secret of this.#values) {
-      // As it stands inside a JSON string.
+      // Compare with the escaped form, as it appears inside a JSON string.
       hidden = hidden.replaceAll(JSON.stringify(secret).slice(1, -1), HIDDEN);
     }
     return hidden === json ? value : (JSON.parse(hidden) as T);

@@ -9,11 +9,11 @@ import type { Questions, Reply } from "./questions.ts";
 import { RunApprovals } from "./run-approvals.ts";
 import type { TurnTools } from "./turn-tools.ts";
 
-/** What a round of tool calls came to. */
+/** The outcome of a round of tool calls. */
 export interface CallsOutcome {
   /** In the order of the calls. */
   readonly results: readonly CallResult[];
-  /** What the caller said instead of an answer, if it did. */
+  /** Messages that the caller sent instead of an answer. */
   readonly said: readonly Message[];
 }
 
@@ -45,7 +45,7 @@ export class ToolCalls {
 
   async run(iteration: number, calls: readonly ToolCall[]): Promise<CallsOutcome> {
     const { journal } = this.#scope;
-    // What is finished needs no tool, and none of a server that cannot be reached now.
+    // Completed calls need no tools, so do not depend on servers that may be unreachable now.
     const isOpen = calls.some(({ toolCallId }) => journal.call(toolCallId).complete === undefined);
     if (isOpen) await this.#tools.lookOnce();
     const around = {
@@ -73,7 +73,7 @@ export class ToolCalls {
     return { results: runs.map((run) => run.result!), said };
   }
 
-  /** Gives each call its answer. Returns what is wrong with the reply, for the next question. */
+  /** Distributes the reply to the calls. Returns what is wrong with it, for the next question. */
   async #take(
     reply: Reply,
     runs: readonly CallRun[],
@@ -85,8 +85,9 @@ export class ToolCalls {
       return undefined;
     }
     this.#questions.heedExpiry(reply);
-    // If none of them expired, the task's own input timeout did: it continues without any answer.
-    // By what was asked, for an attempt that is begun anew finds their decisions in its journal.
+    // If none of the requests expired, the task's own input timeout did, and it continues without
+    // any answer. This looks at the requests as they were asked, because after a restart the calls
+    // may already have their decisions from the journal.
     const isTimeOver = message === undefined && !requests.some((one) => hasExpired(one, at));
     const expired = runs.filter(({ open }) => open.some((one) => hasExpired(one, at)));
     for (const run of isTimeOver ? runs : expired) await run.giveUp("expired", at);
@@ -106,7 +107,8 @@ export class ToolCalls {
       const problems: string[] = [];
       for (const [approvalId, decision] of answer.approvals) {
         const run = runs.find(({ open }) => open.some(({ requestId }) => requestId === approvalId));
-        // Begun anew, it may have gone on since: then its journal has what it was told.
+        // After a restart the call may already be past this approval; then its journal has the
+        // decision.
         if (run === undefined) for (const one of runs) one.relay(decision, place);
         const unfit = await run?.decide(decision, at, place);
         if (unfit !== undefined) problems.push(unfit);
@@ -119,13 +121,15 @@ export class ToolCalls {
   }
 }
 
-/** Resolves when the first of what they wait for was settled elsewhere. */
+/**
+ * Resolves when the first open question was settled elsewhere; undefined if none can be watched.
+ */
 function firstOf(runs: readonly CallRun[], signal: AbortSignal): Promise<unknown> | undefined {
   const watched = runs.flatMap((run) => run.watch(signal) ?? []);
   return watched.length === 0 ? undefined : Promise.race(watched);
 }
 
-/** Works on every item, in order of beginning, so many at a time. The first failure ends the wait. */
+/** Processes the items in order, at most `most` at a time. Rejects with the first failure. */
 async function eachBounded<T>(
   items: readonly T[],
   most: number,

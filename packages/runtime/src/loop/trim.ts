@@ -2,7 +2,10 @@ import type { TranscriptEntry } from "../model/model.ts";
 
 const lengths = new WeakMap<TranscriptEntry, number>();
 
-/** About how many tokens an entry has. Providers count differently; a quarter of the characters is near. */
+/**
+ * Estimates the tokens of an entry. Providers count differently; a quarter of the characters is
+ * close.
+ */
 function estimateTokens(entry: TranscriptEntry): number {
   const known = lengths.get(entry);
   if (known !== undefined) return known;
@@ -11,7 +14,10 @@ function estimateTokens(entry: TranscriptEntry): number {
   return tokens;
 }
 
-/** The assumed cost of a file, whatever its size: the real one is unknown, but it is not its base64. */
+/**
+ * The assumed cost of a file of any size. The real cost is unknown, but unrelated to the base64
+ * length.
+ */
 const FILE_TOKENS = 1500;
 
 function estimate(entry: TranscriptEntry): number {
@@ -30,14 +36,14 @@ export function tokensOf(text: string): number {
 
 export interface Trimmed {
   readonly entries: readonly TranscriptEntry[];
-  /** How many were left out. */
+  /** How many entries were left out. */
   readonly left: number;
 }
 
 /**
- * Leaves out the oldest entries until the rest fits, at least as many as were
- * left out before. A tool call goes together with its result, and neither the
- * message that the task is about nor the newest entries are ever left out.
+ * Leaves out the oldest entries until the rest fits, and at least as many as were left out before.
+ * A tool call is removed together with its result. The message that the task is about and the
+ * newest entries are never removed.
  */
 export function trim(
   transcript: readonly TranscriptEntry[],
@@ -61,7 +67,9 @@ export function trim(
   return { entries: transcript.filter((entry) => !gone.has(entry)), left };
 }
 
-/** What may only go together, oldest first, without the entry that stays. */
+/**
+ * Groups entries that can only be removed together, oldest first, without the subject of the task.
+ */
 function unitsOf(
   transcript: readonly TranscriptEntry[],
   subject: number,

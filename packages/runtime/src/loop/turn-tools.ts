@@ -20,13 +20,12 @@ import type { ClientToolSettings } from "../run/client-tools.ts";
 import { jsonSchemaCheck, toolInput } from "../tools/tool-input.ts";
 import { boundedOutput } from "../tools/tool-output.ts";
 
-/**
- * The tools of one run: its author's, its caller's, the sub-agents of the agent, and what its MCP
- * servers have.
- */
+/** The tools of one run: those of the author, the caller, the sub-agents and the MCP servers. */
 export class TurnTools {
   readonly #scope: LoopScope;
-  /** Of this run to its end: one that is late starts no server after the agent was closed. */
+  /**
+   * Fixed for the whole run, so that a late run cannot start servers after the agent was closed.
+   */
   readonly #servers: McpServers | undefined;
   readonly #callers: readonly Tool[];
   readonly #subAgents: RunSubAgents;
@@ -42,12 +41,12 @@ export class TurnTools {
     this.#box = this.#filtered(this.#withCallers(tools));
   }
 
-  /** Those that the model was told of last. */
+  /** The tools that were last offered to the model. */
   get box(): ToolBox {
     return this.#box;
   }
 
-  /** Looks what there is now: servers come and go, and so do their tools. */
+  /** Refreshes the tools, because servers and their tools come and go. */
   async look(): Promise<void> {
     const { signal, settings, clock } = this.#scope;
     const offered = await this.#offered(signal);
@@ -59,14 +58,14 @@ export class TurnTools {
   }
 
   /**
-   * For calls of an answer that an earlier attempt got. What this attempt has told the model stays:
-   * a tool whose server was lost meanwhile connects again by itself.
+   * Looks up the tools for calls of an answer that an earlier attempt received. Tools that this
+   * attempt has already offered to the model stay: one whose server was lost reconnects by itself.
    */
   async lookOnce(): Promise<void> {
     if (!this.#hasLooked) await this.look();
   }
 
-  /** The model wants these at the same time. */
+  /** Starts a round of calls that the model made in parallel. */
   beginRound(calls: readonly ToolCall[]): void {
     this.#subAgents.beginRound(calls);
   }
@@ -85,15 +84,15 @@ export class TurnTools {
   }
 
   /**
-   * No answer will come any more to what servers ask for this task, and nobody waits for sub-agents,
-   * if the task has ended: of one that was only left, somebody else goes on with them.
+   * Ends the run. Questions of MCP servers for this task will get no more answers. Sub-agents are
+   * only canceled if the task has ended; otherwise another run continues with them.
    */
   end(hasEnded: boolean): void {
     this.#servers?.endTask(this.#scope.turn.task.id);
     this.#subAgents.end(hasEnded);
   }
 
-  /** Where a sub-agent and a server have something of the same name, it is the sub-agent's. */
+  /** If a sub-agent and an MCP tool have the same name, the sub-agent takes precedence. */
   async #offered(signal: AbortSignal): Promise<readonly Tool[]> {
     const [agents, tools] = await Promise.all([
       this.#subAgents.tools(),
@@ -104,8 +103,8 @@ export class TurnTools {
   }
 
   /**
-   * When the turn began, no tool of the agent had the name of one of the caller. One that has it
-   * since, as after a change of the agent, is not called in its place.
+   * Gives the caller's tools precedence. When the turn started, no tool of the agent had the same
+   * name; one added since, for example by an update of the agent, must not be called in its place.
    */
   #withCallers(tools: ToolBox): ToolBox {
     if (this.#callers.length === 0) return tools;
@@ -121,15 +120,14 @@ export class TurnTools {
   }
 }
 
-/** What a turn's own tools are made with. */
 interface ClientToolFacts {
-  /** Nothing where the agent takes none. */
+  /** Undefined if client tools are disabled. */
   readonly settings: ClientToolSettings | undefined;
   /** The longest result that the model gets, in characters. */
   readonly outputLimit: number;
 }
 
-/** The tools that the caller of a turn declared, where both sides speak of them. */
+/** The tools that the caller declared, if both sides support the extension. */
 function clientTools(turn: Turn, facts: ClientToolFacts): readonly Tool[] {
   const { uri } = EXTENSIONS.clientTools;
   if (facts.settings === undefined || !turn.extensions.has(uri)) return [];
@@ -139,8 +137,8 @@ function clientTools(turn: Turn, facts: ClientToolFacts): readonly Tool[] {
 }
 
 /**
- * Rejects the task of a caller whose tool has the name of one that the agent has itself: calls of
- * the one must never be taken for calls of the other.
+ * Rejects the task if the caller declares a tool with the name of one of the agent's own, because
+ * calls of one must never be mistaken for calls of the other.
  */
 function refuseTaken(own: ToolBox, declared: readonly Tool[]): void {
   const taken = declared.filter(({ name }) => own.find(name) !== undefined);
@@ -151,12 +149,12 @@ function refuseTaken(own: ToolBox, declared: readonly Tool[]): void {
   throw new LoopEndError({ state: "rejected", text, metadata });
 }
 
-/** Nothing of it runs here but the asking. */
+/** Generous, because the tool only asks here; the caller runs it. */
 const TIMEOUT_MS = 60_000;
 
 /**
- * A tool that the caller declared, for the model. A call asks the caller to run it; what comes back
- * is its result, whatever it looks like.
+ * Wraps a tool that the caller declared. A call asks the caller to run it, and the reply is the
+ * result, whatever it looks like.
  */
 function clientTool(declared: ClientTool, outputLimit: number): Tool {
   const { name, description = `The caller's own tool ${name}.`, inputSchema } = declared;
@@ -165,9 +163,9 @@ function clientTool(declared: ClientTool, outputLimit: number): Tool {
     name,
     description,
     input: schema,
-    // The caller runs it, so there is no one else to ask.
+    // The caller runs the tool itself, so asking it for approval would be pointless.
     confirm: "never",
-    // A call that a crash interrupted has not asked yet, or its question is open already.
+    // A call that a crash interrupted has either not asked yet, or its question is already open.
     idempotent: true,
     timeoutMs: TIMEOUT_MS,
     check: jsonSchemaCheck(argumentSchema(schema, `tool ${name}`)),
@@ -178,7 +176,7 @@ function clientTool(declared: ClientTool, outputLimit: number): Tool {
 
 type Answers = ToolContext["answers"];
 
-/** The only request of a call; the answer comes under it. */
+/** The id of the only request of a call. */
 const RESULT = "result";
 
 function ask(name: string, input: Metadata, answers: Answers): ToolUseRequired | undefined {

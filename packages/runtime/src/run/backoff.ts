@@ -1,7 +1,7 @@
 import { backoffMs } from "@convoke/protocol/internal";
 import { createHash } from "node:crypto";
 
-/** No wait between two requests is longer, unless the provider asks for more. */
+/** Maximum wait between two requests, unless the provider asks for more. */
 const MAX_MS = 30_000;
 
 /** How often a request to a model is tried, and how long the loop waits in between. */
@@ -21,8 +21,8 @@ export const DEFAULT_RETRY: RetryRule = {
 };
 
 /**
- * How long to wait after so many failures, at least as long as the provider asks. The jitter is
- * derived from the seed, so that a resumed run waits as the first one did.
+ * How long to wait after this many failures, and at least as long as the provider asks. The jitter
+ * is derived from the seed, so that a resumed run waits as long as the first one did.
  */
 export function retryWaitMs(
   failures: number,

@@ -18,7 +18,7 @@ export interface Budget {
   readonly tokens?: number;
   /** Cost by the prices of the model. Default: no limit. */
   readonly cost?: number;
-  /** How long it may work, not counting the time in which it waits for its caller. Default six hours. */
+  /** Working time, not counting time spent waiting for the caller. Default six hours. */
   readonly timeMs?: number;
   /** Tool calls. Default: no limit. */
   readonly toolCalls?: number;
@@ -30,7 +30,7 @@ export interface Budget {
 
 export type BudgetName = keyof Budget;
 
-/** The task used more than it may. Its text is safe to show. */
+/** Thrown when a task exceeds its budget. The message is safe to show. */
 export class BudgetError extends Error {
   override readonly name = "BudgetError";
   readonly budget: BudgetName | "deadline";
@@ -73,7 +73,7 @@ export function resolveBudget(given: Budget = {}): Budget {
   return { ...DEFAULT_BUDGET, ...given };
 }
 
-/** Throws when the next iteration would be beyond the budget. */
+/** Throws if the next iteration would exceed the budget. */
 function checkBudget(budget: Budget, usage: Usage, consecutiveFailures: number): void {
   const { inputTokens, outputTokens, iterations, toolCalls, cost = 0, durationMs } = usage;
   const used: Record<Exclude<BudgetName, "depth">, number> = {
@@ -102,18 +102,21 @@ export class AgentIdentity {
     return this.#id;
   }
 
-  /** Where an agent is served, it is the same after a restart. */
+  /** Uses the id from the environment, which stays the same across restarts of a server. */
   prepare({ id }: AgentEnvironment): void {
     if (id !== undefined) this.#id = id;
   }
 }
 
-/** The name in an id, for people. */
+/** The readable name at the start of an agent id. */
 function nameInId(id: string): string {
   return id.split("/")[0] ?? id;
 }
 
-/** What came with the message leaves no room for any work. Its text is safe to show. */
+/**
+ * Thrown if the budget sent with the message leaves no room for any work. The message is safe to
+ * show.
+ */
 export class BudgetRefusal extends Error {
   override readonly name = "BudgetRefusal";
   readonly limit: BudgetLimit;
@@ -126,7 +129,10 @@ export class BudgetRefusal extends Error {
 
 const { uri } = EXTENSIONS.budget;
 
-/** What one run may use: of each limit the smaller, the agent's own or what came with the message. */
+/**
+ * The limits of one run: for each, the smaller of the agent's own and the one sent with the
+ * message.
+ */
 export class RunBudget {
   readonly #own: Budget;
   readonly #given: BudgetOfMessage;
@@ -142,23 +148,23 @@ export class RunBudget {
     };
   }
 
-  /** How often the work may still be handed on. */
+  /** How many more times the work may be delegated. */
   get depth(): number {
     const { depth: most } = BUDGET_BOUNDS;
     return Math.min(this.#own.depth ?? 0, this.#given.depth ?? most, most);
   }
 
-  /** The agents that it has come through. */
+  /** The ids of the agents that this work has already passed through. */
   get visited(): readonly string[] {
     return this.#given.visited ?? [];
   }
 
-  /** When it must be over, as it came. */
+  /** The deadline, exactly as it was received. */
   get deadline(): string | undefined {
     return this.#given.deadline;
   }
 
-  /** How many tokens are left, and how much money; nothing where there is no limit. */
+  /** The remaining tokens and cost; a field is absent if there is no limit. */
   left({ inputTokens, outputTokens, cost = 0, subAgents }: Usage): BudgetOfMessage {
     const { tokens: mostTokens, cost: mostCost } = this.#limits;
     const tokens = inputTokens + outputTokens + (subAgents?.tokens ?? 0);
@@ -168,7 +174,7 @@ export class RunBudget {
     };
   }
 
-  /** Refuses work that has no room to begin with, or that comes back to an agent it came from. */
+  /** Rejects work whose budget is already used up, or that returns to an agent it came from. */
   admit(
     self: string,
     { allowsCycles, now }: { readonly allowsCycles: boolean; readonly now: Date },
@@ -186,7 +192,7 @@ export class RunBudget {
     }
   }
 
-  /** Throws when the next iteration would be beyond it. */
+  /** Throws if the next iteration would exceed a limit or the deadline has passed. */
   check(usage: Usage, consecutiveFailures: number, now: Date): void {
     checkBudget(this.#limits, usage, consecutiveFailures);
     if (this.deadline !== undefined && Date.parse(this.deadline) <= now.getTime()) {
@@ -214,7 +220,7 @@ export class RunBudget {
   }
 }
 
-/** Infinity is no limit, and has no place in JSON. */
+/** Infinity means no limit, and JSON cannot represent it. */
 function isLimit(most: number | undefined): most is number {
   return most !== undefined && Number.isFinite(most);
 }

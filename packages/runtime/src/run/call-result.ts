@@ -7,16 +7,16 @@ import type { DelegatedUsage } from "../tools/tool.ts";
 
 export type ToolCall = AssistantContent & { readonly kind: "tool-call" };
 
-/** What one call ends with. */
+/** The result of one tool call. */
 export interface CallResult extends ToolResultEntry {
-  /** It was not approved. */
+  /** The call was not approved. */
   readonly isDeclined: boolean;
   readonly sources: readonly Source[];
-  /** What other agents used for it. */
+  /** The usage of sub-agents for this call. */
   readonly used?: DelegatedUsage | undefined;
 }
 
-/** The result that the journal has. */
+/** Restores a result from the journal. */
 export function notedResult(noted: ToolCompleteEvent): CallResult {
   const { toolCallId, toolName, output, success, isDeclined = false, sources = [], used } = noted;
   return { toolCallId, toolName, output, isError: !success, isDeclined, sources, used };
@@ -28,7 +28,7 @@ export function toldResult(result: CallResult): ToolResultEntry {
   return { toolCallId, toolName, output, isError };
 }
 
-/** Notes a result, as the author's hook lets it through. */
+/** Records a result, after the author's `afterTool` hook has had a chance to change it. */
 export async function completeCall(
   scope: LoopScope,
   input: Metadata,

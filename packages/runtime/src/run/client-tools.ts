@@ -2,10 +2,10 @@ import { type StatusUpdateEvent, type Task, agentMessage } from "@convoke/protoc
 import type { OpenRequest } from "../approvals/open-request.ts";
 import { type LoopEnd, LoopEndError } from "./loop-failure.ts";
 
-// What a task says whose caller does not run its tools in time: the same as a server says of a
-// question that waits too long.
+// A task whose caller does not run its tools in time ends with the same text that a server uses for
+// an unanswered question.
 
-/** When a question for nothing but tools of the caller expires. */
+/** When a question expires that asks for client tools only. */
 export function expiryOfUses(
   requests: readonly OpenRequest[],
   askedAt: Date,
@@ -43,18 +43,18 @@ function inputTimeout(taskId: string, timeoutMs: number): LoopEnd {
 
 /** How an agent uses tools that its callers have. */
 export interface ClientToolOptions {
-  /** How long a call waits for the caller, in milliseconds; by default 300 000. */
+  /** How long a call waits for the caller, in milliseconds. Default 300 000. */
   readonly timeoutMs?: number;
   /** Without an answer in time, the model continues and is informed, or the task fails. Default `continue`. */
   readonly afterwards?: "continue" | "fail";
 }
 
-/** The same with every default, checked. */
+/** The validated options, with all defaults filled in. */
 export type ClientToolSettings = Required<ClientToolOptions>;
 
 const DEFAULT_TIMEOUT_MS = 300_000;
 
-/** Nothing where the agent takes no such tools. */
+/** Validates the options. Returns undefined if the agent accepts no client tools. */
 export function clientToolSettings(
   options: ClientToolOptions | false = {},
 ): ClientToolSettings | undefined {

@@ -34,15 +34,15 @@ export interface LoopHooks {
   /** Which tools this turn has. Default: all. */
   readonly toolFilter?: (tool: Tool, turn: Turn) => boolean;
   /**
-   * Sees every event before it is written, and may change it, add to it or leave
-   * it out. The loop's own notes are written whatever it returns: the task is
-   * resumed by them. So is a status that ends the task or asks.
+   * Sees every event before it is written, and may change it, add to it or drop it. The loop's own
+   * journal events are always written, because the task resumes from them. So is a status that ends
+   * the task or asks a question.
    */
   readonly transformEvent?: (
     event: AgentEvent,
     turn: Turn,
   ) => AgentEvent | readonly AgentEvent[] | undefined | void;
-  /** Turns a piece of what the model says, such as a thought, into events of its own. */
+  /** Turns a model event, such as a piece of reasoning, into additional events of the task. */
   readonly modelEvent?: (
     event: ModelEvent,
     turn: Turn,

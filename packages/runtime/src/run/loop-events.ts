@@ -3,20 +3,20 @@ import type { OpenRequest } from "../approvals/open-request.ts";
 import type { AssistantContent, FinishReason, ModelUsage } from "../model/model.ts";
 import type { DelegatedUsage, Interrupt } from "../tools/tool.ts";
 
-// What the loop records in the log of its task. A later attempt resumes from these
-// notes: a model answer or a tool result that is noted is never computed twice.
+// Events that the loop records in the log of its task. A later attempt resumes from them: a
+// recorded model answer or tool result is never computed twice.
 
-/** A model is asked. Each request to a provider has exactly one. */
+/** A request to a model starts. Each request to a provider has exactly one such event. */
 export interface LlmCallEvent extends InternalEventBase {
   readonly kind: "internal:llm-call";
   readonly iteration: number;
-  /** From 1; more when the request before failed and was tried again. */
+  /** Counts from 1; higher if an earlier request failed and was retried. */
   readonly attempt: number;
   readonly model: string;
   readonly timestamp: string;
 }
 
-/** The request failed, and is tried again or given up. */
+/** The request failed, and is retried or given up. */
 export interface LlmRetryEvent extends InternalEventBase {
   readonly kind: "internal:llm-retry";
   readonly iteration: number;
@@ -24,31 +24,31 @@ export interface LlmRetryEvent extends InternalEventBase {
   /** Safe text of the `ModelError`. */
   readonly problem: string;
   readonly waitMs: number;
-  /** No other attempt follows. */
+  /** There is no further attempt. */
   readonly isGivenUp?: true;
   readonly timestamp: string;
 }
 
-/** The model has answered, in full. */
+/** The model's answer is complete. */
 export interface LlmResultEvent extends InternalEventBase {
   readonly kind: "internal:llm-result";
   readonly iteration: number;
   readonly content: readonly AssistantContent[];
   readonly finish: FinishReason;
   readonly usage: ModelUsage;
-  /** Where what it said comes from. */
+  /** The sources that the answer cites. */
   readonly sources?: readonly Source[];
   readonly timestamp: string;
 }
 
-/** On disk before the tool runs. */
+/** Committed before the tool runs. */
 export interface ToolStartEvent extends InternalEventBase {
   readonly kind: "internal:tool-start";
   readonly toolName: string;
   readonly toolCallId: string;
   /** The arguments in use: checked, and possibly edited by an approver. */
   readonly input: unknown;
-  /** From 1; more when the call asked for something first, or ran again after a crash. */
+  /** Counts from 1; higher if the call asked a question first, or was repeated after a crash. */
   readonly round: number;
   readonly timestamp: string;
 }
@@ -63,12 +63,12 @@ export interface ToolCompleteEvent extends InternalEventBase {
   /** It was not approved, which is not a failure of the tool. */
   readonly isDeclined?: true;
   readonly sources?: readonly Source[];
-  /** What other agents used for it. */
+  /** The usage of sub-agents for this call. */
   readonly used?: DelegatedUsage;
   readonly timestamp: string;
 }
 
-/** The call needs something first; its answers run it again, in the next round. */
+/** The call asks a question; its next round starts with the answers. */
 export interface ToolInterruptEvent extends InternalEventBase {
   readonly kind: "internal:tool-interrupt";
   readonly toolName: string;
@@ -78,7 +78,7 @@ export interface ToolInterruptEvent extends InternalEventBase {
   readonly timestamp: string;
 }
 
-/** What a running tool says that it is doing. */
+/** A progress message of a running tool. */
 export interface ToolProgressEvent extends InternalEventBase {
   readonly kind: "internal:tool-progress";
   readonly toolCallId: string;
@@ -86,26 +86,26 @@ export interface ToolProgressEvent extends InternalEventBase {
   readonly fraction?: number;
 }
 
-/** More of the output of a running tool, up to a bound. */
+/** Further output of a running tool, up to a limit. */
 export interface ToolOutputEvent extends InternalEventBase {
   readonly kind: "internal:tool-output";
   readonly toolCallId: string;
   readonly text: string;
 }
 
-/** The task asks its caller, and waits. Servers know a waiting task by this note. */
+/** The task asks its caller and waits. Servers recognize a waiting task by this event. */
 export interface AskEvent extends InternalEventBase {
   readonly kind: "internal:ask";
   readonly iteration: number;
   readonly requests: readonly OpenRequest[];
-  /** When the first of them expires, if one does. */
+  /** The earliest expiry among the requests, if any of them expires. */
   readonly until?: string;
-  /** The loop looks meanwhile whether something of it is settled elsewhere. */
+  /** The loop checks in the meantime whether a request has been settled elsewhere. */
   readonly isWatched?: true;
   readonly timestamp: string;
 }
 
-/** Where something that was said comes from. */
+/** A source that an answer or a tool result cites. */
 export interface Source {
   readonly url: string;
   readonly title?: string;

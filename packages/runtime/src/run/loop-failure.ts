@@ -2,12 +2,12 @@ import type { Metadata, TaskState } from "@convoke/protocol";
 import { ModelError } from "../model/model-error.ts";
 import { BudgetError, BudgetRefusal } from "./budget.ts";
 
-/** A hook vetoed a model call or its answer. The text is the author's. */
+/** A hook vetoed a model call or its answer. The message was written by the author of the agent. */
 export class VetoError extends Error {
   override readonly name = "VetoError";
 }
 
-/** How a task that cannot continue ends, with a text that the caller may read. */
+/** The final state of a task that cannot continue, with a text that is safe for the caller. */
 export interface LoopEnd {
   readonly state: TaskState;
   readonly text: string;
@@ -25,7 +25,10 @@ export class LoopEndError extends Error {
   }
 }
 
-/** What an expected failure ends with; nothing for any other error, whose text may hold secrets. */
+/**
+ * The end of the task for an expected failure. Undefined for any other error, because its message
+ * may contain secrets.
+ */
 export function endForError(error: unknown): LoopEnd | undefined {
   if (error instanceof LoopEndError) return error.end;
   if (error instanceof BudgetError) {

@@ -20,10 +20,10 @@ import type {
   TrimmedEvent,
 } from "./loop-events.ts";
 
-/** A question as the journal has it, and what ended the wait for its answer. */
+/** A question from the journal, and what ended the wait for its answer. */
 export interface NotedWait {
   readonly ask: AskEvent;
-  /** Absent while it waits. */
+  /** Absent while the task is still waiting. */
   readonly end?: {
     /** Absent if no answer came in time. */
     readonly message: Message | undefined;
@@ -33,24 +33,24 @@ export interface NotedWait {
   };
 }
 
-/** One tool call as the journal has it. */
+/** One tool call, as recorded in the journal. */
 export interface NotedCall {
   readonly starts: readonly ToolStartEvent[];
   readonly interrupts: readonly ToolInterruptEvent[];
   readonly approvals: readonly ApprovalRequestedEvent[];
   readonly complete?: ToolCompleteEvent;
-  /** Where it is the call of a sub-agent. */
+  /** Present if the call is to a sub-agent. */
   readonly subAgent?: NotedSubAgent;
 }
 
-/** What a call of a sub-agent has come to. */
+/** What the journal has recorded about a sub-agent call. */
 interface NotedSubAgent {
   readonly call?: SubAgentCallEvent;
   readonly task?: SubAgentEvent;
   readonly questions?: readonly SubAgentQuestionEvent[];
 }
 
-/** A sub-agent that may be at work. */
+/** A sub-agent that may still be working. */
 interface OpenSubAgent {
   readonly call: SubAgentCallEvent;
   readonly task?: SubAgentEvent;
@@ -58,7 +58,7 @@ interface OpenSubAgent {
 
 const NO_CALL: NotedCall = { starts: [], interrupts: [], approvals: [] };
 
-/** What earlier attempts of a turn did, by iteration and by tool call. */
+/** What earlier attempts of a turn did, indexed by iteration and by tool call. */
 export class LoopJournal {
   readonly #results = new Map<number, LlmResultEvent>();
   readonly #attempts = new Map<number, number>();
@@ -79,7 +79,7 @@ export class LoopJournal {
     }
   }
 
-  /** The model's answer, when it came in full. */
+  /** The model's answer, if it was received completely. */
   result(iteration: number): LlmResultEvent | undefined {
     return this.#results.get(iteration);
   }
@@ -108,7 +108,7 @@ export class LoopJournal {
     return this.#waits.get(iteration) ?? [];
   }
 
-  /** Where an event stands, to tell what came before what. */
+  /** The position of an event in the journal, for comparing which came first. */
   placeOf(event: InternalEvent): number {
     return this.#places.get(event) ?? Number.POSITIVE_INFINITY;
   }
@@ -117,7 +117,7 @@ export class LoopJournal {
     return this.#calls.get(toolCallId) ?? NO_CALL;
   }
 
-  /** Calls of sub-agents that have no result; their tasks, where these are known. */
+  /** Sub-agent calls without a result, with their tasks if known. */
   openSubAgents(): readonly OpenSubAgent[] {
     return [...this.#calls.values()].flatMap(({ complete, subAgent: { call, task } = {} }) =>
       complete === undefined && call !== undefined ? [{ call, ...(task && { task }) }] : [],
@@ -178,7 +178,7 @@ export class LoopJournal {
     }
   }
 
-  /** A loop waits for one message at a time. */
+  /** Ends the open wait. There is at most one, because a loop waits for one message at a time. */
   #endWait(iteration: number | undefined, event: InternalEvent): void {
     const waits = iteration === undefined ? undefined : this.#waits.get(iteration);
     const last = waits?.at(-1);
@@ -193,7 +193,9 @@ export class LoopJournal {
   }
 }
 
-/** With what a note says of a sub-agent; nothing for a note of anything else. */
+/**
+ * Adds an event about a sub-agent to what is known; undefined if the event is about something else.
+ */
 function withSubAgent(
   known: NotedSubAgent | undefined,
   event: InternalEvent,

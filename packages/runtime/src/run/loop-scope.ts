@@ -19,7 +19,7 @@ import { RunBudget } from "./budget.ts";
 import { UsageMeter } from "./usage.ts";
 import { requestsIn } from "../approvals/open-request.ts";
 
-/** What every part of one run of the loop needs: its turn, its journal, and how to speak. */
+/** What every part of one run shares: its turn, its journal, and the methods that emit events. */
 export class LoopScope {
   readonly turn: Turn;
   readonly settings: LoopSettings;
@@ -28,9 +28,9 @@ export class LoopScope {
   readonly signal: AbortSignal;
   readonly clock: WorkClock;
   readonly budget: RunBudget;
-  /** What it has used so far. */
+  /** The usage so far. */
   usage = new UsageMeter(undefined);
-  /** Begins the ids of everything that this run names, the same in each attempt. */
+  /** Prefix of all ids that this run creates, identical in every attempt. */
   readonly runId: string;
   readonly #outbox: Outbox;
 
@@ -45,7 +45,7 @@ export class LoopScope {
     this.runId = turn.id();
   }
 
-  /** Appends an event, as the author's hook lets it through. */
+  /** Emits an event, after the author's `transformEvent` hook has had a chance to change it. */
   say(event: AgentEvent): void {
     const { transformEvent } = this.settings.hooks;
     if (transformEvent === undefined) return this.#outbox.put(event);
@@ -59,30 +59,36 @@ export class LoopScope {
     return undefined;
   }
 
-  /** Notes something in the log of the task. */
+  /** Records an internal event in the log of the task. */
   note(facts: Pick<InternalEvent, "kind"> & Readonly<Record<string, unknown>>): void {
     const timestamp = this.turn.now().toISOString();
     this.say({ ...facts, taskId: this.turn.task.id, timestamp } as InternalEvent);
   }
 
-  /** Resolves when everything said so far is committed. */
+  /** Resolves when everything emitted so far is committed. */
   durable(): Promise<void> {
     return orAborted(this.#outbox.durable(), this.signal);
   }
 
-  /** Resolves when more may be said; nothing while there is room. */
+  /** Resolves when more events may be emitted; undefined while there is room. */
   room(): Promise<void> | undefined {
     return this.#outbox.room();
   }
 }
 
-/** Notes as they are, and the words that end a task or ask its caller. */
+/**
+ * Whether a hook may not drop the event: internal events, and statuses that end the task or ask its
+ * caller.
+ */
 function mustBeWritten(event: AgentEvent): boolean {
   if (!isPublic(event)) return true;
   return event.kind === "status-update" && event.status.state !== "working";
 }
 
-/** A note stands only for itself; a status may be said in other words. */
+/**
+ * Whether `one` stands in for `event`. An internal event must stay as it is; a status may be
+ * reworded.
+ */
 function replaces(one: AgentEvent, event: AgentEvent): boolean {
   if (one === event) return true;
   if (!isPublic(event) || event.kind !== "status-update") return false;
@@ -91,8 +97,9 @@ function replaces(one: AgentEvent, event: AgentEvent): boolean {
 }
 
 /**
- * A question in the words of an author's hook, with what the original asks for. By that an answer
- * is taken or refused, and known to be sensitive, so no hook can leave it out.
+ * Restores the requests of a question that an author's hook has reworded. Answers are validated
+ * against these requests, and sensitive input is recognized by them, so a hook must not be able to
+ * remove them.
  */
 function keepRequests(said: AgentEvent, original: AgentEvent): AgentEvent {
   const asked = (original as StatusUpdateEvent).status?.message;
@@ -117,9 +124,9 @@ function isMarked({ metadata }: A2APart): boolean {
 }
 
 /**
- * How long a task was worked on, from its first model call. The time in which it waited for its
- * caller does not count, nor does the time in which no process worked on it: earlier attempts count
- * from their start to their last note.
+ * Measures how long a task was worked on, starting with its first model call. Time spent waiting
+ * for the caller does not count, and neither does time in which no process worked on it: earlier
+ * attempts count from their start to their last recorded event.
  */
 export class WorkClock {
   /** When the first model call was made; absent before it. */
@@ -136,12 +143,12 @@ export class WorkClock {
     this.#workedBefore = workedMs;
   }
 
-  /** Work begins, in this attempt. */
+  /** Starts the clock for this attempt. */
   start(): void {
     this.#startedNow ??= this.#now();
   }
 
-  /** The task waited for its caller, in this attempt. */
+  /** Subtracts time in which the task waited for its caller in this attempt. */
   addWait(from: Date, to: Date): void {
     this.#waitedMs += Math.max(0, to.getTime() - from.getTime());
   }
@@ -153,7 +160,7 @@ export class WorkClock {
   }
 }
 
-/** Adds up the times between notes, without those that cross a wait or a restart. */
+/** Sums the intervals between recorded events, except those that span a wait or a restart. */
 function earlierWork(journal: readonly InternalEvent[]): {
   readonly startedAt: number | undefined;
   readonly workedMs: number;
@@ -170,7 +177,7 @@ function earlierWork(journal: readonly InternalEvent[]): {
     else if (startedAt !== undefined && !isRestart && !isWaiting && at !== undefined) {
       workedMs += Math.max(0, at - (last ?? at));
     }
-    // An older log has no time for a restart: then work counts from the next note.
+    // Older logs have no timestamp for a restart; then work counts from the next event.
     if (isRestart || at !== undefined) last = at;
     if (endsWait) isWaiting = false;
     else if (event.kind === "internal:ask") isWaiting = true;

@@ -34,8 +34,8 @@ export interface LoopDefinition {
   readonly tools?: readonly Tool[];
   readonly budget?: Budget;
   /**
-   * Whether work may come back to this agent via others. Default false, because most often
-   * two agents hand it to each other until a limit is reached.
+   * Whether work may return to this agent via other agents. Default false, because such a cycle
+   * usually means that two agents delegate to each other until a limit is reached.
    */
   readonly allowsCycles?: boolean;
   readonly hooks?: LoopHooks;
@@ -48,23 +48,25 @@ export interface LoopDefinition {
   readonly retry?: Partial<RetryRule>;
   readonly approvals?: ApprovalSettings;
   /**
-   * MCP servers whose tools it has as well, by name. Where the agent is served they start behind it,
-   * because its card shows what they have; else, and without `mcpSkills`, nothing starts before a turn
-   * needs it. The end of the agent ends them. A `McpServers` that you made is yours to close.
+   * MCP servers whose tools the agent can use, by name. When the agent is served, they start in the
+   * background, because the card lists their tools. Otherwise, or if `mcpSkills` is false, a server
+   * starts when a turn first needs it. They are closed with the agent, except for a `McpServers`
+   * instance that you pass in, which you close yourself.
    */
   readonly mcpServers?: McpServersDefinition;
-  /** Whether the tools of connected servers are skills on its card. Default true. */
+  /** Whether the tools of connected MCP servers are listed as skills on the card. Default true. */
   readonly mcpSkills?: boolean;
   /** Options for all MCP servers. */
   readonly mcpOptions?: McpOptions;
   /**
-   * Other agents that it may call, by the names of their tools: an address, an agent of this
-   * process, or more of either. What they ask for is asked here, and what they do ends with the task.
+   * Other agents that this agent may call, keyed by tool name: a URL, an agent of this process, or
+   * an object with options. Their questions are relayed to the caller, and their tasks are canceled
+   * when this task ends.
    */
   readonly subAgents?: SubAgentsDefinition;
   /**
-   * How it uses tools that its callers declare and run themselves; false takes none. By default a
-   * call waits five minutes, and then the model continues without it.
+   * How the agent uses tools that its callers declare and run themselves; false disables them. By
+   * default a call waits five minutes, and then the model continues without it.
    */
   readonly clientTools?: ClientToolOptions | false;
 }
@@ -73,22 +75,22 @@ export interface ApprovalSettings {
   /** How long an approval may stay open. Default: as long as its task waits. */
   readonly expiresInMs?: number;
   /**
-   * Whether a message that says just "approve" or "yes" approves, and "reject"
-   * with words behind it rejects, when one approval and nothing else is open. By
-   * default so for callers that have not activated the extension, and have no
-   * other way to answer. "reject" and "no" alone always reject.
+   * Whether plain text can decide an approval if it is the only open request: "approve" or "yes"
+   * approves, and "reject" followed by a reason rejects. Default: only for callers that have not
+   * activated the extension, because they have no other way to answer. "reject" and "no" alone
+   * always reject.
    */
   readonly plainWords?: boolean;
-  /** Stores what is always approved. Default: in memory, as long as the process runs. */
+  /** Stores permanent approvals. Default: in memory, for the lifetime of the process. */
   readonly grants?: GrantStore;
 }
 
-/** The same with every default, checked. */
+/** The validated definition, with all defaults filled in. */
 export interface LoopSettings {
   readonly agentName: string;
   readonly identity: AgentIdentity;
   readonly allowsCycles: boolean;
-  /** Resolved when it is first needed: a server shows its card before it loads any provider. */
+  /** Resolved on first use, so that a server can show its card before it loads a provider. */
   readonly model: () => Promise<Model>;
   readonly instructions: LoopDefinition["instructions"];
   readonly tools: ToolBox;
@@ -102,7 +104,7 @@ export interface LoopSettings {
   readonly approvals: ApprovalSettings & { readonly grants: GrantStore };
   readonly mcp: AgentMcpServers | undefined;
   readonly subAgents: AgentSubAgents | undefined;
-  /** Nothing where it takes none. */
+  /** Undefined if client tools are disabled. */
   readonly clientTools: ClientToolSettings | undefined;
 }
 
@@ -167,7 +169,10 @@ function agentSubAgents(
   return settings.length === 0 ? undefined : new AgentSubAgents(agentName, settings);
 }
 
-/** Once it has succeeded, it is kept; a failure, such as a missing key, may be mended meanwhile. */
+/**
+ * Caches the model once it resolves. A failure is not cached, because its cause, such as a missing
+ * key, may be fixed in the meantime.
+ */
 function lazily(resolve: () => Promise<Model>): () => Promise<Model> {
   let model: Promise<Model> | undefined;
   return () => {
@@ -185,23 +190,26 @@ function checkWhole(name: string, value: number): void {
   }
 }
 
-/** The MCP servers of an agent as its author writes them, or such as the author has made already. */
+/** The MCP servers of an agent: their configuration, or an instance that the author created. */
 type McpServersDefinition = Readonly<Record<string, McpServerConfig>> | McpServers;
 
 interface AgentMcpServersOptions {
   readonly options: McpOptions | undefined;
-  /** Whether the card shows what the servers have, for which they must run. */
+  /** Whether the card lists the servers' tools, for which they must run. */
   readonly isOnCard: boolean;
 }
 
-/** The MCP client takes long to load, so it is loaded shortly after the start: requests are served first. */
+/**
+ * The MCP client is slow to load, so it is loaded shortly after the start, once requests are
+ * served.
+ */
 const START_AFTER_MS = 100;
 
 const NO_SKILLS: readonly AgentSkill[] = [];
 
 /**
- * The MCP servers of one agent. They are closed with it, and start anew when it
- * is served again; those that its author made are left to the author.
+ * The MCP servers of one agent. They are closed with the agent and start again when it is served
+ * again. An instance that the author passed in is left for the author to close.
  */
 class AgentMcpServers {
   readonly #make: (place: AgentEnvironment) => McpServers;
@@ -225,16 +233,16 @@ class AgentMcpServers {
     } else {
       this.#make = (place) => new McpServers(given, { ...place, ...options });
     }
-    // At once, because this checks every setting; nothing starts before it is used.
+    // Created immediately, because this validates the settings; no server starts before it is used.
     this.#servers = this.#make(this.#place);
   }
 
-  /** What the card shows of them now. */
+  /** The skills that the card currently lists for the servers. */
   skills(): readonly AgentSkill[] {
     return (this.#isOnCard ? this.#servers?.skills() : undefined) ?? NO_SKILLS;
   }
 
-  /** For a run that begins. */
+  /** Returns the servers for a new run. */
   use(): McpServers {
     this.#isUsed = true;
     this.#servers ??= this.#make(this.#place);
@@ -242,8 +250,8 @@ class AgentMcpServers {
   }
 
   /**
-   * What the author did not say, the place where the agent is served decides. For its card the
-   * servers start from here on, in the background: nothing waits for them, and failures are logged.
+   * Takes defaults from the environment for whatever the author left open. If the card lists the
+   * servers' tools, starts them in the background: nothing waits for them, and failures are logged.
    */
   prepare(place: AgentEnvironment): void {
     if (this.#isUsed) return;
@@ -263,7 +271,7 @@ class AgentMcpServers {
   }
 }
 
-/** The sub-agents of one agent: how each is reached, and what is to be canceled there. */
+/** The sub-agents of one agent: their connections and pending cancels. */
 class AgentSubAgents {
   readonly links: readonly SubAgentLink[];
   readonly cancels: ChildCancels;
@@ -277,7 +285,7 @@ class AgentSubAgents {
     return this.links.find((link) => link.name === name);
   }
 
-  /** Fetches their cards, all at once. */
+  /** Fetches their cards in parallel. */
   async look(owner: string, waitMs: number): Promise<void> {
     await Promise.all(this.links.map((link) => link.look(owner, waitMs)));
   }
@@ -291,7 +299,7 @@ class AgentSubAgents {
     this.cancels.prepare(place);
   }
 
-  /** The task has ended: everything that its calls started is canceled. */
+  /** Cancels everything that the calls of an ended task have started. */
   abandon(journal: readonly InternalEvent[]): void {
     for (const { task, call } of new LoopJournal(journal).openSubAgents()) {
       if (task !== undefined) {

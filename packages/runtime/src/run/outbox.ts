@@ -2,7 +2,7 @@ import type { AgentEvent, Turn } from "@convoke/protocol";
 
 type Batch = readonly AgentEvent[];
 
-/** How many events are handed over at once. */
+/** Maximum number of events in one batch. */
 const MAX_BATCH = 64;
 /** How many events the producer may be ahead of the reader. */
 const MAX_WAITING = 256;
@@ -11,14 +11,14 @@ export interface OutboxOptions {
   readonly turn: Pick<Turn, "durable">;
   /** Produces the events; starts with the first read. */
   readonly body: (outbox: Outbox) => Promise<void>;
-  /** The reader has left. */
+  /** Called when the reader stops reading. */
   readonly onLeave: () => void;
 }
 
 /**
- * Where many speak and one reads: the body of a run and its tools put events
- * in, and the engine takes them out, in order and in batches. A burst costs the
- * reader one step for many chunks; a chunk that comes alone waits for nothing.
+ * A queue with many writers and one reader. The run and its tools put events in, and the engine
+ * takes them out in order and in batches: a burst costs the reader a single step, and a lone event
+ * is delivered without delay.
  */
 export class Outbox implements AsyncIterableIterator<Batch> {
   readonly #options: OutboxOptions;
@@ -27,7 +27,10 @@ export class Outbox implements AsyncIterableIterator<Batch> {
   #isStarted = false;
   #isHandScheduled = false;
   #end: { readonly error?: unknown } | undefined;
-  /** How many events were put in, handed over, and taken: the next read takes what was handed over. */
+  /**
+   * How many events were put in, handed to a read, and taken. A batch counts as taken when the next
+   * read starts.
+   */
   #put = 0;
   #handed = 0;
   #taken = 0;
@@ -42,7 +45,7 @@ export class Outbox implements AsyncIterableIterator<Batch> {
     return this;
   }
 
-  /** After the end nothing counts any more: a tool that does not stop is not heard. */
+  /** Adds an event. After the end it is ignored, so a tool that does not stop has no effect. */
   put(event: AgentEvent): void {
     if (this.#end !== undefined) return;
     this.#waiting.push(event);
@@ -54,13 +57,13 @@ export class Outbox implements AsyncIterableIterator<Batch> {
     process.nextTick(this.#handLater);
   }
 
-  /** Resolves when there is room for more; nothing while there is. */
+  /** Resolves when there is room for more; undefined while there is room. */
   room(): Promise<void> | undefined {
     if (this.#waiting.length < MAX_WAITING || this.#end !== undefined) return undefined;
     return new Promise((resolve) => this.#noRoom.push(resolve));
   }
 
-  /** Resolves when everything that was put in so far is committed. */
+  /** Resolves when everything put in so far is committed. */
   async durable(): Promise<void> {
     const count = this.#put;
     if (this.#taken < count) {

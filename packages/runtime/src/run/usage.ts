@@ -1,20 +1,20 @@
 import type { DelegatedUsage } from "../tools/tool.ts";
 import type { ModelPrice, ModelUsage } from "../model/model.ts";
 
-/** What a task has used, as its last status says it. */
+/** The usage of a task, as its final status reports it. */
 export interface Usage {
   readonly iterations: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Where the price of the model is known. */
+  /** Present if the price of the model is known. */
   readonly cost?: number;
   readonly toolCalls: number;
   readonly durationMs: number;
-  /** What sub-agents used, as far as they say; their cost is in `cost` already. */
+  /** The usage that sub-agents reported; their cost is already included in `cost`. */
   readonly subAgents?: DelegatedUsage;
 }
 
-/** Adds up what a task uses, replayed work included. */
+/** Sums the usage of a task, including replayed work. */
 export class UsageMeter {
   readonly #price: ModelPrice | undefined;
   iterations = 0;
@@ -47,7 +47,7 @@ export class UsageMeter {
       iterations: this.iterations,
       inputTokens: this.#inputTokens,
       outputTokens: this.#outputTokens,
-      // Without the noise of adding up fractions.
+      // Rounded to remove floating-point noise.
       ...(isPriced && { cost: Number(cost.toFixed(6)) }),
       toolCalls: this.toolCalls,
       durationMs,
@@ -56,7 +56,7 @@ export class UsageMeter {
   }
 }
 
-/** The sum of what is known. */
+/** Adds two usages, either of which may be unknown. */
 export function added(
   one: DelegatedUsage | undefined,
   other: DelegatedUsage | undefined,
