@@ -2,8 +2,8 @@ import { type StatusUpdateEvent, type Task, agentMessage } from "@convoke/protoc
 import type { OpenRequest } from "../approvals/open-request.ts";
 import { type LoopEnd, LoopEndError } from "./loop-failure.ts";
 
-// A task whose caller does not run its tools in time ends with the same text that a server uses for
-// an unanswered question.
+// If the caller does not run its tools in time, the task reports that in the same way as a server
+// reports a question that was not answered in time.
 
 /** When a question expires that asks for client tools only. */
 export function expiryOfUses(
