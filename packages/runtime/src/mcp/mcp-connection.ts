@@ -44,7 +44,7 @@ export class McpConnection {
   #error: McpError | undefined;
   /** Number of failed attempts since the last successful one. */
   #failures = 0;
-  /** How often the connection failed or was lost early. Increases the retry delay. */
+  /** Number of failures since the last steady connection. Determines the retry delay. */
   #troubles = 0;
   #connectedAt = 0;
   #retry: NodeJS.Timeout | undefined;
