@@ -9,9 +9,9 @@ import { type AnswerFacts, REDACTED, answersByData, checkAnswer } from "./check-
 import { type OpenRequest, openRequestsOf } from "./open-request.ts";
 
 /**
- * Checks a message to a task before it is stored. Throws an `A2AError` when its data answer
- * something that is not open (any more), or do not fit; a person's words are taken, and asked for
- * again where they do not fit. Returns it as the log may keep it, without what is sensitive.
+ * Checks a message to a task before it is stored. Throws an `A2AError` if one of its data parts is
+ * invalid or answers a request that is not (or no longer) open. Plain text is always accepted; if
+ * it does not fit, the agent asks again. Returns the message to store, without sensitive content.
  */
 export function acceptAnswer(
   task: Task,
@@ -24,9 +24,10 @@ export function acceptAnswer(
 }
 
 /**
- * The message as a log may keep it: what answers a sensitive request is left
- * out, and so is everything beside it but other answers, because nobody knows
- * what is in it. A message that answers none is returned as it is.
+ * Returns the message without sensitive content, so that it can be logged. Answers to sensitive
+ * requests are replaced by placeholders, and all parts that are not answers are dropped, because
+ * they might contain the secret too. A message that answers no sensitive request is returned
+ * unchanged.
  */
 export function redactAnswer(open: readonly OpenRequest[], message: Message): Message {
   const secret = new Set(
@@ -45,13 +46,13 @@ export function redactAnswer(open: readonly OpenRequest[], message: Message): Me
     return withParts(message, parts);
   }
   const [only, ...others] = open;
-  // Whatever its form, a message to the only open request is its answer.
+  // Any message answers the only open request, whatever its format.
   return only !== undefined && others.length === 0
     ? withParts(message, [placeholder(only.requestId)])
     : message;
 }
 
-/** The id of what a part answers, if it answers something. */
+/** The id of the request that a part answers, if any. */
 function answeredBy(part: A2APart): string | undefined {
   if (part.kind !== "data") return undefined;
   const { requestId, toolUseId, approvalId } = (part.data ?? {}) as Readonly<
@@ -65,7 +66,7 @@ function placeholder(requestId: string): DataPart {
   return { kind: "data", data: { requestId, [REDACTED]: true } };
 }
 
-/** Nothing else of the message but what tells whose it is. */
+/** Keeps only the fields that identify the message, because the others might contain the secret. */
 function withParts(message: Message, parts: readonly A2APart[]): Message {
   const { kind, messageId, role, taskId, contextId, referenceTaskIds } = message;
   return {

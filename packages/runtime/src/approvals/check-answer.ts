@@ -15,32 +15,38 @@ import {
 import type { InterruptAnswer } from "../tools/tool.ts";
 import { type OpenRequest, markedData } from "./open-request.ts";
 
-/** Stands in the log where an answer must not. A later attempt finds it there, and asks again. */
+/**
+ * Marks an answer that was removed from the log. When a later attempt finds the marker, it asks
+ * again.
+ */
 export const REDACTED = "redacted";
 
-/** What a message is to a task that waits. */
+/** How a message relates to the open requests of a task. */
 export type Answer =
   | {
       readonly kind: "answers";
-      /** By the id of the approval. */
+      /** By approval id. */
       readonly approvals: ReadonlyMap<string, ApprovalAnswer>;
-      /** By the id of the request. */
+      /** By request id. */
       readonly inputs: ReadonlyMap<string, InterruptAnswer>;
     }
-  /** It answers nothing: the questions are dropped, and the agent continues with the message. */
+  /**
+   * The message answers nothing: the questions are dropped, and the agent continues with the
+   * message.
+   */
   | { readonly kind: "superseded" };
 
 export interface AnswerFacts {
   readonly now: Date;
-  /** Whether plain words approve and reject, when one approval and nothing else is open. */
+  /** Whether plain text can approve and reject if a single approval is the only open request. */
   readonly plainWords?: boolean;
 }
 
 /**
- * Reads a message by what is open. It may answer some requests by data parts,
- * or the only one by its text; any other message supersedes them all. An answer
- * that does not fit (unknown, stale, too late, not offered) is an `A2AError`
- * that names the field, and nothing of such a message counts.
+ * Interprets a message in the light of the open requests. It may answer some of them with data
+ * parts, or the only one with its text; any other message supersedes them all. An invalid answer
+ * (unknown, stale, too late, not offered) throws an `A2AError` that names the field, and no part of
+ * that message is used.
  */
 export function checkAnswer(
   open: readonly OpenRequest[],
@@ -74,21 +80,21 @@ export function checkAnswer(
   return isAnswer ? { kind: "answers", approvals, inputs } : plainAnswer(open, message, facts);
 }
 
-/** Whether a message has data that answer something. */
+/** Whether a message contains data parts that answer a request. */
 export function answersByData({ parts }: Message): boolean {
   return parts.some(
     (part) => approvalAnswerIn(part) !== undefined || inputAnswerIn(part) !== undefined,
   );
 }
 
-/** Words beside a refusal are its feedback. */
+/** Text next to a rejection becomes its feedback. */
 function withWords(answer: ApprovalAnswer, message: Message): ApprovalAnswer {
   const text = textOfParts(message.parts).trim();
   if (answer.option !== "reject" || answer.feedback !== undefined || text === "") return answer;
   return { ...answer, feedback: text };
 }
 
-/** A message without data answers the only open request, or supersedes what is open. */
+/** A message without answer data answers the only open request, or supersedes all open requests. */
 function plainAnswer(
   open: readonly OpenRequest[],
   message: Message,
@@ -96,7 +102,7 @@ function plainAnswer(
 ): Answer {
   const [only, ...others] = open;
   if (only === undefined || others.length > 0) return { kind: "superseded" };
-  // Words are no result of a tool.
+  // Text cannot be the result of a client-side tool.
   if (only.kind === "tool-use") return { kind: "superseded" };
   if (only.kind !== "approval") {
     const text = textOfParts(message.parts);
@@ -140,9 +146,9 @@ const REJECTING: ReadonlySet<string> = new Set(["reject", "no"]);
 const APPROVING: ReadonlySet<string> = new Set(["approve", "yes"]);
 
 /**
- * The decision of a message that has nothing but words, if it is exactly the word for one: "yes,
- * but" is another message. Where plain words do not count, a bare refusal still refuses, because
- * the call does not run either way.
+ * The decision of a text-only message, if it is exactly one of the known words; "yes, but" is an
+ * ordinary message. Even if plain text is not accepted, a bare rejection counts, because the call
+ * does not run either way.
  */
 function plainDecision(
   { id: approvalId, digest, options }: Approval,
@@ -160,7 +166,7 @@ function plainDecision(
   return isApproved ? { approvalId, digest, option: "once" } : undefined;
 }
 
-/** An answer that fits an open approval, or an error that says why it does not. */
+/** Validates an answer to an open approval. Throws an error that explains why it is invalid. */
 function checkApprovalAnswer(
   open: readonly OpenRequest[],
   data: JsonObject,
@@ -173,7 +179,7 @@ function checkApprovalAnswer(
   if (request === undefined && typeof approvalId === "string") throw notOpen(field, approvalId);
   const answer = checkForm(data, field);
   const approval = request?.kind === "approval" ? request.approval : undefined;
-  // The name of the approver is added where the decision is recorded.
+  // The approver's name is added when the decision is recorded.
   answerApproval(approval, { answer, field, by: "", now });
   return answer;
 }
@@ -192,14 +198,14 @@ function notOpen(field: string, approvalId: string): A2AError {
 
 interface Place {
   readonly field: string;
-  /** What the answer came in: one part of the message, or all of them. */
+  /** Where the answer was found: one part of the message, or all of them. */
   readonly part?: A2APart;
   readonly parts?: readonly A2APart[];
 }
 
 /**
- * The answer to a question or a sign-in, or what a tool of the caller came to, for the tool that
- * asked. A sensitive one that only its placeholder is left of is no answer.
+ * Extracts the answer to a question or a sign-in, or the result of a tool that the caller ran.
+ * Returns no answer for a sensitive one of which only the placeholder is left.
  */
 function inputAnswer(
   open: readonly OpenRequest[],
@@ -232,7 +238,7 @@ function inputAnswer(
   return { requestId, answer: { text: chosen, parts } };
 }
 
-/** The text of an answer, wherever it is; anything else as JSON. */
+/** The text of an answer, from whichever field holds it; any other value as JSON. */
 function answerText(data: JsonObject): string {
   const { value, text, result, error } = data;
   const inner = (result as { readonly value?: unknown } | null | undefined)?.value;

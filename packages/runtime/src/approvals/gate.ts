@@ -11,7 +11,7 @@ import { canonicalJson } from "@convoke/protocol/internal";
 import { createHash } from "node:crypto";
 import type { ApprovalWords, ConfirmRule, Confirmation, ConfirmedCall } from "../tools/tool.ts";
 
-/** What the gate knows about a call. */
+/** What the gate needs to know about a call. */
 export interface GatedCall {
   readonly toolCallId: string;
   /** The digest of the arguments that are about to run. */
@@ -39,7 +39,7 @@ export function digestArguments(toolArguments: Metadata): string {
   return `sha-256:${hash}`;
 }
 
-// Approvals in the log of their task: what was asked, and what was decided.
+// The approval events in a task's log: what was asked, and what was decided.
 
 export interface ApprovalRequestedEvent extends InternalEventBase {
   readonly kind: "internal:approval-requested";
@@ -76,12 +76,12 @@ const MAX_PROMPT = 4000;
 
 const MAX_TITLE = 256;
 
-/** What is dangerous is asked each time. */
+/** Dangerous calls need a new approval each time. */
 const EACH_TIME: readonly ApprovalOption[] = ["once", "reject", "edit"];
 
 const ALL: readonly ApprovalOption[] = ["once", "conversation", "always", "reject", "edit"];
 
-/** The approval that a call waits for. */
+/** Creates the approval that a call waits for. */
 export function askApproval(facts: ApprovalFacts): Approval {
   const { id, toolCallId, toolName, words, now, expiresInMs } = facts;
   const { risk = "warning", title = `Run ${toolName}` } = words;
@@ -103,7 +103,10 @@ export function askApproval(facts: ApprovalFacts): Approval {
   };
 }
 
-/** The first part that can be shown: a text, or data with the path of a file and what it was and becomes. */
+/**
+ * The first part that can be shown: a text, or data with a file path and the content before and
+ * after.
+ */
 function previewOf(parts: readonly A2APart[]): ApprovalPreview | undefined {
   for (const part of parts) {
     if (part.kind === "text") {
@@ -123,13 +126,13 @@ function previewOf(parts: readonly A2APart[]): ApprovalPreview | undefined {
   return undefined;
 }
 
-/** What the tool's rule says to a call. */
+/** The outcome of a tool's confirm rule for one call. */
 type Confirmed =
   | { readonly kind: "allow" }
   | { readonly kind: "deny" }
   | { readonly kind: "ask"; readonly words: ApprovalWords };
 
-/** Asks the rule. One that says nothing that we know counts as "ask": never as "allow". */
+/** Evaluates the rule. An unknown result counts as "ask", never as "allow". */
 export async function confirmCall(rule: ConfirmRule, call: ConfirmedCall): Promise<Confirmed> {
   if (rule === "never") return { kind: "allow" };
   const said: Confirmation = rule === "ask" ? "ask" : await rule(call);

@@ -13,7 +13,7 @@ export interface Grant {
   readonly toolName: string;
 }
 
-/** Grants in memory: they last as long as the process. */
+/** Keeps grants in memory, for as long as the process runs. */
 export function memoryGrants(): GrantStore {
   const granted = new Set<string>();
   const keyOf = ({ agent, owner, toolName }: Grant): string =>
@@ -24,14 +24,15 @@ export function memoryGrants(): GrantStore {
   };
 }
 
-/** How the loop names the messages in which it notes that a tool may run from now on. */
+/**
+ * Matches the ids of the messages in which the loop records that a tool is approved from now on.
+ */
 export const GRANT_ID = /-grant-\d+$/;
 
 /**
- * Which tools may run for the rest of a conversation: those for which the
- * caller answered so, and the loop took the answer. Either alone is not enough,
- * for what an agent says may come from elsewhere, and what a caller says may
- * have come too late.
+ * The tools that are approved for the rest of a conversation. This takes both the caller's answer
+ * and the loop's record that it was accepted: an agent message alone may come from elsewhere, and a
+ * caller's answer alone may have come too late.
  */
 export function grantedIn(conversation: readonly Message[]): ReadonlySet<string> {
   const answered = new Map<string, string>();

@@ -12,12 +12,15 @@ import {
 } from "@convoke/protocol";
 import type { Interrupt } from "../tools/tool.ts";
 
-/** Something a task waits for: a decision, an input, a sign-in, or the result of a tool that the caller runs. */
+/**
+ * Something that a task waits for: a decision, an input, a sign-in, or the result of a tool that
+ * the caller runs.
+ */
 export type OpenRequest = OpenApproval | OpenInput | OpenAuth | OpenToolUse;
 
 interface OpenApproval {
   readonly kind: "approval";
-  /** The id of the approval. */
+  /** The approval id. */
   readonly requestId: string;
   readonly toolCallId: string;
   readonly approval: Approval;
@@ -25,7 +28,7 @@ interface OpenApproval {
 
 interface OpenInput {
   readonly kind: "input";
-  /** Unique in the task, other than the name that the tool gave it. */
+  /** Unique within the task, unlike the id that the tool chose. */
   readonly requestId: string;
   readonly toolCallId: string;
   readonly prompt: string;
@@ -58,7 +61,10 @@ function toolUseRequest({ toolUseId, name, input }: ToolUse): OpenRequest {
   return { kind: "tool-use", requestId: toolUseId, toolCallId: toolUseId, name, input };
 }
 
-/** What a call asks for, as the task asks for it. Two calls may use the same name for what they ask, so the call is part of the id. */
+/**
+ * Converts an interrupt of a call to a request of the task. The id includes the call id, because
+ * two calls may use the same request id.
+ */
 export function interruptRequest(toolCallId: string, interrupt: Interrupt): OpenRequest {
   if (interrupt.kind === "interrupt:approval") {
     const { approval } = interrupt;
@@ -66,7 +72,7 @@ export function interruptRequest(toolCallId: string, interrupt: Interrupt): Open
   }
   if (interrupt.kind === "interrupt:tool-use") {
     const { name, input } = interrupt;
-    // A call uses one tool, so that its own id will do.
+    // A call runs only one client-side tool, so its own id is sufficient.
     return toolUseRequest({ toolUseId: toolCallId, name, input });
   }
   const requestId = `${toolCallId}:${interrupt.requestId}`;
@@ -86,30 +92,32 @@ export function interruptRequest(toolCallId: string, interrupt: Interrupt): Open
   };
 }
 
-/** Whether it is an approval that came to its end by then. */
+/** Whether the request is an approval that has expired at the given time. */
 export function hasExpired(request: OpenRequest, at: Date): boolean {
   const expiresAt = request.kind === "approval" ? request.approval.expiresAt : undefined;
   return expiresAt !== undefined && Date.parse(expiresAt) <= at.getTime();
 }
 
-/** A data part that says by which extension it is to be read. */
+/** Creates a data part that names the extension that defines it. */
 export function markedPart(uri: string, type: string, data: unknown): DataPart {
   return { kind: "data", data, metadata: { [uri]: { type } } };
 }
 
-/** The data of a part that an extension marks so; nothing for any other part. */
+/**
+ * The data of a part that is marked with this extension and type, or undefined for any other part.
+ */
 export function markedData(part: A2APart, uri: string, type: string): unknown {
   if (part.kind !== "data") return undefined;
   const mark = part.metadata?.[uri] as { readonly type?: unknown } | null | undefined;
   return mark?.type === type ? part.data : undefined;
 }
 
-/** What a task waits for, read from the status in which it asks. */
+/** The requests that a task waits for, read from its status message. */
 export function openRequestsOf({ status }: Task): readonly OpenRequest[] {
   return status.message === undefined ? [] : requestsIn(status.message);
 }
 
-/** What a message asks for. */
+/** The requests in a message. */
 export function requestsIn(message: Message): readonly OpenRequest[] {
   const { inParts, inMetadata } = approvalsIn(message);
   const others = message.parts.flatMap((part): readonly OpenRequest[] => {

@@ -13,11 +13,11 @@ interface QuestionFacts {
   readonly messageId: string;
   /** What was wrong with the last answer. */
   readonly problem?: string | undefined;
-  /** What the caller of the turn has activated. */
+  /** The extensions that the caller has activated. */
   readonly extensions: ReadonlySet<string>;
 }
 
-/** The message that asks for everything that is open: a text for people, and data for programs. */
+/** Creates the message that asks for all open requests: text for people, and data for programs. */
 export function questionMessage(open: readonly OpenRequest[], facts: QuestionFacts): Message {
   const { messageId, problem, extensions } = facts;
   const isPlain = readsWordsOnly(extensions);
@@ -34,9 +34,9 @@ export function questionMessage(open: readonly OpenRequest[], facts: QuestionFac
 const { approvals, clientTools } = EXTENSIONS;
 
 /**
- * The message with approvals for programs: as data parts where the caller has activated the
- * extension. Other callers would show such parts to a person, or to a model, as they stand; for
- * them they are in the metadata.
+ * Adds the approvals in machine-readable form. They become data parts if the caller has activated
+ * the extension. Other callers would show such parts to a person or a model unchanged, so for them
+ * the approvals are in the metadata.
  */
 export function withApprovals(
   message: Message,
@@ -78,7 +78,7 @@ function questionText(request: OpenRequest): string {
   return options === undefined ? prompt : `${prompt} (${options.join(" / ")})`;
 }
 
-/** For callers that only have text. */
+/** Instructions for callers that only support text. */
 function howToAnswer(open: readonly OpenRequest[]): readonly string[] {
   if (!open.some(({ kind }) => kind === "approval")) return [];
   return open.length === 1

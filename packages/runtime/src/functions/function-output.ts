@@ -14,13 +14,13 @@ export interface ArtifactOutput {
   readonly description?: string;
 }
 
-/** The whole answer as one message, without a task where the caller allows it. */
+/** The whole answer as one message, without a task if the caller allows it. */
 export interface ReplyOutput {
   readonly kind: "output:reply";
   readonly text: string;
 }
 
-/** Ends the task, with the agent's own text. */
+/** Ends the task with a text from the agent. */
 export interface EndOutput {
   readonly kind: "output:end";
   readonly state: "rejected" | "failed";
@@ -36,8 +36,8 @@ export function status(text: string): StatusOutput {
 }
 
 /**
- * Hands over a result: a string is text, bytes are a file, anything else is
- * data. The same name again replaces the earlier one.
+ * Adds a result to the task: a string becomes text, bytes become a file, and anything else becomes
+ * data. A second result with the same name replaces the first.
  */
 export function artifact(
   name: string,
@@ -49,17 +49,20 @@ export function artifact(
   return { kind: "output:artifact", name, part, ...(description && { description }) };
 }
 
-/** Answers with one message. The agent declares `replies: true`; otherwise it is a task's last word. */
+/**
+ * Answers with one message. The agent must declare `replies: true`; otherwise this is the final
+ * message of a task.
+ */
 export function reply(text: string): ReplyOutput {
   return { kind: "output:reply", text };
 }
 
-/** Refuses the task, and says why. */
+/** Rejects the task and gives the reason. */
 export function reject(text: string): EndOutput {
   return { kind: "output:end", state: "rejected", text };
 }
 
-/** Ends the task as failed, with a text that the caller may read. */
+/** Ends the task as failed. The caller sees the text. */
 export function fail(text: string): EndOutput {
   return { kind: "output:end", state: "failed", text };
 }

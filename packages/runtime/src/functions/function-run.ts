@@ -8,10 +8,13 @@ import {
 import { type FunctionTurn, createFunctionTurn } from "./function-turn.ts";
 import type { ArtifactOutput, FunctionOutput } from "./function-output.ts";
 
-/** What a function agent may yield: a chunk of its answer, a said thing, or an event of its own making. */
+/**
+ * What a function agent may yield: a chunk of its answer, a function output, or an event that it
+ * created itself.
+ */
 export type Yielded = string | FunctionOutput | AgentEvent;
 
-/** What its `run` may return: a stream, or just the answer. */
+/** What `run` may return: a stream, or just the answer. */
 export type RunResult =
   | AsyncGenerator<Yielded, Yielded | void, unknown>
   | Promise<Yielded | void>
@@ -20,13 +23,13 @@ export type RunResult =
 
 type Batch = readonly AgentEvent[];
 
-/** How many outputs a function may be ahead of the reader. */
+/** Maximum number of outputs that a function may be ahead of the reader. */
 const MAX_BATCH = 64;
 
 /**
- * One run of a function as an iterator of events. A function speaks in two
- * ways, by yielding and by calling `ask`; both end up here in the order in
- * which they happened. Nothing is pulled from it before the last thing was taken.
+ * One run of a function as an iterator of events. A function produces events by yielding and by
+ * calling `ask`, and both arrive here in the order in which they happened. The function is only
+ * resumed when the reader has taken the previous events.
  */
 export class FunctionRun implements AsyncIterableIterator<Batch> {
   readonly #events: AnswerEvents;
@@ -53,19 +56,22 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
   next(): Promise<IteratorResult<Batch, undefined>> {
     const taker = Promise.withResolvers<IteratorResult<Batch, undefined>>();
     this.#taker = taker;
-    // The next read has taken what was handed over.
+    // This read means that the engine has taken the previous batch.
     if (this.#emitted.length === 0) for (const tell of this.#untold.splice(0)) tell();
     this.#hand();
     if (this.#taker !== undefined && !this.#isPulling) {
       this.#isPulling = true;
-      // A run starts with the first read.
+      // The function starts with the first read.
       this.#source ??= this.#start();
       this.#source.next().then(this.#onYield, this.#onThrow);
     }
     return taker.promise;
   }
 
-  /** The engine needs no more. A function that still waits is notified by its signal. */
+  /**
+   * Called when the engine needs no more events. A function that is still waiting is notified by
+   * its signal.
+   */
   return(): Promise<IteratorResult<Batch, undefined>> {
     this.#isDone = true;
     this.#emitted = [];
@@ -78,7 +84,7 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
     void this.#source?.return(undefined).catch(() => undefined);
   }
 
-  /** Speaks beside the generator. Resolves when what was said is durable. */
+  /** Emits events outside the generator. Resolves when they are durable. */
   async #say(turn: Turn, events: readonly AgentEvent[]): Promise<void> {
     if (this.#isDone) throw new Error("the run is over");
     this.#emitted.push(...events);
@@ -96,7 +102,7 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
       if (done === true) this.#emitted.push(...this.#last(value));
       else this.#emitted.push(this.#event(value));
     } catch (error) {
-      // What was said makes no sense: the failure is the function's, as if it had thrown.
+      // The function yielded an invalid value. Treat it as if the function had thrown the error.
       this.#failure = { error };
       this.#stop();
     }
@@ -104,8 +110,8 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
   };
 
   /**
-   * What comes at once is handed over together, up to a bound: a burst costs the
-   * engine one step for many chunks, and a chunk that comes alone waits for nothing.
+   * Events that arrive at the same time are delivered as one batch, up to a limit. A burst of
+   * chunks costs the engine only one step, and a single chunk is not delayed.
    */
   #goOn(): void {
     if (this.#isDone || this.#failure !== undefined || this.#emitted.length >= MAX_BATCH) {
@@ -131,7 +137,7 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
     this.#hand();
   };
 
-  /** Hands pending events to the waiting read, if there are any. */
+  /** Delivers pending events to the waiting read, if there are any. */
   #hand(): void {
     const taker = this.#taker;
     if (taker === undefined) return;
@@ -149,7 +155,7 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
     this.#taker = undefined;
   }
 
-  /** What was returned is the last thing said; text closes the answer. */
+  /** The return value is the last output. Text completes the answer. */
   #last(value: Yielded | void): Batch {
     const said = value === undefined || typeof value === "string" ? [] : [this.#event(value)];
     return [...this.#events.end(typeof value === "string" ? value : ""), ...said];
@@ -168,7 +174,10 @@ function isSaid(value: FunctionOutput | AgentEvent): value is FunctionOutput {
   return value.kind.startsWith("output:");
 }
 
-/** A plain function is a stream with nothing but an end; what it throws at once is thrown by the stream. */
+/**
+ * Wraps a plain function as a stream that only has a return value. An error that the function
+ * throws synchronously is thrown by the stream.
+ */
 function asGenerator(run: () => RunResult): AsyncGenerator<Yielded, Yielded | void, unknown> {
   let result: RunResult;
   try {
@@ -190,9 +199,8 @@ async function* onlyEnd(
 }
 
 /**
- * Turns what a function says into events. Text becomes chunks of one artifact,
- * the answer: the first opens it, the next are appended, and the end marks it
- * complete.
+ * Converts the outputs of a function to events. Text becomes chunks of one artifact, the answer:
+ * the first chunk creates it, later ones are appended, and the last one marks it complete.
  */
 class AnswerEvents {
   readonly #turn: Turn;
@@ -201,7 +209,7 @@ class AnswerEvents {
 
   constructor(turn: Turn) {
     this.#turn = turn;
-    // A later turn of the same task adds an answer of its own.
+    // A later turn of the same task adds its own answer.
     this.#answerId = `answer-${(turn.task.artifacts?.length ?? 0) + 1}`;
   }
 
@@ -230,7 +238,7 @@ class AnswerEvents {
     }
   }
 
-  /** The last chunk, if there was a first: streams end it with `lastChunk` (0.3 §7.2). */
+  /** The last chunk, if there was a first: a streamed artifact ends with `lastChunk` (0.3 §7.2). */
   end(text = ""): readonly AgentEvent[] {
     if (!this.#isOpen && text === "") return [];
     const artifact = { artifactId: this.#answerId, parts: [textPart(text)] };

@@ -12,13 +12,13 @@ import {
 import { Journal, type StepContext, type StepOptions, Steps } from "./steps.ts";
 import { artifact, fail, reject, reply, status } from "./function-output.ts";
 
-/** What a function agent's `run` gets. */
+/** The argument of a function agent's `run`. */
 export interface FunctionTurn extends Turn {
   /** The text of the message. */
   readonly text: string;
   /**
-   * Does something once. A finished step is never run again: after a crash the
-   * function runs from the top, and finished steps return what they returned.
+   * Runs something once. A finished step never runs again: after a crash the function starts from
+   * the top, and finished steps return their recorded results.
    */
   readonly step: <T>(
     name: string,
@@ -26,15 +26,17 @@ export interface FunctionTurn extends Turn {
     options?: StepOptions,
   ) => Promise<T>;
   /**
-   * Asks the caller and waits for the answer, for as long as it takes: a question
-   * survives restarts. With choices, it asks again until the answer is one of
-   * them, and returns that one. Where the agent has an input timeout that
-   * continues, no answer in time is "".
+   * Asks the caller and waits for the answer for as long as it takes; a question survives restarts.
+   * With choices, it asks again until the answer is one of them, and returns that choice. If the
+   * agent's input timeout is set to continue, it returns "" when no answer arrives in time.
    */
   readonly ask: (question: string, choices?: readonly string[]) => Promise<string>;
-  /** Says that the caller must authorize something first, and waits for its next message. */
+  /**
+   * Reports that the caller must authorize something first, and waits for the caller's next
+   * message.
+   */
   readonly authRequired: (text: string) => Promise<string>;
-  /** Waits; a restart does not make it longer. */
+  /** Waits for a time. A restart does not extend the wait. */
   readonly sleep: (ms: number) => Promise<void>;
   readonly status: typeof status;
   readonly artifact: typeof artifact;
@@ -43,7 +45,10 @@ export interface FunctionTurn extends Turn {
   readonly fail: typeof fail;
 }
 
-/** Dresses a turn with what functions like to have. `say` appends events and resolves when they are durable. */
+/**
+ * Adds the helpers for function agents to a turn. `say` appends events and resolves when they are
+ * durable.
+ */
 export function createFunctionTurn(
   turn: Turn,
   say: (events: readonly AgentEvent[]) => Promise<void>,
@@ -88,9 +93,9 @@ export function createFunctionTurn(
 type Say = (events: readonly AgentEvent[]) => Promise<void>;
 
 /**
- * Waiting for the caller or for a time, by the journal: what was answered in an
- * earlier attempt is answered at once, and what was asked is not asked again. A
- * turn waits for one thing at a time; further waits stand in line.
+ * Waits for the caller or for a time, using the journal: a wait that ended in an earlier attempt
+ * returns its recorded answer immediately, and a question that was already asked is not asked
+ * again. A turn waits for one thing at a time; further waits are queued.
  */
 class Waits {
   readonly #turn: Turn;
@@ -105,14 +110,17 @@ class Waits {
     this.#say = say;
   }
 
-  /** Asks in the given state; resolves to the answer, or to nothing when it did not come in time. */
+  /**
+   * Asks the caller in the given task state. Resolves with the answer, or with undefined if none
+   * arrived in time.
+   */
   forCaller(
     state: TaskState,
     text: string,
     choices: readonly string[] = [],
   ): Promise<Message | undefined> {
     return this.#inLine(async (n) => {
-      // Taken also where nothing is asked, so that what comes later gets the same ids again.
+      // An id is taken even if nothing is asked, so that later ids are the same in every attempt.
       const messageId = this.#turn.id();
       const earlier = this.#journal.wait(n);
       if (earlier?.isOver === true) return earlier.message;
@@ -121,7 +129,8 @@ class Waits {
           this.#note({ kind: "internal:ask", question: text }),
           this.#question(state, {
             ...agentMessage(messageId, text),
-            // Beside the words: a data part would be read aloud by clients that know nothing of it.
+            // The choices are in the metadata, because clients that do not know them would display
+            // a data part.
             ...(choices.length > 0 && { metadata: { options: choices } }),
           }),
         ]);
@@ -130,7 +139,7 @@ class Waits {
     });
   }
 
-  /** Sleeps; a restart of the server does not make it longer. */
+  /** Waits for a time. A restart of the server does not extend the wait. */
   forTime(ms: number): Promise<void> {
     return this.#inLine(async (n) => {
       const earlier = this.#journal.wait(n);

@@ -6,11 +6,11 @@ import {
   isMessageReceived,
 } from "@convoke/protocol";
 
-/** What the body of a step gets. */
+/** The context of a step's body. */
 export interface StepContext {
   /**
-   * The same for every attempt of this step, and for no other: give it to
-   * services that take an idempotency key.
+   * The same for every attempt of this step, and different for every other step. Pass it to
+   * services that accept an idempotency key.
    */
   readonly key: string;
   readonly signal: AbortSignal;
@@ -18,21 +18,21 @@ export interface StepContext {
 
 export interface StepOptions {
   /**
-   * The body may run again after a crash. By default that is so when it takes
-   * its context, because then it can hand on the key.
+   * Whether the body may run again after a crash. Default: true if the body takes its context
+   * parameter, because then it can pass on the key.
    */
   readonly idempotent?: boolean;
 }
 
 /**
- * A crash came between the start of a step and its result, and the body may not
- * run twice: it is unknown whether it did its work. The function decides.
+ * A crash occurred between the start of a step and its result, and the body may not run twice, so
+ * it is unknown whether the step did its work. The function decides how to proceed.
  */
 export class StepUnknownError extends Error {
   override readonly name = "StepUnknownError";
 }
 
-/** An error that left a step in an earlier attempt, thrown again. */
+/** An error that a step threw in an earlier attempt, thrown again. */
 export class StepError extends Error {
   constructor({ name, message }: StepErrorRecord) {
     super(message);
@@ -40,13 +40,13 @@ export class StepError extends Error {
   }
 }
 
-/** Notes an event; resolves when it is durable. */
+/** Records an event; resolves when it is durable. */
 export type Note = (event: InternalEvent) => Promise<void>;
 
 /**
- * Durable steps. A step is known by its name and the how-manieth of that name
- * it is, so several may run at once. Its start is on disk before its body runs,
- * and its result is never computed twice.
+ * Durable steps. A step is identified by its name and its ordinal among steps of that name, so
+ * several steps can run concurrently. Its start is durable before its body runs, and a recorded
+ * result is never computed again.
  */
 export class Steps {
   readonly #turn: Turn;
@@ -91,7 +91,7 @@ export class Steps {
         await this.#note(this.#event("step-end", name, n, { error: recordOf(error) }));
       throw error;
     }
-    // Not waited for: whatever comes next in the log comes after it.
+    // Not awaited: anything recorded later comes after it in the log.
     void this.#note(this.#event("step-end", name, n, result === undefined ? {} : { result })).catch(
       () => undefined,
     );
@@ -118,7 +118,10 @@ function replayed<T>(result: T, error: StepErrorRecord | undefined): T {
     : new StepError(error);
 }
 
-/** The result as the journal keeps it, so that the first run and a later one work with the same. */
+/**
+ * Converts the result to what the journal stores, so that the first run and a replay work with the
+ * same value.
+ */
 function storable<T>(name: string, result: T): T {
   if (result === undefined) return result;
   try {
@@ -134,12 +137,12 @@ function recordOf(error: unknown): StepErrorRecord {
     : { name: "Error", message: String(error) };
 }
 
-/** How a step ended, as the journal has it. */
+/** How a step ended, as recorded in the journal. */
 interface StepEnd extends InternalEventBase {
   readonly kind: "internal:step-end";
   readonly name: string;
   readonly n: number;
-  /** Absent when it threw, or returned nothing. */
+  /** Absent if the step threw or returned nothing. */
   readonly result?: unknown;
   readonly error?: StepErrorRecord;
 }
@@ -149,16 +152,15 @@ interface StepErrorRecord {
   readonly message: string;
 }
 
-/** A wait, as the journal has it. */
+/** A wait, as recorded in the journal. */
 interface Wait {
-  /** The wait is over. */
   readonly isOver: boolean;
-  /** What ended it, if it was a message. */
+  /** The message that ended the wait, if it was a message. */
   readonly message: Message | undefined;
   readonly until: string | undefined;
 }
 
-/** What an earlier attempt of the turn did, by the names and counts of its calls. */
+/** What an earlier attempt of the turn did, by the name and ordinal of each call. */
 export class Journal {
   readonly #starts = new Set<string>();
   readonly #ends = new Map<string, StepEnd>();
@@ -176,7 +178,7 @@ export class Journal {
     return this.#ends.get(`${n} ${name}`);
   }
 
-  /** The n-th time, from 0, that the turn waited for its caller or for a time. */
+  /** The n-th wait of the turn, counted from 0, for its caller or for a time. */
   wait(n: number): Wait | undefined {
     return this.#waits[n];
   }

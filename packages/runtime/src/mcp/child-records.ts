@@ -4,7 +4,9 @@ import type { McpLogger } from "./mcp-settings.ts";
 import { killGroup } from "./child-transport.ts";
 
 interface ChildRecord {
-  /** The process that started it: while it lives, the child is its responsibility. */
+  /**
+   * The process that started the child. While it is alive, it is responsible for ending the child.
+   */
   readonly owner: ProcessIdentity;
   readonly child: ProcessIdentity;
 }
@@ -12,8 +14,8 @@ interface ChildRecord {
 const FILE = /^mcp-child-\d+-\d+\.json$/;
 
 /**
- * Remembers the servers that run, in a folder, one file for each. A process that
- * is killed cannot end its children; the next one finds them here.
+ * Records running servers in a folder, one file per server. A process that is killed cannot end its
+ * children, so the next process finds them here and ends them.
  */
 export class ChildRecords {
   readonly #folder: string;
@@ -24,7 +26,10 @@ export class ChildRecords {
     this.#logger = logger;
   }
 
-  /** Writes at once, because the crash may come at once. Returns what forgets it. */
+  /**
+   * Writes synchronously, because a crash may follow immediately. Returns a function that removes
+   * the record.
+   */
   add(pid: number): () => void {
     const [owner, child] = [processIdentity(process.pid), processIdentity(pid)];
     if (owner === undefined || child === undefined) return () => undefined;
@@ -33,13 +38,13 @@ export class ChildRecords {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
       writeFileSync(path, JSON.stringify({ owner, child } satisfies ChildRecord));
     } catch (error) {
-      // A server without a record runs as well; it is only not found after a crash.
+      // A server without a record still works; it just cannot be found after a crash.
       this.#logger.warn("an MCP server could not be recorded", { error });
     }
     return () => rmSync(path, { force: true });
   }
 
-  /** Ends what a process that is no more has left behind. */
+  /** Ends the servers that a dead process left behind. */
   reap(): void {
     for (const file of this.#files()) {
       const path = join(this.#folder, file);
@@ -68,7 +73,7 @@ export class ChildRecords {
 function readRecord(path: string): ChildRecord | undefined {
   try {
     const record = JSON.parse(readFileSync(path, "utf8")) as ChildRecord;
-    // Numbers below 2 would mean whole families of processes, not one.
+    // For `kill`, numbers below 2 address process groups or every process, not a single one.
     const isSound = [record.owner.pid, record.child.pid].every(
       (pid) => Number.isSafeInteger(pid) && pid > 1,
     );
@@ -78,20 +83,24 @@ function readRecord(path: string): ChildRecord | undefined {
   }
 }
 
-/** Tells a process from every other, also from a later one that got its number. */
+/** Distinguishes a process from every other one, including a later process that reuses its pid. */
 interface ProcessIdentity {
   readonly pid: number;
-  /** In ticks since the system started, as Linux counts. */
+  /** In clock ticks since boot, as Linux reports it. */
   readonly startTime: string;
-  /** Which start of the system that was. */
+  /** The boot id of the system, because ticks start over after a reboot. */
   readonly boot: string;
 }
 
-/** The process with this id now; undefined if there is none, or if the system does not say. */
+/**
+ * The identity of the running process with this pid, or undefined if there is none or the system
+ * does not report it.
+ */
 export function processIdentity(pid: number): ProcessIdentity | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name of the program is in parentheses and may hold anything; field 3 follows it.
+    // The program name is in parentheses and may contain anything, including spaces and
+    // parentheses. Field 3 follows the last closing one.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
     const [state, startTime] = [fields[0], fields[22 - 3]];

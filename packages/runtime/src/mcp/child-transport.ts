@@ -13,20 +13,19 @@ import { StringDecoder } from "node:string_decoder";
 export interface ChildTransportOptions {
   readonly records: ChildRecords | undefined;
   readonly maxMessageBytes: number;
-  /** Gets what the server prints on its error output. */
+  /** Receives each line that the server prints to stderr. */
   readonly print: (line: string) => void;
 }
 
-/** How long a server may take to exit by itself, and then after a signal. */
+/** How long a server may take to exit on its own, and then again after a signal. */
 const GRACE_MS = 1000;
 
-/** How long output may follow the end of a server whose group is gone. */
+/** How long to keep reading output after the server's process group is gone. */
 const LAST_OUTPUT_MS = 500;
 
 /**
- * A server as a child process in a group of its own, so that whatever it starts
- * ends with it. Lines that are no messages are passed over: many servers print
- * greetings.
+ * Runs a server as a child process in its own process group, so that everything it starts ends with
+ * it. Lines that are not messages are skipped, because many servers print greetings.
  */
 export class ChildTransport implements Transport {
   onclose?: () => void;
@@ -46,7 +45,7 @@ export class ChildTransport implements Transport {
     this.#buffer = new ReadBuffer({ maxBufferSize: options.maxMessageBytes });
   }
 
-  /** How it ended, when it did: that says more than that it did. */
+  /** How the process ended, once it has. This is more specific than a plain "connection closed". */
   get end(): McpError | undefined {
     return this.#end;
   }
@@ -73,7 +72,7 @@ export class ChildTransport implements Transport {
       this.#end ??= gone(
         signal === null ? `it ended with code ${code}` : `it was ended by ${signal}`,
       );
-      // What it has started must not live on without it, nor hold its output open.
+      // Processes that the server started must not outlive it or keep its output open.
       if (child.pid !== undefined) killGroup(child.pid, "SIGKILL");
       for (const one of forget) one();
       setTimeout(() => this.#finish(), LAST_OUTPUT_MS).unref();
@@ -89,14 +88,17 @@ export class ChildTransport implements Transport {
       return Promise.reject(this.#end ?? gone("it is not running"));
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    // A pipe that breaks belongs to a process that has ended: its exit event, which follows, says how.
+    // A broken pipe means that the process has ended. Its exit event follows and reports the
+    // reason.
     stdin.write(serializeMessage(message), (error) =>
       isBroken(error) ? undefined : error ? reject(error) : resolve(),
     );
     return promise;
   }
 
-  /** Resolves when the process is gone: asked first, then told, then killed. */
+  /**
+   * Resolves when the process is gone. Closes its input first, then sends a signal, then kills it.
+   */
   async close(): Promise<void> {
     const child = this.#child;
     if (child?.pid === undefined) return this.#finish();
@@ -170,7 +172,7 @@ function gone(message: string): McpError {
   return new McpError("gone", message);
 }
 
-/** Neither paths nor arguments: readers of a server's status must not see them. */
+/** The error contains neither paths nor arguments, because it is shown in the server's status. */
 function startError(cause: NodeJS.ErrnoException): McpError {
   const why =
     cause.code === "ENOENT"
@@ -183,7 +185,9 @@ function isBroken(error: Error | null | undefined): boolean {
   return (error as NodeJS.ErrnoException | undefined)?.code === "EPIPE";
 }
 
-/** What programs need to run at all. Everything else may hold a secret of ours. */
+/**
+ * The variables that programs need to run at all. Any other variable may hold one of our secrets.
+ */
 const INHERITED =
   process.platform === "win32"
     ? [
@@ -218,7 +222,7 @@ const INHERITED =
         "USER",
       ];
 
-/** The environment of a server: a few harmless variables of ours, and those it was given. */
+/** The environment of a server: a few harmless inherited variables plus the configured ones. */
 function childEnvironment(
   given: Readonly<Record<string, string>>,
   ours: Readonly<Record<string, string | undefined>> = process.env,
@@ -226,7 +230,7 @@ function childEnvironment(
   const environment: Record<string, string> = {};
   for (const name of INHERITED) {
     const value = ours[name];
-    // Exported shell functions are code.
+    // Exported shell functions are code, so they are not passed on.
     if (value !== undefined && !value.startsWith("()")) environment[name] = value;
   }
   return { ...environment, ...given };
@@ -239,18 +243,19 @@ export function killGroup(pid: number, signal: NodeJS.Signals): void {
       process.kill(target, signal);
       return;
     } catch {
-      // Without a group of its own, or gone.
+      // The process has no group of its own, or is already gone.
     }
   }
 }
 
-// One list for the process, because it ends once: a listener for each child
-// would be reported as a leak.
+// All children share one exit listener, because Node reports one listener per child as a leak.
 const living = new Set<number>();
 
 const killAll = (): void => living.forEach((pid) => killGroup(pid, "SIGKILL"));
 
-/** Ends the child's group when this process exits. Returns what forgets it. */
+/**
+ * Kills the child's process group when this process exits. Returns a function that unregisters it.
+ */
 function killAtExit(pid: number): () => void {
   if (living.size === 0) process.on("exit", killAll);
   living.add(pid);
@@ -266,7 +271,10 @@ const MAX_LINES = 50;
 
 const MAX_LINE = 1000;
 
-/** What a server prints beside the protocol, line by line, and never more than a log can bear. */
+/**
+ * Forwards what a server prints outside the protocol to the log, line by line and within size
+ * limits.
+ */
 export class ChildOutput {
   readonly #write: (line: string) => void;
   readonly #now: () => number;
@@ -290,7 +298,7 @@ export class ChildOutput {
     }
   }
 
-  /** The last line may have no end. */
+  /** Flushes the last line, which may not end with a newline. */
   end(): void {
     this.#flush();
     this.#tellDropped();

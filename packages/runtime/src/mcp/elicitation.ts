@@ -6,7 +6,7 @@ import { serverSchemaCheck } from "./server-schema.ts";
 import { webUrl } from "../tools/interrupts.ts";
 import type { JsonSchema } from "../model/model.ts";
 
-/** What an answer means to the server, or what is wrong with it. */
+/** The answer to send to the server, or what is wrong with it. */
 export type ElicitAnswer =
   | { readonly ok: true; readonly result: ElicitResult }
   | { readonly ok: false; readonly problem: string };
@@ -14,9 +14,9 @@ export type ElicitAnswer =
 const MAX_PROMPT = 4000;
 
 /**
- * A question of a server, as an interrupt of its call. The id tells the question:
- * a call that is begun again after a crash finds the answer that was given before,
- * and another question does not.
+ * Converts a server's question to an interrupt of its call. The id is derived from the question, so
+ * a call that is repeated after a crash finds the earlier answer, and a different question does
+ * not.
  */
 export function elicitationInterrupt(
   server: string,
@@ -37,7 +37,7 @@ export function elicitationInterrupt(
     kind: "interrupt:input",
     requestId: idOf(place, [params.message, requestedSchema]),
     prompt: choices === undefined ? withFields(prompt, fields) : prompt,
-    // The words by which an answer is refused must stand among those that are taken.
+    // The options must include the word that declines the question.
     ...(choices && { options: [...choices, "decline"] }),
     metadata: { server, requestedSchema },
   };
@@ -45,12 +45,12 @@ export function elicitationInterrupt(
 
 const ID = /^elicitation-/;
 
-/** Whether an answer was given to a question of a server. */
+/** Whether this request id belongs to a question from a server. */
 export function isElicitationId(requestId: string): boolean {
   return ID.test(requestId);
 }
 
-/** A person's answer in the form that the server wants. */
+/** Converts a person's answer to the format that the server expects. */
 export async function elicitationAnswer(
   params: ElicitRequestParams,
   answer: InterruptAnswer,
@@ -97,7 +97,7 @@ function withFields(prompt: string, fields: readonly FormField[]): string {
   return `${prompt}\n${intro}\n${lines.join("\n")}`.slice(0, MAX_PROMPT);
 }
 
-/** Plain text answers the only field, or the only required one. */
+/** Plain text fills the only field, or the only required one. */
 function contentOfText(
   text: string,
   fields: readonly FormField[],
@@ -118,7 +118,7 @@ function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
   }
 }
 
-/** One field of a form that a server wants filled. */
+/** One field of a form that a server asks to be filled in. */
 interface FormField {
   readonly name: string;
   readonly schema: JsonSchema;
@@ -140,7 +140,7 @@ function formFields(form: JsonSchema): readonly FormField[] {
   }));
 }
 
-/** The choices, as text for people. */
+/** The choices of a field as display text. */
 function choicesOf({ schema }: FormField): readonly string[] | undefined {
   if (schema["type"] === "boolean") return ["yes", "no"];
   return schema["type"] === "array" ? undefined : choices(schema)?.map(({ title }) => title);
@@ -150,7 +150,10 @@ const NO = new Set(["no", "n", "false"]);
 
 const YES = new Set(["yes", "y", "true"]);
 
-/** Words as the field wants them. What does not fit stays as it is, for the check to name. */
+/**
+ * Converts text to the type of the field. Text that does not fit is returned unchanged, so that the
+ * schema check reports it.
+ */
 function fieldValue({ schema }: FormField, text: string): unknown {
   const word = text.trim().toLowerCase();
   switch (schema["type"]) {
@@ -176,7 +179,7 @@ function chosen(schema: JsonSchema, text: string): string {
   return found?.value ?? text;
 }
 
-/** Forms have three ways to say what one can choose from. */
+/** MCP form schemas have three ways to list the available choices. */
 function choices(schema: JsonSchema): readonly Choice[] | undefined {
   const titled = (schema["oneOf"] ?? schema["anyOf"]) as
     | readonly { readonly const?: unknown; readonly title?: unknown }[]

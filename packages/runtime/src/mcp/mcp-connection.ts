@@ -14,35 +14,37 @@ export interface McpConnectionOptions {
   readonly settings: McpSettings;
   readonly records: ChildRecords | undefined;
   readonly onElicit: (params: ElicitRequestParams, signal: AbortSignal) => Promise<ElicitResult>;
-  /** The tools that the server has now. */
+  /** Called with the current tools of the server. */
   readonly onTools: (tools: readonly ServerTool[]) => void;
 }
 
-/** Where a server stands. One that was never needed is disconnected. */
+/** The state of a connection. A server that has not been needed yet is `disconnected`. */
 export type McpStatus = "connecting" | "connected" | "failed" | "disconnected";
 
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 60_000;
-/** A server that ran so long did not fail at its start. */
+/** A server that ran at least this long did not fail at startup, so the backoff starts over. */
 const STEADY_MS = 30_000;
 
 /**
- * Keeps one server connected from its first use on. When it fails or is lost,
- * it is tried again behind the scenes, after ever longer waits, and at once when
- * somebody needs it.
+ * Keeps one server connected from its first use on. If it fails or the connection is lost, it
+ * reconnects in the background with increasing delays, and immediately when a call needs it.
  */
 export class McpConnection {
   readonly #options: McpConnectionOptions;
   readonly #closing = new AbortController();
-  /** A connection outlives the call that needed it first, and must not count as part of it. */
+  /**
+   * A connection outlives the call that first needed it, so it must not run in that call's async
+   * context.
+   */
   readonly #outside = AsyncLocalStorage.snapshot();
   readonly #work = new Set<Promise<void>>();
   #session: McpSession | undefined;
   #attempt: Promise<McpSession> | undefined;
   #error: McpError | undefined;
-  /** Attempts that failed since the last that did not. */
+  /** Number of failed attempts since the last successful one. */
   #failures = 0;
-  /** How often it did not stay; grows the waits. */
+  /** Number of failures since the last steady connection. Determines the retry delay. */
   #troubles = 0;
   #connectedAt = 0;
   #retry: NodeJS.Timeout | undefined;
@@ -57,21 +59,21 @@ export class McpConnection {
     return this.#attempt === undefined ? "disconnected" : "connecting";
   }
 
-  /** Why it is not connected, if it should be. */
+  /** Why the server is not connected, if it should be. */
   get error(): McpError | undefined {
     return this.#session === undefined ? this.#error : undefined;
   }
 
   /**
-   * Resolves when it is clear whether the server can be used now. One that failed
-   * is not waited for: it is retried in the background, and the turn continues without it.
+   * Resolves when it is known whether the server can be used now. Does not wait for a server that
+   * has failed: it is retried in the background, and the turn continues without it.
    */
   async settled(): Promise<void> {
     if (this.#session !== undefined || this.#failures > 0 || this.#closing.signal.aborted) return;
     await this.ready().catch(() => undefined);
   }
 
-  /** The session, now or after one attempt. */
+  /** Returns the session, connecting first if necessary. Makes only one attempt. */
   async ready(): Promise<McpSession> {
     if (this.#closing.signal.aborted) throw new McpError("stopped", "it was closed");
     if (this.#session !== undefined) return this.#session;
@@ -81,7 +83,7 @@ export class McpConnection {
     return this.#attempt;
   }
 
-  /** Resolves when nothing of it is left: no connection and no process. */
+  /** Resolves when the connection is closed and the process, if any, has exited. */
   async close(): Promise<void> {
     this.#closing.abort();
     clearTimeout(this.#retry);
@@ -98,7 +100,7 @@ export class McpConnection {
     clearTimeout(this.#retry);
     const { server, settings, records, onElicit, onTools } = this.#options;
     try {
-      // Loaded with the first server: the MCP client takes long to load.
+      // Imported with the first server, because the MCP client is slow to load.
       const { McpSession: Session } = await import("./mcp-session.ts");
       const session = await Session.open(
         {

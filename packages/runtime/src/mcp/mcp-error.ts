@@ -8,40 +8,40 @@ import {
 } from "@modelcontextprotocol/client";
 import { webUrl } from "../tools/interrupts.ts";
 
-/** Somewhere that a person must go first. */
+/** A page that the user must open first. */
 export interface Visit {
   readonly url: string;
   readonly prompt: string;
 }
 
 export type McpErrorKind =
-  /** It could not be started or reached; nothing was sent. */
+  /** The server could not be started or reached; nothing was sent. */
   | "unreachable"
-  /** It does not know our session any more, so that it did nothing. */
+  /** The server no longer recognizes the session, so it did nothing. */
   | "session-gone"
-  /** It ended, or the connection broke, while something was under way. */
+  /** The server exited or the connection broke during a request. */
   | "gone"
-  /** It took too long. */
+  /** The server did not answer in time. */
   | "unanswered"
-  /** It answers with an error. */
+  /** The server answered with an error. */
   | "refused"
   /** The user must sign in first. */
   | "sign-in"
-  /** The user must visit a page first. */
+  /** The user must open a page first. */
   | "visit"
-  /** We stopped it. */
+  /** We canceled the request. */
   | "stopped"
-  /** The answer makes no sense. */
+  /** The answer could not be parsed. */
   | "unreadable";
 
 interface McpErrorOptions extends ErrorOptions {
   readonly challenge?: Challenge;
   readonly visits?: readonly Visit[];
-  /** What the server itself says. It is for the model, and in no status. */
+  /** The server's own error text. It is passed to the model and never shown in a status. */
   readonly said?: string;
 }
 
-/** Something went wrong with a server. Its message holds nothing of what the server said or got. */
+/** An error from an MCP server. Its message contains nothing that the server sent or received. */
 export class McpError extends Error {
   override readonly name = "McpError";
   readonly kind: McpErrorKind;
@@ -57,7 +57,7 @@ export class McpError extends Error {
     this.said = options.said;
   }
 
-  /** The server did nothing, so that the same may be asked again. */
+  /** Whether the server certainly did nothing, so that the request can be repeated safely. */
   get isUntouched(): boolean {
     return this.kind === "unreachable" || this.kind === "session-gone";
   }
@@ -65,7 +65,7 @@ export class McpError extends Error {
 
 const MAX_SAID = 4000;
 
-/** What the MCP client throws, in our words. */
+/** Converts an error thrown by the MCP client to an `McpError`. */
 export function translateError(error: unknown): McpError {
   if (error instanceof McpError) return error;
   if (error instanceof UrlElicitationRequiredError) {

@@ -18,13 +18,13 @@ import { resultEvents } from "./result-content.ts";
 
 const NO_SKILLS: readonly AgentSkill[] = [];
 
-/** What anyone may know of a server. */
+/** The status of a server, safe to show to anyone. */
 export interface McpServerReport {
   readonly name: string;
   readonly status: McpStatus;
-  /** Why it is not connected. */
+  /** Why the server is not connected. */
   readonly error?: string;
-  /** What else one should know, such as that some of its tools are left out. */
+  /** Further information, such as that some of its tools were left out. */
   readonly note?: string;
   readonly tools: readonly {
     readonly name: string;
@@ -33,7 +33,7 @@ export interface McpServerReport {
   }[];
 }
 
-/** One server of an agent: its connection, its calls, and its tools. */
+/** One MCP server of an agent: its connection, its calls and its tools. */
 export class McpServer {
   readonly #server: McpServerSettings;
   readonly #settings: McpSettings;
@@ -60,14 +60,14 @@ export class McpServer {
     return this.#server.name;
   }
 
-  /** What can be called now. */
+  /** The tools that can be called now. */
   get tools(): readonly Tool[] {
     const { status, error } = this.#connection;
     if (status === "connected") return this.#tools;
     return error?.kind === "sign-in" ? [signInTool(this.#server, this.#connection)] : [];
   }
 
-  /** What can be called now, for a card. It is the same list until that changes. */
+  /** The current tools as skills for the agent card. Returns the same array until they change. */
   get skills(): readonly AgentSkill[] {
     return this.#connection.status === "connected" ? this.#skills : NO_SKILLS;
   }
@@ -99,7 +99,7 @@ export class McpServer {
     };
   }
 
-  /** Gives up the calls that wait for answers in a task that is over. */
+  /** Cancels the calls that wait for answers in a task that has ended. */
   endTask(taskId: string): void {
     this.#calls.cancel(taskId);
   }
@@ -109,7 +109,10 @@ export class McpServer {
     await this.#connection.close();
   }
 
-  /** The tool can still be used, because the server checks its arguments itself. */
+  /**
+   * Logs schemas that cannot be used. The tool stays available, because the server checks its
+   * arguments itself.
+   */
   #warnOfSchemas({ name: tool, inputSchema, outputSchema }: ServerTool): void {
     const problem =
       schemaProblem(inputSchema, "inputSchema") ??
@@ -143,7 +146,7 @@ export class McpServer {
     });
     this.#tools = made.map(({ tool }) => tool);
     const skills = made.map(({ skill }) => skill);
-    // A server that reconnects unchanged does not change the card.
+    // A server that reconnects with the same tools must not change the card.
     if (!isDeepStrictEqual(skills, this.#skills)) this.#skills = skills;
     this.#note = noteOf(this.#server, listed, { chosen: chosen.length, maxTools });
   }
@@ -164,7 +167,7 @@ function noteOf(
     : `allow names tools it does not have: ${missing.join(", ")}`;
 }
 
-/** What the tools of one server share. */
+/** Dependencies shared by all tools of one server. */
 interface McpToolSurroundings {
   readonly server: McpServerSettings;
   readonly connection: McpConnection;
@@ -174,7 +177,7 @@ interface McpToolSurroundings {
 
 const MAX_DESCRIPTION = 4000;
 
-/** A tool of a server, for models. Throws when the server describes it in a way that cannot be. */
+/** Creates a model tool from a server's tool. Throws if the server's description is invalid. */
 function mcpTool(name: string, described: ServerTool, around: McpToolSurroundings): Tool {
   const { server } = around;
   const { annotations, description = described.title ?? described.name } = described;
@@ -227,7 +230,10 @@ async function* run(
   }
 }
 
-/** Asks once more when the server certainly did nothing the first time, such as after its restart. */
+/**
+ * Calls the server, and repeats the call once if the server certainly did nothing the first time,
+ * for example after it restarted.
+ */
 async function callServer(
   { connection, described }: RunSurroundings,
   input: unknown,
@@ -253,7 +259,7 @@ function failure(
   if (!(error instanceof McpError)) throw error;
   if (error.kind === "sign-in") {
     const interrupt = signInInterrupt(name, error.challenge);
-    // After a sign-in that did not help, the user is not sent there again.
+    // If the user has already signed in and it did not help, do not ask again.
     if (!answers.has(interrupt.requestId)) return [interrupt];
   }
   const visits = error.visits
@@ -269,8 +275,8 @@ function failure(
 }
 
 /**
- * Whether calls of a tool need approval. What the operator says counts; otherwise
- * a tool that only reads does not, and one that does not say what it does, does.
+ * Decides whether calls of a tool need approval. The operator's configuration takes precedence.
+ * Otherwise read-only tools need none, and tools without annotations do.
  */
 function confirmByAnnotations(
   { name: server, confirm }: McpServerSettings,
@@ -280,17 +286,17 @@ function confirmByAnnotations(
   if (confirm !== undefined && Object.hasOwn(confirm, name)) return confirm[name]!;
   if (annotations?.readOnlyHint === true) return "never";
   const words = {
-    // Its name, and not its title: that may promise anything.
+    // Shows the tool's name instead of its title, because a server can put anything into the title.
     title: `${server}: ${name.slice(0, 100)}`,
     risk: annotations?.destructiveHint === false ? "info" : "warning",
   } as const;
   return () => words;
 }
 
-/** Where a tool comes from. */
+/** The server and the original name of a tool. */
 interface ToolOrigin {
   readonly server: string;
-  /** What the server itself calls it. */
+  /** The tool's name on its server. */
   readonly ownName: string;
 }
 
@@ -299,8 +305,8 @@ const MAX_SKILL_DESCRIPTION = 500;
 const MAX_NAME = 100;
 
 /**
- * A tool of a server as a skill on a card. Its id is the name by which the model
- * knows it; the rest is for people, and shorter than what the model reads.
+ * Converts a server's tool to a skill for the agent card. The id is the name that the model uses.
+ * The other fields are written for people and are shorter than the model's description.
  */
 export function toolSkill(
   { name, description }: Pick<Tool, "name" | "description">,
@@ -316,7 +322,10 @@ export function toolSkill(
   };
 }
 
-/** `read_text_file` and `readTextFile` are "Read text file"; what is all capitals, such as URL, stays. */
+/**
+ * Converts `read_text_file` and `readTextFile` to "Read text file". Words in capitals, such as URL,
+ * are kept.
+ */
 function readableName(name: string): string {
   const words = name
     .replaceAll(/(\p{Ll}|\d)(\p{Lu})/gu, "$1 $2")
@@ -330,7 +339,9 @@ function oneLine(text: string): string {
   return text.replaceAll(/[\s\p{Cc}]+/gu, " ").trim();
 }
 
-/** Never half a character: no card with one could be signed. */
+/**
+ * Shortens text without splitting a surrogate pair: a card with a lone surrogate cannot be signed.
+ */
 function bounded(text: string, max: number): string {
   const cut =
     text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;

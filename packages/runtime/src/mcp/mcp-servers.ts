@@ -12,7 +12,7 @@ import {
 import { McpServer, type McpServerReport } from "./mcp-server.ts";
 import { contentPart, resourcePart } from "./result-content.ts";
 
-/** Something to read on a server. */
+/** A resource that a server offers. */
 export interface McpResource {
   readonly server: string;
   readonly uri: string;
@@ -22,7 +22,7 @@ export interface McpResource {
   readonly mimeType?: string;
 }
 
-/** A prepared prompt of a server. */
+/** A prompt template that a server offers. */
 export interface McpPrompt {
   readonly server: string;
   readonly name: string;
@@ -41,9 +41,9 @@ export interface McpPromptMessage {
 }
 
 /**
- * The MCP servers of an agent. Nothing starts before it is needed; then one
- * connection to each serves all turns, until the agent is closed. A server that
- * fails or hangs takes its own tools away, and nothing else.
+ * The MCP servers of an agent. Each server is started when it is first needed, and one connection
+ * then serves all turns until the agent is closed. A server that fails or hangs only makes its own
+ * tools unavailable.
  */
 export class McpServers implements AsyncDisposable {
   readonly #servers: readonly McpServer[];
@@ -60,7 +60,10 @@ export class McpServers implements AsyncDisposable {
     records?.reap();
   }
 
-  /** What can be called now. Waits for servers that start, each within its own time. */
+  /**
+   * The tools that can be called now. Waits for servers that are starting, up to the start timeout
+   * of each.
+   */
   async tools(signal?: AbortSignal): Promise<readonly Tool[]> {
     const settled = Promise.all(this.#servers.map((server) => server.settled()));
     await (signal === undefined ? settled : orAborted(settled, signal));
@@ -68,19 +71,19 @@ export class McpServers implements AsyncDisposable {
   }
 
   /**
-   * The tools of the servers that are connected now, as skills for a card; 256 at most. Starts
-   * nothing, and gives the same list until it changes.
+   * The tools of the connected servers as skills for the agent card, at most 256. Does not start
+   * any server, and returns the same array until the skills change.
    */
   skills(): readonly AgentSkill[] {
     return this.#skills.of(this.#servers.map(({ skills }) => skills));
   }
 
-  /** Where each server stands, for people; it holds no secrets. */
+  /** The status of each server, for display. It contains no secrets. */
   report(): readonly McpServerReport[] {
     return this.#servers.map((server) => server.report());
   }
 
-  /** Why a tool that a model calls is not here, when its server is to blame. */
+  /** Explains why a tool that the model called is missing, if its server is the reason. */
   whyMissing(toolName: string): string | undefined {
     const server = this.#servers.find((one) => one.owns(toolName));
     const { status, error } = server?.report() ?? {};
@@ -89,7 +92,7 @@ export class McpServers implements AsyncDisposable {
     return `The MCP server ${server.name} is not connected${why}. Its tools cannot be used now.`;
   }
 
-  /** What the servers offer to read. Those that do not answer are left out. */
+  /** Lists the resources of all servers. Servers that do not answer are left out. */
   async resources(signal?: AbortSignal): Promise<readonly McpResource[]> {
     return this.#each(async (server) => {
       const listed = await (await server.session()).resources(signal);
@@ -104,7 +107,7 @@ export class McpServers implements AsyncDisposable {
     });
   }
 
-  /** Reads from the server that lists the address, or from the one that is named. */
+  /** Reads a resource from the named server, or from the server that lists its URI. */
   async readResource(
     uri: string,
     options: { readonly server?: string; readonly signal?: AbortSignal } = {},
@@ -116,7 +119,7 @@ export class McpServers implements AsyncDisposable {
     return contents.map(resourcePart);
   }
 
-  /** The prompts that the servers have prepared. Those that do not answer are left out. */
+  /** Lists the prompts of all servers. Servers that do not answer are left out. */
   async prompts(signal?: AbortSignal): Promise<readonly McpPrompt[]> {
     return this.#each(async (server) => {
       const listed = await (await server.session()).prompts(signal);
@@ -147,12 +150,12 @@ export class McpServers implements AsyncDisposable {
     return messages.map(({ role, content }) => ({ role, parts: [contentPart(content)] }));
   }
 
-  /** Gives up the calls that wait for answers in a task that is over. */
+  /** Cancels the calls that wait for answers in a task that has ended. */
   endTask(taskId: string): void {
     for (const server of this.#servers) server.endTask(taskId);
   }
 
-  /** Resolves when no connection and no process of a server is left. */
+  /** Resolves when all connections are closed and all server processes have exited. */
   async close(): Promise<void> {
     await Promise.all(this.#servers.map((server) => server.close()));
   }
@@ -188,10 +191,12 @@ export class McpServers implements AsyncDisposable {
 
 type Skills = readonly AgentSkill[];
 
-/** Cards are read as a whole, so they stay small. */
+/** Clients fetch the whole card at once, so it has to stay small. */
 const MAX_SKILLS = 256;
 
-/** The skills of several servers as one list, which is the same list until one of them changes. */
+/**
+ * Combines the skills of several servers. Returns the same array until one of the lists changes.
+ */
 class McpSkills {
   readonly #logger: McpLogger;
   #lists: readonly Skills[] = [];
@@ -202,7 +207,7 @@ class McpSkills {
     this.#logger = logger;
   }
 
-  /** @param lists one for each server, in their order */
+  /** @param lists one list per server, in configuration order */
   of(lists: readonly Skills[]): Skills {
     const isSame = (list: Skills, place: number): boolean => list === this.#lists[place];
     if (lists.length === this.#lists.length && lists.every(isSame)) return this.#skills;

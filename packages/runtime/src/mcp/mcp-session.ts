@@ -26,11 +26,14 @@ export interface McpSessionOptions {
   readonly settings: McpSettings;
   readonly records: ChildRecords | undefined;
   readonly onElicit: (params: ElicitRequestParams, signal: AbortSignal) => Promise<ElicitResult>;
-  /** The server has other tools now. */
+  /** Called when the server's list of tools has changed. */
   readonly onTools: (session: McpSession) => void;
-  /** Background work, such as the end of a process. */
+  /**
+   * Registers background work, such as waiting for a process to exit, so that closing can wait for
+   * it.
+   */
   readonly track: (work: Promise<void>) => void;
-  /** The connection ended, and not because it was closed. */
+  /** Called when the connection ends without having been closed by us. */
   readonly onLost: (session: McpSession, error: McpError) => void;
 }
 
@@ -46,7 +49,7 @@ export interface CallOptions {
 const CLIENT = { name: "convoke", version: "0.1.0" };
 const NEW_REVISION = "2026-07-28";
 
-/** One connection to a server, from its handshake to its end. */
+/** One connection to a server, from the handshake until it closes. */
 export class McpSession {
   readonly #options: McpSessionOptions;
   readonly #client: Client;
@@ -60,7 +63,7 @@ export class McpSession {
     this.#client = new Client(CLIENT, {
       capabilities: { elicitation: { form: { applyDefaults: true }, url: {} } },
       ...(isNew && { versionNegotiation: { mode: { pin: NEW_REVISION } } }),
-      // Its own validator compiles the patterns of the server.
+      // The client's default validator would compile regular expressions supplied by the server.
       jsonSchemaValidator: new OutputValidator(),
       listChanged: { tools: { autoRefresh: false, onChanged: () => void this.#relist() } },
     });
@@ -76,7 +79,7 @@ export class McpSession {
     this.#transport = createTransport(options, (error) => this.#end(error));
   }
 
-  /** Connects and lists the tools, within the server's time to start. */
+  /** Connects and lists the tools, within the server's start timeout. */
   static async open(options: McpSessionOptions, closing: AbortSignal): Promise<McpSession> {
     const { startTimeoutMs } = options.server;
     const timeout = AbortSignal.timeout(startTimeoutMs);
@@ -92,8 +95,8 @@ export class McpSession {
   }
 
   /**
-   * Most servers know the handshake by `initialize`. One that answers it with an
-   * error may be newer than that, and is asked again in the new way.
+   * Connects with the `initialize` handshake, which most servers support. A server that answers it
+   * with an error may only support the newer protocol, so that is tried next.
    */
   static async #openEither(options: McpSessionOptions, signal: AbortSignal): Promise<McpSession> {
     try {
@@ -136,7 +139,8 @@ export class McpSession {
     input: Readonly<Record<string, unknown>>,
     { signal, onProgress }: CallOptions,
   ): Promise<CallToolResult> {
-    // The caller's signal ends a call; the client itself would stop it after a minute.
+    // The caller's signal limits the call. Without this, the client would apply its own one-minute
+    // timeout.
     return this.#translated(
       this.#client.callTool(
         { name, arguments: input },
@@ -176,18 +180,18 @@ export class McpSession {
     return messages;
   }
 
-  /** Resolves when the connection is closed, and the process gone if it was one. */
+  /** Resolves when the connection is closed and the process, if any, has exited. */
   async close(): Promise<void> {
     this.#isOver = true;
     try {
       if (this.#transport instanceof StreamableHTTPClientTransport && this.#lost === undefined) {
-        // Politeness: a server that does not answer must not hold us up.
+        // Ending the session is a courtesy, so an unresponsive server must not delay us.
         await orAborted(this.#transport.terminateSession(), AbortSignal.timeout(1000));
       }
     } catch {
-      // It forgets the session by itself.
+      // The server will expire the session by itself.
     }
-    // The client closes its transport only while it is connected.
+    // The client closes its transport only while it is connected, so close both.
     await Promise.allSettled([this.#client.close(), this.#transport.close()]);
   }
 
@@ -205,7 +209,7 @@ export class McpSession {
     this.#tools = tools;
   }
 
-  /** A list that cannot be read changes nothing: the known tools stay. */
+  /** Lists the tools again. If that fails, the known tools are kept. */
   async #relist(): Promise<void> {
     try {
       await this.#list(AbortSignal.timeout(this.#options.server.startTimeoutMs));
@@ -229,8 +233,9 @@ export class McpSession {
   }
 
   /**
-   * What ends with the connection is told why that ended. It stays "gone" even when
-   * the server could not be reached afterwards: what was sent may have been done.
+   * Replaces an error caused by the end of the connection with the reason why it ended. The kind
+   * stays "gone" even if the server could not be reached afterwards, because it may already have
+   * processed the request.
    */
   #explain(error: unknown): McpError {
     const problem = translateError(error);
@@ -254,8 +259,8 @@ export class McpSession {
   }
 
   /**
-   * What still waits for an answer learns that none will come; but first whoever
-   * found out learns of that, because it may know that nothing was done.
+   * Closes the connection and rejects the pending requests. It waits first, so that the request
+   * that detected the loss fails with its own error: that one may know that the server did nothing.
    */
   async #closeSoon(): Promise<void> {
     await setImmediate();
@@ -270,8 +275,8 @@ interface TransportOptions {
 }
 
 /**
- * A cut stream is taken up again as long as the server can be reached; when it
- * cannot, the session is over, and a new one is begun.
+ * An interrupted stream is resumed as long as the server can be reached. Otherwise the session ends
+ * and a new one is opened.
  */
 const STREAM_RETRIES = {
   initialReconnectionDelay: 500,
@@ -280,7 +285,10 @@ const STREAM_RETRIES = {
   maxRetries: 1000,
 };
 
-/** The way to a server. `onLost` is called when an HTTP server is gone; a process signals it by exiting. */
+/**
+ * Creates the transport to a server. `onLost` is called when an HTTP server is gone; a child
+ * process signals that by exiting.
+ */
 function createTransport(
   { server, settings, records }: TransportOptions,
   onLost: (error: McpError) => void,
@@ -298,7 +306,10 @@ function createTransport(
   });
 }
 
-/** The operator named this address; whatever else the server names must be public. */
+/**
+ * The operator configured this address, so it may be private. Any other address that the server
+ * names must be public.
+ */
 function wayTo(url: URL): McpFetch {
   return createEgressFetch(createEgress({ trusted: [url.href] }));
 }

@@ -2,10 +2,10 @@ import { MAX_TIMER_MS, isObject } from "@convoke/protocol/internal";
 import type { ConfirmRule } from "../tools/tool.ts";
 import { serverPrefixes } from "./tool-names.ts";
 
-/** One server with every default, checked. */
+/** The validated settings of one server, with all defaults filled in. */
 export interface McpServerSettings {
   readonly name: string;
-  /** What the names of its tools begin with. */
+  /** The prefix of its tool names. */
   readonly prefix: string;
   readonly target: CommandTarget | UrlTarget;
   readonly allow: ReadonlySet<string> | undefined;
@@ -30,7 +30,7 @@ export interface UrlTarget {
   readonly auth: McpUrlConfig["auth"];
 }
 
-/** What all servers share. */
+/** Settings shared by all servers. */
 export interface McpSettings {
   readonly logger: McpLogger;
   readonly fetch: McpFetch | undefined;
@@ -104,7 +104,7 @@ function target(field: string, config: McpServerConfig): McpServerSettings["targ
   if (isCommand === (config.url !== undefined)) {
     throw new TypeError(`${field} needs either a command or a url`);
   }
-  // A mistyped "deny" must not leave a tool open.
+  // Reject unknown keys: a mistyped "deny" must not leave a tool available.
   const unknown = Object.keys(config).find(
     (key) => !(isCommand ? COMMAND_FIELDS : URL_FIELDS).has(key),
   );
@@ -135,7 +135,7 @@ function urlTarget(field: string, config: McpUrlConfig): UrlTarget {
   return { kind: "url", url, headers: textRecord(`${field}.headers`, headers), auth };
 }
 
-/** A mistyped rule must not leave a tool unguarded. */
+/** Rejects unknown rules, because a mistyped rule must not leave a tool unguarded. */
 function confirm(field: string, given: McpConfirm | undefined): McpConfirm | undefined {
   if (given === undefined || isRule(given)) return given;
   if (!isObject(given)) throw new TypeError(`${field} must be "never", "ask" or a function`);
@@ -157,7 +157,7 @@ function checkText(field: string, value: unknown): void {
 }
 
 function checkWhole(field: string, value: unknown): void {
-  // More milliseconds than this is not a longer timer, but none.
+  // A timer with a larger delay would fire immediately instead of later.
   if (Number.isInteger(value) && Number(value) > 0 && Number(value) <= MAX_TIMER_MS) return;
   throw new TypeError(`${field} must be a whole number above 0, not ${String(value)}`);
 }
@@ -174,78 +174,80 @@ function textRecord(field: string, value: unknown): Readonly<Record<string, stri
   return value as Readonly<Record<string, string>>;
 }
 
-/** A server that we start, or one that is reached by HTTP. */
+/** A server that is started as a child process, or one that is reached over HTTP. */
 export type McpServerConfig = McpCommandConfig | McpUrlConfig;
 
-/** A program that speaks MCP over its standard input and output. */
+/** A program that speaks MCP over stdin and stdout. */
 export interface McpCommandConfig extends McpServerRules {
   readonly command: string;
   readonly args?: readonly string[];
-  /** Added to the few harmless variables that a server inherits from us. */
+  /** Added to the few harmless variables that a server inherits. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly url?: undefined;
 }
 
-/** A server at an address, by streamable HTTP. */
+/** A server that is reached over streamable HTTP. */
 interface McpUrlConfig extends McpServerRules {
   readonly url: string | URL;
-  /** Sent to the origin of `url` and to no other. */
+  /** Sent only to the origin of `url`. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** A bearer token, or what gives the present one; it is asked before every request. */
+  /**
+   * A bearer token, or a function that returns the current one. The function is called before every
+   * request.
+   */
   readonly auth?: string | (() => string | undefined | Promise<string | undefined>);
   readonly command?: undefined;
 }
 
 interface McpServerRules {
-  /** Only these tools, by the server's own names. By default all. */
+  /** Offer only these tools, by their names on the server. Default: all. */
   readonly allow?: readonly string[];
-  /** Never these tools, also when `allow` names them. */
+  /** Never offer these tools, even if `allow` lists them. */
   readonly deny?: readonly string[];
   /**
-   * Whether calls need approval: one rule for all tools, or one for
-   * each by the server's own name. By default tools that say of themselves that
-   * they only read do not, and all others do.
+   * Whether calls need approval: one rule for all tools, or one per tool by its name on the server.
+   * Default: tools annotated as read-only need no approval, and all others do.
    */
   readonly confirm?: McpConfirm;
-  /** How long it may take to start and to list its tools; by default 10 s. */
+  /** How long the server may take to start and list its tools. Default 10 s. */
   readonly startTimeoutMs?: number;
-  /** How long one call may take; by default 60 s. */
+  /** How long one call may take. Default 60 s. */
   readonly callTimeoutMs?: number;
 }
 
 type McpConfirm = ConfirmRule | Readonly<Record<string, ConfirmRule>>;
 
-/** What holds for all servers of an agent. */
+/** Options for all MCP servers of an agent. */
 export interface McpOptions {
   readonly logger?: McpLogger;
   /**
-   * Every HTTP request goes through it, one for each redirect; by default the egress policy,
-   * which reaches public addresses and those that the configuration names.
+   * Used for every HTTP request, including each redirect. Default: a fetch that applies the egress
+   * policy, which allows public addresses and those in the configuration.
    */
   readonly fetch?: McpFetch;
   /**
-   * A folder in which running servers are recorded, so that those that outlive
-   * a crash of this process are ended at the next start. Without it a server
-   * only learns of our end by its input.
+   * A folder in which running servers are recorded, so that servers that survive a crash of this
+   * process are ended at the next start. Without it, a server only notices the crash when its stdin
+   * closes.
    */
   readonly folder?: string;
   readonly startTimeoutMs?: number;
   readonly callTimeoutMs?: number;
-  /** How long a question of a server may wait for its answer; by default an hour. */
+  /** How long a server's question may wait for an answer. Default one hour. */
   readonly answerTimeoutMs?: number;
-  /** How much of one result is taken, in characters; by default 1 MB. */
+  /** Maximum length of one result in characters; longer results are cut. Default 1 MB. */
   readonly maxResultSize?: number;
-  /** How long one message of a server may be, in bytes; by default 10 MB. */
+  /** Maximum size of one message from a server in bytes. Default 10 MB. */
   readonly maxMessageBytes?: number;
-  /** How many tools of one server are offered; by default 128. */
+  /** Maximum number of tools offered per server. Default 128. */
   readonly maxTools?: number;
 }
 
-/** The `fetch` that a server is reached by. */
+/** The `fetch` used to reach a server. */
 export type McpFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
-/** Takes what servers print, and what goes wrong with them. The server's logger fits. */
+/** Receives the output and the errors of servers. The server's logger can be used. */
 export interface McpLogger {
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void;

@@ -15,11 +15,11 @@ import { McpError } from "./mcp-error.ts";
 import type { CallOptions } from "./mcp-session.ts";
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** How one round of a call ends. */
+/** How one round of a call ended. */
 export type RoundEnd =
   | { readonly kind: "result"; readonly result: CallToolResult }
   | { readonly kind: "error"; readonly error: unknown }
-  /** The server wants answers first; the call stays open for them. */
+  /** The server needs answers first; the call stays open until they arrive. */
   | { readonly kind: "questions"; readonly interrupts: readonly (InputRequired | AuthRequired)[] };
 
 interface Question {
@@ -29,9 +29,8 @@ interface Question {
 }
 
 /**
- * A call to a server. It may outlive the round of the tool that began it: while
- * somebody thinks about a question of the server the call waits here, and the
- * next round gives it the answer.
+ * A call to a server. It may outlive the tool round that started it: while a person answers a
+ * question from the server, the call stays open, and the next round delivers the answer.
  */
 export class OpenCall {
   readonly taskId: string;
@@ -52,14 +51,17 @@ export class OpenCall {
     return this.#end !== undefined;
   }
 
-  /** It waits for an answer, so what the server asks now belongs to another call. */
+  /**
+   * Whether the call waits for an answer. If so, a new question from the server belongs to another
+   * call.
+   */
   get isWaiting(): boolean {
     return this.#questions.size > 0;
   }
 
   begin(call: (options: CallOptions) => Promise<CallToolResult>): void {
     const onProgress: CallOptions["onProgress"] = (progress) => {
-      // Only the latest counts.
+      // Only the latest progress is shown.
       this.#progress = progressEvent(progress);
       this.#wake();
     };
@@ -69,7 +71,7 @@ export class OpenCall {
     );
   }
 
-  /** The server asks something. Resolves with the answer, in whichever round it comes. */
+  /** Handles a question from the server. Resolves with the answer, whichever round delivers it. */
   ask(params: ElicitRequestParams, signal: AbortSignal): Promise<ElicitResult> {
     if (this.isOver) throw new Error("the call is over");
     this.#asked += 1;
@@ -81,7 +83,7 @@ export class OpenCall {
     return promise;
   }
 
-  /** Shows what happens until it ends, or has an unanswered question. */
+  /** Yields the call's progress until it ends or has an unanswered question. */
   async *round({ signal, answers }: ToolContext): AsyncGenerator<ToolEvent, RoundEnd> {
     const stop = (): void => this.cancel("the call was canceled");
     signal.addEventListener("abort", stop, { once: true });
@@ -94,7 +96,7 @@ export class OpenCall {
         if (progress !== undefined) yield progress;
         if (this.#end !== undefined) return this.#end;
         const interrupts = await this.#deliver(answers);
-        // It may have ended while the answers were checked; then no more of them are needed.
+        // If the call ended while the answers were checked, no more answers are needed.
         if (interrupts.length > 0 && !this.isOver) return { kind: "questions", interrupts };
         await changed;
       }
@@ -103,14 +105,17 @@ export class OpenCall {
     }
   }
 
-  /** Tells the server to stop, and does not wait for it. */
+  /** Asks the server to stop, without waiting for it. */
   cancel(reason: string): void {
     this.#stop.abort(reason);
     for (const requestId of this.#questions.keys()) this.#drop(requestId);
     this.#finish({ kind: "error", error: new McpError("stopped", reason) });
   }
 
-  /** Gives the server the answers it waits for; what has none, or a wrong one, is asked. */
+  /**
+   * Delivers the available answers to the server. Returns the questions whose answer is missing or
+   * invalid.
+   */
   async #deliver(
     answers: ReadonlyMap<string, InterruptAnswer>,
   ): Promise<readonly (InputRequired | AuthRequired)[]> {
@@ -118,7 +123,7 @@ export class OpenCall {
     for (const [requestId, { params, interrupt, resolve }] of this.#questions) {
       const given = answers.get(requestId);
       const answer = given && (await elicitationAnswer(params, given));
-      // The server may have taken the question back meanwhile.
+      // The server may have withdrawn the question in the meantime.
       if (!this.#questions.has(requestId)) continue;
       if (answer?.ok === true) {
         this.#questions.delete(requestId);
@@ -178,7 +183,7 @@ export class OpenCalls {
     this.#answerTimeoutMs = answerTimeoutMs;
   }
 
-  /** The call that an earlier round left open. */
+  /** Finds the call that an earlier round left open. */
   find({ key }: ToolContext): OpenCall | undefined {
     clearTimeout(this.#timers.get(key));
     this.#timers.delete(key);
@@ -196,7 +201,7 @@ export class OpenCalls {
     return call;
   }
 
-  /** Leaves the call open for an answer, though not for ever. */
+  /** Keeps the call open for an answer, for a limited time. */
   keep({ key }: ToolContext): void {
     const giveUp = (): void => this.#cancel(key, "nobody answered in time");
     this.#timers.set(key, setTimeout(giveUp, this.#answerTimeoutMs).unref());
@@ -206,14 +211,14 @@ export class OpenCalls {
     this.#calls.delete(key);
   }
 
-  /** The server asks something for one of its calls. */
+  /** Passes a question from the server to the call that it belongs to. */
   async ask(params: ElicitRequestParams, signal: AbortSignal): Promise<ElicitResult> {
     const call = this.#current.getStore() ?? this.#likely();
     if (call === undefined) throw new Error("it is not clear for which call this is asked");
     return call.ask(params, signal);
   }
 
-  /** Ends the calls of one task, or all. */
+  /** Cancels the calls of one task, or all calls. */
   cancel(taskId?: string): void {
     for (const [key, call] of this.#calls) {
       if (taskId === undefined || call.taskId === taskId) this.#cancel(key, "the task is over");
@@ -228,10 +233,9 @@ export class OpenCalls {
   }
 
   /**
-   * Over standard input and output a question does not say which call it belongs
-   * to. Calls of one task are answered by the same person, so that the latest
-   * will do; when several tasks have calls under way, nobody is asked: a question
-   * must not be shown to somebody else.
+   * Over stdio, a question does not say which call it belongs to. All calls of one task are
+   * answered by the same person, so the latest call is used. If several tasks have open calls, the
+   * question is not asked at all, because it must not be shown to the wrong person.
    */
   #likely(): OpenCall | undefined {
     const working = [...this.#calls.values()].filter((call) => !call.isOver && !call.isWaiting);

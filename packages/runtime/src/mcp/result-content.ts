@@ -7,8 +7,8 @@ import type { ToolContext, ToolEvent } from "../tools/tool.ts";
 type Resource = EmbeddedResource["resource"];
 
 /**
- * What a call gave, as tool events: files become artifacts, resources sources,
- * and the rest is the result. More than `limit` characters are cut, with a note.
+ * Converts the result of a call to tool events: files become artifacts, resources become sources,
+ * and the rest is the result. Text beyond `limit` characters is cut, with a note.
  */
 export function* resultEvents(
   { content, structuredContent, isError }: CallToolResult,
@@ -54,12 +54,12 @@ export function* resultEvents(
   return { kind: "tool:result", value: boundedOutput(value, limit) };
 }
 
-/** A piece of content as a part of a message. */
+/** Converts a content block to a message part. */
 export function contentPart(block: ContentBlock): A2APart {
   return fileOf(block) ?? { kind: "text", text: textOf(block) };
 }
 
-/** A resource as a part of a message. */
+/** Converts a resource to a message part. */
 export function resourcePart(resource: Resource): A2APart {
   if ("text" in resource) return { kind: "text", text: resource.text };
   const { uri, mimeType, blob } = resource;
@@ -67,13 +67,16 @@ export function resourcePart(resource: Resource): A2APart {
   return { kind: "file", file };
 }
 
-/** Servers repeat structured content as text for those that cannot read it; once is enough. */
+/**
+ * Servers repeat structured content as text for clients that do not support it. If both are the
+ * same, only the structured content is kept.
+ */
 function structured(text: string, value: unknown): unknown {
   if (text.trim() === "") return value;
   try {
     if (isDeepStrictEqual(JSON.parse(text), value)) return value;
   } catch {
-    // Words of their own.
+    // The text is not JSON, so it says something of its own.
   }
   return { text, structuredContent: value };
 }
@@ -112,7 +115,10 @@ function sourceOf(block: ContentBlock): ToolEvent | undefined {
 
 const MAX_TITLE = 200;
 
-/** Addresses that run code or carry the content themselves are no place where something comes from. */
+/**
+ * URIs that run code or contain the content themselves (`javascript:`, `data:`) are not valid
+ * sources.
+ */
 function sourceEvent(uri: string, title?: string): ToolEvent | undefined {
   const url = URL.parse(uri);
   if (url === null || ["javascript:", "data:", "vbscript:", "blob:"].includes(url.protocol)) {

@@ -10,9 +10,9 @@ export interface ServerFetchOptions {
 }
 
 /**
- * The one way to a server over HTTP. Our headers go to its origin and to no
- * other; redirects come back as they are, for the transport to judge; and what
- * the server's answers say about the connection is read here.
+ * Creates the fetch for all HTTP requests to a server. The configured headers are sent only to its
+ * origin, redirects are returned to the transport, and responses are checked for signs of a lost
+ * connection or session.
  */
 export function serverFetch(target: UrlTarget, options: ServerFetchOptions): McpFetch {
   return async (address, init = {}) => {
@@ -37,7 +37,7 @@ async function headersOf({ headers: own, auth }: UrlTarget, init: RequestInit): 
   const headers = new Headers(own);
   const token = typeof auth === "function" ? await tokenOf(auth) : auth;
   if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
-  // Last, because the protocol does not work with other values of its own headers.
+  // Set last, because the protocol does not work if its own headers are overridden.
   new Headers(init.headers).forEach((value, name) => headers.set(name, value));
   return headers;
 }
@@ -52,7 +52,7 @@ async function tokenOf(
   }
 }
 
-/** Codes of failures before anything was sent. */
+/** Error codes of failures that occur before anything was sent. */
 const NOT_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
 
 async function request(
@@ -101,13 +101,14 @@ async function checked(
       signal,
       onTooLong: () =>
         lose(new McpError("gone", `it sent more than ${maxMessageBytes} bytes in one message`)),
-      // A stream that only waits for news is opened again by itself.
+      // A stream that only carries notifications is reopened by the transport.
       onBroken: () => isCall && lose(new McpError("gone", "the connection to it broke")),
     });
   if (!hasSession || (status !== 404 && status !== 400)) {
     return body === null ? response : new Response(body, { status, statusText, headers });
   }
-  // The specification says 404; many servers say 400 and that they miss a session.
+  // The specification requires 404, but many servers answer 400 with a text about a missing
+  // session.
   const text = await new Response(body).text();
   if (status === 404 || /session/i.test(text)) {
     throw lose(new McpError("session-gone", "it knows our session no more"));
@@ -115,7 +116,7 @@ async function checked(
   return new Response(text, { status, statusText, headers });
 }
 
-/** `fetch` hides why it failed in a cause. */
+/** `fetch` reports the reason for a failure only in the error's cause. */
 function codeOf(error: unknown): string | undefined {
   const { code, cause } = error as { readonly code?: unknown; readonly cause?: unknown };
   if (typeof code === "string") return code;
@@ -123,14 +124,17 @@ function codeOf(error: unknown): string | undefined {
 }
 
 interface BoundedBodyOptions {
-  /** For an event stream the bound is on each event, because the stream may last for ever. */
+  /**
+   * For an event stream, the limit applies to each event, because the stream itself may run
+   * indefinitely.
+   */
   readonly isEventStream: boolean;
   readonly maxBytes: number;
-  /** The server sends too much. */
+  /** Creates the error for a response that exceeds the limit. */
   readonly onTooLong: () => Error;
-  /** Fires when the request is given up. */
+  /** Fires when the request is aborted. */
   readonly signal: AbortSignal | undefined;
-  /** The connection broke, and the events have no ids to resume from. */
+  /** Called when the connection broke and the events have no ids to resume from. */
   readonly onBroken: () => void;
 }
 
@@ -138,7 +142,7 @@ const RETURN = 13;
 
 const NEWLINE = 10;
 
-/** The body of a response, as long as it stays within bounds. */
+/** Wraps a response body with a size limit. */
 function boundedBody(
   body: ReadableStream<Uint8Array>,
   { isEventStream, maxBytes, signal, onTooLong, onBroken }: BoundedBodyOptions,

@@ -11,9 +11,9 @@ import type {
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/ajv";
 
 /**
- * Checks values by a schema that an MCP server wrote, as far as that cannot block the process: one
+ * Checks values against a schema from an MCP server, leaving out what could block the process. A
  * pattern such as `^(a+)+$` could, and again after each restart, because the task is resumed. A
- * schema that cannot be used at all refuses nothing: the server checks what it is given by itself.
+ * schema that cannot be used at all accepts everything, because the server checks its input itself.
  */
 export function serverSchemaCheck(schema: JsonSchema): (input: unknown) => Promise<CheckedInput> {
   let check: ReturnType<typeof jsonSchemaCheck> | undefined;
@@ -27,25 +27,25 @@ export function serverSchemaCheck(schema: JsonSchema): (input: unknown) => Promi
   };
 }
 
-/** How much of a problem the log shows. */
+/** Maximum length of a schema problem in the log. */
 const MAX_PROBLEM = 500;
 
-/** Why nothing can be checked by a schema of a server, or `undefined` if it can be used. */
+/** Explains why a server's schema cannot be used, or returns `undefined` if it can. */
 export function schemaProblem(schema: unknown, field: string): string | undefined {
   try {
     boundedSchema(schema, field);
     return undefined;
   } catch (error) {
     if (!A2AError.is(error)) throw error;
-    // The prefix is for callers; and names in a schema may be of any length.
+    // The prefix is meant for callers. Names in a schema can have any length, so the text is cut.
     return error.message.replace("Invalid parameters: ", "").slice(0, MAX_PROBLEM);
   }
 }
 
 /**
- * Checks the structured results of tools by the bounded part of their output schemas. The MCP
- * client asks for the validators of all tools at the first call of any, so each is compiled only
- * when its tool has a result.
+ * Checks the structured results of tools against the safe part of their output schemas. The MCP
+ * client requests the validators of all tools at the first call of any tool, so each one is
+ * compiled only when its tool returns a result.
  */
 export class OutputValidator implements jsonSchemaValidator {
   readonly #ajv = new AjvJsonSchemaValidator();
@@ -63,13 +63,16 @@ export class OutputValidator implements jsonSchemaValidator {
       const bounded = boundedSchema(schema, "outputSchema") as JsonSchemaType;
       return this.#ajv.getValidator<T>(bounded);
     } catch {
-      // The log says so since the tools were listed; a result is not lost for a bad schema.
+      // The problem was logged when the tools were listed. A bad schema must not discard the
+      // result.
       return (input) => ({ valid: true, data: input as T, errorMessage: undefined });
     }
   }
 }
 
-/** The model learns that a result does not match, but not about each of a million items. */
+/**
+ * Limits the text for the model, because a result may have a problem in each of a million items.
+ */
 const MAX_OUTPUT_PROBLEM = 1000;
 
 function withShortProblem<T>(result: JsonSchemaValidatorResult<T>): JsonSchemaValidatorResult<T> {

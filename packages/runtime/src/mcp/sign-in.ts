@@ -17,8 +17,8 @@ export function signInInterrupt(server: string, challenge: Challenge = {}): Auth
 }
 
 /**
- * The only tool of a server that lists nothing before the user signs in: without
- * it, no call could ever ask for that.
+ * The only tool of a server that lists no tools until the user signs in. Without it, no call could
+ * ever ask for the sign-in.
  */
 export function signInTool(server: McpServerSettings, connection: McpConnection): Tool {
   const name = `${server.prefix}__sign_in`;
@@ -54,7 +54,7 @@ async function signIn(
   }
 }
 
-/** What a server says of how to sign in. */
+/** What a server says about how to sign in. */
 export interface Challenge {
   readonly url?: string;
   readonly realm?: string;

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 
 /**
- * What the names of each server's tools begin with. No prefix holds the
- * separator or ends with half of it, so that a tool's name says which server it
- * belongs to, and no server can take the name of another's tool.
+ * Assigns each server the prefix of its tool names. No prefix contains the separator or ends with
+ * half of it, so a tool name identifies its server, and no server can take the name of another
+ * server's tool.
  */
 export function serverPrefixes(names: readonly string[]): ReadonlyMap<string, string> {
   const prefixes = new Map<string, string>();
@@ -23,12 +23,15 @@ export function serverPrefixes(names: readonly string[]): ReadonlyMap<string, st
 
 const SEPARATOR = "__";
 
-/** What every provider takes: 64 letters, digits, "_" and "-", and a letter first. */
+/**
+ * The format that every provider accepts: up to 64 letters, digits, "_" and "-", starting with a
+ * letter.
+ */
 const MAX_NAME = 64;
 
 /**
- * Names for the tools of one server, by the server's own. They depend on these
- * names alone, not on their order: a tool keeps its name when others come and go.
+ * Maps the server's tool names to the names that the model uses. A name does not depend on the
+ * order of the list, so a tool keeps its name when other tools are added or removed.
  */
 export function toolNames(prefix: string, names: readonly string[]): ReadonlyMap<string, string> {
   const room = MAX_NAME - prefix.length - SEPARATOR.length;
@@ -65,7 +68,7 @@ function isShort(name: string, room: number): boolean {
 
 const HASH_LENGTH = 8;
 
-/** The beginning of a name, and what tells it from others that begin so. */
+/** Shortens a name and appends a hash that distinguishes it from names with the same beginning. */
 function hashed(cleaned: string, seed: string, room: number): string {
   const hash = createHash("sha256").update(seed).digest("hex").slice(0, HASH_LENGTH);
   return `${cleaned.slice(0, room - HASH_LENGTH - 1)}-${hash}`;

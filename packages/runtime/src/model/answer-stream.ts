@@ -1,26 +1,26 @@
 import type { ModelEvent } from "./model.ts";
 import { LostAnswerError } from "./model-error.ts";
 
-/** Where the parts of an answer come from. */
+/** The source of an answer's parts. */
 export interface PartReader {
   read(): Promise<{ readonly done?: boolean | undefined; readonly value?: unknown }>;
   cancel(): Promise<unknown>;
 }
 
-/** Turns the parts of one answer into events. */
+/** Converts the parts of one answer to events. */
 export interface Translator {
   /** Whether the answer is complete. */
   readonly isFinished: boolean;
-  /** Adds the events of a part, if it has any. Throws what the part reports as an error. */
+  /** Appends the events of a part, if any. Throws if the part reports an error. */
   translate(part: unknown, events: ModelEvent[]): void;
 }
 
 interface AnswerStreamOptions {
   readonly signal: AbortSignal;
   readonly translator: Translator;
-  /** What went wrong, as it is thrown. */
+  /** Converts a failure to the error that is thrown. */
   readonly explain: (error: unknown) => unknown;
-  /** Sends the request. Called once, when reading begins. */
+  /** Sends the request. Called once, when reading starts. */
   readonly ask: (signal: AbortSignal) => Promise<PartReader>;
 }
 
@@ -28,13 +28,16 @@ type Result = IteratorResult<ModelEvent, undefined>;
 
 const OVER: Result = { done: true, value: undefined };
 
-/** How long a provider may take to end its response after the last word, so that the connection can serve again. */
+/**
+ * How long a provider may take to end its response after the last part. Waiting for the end lets
+ * the connection be reused.
+ */
 const TAIL_MS = 1_000;
 
 /**
- * The answer of a provider, read one part at a time. Not a generator: a
- * generator that waits for the provider cannot be left before the provider
- * speaks again, and this must abort the request at once.
+ * Reads a provider's answer one part at a time. This is not a generator, because a generator that
+ * awaits the provider cannot be ended until the provider sends something, and here the request must
+ * be aborted immediately.
  */
 export class AnswerStream implements AsyncIterableIterator<ModelEvent, undefined> {
   readonly #options: AnswerStreamOptions;
@@ -73,7 +76,7 @@ export class AnswerStream implements AsyncIterableIterator<ModelEvent, undefined
     });
   }
 
-  /** Leaves the answer: the request is aborted, also during a pending read. */
+  /** Stops reading and aborts the request, even during a pending read. */
   return(): Promise<Result> {
     this.#failure = undefined;
     if (!this.#isOver) this.#end();
@@ -131,7 +134,7 @@ export class AnswerStream implements AsyncIterableIterator<ModelEvent, undefined
     else reject(error);
   }
 
-  /** Ends the answer: no more events, and nothing left running. */
+  /** Ends the answer: there are no more events, and nothing keeps running. */
   #end(): void {
     this.#isOver = true;
     this.#ready = [];
@@ -140,7 +143,7 @@ export class AnswerStream implements AsyncIterableIterator<ModelEvent, undefined
     void this.#reader?.cancel().catch(() => undefined);
   }
 
-  /** The provider has said all; what is left of its response is only its end. */
+  /** The answer is complete; only the end of the HTTP response is left to read. */
   #finish(): void {
     this.#isOver = true;
     this.#options.signal.removeEventListener("abort", this.#aborted);

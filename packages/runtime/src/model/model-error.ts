@@ -1,21 +1,21 @@
 export type ModelErrorKind =
-  /** No connection, or it was lost in the middle. */
+  /** The connection failed or was lost mid-answer. */
   | "unreachable"
-  /** The provider has too much to do: 429, 503, 529. */
+  /** The provider is overloaded: 429, 503 or 529. */
   | "overloaded"
-  /** The key is missing, wrong, or may not use the model. */
+  /** The key is missing, invalid, or has no access to the model. */
   | "unauthorized"
-  /** The provider refuses the request as it is, such as a transcript that is too long. */
+  /** The provider rejects the request as it is; retrying does not help. */
   | "refused"
-  /** The transcript is longer than the model can read. */
+  /** The transcript exceeds the model's context window. */
   | "too-long"
-  /** The answer makes no sense. */
+  /** The answer could not be parsed. */
   | "unreadable";
 
-/** A model could not answer. Its text is safe to show: it holds no key and no prompt. */
+/** A model could not answer. The message is safe to show: it contains no key and no prompt. */
 export class ModelError extends Error {
   readonly kind: ModelErrorKind;
-  /** When the provider says that another attempt may work. */
+  /** The delay after which the provider says a retry may succeed. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -35,7 +35,7 @@ export class ModelError extends Error {
   }
 }
 
-/** A stream of parts ended, and the provider never said that the answer is complete. */
+/** The stream ended, but the provider never reported that the answer is complete. */
 export class LostAnswerError extends Error {
   override readonly name = "LostAnswerError";
 }

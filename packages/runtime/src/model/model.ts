@@ -1,26 +1,24 @@
 import type { A2APart } from "@convoke/protocol";
 
 /**
- * What thinks. Whatever the provider, a model is asked once and answers with
- * one stream; it neither retries nor runs tools by itself: the loop does, and
- * its log shows it.
+ * A language model, whatever its provider. Each request is answered with one stream. A model
+ * neither retries nor runs tools by itself: the agent loop does both and records them in its log.
  */
 export interface Model {
-  /** Such as `anthropic:claude-sonnet-4-5`; shown in logs and metadata. */
+  /** For example `anthropic:claude-sonnet-4-5`; shown in logs and metadata. */
   readonly id: string;
-  /** How many tokens it can read, if that is known. */
+  /** The size of the context window in tokens, if known. */
   readonly contextTokens?: number;
-  /** What a million tokens cost, if that is known. */
+  /** The price per million tokens, if known. */
   readonly price?: ModelPrice;
   /**
-   * Answers a request. The stream ends with `finish`; what goes wrong is thrown
-   * as a `ModelError`. When the signal fires, the request to the provider is
-   * aborted at once.
+   * Answers a request. The stream ends with `finish`, and failures are thrown as `ModelError`. When
+   * the signal fires, the request to the provider is aborted immediately.
    */
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
 }
 
-/** In the currency of the operator, usually US dollars. */
+/** Amounts are in the operator's currency, usually US dollars. */
 export interface ModelPrice {
   readonly inputPerMillion: number;
   readonly outputPerMillion: number;
@@ -51,42 +49,47 @@ export type TranscriptEntry =
   | { readonly role: "assistant"; readonly content: readonly AssistantContent[] }
   | { readonly role: "tool"; readonly results: readonly ToolResultEntry[] };
 
-/** What a model said in one answer. */
+/** One piece of a model's answer. */
 export type AssistantContent =
   | { readonly kind: "text"; readonly text: string }
   | {
       readonly kind: "reasoning";
       readonly text: string;
-      /** What the provider wants back unchanged with the next request, such as a signature. */
+      /**
+       * Data that the provider expects back unchanged with the next request, such as a signature.
+       */
       readonly provider?: ProviderData;
     }
   | {
       readonly kind: "tool-call";
       readonly toolCallId: string;
       readonly toolName: string;
-      /** JSON text, as the model wrote it. */
+      /** JSON text, exactly as the model wrote it. */
       readonly input: string;
       readonly provider?: ProviderData;
     };
 
 export type ProviderData = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** What came of a tool call, for the model. */
+/** The result of a tool call, for the model. */
 export interface ToolResultEntry {
   readonly toolCallId: string;
   readonly toolName: string;
-  /** Any JSON. For an error, text that tells the model what to do. */
+  /** Any JSON value. For an error, a text that tells the model how to proceed. */
   readonly output: unknown;
   readonly isError: boolean;
 }
 
 export type ModelEvent =
   | { readonly kind: "text"; readonly text: string }
-  /** A piece of a thought. */
+  /** A chunk of reasoning text. */
   | { readonly kind: "reasoning"; readonly text: string }
-  /** The thought is complete. One without words may still hold what the provider wants back. */
+  /**
+   * The reasoning block is complete. Even an empty block may carry data that the provider expects
+   * back.
+   */
   | { readonly kind: "reasoning-end"; readonly provider?: ProviderData }
-  /** The arguments of a tool call while they are written. */
+  /** A chunk of a tool call's arguments while they are being written. */
   | {
       readonly kind: "tool-input";
       readonly toolCallId: string;
@@ -101,15 +104,15 @@ export type ModelEvent =
       readonly input: string;
       readonly provider?: ProviderData;
     }
-  /** Where something that was said comes from. */
+  /** The source of something in the answer. */
   | { readonly kind: "source"; readonly url: string; readonly title?: string }
-  /** Something the model made, such as an image. */
+  /** A file that the model created, such as an image. */
   | { readonly kind: "file"; readonly mediaType: string; readonly bytes: string }
   | { readonly kind: "finish"; readonly reason: FinishReason; readonly usage: ModelUsage };
 
 export type FinishReason = "stop" | "tool-calls" | "length" | "content-filter" | "error" | "other";
 
-/** Tokens of one request, as far as the provider tells. */
+/** The tokens of one request, as far as the provider reports them. */
 export interface ModelUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -117,7 +120,7 @@ export interface ModelUsage {
   readonly reasoningTokens?: number;
 }
 
-/** What a provider said first, with what it said later on top. */
+/** Merges provider data; later values override earlier ones. */
 export function mergeProviderData(
   earlier: ProviderData | undefined,
   later: ProviderData | undefined,

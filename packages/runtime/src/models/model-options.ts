@@ -3,7 +3,7 @@ import type { Fetch } from "./ai-sdk/one-request.ts";
 import type { Model, ModelPrice, ProviderData } from "../model/model.ts";
 import { ModelError } from "../model/model-error.ts";
 
-/** The providers that a spec can name. */
+/** The providers that a model spec can name. */
 const PROVIDER_NAMES = ["anthropic", "openai", "google", "ollama"] as const;
 
 const FORMS = [
@@ -12,40 +12,45 @@ const FORMS = [
   `"demo" (no key, no AI)`,
 ].join(", ");
 
-/** A model by its name, a model object of the AI SDK, or a model of one's own. */
+/** A model name, an AI SDK model object, or your own `Model`. */
 export type ModelSpec = string | AiSdkModel | Model;
 
 export interface ModelOptions {
-  /** Instead of the provider's environment variable. */
+  /** The API key. Default: the provider's environment variable. */
   readonly apiKey?: string;
-  /** Another address of the provider, such as of a proxy. */
+  /** An alternative base URL for the provider, such as a proxy. */
   readonly baseUrl?: string;
-  /** Every request to the provider goes through it. By default the egress policy, which reaches public addresses and `baseUrl`. */
+  /**
+   * Used for every request to the provider. Default: a fetch that applies the egress policy, which
+   * allows public addresses and `baseUrl`.
+   */
   readonly fetch?: Fetch;
-  /** How many tokens the model can read, where we do not know it or know it wrong. */
+  /** The size of the context window in tokens, if it is unknown or differs from our table. */
   readonly contextTokens?: number;
-  /** Without it no cost is counted. */
+  /** Without a price, no cost is calculated. */
   readonly price?: ModelPrice;
-  /** How much the model thinks before it answers. By default whatever the provider does. */
+  /** How much the model reasons before it answers. Default: the provider's default. */
   readonly reasoning?: ReasoningEffort;
-  /** Options of the provider's own, as the AI SDK documents them, such as `{ anthropic: { cacheControl: { type: "ephemeral" } } }`. */
+  /**
+   * Provider-specific options as documented by the AI SDK, such as `{ anthropic: { cacheControl: {
+   * type: "ephemeral" } } }`.
+   */
   readonly providerOptions?: ProviderData;
-  /** Where keys and addresses are looked up. By default the environment of the process. */
+  /** Where keys and base URLs are looked up. Default: the environment of the process. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
 export type ProviderName = (typeof PROVIDER_NAMES)[number];
 
-/** What the text of a spec names. */
+/** The result of parsing a model spec. */
 export type ParsedSpec =
   | { readonly kind: "demo" }
   | { readonly kind: "provider"; readonly provider: ProviderName; readonly name: string }
   | { readonly kind: "compatible"; readonly baseUrl: string; readonly name: string };
 
 /**
- * Reads `anthropic:claude-sonnet-4-5`, `https://host/v1#model`, `demo` and the
- * like. Throws at once, so that a definition with a bad model fails before
- * anything runs.
+ * Parses specs such as `anthropic:claude-sonnet-4-5`, `https://host/v1#model` and `demo`. Throws
+ * immediately, so that a definition with an invalid model fails before anything runs.
  */
 export function parseModelSpec(spec: string): ParsedSpec {
   if (spec === "demo") return { kind: "demo" };

@@ -38,8 +38,8 @@ import { type CallPlace, toModelError } from "./ai-sdk/call-error.ts";
 import { type FileRules, PartTranslator, userContentOf } from "./ai-sdk/part-translator.ts";
 
 /**
- * The model that a spec names. Its package is loaded and its key is looked up
- * here, before anything is sent; what is missing is said in the error.
+ * Creates the model for a spec. Loads its package and looks up its key before anything is sent, and
+ * throws an error that names what is missing.
  */
 export async function resolveModel(spec: ModelSpec, options: ModelOptions = {}): Promise<Model> {
   if (typeof spec !== "string") return fromObject(spec, options);
@@ -105,7 +105,7 @@ async function fromCompatible(
   const { origin, pathname, searchParams } = new URL(baseUrl);
   return fromAiSdk(sdk, {
     ...options,
-    // Without the query: it may hold a key.
+    // The query is left out, because it may contain a key.
     id: `${origin}${pathname}#${name}`,
     keyVariable,
     secrets: [apiKey, ...searchParams.values()],
@@ -146,7 +146,10 @@ function overridden(model: Model, options: ModelOptions): Model {
   };
 }
 
-/** By the egress policy. An address that the operator gave may be anywhere, such as on this machine. */
+/**
+ * The fetch that applies the egress policy. An address that the operator configured may be private,
+ * for example on this machine.
+ */
 function fetchOf({ fetch }: ModelOptions, baseUrl: string | undefined): Fetch {
   const trusted = baseUrl === undefined ? [] : [baseUrl];
   return oneRequestEach(fetch ?? createEgressFetch(createEgress({ trusted })));
@@ -164,8 +167,8 @@ interface AdapterOptions extends CallPlace {
 }
 
 /**
- * A model over `doStream` of the AI SDK. One `stream` is one call of it: no
- * retry and no tool loop of the SDK has a part in it.
+ * Creates a model from `doStream` of the AI SDK. Each `stream` makes a single call; the SDK's
+ * retries and tool loop are not used.
  */
 function fromAiSdk(sdk: AiSdkModel, options: AdapterOptions): Model {
   return {
@@ -217,7 +220,10 @@ function toolOf({ name, description, input }: ToolDescription): AiSdkTool {
   return { type: "function", name, description, inputSchema: input };
 }
 
-/** The transcript as the AI SDK wants it. Entries that say nothing are left out: providers refuse them. */
+/**
+ * Converts the transcript to an AI SDK prompt. Empty entries are left out, because providers reject
+ * them.
+ */
 function promptOf(request: ModelRequest, rules: FileRules): AiSdkMessage[] {
   const { instructions = "", transcript } = request;
   const messages: AiSdkMessage[] =
@@ -267,19 +273,22 @@ function assistantContentOf(content: AssistantContent): AiSdkAssistantContent[] 
   }
 }
 
-/** What the provider said of it goes back unchanged. */
+/** Sends provider metadata back unchanged. */
 function back(provider: ProviderData | undefined): { providerOptions?: ProviderData } {
   return provider === undefined ? {} : { providerOptions: provider };
 }
 
-/** Providers take objects only. What a model wrote instead is shown to it inside of one. */
+/**
+ * Providers only accept objects as arguments. If the model wrote anything else, it is wrapped in an
+ * object so that the model can see its mistake.
+ */
 function argumentsOf(input: string): unknown {
   if (input.trim() === "") return {};
   try {
     const value: unknown = JSON.parse(input);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
   } catch {
-    // Told below.
+    // Not JSON: handled below.
   }
   return { unreadable: input };
 }
@@ -293,8 +302,8 @@ function outputOf({
 }
 
 /**
- * How many tokens well-known models can read, by the beginning of their names;
- * the longest beginning counts. Prices change too often to be written down.
+ * The context windows of well-known models by name prefix; the longest matching prefix counts.
+ * Prices change too often to be listed here.
  */
 const CONTEXT_TOKENS: Readonly<Record<string, number>> = {
   "claude-": 200_000,
@@ -310,7 +319,7 @@ const CONTEXT_TOKENS: Readonly<Record<string, number>> = {
   "gemini-": 1_048_576,
 };
 
-/** How many tokens a model can read, if it is of a family that we know. */
+/** The context window of a model in tokens, if its family is known. */
 function contextTokensOf(name: string): number | undefined {
   const beginning = Object.keys(CONTEXT_TOKENS)
     .filter((candidate) => name.startsWith(candidate))

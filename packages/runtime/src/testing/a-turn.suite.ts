@@ -13,27 +13,27 @@ import {
   userMessage,
 } from "@convoke/protocol";
 
-/** A turn, and the caller's end of it. */
+/** A turn and its caller. */
 export interface ATurn {
   readonly turn: Turn;
-  /** The caller says something; whoever waits for it gets it. */
+  /** Sends a message from the caller to a pending wait. */
   say(text: string): void;
-  /** The caller cancels: the signal fires, and nobody will answer any more. */
+  /** Cancels the task: the signal fires, and no more answers will come. */
   cancel(reason: Error): void;
-  /** Nobody will answer any more. */
+  /** Ends the conversation: no more answers will come. */
   hangUp(): void;
 }
 
 interface ATurnOptions {
   readonly text?: string;
-  /** What the caller says whenever it is asked, in this order. */
+  /** The caller's answers to the agent's questions, in order. */
   readonly answers?: readonly string[];
   readonly artifacts?: Task["artifacts"];
-  /** What an earlier attempt noted. */
+  /** The events that an earlier attempt recorded. */
   readonly journal?: readonly InternalEvent[];
 }
 
-/** Task t1 of context c1, at one fixed time; new ids are id-1, id-2, … */
+/** Creates a turn of task t1 in context c1 at a fixed time. New ids are id-1, id-2, … */
 export function aTurn(options: ATurnOptions = {}): ATurn {
   const { text = "hello", answers = [], artifacts, journal = [] } = options;
   const abort = new AbortController();
@@ -112,7 +112,7 @@ class FakeInbox implements AsyncIterator<Message, undefined> {
   }
 }
 
-/** Everything a run says, to its end, but for what it notes when it asks. */
+/** Collects all events of a run, except the ones it records when it asks. */
 export async function eventsOf(
   run: AsyncIterable<AgentEvent | readonly AgentEvent[]>,
 ): Promise<readonly AgentEvent[]> {
@@ -121,7 +121,7 @@ export async function eventsOf(
   return events.filter(({ kind }) => kind !== "internal:ask");
 }
 
-// The events that the agent of such a turn says.
+// The events that an agent emits in such a turn.
 
 export function aChunk(
   text: string,

@@ -1,6 +1,6 @@
-// What agents are tested with instead of a model that costs money. Nothing here needs a test runner.
+// Utilities for testing agents without a paid model. Nothing here needs a test runner.
 
-// A model by a script, in process.
+// A scripted model that runs in process.
 export {
   type ScriptedModel,
   type ScriptedModelOptions,
@@ -9,7 +9,7 @@ export {
 } from "./scripted-model.ts";
 export type { ScriptError, ScriptStep, ScriptTurn } from "../models/script/script-step.ts";
 
-// The same by HTTP, for the real providers.
+// A scripted model server over HTTP, for tests with the real provider packages.
 export {
   type ScriptedModelServer,
   type ServedProvider,

@@ -2,30 +2,30 @@ import { describe, expect, test } from "vitest";
 import { ModelError } from "../model/model-error.ts";
 import type { Model, ModelEvent, ModelRequest } from "../model/model.ts";
 
-/** A request, and the model to ask. */
+/** A request and the model to send it to. */
 export interface Asked {
   readonly model: Model;
   readonly request: ModelRequest;
 }
 
-/** A model, and what makes it do what the contract is about. */
+/** A model under test, and the requests that make it show each behavior of the contract. */
 export interface ModelUnderTest {
-  /** The answer is some words. */
+  /** The answer is text. */
   text(): Asked | Promise<Asked>;
   /** The answer calls two tools. */
   toolCalls(): Asked | Promise<Asked>;
-  /** The answer begins with a thought. Leave it out for a model that has none. */
+  /** The answer starts with reasoning. Omit it for a model that does not reason. */
   reasoning?(): Asked | Promise<Asked>;
-  /** The answer begins with text, and takes far longer than a test may. */
+  /** The answer starts with text and takes far longer than a test may run. */
   endless(): Asked | Promise<Asked>;
   /** The provider fails. */
   failing(): Asked | Promise<Asked>;
-  /** How many requests are open at the provider, if that can be told. */
+  /** The number of open requests at the provider, if it can be determined. */
   openRequests?(): number;
   close?(): Promise<void>;
 }
 
-/** What every model must do, whatever is behind it. */
+/** Tests what every model must do, whatever its provider. */
 export function describeModel(name: string, open: () => Promise<ModelUnderTest>): void {
   const using = (body: (model: ModelUnderTest) => Promise<void>) => async () => {
     const model = await open();
@@ -180,7 +180,7 @@ function textOf(events: readonly ModelEvent[]): string {
   return events.map((event) => (event.kind === "text" ? event.text : "")).join("");
 }
 
-/** Far more than what "at once" takes, on a slow machine too. */
+/** Far longer than an immediate reaction takes, even on a slow machine. */
 const AT_ONCE_MS = 2_000;
 
 async function within<T>(promise: Promise<T>): Promise<T> {

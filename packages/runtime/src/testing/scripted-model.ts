@@ -3,14 +3,14 @@ import type { Model, ModelPrice, ModelRequest } from "../model/model.ts";
 import { playScript } from "../models/script/play-script.ts";
 import { type ScriptTurn, stepsOf } from "../models/script/script-step.ts";
 
-/** What a model says in one answer, or a function that decides by the request. */
+/** The answer to one request, or a function that chooses it by the request. */
 export type ScriptedTurn = ScriptTurn | ((request: ModelRequest) => ScriptTurn);
 
-/** A model that says what a script tells it to. */
+/** A model that answers from a script. */
 export interface ScriptedModel extends Model {
-  /** Everything it was asked, in order. */
+  /** All requests received, in order. */
   readonly requests: readonly ModelRequest[];
-  /** How many answers were left, or aborted, before their end. */
+  /** The number of answers that the reader abandoned or aborted before their end. */
   readonly leftEarly: number;
 }
 
@@ -21,8 +21,8 @@ export interface ScriptedModelOptions {
 }
 
 /**
- * A model for tests. Each request plays the next turn of the script; one
- * request more than it has turns is an error that says so.
+ * A model for tests. Each request plays the next turn of the script. A request after the last turn
+ * fails with an error that explains this.
  *
  *     const model = scriptedModel([
  *       { kind: "tool-call", toolName: "weather", input: { city: "Rome" } },

@@ -1,8 +1,8 @@
 import type { AuthRequired, InputRequired, Interrupt } from "./tool.ts";
 
 /**
- * A tool returns it when it needs something from the caller first. The answer
- * calls the tool again, with the answer in `context.answers` under the request id.
+ * Returned by a tool that needs input from the caller first. Once answered, the tool is called
+ * again with the answer in `context.answers` under the request id.
  */
 export function inputRequired(
   prompt: string,
@@ -41,7 +41,10 @@ export function isInterrupt(value: unknown): value is Interrupt {
 
 const MAX_LENGTH = 2000;
 
-/** An address that a person may open. A server could name others, such as `javascript:`. */
+/**
+ * Returns the address if a person can safely open it. A server could send others, such as
+ * `javascript:`.
+ */
 export function webUrl(text: string | undefined): string | undefined {
   if (text === undefined || text.length > MAX_LENGTH) return undefined;
   const url = URL.parse(text);

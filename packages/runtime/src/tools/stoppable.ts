@@ -1,8 +1,7 @@
 /**
- * An iterator that stops when the signal fires, also in the middle of a wait:
- * a source that ignores its signal is left behind, and its late values are
- * dropped. One listener for the whole stream, because a race for every value
- * would keep them all.
+ * Wraps an iterable so that it stops when the signal fires, even during a pending read. A source
+ * that ignores its signal is abandoned, and its late values are dropped. There is one listener for
+ * the whole stream, because a race per value would keep all values in memory.
  */
 export async function* stoppable<T>(
   source: AsyncIterable<T>,
@@ -31,7 +30,7 @@ export async function* stoppable<T>(
     throw error;
   } finally {
     signal.removeEventListener("abort", stop);
-    // Not waited for: a generator that hangs comes to its end when its signal lets it.
+    // Not awaited: a generator that hangs ends when its own signal lets it.
     if (!isOver) void Promise.resolve(iterator.return?.()).catch(() => undefined);
   }
 }

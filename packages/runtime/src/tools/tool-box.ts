@@ -1,11 +1,11 @@
 import type { ToolDescription } from "../model/model.ts";
 import type { Tool } from "./tool.ts";
 
-/** The tools of one agent, by name. */
+/** The tools of an agent, by name. */
 export class ToolBox {
   readonly #tools = new Map<string, Tool>();
 
-  /** Two tools of one name would be one for the model, so that is refused at once. */
+  /** Throws if two tools have the same name, because the model could not tell them apart. */
   constructor(tools: readonly Tool[]) {
     for (const tool of tools) {
       if (typeof tool?.run !== "function" || typeof tool.check !== "function") {
@@ -22,18 +22,18 @@ export class ToolBox {
     return this.#tools.get(name);
   }
 
-  /** These and more. Where a name is taken, what is here stays. */
+  /** Returns a tool box with additional tools. If a name is taken, the existing tool is kept. */
   with(more: readonly Tool[]): ToolBox {
     const free = more.filter(({ name }) => !this.#tools.has(name));
     return new ToolBox([...this.#tools.values(), ...free]);
   }
 
-  /** Those that the filter lets through. */
+  /** Returns a tool box with the tools that match the filter. */
   only(filter: (tool: Tool) => boolean): ToolBox {
     return new ToolBox([...this.#tools.values()].filter(filter));
   }
 
-  /** Their descriptions for the model. */
+  /** The descriptions of the tools for the model. */
   describe(): readonly ToolDescription[] {
     return [...this.#tools.values()].map(({ name, description, input }) => ({
       name,
@@ -42,7 +42,7 @@ export class ToolBox {
     }));
   }
 
-  /** The error for the model if it names a tool that does not exist. */
+  /** The error for the model if it calls a tool that does not exist. */
   unknownText(name: string): string {
     const names = [...this.#tools.keys()];
     const available = names.length === 0 ? "there are none" : `there are ${names.join(", ")}`;

@@ -2,13 +2,13 @@ import type { JsonSchema } from "../model/model.ts";
 import type { CheckedInput } from "./tool.ts";
 import type { Compile } from "typebox/schema";
 
-/** The arguments of a tool: their schema for the model, and how they are checked. */
+/** The arguments of a tool: their schema for the model, and the function that checks them. */
 export interface ToolInput {
   readonly schema: JsonSchema;
   readonly check: (input: unknown) => Promise<CheckedInput>;
 }
 
-/** Any Standard Schema, or JSON Schema as it is. */
+/** Any Standard Schema, or a plain JSON Schema. */
 export type InputSchema = StandardSchema | JsonSchema;
 
 /** A tool without `input` takes no arguments. */
@@ -49,7 +49,10 @@ function converted(toolName: string, schema: StandardSchema): JsonSchema {
   );
 }
 
-/** Models give arguments by name, so a schema of anything but an object is a mistake of the author. */
+/**
+ * Models pass arguments by name, so a schema that does not describe an object is an authoring
+ * error.
+ */
 function objectSchema(toolName: string, schema: JsonSchema): JsonSchema {
   const isObject = typeof schema === "object" && schema !== null && !Array.isArray(schema);
   if (!isObject || (schema["type"] ?? "object") !== "object") {
@@ -58,7 +61,7 @@ function objectSchema(toolName: string, schema: JsonSchema): JsonSchema {
         '{ type: "object", properties: {…} }',
     );
   }
-  // Providers want the type said, and have no use for the dialect.
+  // Providers require `type` and do not use `$schema`.
   const { $schema: _, ...rest } = schema;
   return { type: "object", ...rest };
 }
@@ -70,8 +73,8 @@ async function checkByStandard(schema: StandardSchema, value: unknown): Promise<
 }
 
 /**
- * What schema libraries agree on (standardschema.dev): zod 4, valibot, arktype
- * and others carry it, so that we need none of them.
+ * The interface shared by schema libraries (standardschema.dev). zod 4, valibot, arktype and others
+ * implement it, so none of them is a dependency.
  */
 interface StandardSchema<Output = unknown> {
   readonly "~standard": {
@@ -79,7 +82,7 @@ interface StandardSchema<Output = unknown> {
     readonly vendor: string;
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
     readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
-    /** Newer libraries also say themselves how their schema reads as JSON Schema. */
+    /** Newer libraries also provide their own conversion to JSON Schema. */
     readonly jsonSchema?: {
       readonly input: (options: { readonly target: "draft-2020-12" }) => JsonSchema;
     };
@@ -95,7 +98,7 @@ interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** What a tool gets whose input is the schema. */
+/** The type that `run` receives for an input schema. */
 export type OutputOf<Schema> =
   Schema extends StandardSchema<infer Output> ? Output : Readonly<Record<string, unknown>>;
 
@@ -106,14 +109,14 @@ function isStandardSchema(value: unknown): value is StandardSchema {
 }
 
 /**
- * The JSON Schema of a Standard Schema, by the library's own conversion;
- * nothing when the library has none. What it cannot convert, it throws about.
+ * Converts a Standard Schema to JSON Schema with the library's own conversion, or returns undefined
+ * if it has none. The library throws if a schema cannot be converted.
  */
 function jsonSchemaOf(schema: StandardSchema): JsonSchema | undefined {
   const { jsonSchema } = schema["~standard"];
   if (jsonSchema !== undefined) return jsonSchema.input({ target: "draft-2020-12" });
   const own = schema as { readonly toJsonSchema?: unknown; readonly toJSONSchema?: unknown };
-  // Earlier zod 4, and arktype.
+  // Earlier versions of zod 4, and arktype.
   if (typeof own.toJSONSchema === "function") {
     return (own.toJSONSchema as (options: object) => JsonSchema)({ io: "input" });
   }
@@ -121,7 +124,7 @@ function jsonSchemaOf(schema: StandardSchema): JsonSchema | undefined {
   return undefined;
 }
 
-/** `path.to[0].field: what is wrong`, so that a model can mend it. */
+/** Formats a problem as `path.to[0].field: what is wrong`, so that a model can fix it. */
 function problemText({ message, path = [] }: StandardIssue): string {
   let place = "";
   for (const step of path) {
@@ -132,12 +135,12 @@ function problemText({ message, path = [] }: StandardIssue): string {
   return place === "" ? message : `${place}: ${message}`;
 }
 
-/** The largest number of problems in one error for the model. */
+/** Maximum number of problems in one error for the model. */
 const MAX_PROBLEMS = 5;
 
 /**
- * Checks arguments by a JSON Schema. The checker is loaded and compiles on first use: many tools
- * are never called, and many processes never call one.
+ * Creates a check against a JSON Schema. The validator is loaded and compiled on first use, because
+ * many tools are never called and many processes never call one.
  */
 export function jsonSchemaCheck(schema: JsonSchema): (input: unknown) => Promise<CheckedInput> {
   let validator: ReturnType<typeof Compile> | undefined;

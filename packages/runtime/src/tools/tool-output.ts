@@ -1,9 +1,9 @@
-/** What part of a long output is kept of its end: errors stand there. */
+/** The share of the limit reserved for the end of a long output, where errors usually are. */
 const TAIL_SHARE = 0.25;
 
 /**
- * The output of one call, within bounds however much there is: its beginning
- * and its end are kept, and the middle is counted.
+ * Collects the output of one call within a size limit. The beginning and the end are kept, and only
+ * the length of the middle is counted.
  */
 export class ToolOutput {
   readonly #headSpace: number;
@@ -24,7 +24,9 @@ export class ToolOutput {
     return this.#length === 0;
   }
 
-  /** Takes more. Returns what of it belongs to the beginning, which is all that is shown as it comes. */
+  /**
+   * Appends text. Returns the portion that belongs to the beginning, because only that is streamed.
+   */
   add(text: string): string {
     this.#length += text.length;
     const room = this.#headSpace - this.#headLength;
@@ -37,7 +39,7 @@ export class ToolOutput {
     return first;
   }
 
-  /** What the model reads. */
+  /** The output as the model sees it. */
   text(): string {
     const head = this.#head.join("");
     const tail = this.#tail.join("").slice(-this.#tailSpace);
@@ -46,7 +48,7 @@ export class ToolOutput {
   }
 
   #addToTail(text: string): void {
-    // A slice of a long string would keep the whole of it in memory.
+    // Copy the text: a slice of a long string would keep the whole string in memory.
     const piece =
       text.length > this.#tailSpace ? Buffer.from(text.slice(-this.#tailSpace)).toString() : text;
     this.#tail.push(piece);
@@ -57,11 +59,13 @@ export class ToolOutput {
   }
 }
 
-/** A value as the model reads it: JSON within the limit, or the beginning and the end of its text. */
+/**
+ * Limits a value for the model: JSON within the limit, or the beginning and the end of its text.
+ */
 export function boundedOutput(value: unknown, limit: number): unknown {
   if (value === undefined) return null;
   const json = JSON.stringify(value);
-  // Functions and symbols have no JSON.
+  // Functions and symbols cannot be serialized as JSON.
   if (json === undefined) throw new TypeError("it has no JSON");
   if (json.length <= limit) return JSON.parse(json) as unknown;
   const output = new ToolOutput(limit);

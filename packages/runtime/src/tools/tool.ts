@@ -15,8 +15,8 @@ const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 const DEFAULT_TIMEOUT_MS = 60_000;
 
 /**
- * Something a model can do. Whatever its author returns, running it gives a
- * stream of tool events that ends with a result or an interrupt.
+ * A tool that a model can call. Whatever its author returns, running it produces a stream of tool
+ * events that ends with a result or an interrupt.
  */
 export interface Tool {
   readonly name: string;
@@ -25,7 +25,7 @@ export interface Tool {
   readonly input: JsonSchema;
   /** Whether a call needs approval. Default never. */
   readonly confirm: ConfirmRule;
-  /** May run again after a crash cut it, with the same key. */
+  /** Whether a call that a crash interrupted may run again, with the same key. */
   readonly idempotent: boolean;
   /** How long one call may take. */
   readonly timeoutMs: number;
@@ -33,24 +33,26 @@ export interface Tool {
   check(input: unknown): Promise<CheckedInput>;
   run(input: unknown, context: ToolContext): ToolReturn;
   /**
-   * While a call waits for its answer: resolves when what it asked for was settled elsewhere. Then it
-   * runs again without an answer, and so does a call whose question expired.
+   * Called while a call waits for an answer. Resolves when the request was settled elsewhere. The
+   * call then runs again without an answer, as does a call whose question expired.
    */
   watch?(call: KnownCall, signal: AbortSignal): Promise<void>;
-  /** No answer will come to what a call asked for: it should release what it holds. */
+  /** Called when a request will never be answered, so that the call can release its resources. */
   giveUp?(call: KnownCall): void;
-  /** What there is to show of a call that took too long; by then nothing else of it is shown. */
+  /**
+   * The event to show for a call that timed out. No other event of the call is shown after that.
+   */
   late?(call: KnownCall, problem: string): ToolEvent;
 }
 
-/** A call that has begun. */
+/** A call that has started. */
 interface KnownCall {
   readonly toolCallId: string;
 }
 
 export type CheckedInput =
   | { readonly ok: true; readonly input: unknown }
-  /** Each problem names the argument and the fix. */
+  /** Each problem names the argument and how to fix it. */
   | { readonly ok: false; readonly problems: readonly string[] };
 
 export type ConfirmRule =
@@ -58,7 +60,7 @@ export type ConfirmRule =
   | "ask"
   | ((call: ConfirmedCall) => Confirmation | Promise<Confirmation>);
 
-/** The call that a rule decides on. */
+/** The call that a confirm rule decides on. */
 export interface ConfirmedCall {
   readonly toolName: string;
   readonly input: unknown;
@@ -76,69 +78,72 @@ export interface ApprovalWords {
   readonly preview?: readonly A2APart[];
 }
 
-/** What a running tool gets. */
+/** The context of a running tool call. */
 export interface ToolContext {
   readonly taskId: string;
   readonly contextId: string;
   readonly toolCallId: string;
-  /** The same for every attempt of this call, and for no other: give it to services that take an idempotency key. */
+  /**
+   * The same for every attempt of this call, and different for every other call. Pass it to
+   * services that accept an idempotency key.
+   */
   readonly key: string;
-  /** Fires when the task is canceled, or the call took too long. */
+  /** Fires when the task is canceled or the call times out. */
   readonly signal: AbortSignal;
   readonly caller: Caller;
-  /** Answers to what this call asked for in earlier rounds, by request id. */
+  /** Answers to the requests of earlier rounds of this call, by request id. */
   readonly answers: ReadonlyMap<string, InterruptAnswer>;
 }
 
 /**
- * What the author of a tool may return: a value or a promise of one, a stream (an
- * async or a plain generator, an Observable) of what `ToolYield` lists, a tool
- * event, an interrupt or a list of interrupts.
+ * What the author of a tool may return: a value or a promise of one, a tool event, an interrupt, a
+ * list of interrupts, or a stream of `ToolYield` values (an async or sync generator, or an
+ * Observable).
  */
 type ToolReturn = unknown;
 
 /**
- * What a tool that is a stream may give: a string is output. Its result is the
- * `tool:result` it gave, else what it returned, else its output.
+ * What a streaming tool may yield. A string is output. The result is the yielded `tool:result` if
+ * there is one, otherwise the return value, otherwise the collected output.
  */
 export type ToolYield = string | ToolEvent | Interrupt;
 
 /** Resources that other agents used on behalf of this one. */
 export interface DelegatedUsage {
-  /** The number of calls to agents, including their own calls. */
+  /** The number of calls to other agents, including the calls that those made. */
   readonly calls: number;
   readonly tokens: number;
   readonly costUsd?: number;
 }
 
 export type ToolEvent =
-  /** What it is doing, for people. */
+  /** What the tool is doing, for display. */
   | { readonly kind: "tool:progress"; readonly text: string; readonly fraction?: number }
-  /** More of its output, as it comes. */
+  /** A chunk of its output. */
   | { readonly kind: "tool:output"; readonly text: string }
   /** An event of the task, such as an artifact. */
   | { readonly kind: "tool:event"; readonly event: AgentEvent }
-  /** Where what it says comes from. */
+  /** A source of its output. */
   | { readonly kind: "tool:source"; readonly url: string; readonly title?: string }
-  /** Resources that other agents used for it. */
+  /** Resources that other agents used on its behalf. */
   | { readonly kind: "tool:usage"; readonly used: DelegatedUsage }
   | { readonly kind: "tool:result"; readonly value: unknown }
-  /** It failed; the text is for the model. */
+  /** The tool failed; the text is for the model. */
   | { readonly kind: "tool:error"; readonly text: string };
 
 /**
- * A tool that needs something first. Interrupts are values, not suspended
- * promises: the answer calls the tool again, so they survive restarts.
+ * Requests something that a tool needs before it can continue. Interrupts are values, not suspended
+ * promises: once answered, the tool is called again, so they survive restarts.
  */
 export type Interrupt = InputRequired | AuthRequired | ApprovalRequired | ToolUseRequired;
 
 export interface InputRequired {
   readonly kind: "interrupt:input";
-  /** Names the request within the call; the answer comes under it. */
+  /** Identifies the request within the call; the answer is stored under it. */
   readonly requestId: string;
   readonly prompt: string;
   readonly options?: readonly string[];
-  /** The answer is kept in memory only, and never written anywhere. */
+  /** Keeps the answer in memory only; it is never written to disk or to a log. */
   readonly sensitive?: boolean;
   readonly metadata?: Metadata;
 }
@@ -147,19 +152,19 @@ export interface AuthRequired {
   readonly kind: "interrupt:auth";
   readonly requestId: string;
   readonly prompt: string;
-  /** Where to sign in. */
+  /** The sign-in page. */
   readonly url?: string;
 }
 
-/** A call that another agent wants to make for this one needs approval. */
+/** A call that another agent wants to make on behalf of this one needs approval. */
 interface ApprovalRequired {
   readonly kind: "interrupt:approval";
-  /** That of the approval, which is unique in the task. */
+  /** The approval id, which is unique within the task. */
   readonly requestId: string;
   readonly approval: Approval;
 }
 
-/** The caller must run a tool of its own. */
+/** The caller must run one of its own tools. */
 export interface ToolUseRequired {
   readonly kind: "interrupt:tool-use";
   readonly requestId: string;
@@ -171,23 +176,28 @@ export interface InterruptAnswer {
   /** The text of the answer; empty for a sign-in or a decision. */
   readonly text: string;
   readonly parts: readonly A2APart[];
-  /** To an approval. */
+  /** The decision, if the request was an approval. */
   readonly decision?: ApprovalAnswer;
-  /** Of a tool that the caller ran. */
+  /** The result, if the caller ran a tool. */
   readonly result?: ToolResult;
 }
 
-/** A tool as its author writes it. */
+/** The definition of a tool, as its author writes it. */
 export interface ToolDefinition<Schema extends InputSchema = InputSchema> {
   /** 1 to 64 letters, digits, `_` and `-`: the format that all providers accept. */
   readonly name: string;
-  /** What it does and when to use it: the model chooses by this text. */
+  /** What the tool does and when to use it. The model chooses tools by this text. */
   readonly description: string;
-  /** Any Standard Schema (zod, valibot, arktype, …) or JSON Schema of an object; without it, no arguments. */
+  /**
+   * Any Standard Schema (zod, valibot, arktype, …), or a JSON Schema of an object. Without it, the
+   * tool takes no arguments.
+   */
   readonly input?: Schema;
-  /** For the model, where the schema library has no conversion of its own. */
+  /** The schema for the model, if the schema library cannot convert to JSON Schema itself. */
   readonly inputJsonSchema?: JsonSchema;
-  /** Whether a call needs approval: never, always (`ask`), or by a rule. Default never. */
+  /**
+   * Whether a call needs approval: never, always (`ask`), or decided by a function. Default: never.
+   */
   readonly confirm?: ConfirmRule;
   /** Whether a call that a crash interrupted may run again, with the same key. Default false. */
   readonly idempotent?: boolean;
@@ -227,7 +237,7 @@ export function tool<Schema extends InputSchema>(definition: ToolDefinition<Sche
   };
 }
 
-/** A mistyped rule must not leave a tool unguarded. */
+/** Rejects unknown rules, because a mistyped rule must not leave a tool unguarded. */
 function confirmRule(name: string, rule: ConfirmRule = "never"): ConfirmRule {
   if (rule === "never" || rule === "ask" || typeof rule === "function") return rule;
   throw new TypeError(

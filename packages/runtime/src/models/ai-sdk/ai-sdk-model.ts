@@ -2,29 +2,32 @@ import type { PartReader } from "../../model/answer-stream.ts";
 import type { ProviderData } from "../../model/model.ts";
 
 /**
- * A model object of the AI SDK, as far as it is used here. Written out so that
- * nobody needs the SDK's types: specifications 2, 3 and 4 all fit, and differ
- * only in how they name files, usage and the reason to finish.
+ * The part of an AI SDK model object that is used here. It is declared here so that users do not
+ * need the SDK's types. Specification versions 2, 3 and 4 all match it; they differ only in how
+ * they name files, usage and the finish reason.
  */
 export interface AiSdkModel {
   readonly specificationVersion: "v2" | "v3" | "v4";
-  /** Such as `anthropic.messages`. */
+  /** For example `anthropic.messages`. */
   readonly provider: string;
   readonly modelId: string;
-  /** Addresses the provider reads by itself: media type → patterns. */
+  /** URLs that the provider fetches itself, as patterns by media type. */
   readonly supportedUrls: PromiseLike<SupportedUrls> | SupportedUrls;
-  /** Called with an `AiSdkCall`. The three specifications agree on no type for it, so any model fits here. */
+  /**
+   * Called with an `AiSdkCall`. The three specification versions share no type for it, so the
+   * parameter is `never`, which accepts any model.
+   */
   doStream(call: never): PromiseLike<{ readonly stream: PartStream }>;
 }
 
 export type SupportedUrls = Readonly<Record<string, readonly RegExp[]>>;
 
-/** What of a `ReadableStream` is used. */
+/** The part of `ReadableStream` that is used. */
 interface PartStream {
   getReader(): PartReader;
 }
 
-/** The parts of a stream that matter; all others are skipped. */
+/** The stream parts that are used; all others are skipped. */
 export type AiSdkPart =
   | { readonly type: "text-delta"; readonly delta: string }
   | {
@@ -62,7 +65,7 @@ export type AiSdkPart =
   | { readonly type: "finish"; readonly finishReason: unknown; readonly usage: unknown }
   | { readonly type: "error"; readonly error: unknown };
 
-/** Plain up to specification 3, tagged since 4. */
+/** A plain value up to specification version 3, and a tagged object since version 4. */
 export type AiSdkFileData =
   | string
   | Uint8Array
@@ -70,20 +73,20 @@ export type AiSdkFileData =
   | { readonly type: "data"; readonly data: string | Uint8Array }
   | { readonly type: "url"; readonly url: URL };
 
-/** What `doStream` is called with. */
+/** The argument of `doStream`. */
 export interface AiSdkCall {
   readonly prompt: readonly AiSdkMessage[];
   readonly tools?: readonly AiSdkTool[];
   readonly toolChoice?: { readonly type: "auto" };
   readonly maxOutputTokens?: number;
   readonly temperature?: number;
-  /** Since specification 4. */
+  /** Since specification version 4. */
   readonly reasoning?: ReasoningEffort;
   readonly providerOptions?: ProviderData;
   readonly abortSignal: AbortSignal;
 }
 
-/** How much a model thinks before it answers, for models that can. */
+/** How much a model reasons before it answers, for models that support it. */
 export type ReasoningEffort = "none" | "minimal" | "low" | "medium" | "high";
 
 export interface AiSdkTool {
@@ -130,7 +133,7 @@ export type AiSdkToolOutput =
   | { readonly type: "text" | "error-text"; readonly value: string }
   | { readonly type: "json" | "error-json"; readonly value: unknown };
 
-/** Whether something is a model object of the AI SDK that can be used here. */
+/** Whether a value is an AI SDK model object of a supported version. */
 export function isAiSdkModel(value: unknown): value is AiSdkModel {
   if (typeof value !== "object" || value === null) return false;
   const { specificationVersion, doStream } = value as Partial<AiSdkModel>;

@@ -1,20 +1,20 @@
 import { isObject, parseRetryAfter } from "@convoke/protocol/internal";
 import { LostAnswerError, ModelError, type ModelErrorKind } from "../../model/model-error.ts";
 
-/** Where a request went. */
+/** The target of a request, for error messages. */
 export interface CallPlace {
-  /** The id of the model. */
+  /** The model id. */
   readonly id: string;
-  /** What to set when the provider refuses the key. */
+  /** The environment variable to name when the provider rejects the key. */
   readonly keyVariable?: string | undefined;
-  /** Never to be shown. */
+  /** Values that must never appear in a message. */
   readonly secrets?: readonly string[];
 }
 
 /**
- * What went wrong with a request. The message is made of our words and of the
- * provider's codes; the provider's own words may quote the prompt, so they are
- * only in the cause, for the log of the operator.
+ * Converts a failed request to a `ModelError`. The message consists of our own text and the
+ * provider's error codes. The provider's text may quote the prompt, so it is only in the cause, for
+ * the operator's log.
  */
 export function toModelError(error: unknown, place: CallPlace): ModelError {
   const own = ownError(error);
@@ -30,7 +30,9 @@ export function toModelError(error: unknown, place: CallPlace): ModelError {
   });
 }
 
-/** An error that is ours already, such as of a fetch that refuses an address. */
+/**
+ * Finds an error that is already a `ModelError`, for example from a fetch that blocks an address.
+ */
 function ownError(error: unknown): ModelError | undefined {
   if (error instanceof ModelError) return error;
   return error instanceof Error && error.cause !== undefined ? ownError(error.cause) : undefined;
@@ -38,17 +40,17 @@ function ownError(error: unknown): ModelError | undefined {
 
 function kindOf(error: unknown, status: number | undefined, hints: string): ModelErrorKind {
   if (error instanceof LostAnswerError || isNetworkError(error)) return "unreachable";
-  // How the SDK says it for compatible servers.
+  // The SDK's message for OpenAI-compatible servers whose stream ended early.
   if (/stream ended without/.test(hints)) return "unreachable";
   if (isUnreadable(error)) return "unreadable";
   if (isTooLong(status, hints)) return "too-long";
-  // Waiting does not fill an account.
+  // Retrying does not help when the account has no credit.
   if (/insufficient_quota|billing_error/.test(hints)) return "refused";
   if (status !== undefined) return kindOfStatus(status);
   return kindOfHints(error, hints);
 }
 
-/** What a status code of a provider means. */
+/** The error kind for a provider's HTTP status. */
 export function kindOfStatus(status: number): ModelErrorKind {
   if (status === 401 || status === 403) return "unauthorized";
   if (status === 429 || status === 503 || status === 529) return "overloaded";
@@ -63,7 +65,7 @@ function kindOfHints(error: unknown, hints: string): ModelErrorKind {
   if (/unsupportedfunctionality|invalidprompt|invalidargument|invalid_request/.test(hints)) {
     return "refused";
   }
-  // A provider that reports an error of its own in mid-answer, and gives no code, may do better next time.
+  // An error that the provider reports mid-answer without a code may be temporary.
   return error instanceof Error ? "unreadable" : "unreachable";
 }
 
@@ -111,10 +113,10 @@ function words(kind: ModelErrorKind, status: number | undefined, place: CallPlac
   }
 }
 
-/** Longer error texts of providers are cut: more does not help. */
+/** Longer error texts from providers are cut. */
 const MAX_LENGTH = 500;
 
-/** Text of a provider without keys: those we know, and whatever looks like one. */
+/** Removes keys from a provider's text: the known secrets, and anything that looks like a key. */
 export function redacted(text: string, secrets: readonly string[]): string {
   let clean = text;
   for (const secret of secrets) {
@@ -128,7 +130,7 @@ export function redacted(text: string, secrets: readonly string[]): string {
     .slice(0, MAX_LENGTH);
 }
 
-/** When the provider says that another attempt may work, in milliseconds from now. */
+/** The delay in milliseconds after which the provider says a retry may succeed. */
 export function parseRetryDelay(error: unknown, now = Date.now()): number | undefined {
   if (!isObject(error)) return undefined;
   const headers = isObject(error["responseHeaders"]) ? error["responseHeaders"] : {};
@@ -137,13 +139,16 @@ export function parseRetryDelay(error: unknown, now = Date.now()): number | unde
   return fromHeader(headers["retry-after"], now) ?? fromGoogle(error["data"]);
 }
 
-/** Some providers send a fraction of a second, which the standard does not have. */
+/**
+ * Parses `Retry-After`. Some providers send fractions of a second, which the standard does not
+ * allow.
+ */
 function fromHeader(value: unknown, now: number): number | undefined {
   if (typeof value !== "string") return undefined;
   return /^\d*\.\d+$/.test(value) ? Number(value) * 1000 : parseRetryAfter(value, now);
 }
 
-/** Google says it in the body: `{ "retryDelay": "34s" }` among the details. */
+/** Google puts the delay into the error details of the body: `{ "retryDelay": "34s" }`. */
 function fromGoogle(data: unknown): number | undefined {
   const error = isObject(data) && isObject(data["error"]) ? data["error"] : data;
   const details = isObject(error) ? error["details"] : undefined;
@@ -156,18 +161,21 @@ function fromGoogle(data: unknown): number | undefined {
   return undefined;
 }
 
-/** What an error of the AI SDK or of a provider tells, wherever it keeps it. */
+/** The relevant facts of an AI SDK or provider error, wherever they are stored. */
 interface ErrorFacts {
   readonly status: number | undefined;
-  /** The provider's codes, such as `rate_limit_error`. Only words without spaces, so no prose gets in. */
+  /**
+   * The provider's error codes, such as `rate_limit_error`. Text with spaces is excluded, so that
+   * no prose gets in.
+   */
   readonly codes: readonly string[];
-  /** The provider's own words. May quote anything. */
+  /** The provider's error text. It may quote anything. */
   readonly words: string;
-  /** All of it in lower case, to look for what it means. */
+  /** All texts in lower case, for matching known patterns. */
   readonly hints: string;
 }
 
-/** Codes and field paths, such as `tools[0].function.name`; long ones are no codes. */
+/** Error codes and field paths, such as `tools[0].function.name`. Longer values are not codes. */
 const CODE = /^[a-z_][\w.[\]-]{1,79}$/i;
 
 function errorFacts(error: unknown): ErrorFacts {

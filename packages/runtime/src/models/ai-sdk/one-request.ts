@@ -1,4 +1,4 @@
-/** What sends a request to a provider. */
+/** The function that sends a request to a provider. */
 export type Fetch = typeof globalThis.fetch;
 
 class SecondRequestError extends Error {
@@ -6,9 +6,9 @@ class SecondRequestError extends Error {
 }
 
 /**
- * A fetch that sends one request for each answer. Each answer has an abort
- * signal of its own, so a second request with the same signal is one that the
- * SDK wants to send by itself, such as to go on with a long answer.
+ * A fetch that allows one request per answer. Each answer has its own abort signal, so a second
+ * request with the same signal is one that the SDK sends on its own, for example to continue a long
+ * answer.
  */
 export function oneRequestEach(send: Fetch): Fetch {
   const asked = new WeakSet<AbortSignal>();
@@ -22,7 +22,7 @@ export function oneRequestEach(send: Fetch): Fetch {
   };
 }
 
-/** Whether an error says that a second request was not sent. */
+/** Whether the error was caused by blocking a second request. */
 export function isSecondRequest(error: unknown): boolean {
   if (error instanceof SecondRequestError) return true;
   return error instanceof Error && error.cause !== undefined && isSecondRequest(error.cause);

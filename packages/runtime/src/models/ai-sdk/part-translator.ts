@@ -19,20 +19,20 @@ import type { A2APart, DataPart, FileContent } from "@convoke/protocol";
 
 interface OpenCall {
   readonly toolName: string;
-  /** What was streamed of its arguments. */
+  /** The arguments streamed so far. */
   written: string;
-  /** Its pieces are not JSON, so they are not shown. */
+  /** Whether its chunks are not JSON and therefore not shown. */
   readonly isHidden: boolean;
 }
 
-/** Turns what the AI SDK says of one answer into our events. */
+/** Converts the AI SDK's stream parts of one answer to model events. */
 export class PartTranslator implements Translator {
   readonly #calls = new Map<string, OpenCall>();
-  /** What the provider says of the thought that is open, collected from all its parts. */
+  /** The provider metadata of the open reasoning block, merged from all of its parts. */
   #thought: ProviderData | undefined;
   #isFinished = false;
 
-  /** Whether the provider has said that the answer is complete. */
+  /** Whether the provider has reported that the answer is complete. */
   get isFinished(): boolean {
     return this.#isFinished;
   }
@@ -84,7 +84,7 @@ export class PartTranslator implements Translator {
         return;
       }
       case "error":
-        // The answer was long and the SDK wanted to ask for more of it; what there is counts.
+        // The SDK tried to request the rest of a long answer. The part received so far is used.
         if (!isSecondRequest(part.error)) throw part.error;
     }
   }
@@ -105,9 +105,10 @@ export class PartTranslator implements Translator {
     const { toolCallId, toolName, input, providerMetadata } = part;
     const written = this.#calls.get(toolCallId)?.written ?? "";
     this.#calls.delete(toolCallId);
-    // What the provider runs itself is no business of the loop.
+    // Tools that the provider runs itself are not handled by the loop.
     if (part.providerExecuted === true) return;
-    // Not every provider streams arguments; readers of the pieces get all of them anyway.
+    // Not every provider streams arguments. Emit the missing rest, so that readers of the chunks
+    // always get all of them.
     if (input.length > written.length && input.startsWith(written)) {
       const delta = input.slice(written.length);
       events.push({ kind: "tool-input", toolCallId, toolName, delta });
@@ -117,7 +118,7 @@ export class PartTranslator implements Translator {
   }
 }
 
-/** A file the model made. One that is only named by its address is a source. */
+/** Converts a file that the model created. A file that is only given as a URL becomes a source. */
 function fileEventOf(part: AiSdkPart & { readonly type: "file" }): ModelEvent {
   const content = contentOf(part.data);
   if (content instanceof URL) return { kind: "source", url: content.href };
@@ -142,7 +143,7 @@ const REASONS: ReadonlySet<unknown> = new Set<FinishReason>([
   "other",
 ]);
 
-/** Why the provider stopped: a word in specification 2, an object since 3. */
+/** The finish reason: a string in specification version 2, and an object since version 3. */
 function finishReasonOf(reason: unknown): FinishReason | "interrupted" {
   const word =
     typeof reason === "object" && reason !== null && "unified" in reason ? reason.unified : reason;
@@ -150,7 +151,7 @@ function finishReasonOf(reason: unknown): FinishReason | "interrupted" {
   return REASONS.has(word) ? (word as FinishReason) : "other";
 }
 
-/** Numbers in specification 2, numbers by kind since 3. */
+/** Plain numbers in specification version 2, and numbers by kind since version 3. */
 interface AiSdkUsage {
   readonly inputTokens?: number | { readonly total?: number; readonly cacheRead?: number };
   readonly outputTokens?: number | { readonly total?: number; readonly reasoning?: number };
@@ -158,7 +159,10 @@ interface AiSdkUsage {
   readonly reasoningTokens?: number;
 }
 
-/** What a request used. Zero where a provider does not tell; cached and reasoning tokens only where there are any. */
+/**
+ * The tokens that a request used. Numbers that the provider does not report are 0; cached and
+ * reasoning tokens are only included if there are any.
+ */
 function usageOf(usage: unknown): ModelUsage {
   const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = (usage ??
     {}) as AiSdkUsage;
@@ -182,13 +186,13 @@ function count(tokens: number | undefined): number {
   return tokens !== undefined && Number.isFinite(tokens) && tokens > 0 ? tokens : 0;
 }
 
-/** What a model takes of files. */
+/** Which files a model accepts. */
 export interface FileRules {
   readonly version: AiSdkModel["specificationVersion"];
   readonly supportedUrls: SupportedUrls;
 }
 
-/** A part of a message to the agent, as the model sees it. */
+/** Converts a message part to content for the model. */
 export function userContentOf(part: A2APart, rules: FileRules): AiSdkUserContent[] {
   switch (part.kind) {
     case "text":
@@ -221,7 +225,10 @@ function fileContentOf(file: FileContent, rules: FileRules): AiSdkUserContent {
   return { type: "file", mediaType, ...(file.name && { filename: file.name }), data };
 }
 
-/** Nothing is fetched here: a file whose address the provider does not read itself is only named. */
+/**
+ * Nothing is downloaded here: if the provider cannot fetch the URL itself, the model only sees the
+ * file's name and URL.
+ */
 function linkedFileOf(file: FileContent, rules: FileRules): AiSdkUserContent {
   const { uri = "", mimeType, name } = file;
   const url = URL.canParse(uri) ? new URL(uri) : undefined;
@@ -250,7 +257,7 @@ function matches(pattern: string, mediaType: string): boolean {
   return pattern.endsWith("/*") && mediaType.startsWith(pattern.slice(0, -1));
 }
 
-/** A fence that the content cannot close. */
+/** Wraps content in a code fence that is longer than any fence inside it. */
 function fenced(language: string, content: string): string {
   const longest = (content.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
   const fence = "`".repeat(longest + 1);
@@ -258,12 +265,12 @@ function fenced(language: string, content: string): string {
 }
 
 interface InlineFile {
-  /** Base64. */
+  /** Base64-encoded. */
   readonly bytes: string;
   readonly mediaType: string | undefined;
 }
 
-/** The content of a file that came along, also inside of a `data:` address. */
+/** The content of a file that was sent inline, including in a `data:` URL. */
 function inlineFile({ bytes, uri = "", mimeType }: FileContent): InlineFile | undefined {
   if (bytes !== undefined) return { bytes, mediaType: mimeType };
   const [, head, body] = /^data:([^,]*),(.*)$/is.exec(uri) ?? [];
@@ -281,7 +288,7 @@ function unescaped(text: string): string {
   }
 }
 
-/** Whether a file of this type is shown to a model as text. */
+/** Whether files of this type are passed to the model as text. */
 function isText(mediaType: string): boolean {
   const [type = ""] = mediaType.toLowerCase().split(";");
   return (

@@ -13,13 +13,13 @@ import type { ScriptStep } from "../script/script-step.ts";
 import { isObject } from "@convoke/protocol/internal";
 
 interface DemoOptions {
-  /** Between the words, so that a person can watch them come. */
+  /** Delay between words, so that a person can watch them arrive. */
   readonly wordDelayMs?: number;
 }
 
 /**
- * A model without a key and without any AI, to see how everything works. It
- * knows a few commands, and answers the same request in the same way.
+ * A model that needs neither a key nor any AI, to try out the system. It knows a few commands, and
+ * always gives the same answer to the same request.
  */
 export function demoModel({ wordDelayMs = 10 }: DemoOptions = {}): Model {
   return {
@@ -29,7 +29,7 @@ export function demoModel({ wordDelayMs = 10 }: DemoOptions = {}): Model {
   };
 }
 
-/** What the demo model says to a request. */
+/** The demo model's answer to a request. */
 function demoAnswer(request: ModelRequest): readonly ScriptStep[] {
   const steps = answer(request);
   const { usage } = finishOf(steps);
@@ -78,7 +78,7 @@ function counted(upTo: number): string {
   return Array.from({ length: upTo }, (_, index) => index + 1).join(" ");
 }
 
-/** What a result is cut to in a summary. */
+/** Maximum length of a tool result in a summary. */
 const MAX_RESULT = 400;
 
 function summaryOf(results: readonly ToolResultEntry[]): string {
@@ -106,13 +106,13 @@ function help(text: string, { tools }: ModelRequest): string {
   ].join("\n");
 }
 
-/** What the user said last. */
+/** The text of the last user message. */
 function lastText({ transcript }: ModelRequest): string {
   const entry = transcript.findLast(({ role }) => role === "user");
   return entry === undefined ? "" : textOf(entry).trim();
 }
 
-/** All that was said, for counting. */
+/** All text of the request, for counting tokens. */
 function transcriptText({ instructions = "", transcript }: ModelRequest): string {
   return [instructions, ...transcript.map(textOf)].join(" ");
 }
@@ -132,7 +132,7 @@ function textOf(entry: TranscriptEntry): string {
 
 type Call = ScriptStep & { readonly kind: "tool-call" };
 
-/** The tools that a text names, in its order, with what it says about their arguments. */
+/** The tools that a text names, in order, with the arguments that it gives for them. */
 function namedCalls(text: string, request: ModelRequest): readonly Call[] {
   const named = request.tools
     .map((tool) => ({ tool, at: placeOf(tool.name, text) }))
@@ -152,13 +152,13 @@ function namedCalls(text: string, request: ModelRequest): readonly Call[] {
   });
 }
 
-/** Where a whole word of a text is this name; case does not matter. */
+/** The position of a name as a whole word in a text, ignoring case. */
 function placeOf(name: string, text: string): number {
   const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   return text.search(new RegExp(`(?<![\\w-])${escaped}(?![\\w-])`, "i"));
 }
 
-/** A word for a whole sort of tools, for people who do not know the names. */
+/** Words for a group of tools, for people who do not know the tool names. */
 const SORTS: readonly { readonly word: RegExp; readonly tool: RegExp }[] = [
   {
     word: /\b(approv\w*|permission)\b/i,
@@ -187,8 +187,8 @@ function countCalls({ transcript }: ModelRequest): number {
 type Arguments = Readonly<Record<string, unknown>>;
 
 /**
- * Arguments that follow the name of a tool: `(city=Rome, days=3)`, `("Rome")`,
- * `({"city": "Rome"})` or `{"city": "Rome"}`.
+ * Parses the arguments that follow a tool name: `(city=Rome, days=3)`, `("Rome")`, `({"city":
+ * "Rome"})` or `{"city": "Rome"}`.
  */
 function givenArguments(rest: string, schema: JsonSchema): Arguments | undefined {
   const [, inside] = /^\s*\(([\s\S]*?)\)\s*(?:$|[.,;!?\n]|\s)/.exec(`${rest} `) ?? [];
@@ -205,7 +205,10 @@ function givenArguments(rest: string, schema: JsonSchema): Arguments | undefined
   return Object.fromEntries(pairs);
 }
 
-/** As JSON where it is some and the schema does not ask for text; otherwise the text itself. */
+/**
+ * Parses the text as JSON if possible, unless the schema expects a string. Otherwise returns the
+ * text itself.
+ */
 function valueOf(text: string, schema: JsonSchema | undefined): unknown {
   const [, quoted] = /^(?:"([\s\S]*)"|'[\s\S]*')$/.exec(text) ?? [];
   if (quoted !== undefined) return quoted;
@@ -227,7 +230,7 @@ function asObject(text: string): Arguments | undefined {
   }
 }
 
-/** Arguments that a schema takes, made up. Only those it requires. */
+/** Makes up arguments that match a schema. Only required properties are filled in. */
 function fakeArguments(schema: JsonSchema, text: string): Record<string, unknown> {
   const properties = Object.entries(propertiesOf(schema));
   const required = Array.isArray(schema["required"]) ? (schema["required"] as unknown[]) : [];
@@ -238,7 +241,7 @@ function fakeArguments(schema: JsonSchema, text: string): Record<string, unknown
   );
 }
 
-/** The arguments that a schema names. */
+/** The properties that a schema declares. */
 function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {
   const properties = schema["properties"];
   return typeof properties === "object" && properties !== null
@@ -294,7 +297,7 @@ const BY_FORMAT: Readonly<Record<string, string>> = {
   uuid: "00000000-0000-4000-8000-000000000000",
 };
 
-/** Arguments that take the user's text, such as the message to another agent. */
+/** Properties that are filled with the user's text, such as the message to another agent. */
 const WORDS = /^(message|prompt|text|query|question|task|input|instructions?|request|content)$/i;
 
 function fakeText(name: string, schema: JsonSchema, text: string): string {

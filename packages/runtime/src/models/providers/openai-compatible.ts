@@ -3,12 +3,12 @@ import { type ProviderSettings, loadPackage } from "./provider.ts";
 
 interface CompatibleSettings extends ProviderSettings {
   readonly baseUrl: string;
-  /** Under which the SDK keeps what the server says. */
+  /** The key under which the SDK stores the server's provider metadata. */
   readonly label: string;
   readonly supportedUrls?: Record<string, RegExp[]>;
 }
 
-/** A model of any server that speaks OpenAI's chat completions. */
+/** Creates a model for any server that supports OpenAI's chat completions API. */
 export async function openCompatible(
   name: string,
   { apiKey, baseUrl, fetch, label, supportedUrls }: CompatibleSettings,
@@ -32,7 +32,9 @@ export async function openCompatible(
   return provider.chatModel(name);
 }
 
-/** Servers that are no local toy take the addresses of pictures. */
+/**
+ * Image URLs are passed on to remote servers, which can fetch them. Local servers usually cannot.
+ */
 export const PICTURE_URLS: SupportedUrls & Record<string, RegExp[]> = {
   "image/*": [/^https?:\/\//],
 };

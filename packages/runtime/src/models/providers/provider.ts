@@ -3,17 +3,17 @@ import type { Fetch } from "../ai-sdk/one-request.ts";
 import type { ProviderData } from "../../model/model.ts";
 import { ModelError } from "../../model/model-error.ts";
 
-/** A service that has models. */
+/** A service that offers models. */
 export interface Provider {
-  /** What holds its key, unless it is given. */
+  /** The environment variable that holds its key, unless a key is given. */
   readonly keyVariable?: string;
-  /** What may hold another address of it. */
+  /** The environment variable that may hold an alternative base URL. */
   readonly baseUrlVariable?: string;
-  /** Where it is, for one that is usually not in public. */
+  /** The base URL of a provider that usually does not run at a public address. */
   addressOf?(baseUrl: string | undefined): string;
-  /** Loads its package and names one of its models. */
+  /** Loads the provider's package and creates a model. */
   open(name: string, settings: ProviderSettings): Promise<AiSdkModel>;
-  /** Options of each request. */
+  /** Provider options that are sent with each request. */
   defaults?(settings: { readonly isThinking: boolean }): ProviderData;
 }
 
@@ -24,8 +24,8 @@ export interface ProviderSettings {
 }
 
 /**
- * Loads an optional package. The import itself
- * stays with the caller, so that bundlers and type checks can follow it.
+ * Loads an optional package. The import expression stays with the caller, so that bundlers and type
+ * checkers can follow it.
  */
 export async function loadPackage<T>(name: string, load: () => Promise<T>): Promise<T> {
   try {
@@ -40,7 +40,7 @@ export async function loadPackage<T>(name: string, load: () => Promise<T>): Prom
   }
 }
 
-/** Whether the package itself is not there, rather than something it needs. */
+/** Whether the package itself is missing, rather than one of its dependencies. */
 function isMissing(error: unknown, name: string): boolean {
   if (!(error instanceof Error)) return false;
   const { code } = error as { readonly code?: unknown };

@@ -4,7 +4,7 @@ import { openCompatible } from "./openai-compatible.ts";
 
 const DEFAULT_HOST = "127.0.0.1:11434";
 
-/** Models on one's own machine, by Ollama's OpenAI-compatible API. Needs no key. */
+/** Local models via Ollama's OpenAI-compatible API. No key is needed. */
 export const ollama: Provider = {
   baseUrlVariable: "OLLAMA_HOST",
   addressOf: ollamaUrl,
@@ -13,9 +13,8 @@ export const ollama: Provider = {
 };
 
 /**
- * OpenAI by its Responses API. Nothing of a conversation is stored there: the
- * transcript is ours, and thoughts come back to us encrypted and go along with
- * the next request.
+ * OpenAI via its Responses API. No part of a conversation is stored there: we keep the transcript,
+ * and the reasoning is returned to us encrypted and sent back with the next request.
  */
 export const openai: Provider = {
   keyVariable: "OPENAI_API_KEY",
@@ -31,7 +30,7 @@ export const openai: Provider = {
 
 export const google: Provider = {
   keyVariable: "GOOGLE_GENERATIVE_AI_API_KEY",
-  // The package itself knows no variable for it.
+  // The package itself does not read a variable for the base URL.
   baseUrlVariable: "GOOGLE_GENERATIVE_AI_BASE_URL",
   open: async (name, { apiKey, baseUrl, fetch }) => {
     const { createGoogle } = await loadPackage("@ai-sdk/google", () => import("@ai-sdk/google"));
@@ -54,7 +53,7 @@ export const anthropic: Provider = {
   },
 };
 
-/** `OLLAMA_HOST` as Ollama itself reads it: a host, with a port and a scheme if need be. */
+/** Parses `OLLAMA_HOST` in the same way as Ollama: a host, optionally with a port and a scheme. */
 export function ollamaUrl(host: string = DEFAULT_HOST): string {
   const text = /^https?:\/\//i.test(host) ? host : `http://${host}`;
   if (!URL.canParse(text)) {
@@ -65,7 +64,7 @@ export function ollamaUrl(host: string = DEFAULT_HOST): string {
   }
   const url = new URL(text);
   if (url.port === "" && !/^https?:\/\//i.test(host)) url.port = "11434";
-  // Where a server listens on all addresses, this is the one to call.
+  // A server that listens on all addresses is reached via the loopback address.
   if (url.hostname === "0.0.0.0") url.hostname = "127.0.0.1";
   if (!/\/v1\/?$/.test(url.pathname)) url.pathname = `${url.pathname.replace(/\/$/, "")}/v1`;
   return url.href.replace(/\/$/, "");

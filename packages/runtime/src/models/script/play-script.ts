@@ -8,13 +8,13 @@ import type { ScriptError, ScriptStep } from "./script-step.ts";
 
 interface PlayOptions {
   readonly steps: () => readonly ScriptStep[];
-  /** Between the words, so that a person can watch. By default none. */
+  /** Delay between words, so that a person can watch. Default: none. */
   readonly wordDelayMs?: number;
-  /** Called when the reader leaves before the end. */
+  /** Called when the reader stops before the end. */
   readonly left?: () => void;
 }
 
-/** Answers by a script. Its steps are requested when reading begins. */
+/** Answers from a script. The steps are requested when reading starts. */
 export function playScript(
   { steps, wordDelayMs = 0, left }: PlayOptions,
   signal: AbortSignal,

@@ -1,22 +1,22 @@
 import type { FinishReason, ModelUsage } from "../../model/model.ts";
 import type { ScriptStep } from "./script-step.ts";
 
-/** Text split into words, each with the space that follows it. */
+/** Splits text into words, each with the whitespace that follows it. */
 export function words(text: string): readonly string[] {
   return text.match(/\s*\S+\s*|\s+/g) ?? [];
 }
 
-/** The JSON text of a tool call. */
+/** The arguments of a tool call as JSON text. */
 export function inputText(input: unknown): string {
   return typeof input === "string" ? input : (JSON.stringify(input) ?? "{}");
 }
 
-/** The JSON text of a tool call, in pieces as a provider streams it. */
+/** The arguments of a tool call as JSON text, in chunks as a provider streams them. */
 export function inputPieces(input: unknown): readonly string[] {
   return inputText(input).match(/.{1,8}/gs) ?? [];
 }
 
-/** How a script ends: as it says, or as follows from what it did. */
+/** How a script ends: as its `finish` step says, or as its other steps imply. */
 export function finishOf(steps: readonly ScriptStep[]): {
   readonly reason: FinishReason;
   readonly usage: ModelUsage;

@@ -22,7 +22,7 @@ const ERROR_TYPES: Readonly<Record<number, string>> = {
   529: "overloaded_error",
 };
 
-/** Anthropic's messages, streamed. */
+/** Anthropic's streaming Messages API. */
 export class AnthropicWire implements Wire {
   #index = -1;
 

@@ -11,13 +11,13 @@ const PATHS: readonly (readonly [RegExp, WireFormat])[] = [
   [/\/responses$/, "openai-responses"],
 ];
 
-/** The format of a request, by its path. */
+/** The wire format of a request, determined by its path. */
 export function formatOf(path: string): WireFormat | undefined {
   const [place = ""] = path.split("?");
   return PATHS.find(([pattern]) => pattern.test(place))?.[1];
 }
 
-/** What writes one answer in a format. */
+/** Creates the writer for one answer in a format. */
 export function wireOf(format: WireFormat): Wire {
   switch (format) {
     case "anthropic":

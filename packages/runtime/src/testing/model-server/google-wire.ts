@@ -21,10 +21,10 @@ const STATUSES: Readonly<Record<number, string>> = {
   503: "UNAVAILABLE",
 };
 
-/** Google's generateContent, streamed. Arguments of tools come whole. */
+/** Google's streaming generateContent API. It sends tool arguments as a whole. */
 export class GoogleWire implements Wire {
   *begin(): Iterable<string> {
-    // Its first chunk is content already.
+    // The format has no opening frame: its first chunk already has content.
   }
 
   *say(step: SpokenStep): Iterable<string> {

@@ -10,7 +10,7 @@ interface OpenRequestOptions {
   readonly number: number;
 }
 
-/** A request that is being answered, and what becomes of its connection. */
+/** A request that is being answered, and the state of its connection. */
 export class OpenRequest implements ServedRequest {
   readonly number: number;
   readonly format: WireFormat;
@@ -19,7 +19,7 @@ export class OpenRequest implements ServedRequest {
   readonly body: Readonly<Record<string, unknown>>;
   readonly text: string;
   readonly closed: Promise<void>;
-  /** Fires when the connection is gone. */
+  /** Fires when the connection is closed. */
   readonly gone: AbortSignal;
   readonly #response: ServerResponse;
   #isOpen = true;
@@ -58,7 +58,7 @@ export class OpenRequest implements ServedRequest {
     return this.#response;
   }
 
-  /** The server itself breaks the connection. */
+  /** Breaks the connection from the server's side. */
   cut(): void {
     this.#isCut = true;
     this.#response.destroy();

@@ -13,7 +13,7 @@ const FINISH_REASONS: Readonly<Record<FinishReason, string>> = {
   other: "other",
 };
 
-/** OpenAI's chat completions, streamed; thoughts as compatible servers send them. */
+/** OpenAI's streaming chat completions API, with reasoning in the format of compatible servers. */
 export class OpenAIChatWire implements Wire {
   #calls = -1;
 

@@ -8,7 +8,7 @@ const TYPES: Readonly<Record<number, string>> = {
   429: "rate_limit_error",
 };
 
-/** An error as both of OpenAI's formats have it. */
+/** An error in the format that both OpenAI APIs use. */
 export function openAIError({ status, code, message }: ScriptError): {
   readonly message: string;
   readonly type: string;

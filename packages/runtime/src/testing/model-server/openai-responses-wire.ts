@@ -13,7 +13,7 @@ const INCOMPLETE: Readonly<Partial<Record<FinishReason, string>>> = {
   other: "other",
 };
 
-/** OpenAI's responses, streamed. */
+/** OpenAI's streaming Responses API. */
 export class OpenAIResponsesWire implements Wire {
   #output = -1;
   #sequence = -1;
@@ -106,7 +106,7 @@ export class OpenAIResponsesWire implements Wire {
     return { error: openAIError(error) };
   }
 
-  /** An output item from its beginning to its end. */
+  /** All frames of one output item. */
   *#item(
     item: { readonly type: string; readonly id: string },
     content: (place: object) => readonly string[],

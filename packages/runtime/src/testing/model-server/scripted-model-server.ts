@@ -10,32 +10,35 @@ import { OpenRequest } from "./open-request.ts";
 import type { ServedRequest } from "./served-request.ts";
 import { writeAnswer } from "./write-answer.ts";
 
-/** What the server says to one request, or a function that decides by it. */
+/** The answer to one request, or a function that chooses it by the request. */
 export type ServedTurn = ScriptTurn | ((request: ServedRequest) => ScriptTurn);
 
-/** Each turn answers one request; a function answers them all. */
+/** One turn per request, or a function that answers all requests. */
 export type ServedScript = readonly ServedTurn[] | ((request: ServedRequest) => ScriptTurn);
 
-/** The providers that can be pointed at the server. */
+/** The providers that can be directed to this server. */
 export type ServedProvider = "anthropic" | "google" | "openai" | "ollama" | "openai-compatible";
 
 export interface ScriptedModelServer {
-  /** Such as `http://127.0.0.1:41234`. */
+  /** For example `http://127.0.0.1:41234`. */
   readonly url: string;
-  /** Everything it was asked, in order. */
+  /** All requests received, in order. */
   readonly requests: readonly ServedRequest[];
-  /** Keys and addresses that lead every provider here: for `resolveModel`, or for a process. */
+  /**
+   * Environment variables (keys and base URLs) that direct every provider to this server, for
+   * `resolveModel` or a child process.
+   */
   readonly environment: Readonly<Record<string, string>>;
-  /** A name for `resolveModel`, by provider. */
+  /** The model spec for `resolveModel`, by provider. */
   readonly specs: Readonly<Record<ServedProvider, string>>;
-  /** The real provider's model, asking this server. */
+  /** Creates the real provider's model, directed to this server. */
   model(provider: ServedProvider, options?: ModelOptions): Promise<Model>;
   close(): Promise<void>;
 }
 
 /**
- * A server on loopback that speaks as Anthropic, Google and OpenAI do, and says
- * what a script tells it to. The same script means the same in all of them.
+ * Starts a server on loopback that implements the APIs of Anthropic, Google and OpenAI and answers
+ * from a script. The same script has the same meaning in every format.
  */
 export async function startScriptedModelServer(script: ServedScript): Promise<ScriptedModelServer> {
   const requests: OpenRequest[] = [];

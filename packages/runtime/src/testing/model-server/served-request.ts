@@ -1,26 +1,26 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { WireFormat } from "./wire.ts";
 
-/** A request that the scripted model server got. */
+/** A request that the scripted model server received. */
 export interface ServedRequest {
-  /** From 1. */
+  /** Counted from 1. */
   readonly number: number;
   readonly format: WireFormat;
-  /** With its query. */
+  /** Includes the query. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Readonly<Record<string, unknown>>;
-  /** What the user said last. */
+  /** The text of the last user message. */
   readonly text: string;
   /** Whether the answer is still being written. */
   readonly isOpen: boolean;
-  /** Whether the caller closed the connection before the answer was written. */
+  /** Whether the client closed the connection before the answer was complete. */
   readonly closedEarly: boolean;
-  /** Resolves when the answer is written, or the connection gone. */
+  /** Resolves when the answer is complete or the connection is closed. */
   readonly closed: Promise<void>;
 }
 
-/** What the user said last, in any of the formats. */
+/** The text of the last user message, in any of the formats. */
 export function askedText(body: Readonly<Record<string, unknown>>): string {
   const list = [body["messages"], body["input"], body["contents"]].find(Array.isArray) ?? [];
   const texts = (list as readonly Entry[])

@@ -30,7 +30,7 @@ export async function writeAnswer({ request, wire, steps }: AnswerToWrite): Prom
   }
 }
 
-/** Plays a step; true when nothing comes after it. */
+/** Plays a step. Returns true if it ends the answer. */
 async function play(step: ScriptStep, request: OpenRequest, wire: Wire): Promise<boolean> {
   switch (step.kind) {
     case "delay":
@@ -68,7 +68,7 @@ async function write(request: OpenRequest, frames: Iterable<string>): Promise<vo
   }
 }
 
-/** What was written is on its way before the connection breaks. */
+/** Waits until all written data has been sent, before the connection is broken. */
 async function flushed({ response, gone }: OpenRequest): Promise<void> {
   await new Promise<void>((resolve) => response.write(": cut\n\n", () => resolve()));
   await delay(20, undefined, { signal: gone });
