@@ -44,7 +44,7 @@ describe("a server whose stored tasks are larger than its heap", () => {
 
   test("pushes all of them to receivers that hang at first", async () => {
     const receiver = await startReceiver();
-    const server = await startServer(await storeLargeTasks(receiver.url), 96);
+    const server = await startServer(await storeLargeTasks(receiver.url), 80);
     await expect.poll(() => receiver.attempted.size, { timeout: 60_000 }).toBe(TASKS);
 
     receiver.accepts = true;

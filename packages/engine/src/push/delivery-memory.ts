@@ -1,7 +1,7 @@
 import type { TaskSnapshot } from "../log/task-snapshot.ts";
 
-/** Maximum total size of tasks that are in memory for deliveries, in characters. */
-const MAX_SIZE = 16 * 1024 * 1024;
+/** Maximum total size of tasks that are in memory for deliveries, in characters. The notifications take up as much again. */
+const MAX_SIZE = 8 * 1024 * 1024;
 
 /**
  * Limits the memory of concurrent deliveries. After a restart, or while receivers fail, every

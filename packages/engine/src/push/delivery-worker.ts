@@ -228,13 +228,15 @@ export class DeliveryWorker {
       ...(timeoutMs !== undefined && { timeoutMs }),
     });
     if (outcome.kind === "delivered") {
-      this.#sent = { seq: entry.seq, isLast: isLast(event), snapshot };
+      // Its memory is released now, and recording may take long: the last event needs no task.
+      this.#sent = { seq: entry.seq, snapshot: isLast(event) ? undefined : snapshot };
     }
     return outcome;
   }
 
-  async #recordDelivered({ seq, isLast: isOver, snapshot }: Sent): Promise<boolean> {
+  async #recordDelivered({ seq, snapshot }: Sent): Promise<boolean> {
     this.#failingSince = undefined;
+    const isOver = snapshot === undefined;
     const state = isOver ? "done" : "active";
     const isKept = await this.#record({ cursor: seq, state, failure: null });
     if (!isKept || isOver) this.stop();
@@ -286,9 +288,8 @@ export class DeliveryWorker {
 /** A notification that the receiver has accepted. */
 interface Sent {
   readonly seq: Seq;
-  readonly isLast: boolean;
-  /** The task after the event. */
-  readonly snapshot: TaskSnapshot;
+  /** The task after the event, unless it was the last one. */
+  readonly snapshot: TaskSnapshot | undefined;
 }
 
 /** Whether it is the last event of a log. */
