@@ -12,7 +12,7 @@ const agent = defineAgent({
   model: process.env["MODEL"] ?? "demo",
   instructions: "You help a user to read a web page. Your tools see and change that page.",
   // A closed page never answers, so do not wait for it for long.
-  clientTools: { timeoutMs: 60_000, afterwards: "fail" },
+  clientTools: { timeoutMs: 60_000, onTimeout: "fail" },
 });
 
 const mounted = await mount(agent, { basePath: "/agent" });

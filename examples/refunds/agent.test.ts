@@ -13,7 +13,7 @@ import { TinyShop } from "./tiny-shop.ts";
 const CONVOKE = fileURLToPath(new URL("../../apps/convoke/bin/convoke.js", import.meta.url));
 
 /** A liveness bound on a slow machine, not a performance claim. */
-const PATIENCE_MS = 30_000;
+const WITHIN_MS = 30_000;
 
 let shop: TinyShop;
 let shopUrl: string;
@@ -78,7 +78,7 @@ describe("the refunds agent", () => {
       shop.hold();
       const answer = { taskId, messageId: "m2" };
       const unanswered = second.agent.send("yes", answer).catch((error: Error) => error);
-      await expect.poll(() => shop.refunds.length, { timeout: PATIENCE_MS }).toBe(1);
+      await expect.poll(() => shop.refunds.length, { timeout: WITHIN_MS }).toBe(1);
       await second.program.kill("SIGKILL");
       expect(await unanswered).toBeInstanceOf(Error);
       shop.release();
@@ -100,7 +100,7 @@ describe("the refunds agent", () => {
         { text: "yes" },
       ]);
     },
-    4 * PATIENCE_MS,
+    4 * WITHIN_MS,
   );
 });
 

@@ -16,7 +16,7 @@ const KILLS = Number(process.env["CONVOKE_TREE_KILLS"] ?? 4);
 const SEED = Number(process.env["CONVOKE_TREE_SEED"] ?? Date.now() % 1_000_000);
 
 /** How long the last tasks may take after the last kill. */
-const PATIENCE_MS = 40_000 + 300 * TASKS;
+const WITHIN_MS = 40_000 + 300 * TASKS;
 /** An agent that does nothing for this long is killed anyway. */
 const IDLE_MS = 500;
 
@@ -51,7 +51,7 @@ verifies(
         await Promise.all(started.values());
         await tree.isQuiet();
       },
-      patienceMs: PATIENCE_MS,
+      withinMs: WITHIN_MS,
     });
 
     await Promise.all(tree.agents.map((agent) => agent.kill()));
@@ -67,7 +67,7 @@ verifies(
       '"level":"error"',
     );
   },
-  2 * PATIENCE_MS + 10_000 * KILLS,
+  2 * WITHIN_MS + 10_000 * KILLS,
 );
 
 function below({ agents }: Tree, agent: TreeAgent): TreeAgent {

@@ -31,7 +31,7 @@ const agent = defineAgent({
   tools: treeTools(notes),
   // An agent that was killed comes back, however busy the machine is.
   subAgents: Object.fromEntries(
-    Object.entries(subAgents).map(([called, url]) => [called, { url, patienceMs: 60_000 }]),
+    Object.entries(subAgents).map(([called, url]) => [called, { url, retryForMs: 60_000 }]),
   ),
   allowsCycles,
 });

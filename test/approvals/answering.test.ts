@@ -95,7 +95,7 @@ describe("of several answers at the same time", () => {
             const { guarded, ran } = aGuardedTool();
             const model = scriptedModel([calls("delete", { path: "a" }), "ok"]);
             const world = new LoopWorld(
-              { model, tools: [guarded], approvals: { plainWords: true } },
+              { model, tools: [guarded], approvals: { acceptPlainText: true } },
               { backend, extensions: ACTIVE },
             );
             const asked = await world.ask("go");

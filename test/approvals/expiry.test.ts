@@ -77,7 +77,7 @@ describe("an approval whose time is over", () => {
       model,
       tools: [guarded],
       approvals: { expiresInMs: 40 },
-      inputTimeout: { ms: 3_600_000, afterwards: "fail" },
+      inputTimeout: { ms: 3_600_000, onTimeout: "fail" },
     });
     const asked = await world.ask("go");
 
@@ -94,7 +94,7 @@ describe("an input timeout that comes before", () => {
       model: scriptedModel([calls("delete", { path: "a" })]),
       tools: [guarded],
       approvals: { expiresInMs: 3_600_000 },
-      inputTimeout: { ms: 40, afterwards: "fail" },
+      inputTimeout: { ms: 40, onTimeout: "fail" },
     });
     const asked = await world.ask("go");
 
@@ -110,7 +110,7 @@ describe("an input timeout that comes before", () => {
       model,
       tools: [guarded, asking],
       approvals: { expiresInMs: 3_600_000 },
-      inputTimeout: { ms: 60, afterwards: "continue" },
+      inputTimeout: { ms: 60, onTimeout: "continue" },
     });
     const asked = await world.ask("go");
     await world.restart();

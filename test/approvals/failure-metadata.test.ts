@@ -35,7 +35,7 @@ describe("a task that failed says why in the metadata of its last status", () =>
   verifies("R49", "and in those of the server, when the time was over", async () => {
     const slow = new World(() => new Promise(() => undefined), { timeoutMs: 20 });
     const unanswered = new World(({ ask }) => ask("Who?"), {
-      inputTimeout: { ms: 20, afterwards: "fail" },
+      inputTimeout: { ms: 20, onTimeout: "fail" },
     });
 
     expect(await failureOf(slow)).toEqual({ error: "Task timed out", reason: "timeout" });

@@ -1,7 +1,7 @@
 import { type Browser, chromium } from "playwright-core";
 
 /** A browser on a slow machine, which loads some hundred modules. */
-export const PATIENCE_MS = 60_000;
+export const WITHIN_MS = 60_000;
 export const WAIT = { timeout: 20_000 };
 
 const FLAGS = [

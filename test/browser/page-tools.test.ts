@@ -2,10 +2,10 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeEach, describe, expect } from "vitest";
 import { startExample } from "../embedding/example.ts";
 import { needs } from "../needs.ts";
-import { PATIENCE_MS, WAIT, launchChromium } from "./chromium.ts";
+import { WITHIN_MS, WAIT, launchChromium } from "./chromium.ts";
 import { verifies } from "../verifies.ts";
 
-describe("a page whose agent uses it", { timeout: PATIENCE_MS }, () => {
+describe("a page whose agent uses it", { timeout: WITHIN_MS }, () => {
   const program = needs("chromium");
   let browser: Browser | undefined;
   let page: Page;
@@ -16,7 +16,7 @@ describe("a page whose agent uses it", { timeout: PATIENCE_MS }, () => {
     onTestFinished(() => page.close());
     const { url } = await startExample("browser-tool/server.ts");
     await page.goto(url, { waitUntil: "networkidle" });
-  }, PATIENCE_MS);
+  }, WITHIN_MS);
 
   afterAll(() => browser?.close());
 

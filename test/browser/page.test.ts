@@ -6,9 +6,9 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { startExample } from "../embedding/example.ts";
 import { needs } from "../needs.ts";
-import { PATIENCE_MS, WAIT, launchChromium } from "./chromium.ts";
+import { WITHIN_MS, WAIT, launchChromium } from "./chromium.ts";
 
-describe("a page in a browser", { timeout: PATIENCE_MS }, () => {
+describe("a page in a browser", { timeout: WITHIN_MS }, () => {
   const program = needs("chromium");
   let browser: Browser | undefined;
   let page: Page;
@@ -24,7 +24,7 @@ describe("a page in a browser", { timeout: PATIENCE_MS }, () => {
       if (process.env["CONVOKE_KEEP_PICTURES"] === "1") process.stdout.write(`${pictures}\n`);
       else await rm(pictures, { recursive: true, force: true });
     });
-  }, PATIENCE_MS);
+  }, WITHIN_MS);
 
   afterAll(() => browser?.close());
 

@@ -293,8 +293,8 @@ describe("an agent with a model", () => {
 
   test.each([
     [{ timeoutMs: 0 }, "clientTools.timeoutMs must be a whole number of milliseconds above 0"],
-    [{ afterwards: "stop" as never }, 'clientTools.afterwards must be "continue" or "fail"'],
-    [true as never, "clientTools must be false, or { timeoutMs, afterwards }"],
+    [{ onTimeout: "stop" as never }, 'clientTools.onTimeout must be "continue" or "fail"'],
+    [true as never, "clientTools must be false, or { timeoutMs, onTimeout }"],
   ])("refuses settings that make no sense: %j", (clientTools, problem) => {
     expect(() => defineAgent({ name: "A", description: "B", model: "demo", clientTools })).toThrow(
       problem,

@@ -70,7 +70,7 @@ describe("a call that the caller does not answer", () => {
 
   verifies("R61", "fails the task with the facts, where the agent wants that", async () => {
     const model = scriptedModel([READING]);
-    const clientTools = { timeoutMs: 40, afterwards: "fail" } as const;
+    const clientTools = { timeoutMs: 40, onTimeout: "fail" } as const;
     const world = new LoopWorld({ model, clientTools }, { extensions: ACTIVE });
     const asked = await world.ask("go", declaring(READ_FILE));
 
@@ -81,16 +81,16 @@ describe("a call that the caller does not answer", () => {
     });
   });
 
-  for (const afterwards of ["continue", "fail"] as const) {
-    test(`is spoken of as any question that waits too long: ${afterwards}`, async () => {
+  for (const onTimeout of ["continue", "fail"] as const) {
+    test(`is spoken of as any question that waits too long: ${onTimeout}`, async () => {
       const byTools = new LoopWorld(
-        { model: scriptedModel([READING, "Fine."]), clientTools: { timeoutMs: 40, afterwards } },
+        { model: scriptedModel([READING, "Fine."]), clientTools: { timeoutMs: 40, onTimeout } },
         { extensions: ACTIVE },
       );
       const byWords = new LoopWorld({
         model: scriptedModel([calls("asking"), "Fine."]),
         tools: [asking],
-        inputTimeout: { ms: 40, afterwards },
+        inputTimeout: { ms: 40, onTimeout },
       });
       const one = await byTools.ask("go", declaring(READ_FILE));
       const other = await byWords.ask("go");
@@ -106,10 +106,10 @@ describe("a call that the caller does not answer", () => {
 
     verifies(
       "R109",
-      `expires at the same time for a server that was down meanwhile: ${afterwards}`,
+      `expires at the same time for a server that was down meanwhile: ${onTimeout}`,
       async () => {
         const model = scriptedModel([READING, "Fine."]);
-        const clientTools = { timeoutMs: 60, afterwards };
+        const clientTools = { timeoutMs: 60, onTimeout };
         const world = new LoopWorld({ model, clientTools }, { extensions: ACTIVE });
         const asked = await world.ask("go", declaring(READ_FILE));
         world.die();
@@ -118,14 +118,14 @@ describe("a call that the caller does not answer", () => {
         expect(await world.restart()).toEqual({ resumed: 0, ended: 0, waiting: 1 });
 
         const end = await endOf(world, asked.id);
-        expect(end.status.state).toBe(afterwards === "fail" ? "failed" : "completed");
+        expect(end.status.state).toBe(onTimeout === "fail" ? "failed" : "completed");
       },
     );
 
-    test(`has one end wherever a crash comes in between: ${afterwards}`, async () => {
+    test(`has one end wherever a crash comes in between: ${onTimeout}`, async () => {
       const play = async (dieAfter?: number) => {
         const model = scriptedModel([READING, ...Array.from({ length: 9 }, () => "Fine.")]);
-        const clientTools = { timeoutMs: 20, afterwards };
+        const clientTools = { timeoutMs: 20, onTimeout };
         const world = new LoopWorld({ model, clientTools }, { extensions: ACTIVE });
         const asked = await world.ask("go", declaring(READ_FILE));
         const before = (await world.events(asked.id)).length;

@@ -74,7 +74,7 @@ describe("a wait of more days than a timer can measure", () => {
     {
       wait: "a question",
       run: waiting,
-      options: { inputTimeout: { ms: 40 * DAY_MS, afterwards: "fail" } } as const,
+      options: { inputTimeout: { ms: 40 * DAY_MS, onTimeout: "fail" } } as const,
       before: "input-required",
       after: "failed",
     },
@@ -184,7 +184,7 @@ describe("an unanswered question", () => {
     "fails the task with the facts, where the agent wants that",
     async () => {
       const world = new World(async ({ ask }) => ask("Who?"), {
-        inputTimeout: { ms: 30, afterwards: "fail" },
+        inputTimeout: { ms: 30, onTimeout: "fail" },
       });
       const { live } = await tell(world.engine, "go");
       await world.hasEvent(live.task.id, "internal:ask");
@@ -203,7 +203,7 @@ describe("an unanswered question", () => {
     "lets the agent go on without, where it wants that, also after a restart",
     async () => {
       const world = new World(async ({ ask }) => `name: "${await ask("Who?")}"`, {
-        inputTimeout: { ms: 50, afterwards: "continue" },
+        inputTimeout: { ms: 50, onTimeout: "continue" },
       });
       const { live } = await tell(world.engine, "go");
       await world.hasEvent(live.task.id, "internal:ask");
@@ -220,7 +220,7 @@ describe("an unanswered question", () => {
   test("that is answered in the same millisecond has one outcome, a thousand times", async () => {
     const outcomes = { answered: 0, expired: 0 };
     const world = new World(async ({ ask }) => ask("Who?"), {
-      inputTimeout: { ms: 5, afterwards: "fail" },
+      inputTimeout: { ms: 5, onTimeout: "fail" },
     });
     for (let round = 0; round < 100; round++) {
       const tasks = await Promise.all(Array.from({ length: 10 }, () => tell(world.engine, "go")));
@@ -257,7 +257,7 @@ describe("a turn that ended with its question", () => {
         const { id: taskId, contextId } = task;
         yield { kind: "status-update", taskId, contextId, status, final: true };
       },
-      { inputTimeout: { ms: 30, afterwards: "continue" } },
+      { inputTimeout: { ms: 30, onTimeout: "continue" } },
     );
     const { live } = await tell(world.engine, "go");
 

@@ -125,7 +125,7 @@ describe("a time that has come", () => {
         await sleep(300);
         yield `attempt ${attempt}`;
       },
-      { restart: true, inputTimeout: { ms: 200, afterwards: "fail" } },
+      { restart: true, inputTimeout: { ms: 200, onTimeout: "fail" } },
     );
     const { live } = await tell(world.engine, "go");
     await live.until(isSettled);
@@ -140,7 +140,7 @@ describe("a time that has come", () => {
   verifies("R61", "after its question was answered changes nothing", async () => {
     const backend = wrapBackend(createMemoryBackend());
     const world = new World(async ({ ask }) => `${await ask("Who?")}, ${await ask("Where?")}`, {
-      inputTimeout: { ms: 300, afterwards: "continue" },
+      inputTimeout: { ms: 300, onTimeout: "continue" },
       backend,
     });
     const { live } = await tell(world.engine, "go");

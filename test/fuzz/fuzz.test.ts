@@ -16,7 +16,7 @@ const RUNS = Number(process.env["CONVOKE_FUZZ_RUNS"] ?? 1500);
 const SEED = Number(process.env["CONVOKE_FUZZ_SEED"] ?? Date.now() % 1_000_000);
 const TIMEOUT_MS = 60_000 + 2 * RUNS;
 /** How long any answer may take. A stream is left once its headers are there. */
-const PATIENCE_MS = 10_000;
+const WITHIN_MS = 10_000;
 const MB = 1024 * 1024;
 
 let server: ForkedServer;
@@ -168,9 +168,7 @@ function send({ method, path, headers, body }: Spoilt): Promise<Answered> {
         response.destroy();
       },
     );
-    asked.setTimeout(PATIENCE_MS, () =>
-      reject(new Error(`no answer to ${method} ${path} ${body}`)),
-    );
+    asked.setTimeout(WITHIN_MS, () => reject(new Error(`no answer to ${method} ${path} ${body}`)));
     // A connection that the server has closed, or a path that Node itself refuses to send.
     asked.on("error", () => resolve({ status: 0, body: "" }));
     asked.end(body);
@@ -193,7 +191,7 @@ function callGrpc(session: ClientHttp2Session, path: string, body: Buffer): Prom
     stream.on("data", () => stream.close());
     stream.on("close", () => resolve(status));
     stream.on("error", () => resolve(status));
-    stream.setTimeout(PATIENCE_MS, () => reject(new Error(`no answer to ${path}`)));
+    stream.setTimeout(WITHIN_MS, () => reject(new Error(`no answer to ${path}`)));
     stream.end(body);
   });
 }

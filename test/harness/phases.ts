@@ -38,12 +38,12 @@ export interface KillPlan {
   /** What else must have happened when all runs have ended. */
   readonly settled?: () => Promise<void>;
   /** How long the runs may take after the last kill. What has not ended by then is for the test to find. */
-  readonly patienceMs: number;
+  readonly withinMs: number;
 }
 
 /** Lets the runs go on through all the kills and to their end. Returns how many seconds it took. */
 export async function runThroughKills(plan: KillPlan): Promise<number> {
-  const { kills, kill, phases, runs, staggered, settled, patienceMs } = plan;
+  const { kills, kill, phases, runs, staggered, settled, withinMs } = plan;
   const began = performance.now();
   const ended = Promise.all(
     runs.map(async (run, place) => {
@@ -57,6 +57,6 @@ export async function runThroughKills(plan: KillPlan): Promise<number> {
     await phases.enter(count);
   }
   const all = ended.then(() => settled?.());
-  await Promise.race([all, sleep(patienceMs, undefined, { ref: false })]);
+  await Promise.race([all, sleep(withinMs, undefined, { ref: false })]);
   return (performance.now() - began) / 1000;
 }

@@ -25,7 +25,7 @@ const LASTING = 8;
 const BLIND = 10;
 
 /** How long the last tasks may take after the last kill. */
-const PATIENCE_MS = 30_000 + 20 * TASKS;
+const WITHIN_MS = 30_000 + 20 * TASKS;
 
 verifies(
   ["G1", "G2", "G3", "G4", "G5", "G6", "G10"],
@@ -48,7 +48,7 @@ verifies(
         phases,
         runs: clients.map((client) => () => client.run((wanted) => phases.reach(wanted))),
         staggered: false,
-        patienceMs: PATIENCE_MS,
+        withinMs: WITHIN_MS,
       });
 
       const stored = new Map((await server.stored()).map((task) => [task.record.taskId, task]));
@@ -73,7 +73,7 @@ verifies(
       await receiver.stop();
     }
   },
-  2 * PATIENCE_MS + 10_000 * KILLS,
+  2 * WITHIN_MS + 10_000 * KILLS,
 );
 
 function aJob(n: number, random: () => number): Job {

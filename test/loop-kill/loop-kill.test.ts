@@ -10,7 +10,7 @@ const TASKS = Number(process.env["CONVOKE_LOOP_TASKS"] ?? 6);
 const KILLS = Number(process.env["CONVOKE_LOOP_KILLS"] ?? 4);
 const SEED = Number(process.env["CONVOKE_LOOP_SEED"] ?? Date.now() % 1_000_000);
 
-const PATIENCE_MS = 30_000 + 200 * TASKS;
+const WITHIN_MS = 30_000 + 200 * TASKS;
 
 verifies(
   ["G3", "G6", "R113"],
@@ -20,8 +20,8 @@ verifies(
     const tales = Array.from({ length: TASKS }, (_, place) => aTale(place, random));
     const began = performance.now();
 
-    const quiet = await play(tales, { kills: 0, random, patienceMs: PATIENCE_MS });
-    const killed = await play(tales, { kills: KILLS, random, patienceMs: PATIENCE_MS });
+    const quiet = await play(tales, { kills: 0, random, withinMs: WITHIN_MS });
+    const killed = await play(tales, { kills: KILLS, random, withinMs: WITHIN_MS });
 
     process.stdout.write(summaryOf(killed, (performance.now() - began) / 1000));
     const problems = killed.played.flatMap((played, place) => {
@@ -37,7 +37,7 @@ verifies(
     expect(killed.kills).toBe(KILLS);
     expect(killed.complaints).toBe("");
   },
-  4 * PATIENCE_MS + 10_000 * KILLS,
+  4 * WITHIN_MS + 10_000 * KILLS,
 );
 
 /** Several answers with one to three calls each, and somewhere among them some that must be approved. */

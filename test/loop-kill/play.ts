@@ -31,13 +31,13 @@ export interface PlayOptions {
   readonly kills: number;
   readonly random: () => number;
   /** How long the last tasks may take after the last kill. */
-  readonly patienceMs: number;
+  readonly withinMs: number;
 }
 
 /** Plays the tales on a server that is killed so often, with a model and a receiver that are not. */
 export async function play(
   tales: readonly Tale[],
-  { kills, random, patienceMs }: PlayOptions,
+  { kills, random, withinMs }: PlayOptions,
 ): Promise<Performance> {
   const [receiver, model] = await Promise.all([Receiver.start(), ModelServer.start()]);
   const server = new MortalServer({
@@ -53,7 +53,7 @@ export async function play(
       phases: new Phases((phase) => receiver.enter(phase)),
       runs: callers.map((caller) => () => seeThrough(caller)),
       staggered: true,
-      patienceMs,
+      withinMs,
     });
 
     const stored = new Map((await server.stored()).map((task) => [task.record.taskId, task]));

@@ -265,17 +265,17 @@ describe("a plain message", () => {
   });
 
   test("decides in words or not as the agent says, where it says so", async () => {
-    for (const plainWords of [true, false]) {
+    for (const acceptPlainText of [true, false]) {
       const { guarded, ran } = aGuardedTool();
       const model = scriptedModel([calls("delete", { path: "a" }), "ok"]);
-      const extensions = plainWords ? ACTIVE : NOTHING_ACTIVE;
+      const extensions = acceptPlainText ? ACTIVE : NOTHING_ACTIVE;
       const world = new LoopWorld(
-        { model, tools: [guarded], approvals: { plainWords } },
+        { model, tools: [guarded], approvals: { acceptPlainText } },
         { extensions },
       );
       const asked = await world.ask("go");
       await world.ask("approve", { taskId: asked.id });
-      expect(ran).toEqual(plainWords ? [{ path: "a" }] : []);
+      expect(ran).toEqual(acceptPlainText ? [{ path: "a" }] : []);
     }
   });
 });

@@ -27,7 +27,7 @@ test("an approval of a loop by itself may wait longer than a timer can measure",
 describe("when nobody answers in time", () => {
   test("the loop goes on without, and the model is told", async () => {
     const model = scriptedModel([[calls("asking"), calls("echo", { text: "a" })], "Fine."]);
-    const inputTimeout = { ms: 30, afterwards: "continue" } as const;
+    const inputTimeout = { ms: 30, onTimeout: "continue" } as const;
     const world = new LoopWorld({ model, tools: [asking, guarded], inputTimeout });
     const asked = await world.ask("go");
     expect(asked.status.state).toBe("input-required");

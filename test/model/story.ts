@@ -119,7 +119,7 @@ export class Story {
       definition: {
         takesMessages,
         restart,
-        ...(inputTimeout && { inputTimeout: { ms: HOUR_MS, afterwards: inputTimeout } }),
+        ...(inputTimeout && { inputTimeout: { ms: HOUR_MS, onTimeout: inputTimeout } }),
         ...(timeoutHours !== undefined && { timeoutMs: timeoutHours * HOUR_MS }),
       },
       maxParkedRuns: this.#setting.maxParkedRuns,

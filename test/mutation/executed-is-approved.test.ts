@@ -16,7 +16,7 @@ const calls: fc.Arbitrary<Calls> = fc.array(
 const story: fc.Arbitrary<GuardedStory> = fc.record({
   answers: fc.array(calls, { minLength: 1, maxLength: 3 }),
   moves: fc.array(fc.record({ move, death }), { maxLength: 8 }),
-  plainWords: fc.boolean(),
+  acceptPlainText: fc.boolean(),
 });
 
 verifies(

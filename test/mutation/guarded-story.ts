@@ -11,7 +11,7 @@ export type Calls = readonly { readonly toolName: "delete" | "send"; readonly n:
 export interface GuardedStory {
   readonly answers: readonly Calls[];
   readonly moves: readonly { readonly move: Move; readonly death: Death }[];
-  readonly plainWords: boolean;
+  readonly acceptPlainText: boolean;
 }
 
 /** What happened, and what of it nobody had approved. */
@@ -32,7 +32,7 @@ interface Execution {
 
 /** Plays a story to its end; when the moves are used up, everything is rejected. */
 export async function playGuarded(story: GuardedStory): Promise<GuardedEnd> {
-  const { plainWords } = story;
+  const { acceptPlainText } = story;
   const executions: Execution[] = [];
   const permissions: Permission[] = [];
   const unapproved: string[] = [];
@@ -43,7 +43,7 @@ export async function playGuarded(story: GuardedStory): Promise<GuardedEnd> {
     }
   });
   const budget = { consecutiveFailures: 100 };
-  const approvals = { plainWords };
+  const approvals = { acceptPlainText };
   const world = new LoopWorld({ model: calling(story.answers), tools, budget, approvals });
   const taskId = await world.tell("go");
   const earlier: Approval[] = [];
@@ -57,7 +57,7 @@ export async function playGuarded(story: GuardedStory): Promise<GuardedEnd> {
       move: { kind: "words", text: "stop" },
       death: "none",
     };
-    const { content, permits: given } = messageOf(move, open, { earlier, plainWords });
+    const { content, permits: given } = messageOf(move, open, { earlier, acceptPlainText });
     earlier.push(...open);
     permissions.push(...given);
     task = await answer(world, { taskId, messageId: `answer-${asked}`, content, death });

@@ -48,7 +48,7 @@ export type Permission =
 export function messageOf(
   made: Move,
   open: readonly Approval[],
-  facts: { readonly earlier: readonly Approval[]; readonly plainWords: boolean },
+  facts: { readonly earlier: readonly Approval[]; readonly acceptPlainText: boolean },
 ): { readonly content: string | readonly A2APart[]; readonly permits: readonly Permission[] } {
   const approval = "which" in made ? open[made.which % open.length]! : open[0]!;
   const allowed = permission(approval);
@@ -98,7 +98,8 @@ export function messageOf(
         permits: [],
       };
     case "words": {
-      const isApproved = facts.plainWords && open.length === 1 && /^(approve|yes)$/.test(made.text);
+      const isApproved =
+        facts.acceptPlainText && open.length === 1 && /^(approve|yes)$/.test(made.text);
       return { content: made.text, permits: isApproved ? [allowed] : [] };
     }
   }

@@ -117,7 +117,7 @@ export const MUTANTS: readonly (readonly Mutant[])[] = [
   inFunction(
     "runtime",
     "plainDecision",
-    [condition("plainWords"), "false"],
+    [condition("acceptPlainText"), "false"],
     [condition("REJECTING.has"), "false"],
   ),
   inFunction("runtime", "plainAnswer", [operand("others"), "false"]),

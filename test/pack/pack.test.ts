@@ -13,7 +13,7 @@ import { type Program, run, start, succeed } from "../harness/program.ts";
 import { foldOf, framesOf } from "./stream-frames.ts";
 
 /** Building, installing and starting programs takes long on a busy machine; none of it is timed. */
-const PATIENCE_MS = 120_000;
+const WITHIN_MS = 120_000;
 
 const AGENT = `
 import { setTimeout as sleep } from "node:timers/promises";
@@ -40,16 +40,16 @@ beforeAll(async () => {
   app = join(folder, "app");
   await installInto(app, await packWorkspaces(folder));
   await writeFile(join(app, "agent.ts"), AGENT);
-}, PATIENCE_MS);
+}, WITHIN_MS);
 
-afterAll(() => rm(folder, { recursive: true, force: true }), PATIENCE_MS);
+afterAll(() => rm(folder, { recursive: true, force: true }), WITHIN_MS);
 
 describe.each(nodes())("installed, on Node $version", ({ version, get }) => {
   let node: string;
 
   beforeAll(async () => {
     node = await get();
-  }, PATIENCE_MS);
+  }, WITHIN_MS);
 
   verifies(
     ["G2", "G3", "R42"],
@@ -95,7 +95,7 @@ describe.each(nodes())("installed, on Node $version", ({ version, get }) => {
       expect(textOf(folded)).toMatch(/^1 2 3 /);
       expect((await second.program.kill("SIGTERM")).code).toBe(0);
     },
-    PATIENCE_MS,
+    WITHIN_MS,
   );
 
   test(
@@ -117,7 +117,7 @@ describe.each(nodes())("installed, on Node $version", ({ version, get }) => {
 
       expect(JSON.parse(stdout)).toEqual([version, "1 2 3 ", "completed", "1 2 "]);
     },
-    PATIENCE_MS,
+    WITHIN_MS,
   );
 });
 
@@ -177,7 +177,7 @@ test(
 
     expect(stdout).toBe("");
   },
-  PATIENCE_MS,
+  WITHIN_MS,
 );
 
 test(
@@ -193,7 +193,7 @@ test(
     expect(stderr).toMatch(/^Convoke needs Node 22\.19 or newer, but this is Node \d+\.\d+\.\d+\./);
     expect(stderr.trimEnd()).not.toContain("\n");
   },
-  PATIENCE_MS,
+  WITHIN_MS,
 );
 
 /** The Nodes to try: the one that runs, and with `npm run test:pack` the older line that is supported too. */

@@ -22,7 +22,7 @@ async function pours({ response }: HostileCall, piece: () => string): Promise<nu
 }
 
 /** A hundred megabytes take their time on a machine that does other things as well. */
-const PATIENCE_MS = 60_000;
+const WITHIN_MS = 60_000;
 
 describe("a sub-agent that never stops", () => {
   const long = "x".repeat(64 * 1024);
@@ -73,7 +73,7 @@ describe("a sub-agent that never stops", () => {
         SubscribeToTask: pour,
         CancelTask: (call) => shows(call, aTask("canceled")),
       });
-      const boss = await aBossOf(agent.url, { rules: { timeoutMs: PATIENCE_MS } });
+      const boss = await aBossOf(agent.url, { rules: { timeoutMs: WITHIN_MS } });
 
       const { task } = await (await boss.client()).send("go");
 
@@ -86,7 +86,7 @@ describe("a sub-agent that never stops", () => {
       expect(JSON.stringify(task).length).toBeLessThan(500_000);
       await expect.poll(() => agent.seen.at(-1)?.method).toBe("CancelTask");
     },
-    2 * PATIENCE_MS,
+    2 * WITHIN_MS,
   );
 });
 
@@ -116,7 +116,7 @@ describe("a sub-agent that says too much at once", () => {
     { what: "about how it works", event: (text: string) => aStatus("working", text) },
   ];
 
-  test.each(cases)("$what is stopped", { timeout: 2 * PATIENCE_MS }, async ({ event }) => {
+  test.each(cases)("$what is stopped", { timeout: 2 * WITHIN_MS }, async ({ event }) => {
     const pours = (call: Parameters<typeof opens>[0]): void => {
       opens(call).write(frame(call, aTask("working")));
       call.response.write(frame(call, event("x".repeat(100_000_000))));
@@ -126,7 +126,7 @@ describe("a sub-agent that says too much at once", () => {
       SubscribeToTask: pours,
       CancelTask: (call) => shows(call, aTask("canceled")),
     });
-    const boss = await aBossOf(agent.url, { rules: { timeoutMs: PATIENCE_MS } });
+    const boss = await aBossOf(agent.url, { rules: { timeoutMs: WITHIN_MS } });
 
     const { task } = await (await boss.client()).send("go");
 

@@ -342,7 +342,7 @@ describe("an agent that is not there", () => {
     await worker.start();
     await worker.stop();
     const model = callsOnce(calls("worker", { message: "do it" }));
-    const subAgents = { worker: { url: worker.url, patienceMs: 200 } };
+    const subAgents = { worker: { url: worker.url, retryForMs: 200 } };
     const boss = await Hop.started("boss", () => ({ model, subAgents }));
     const remote = await boss.client();
 
@@ -361,7 +361,7 @@ describe("an agent that is not there", () => {
     expect(JSON.stringify(first)).not.toContain(new URL(worker.url).host);
     expect(model.requests[0]?.tools[0]).toMatchObject({
       name: "worker",
-      description: "The agent worker, which works on what it is told.",
+      description: "The agent worker. Describe the task in plain language.",
     });
   }, 60_000);
 });
@@ -371,7 +371,7 @@ test("an agent that is being restarted is waited for", async () => {
   await worker.stop();
   const boss = await Hop.started("boss", () => ({
     model: callsOnce(calls("worker", { message: "do it" })),
-    subAgents: { worker: { url: worker.url, patienceMs: 20_000 } },
+    subAgents: { worker: { url: worker.url, retryForMs: 20_000 } },
   }));
   const remote = await boss.client();
   const { task } = await remote.send("go", { wait: false });

@@ -132,8 +132,8 @@ describe("a definition that cannot be", () => {
       "subAgents.other.timeoutMs must be above 0, not 0",
     ],
     [
-      { other: { url: "https://a.example", patienceMs: -1 } },
-      "subAgents.other.patienceMs must be 0 or more, not -1",
+      { other: { url: "https://a.example", retryForMs: -1 } },
+      "subAgents.other.retryForMs must be 0 or more, not -1",
     ],
     [[], "subAgents must be an object of agents"],
   ];

@@ -13,7 +13,7 @@ test("a root that waits no longer goes on without its sub-agent, which is cancel
   const boss = await Hop.started("boss", () => ({
     model: callsOnce(calls("worker", { message: "delete a" })),
     subAgents: { worker: worker.url },
-    inputTimeout: { ms: 500, afterwards: "continue" },
+    inputTimeout: { ms: 500, onTimeout: "continue" },
   }));
 
   const { task } = await (await boss.client()).send("go");

@@ -159,7 +159,7 @@ function createPlanner(options: AgentOptions): Agent {
     model: obedientModel(options),
     tools: plannerTools(options),
     subAgents: {
-      flights: { url: options.flightsUrl, patienceMs: 60_000 },
+      flights: { url: options.flightsUrl, retryForMs: 60_000 },
       hotels: createTraveler("hotels", options),
     },
     // The fixture lies for months between its two processes; none of that is a timeout.

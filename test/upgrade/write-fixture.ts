@@ -23,7 +23,7 @@ import type { ServeSettings } from "./serve-process.ts";
 import { Webhook } from "./webhook.ts";
 
 const CLIENT_TOOLS = "https://convoke.dev/extensions/client-tools/v1";
-const PATIENCE_MS = 10_000;
+const WITHIN_MS = 10_000;
 /** A step is in the log before its body runs, and a notification is accepted before its cursor moves. */
 const SETTLE_MS = 300;
 
@@ -62,7 +62,7 @@ class Served {
 
   /** Waits until the stored log of a task contains a text: what is not stored is not in the fixture. */
   async until(taskId: string, text: string): Promise<void> {
-    const end = Date.now() + PATIENCE_MS;
+    const end = Date.now() + WITHIN_MS;
     while (!this.storedLog(taskId).includes(text)) {
       if (Date.now() > end) throw new Error(`${text} is not in ${this.storedLog(taskId)}`);
       await sleep(20);

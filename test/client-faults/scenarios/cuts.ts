@@ -165,7 +165,7 @@ export const CUTS: readonly FaultScenario[] = [
     right: GREETED,
   },
   {
-    id: "cut-until-the-end-of-patience",
+    id: "cut-until-it-gives-up",
     sentence: "A stream ends in the middle, and from then on every connection is closed.",
     speaks: HTTP,
     asks: "stream",

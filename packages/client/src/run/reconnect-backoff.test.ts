@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import { ReconnectBackoff } from "./recovery.ts";
 
 test("the first attempt comes at once, the next ones later and later, and never later than 10 s", () => {
-  const patience = new ReconnectBackoff(1e9, () => 0);
-  patience.progressed();
+  const backoff = new ReconnectBackoff(1e9, () => 0);
+  backoff.progressed();
 
-  const delays = Array.from({ length: 12 }, () => patience.next() ?? 0);
+  const delays = Array.from({ length: 12 }, () => backoff.next() ?? 0);
 
   expect(delays[0]).toBeLessThanOrEqual(100);
   for (const [place, delay] of delays.slice(1).entries()) {
@@ -17,27 +17,27 @@ test("the first attempt comes at once, the next ones later and later, and never 
 
 test("it ends after the given time without progress, and progress begins it anew", () => {
   let now = 0;
-  const patience = new ReconnectBackoff(60_000, () => now);
-  patience.progressed();
+  const backoff = new ReconnectBackoff(60_000, () => now);
+  backoff.progressed();
 
-  expect(patience.next()).toBeDefined();
+  expect(backoff.next()).toBeDefined();
   now = 59_999;
-  expect(patience.next()).toBeDefined();
+  expect(backoff.next()).toBeDefined();
   now = 60_000;
-  expect(patience.next()).toBeUndefined();
-  patience.progressed();
-  expect(patience.attempts).toBe(0);
-  expect(patience.next()).toBeLessThanOrEqual(100);
+  expect(backoff.next()).toBeUndefined();
+  backoff.progressed();
+  expect(backoff.attempts).toBe(0);
+  expect(backoff.next()).toBeLessThanOrEqual(100);
 });
 
 test("an agent that never answered is given up sooner", () => {
   let now = 0;
-  const patience = new ReconnectBackoff(300_000, () => now);
+  const backoff = new ReconnectBackoff(300_000, () => now);
 
-  patience.next();
+  backoff.next();
   now = 30_000;
 
-  expect(patience.next()).toBeUndefined();
+  expect(backoff.next()).toBeUndefined();
 });
 
 test("what the agent asks for is waited for", () => {

@@ -228,7 +228,7 @@ async function wake(engine: Engine, live: LiveTask, at: number): Promise<void> {
       return resume(engine, live, [expired, engine.status(live, "working")]);
     }
     if (inputTimeout === undefined) return clearWakeTime(engine, live);
-    return inputTimeout.afterwards === "fail" || !isWaiting
+    return inputTimeout.onTimeout === "fail" || !isWaiting
       ? failUnanswered(engine, live, inputTimeout.ms)
       : resume(engine, live, [
           expired,

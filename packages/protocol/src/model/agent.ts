@@ -175,7 +175,7 @@ export interface AgentInfo {
 /** What happens to an unanswered question: the agent continues without an answer, or the task fails. */
 export interface InputTimeout {
   readonly ms: number;
-  readonly afterwards: "continue" | "fail";
+  readonly onTimeout: "continue" | "fail";
 }
 
 /** Everything a card says about a served agent; each version's codec writes it in its own format. */

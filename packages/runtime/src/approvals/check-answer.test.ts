@@ -93,19 +93,21 @@ describe("a message", () => {
     for (const word of ["approve", "yes", "Yes, do it", "ok"]) {
       expect(check([decision], said(word))).toEqual({ kind: "superseded" });
     }
-    const approved = checkAnswer([decision], said("YES"), { now: NOW, plainWords: true });
+    const approved = checkAnswer([decision], said("YES"), { now: NOW, acceptPlainText: true });
     expect(approved).toMatchObject({ kind: "answers" });
-    expect(checkAnswer([decision], said("yes, but"), { now: NOW, plainWords: true })).toEqual({
+    expect(checkAnswer([decision], said("yes, but"), { now: NOW, acceptPlainText: true })).toEqual({
       kind: "superseded",
     });
-    expect(checkAnswer([decision, name], said("yes"), { now: NOW, plainWords: true })).toEqual({
-      kind: "superseded",
-    });
+    expect(checkAnswer([decision, name], said("yes"), { now: NOW, acceptPlainText: true })).toEqual(
+      {
+        kind: "superseded",
+      },
+    );
   });
 
   test("of words that count rejects with what is said behind the word", () => {
     const words = (text: string): unknown =>
-      checkAnswer([decision], said(text), { now: NOW, plainWords: true });
+      checkAnswer([decision], said(text), { now: NOW, acceptPlainText: true });
     const reject = { approvalId: "a1", digest: approval.digest, option: "reject" };
 
     expect(words("Reject: not\ntoday")).toMatchObject({
@@ -121,7 +123,7 @@ describe("a message", () => {
   test("with more than words is no plain word", () => {
     const message = said("approve", data({ note: "unrelated" }));
 
-    expect(checkAnswer([decision], message, { now: NOW, plainWords: true })).toEqual({
+    expect(checkAnswer([decision], message, { now: NOW, acceptPlainText: true })).toEqual({
       kind: "superseded",
     });
   });

@@ -39,7 +39,7 @@ export type Answer =
 export interface AnswerFacts {
   readonly now: Date;
   /** Whether plain text can approve and reject if a single approval is the only open request. */
-  readonly plainWords?: boolean;
+  readonly acceptPlainText?: boolean;
 }
 
 /**
@@ -98,7 +98,7 @@ function withWords(answer: ApprovalAnswer, message: Message): ApprovalAnswer {
 function plainAnswer(
   open: readonly OpenRequest[],
   message: Message,
-  { plainWords = false }: AnswerFacts,
+  { acceptPlainText = false }: AnswerFacts,
 ): Answer {
   const [only, ...others] = open;
   if (only === undefined || others.length > 0) return { kind: "superseded" };
@@ -114,7 +114,7 @@ function plainAnswer(
       inputs: new Map(answer && [[only.requestId, answer]]),
     };
   }
-  const decision = plainDecision(only.approval, message.parts, plainWords);
+  const decision = plainDecision(only.approval, message.parts, acceptPlainText);
   if (decision === undefined) return { kind: "superseded" };
   const approvals = new Map([[decision.approvalId, decision]]);
   return { kind: "answers", approvals, inputs: new Map() };
@@ -153,13 +153,13 @@ const APPROVING: ReadonlySet<string> = new Set(["approve", "yes"]);
 function plainDecision(
   { id: approvalId, digest, options }: Approval,
   parts: readonly A2APart[],
-  plainWords: boolean,
+  acceptPlainText: boolean,
 ): ApprovalAnswer | undefined {
   if (parts.some(({ kind }) => kind !== "text")) return undefined;
   const text = textOfParts(parts).trim();
   const word = text.toLowerCase();
   if (REJECTING.has(word)) return { approvalId, digest, option: "reject" };
-  if (!plainWords) return undefined;
+  if (!acceptPlainText) return undefined;
   const feedback = REJECTING_WITH_WHY.exec(text)?.[1];
   if (feedback !== undefined) return { approvalId, digest, option: "reject", feedback };
   const isApproved = APPROVING.has(word) && options.includes("once");

@@ -93,9 +93,9 @@ export class ToolCalls {
     for (const run of isTimeOver ? runs : expired) await run.giveUp("expired", at);
     if (message === undefined) return undefined;
     const { settings, turn } = this.#scope;
-    const { plainWords = readsWordsOnly(turn.extensions) } = settings.approvals;
+    const { acceptPlainText = readsWordsOnly(turn.extensions) } = settings.approvals;
     try {
-      const answer = checkAnswer(requests, message, { now: at, plainWords });
+      const answer = checkAnswer(requests, message, { now: at, acceptPlainText });
       if (answer.kind === "superseded") {
         for (const run of runs) await run.giveUp("superseded", at);
         said.push(message);

@@ -23,9 +23,9 @@ export function asksForToolsOnly(requests: readonly OpenRequest[]): boolean {
 export function goOnUnanswered(
   { id: taskId, contextId }: Task,
   messageId: string,
-  { timeoutMs, afterwards }: ClientToolSettings,
+  { timeoutMs, onTimeout }: ClientToolSettings,
 ): StatusUpdateEvent {
-  if (afterwards === "fail") throw new LoopEndError(inputTimeout(taskId, timeoutMs));
+  if (onTimeout === "fail") throw new LoopEndError(inputTimeout(taskId, timeoutMs));
   const message = agentMessage(messageId, "Continuing without client input...");
   const status = { state: "working", message } as const;
   return { kind: "status-update", taskId, contextId, status, final: false };
@@ -46,7 +46,7 @@ export interface ClientToolOptions {
   /** How long a call waits for the caller, in milliseconds. Default 300 000. */
   readonly timeoutMs?: number;
   /** Without an answer in time, the model continues and is informed, or the task fails. Default `continue`. */
-  readonly afterwards?: "continue" | "fail";
+  readonly onTimeout?: "continue" | "fail";
 }
 
 /** The validated options, with all defaults filled in. */
@@ -60,18 +60,18 @@ export function clientToolSettings(
 ): ClientToolSettings | undefined {
   if (options === false) return undefined;
   if (typeof options !== "object" || options === null) {
-    throw new TypeError("clientTools must be false, or { timeoutMs, afterwards }");
+    throw new TypeError("clientTools must be false, or { timeoutMs, onTimeout }");
   }
-  const { timeoutMs = DEFAULT_TIMEOUT_MS, afterwards = "continue" } = options;
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, onTimeout = "continue" } = options;
   if (!Number.isInteger(timeoutMs) || timeoutMs < 1) {
     throw new TypeError(
       `clientTools.timeoutMs must be a whole number of milliseconds above 0, not ${String(timeoutMs)}`,
     );
   }
-  if (afterwards !== "continue" && afterwards !== "fail") {
+  if (onTimeout !== "continue" && onTimeout !== "fail") {
     throw new TypeError(
-      `clientTools.afterwards must be "continue" or "fail", not ${JSON.stringify(afterwards)}`,
+      `clientTools.onTimeout must be "continue" or "fail", not ${JSON.stringify(onTimeout)}`,
     );
   }
-  return { timeoutMs, afterwards };
+  return { timeoutMs, onTimeout };
 }

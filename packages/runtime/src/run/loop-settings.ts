@@ -80,7 +80,7 @@ export interface ApprovalSettings {
    * activated the extension, because they have no other way to answer. "reject" and "no" alone
    * always reject.
    */
-  readonly plainWords?: boolean;
+  readonly acceptPlainText?: boolean;
   /** Stores permanent approvals. Default: in memory, for the lifetime of the process. */
   readonly grants?: GrantStore;
 }

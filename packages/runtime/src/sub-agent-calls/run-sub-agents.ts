@@ -189,7 +189,7 @@ const MAX_DESCRIPTION = 4000;
 function describe({ settings, info }: SubAgentLink): string {
   const { name, description } = settings;
   const own =
-    description ?? info?.description ?? `The agent ${name}, which works on what it is told.`;
+    description ?? info?.description ?? `The agent ${name}. Describe the task in plain language.`;
   const skills = (info?.skills ?? []).slice(0, MAX_SKILLS).map((skill) => skill.name);
   const listed = skills.length === 0 ? "" : `\nIts skills: ${skills.join(", ")}.`;
   return `${own}${listed}`.slice(0, MAX_DESCRIPTION);
@@ -224,15 +224,15 @@ async function watchChild(call: ChildCall, facts: WatchFacts): Promise<void> {
   if (signal.aborted) await new Promise(() => undefined);
 }
 
-const PATIENCE_MS = 24 * 3_600_000;
+const RETRY_FOR_MS = 24 * 3_600_000;
 
 async function hasGoneOn(
   { child, question }: ChildCall,
   { link, owner, signal }: WatchFacts,
 ): Promise<boolean> {
   if (child === undefined || question === undefined) return true;
-  const remote = await link.reach({ owner, signal, patienceMs: PATIENCE_MS });
-  const run = remote.subscribe(child.taskId, { signal, reconnect: { forMs: PATIENCE_MS } });
+  const remote = await link.reach({ owner, signal, retryForMs: RETRY_FOR_MS });
+  const run = remote.subscribe(child.taskId, { signal, reconnect: { forMs: RETRY_FOR_MS } });
   for await (const event of run) {
     if (hasMoved(event, question.messageId)) return true;
   }

@@ -45,7 +45,7 @@ const { approvals, budget, clientTools } = EXTENSIONS;
 const ASKED = [approvals.uri, budget.uri, clientTools.uri];
 
 /** How long to keep reconnecting to a sub-agent that is already working for us. */
-const PATIENCE_MS = 5 * 60_000;
+const RETRY_FOR_MS = 5 * 60_000;
 const MAX_PROBLEM = 2000;
 
 const UNKNOWN =
@@ -110,7 +110,7 @@ export class SubAgentCall {
     }
     const { signal } = context;
     const { owner } = context.caller;
-    const remote = await link.reach({ owner, signal, patienceMs: PATIENCE_MS });
+    const remote = await link.reach({ owner, signal, retryForMs: RETRY_FOR_MS });
     if (child === undefined) {
       // Resending is only safe if the agent deduplicates messages by id; otherwise it might do the
       // work twice.
@@ -129,8 +129,8 @@ export class SubAgentCall {
     const { toolCallId, signal, key } = context;
     const { owner } = context.caller;
     const conversation = run.takesConversation(call, link) ? context.contextId : key;
-    const { patienceMs } = link.settings;
-    const remote = await link.reach({ owner, signal, patienceMs });
+    const { retryForMs } = link.settings;
+    const remote = await link.reach({ owner, signal, retryForMs });
     const { name: agent } = link;
     const { remoteContextId } = await import("@convoke/client/connection");
     const childContextId = await remoteContextId(owner, conversation);
@@ -268,7 +268,7 @@ export class SubAgentCall {
 
   #options(): NonNullable<Parameters<RemoteAgent["stream"]>[1]> {
     const { scope } = this.#facts;
-    return { extensions: ASKED, trace: taskTrace(scope.turn), reconnect: { forMs: PATIENCE_MS } };
+    return { extensions: ASKED, trace: taskTrace(scope.turn), reconnect: { forMs: RETRY_FOR_MS } };
   }
 }
 

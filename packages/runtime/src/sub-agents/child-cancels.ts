@@ -14,7 +14,7 @@ const FIRST_WAIT_MS = 250;
 const MOST_WAIT_MS = 15_000;
 
 /** How long to retry a cancel. After that, it is retried at the next start of the agent. */
-const PATIENCE_MS = 10 * 60_000;
+const RETRY_FOR_MS = 10 * 60_000;
 
 /** How long a message may take to start a task. After that, it is considered lost. */
 const ARRIVAL_MS = 30_000;
@@ -86,10 +86,10 @@ export class ChildCancels {
     // The sub-agent was removed from the definition, so its address is unknown.
     if (link === undefined) return this.#records?.remove(record);
     const began = Date.now();
-    const until = began + PATIENCE_MS;
+    const until = began + RETRY_FOR_MS;
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, MOST_WAIT_MS)) {
       try {
-        const remote = await link.reach({ owner, signal: closing, patienceMs: 0 });
+        const remote = await link.reach({ owner, signal: closing, retryForMs: 0 });
         await remote.cancel(await this.#taskOf(record, remote), { signal: closing });
         return this.#records?.remove(record);
       } catch (error) {

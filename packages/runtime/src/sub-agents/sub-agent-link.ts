@@ -17,7 +17,7 @@ export interface ReachOptions {
   readonly owner: string;
   readonly signal: AbortSignal;
   /** How long to retry. */
-  readonly patienceMs: number;
+  readonly retryForMs: number;
 }
 
 /** After a failed connection, how long `look` waits before it tries again. */
@@ -57,9 +57,9 @@ export class SubAgentLink {
     this.#beside.catch(() => undefined);
   }
 
-  /** Returns the connected agent, retrying with backoff for up to `patienceMs`. */
-  async reach({ owner, signal, patienceMs }: ReachOptions): Promise<RemoteAgent> {
-    const until = Date.now() + patienceMs;
+  /** Returns the connected agent, retrying with backoff for up to `retryForMs`. */
+  async reach({ owner, signal, retryForMs }: ReachOptions): Promise<RemoteAgent> {
+    const until = Date.now() + retryForMs;
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, MOST_WAIT_MS)) {
       try {
         return await orAborted(this.#remote(owner), signal);

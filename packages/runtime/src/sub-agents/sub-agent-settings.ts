@@ -10,7 +10,7 @@ export interface SubAgentSettings {
   readonly description: string | undefined;
   readonly confirm: ConfirmRule;
   readonly timeoutMs: number;
-  readonly patienceMs: number;
+  readonly retryForMs: number;
 }
 
 type SubAgentTarget =
@@ -46,7 +46,7 @@ export function subAgentSettings(
   });
 }
 
-const RULES = ["description", "confirm", "timeoutMs", "patienceMs"];
+const RULES = ["description", "confirm", "timeoutMs", "retryForMs"];
 const HERE_FIELDS: ReadonlySet<string> = new Set([...RULES, "agent", "url"]);
 const URL_FIELDS: ReadonlySet<string> = new Set([
   ...HERE_FIELDS,
@@ -62,7 +62,7 @@ const URL_FIELDS: ReadonlySet<string> = new Set([
   "trustedKeys",
   "version",
 ]);
-const DEFAULT_PATIENCE_MS = 5000;
+const DEFAULT_RETRY_FOR_MS = 5000;
 const DEFAULT_TIMEOUT_MS = 600_000;
 
 function settingsOf(name: string, field: string, definition: SubAgentDefinition): SubAgentSettings {
@@ -73,7 +73,7 @@ function settingsOf(name: string, field: string, definition: SubAgentDefinition)
   }
   const detailed = given as SubAgentAtUrl | SubAgentHere;
   const { url, agent, description, confirm = "never" } = detailed;
-  const { timeoutMs = DEFAULT_TIMEOUT_MS, patienceMs = DEFAULT_PATIENCE_MS } = detailed;
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, retryForMs = DEFAULT_RETRY_FOR_MS } = detailed;
   if ((url === undefined) === (agent === undefined)) {
     throw new TypeError(`${field} needs either a url or an agent`);
   }
@@ -94,11 +94,11 @@ function settingsOf(name: string, field: string, definition: SubAgentDefinition)
   if (!Number.isFinite(timeoutMs) || timeoutMs <= 0 || timeoutMs > MAX_TIMER_MS) {
     throw new TypeError(`${field}.timeoutMs must be above 0, not ${String(timeoutMs)}`);
   }
-  if (!Number.isFinite(patienceMs) || patienceMs < 0) {
-    throw new TypeError(`${field}.patienceMs must be 0 or more, not ${String(patienceMs)}`);
+  if (!Number.isFinite(retryForMs) || retryForMs < 0) {
+    throw new TypeError(`${field}.retryForMs must be 0 or more, not ${String(retryForMs)}`);
   }
   const target = targetOf(field, detailed);
-  return { name, target, description, confirm, timeoutMs, patienceMs };
+  return { name, target, description, confirm, timeoutMs, retryForMs };
 }
 
 function targetOf(field: string, given: SubAgentAtUrl | SubAgentHere): SubAgentTarget {
@@ -108,7 +108,7 @@ function targetOf(field: string, given: SubAgentAtUrl | SubAgentHere): SubAgentT
     return isRemote(agent) ? { kind: "remote", remote: agent } : { kind: "local", agent };
   }
   const { url, agent: _a, description: _d, confirm: _c, timeoutMs: _t, ...rest } = given;
-  const { patienceMs: _p, ...options } = rest;
+  const { retryForMs: _p, ...options } = rest;
   const parsed = typeof url === "string" ? URL.parse(url) : null;
   if (parsed === null || (parsed.protocol !== "http:" && parsed.protocol !== "https:")) {
     throw new TypeError(`${field}.url must be an http or https address`);
@@ -152,7 +152,7 @@ interface SubAgentRules {
    * How long a call waits for an agent that is unreachable, for example while it restarts. Default:
    * 5 seconds.
    */
-  readonly patienceMs?: number;
+  readonly retryForMs?: number;
 }
 
 /** The connection options for a remote agent; see `connect`. */
