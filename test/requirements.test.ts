@@ -9,10 +9,36 @@ function numbered(prefix: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}${index + 1}`);
 }
 
+/** The families of ids, and the last number of each. */
+const FAMILIES: readonly (readonly [prefix: string, count: number])[] = [
+  ["R", 127],
+  ["G", 14],
+  ["v1-S", 66],
+  ["v1-C", 16],
+  ["v03-S", 21],
+  ["v03-C", 7],
+  ["seed-C", 30],
+  ["loop-L", 17],
+  ["inbound-K", 14],
+];
+
+function byNumber(one: string, other: string): number {
+  return Number(/\d+$/.exec(one)) - Number(/\d+$/.exec(other));
+}
+
 describe("the manifest", () => {
-  test("R1 to R127 and G1 to G14 are there, once each and in order", () => {
-    expect(ids.filter((id) => id.startsWith("R"))).toEqual(numbered("R", 127));
-    expect(ids.filter((id) => id.startsWith("G"))).toEqual(numbered("G", 14));
+  for (const [prefix, count] of FAMILIES) {
+    test(`${prefix}1 to ${prefix}${count} are there, and no others`, () => {
+      const family = ids.filter((id) => id.replace(/\d+$/, "") === prefix);
+
+      expect(family.toSorted(byNumber)).toEqual(numbered(prefix, count));
+    });
+  }
+
+  test("every id belongs to a family", () => {
+    const prefixes = FAMILIES.map(([prefix]) => prefix);
+
+    expect(ids.filter((id) => !prefixes.includes(id.replace(/\d+$/, "")))).toEqual([]);
   });
 
   test("no id is used twice", () => {

@@ -101,10 +101,12 @@ export const DISCOVERY: RequirementGroup = {
     },
     {
       id: "inbound-K13",
-      text: "Those who fetch the same card at the same time share one request.",
+      text:
+        "Concurrent fetches of the same card share one request, and a call that arrives with a depth " +
+        "of three or more is rejected with 400.",
       source: "regressions of user document 004",
-      milestone: "client",
-      status: "proven",
+      milestone: "host",
+      status: "planned",
     },
   ],
 };

@@ -72,5 +72,69 @@ export const INBOUND_SESSIONS: RequirementGroup = {
       milestone: "host",
       status: "planned",
     },
+    {
+      id: "inbound-K1",
+      text: "A task whose session has ended stays completed, even if an error is reported later.",
+      source: "regressions of user document 004",
+      milestone: "host",
+      status: "planned",
+    },
+    {
+      id: "inbound-K2",
+      text: "A session that crashes fails its task, even if its exit is reported as well.",
+      source: "regressions of user document 004",
+      milestone: "host",
+      status: "planned",
+    },
+    {
+      id: "inbound-K3",
+      text:
+        "A timeout fails the task, stops its process, and nothing is appended to the task " +
+        "after it.",
+      source: "regressions of user document 004",
+      milestone: "host",
+      status: "planned",
+    },
+    {
+      id: "inbound-K4",
+      text:
+        "The agent of an inbound task is chosen in declared order; editing an agent does not " +
+        "change it.",
+      source: "regressions of user document 004",
+      milestone: "host",
+      status: "planned",
+    },
+    {
+      id: "inbound-K5",
+      text:
+        "At most 1000 tasks are kept, and 100 finished ones are removed at a time; running " +
+        "tasks beyond the limit are rejected, not accepted without end.",
+      source: "regressions of user document 004",
+      milestone: "host",
+      status: "planned",
+    },
+    {
+      id: "inbound-K6",
+      text: "All registered tools are skills of the card.",
+      source: "regressions of user document 004",
+      milestone: "host",
+      status: "planned",
+    },
+    {
+      id: "inbound-K7",
+      text: "An empty list of tool permissions means no tools, on the card and at run time.",
+      source: "regressions of user document 004",
+      milestone: "host",
+      status: "planned",
+    },
+    {
+      id: "inbound-K11",
+      text:
+        "A task can be read by its owner only, 429 has Retry-After, subscriptions end with " +
+        "their task, and all blocks of an assistant's message are kept.",
+      source: "regressions of user document 004",
+      milestone: "host",
+      status: "planned",
+    },
   ],
 };

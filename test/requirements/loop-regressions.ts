@@ -126,7 +126,9 @@ export const LOOP_REGRESSIONS: RequirementGroup = {
     },
     {
       id: "loop-L17",
-      text: "Two tools of one name are refused when the agent is defined.",
+      text:
+        "Two tools of one name are rejected when the agent is defined, and a provider whose tools " +
+        "cannot be listed does not fail the turn: the others are offered.",
       source: "known failures of agent loops",
       milestone: "runtime",
       status: "proven",

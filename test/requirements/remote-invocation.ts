@@ -63,53 +63,58 @@ export const REMOTE_INVOCATION: RequirementGroup = {
     {
       id: "seed-C9",
       text:
-        "A call in A2A that ends canceled or rejected is a failure that says so, one that is " +
-        "asked something tells the question at once, and one that waits for authorization " +
-        "goes on.",
+        "All nine states exist inside. To callers of the older protocol, interrupted tasks are " +
+        "working, and canceled or rejected ones have failed with a message; a call in A2A that ends " +
+        "so is a failure that says so.",
       source: "user documents 000 and 004",
-      milestone: "client",
-      status: "proven",
+      milestone: "host",
+      status: "planned",
     },
     {
       id: "seed-C12",
       text:
-        "The text of parts is read whether they say type, kind or neither, and all parts of " +
-        "a message count.",
+        "Parts are written with kind, to callers of the older protocol also with type, and their " +
+        "text is read whether they have type, kind or neither.",
       source: "user documents 003 and 004",
-      milestone: "client",
-      status: "proven",
+      milestone: "host",
+      status: "planned",
     },
     {
       id: "seed-C24",
       text:
-        "The response text of a call in A2A is that of the artifacts, else of the status, " +
-        "else of the last message of the agent.",
+        "To callers of the older protocol, messages are the history, the status message and the " +
+        "text of the artifacts in one list. The response text of a call in A2A is that of the " +
+        "artifacts, else of the status, else of the agent's last message.",
       source: "user documents 003 and 004",
-      milestone: "client",
-      status: "proven",
+      milestone: "host",
+      status: "planned",
     },
     {
       id: "inbound-K8",
       text:
-        "The skill and the depth of a call are sent along, and a chain of calls deeper than " +
-        "three is refused before anything is sent.",
+        "The skill and the depth of a call are sent along and used by the receiver: the skill " +
+        "selects, and a chain of calls deeper than three is rejected on both sides.",
       source: "regressions of user document 004",
-      milestone: "client",
-      status: "proven",
+      milestone: "host",
+      status: "planned",
     },
     {
       id: "inbound-K9",
-      text: "A call carries the credentials for its agent and the name of the caller.",
+      text:
+        "A call carries the credentials for its agent and the name of the caller, and rate limits " +
+        "count per authenticated caller: a name that a caller merely states counts for nothing.",
       source: "regressions of user document 004",
-      milestone: "client",
-      status: "proven",
+      milestone: "host",
+      status: "planned",
     },
     {
       id: "inbound-K10",
-      text: "An agent of the polling protocol is polled, whatever its card says of streams.",
+      text:
+        "A card that declares streaming is served with streams, the documented fields are the ones " +
+        "returned, and an agent of the polling protocol is polled, whatever its card declares.",
       source: "regressions of user document 004",
-      milestone: "client",
-      status: "proven",
+      milestone: "host",
+      status: "planned",
     },
     {
       id: "inbound-K12",
@@ -122,10 +127,12 @@ export const REMOTE_INVOCATION: RequirementGroup = {
     },
     {
       id: "inbound-K14",
-      text: "A message is sent as it is, also when it reads like an attempt to take over.",
+      text:
+        "A message is sent and accepted as it is, also if it reads like an attempt to take over: " +
+        "ordinary prompts are never rejected by pattern.",
       source: "regressions of user document 004",
-      milestone: "client",
-      status: "proven",
+      milestone: "host",
+      status: "planned",
     },
   ],
 };

@@ -14,6 +14,16 @@ export const SEED_FORMS: RequirementGroup = {
       status: "proven",
     },
     {
+      id: "seed-C2",
+      text:
+        "No error codes of its own appear on the wire: an input timeout is a final failed " +
+        "status whose metadata has the reason, a failed tool is a tool result, and a " +
+        "malformed contextId is -32602.",
+      source: "user document 001; A2A 0.3 §8.2",
+      milestone: "tools",
+      status: "planned",
+    },
+    {
       id: "seed-C3",
       text: "The state started is read as submitted, and never written.",
       source: "user document 001",
@@ -28,6 +38,24 @@ export const SEED_FORMS: RequirementGroup = {
       status: "proven",
     },
     {
+      id: "seed-C5",
+      text:
+        "status.message is always an A2A Message with role agent; roles of model providers " +
+        "such as assistant stay inside the runtime.",
+      source: "user document 002",
+      milestone: "runtime",
+      status: "planned",
+    },
+    {
+      id: "seed-C6",
+      text:
+        "An artifact update is written as artifact, append and lastChunk; the client also " +
+        "reads the form with index and part.",
+      source: "user document 001",
+      milestone: "client",
+      status: "planned",
+    },
+    {
       id: "seed-C7",
       text:
         "A REST body of 0.3 with kinds is answered with kinds, and one without in ProtoJSON; " +
@@ -35,6 +63,31 @@ export const SEED_FORMS: RequirementGroup = {
       source: "user document 001",
       milestone: "bindings",
       status: "proven",
+    },
+    {
+      id: "seed-C8",
+      text: "Disconnecting cancels nothing, unless the agent sets onDisconnect to cancel.",
+      source: "user document 001",
+      milestone: "guard",
+      status: "planned",
+    },
+    {
+      id: "seed-C10",
+      text:
+        "A task never goes back to an earlier rank: submitted, then working or interrupted, " +
+        "then a terminal state, which is final.",
+      source: "user documents 000, 001 and 004",
+      milestone: "engine",
+      status: "planned",
+    },
+    {
+      id: "seed-C11",
+      text:
+        "One request handler answers JSON-RPC at / and /api/a2a, REST at /v1 and at the root, " +
+        "the coding agent's routes and the routes of /a2a/tasks.",
+      source: "user documents 000, 001, 003 and 004",
+      milestone: "host",
+      status: "planned",
     },
     {
       id: "seed-C13",
@@ -46,8 +99,8 @@ export const SEED_FORMS: RequirementGroup = {
     {
       id: "seed-C14",
       text:
-        "At input-required a 0.3 stream says final and closes, while the task lives on; at " +
-        "auth-required it stays open.",
+        "At input-required and at auth-required a 0.3 stream says final and closes, while the " +
+        "task stays open; a 1.0 stream stays open at auth-required.",
       source: "user document 001; A2A 0.3 §9.3",
       milestone: "bindings",
       status: "proven",
@@ -55,8 +108,8 @@ export const SEED_FORMS: RequirementGroup = {
     {
       id: "seed-C15",
       text:
-        "A push config may have headers, except those that belong to the transport, and is " +
-        "answered as the protocol says.",
+        "A push config may have headers, except those that belong to the transport. The config is " +
+        "echoed as the protocol says; an option adds success to the answer.",
       source: "user document 003",
       milestone: "bindings",
       status: "proven",
@@ -80,10 +133,29 @@ export const SEED_FORMS: RequirementGroup = {
       status: "planned",
     },
     {
+      id: "seed-C18",
+      text:
+        "The SSE id is the decimal sequence number of the event. It increases and may skip; " +
+        "an unknown Last-Event-ID is answered with the whole task first, never with silence.",
+      source: "user document 003",
+      milestone: "engine",
+      status: "planned",
+    },
+    {
+      id: "seed-C19",
+      text:
+        "Callers receive plain A2A events; internal events stay on the side channel, and the " +
+        "coding agent's events are data parts under their extension.",
+      source: "user documents 000 and 002",
+      milestone: "coder",
+      status: "planned",
+    },
+    {
       id: "seed-C20",
       text:
-        "A tool result that refers to exactly one waiting task answers it; any other " +
-        "reference begins a new task.",
+        "A message continues the task that its taskId names, else the single interrupted task " +
+        "among its referenceTaskIds whose pending request it answers; any other reference starts a " +
+        "new task.",
       source: "user documents 001 and 003",
       milestone: "bindings",
       status: "proven",
@@ -91,11 +163,48 @@ export const SEED_FORMS: RequirementGroup = {
     {
       id: "seed-C21",
       text:
-        "Parts of the kinds tool-result and tool-use and an inputRequest arrive as data " +
-        "parts that say what they were.",
+        "Parts of the kinds tool-result and tool-use and an inputRequest arrive as data parts that " +
+        "say what they were. On output, 0.3 JSON-RPC has the inputRequest beside the data part, and " +
+        "callers that activate the tool-activity extension receive tool-use and tool-result parts.",
       source: "user document 001",
       milestone: "bindings",
       status: "proven",
+    },
+    {
+      id: "seed-C22",
+      text:
+        "A confirmation is accepted as the coding agent's own body, as a message, and as a " +
+        "call id with an outcome.",
+      source: "user document 000",
+      milestone: "coder",
+      status: "planned",
+    },
+    {
+      id: "seed-C25",
+      text:
+        "Tasks are stored in SQLite by default. In memory, at most 1000 are kept, and 100 " +
+        "finished ones are removed at a time.",
+      source: "user documents 000, 001, 002 and 004",
+      milestone: "push",
+      status: "planned",
+    },
+    {
+      id: "seed-C26",
+      text:
+        "A message goes to the agent that its path or tenant names, else to one with the " +
+        "requested skill, else to the first in declared order that has a default project.",
+      source: "user document 004",
+      milestone: "host",
+      status: "planned",
+    },
+    {
+      id: "seed-C27",
+      text:
+        "A stopped session completes its task, unless a cancel was requested: then the task " +
+        "is canceled.",
+      source: "user document 004",
+      milestone: "host",
+      status: "planned",
     },
     {
       id: "seed-C28",
@@ -105,6 +214,24 @@ export const SEED_FORMS: RequirementGroup = {
       source: "user documents 001 and 002; A2A 1.0 §3.6.2",
       milestone: "bindings",
       status: "proven",
+    },
+    {
+      id: "seed-C29",
+      text:
+        "Only 0.3 cards declare stateTransitionHistory, and compaction keeps all status " +
+        "events of a task.",
+      source: "user document 000",
+      milestone: "cards",
+      status: "planned",
+    },
+    {
+      id: "seed-C30",
+      text:
+        "A turn of the coding agent ends completed; with turnEndState it ends input-required, " +
+        "so that the task can be continued.",
+      source: "user document 000",
+      milestone: "coder",
+      status: "planned",
     },
   ],
 };
