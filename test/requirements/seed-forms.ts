@@ -44,7 +44,7 @@ export const SEED_FORMS: RequirementGroup = {
         "such as assistant stay inside the runtime.",
       source: "user document 002",
       milestone: "runtime",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "seed-C6",
@@ -53,7 +53,7 @@ export const SEED_FORMS: RequirementGroup = {
         "reads the form with index and part.",
       source: "user document 001",
       milestone: "client",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "seed-C7",
@@ -78,7 +78,7 @@ export const SEED_FORMS: RequirementGroup = {
         "then a terminal state, which is final.",
       source: "user documents 000, 001 and 004",
       milestone: "engine",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "seed-C11",
@@ -139,7 +139,7 @@ export const SEED_FORMS: RequirementGroup = {
         "an unknown Last-Event-ID is answered with the whole task first, never with silence.",
       source: "user document 003",
       milestone: "engine",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "seed-C19",
@@ -186,7 +186,7 @@ export const SEED_FORMS: RequirementGroup = {
         "finished ones are removed at a time.",
       source: "user documents 000, 001, 002 and 004",
       milestone: "push",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "seed-C26",
@@ -222,7 +222,7 @@ export const SEED_FORMS: RequirementGroup = {
         "events of a task.",
       source: "user document 000",
       milestone: "cards",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "seed-C30",

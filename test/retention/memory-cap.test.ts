@@ -9,7 +9,7 @@ const agent = defineAgent({
 });
 
 verifies(
-  ["R103", "R104", "R106"],
+  ["R103", "R104", "R106", "seed-C25"],
   "tasks in memory are capped at a thousand, and one that waits is kept",
   async () => {
     const server = await serve(agent, { port: 0, data: "memory" });

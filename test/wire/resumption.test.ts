@@ -99,7 +99,7 @@ for (const dialect of DIALECTS) {
 
     for (const cursor of ["999999", "99999999999999999999", "-1", "1.5", "abc", "1 2"]) {
       verifies(
-        ["R42", "loop-L7"],
+        ["R42", "loop-L7", "seed-C18"],
         `with the unknown cursor ${cursor} begins anew and says so`,
         async () => {
           const running = await client.stream("slow 8");

@@ -14,7 +14,7 @@ import type {
   WriterSettings,
 } from "./thread-messages.ts";
 import type { TaskState } from "@convoke/protocol";
-import type { PruneQuery, Seq, StoredSnapshot } from "@convoke/engine";
+import type { PruneQuery, Seq } from "@convoke/engine";
 import { unpackLines } from "./front-coding.ts";
 
 /**
@@ -73,7 +73,7 @@ export class BatchWriter {
       case "prune":
         return this.#retention.prune(write.query);
       case "compact":
-        return this.#retention.compact(write.taskId, write.snapshot);
+        return this.#retention.compact(write);
       case "forget-messages":
         return this.#messages.forget(write.acceptedBefore, write.limit);
       case "forget-contexts":
@@ -165,8 +165,9 @@ class RetentionWriter {
   readonly #deletions: readonly StatementSync[];
   readonly #findEnded: StatementSync;
   readonly #lastSegment: StatementSync;
+  readonly #segments: StatementSync;
   readonly #dropSegments: StatementSync;
-  readonly #cutSegment: StatementSync;
+  readonly #putSegment: StatementSync;
   readonly #putSnapshot: StatementSync;
   readonly #setCompacted: StatementSync;
 
@@ -182,9 +183,12 @@ class RetentionWriter {
     this.#lastSegment = db.prepare(
       "SELECT first, last, body FROM segments WHERE task = ? ORDER BY last DESC LIMIT 1",
     );
-    this.#dropSegments = db.prepare("DELETE FROM segments WHERE task = ? AND last < ?");
-    this.#cutSegment = db.prepare(
-      "UPDATE segments SET first = last, body = ? WHERE task = ? AND last = ?",
+    this.#segments = db.prepare(
+      "SELECT first, last, body FROM segments WHERE task = ? ORDER BY last",
+    );
+    this.#dropSegments = db.prepare("DELETE FROM segments WHERE task = ?");
+    this.#putSegment = db.prepare(
+      "INSERT INTO segments (task, first, last, body) VALUES (?, ?, ?, ?)",
     );
     this.#putSnapshot = db.prepare(
       "INSERT OR REPLACE INTO snapshots (task, seq, json) VALUES (?, ?, ?)",
@@ -209,13 +213,13 @@ class RetentionWriter {
     return removed.length;
   }
 
-  compact(taskId: string, snapshot: StoredSnapshot): boolean {
+  compact({ taskId, snapshot, keep }: CompactWrite): boolean {
     this.#parts.steps.flush();
     const task = this.#findEnded.get(taskId) as { readonly n: number } | undefined;
     if (task === undefined || this.#parts.pushes.hasUndelivered(taskId)) return false;
     const segment = this.#lastSegment.get(task.n) as Segment | undefined;
     if (snapshot.seq !== (segment?.last ?? 0)) return false;
-    if (segment !== undefined) this.#keepLastEvent(task.n, segment);
+    if (segment !== undefined) this.#keepEvents(task.n, new Set(keep).add(segment.last));
     this.#putSnapshot.run(task.n, snapshot.seq, snapshot.json);
     this.#setCompacted.run(task.n);
     this.#parts.steps.drop(taskId);
@@ -235,9 +239,17 @@ class RetentionWriter {
     this.#parts.steps.drop(taskId);
   }
 
-  #keepLastEvent(n: number, { first, last, body }: Segment): void {
-    this.#dropSegments.run(n, last);
-    if (first < last) this.#cutSegment.run(unpackLines(body).at(-1)!, n, last);
+  /** Rewrites a log with one segment for each event that is kept. */
+  #keepEvents(n: number, seqs: ReadonlySet<Seq>): void {
+    const kept: (readonly [Seq, string])[] = [];
+    for (const row of this.#segments.iterate(n)) {
+      const { first, body } = row as unknown as Segment;
+      for (const [index, line] of unpackLines(body).entries()) {
+        if (seqs.has(first + index)) kept.push([first + index, line]);
+      }
+    }
+    this.#dropSegments.run(n);
+    for (const [seq, line] of kept) this.#putSegment.run(n, seq, seq, line);
   }
 }
 
@@ -247,6 +259,8 @@ function endedSql(compacted: 0 | 1): string {
       EXISTS (SELECT 1 FROM pushes WHERE pushes.task_id = tasks.task_id AND pushes.state = 'active') AS isPushed
     FROM tasks INDEXED BY tasks_ended WHERE ended = 1 AND compacted = ${compacted}`;
 }
+
+type CompactWrite = Extract<OtherWrite, { readonly kind: "compact" }>;
 
 interface Segment {
   readonly first: Seq;

@@ -275,8 +275,12 @@ class SqliteRetentionStore implements RetentionStore {
     return toRecords(this.#statements.get(COMPACTABLE).all(endedBefore, limit));
   }
 
-  compact(taskId: string, { seq, json }: StoredSnapshot): Promise<boolean> {
-    return this.#writer.write({ kind: "compact", taskId, snapshot: { seq, json } });
+  compact(
+    taskId: string,
+    { seq, json }: StoredSnapshot,
+    keep: readonly Seq[] = [],
+  ): Promise<boolean> {
+    return this.#writer.write({ kind: "compact", taskId, snapshot: { seq, json }, keep });
   }
 
   reclaim(): Promise<boolean> {

@@ -47,7 +47,12 @@ export type OtherWrite =
   | { readonly kind: "progress-push"; readonly progress: PushProgress }
   | { readonly kind: "delete-push"; readonly taskId: string; readonly id: string }
   | { readonly kind: "prune"; readonly query: PruneQuery }
-  | { readonly kind: "compact"; readonly taskId: string; readonly snapshot: StoredSnapshot }
+  | {
+      readonly kind: "compact";
+      readonly taskId: string;
+      readonly snapshot: StoredSnapshot;
+      readonly keep: readonly Seq[];
+    }
   | { readonly kind: "forget-messages"; readonly acceptedBefore: number; readonly limit: number }
   | { readonly kind: "forget-contexts"; readonly endedBefore: number; readonly limit: number };
 

@@ -1,7 +1,12 @@
 import { MAX_TIMER_MS } from "@convoke/protocol/internal";
 import type { Logger } from "../logging/logger.ts";
 import type { Engine } from "../run/engine.ts";
+import type { Backend, Seq } from "../log/backend.ts";
+import { readEntry } from "../log/log-entry.ts";
 import { loadTask } from "../log/task-snapshot.ts";
+
+/** How many events of a log are read at a time. */
+const PAGE = 256;
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -15,8 +20,8 @@ export interface RetentionOptions {
   /** Remove at most this many tasks per transaction, so that other writes wait only briefly. Default 100. */
   readonly perCycle: number;
   /**
-   * Reduce the log of a task to its final snapshot and last event this long after it ended. Default
-   * 1 day. Afterwards clients can still read the task, but can no longer resume a stream of it.
+   * Reduce the log of a task to its final snapshot and its status updates this long after it ended.
+   * Default 1 day. Afterwards clients can still read the task, but can no longer resume a stream of it.
    */
   readonly compactAfterMs: number;
   /**
@@ -114,7 +119,8 @@ export class Retention {
         if (stored === undefined) continue;
         const { task, head } = await loadTask(backend, stored);
         const snapshot = { seq: head, json: JSON.stringify(task) };
-        if (await backend.retention.compact(taskId, snapshot)) compacted++;
+        const keep = await statusEvents(backend, taskId);
+        if (await backend.retention.compact(taskId, snapshot, keep)) compacted++;
       }
       total += compacted;
       return compacted === perCycle;
@@ -140,5 +146,18 @@ export class Retention {
   /** Repeats a small transaction until it returns false, so that other writes wait for one of them at most. */
   async #repeat(transaction: () => Promise<boolean>): Promise<void> {
     while (!this.#isClosed && (await transaction()));
+  }
+}
+
+/** The positions of the status updates of a log: the history of a task's states outlives compaction. */
+async function statusEvents(backend: Backend, taskId: string): Promise<readonly Seq[]> {
+  const found: Seq[] = [];
+  for (let after = 0; ;) {
+    const page = await backend.read(taskId, after, PAGE);
+    for (const { seq, json } of page) {
+      if (readEntry({ seq, json }).event.kind === "status-update") found.push(seq);
+    }
+    if (page.length < PAGE) return found;
+    after = page.at(-1)!.seq;
   }
 }

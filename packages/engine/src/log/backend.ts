@@ -20,7 +20,7 @@ export interface Backend {
 
   /**
    * Returns up to `limit` events after `after`, oldest first. Nothing stays open
-   * between calls. A compacted log contains only its last event.
+   * between calls. A compacted log contains only the events that compaction kept.
    */
   read(taskId: string, after: Seq, limit: number): Promise<readonly StoredEvent[]>;
 
@@ -300,11 +300,11 @@ export interface RetentionStore {
    */
   compactable(endedBefore: number, limit: number): Promise<readonly TaskRecord[]>;
   /**
-   * Removes all but the last event from the log of an ended task; the snapshot, which must be at
-   * the head of the log, replaces them. Resolves to false if the task has not ended, has an
-   * undelivered push, or the snapshot is not at the head.
+   * Removes events from the log of an ended task, except the last one and those in `keep`; the
+   * snapshot, which must be at the head of the log, replaces them. Resolves to false if the task
+   * has not ended, has an undelivered push, or the snapshot is not at the head.
    */
-  compact(taskId: string, snapshot: StoredSnapshot): Promise<boolean>;
+  compact(taskId: string, snapshot: StoredSnapshot, keep?: readonly Seq[]): Promise<boolean>;
   /** Returns some unused disk space to the operating system. Resolves to false if there was none. */
   reclaim(): Promise<boolean>;
 }

@@ -180,13 +180,13 @@ class MemoryRetentionStore implements RetentionStore {
     return found;
   }
 
-  compact(taskId: string, snapshot: StoredSnapshot): Promise<boolean> {
+  compact(taskId: string, snapshot: StoredSnapshot, keep: readonly Seq[] = []): Promise<boolean> {
     return this.#parts.gate.write(() => {
       const task = this.#parts.tasks.get(taskId);
       if (task === undefined || !isTerminal(task.state)) return false;
       if (snapshot.seq !== headOf(task)) return false;
       if (this.#parts.pushes.hasUndelivered(taskId)) return false;
-      compactLog(task, snapshot);
+      compactLog(task, snapshot, keep);
       return true;
     });
   }

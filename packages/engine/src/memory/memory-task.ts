@@ -25,8 +25,10 @@ export interface MemoryTask {
   readonly createdAt: number;
   /** The events of the log; only the last one if the log was compacted. */
   events: string[];
-  /** How many events were removed by compaction. */
+  /** How many events are not in `events` since compaction. */
   dropped: number;
+  /** The earlier events that compaction kept. */
+  kept: readonly StoredEvent[];
   compacted: boolean;
   epoch: number;
   state: TaskState;
@@ -55,6 +57,7 @@ export function createTask({
     createdAt,
     events: [],
     dropped: 0,
+    kept: [],
     compacted: false,
     epoch,
     state,
@@ -82,18 +85,22 @@ export function headOf({ dropped, events }: MemoryTask): Seq {
 }
 
 export function readLog(
-  { dropped, events }: MemoryTask,
+  { dropped, events, kept }: MemoryTask,
   after: Seq,
   limit: number,
 ): readonly StoredEvent[] {
+  const early = after < dropped ? kept.filter(({ seq }) => seq > after).slice(0, limit) : [];
   const first = Math.max(0, after - dropped);
-  return events
-    .slice(first, first + limit)
+  const rest = events
+    .slice(first, first + limit - early.length)
     .map((json, index) => ({ seq: dropped + first + index + 1, json }));
+  return early.length === 0 ? rest : [...early, ...rest];
 }
 
-/** Removes all events except the last one, which keeps its sequence. */
-export function compactLog(task: MemoryTask, snapshot: StoredSnapshot): void {
+/** Removes all events except the last one and those to keep. They keep their sequence. */
+export function compactLog(task: MemoryTask, snapshot: StoredSnapshot, keep: readonly Seq[]): void {
+  const kept = new Set(keep).add(headOf(task));
+  task.kept = readLog(task, 0, Infinity).filter(({ seq }) => kept.has(seq) && seq < headOf(task));
   task.dropped += Math.max(0, task.events.length - 1);
   task.events = task.events.slice(-1);
   task.snapshot = snapshot;
@@ -102,7 +109,7 @@ export function compactLog(task: MemoryTask, snapshot: StoredSnapshot): void {
 
 /** Copies the task, so that the record of a caller does not change. */
 export function toRecord(task: MemoryTask): TaskRecord {
-  const { events, dropped, snapshot: _, wakeAt, ...rest } = task;
+  const { events, dropped, kept: _kept, snapshot: _, wakeAt, ...rest } = task;
   return { ...rest, head: dropped + events.length, ...(wakeAt !== null && { wakeAt }) };
 }
 

@@ -167,7 +167,7 @@ export class DeliveryWorker {
       const stored = await engine.backend.tasks.get(record.taskId);
       if (stored === undefined)
         throw new Error(`task ${record.taskId} is not in the store any more`);
-      // A compacted log contains only its last event, which is the entry.
+      // After compaction only the state at the end is known. Nothing before the entry was undelivered.
       if (stored.compacted) return loadTask(engine.backend, stored);
       return applyEntries(await loadTask(engine.backend, stored, this.#position), [entry]);
     });

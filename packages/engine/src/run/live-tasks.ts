@@ -195,7 +195,7 @@ interface Found extends TaskSnapshot {
   readonly oldest: Seq;
 }
 
-/** A compacted log contains only its last event. */
+/** A compacted log has gaps, except before its last event. */
 function oldestCursor({ compacted, head }: TaskRecord): Seq {
   return compacted ? head - 1 : 0;
 }

@@ -58,7 +58,7 @@ describe.each(["0.3", "1.0", undefined] as const)("a card for a caller of %s", (
     });
   });
 
-  verifies(["R80"], "that states are kept is said in the words of 0.3 only", () => {
+  verifies(["R80", "seed-C29"], "only the 0.3 card declares that states are kept", () => {
     const { capabilities } = card as { capabilities: { stateTransitionHistory?: boolean } };
 
     expect(capabilities.stateTransitionHistory).toBe(version === "1.0" ? undefined : true);

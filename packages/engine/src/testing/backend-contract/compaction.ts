@@ -10,7 +10,7 @@ import {
   using,
 } from "./fixtures.ts";
 
-/** The log of a task that has ended can be dropped but for its last event. */
+/** The log of a task that has ended can be reduced to its last event and others that are to be kept. */
 export function describeCompaction(open: OpenBackend): void {
   describe("compaction", () => {
     test(
@@ -33,6 +33,24 @@ export function describeCompaction(open: OpenBackend): void {
           expect(await backend.read("t1", place, 0)).toEqual([]);
         }
         expect(await backend.read("t1", 13, 99)).toEqual([]);
+      }),
+    );
+
+    test(
+      "the events to keep stay at their position, before the last one",
+      using(open, async (backend) => {
+        await endWith(backend, "t1", { commits: 3, size: 4 });
+        const log = await backend.read("t1", 0, 99);
+
+        expect(await backend.retention.compact("t1", fold(13), [1, 6, 7, 99])).toBe(true);
+
+        const kept = log.filter(({ seq }) => [1, 6, 7, 13].includes(seq));
+        expect(await backend.read("t1", 0, 99)).toEqual(kept);
+        expect(await backend.read("t1", 1, 2)).toEqual(kept.slice(1, 3));
+        expect(await backend.read("t1", 6, 9)).toEqual(kept.slice(2));
+        expect(await backend.tasks.get("t1")).toMatchObject({ head: 13, compacted: true });
+        expect(await backend.retention.compact("t1", fold(13), [6])).toBe(true);
+        expect(await backend.read("t1", 0, 99)).toEqual([kept[1], kept[3]]);
       }),
     );
 

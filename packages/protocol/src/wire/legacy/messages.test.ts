@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { CODECS, PROTO_CODECS } from "../codecs.ts";
+import { verifies } from "../../../../../test/verifies.ts";
 
 const ids = { taskId: "t1", contextId: "c1" };
 
@@ -21,7 +22,7 @@ test("what nothing tells is no event", () => {
   }
 });
 
-test("parts that come one by one make up the artifact of their number", () => {
+verifies("seed-C6", "parts that come one by one make up the artifact of their number", () => {
   const update = { ...ids, kind: "artifact-update", index: 2, part: { kind: "text", text: "x" } };
 
   expect(CODECS["0.3"].decodeEvent(update)).toEqual({
@@ -32,22 +33,28 @@ test("parts that come one by one make up the artifact of their number", () => {
   });
 });
 
-test("a message of an assistant is one of the agent, whatever holds its text", () => {
-  const text = [{ kind: "text", text: "hi" }];
-  for (const message of [
-    { role: "assistant", content: "hi" },
-    { role: "assistant", content: text },
-    { role: "assistant", parts: text },
-  ]) {
-    const status = { state: "working", message };
-    expect(CODECS["0.3"].decodeTask({ id: "t1", contextId: "c1", status }).status.message).toEqual({
-      kind: "message",
-      messageId: "unnamed",
-      role: "agent",
-      parts: text,
-    });
-  }
-});
+verifies(
+  "seed-C5",
+  "a message of an assistant is one of the agent, whatever holds its text",
+  () => {
+    const text = [{ kind: "text", text: "hi" }];
+    for (const message of [
+      { role: "assistant", content: "hi" },
+      { role: "assistant", content: text },
+      { role: "assistant", parts: text },
+    ]) {
+      const status = { state: "working", message };
+      expect(
+        CODECS["0.3"].decodeTask({ id: "t1", contextId: "c1", status }).status.message,
+      ).toEqual({
+        kind: "message",
+        messageId: "unnamed",
+        role: "agent",
+        parts: text,
+      });
+    }
+  },
+);
 
 test("a status may come with words that say nothing", () => {
   const said = (role: string) => ({ messageId: "m", role });
