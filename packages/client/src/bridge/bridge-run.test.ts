@@ -257,5 +257,5 @@ test.each([
 
   await expect(reading).rejects.toBe(reason);
   await new Promise((resolve) => setTimeout(resolve, 50));
-  expect(methods().includes("CancelTask")).toBe(isCanceled);
+  await expect.poll(() => methods().includes("CancelTask"), { timeout: 10_000 }).toBe(isCanceled);
 });
