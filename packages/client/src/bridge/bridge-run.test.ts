@@ -11,6 +11,7 @@ import { connect } from "../agent/connect.ts";
 import {
   type Call,
   type Reply,
+  type Seen,
   failure,
   pagesV1,
   result,
@@ -41,7 +42,7 @@ const DEDUPLICATING = {
 };
 
 async function bridgeTo(
-  answer: (call: Call) => Reply,
+  answer: (call: Call, seen: Seen) => Reply,
   options: Parameters<typeof aTurn>[0] = {},
   card: object = {},
 ): Promise<{
@@ -118,6 +119,21 @@ test("a turn that is begun anew finds its task again, and tells it from a snapsh
     "status completed",
   ]);
   expect(methods()).toEqual(["SubscribeToTask"]);
+});
+
+test("a turn that was cut before its first event was stored forwards that event", async () => {
+  const done = aTask("COMPLETED", { artifacts: [anArtifact("Hello")] });
+  const answer = (call: Call, { headers }: Seen): Reply => {
+    if (call.method === "GetTask") return result(call, (done as { task: object }).task);
+    return frames(call, headers["last-event-id"] === undefined ? [done] : [], { after: 0 });
+  };
+  const first = await bridgeTo(answer);
+  const { value: noted } = await first.events.next();
+  await first.events.return(undefined);
+
+  const { events } = await bridgeTo(answer, { journal: [noted as InternalEvent], attempt: 2 });
+
+  expect(await publicOf(events)).toEqual(["artifact Hello", "status completed"]);
 });
 
 test("a question that was passed on is not asked again", async () => {

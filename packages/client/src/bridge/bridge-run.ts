@@ -97,10 +97,11 @@ export class BridgeRun {
         yield this.#withLocalIds(event);
         return false;
       }
-      if (!this.#isNoted) yield this.#noteRemote(run.lastEventId);
+      const changes = this.#changes(event);
+      if (!this.#isNoted) yield this.#noteRemote(changes, run.lastEventId);
       if (!isDelivered) yield this.#note(REMOTE_ANSWER, { messageId: answer?.messageId });
       isDelivered = true;
-      for (const change of this.#changes(event)) {
+      for (const change of changes) {
         this.#forwardedTask = applyEvent(this.#forwardedTask, change);
         if (isQuestion(change)) {
           if (yield* this.#question(change, event.kind === "task")) return true;
@@ -162,13 +163,15 @@ export class BridgeRun {
     return { ...event, taskId, contextId, status: { ...event.status, message } };
   }
 
-  #noteRemote(cursor: string | undefined): Batch {
+  #noteRemote(firstChanges: readonly PublicEvent[], cursor: string | undefined): Batch {
     const { taskId: remoteTaskId, contextId } = this.#remote.ids!;
     this.#isNoted = true;
+    // If a crash comes before the first event is stored, the next attempt must read it again.
+    const isPastFirst = cursor !== undefined && firstChanges.every(saysNothing);
     return this.#note("internal:remote-task", {
       remoteTaskId,
       remoteContextId: contextId,
-      ...(cursor !== undefined && { cursor }),
+      ...(isPastFirst && { cursor }),
     });
   }
 
@@ -194,6 +197,13 @@ function isWorthForwarding(event: PublicEvent): boolean {
   return event.status.state !== "submitted" && event.status.state !== "unknown";
 }
 
+/** Whether nothing is lost without the event: the server announces by itself that a task works. */
+function saysNothing(event: PublicEvent): boolean {
+  if (!isWorthForwarding(event)) return true;
+  if (event.kind !== "status-update") return false;
+  return event.status.state === "working" && event.status.message === undefined;
+}
+
 /** Errors of the remote agent are meant for the caller; the text of other errors may not be. */
 function toAgentError(error: RemoteError): A2AError {
   const text = `the remote agent responded with an error: ${error.message}`;
@@ -205,7 +215,7 @@ interface RemoteTaskNote extends InternalEventBase {
   readonly kind: "internal:remote-task";
   readonly remoteTaskId: string;
   readonly remoteContextId: string;
-  /** The id of its first event, if the remote agent sends ids. */
+  /** The id of its first event, if the remote agent sends ids and the event has nothing to forward. */
   readonly cursor?: string;
 }
 
