@@ -162,13 +162,15 @@ test("what a remote agent refuses is told in its words", async () => {
   expect(text).toBe("the remote agent responded with an error: I read no such thing");
 });
 
-test("an agent that chooses its contexts itself is let choose", async () => {
+test.each([
+  ["invalid params", -32602],
+  ["an unsupported operation", -32004],
+])("an agent that chooses its contexts itself, and calls ours %s, may choose", async (_, code) => {
   const agent = await startFakeAgent({
     pages: pagesV1(),
     answer: (call) => {
       const { contextId } = call.params["message"] as { readonly contextId?: string };
-      if (contextId !== undefined)
-        return failure(call, { code: -32602, message: "unknown context" });
+      if (contextId !== undefined) return failure(call, { code, message: "unknown context" });
       const status = { state: "TASK_STATE_COMPLETED" };
       return events(call, [{ task: { id: "t1", contextId: "mine", status } }]);
     },

@@ -1,8 +1,8 @@
-// For other libraries: an agent that is reached through a connection of your own, and what its card promises.
+// For other libraries: an agent that is reached through a connection of your own, and tasks of such
+// an agent that work for a local task.
 
 export { RemoteAgent } from "./agent/remote-agent.ts";
-export { remoteContextId } from "./bridge/bridge-run.ts";
-export { deduplicatesMessages } from "./cards/card.ts";
+export { RemoteTask, findTask, isRefusal, remoteContextId } from "./bridge/remote-task.ts";
 export type {
   CallOptions,
   Calls,

@@ -13,7 +13,7 @@ export type {
 } from "./agent/remote-agent.ts";
 export type { Binding } from "@convoke/protocol";
 export type { BindingName } from "./cards/choose-interface.ts";
-export type { AgentNotice, LegacyForm } from "./connection/agent-notice.ts";
+export type { AgentNotice, LegacyForm } from "./connection/interface-calls.ts";
 export type { Answer, Question } from "./run/answer.ts";
 export type { FollowOptions, ReconnectOptions, RunNotice } from "./run/follow-options.ts";
 export type { Run } from "./run/run.ts";

@@ -125,7 +125,7 @@ export class RemoteAgent implements Agent {
 
   /** Lets the remote agent work on a turn of a local task. */
   run(turn: Turn): AsyncIterable<AgentEvent | readonly AgentEvent[]> {
-    return new BridgeRun(this.#connection, turn).read();
+    return new BridgeRun(this, turn).read();
   }
 
   get(taskId: string, { historyLength, signal }: GetOptions = {}): Promise<Task> {

@@ -5,12 +5,14 @@ import {
   ServerStopping,
   userMessage,
 } from "@convoke/protocol";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type ATurn, aTurn } from "../../../runtime/src/testing/a-turn.suite.ts";
 import { connect } from "../agent/connect.ts";
 import {
   type Call,
   type Reply,
+  type Seen,
+  failure,
   pagesV1,
   result,
   startFakeAgent,
@@ -32,16 +34,24 @@ const REMOTE = note("internal:remote-task", { remoteTaskId: "t1", remoteContextI
 const QUESTION = note("internal:remote-question");
 const ANSWER = note("internal:message", { message: userMessage("m2", "Ann"), timestamp: "now" });
 
+const DEDUPLICATING = {
+  capabilities: {
+    streaming: true,
+    extensions: [{ uri: "https://convoke.dev/extensions/idempotency/v1" }],
+  },
+};
+
 async function bridgeTo(
-  answer: (call: Call) => Reply,
+  answer: (call: Call, seen: Seen) => Reply,
   options: Parameters<typeof aTurn>[0] = {},
+  card: object = {},
 ): Promise<{
   readonly caller: ATurn;
   readonly events: AsyncGenerator<AgentEvent>;
   readonly methods: () => readonly (string | undefined)[];
   readonly calls: () => readonly Call[];
 }> {
-  const agent = await startFakeAgent({ pages: pagesV1(), answer });
+  const agent = await startFakeAgent({ pages: pagesV1(card), answer });
   const remote = await connect(agent.url);
   const caller = aTurn(options);
   const calls = () => agent.seen.flatMap(({ call }) => call ?? []);
@@ -111,6 +121,21 @@ test("a turn that is begun anew finds its task again, and tells it from a snapsh
   expect(methods()).toEqual(["SubscribeToTask"]);
 });
 
+test("a turn that was cut before its first event was stored forwards that event", async () => {
+  const done = aTask("COMPLETED", { artifacts: [anArtifact("Hello")] });
+  const answer = (call: Call, { headers }: Seen): Reply => {
+    if (call.method === "GetTask") return result(call, (done as { task: object }).task);
+    return frames(call, headers["last-event-id"] === undefined ? [done] : [], { after: 0 });
+  };
+  const first = await bridgeTo(answer);
+  const { value: noted } = await first.events.next();
+  await first.events.return(undefined);
+
+  const { events } = await bridgeTo(answer, { journal: [noted as InternalEvent], attempt: 2 });
+
+  expect(await publicOf(events)).toEqual(["artifact Hello", "status completed"]);
+});
+
 test("a question that was passed on is not asked again", async () => {
   const { caller, events } = await bridgeTo(
     (call) =>
@@ -161,6 +186,59 @@ test("an answer that had reached the remote agent is not sent again", async () =
   expect(methods()).toEqual(["SubscribeToTask", "GetTask", "SubscribeToTask"]);
 });
 
+test("an agent that deduplicates messages is sent the answer again without a look at its task", async () => {
+  const { events, methods } = await bridgeTo(
+    (call) =>
+      call.method === "SubscribeToTask"
+        ? frames(call, [aTask("INPUT_REQUIRED")])
+        : frames(call, [aTask("WORKING"), aStatus("COMPLETED")]),
+    { journal: [REMOTE, QUESTION, ANSWER] },
+    DEDUPLICATING,
+  );
+
+  expect(await publicOf(events)).toEqual(["status working", "status completed"]);
+  expect(methods()).toEqual(["SubscribeToTask", "SendStreamingMessage"]);
+});
+
+describe("a first message that was sent before and is refused when it is sent again", () => {
+  const refused = (call: Call) => failure(call, { code: -32602, message: "seen before" });
+
+  test("has a task, which is found by the message", async () => {
+    const history = [{ messageId: "t1:m1", role: "ROLE_USER", parts: [{ text: "hello" }] }];
+    const { task } = aTask("WORKING", { history }) as { readonly task: object };
+    const { events, methods } = await bridgeTo(
+      (call) => {
+        if (call.method === "SendStreamingMessage") return refused(call);
+        if (call.method !== "ListTasks") {
+          return frames(call, [aTask("WORKING"), aStatus("COMPLETED")]);
+        }
+        return result(call, { tasks: [task], nextPageToken: "", pageSize: 50, totalSize: 1 });
+      },
+      { attempt: 2 },
+      DEDUPLICATING,
+    );
+
+    expect(await publicOf(events)).toEqual(["status working", "status completed"]);
+    expect(methods()).toEqual(["SendStreamingMessage", "ListTasks", "SubscribeToTask"]);
+  });
+
+  test("is sent without a context to an agent that lists no tasks", async () => {
+    const { events, methods } = await bridgeTo(
+      (call) => {
+        if (call.method === "ListTasks") return failure(call, { code: -32601, message: "no list" });
+        const { contextId } = call.params["message"] as { readonly contextId?: string };
+        if (contextId !== undefined) return refused(call);
+        return frames(call, [aTask("WORKING"), aStatus("COMPLETED")]);
+      },
+      { attempt: 2 },
+      DEDUPLICATING,
+    );
+
+    expect(await publicOf(events)).toEqual(["status working", "status completed"]);
+    expect(methods()).toEqual(["SendStreamingMessage", "ListTasks", "SendStreamingMessage"]);
+  });
+});
+
 test("the next question after an answer that was delivered is a new one", async () => {
   const delivered = note("internal:remote-answer", { messageId: "m2" });
   const { caller, events } = await bridgeTo(
@@ -195,5 +273,5 @@ test.each([
 
   await expect(reading).rejects.toBe(reason);
   await new Promise((resolve) => setTimeout(resolve, 50));
-  expect(methods().includes("CancelTask")).toBe(isCanceled);
+  await expect.poll(() => methods().includes("CancelTask"), { timeout: 10_000 }).toBe(isCanceled);
 });

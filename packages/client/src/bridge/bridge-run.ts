@@ -1,9 +1,7 @@
 import {
   A2AError,
   type AgentEvent,
-  type Connection,
   ENGINE_EVENTS,
-  ERRORS,
   type InternalEvent,
   type InternalEventBase,
   type Message,
@@ -18,10 +16,9 @@ import {
   isMessageReceived,
   isTerminal,
 } from "@convoke/protocol";
-import type { RunRequest, TaskEventSource } from "../run/task-events.ts";
-import { followSettings } from "../run/follow-options.ts";
-import { ResumingSource } from "../run/resuming-source.ts";
+import type { Run } from "../run/run.ts";
 import { eventsBetween } from "../run/snapshot-events.ts";
+import { RemoteTask, type RemoteTasks, remoteContextId } from "./remote-task.ts";
 
 /** Journal entry: a question of the remote agent was forwarded. */
 const REMOTE_QUESTION = "internal:remote-question";
@@ -43,25 +40,38 @@ const CANCEL_MS = 10_000;
  * finds the same remote task, and the engine compares the events that it yields again with the log.
  */
 export class BridgeRun {
-  readonly #connection: Connection;
   readonly #turn: Turn;
   readonly #journal: BridgeJournal;
-  #remote: RemoteTaskNote | undefined;
+  readonly #remote: RemoteTask;
+  /** Whether the ids of the remote task are in the journal. */
+  #isNoted: boolean;
   /** The remote task, as far as this attempt has forwarded it. */
   #forwardedTask: Task | undefined;
   #questions = 0;
 
-  constructor(connection: Connection, turn: Turn) {
-    this.#connection = connection;
+  constructor(agent: RemoteTasks, turn: Turn) {
     this.#turn = turn;
     this.#journal = new BridgeJournal(turn.journal);
-    this.#remote = this.#journal.remote;
+    const { signal, trace } = turn;
+    const { remote } = this.#journal;
+    const ids = remote && { taskId: remote.remoteTaskId, contextId: remote.remoteContextId };
+    this.#remote = new RemoteTask(agent, { ids, signal, follow: { trace } });
+    this.#isNoted = ids !== undefined;
   }
 
   async *read(): AsyncGenerator<Batch, void, undefined> {
     const { signal } = this.#turn;
     try {
-      yield* this.#work();
+      let isWaiting = yield* await this.#begin();
+      while (isWaiting) {
+        const { undelivered } = this.#journal;
+        const answer = undelivered ?? (await this.#turn.park());
+        if (answer === undefined) throw new Error("no answer for the remote agent arrived in time");
+        this.#journal.settle();
+        const message = this.#toRemoteMessage(answer);
+        const run = await this.#remote.answer(message, undelivered !== undefined);
+        isWaiting = yield* this.#forward(run, answer);
+      }
     } catch (error) {
       throw error instanceof RemoteError ? toAgentError(error) : error;
     } finally {
@@ -69,49 +79,29 @@ export class BridgeRun {
     }
   }
 
-  async *#work(): AsyncGenerator<Batch, void, undefined> {
-    let isWaiting =
-      this.#remote === undefined
-        ? yield* this.#open()
-        : yield* this.#forward(this.#attach(this.#remote));
-    while (isWaiting) {
-      const { undelivered } = this.#journal;
-      const answer = undelivered ?? (await this.#turn.park());
-      if (answer === undefined) throw new Error("no answer for the remote agent arrived in time");
-      this.#journal.settle();
-      const source = await this.#answer(answer, undelivered !== undefined);
-      isWaiting = yield* this.#forward(source, answer);
-    }
-  }
-
-  /** Creates the remote task and forwards its events; returns whether it then waits for the caller. */
-  async *#open(): AsyncGenerator<Batch, boolean, undefined> {
-    const { caller, task, message } = this.#turn;
+  /** Creates the remote task, or finds it again. */
+  async #begin(): Promise<AsyncGenerator<Batch, boolean, undefined>> {
+    const { remote } = this.#journal;
+    if (remote !== undefined) return this.#forward(this.#remote.attach(remote.cursor));
+    const { attempt, caller, task, message } = this.#turn;
     const contextId = await remoteContextId(caller.owner, task.contextId);
-    try {
-      return yield* this.#forward(this.#send({ ...this.#toRemoteMessage(message), contextId }));
-    } catch (error) {
-      // An agent may insist on choosing context ids itself (1.0 §3.4.1).
-      if (this.#remote !== undefined || !isInvalid(error)) throw error;
-      return yield* this.#forward(this.#send(this.#toRemoteMessage(message)));
-    }
+    const first = { ...this.#toRemoteMessage(message), contextId };
+    return this.#remote.open(first, attempt > 1, (run) => this.#forward(run));
   }
 
   /** Forwards events; returns whether the remote agent then waits for the caller. */
-  async *#forward(
-    source: TaskEventSource,
-    answer?: Message,
-  ): AsyncGenerator<Batch, boolean, undefined> {
+  async *#forward(run: Run, answer?: Message): AsyncGenerator<Batch, boolean, undefined> {
     let isDelivered = answer === undefined;
-    for await (const { event, id } of source.read(this.#turn.signal)) {
+    for await (const event of run) {
       if (event.kind === "message") {
         yield this.#withLocalIds(event);
         return false;
       }
-      if (this.#remote === undefined) yield this.#noteRemote(event, id);
+      const changes = this.#changes(event);
+      if (!this.#isNoted) yield this.#noteRemote(changes, run.lastEventId);
       if (!isDelivered) yield this.#note(REMOTE_ANSWER, { messageId: answer?.messageId });
       isDelivered = true;
-      for (const change of this.#changes(event)) {
+      for (const change of changes) {
         this.#forwardedTask = applyEvent(this.#forwardedTask, change);
         if (isQuestion(change)) {
           if (yield* this.#question(change, event.kind === "task")) return true;
@@ -157,35 +147,6 @@ export class BridgeRun {
     return isInput;
   }
 
-  async #answer(answer: Message, isRetry: boolean): Promise<TaskEventSource> {
-    const remote = this.#remote!;
-    const message = { ...this.#toRemoteMessage(answer), taskId: remote.remoteTaskId };
-    if (isRetry && (await this.#hasReceived(remote, message))) {
-      return this.#source({ kind: "subscribe", taskId: remote.remoteTaskId });
-    }
-    return this.#send({ ...message, contextId: remote.remoteContextId });
-  }
-
-  /** Whether an earlier attempt sent the message but stopped before it could journal that. */
-  async #hasReceived({ remoteTaskId }: RemoteTaskNote, { messageId }: Message): Promise<boolean> {
-    const { signal } = this.#turn;
-    const task = await this.#connection.call("getTask", { taskId: remoteTaskId }, { signal });
-    return task.history?.some((message) => message.messageId === messageId) === true;
-  }
-
-  #attach({ remoteTaskId, cursor }: RemoteTaskNote): TaskEventSource {
-    return this.#source({ kind: "subscribe", taskId: remoteTaskId, lastEventId: cursor });
-  }
-
-  #send(message: Message): TaskEventSource {
-    return this.#source({ kind: "stream", request: { message, blocking: true } });
-  }
-
-  #source(wanted: RunRequest): TaskEventSource {
-    const { trace } = this.#turn;
-    return new ResumingSource(this.#connection, wanted, followSettings({ trace }));
-  }
-
   /** The caller's message for the remote agent, without local ids, which mean nothing there. */
   #toRemoteMessage(message: Message): Message {
     const { taskId: _task, contextId: _context, referenceTaskIds: _references, ...rest } = message;
@@ -202,13 +163,16 @@ export class BridgeRun {
     return { ...event, taskId, contextId, status: { ...event.status, message } };
   }
 
-  #noteRemote(event: Exclude<PublicEvent, Message>, id: string): Batch {
-    const remoteTaskId = event.kind === "task" ? event.id : event.taskId;
-    const ids = { remoteTaskId, remoteContextId: event.contextId };
-    const kind = "internal:remote-task";
-    const { taskId } = this.#note(kind, {});
-    this.#remote = { kind, taskId, ...ids, ...(id !== "" && { cursor: id }) };
-    return [this.#remote];
+  #noteRemote(firstChanges: readonly PublicEvent[], cursor: string | undefined): Batch {
+    const { taskId: remoteTaskId, contextId } = this.#remote.ids!;
+    this.#isNoted = true;
+    // If a crash comes before the first event is stored, the next attempt must read it again.
+    const isPastFirst = cursor !== undefined && firstChanges.every(saysNothing);
+    return this.#note("internal:remote-task", {
+      remoteTaskId,
+      remoteContextId: contextId,
+      ...(isPastFirst && { cursor }),
+    });
   }
 
   #note(kind: InternalEvent["kind"], facts: object): InternalEvent {
@@ -218,10 +182,8 @@ export class BridgeRun {
   /** Not awaited: the local task has already ended. */
   #cancelRemote(): void {
     const state = this.#forwardedTask?.status.state;
-    if (this.#remote === undefined || (state !== undefined && isTerminal(state))) return;
-    const request = { taskId: this.#remote.remoteTaskId };
-    const signal = AbortSignal.timeout(CANCEL_MS);
-    this.#connection.call("cancelTask", request, { signal }).catch(() => undefined);
+    if (state !== undefined && isTerminal(state)) return;
+    this.#remote.cancel(AbortSignal.timeout(CANCEL_MS)).catch(() => undefined);
   }
 }
 
@@ -235,8 +197,11 @@ function isWorthForwarding(event: PublicEvent): boolean {
   return event.status.state !== "submitted" && event.status.state !== "unknown";
 }
 
-function isInvalid(error: unknown): boolean {
-  return error instanceof RemoteError && error.code === ERRORS.InvalidParams.code;
+/** Whether nothing is lost without the event: the server announces by itself that a task works. */
+function saysNothing(event: PublicEvent): boolean {
+  if (!isWorthForwarding(event)) return true;
+  if (event.kind !== "status-update") return false;
+  return event.status.state === "working" && event.status.message === undefined;
 }
 
 /** Errors of the remote agent are meant for the caller; the text of other errors may not be. */
@@ -250,7 +215,7 @@ interface RemoteTaskNote extends InternalEventBase {
   readonly kind: "internal:remote-task";
   readonly remoteTaskId: string;
   readonly remoteContextId: string;
-  /** The id of its first event, if the remote agent sends ids. */
+  /** The id of its first event, if the remote agent sends ids and the event has nothing to forward. */
   readonly cursor?: string;
 }
 
@@ -285,22 +250,4 @@ class BridgeJournal {
       this.isWaiting = false;
     } else if (event.kind === ENGINE_EVENTS.expired) this.isWaiting = false;
   }
-}
-
-/**
- * The context id at the remote agent for a local context of a caller; the same after a restart. It is
- * derived from the owner too, because to the remote agent all local callers are one: a caller who
- * names the context of another must not reach it there.
- */
-export async function remoteContextId(owner: string, contextId: string): Promise<string> {
-  const name = new TextEncoder().encode(JSON.stringify(["convoke bridge", owner, contextId]));
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", name));
-  const hex = Array.from(digest.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0"));
-  // UUID version 8 (RFC 9562): custom content.
-  hex[6] = `8${hex[6]![1]}`;
-  hex[8] = `a${hex[8]![1]}`;
-  const text = hex.join("");
-  return [8, 12, 16, 20, 32]
-    .map((end, index, ends) => text.slice(index === 0 ? 0 : ends[index - 1], end))
-    .join("-");
 }

@@ -24,7 +24,13 @@ import {
 import type { FollowSettings } from "./follow-options.ts";
 import { backoffMs, sleep } from "@convoke/protocol/internal";
 import { isSameTask } from "./snapshot-events.ts";
-import type { RecoveryStep, RunRequest, RunStep, TaskSnapshot } from "./task-events.ts";
+import {
+  type RecoveryStep,
+  type RunRequest,
+  type RunStep,
+  type TaskSnapshot,
+  hasMessage,
+} from "./task-events.ts";
 
 export interface RecoveryOptions {
   readonly connection: Connection;
@@ -157,8 +163,7 @@ export class Recovery {
       await this.#wait(error, signal);
       try {
         const task = await this.#connection.call("getTask", { taskId }, { signal });
-        const isThere = task.history?.some((message) => message.messageId === messageId) === true;
-        return isThere ? task : undefined;
+        return hasMessage(task, messageId) ? task : undefined;
       } catch (again) {
         signal.throwIfAborted();
         if (!isConnectionLoss(again)) return undefined;

@@ -113,3 +113,8 @@ export class TaskSnapshot {
 function unknownTask({ taskId, contextId }: { taskId: string; contextId: string }): Task {
   return { kind: "task", id: taskId, contextId, status: { state: "unknown" } };
 }
+
+/** Whether the agent has received a message: then it is in the history of its task. */
+export function hasMessage({ history = [] }: Task, messageId: string): boolean {
+  return history.some((message) => message.messageId === messageId);
+}

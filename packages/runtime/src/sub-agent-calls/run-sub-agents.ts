@@ -1,6 +1,9 @@
 import {
+  BUDGET_BOUNDS,
   type Budget,
   ERRORS,
+  EXTENSIONS,
+  type Metadata,
   type PublicEvent,
   ServerStopping,
   isInterrupted,
@@ -59,8 +62,31 @@ export class RunSubAgents {
     });
   }
 
-  /** The share of the remaining budget for a call of this round that has no share yet. */
-  shareOf(left: Budget): Budget {
+  /** The part of the remaining budget that goes with the message of a call that has no share yet. */
+  handBudget(): Handed {
+    const { budget, clock, usage, settings } = this.#scope;
+    const { depth, deadline } = budget;
+    const visited = [...budget.visited, settings.identity.id];
+    if (depth <= 0 || visited.length > BUDGET_BOUNDS.visited) {
+      const chain = `it has come through ${visited.length} agents`;
+      return {
+        refusal: `Not called: this work may not be handed on any further (depth limit); ${chain}.`,
+      };
+    }
+    const share = this.#share(budget.left(usage.total(clock.workedMs)));
+    if (share.tokens === 0 || share.costUsd === 0) {
+      return { refusal: "Not called: nothing is left of the budget for it." };
+    }
+    const handed: Budget = {
+      ...share,
+      ...(deadline !== undefined && { deadline }),
+      depth: depth - 1,
+      visited,
+    };
+    return { metadata: { [EXTENSIONS.budget.uri]: handed } };
+  }
+
+  #share(left: Amounts): Amounts {
     const begun = this.#round.filter(({ sent, isSettled }) => sent !== undefined || isSettled);
     return budgetShare(left, begun, Math.max(1, this.#round.length - begun.length));
   }
@@ -244,6 +270,12 @@ function hasMoved(event: PublicEvent, messageId: string | undefined): boolean {
   const { state, message } = event.status;
   return !isInterrupted(state) || message?.messageId !== messageId;
 }
+
+/** The budget metadata for the sub-agent, or the reason why it may not be called. */
+type Handed =
+  | { readonly metadata: Metadata; readonly refusal?: never }
+  /** A text for the model. */
+  | { readonly refusal: string; readonly metadata?: never };
 
 /** The limits that can be divided among calls. */
 type Amounts = Pick<Budget, "tokens" | "costUsd">;

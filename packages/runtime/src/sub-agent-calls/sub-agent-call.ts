@@ -1,17 +1,18 @@
-import type { RemoteAgent } from "@convoke/client";
+import type { Run } from "@convoke/client";
+import type { RemoteTask } from "@convoke/client/connection";
 import {
-  BUDGET_BOUNDS,
-  type Budget,
   type BudgetReport,
-  ERRORS,
   EXTENSIONS,
   type Message,
   type Metadata,
+  type PublicEvent,
   type Task,
   type TraceContext,
   type Turn,
   isInterrupted,
+  isTerminal,
   readBudgetReport,
+  textOfParts,
   userMessage,
 } from "@convoke/protocol";
 import type { LoopScope } from "../run/loop-scope.ts";
@@ -19,9 +20,7 @@ import type { DelegatedUsage, Interrupt, ToolContext, ToolEvent } from "../tools
 import { answerParts, isAnswered } from "./child-question.ts";
 import type { ChildCall } from "./child-call.ts";
 import { ChildStatuses, childFailure, childResult } from "./child-result.ts";
-import { type ChildOutcome, type ChildRun, ChildStream } from "./child-stream.ts";
-import { findChild } from "../sub-agents/child-cancels.ts";
-import { codeOf, isOfAgent, withoutAddresses } from "../sub-agents/remote-error.ts";
+import { isOfAgent, withoutAddresses } from "../sub-agents/remote-error.ts";
 import type { RunSubAgents } from "./run-sub-agents.ts";
 import type { ChildQuestion, SentCall } from "../sub-agents/sub-agent-events.ts";
 import type { SubAgentLink } from "../sub-agents/sub-agent-link.ts";
@@ -39,13 +38,34 @@ export interface SubAgentCallFacts {
 
 type RoundEnd = ToolEvent | readonly Interrupt[];
 
-type Round<T> = AsyncGenerator<ToolEvent, T>;
+type Round<T> = AsyncGenerator<ToolEvent, T, undefined>;
+
+/** Why reading from a sub-agent stopped. */
+type ChildOutcome =
+  | { readonly kind: "ended"; readonly task: Task }
+  /** The sub-agent answered with a message instead of a task. */
+  | { readonly kind: "message"; readonly message: Message }
+  /** The sub-agent is waiting for input, authentication or an approval. */
+  | { readonly kind: "question"; readonly task: Task; readonly problem?: string };
 
 const { approvals, budget, clientTools } = EXTENSIONS;
 const ASKED = [approvals.uri, budget.uri, clientTools.uri];
 
 /** How long to keep reconnecting to a sub-agent that is already working for us. */
 const RETRY_FOR_MS = 5 * 60_000;
+
+/**
+ * When a call is aborted right after its message was sent, how long to wait for the id of the task
+ * that must be canceled.
+ */
+const LEARN_MS = 10_000;
+
+/**
+ * Maximum size of a sub-agent's output in characters. More than any model could read, it stops
+ * agents that never finish.
+ */
+const MAX_LENGTH = 16_000_000;
+
 const MAX_PROBLEM = 2000;
 
 const UNKNOWN =
@@ -60,11 +80,10 @@ const UNKNOWN =
  *     all answered ────▶ send the answers ─┼─▶ follow ──▶ result, failure or questions
  *     anything else ───▶ subscribe ────────┘
  *
- * The bridge of `@convoke/client`, which serves a remote agent as a local one, shares three things
- * with this class: following with reconnects, derived context ids, and the check whether an agent
- * deduplicates messages. The rest differs. The bridge forwards events, questions and answers
- * unchanged, for one remote task per turn. A call becomes the result of one tool among several, its
- * questions get request ids of their own, and a failed cancel is retried after a restart.
+ * The task itself is a `RemoteTask` of `@convoke/client`, as in the bridge, which serves a remote
+ * agent as a local one. The bridge forwards events, questions and answers unchanged, for one remote
+ * task per turn. A call becomes the result of one tool among several, its questions get request ids
+ * of their own, and a failed cancel is retried after a restart.
  */
 export class SubAgentCall {
   readonly #facts: SubAgentCallFacts;
@@ -99,38 +118,33 @@ export class SubAgentCall {
   }
 
   async *#go(isCut: boolean): Round<RoundEnd> {
-    const { call, context, link } = this.#facts;
+    const { call, context, run } = this.#facts;
     const { child, question, sent } = call;
     if (child === undefined && sent === undefined) {
-      const { scope, run } = this.#facts;
-      const { refusal, metadata } = handedBudget(scope, (left) => run.shareOf(left));
+      const { refusal, metadata } = run.handBudget();
       if (refusal !== undefined) return { kind: "tool:error", text: refusal };
       yield this.#statuses.invoking();
       return yield* this.#begin(metadata);
     }
-    const { signal } = context;
-    const { owner } = context.caller;
-    const remote = await link.reach({ owner, signal, retryForMs: RETRY_FOR_MS });
+    const remote = await this.#reach(RETRY_FOR_MS);
     if (child === undefined) {
       // Resending is only safe if the agent deduplicates messages by id; otherwise it might do the
       // work twice.
-      if (!(await knowsMessages(remote))) return { kind: "tool:error", text: UNKNOWN };
+      if (!remote.deduplicates) return { kind: "tool:error", text: UNKNOWN };
       return yield* this.#ended(yield* this.#open(remote, sent!, true));
     }
     if (question !== undefined && isAnswered(question, context.answers)) {
       return yield* this.#ended(yield* this.#answer(remote, question, isCut));
     }
-    const run = remote.subscribe(child.taskId, this.#options());
-    return yield* this.#ended(yield* this.#follow({ run }));
+    return yield* this.#ended(yield* this.#follow(remote.attach()));
   }
 
   async *#begin(metadata: Metadata): Round<RoundEnd> {
     const { scope, call, context, link, run } = this.#facts;
-    const { toolCallId, signal, key } = context;
+    const { toolCallId, key } = context;
     const { owner } = context.caller;
     const conversation = run.takesConversation(call, link) ? context.contextId : key;
-    const { retryForMs } = link.settings;
-    const remote = await link.reach({ owner, signal, retryForMs });
+    const remote = await this.#reach(link.settings.retryForMs);
     const { name: agent } = link;
     const { remoteContextId } = await import("@convoke/client/connection");
     const childContextId = await remoteContextId(owner, conversation);
@@ -141,92 +155,97 @@ export class SubAgentCall {
     return yield* this.#ended(yield* this.#open(remote, sent, false));
   }
 
+  /** Connects to the sub-agent. Its task may not exist yet. */
+  async #reach(retryForMs: number): Promise<RemoteTask> {
+    const { call, context, link, scope } = this.#facts;
+    const { signal, caller } = context;
+    const agent = await link.reach({ owner: caller.owner, signal, retryForMs });
+    const { RemoteTask } = await import("@convoke/client/connection");
+    const trace = taskTrace(scope.turn);
+    const follow = { extensions: ASKED, trace, reconnect: { forMs: RETRY_FOR_MS } };
+    return new RemoteTask(agent, { ids: call.child, signal, follow, learnMs: LEARN_MS });
+  }
+
   /**
    * Sends the message that starts the task. `isAgain` means an earlier attempt may have sent it.
    */
-  async *#open(remote: RemoteAgent, sent: SentCall, isAgain: boolean): Round<ChildOutcome> {
-    const { context, call } = this.#facts;
+  #open(remote: RemoteTask, sent: SentCall, isAgain: boolean): Round<ChildOutcome> {
+    const { context } = this.#facts;
     const { messageId, childContextId: contextId, handed: metadata } = sent;
-    const message: Message = {
+    const message = {
       ...userMessage(messageId, this.#facts.message),
       referenceTaskIds: [context.taskId],
       metadata,
+      contextId,
     };
-    try {
-      const run = remote.stream({ ...message, contextId }, this.#options());
-      return yield* this.#follow({ run });
-    } catch (error) {
-      // The agent may insist on choosing context ids itself (1.0 §3.4.1), so retry without ours.
-      if (call.child !== undefined || !isRefusal(error)) throw error;
-      // The agent may already have a task for this message but not recognize the repeated one as
-      // the same.
-      const begun = isAgain ? await findChild(remote, sent, context.signal) : undefined;
-      if (begun !== undefined) {
-        return yield* this.#follow({ run: remote.subscribe(begun.id, this.#options()) });
-      }
-      return yield* this.#follow({ run: remote.stream(message, this.#options()) });
-    }
+    return remote.open(message, isAgain, (run) => this.#follow(run));
   }
 
-  async *#answer(
-    remote: RemoteAgent,
-    question: ChildQuestion,
-    isCut: boolean,
-  ): Round<ChildOutcome> {
-    const { context, call } = this.#facts;
-    const { taskId, contextId } = call.child!;
-    const { key, answers, signal } = context;
-    const messageId = `${key}:answer-${question.number}`;
+  async *#answer(remote: RemoteTask, question: ChildQuestion, isCut: boolean): Round<ChildOutcome> {
+    const { key, answers, taskId } = this.#facts.context;
     const message = {
-      ...userMessage(messageId, answerParts(question, answers)),
-      taskId,
-      contextId,
-      referenceTaskIds: [context.taskId],
+      ...userMessage(`${key}:answer-${question.number}`, answerParts(question, answers)),
+      referenceTaskIds: [taskId],
     };
-    if (isCut && !(await knowsMessages(remote))) {
-      const { history = [] } = await remote.get(taskId, { signal });
-      if (history.some((one) => one.messageId === messageId)) {
-        const run = remote.subscribe(taskId, this.#options());
-        return yield* this.#follow({ run, answered: question });
-      }
-    }
     try {
-      const run = remote.stream(message, this.#options());
-      return yield* this.#follow({ run, answered: question });
+      const run = await remote.answer(message, isCut);
+      return yield* this.#follow(run, question);
     } catch (error) {
+      const { isRefusal } = await import("@convoke/client/connection");
       if (!isRefusal(error)) throw error;
       // The question may have been answered directly at the sub-agent in the meantime.
-      const task = await remote.get(taskId, { signal });
+      const task = await remote.get();
       const isStill = task.status.message?.messageId === question.messageId;
       if (isStill && isInterrupted(task.status.state)) {
         return { kind: "question", task, problem: error.message.slice(0, MAX_PROBLEM) };
       }
-      return yield* this.#follow({ run: remote.subscribe(taskId, this.#options()) });
+      return yield* this.#follow(remote.attach());
     }
   }
 
-  /** Follows the run, and records the sub-agent's task with the first event that names it. */
-  #follow(followed: ChildRun): Round<ChildOutcome> {
+  /**
+   * Reads a run until the task ends or asks something. `answered` is the question that was just
+   * answered: the sub-agent may still show it until it continues.
+   */
+  async *#follow(run: Run, answered?: ChildQuestion): Round<ChildOutcome> {
+    const { call, context, link } = this.#facts;
+    let length = 0;
+    for await (const event of run) {
+      if (event.kind === "message") {
+        context.signal.throwIfAborted();
+        return { kind: "message", message: event };
+      }
+      const task = run.task!;
+      refuseLongIds(task);
+      if (call.child === undefined) {
+        this.#noteChild(task);
+        yield this.#statuses.begun(task);
+      }
+      context.signal.throwIfAborted();
+      const { taskId } = call.child!;
+      if (task.id !== taskId)
+        throw new Error(`it answered for task ${task.id} instead of ${taskId}`);
+      length += lengthOf(event);
+      if (length > MAX_LENGTH) throw new Error(`it said more than ${MAX_LENGTH} characters`);
+      yield* shownOf(event, link.name);
+      if (isInterrupted(task.status.state) && !isStale(event, answered)) {
+        return { kind: "question", task };
+      }
+    }
+    const { task } = run;
+    if (task !== undefined && isTerminal(task.status.state)) return { kind: "ended", task };
+    if (task !== undefined && isInterrupted(task.status.state)) return { kind: "question", task };
+    throw new Error("its answer ended before its task did");
+  }
+
+  /** Records the sub-agent's task when the first event names it. */
+  #noteChild({ id: childTaskId, contextId: childContextId }: Task): void {
     const { call, link, scope, run, context } = this.#facts;
-    const stream = new ChildStream(followed, {
-      name: link.name,
-      child: () => call.child,
-      signal: context.signal,
-      onTask: ({ id: childTaskId, contextId: childContextId }) => {
-        call.child = { taskId: childTaskId, contextId: childContextId };
-        const { toolCallId, caller } = context;
-        scope.note({
-          kind: "internal:sub-agent",
-          toolCallId,
-          agent: link.name,
-          owner: caller.owner,
-          childTaskId,
-          childContextId,
-        });
-        run.begun(call, link);
-      },
-    });
-    return stream.read((task) => this.#statuses.begun(task));
+    call.child = { taskId: childTaskId, contextId: childContextId };
+    const { toolCallId, caller } = context;
+    const ids = { toolCallId, agent: link.name, owner: caller.owner, childTaskId, childContextId };
+    scope.note({ kind: "internal:sub-agent", ...ids });
+    run.begun(call, link);
   }
 
   async *#ended(arrived: ChildOutcome): Round<RoundEnd> {
@@ -265,11 +284,43 @@ export class SubAgentCall {
     yield this.#statuses.failed(text, task, this.#facts.call.child);
     return { kind: "tool:error", text };
   }
+}
 
-  #options(): NonNullable<Parameters<RemoteAgent["stream"]>[1]> {
-    const { scope } = this.#facts;
-    return { extensions: ASKED, trace: taskTrace(scope.turn), reconnect: { forMs: RETRY_FOR_MS } };
+const MAX_ID = 256;
+
+/** Rejects overlong ids, because they are copied into statuses and into the model's input. */
+function refuseLongIds({ id, contextId }: Task): void {
+  const longest = Math.max(id.length, contextId.length);
+  if (longest > MAX_ID) throw new Error(`it named its task by ${longest} characters`);
+}
+
+/**
+ * The size of an event in characters. Every event has a fixed minimum, so that many small ones
+ * reach the limit too; it is higher for statuses, because they stay in the history.
+ */
+function lengthOf(event: Exclude<PublicEvent, Message>): number {
+  // A snapshot replaces the previous one, but an endless series of them must reach the limit too.
+  if (event.kind === "task") return 2000;
+  const isStatus = event.kind === "status-update";
+  const parts = isStatus ? (event.status.message?.parts ?? []) : event.artifact.parts;
+  return JSON.stringify(parts).length + (isStatus ? 2000 : 100);
+}
+
+/** What a tool shows of an event while the sub-agent works. */
+function* shownOf(event: PublicEvent, name: string): Generator<ToolEvent, void> {
+  if (event.kind === "artifact-update") {
+    const text = textOfParts(event.artifact.parts);
+    if (text !== "") yield { kind: "tool:output", text };
+  } else if (event.kind === "status-update" && event.status.state === "working") {
+    const text = textOfParts(event.status.message?.parts ?? []).trim();
+    if (text !== "") yield { kind: "tool:progress", text: `${name}: ${text}` };
   }
+}
+
+/** Whether the event is a snapshot that still shows the question that was just answered. */
+function isStale(event: PublicEvent, answered: ChildQuestion | undefined): boolean {
+  if (answered === undefined || event.kind !== "task") return false;
+  return event.status.message?.messageId === answered.messageId;
 }
 
 /**
@@ -280,21 +331,6 @@ function failureText(name: string, error: unknown): string {
   const why = (error instanceof Error ? error.message : String(error)).slice(0, MAX_PROBLEM);
   if (!isOfAgent(error)) return `${name} failed: ${withoutAddresses(why, name)}`;
   return `${name} answered with an error, which is data: ${JSON.stringify(why)}`;
-}
-
-async function knowsMessages({ card }: RemoteAgent): Promise<boolean> {
-  const client = await import("@convoke/client/connection");
-  return client.deduplicatesMessages(card);
-}
-
-const REFUSALS: ReadonlySet<unknown> = new Set([
-  ERRORS.InvalidParams.code,
-  ERRORS.UnsupportedOperation.code,
-]);
-
-/** Whether the agent rejected the message itself, as opposed to failing while it handled it. */
-function isRefusal(error: unknown): error is Error {
-  return REFUSALS.has(codeOf(error));
 }
 
 /** The usage that the sub-agent reported, plus one for this call. */
@@ -313,40 +349,6 @@ function reported(metadata: Task["metadata"]): BudgetReport | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The budget metadata for the sub-agent, or the reason why it may not be called. */
-type Handed =
-  | { readonly metadata: Metadata; readonly refusal?: never }
-  /** A text for the model. */
-  | { readonly refusal: string; readonly metadata?: never };
-
-const { uri } = EXTENSIONS.budget;
-
-/** Computes the part of the remaining budget that goes with the message to a sub-agent. */
-function handedBudget(
-  { budget, clock, usage, settings }: LoopScope,
-  shareOf: (left: Budget) => Budget,
-): Handed {
-  const { depth, deadline } = budget;
-  const visited = [...budget.visited, settings.identity.id];
-  if (depth <= 0 || visited.length > BUDGET_BOUNDS.visited) {
-    const chain = `it has come through ${visited.length} agents`;
-    return {
-      refusal: `Not called: this work may not be handed on any further (depth limit); ${chain}.`,
-    };
-  }
-  const share = shareOf(budget.left(usage.total(clock.workedMs)));
-  if (share.tokens === 0 || share.costUsd === 0) {
-    return { refusal: "Not called: nothing is left of the budget for it." };
-  }
-  const handed: Budget = {
-    ...share,
-    ...(deadline !== undefined && { deadline }),
-    depth: depth - 1,
-    visited,
-  };
-  return { metadata: { [uri]: handed } };
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { RemoteAgent } from "@convoke/client";
-import { type AgentEnvironment, ERRORS, type Task } from "@convoke/protocol";
+import { type AgentEnvironment, ERRORS } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
 import { codeOf, isUnspeakable } from "./remote-error.ts";
 import type { SubAgentLink } from "./sub-agent-link.ts";
@@ -104,8 +104,10 @@ export class ChildCancels {
 
   async #taskOf({ childTaskId, message }: CancelRecord, remote: RemoteAgent): Promise<string> {
     if (childTaskId !== undefined) return childTaskId;
-    const task = await findChild(remote, message!, this.#closing.signal);
-    if (task === undefined) throw new NoTask(`message ${message!.messageId} began no task`);
+    const { messageId, childContextId: contextId } = message!;
+    const { findTask } = await import("@convoke/client/connection");
+    const task = await findTask(remote, { messageId, contextId }, this.#closing.signal);
+    if (task === undefined) throw new NoTask(`message ${messageId} began no task`);
     return task.id;
   }
 }
@@ -209,31 +211,4 @@ interface SentMessage {
   readonly messageId: string;
   /** The context that the message was sent to. */
   readonly childContextId: string;
-}
-
-/** How many of the newest messages of a task are searched. */
-const MAX_HISTORY = 100;
-
-const MAX_PAGES = 20;
-
-const PAGE_SIZE = 50;
-
-/** Finds the task that a message started, after a crash that came before the sub-agent named it. */
-export async function findChild(
-  remote: RemoteAgent,
-  { messageId, childContextId: contextId }: SentMessage,
-  signal: AbortSignal,
-): Promise<Task | undefined> {
-  const request = { contextId, pageSize: PAGE_SIZE, historyLength: MAX_HISTORY, signal };
-  let pageToken = "";
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const asked = { ...request, ...(pageToken !== "" && { pageToken }) };
-    const { tasks, nextPageToken } = await remote.list(asked);
-    const found = tasks.find(({ history = [] }) =>
-      history.some((message) => message.messageId === messageId),
-    );
-    if (found !== undefined || nextPageToken === "") return found;
-    pageToken = nextPageToken;
-  }
-  return undefined;
 }

@@ -31,11 +31,13 @@ interface ATurnOptions {
   readonly artifacts?: Task["artifacts"];
   /** The events that an earlier attempt recorded. */
   readonly journal?: readonly InternalEvent[];
+  /** Default 1. */
+  readonly attempt?: number;
 }
 
 /** Creates a turn of task t1 in context c1 at a fixed time. New ids are id-1, id-2, … */
 export function aTurn(options: ATurnOptions = {}): ATurn {
-  const { text = "hello", answers = [], artifacts, journal = [] } = options;
+  const { text = "hello", answers = [], artifacts, journal = [], attempt = 1 } = options;
   const abort = new AbortController();
   const inbox = new FakeInbox(answers);
   let ids = 0;
@@ -50,7 +52,7 @@ export function aTurn(options: ATurnOptions = {}): ATurn {
     message: userMessage("m1", text),
     conversation: [],
     journal,
-    attempt: 1,
+    attempt,
     caller: { owner: "ann" },
     extensions: new Set(),
     signal: abort.signal,
