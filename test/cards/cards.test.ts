@@ -71,6 +71,7 @@ describe("behind a proxy", () => {
 
 describe("an extended card", () => {
   const extended = useServer(agent, {
+    authenticate: () => ({ owner: "ann" }),
     extendedCard: ({ owner }) => ({
       description: `For ${owner} alone.`,
       skills: [{ id: "secret", name: "Secret", description: "A skill for friends.", tags: ["x"] }],
@@ -81,7 +82,7 @@ describe("an extended card", () => {
     verifies("R19", "tells the caller what the public one does not", async () => {
       const card = (await speaker.call("getExtendedCard", {})) as Record<string, unknown>;
 
-      expect(card["description"]).toBe("For anonymous alone.");
+      expect(card["description"]).toBe("For ann alone.");
       expect(JSON.stringify(card["skills"])).toContain("A skill for friends.");
     });
   });

@@ -2,17 +2,13 @@ import type { Limits, Logger, PushOptions, RetentionOptions } from "@convoke/eng
 import type { AgentInfo, Caller, SpecPatch } from "@convoke/protocol";
 import type { Interceptor } from "./bindings/interceptors.ts";
 import type { CardOptions } from "./cards/card-binding.ts";
+import type { AuthOptions } from "./guard/authenticate.ts";
 import type { CorsOptions } from "./http/cors.ts";
 
 /** The options that `serve` and `mount` have in common. */
-export interface AgentOptions {
+export interface AgentOptions extends AuthOptions {
   /** Receives the log of the server. `createJsonLogger` writes JSON lines. */
   readonly logger: Logger;
-  /**
-   * Requires this bearer token on every request except for the card. Default: every caller is
-   * accepted, and all callers share their tasks.
-   */
-  readonly token?: string;
   /**
    * Host names under which clients reach the agent, with or without a port. The local names and the
    * host of `publicUrl` are always allowed. Requests for other hosts are rejected, because a web
@@ -45,7 +41,7 @@ export interface AgentOptions {
   readonly specPatch?: SpecPatch;
   /** The format of the card, and the keys that sign it. Default: the version the client asks for, not signed. */
   readonly card?: CardOptions;
-  /** Extra or overriding card fields for an authenticated caller. Return `undefined` to serve the public card. */
+  /** Extra or overriding card fields for an authenticated caller. Return `undefined` to serve none to this caller. Needs `token` or `authenticate`. */
   readonly extendedCard?: (
     caller: Caller,
   ) => Partial<AgentInfo> | undefined | Promise<Partial<AgentInfo> | undefined>;

@@ -6,7 +6,8 @@ import { CardBinding, cardFacts, extendedFacts } from "./cards/card-binding.ts";
 import { KeepAlive } from "./bindings/event-stream.ts";
 import type { Operations } from "./bindings/interceptors.ts";
 import { createOperations } from "./bindings/operations.ts";
-import { Guard, type GuardOptions } from "./guard/guard.ts";
+import { Authentication } from "./guard/authenticate.ts";
+import { Guard } from "./guard/guard.ts";
 import { Cors } from "./http/cors.ts";
 import type { RequestHandler } from "./http/exchange.ts";
 import { route } from "./route.ts";
@@ -27,8 +28,6 @@ interface Opening {
   readonly address?: ServerAddress;
 }
 
-interface HostOptions extends AgentOptions, Pick<GuardOptions, "callerOf"> {}
-
 /**
  * An agent with everything that serves it, except a port. The constructor validates
  * the options. Requests that arrive before it is open wait.
@@ -37,14 +36,15 @@ export class HostedAgent {
   readonly keepAlive: KeepAlive;
   readonly handler: RequestHandler;
   readonly #agent: Agent;
-  readonly #options: HostOptions;
+  readonly #options: AgentOptions;
   readonly #limits: Limits;
   readonly #cors: Cors;
+  readonly #authentication: Authentication;
   readonly #operations: Operations | undefined;
   readonly #ready = Promise.withResolvers<App>();
   #running: RunningEngine | undefined;
 
-  constructor(agent: Agent, options: HostOptions, basePath = "") {
+  constructor(agent: Agent, options: AgentOptions, basePath = "") {
     const { logger } = options;
     if (options.tenants?.includes("v1") === true) {
       throw new RangeError("tenants must not include v1, which is the path of A2A 0.3");
@@ -59,6 +59,7 @@ export class HostedAgent {
     this.#options = options;
     this.#limits = resolveLimits(options.limits);
     this.#cors = new Cors(options.cors);
+    this.#authentication = new Authentication(options);
     this.#operations = createOperations(options.interceptors ?? []);
     this.keepAlive = new KeepAlive(options.keepAliveMs);
     this.#ready.promise.catch(() => undefined);
@@ -71,9 +72,9 @@ export class HostedAgent {
       newRequestId: () => `${requestPrefix}-${++requests}`,
       onResponse: (facts) => logger.debug("answered", { ...facts }),
     };
-    if (this.#cors.allowsEveryone && options.token === undefined) {
+    if (this.#cors.allowsEveryone && this.#authentication.security === undefined) {
       logger.warn(
-        "cors.origins contains * and there is no token: every web page can use this agent",
+        "cors.origins contains * and callers need no token: every web page can use this agent",
       );
     }
   }
@@ -122,13 +123,15 @@ export class HostedAgent {
   }
 
   #app({ engine, push }: RunningEngine, address: ServerAddress | undefined): App {
-    const { extendedCard, card, logger, tenants, strict, specPatch } = this.#options;
+    const { card, logger, tenants, strict, specPatch } = this.#options;
+    const { security } = this.#authentication;
     const facts = cardFacts(this.#agent, {
       ...this.#options,
       ...(address && { address }),
       streams: engine.streams,
       pushes: push !== undefined,
-      hasExtendedCard: extendedCard !== undefined,
+      security,
+      hasExtendedCard: this.#options.extendedCard !== undefined && security !== undefined,
     });
     return new App({
       engine,
@@ -142,17 +145,29 @@ export class HostedAgent {
       specPatch: specPatch ?? "1.0.1",
       guard: new Guard({
         ...this.#options,
+        authentication: this.#authentication,
         allowedHosts: hostNames(this.#options, address),
         cors: this.#cors,
       }),
       card: new CardBinding(facts, card),
-      extendedCard:
-        extendedCard &&
-        (async (request, caller) => {
-          const more = await extendedCard(caller);
-          return more && extendedFacts(facts(request), more);
-        }),
+      extendedCard: this.#extendedCard(facts),
     });
+  }
+
+  /** Without authentication no caller gets the extended card (1.0 §13.3). */
+  #extendedCard(facts: ReturnType<typeof cardFacts>): App["extendedCard"] {
+    const { extendedCard, logger } = this.#options;
+    if (extendedCard === undefined) return undefined;
+    if (this.#authentication.security === undefined) {
+      logger.warn(
+        "the extended card is not served, because callers need no token: set token or authenticate",
+      );
+      return () => Promise.resolve(undefined);
+    }
+    return async (request, caller) => {
+      const more = await extendedCard(caller);
+      return more && extendedFacts(facts(request), more);
+    };
   }
 }
 

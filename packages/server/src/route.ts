@@ -55,7 +55,7 @@ async function dispatch(app: App, request: HttpRequest): Promise<HttpResponse> {
     if (rest !== undefined) {
       return await handleRest(app, rest, () => app.guard.identify(request));
     }
-    const caller = app.guard.identify(request);
+    const caller = await app.guard.identify(request);
     if (RPC_PATHS.has(request.path)) {
       return allow(request, ["POST"]) ?? (await handleJsonRpc(app, request, caller));
     }
@@ -79,7 +79,7 @@ async function dispatch(app: App, request: HttpRequest): Promise<HttpResponse> {
       `there is nothing at ${request.basePath}${request.path}; the card is at ${request.basePath}/.well-known/agent-card.json`,
     );
   } catch (thrown) {
-    return errorResponse(app.toA2AError(thrown), request);
+    return errorResponse(app, app.toA2AError(thrown), request);
   }
 }
 
@@ -109,9 +109,9 @@ function plainError(status: number, message: string, headers?: HttpHeaders): Htt
 }
 
 /** Errors of the guard use the format of JSON-RPC, the default binding. */
-function errorResponse(error: A2AError, request: HttpRequest): HttpResponse {
+function errorResponse({ guard }: App, error: A2AError, request: HttpRequest): HttpResponse {
   const headers: HttpHeaders = {
-    ...(error.reason === "Unauthenticated" && { "www-authenticate": 'Bearer realm="convoke"' }),
+    ...(error.reason === "Unauthenticated" && { "www-authenticate": guard.challenge }),
     ...(error.reason === "Unavailable" && { "retry-after": "1" }),
   };
   const text = errorText(null, codecFor(request).encodeError(error));

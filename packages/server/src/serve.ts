@@ -1,5 +1,5 @@
 import type { AddressInfo, Server as NetServer } from "node:net";
-import type { Agent, Caller } from "@convoke/protocol";
+import type { Agent } from "@convoke/protocol";
 import type { AgentOptions, CloseOptions } from "./agent-options.ts";
 import { HostedAgent } from "./hosted-agent.ts";
 import { type ServerAddress, checkBasePath, isWildcard, toUrl } from "./http/address.ts";
@@ -7,7 +7,6 @@ import { type NodeListener, createNodeListener } from "./node/node-listener.ts";
 import { Port, type TlsOptions } from "./node/port.ts";
 import type { Backend, RecoveryReport } from "@convoke/engine";
 import { type FetchHandler, createFetchHandler } from "./web/fetch-handler.ts";
-import type { HttpRequest } from "./http/exchange.ts";
 
 export interface ServeOptions extends AgentOptions {
   /** The TCP port. 0 picks a free one. */
@@ -89,13 +88,6 @@ function listen(net: NetServer, { port, host, tls }: ServeOptions): Promise<Serv
 }
 
 export interface MountOptions extends AgentOptions {
-  /**
-   * Identifies the caller, if the app has authenticated the request already. Used instead of
-   * `token`. Return `undefined` to reject the request with 401.
-   */
-  readonly callerOf?: (
-    request: Pick<HttpRequest, "method" | "path" | "headers">,
-  ) => Caller | undefined;
   /** Opens the storage. */
   readonly openBackend: () => Promise<Backend>;
   /**

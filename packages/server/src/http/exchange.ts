@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { A2AError, type ProtocolVersion, type TraceContext, parseVersion } from "@convoke/protocol";
 import { isUtf8 } from "node:buffer";
+import type { IncomingMessage } from "node:http";
 
 /** A request, independent of its transport. */
 export interface HttpRequest {
@@ -16,6 +17,10 @@ export interface HttpRequest {
   readonly isHttp2: boolean;
   /** Whether this process has terminated TLS. */
   readonly isSecure: boolean;
+  /** The request of `node:http`, with what an app has added to it, such as `user`. Absent for Fetch requests. */
+  readonly node?: IncomingMessage;
+  /** The request of the Fetch standard. Absent for requests of `node:http`. */
+  readonly web?: Request;
   /** Reads the body. Rejects if it is too large. */
   body(): Promise<Uint8Array>;
 }
@@ -51,7 +56,7 @@ export interface ByteStreamControl {
 }
 
 /** The value of a header, or the first of several. */
-export function header(request: HttpRequest, name: string): string | undefined {
+export function header(request: Pick<HttpRequest, "headers">, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === "string" ? value : value?.[0];
 }

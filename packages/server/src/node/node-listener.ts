@@ -46,6 +46,7 @@ function toHttpRequest(incoming: IncomingMessage, handler: RequestHandler): Http
     headers: readHeaders(incoming),
     isHttp2: isHttp2(incoming),
     isSecure: isSecure(incoming),
+    node: incoming,
     body: async () => parsedBody(incoming, maxBodyBytes) ?? readBody(incoming, maxBodyBytes),
   };
 }
@@ -173,6 +174,8 @@ export function locateRequest(incoming: RoutedRequest, basePath: string): Reques
 export function readBody(request: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
   const announced = Number(request.headers["content-length"] ?? 0);
   if (announced > maxBytes) return Promise.reject(bodyTooLarge(maxBytes));
+  // The client disconnected before we got here, so there will be no event.
+  if (request.destroyed) return Promise.reject(bodyCutOff());
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;

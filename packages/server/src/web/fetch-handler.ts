@@ -39,6 +39,7 @@ function toHttpRequest(request: Request, { basePath, maxBodyBytes }: RequestHand
     // The Fetch standard has no trailers, which gRPC needs.
     isHttp2: false,
     isSecure: url.protocol === "https:",
+    web: request,
     body: () => readBody(request, maxBodyBytes),
   };
 }

@@ -39,11 +39,11 @@ const allocate = (size: number): Uint8Array => Buffer.allocUnsafe(size);
 export async function handleGrpc(
   app: App,
   request: HttpRequest,
-  identify: () => Caller,
+  identify: () => Promise<Caller>,
 ): Promise<HttpResponse> {
   let activation = NOTHING_ACTIVE;
   try {
-    const identified = identify();
+    const identified = await identify();
     const opened = openGrpc(request);
     const { method, codec } = opened;
     const params = method.decodeRequest(readMessage(await request.body()));
