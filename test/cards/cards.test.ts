@@ -69,6 +69,23 @@ describe("behind a proxy", () => {
   });
 });
 
+describe("what defineAgent says about an agent", () => {
+  const shown = {
+    provider: { organization: "Acme", url: "https://acme.example" },
+    documentationUrl: "https://acme.example/docs",
+    iconUrl: "https://acme.example/icon.png",
+  };
+  const server = useServer(
+    defineAgent({ name: "shown", description: "Shown.", ...shown, run: () => "hi" }),
+  );
+
+  test.each(["0.3", "1.0"])("is on the card of %s", async (version) => {
+    const answer = await get(server.url, { "a2a-version": version });
+
+    expect(await answer.json()).toMatchObject(shown);
+  });
+});
+
 describe("an extended card", () => {
   const extended = useServer(agent, {
     authenticate: () => ({ owner: "ann" }),

@@ -14,6 +14,7 @@ export type { Engine, EngineOptions } from "./run/engine.ts";
 export { isSettled } from "./run/live-task.ts";
 export { type AcceptedTask, type Incoming, acceptMessage } from "./messages/accept-message.ts";
 export { cancelTask } from "./lifecycle/end-task.ts";
+export { streamDisconnected } from "./lifecycle/disconnect.ts";
 export { pauseTask, resumePausedTask } from "./lifecycle/recover.ts";
 export { type RecoveryReport, recover } from "./lifecycle/recover.ts";
 export { Retention, type RetentionOptions } from "./lifecycle/retention.ts";

@@ -46,6 +46,7 @@ export class HostedAgent {
 
   constructor(agent: Agent, options: AgentOptions, basePath = "") {
     const { logger } = options;
+    checkAgent(agent);
     if (options.tenants?.includes("v1") === true) {
       throw new RangeError("tenants must not include v1, which is the path of A2A 0.3");
     }
@@ -169,6 +170,27 @@ export class HostedAgent {
       return more && extendedFacts(facts(request), more);
     };
   }
+}
+
+/** Rejects what is no agent: in JavaScript, a type error would only show when the first request arrives. */
+function checkAgent(given: unknown): void {
+  if (Array.isArray(given)) {
+    throw new TypeError(
+      `one agent per server is supported, not an array of ${given.length}: serve each on a port of its own`,
+    );
+  }
+  const { run, info } = (given ?? {}) as Partial<Agent>;
+  if (typeof run === "function" && typeof info?.name === "string") return;
+  throw new TypeError(
+    `an agent is needed, as defineAgent({ name, description, run }) makes one, not ${nameOf(given)}`,
+  );
+}
+
+function nameOf(value: unknown): string {
+  if (typeof value === "function") return "a function";
+  if (typeof value !== "object" || value === null) return String(value);
+  const { name } = value.constructor ?? Object;
+  return name === "Object" ? "an object without info and run" : `an object of class ${name}`;
 }
 
 /** The host names of the server, in addition to `allowedHosts`. */

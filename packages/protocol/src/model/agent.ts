@@ -179,6 +179,8 @@ export interface AgentInfo {
   readonly restart: boolean;
   /** Time limit for a whole task, in milliseconds. No limit if absent. */
   readonly timeoutMs?: number;
+  /** What happens to a task that the agent works on when the last client disconnects from its stream. Continues if absent. */
+  readonly onDisconnect?: "continue" | "cancel";
   /** How long the agent waits for an answer, and what happens then. Waits indefinitely if absent. */
   readonly inputTimeout?: InputTimeout;
 }

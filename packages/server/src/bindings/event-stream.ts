@@ -1,4 +1,9 @@
-import { type EventStreamSource, type LogEntry, LogReader } from "@convoke/engine";
+import {
+  type EventStreamSource,
+  type LogEntry,
+  LogReader,
+  streamDisconnected,
+} from "@convoke/engine";
 import type { ByteSink, ByteStream, ByteStreamControl } from "../http/exchange.ts";
 import {
   type Codec,
@@ -62,7 +67,11 @@ export class EventStream implements ByteStream {
         this.#blocked = false;
         void this.#pump();
       },
-      closed: () => this.#end(),
+      closed: () => {
+        if (this.#ended) return;
+        this.#end();
+        streamDisconnected(source.engine, source.taskId);
+      },
     };
   }
 
