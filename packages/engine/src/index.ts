@@ -20,7 +20,7 @@ export { type RecoveryReport, recover } from "./lifecycle/recover.ts";
 export { Retention, type RetentionOptions } from "./lifecycle/retention.ts";
 export { type PushOptions, PushService } from "./push/push-service.ts";
 export { readTarget } from "./push/notification.ts";
-export { DEFAULT_LIMITS, type Limits, resolveLimits } from "./task/limits.ts";
+export { Counts, DEFAULT_LIMITS, type Limits, resolveLimits } from "./task/limits.ts";
 export { type LogFields, type LogLevel, type Logger, createJsonLogger } from "./logging/logger.ts";
 export { newErrorId } from "./logging/logger.ts";
 

@@ -4,6 +4,7 @@ import type { Interceptor } from "./bindings/interceptors.ts";
 import type { CardOptions } from "./cards/card-binding.ts";
 import type { AuthOptions } from "./guard/authenticate.ts";
 import type { CorsOptions } from "./http/cors.ts";
+import type { Timeouts } from "./http/exchange.ts";
 
 /** The options that `serve` and `mount` have in common. */
 export interface AgentOptions extends AuthOptions {
@@ -21,6 +22,8 @@ export interface AgentOptions extends AuthOptions {
   readonly cors?: CorsOptions;
   /** How much one caller or one agent can use. Default `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
+  /** How long a client may take to send a request and to read the response. Default: see each. */
+  readonly timeouts?: Partial<Timeouts>;
   /** Whether clients can stream answers. Default true. If false, they wait for the answer or poll. */
   readonly streaming?: boolean;
   /** How push notifications are delivered. `false` disables them. Default: enabled, public receivers only. */

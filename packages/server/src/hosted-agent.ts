@@ -9,8 +9,8 @@ import { createOperations } from "./bindings/operations.ts";
 import { Authentication } from "./guard/authenticate.ts";
 import { Guard } from "./guard/guard.ts";
 import { Cors } from "./http/cors.ts";
-import type { RequestHandler } from "./http/exchange.ts";
-import { route } from "./route.ts";
+import { type RequestHandler, resolveTimeouts } from "./http/exchange.ts";
+import { errorResponse, route } from "./route.ts";
 import type { ServerAddress } from "./http/address.ts";
 import {
   type Backend,
@@ -69,7 +69,11 @@ export class HostedAgent {
     this.handler = {
       basePath,
       handle: async (request) => route(await this.#ready.promise, request),
+      reject: (request, error) => errorResponse(this.#authentication, error, request),
+      onLimit: limitLogger(logger),
       maxBodyBytes: this.#limits.bodyBytes,
+      maxUnreadBytes: this.#limits.unreadBytes,
+      timeouts: resolveTimeouts(options.timeouts),
       newRequestId: () => `${requestPrefix}-${++requests}`,
       onResponse: (facts) => logger.debug("answered", { ...facts }),
     };
@@ -78,6 +82,13 @@ export class HostedAgent {
         "cors.origins contains * and callers need no token: every web page can use this agent",
       );
     }
+  }
+
+  /** How many connections a port may have. All connections of a trusted proxy have one address. */
+  get connectionLimits(): Pick<Limits, "connections" | "addressConnections"> {
+    const { connections, addressConnections } = this.#limits;
+    const isTrusting = this.#options.trustProxy === true;
+    return { connections, addressConnections: isTrusting ? connections : addressConnections };
   }
 
   /** Opens the storage and resumes the unfinished tasks of an earlier process. */
@@ -170,6 +181,20 @@ export class HostedAgent {
       return more && extendedFacts(facts(request), more);
     };
   }
+}
+
+/** How often the log names a limit that clients reach again and again. */
+const LIMIT_LOG_MS = 10_000;
+
+/** Logs that clients have reached a limit, at most once in a while for each. */
+function limitLogger(logger: AgentOptions["logger"]): RequestHandler["onLimit"] {
+  const logged = new Map<string, number>();
+  return (limit, fields) => {
+    const now = performance.now();
+    if (now - (logged.get(limit) ?? -Infinity) < LIMIT_LOG_MS) return;
+    logged.set(limit, now);
+    logger.warn("a client has reached a limit of this server", { limit, ...fields });
+  };
 }
 
 /** Rejects what is no agent: in JavaScript, a type error would only show when the first request arrives. */

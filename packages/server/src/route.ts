@@ -10,6 +10,7 @@ import {
   parseApprovalPath,
   replayPushes,
 } from "./bindings/admin.ts";
+import type { Guard } from "./guard/guard.ts";
 import { CARD_PATHS, KEYS_PATH } from "./cards/card-binding.ts";
 import { handleRest } from "./bindings/rest/handle.ts";
 import { matchRest } from "./bindings/rest/routes.ts";
@@ -79,7 +80,7 @@ async function dispatch(app: App, request: HttpRequest): Promise<HttpResponse> {
       `there is nothing at ${request.basePath}${request.path}; the card is at ${request.basePath}/.well-known/agent-card.json`,
     );
   } catch (thrown) {
-    return errorResponse(app, app.toA2AError(thrown), request);
+    return errorResponse(app.guard, app.toA2AError(thrown), request);
   }
 }
 
@@ -109,9 +110,13 @@ function plainError(status: number, message: string, headers?: HttpHeaders): Htt
 }
 
 /** Errors of the guard use the format of JSON-RPC, the default binding. */
-function errorResponse({ guard }: App, error: A2AError, request: HttpRequest): HttpResponse {
+export function errorResponse(
+  { challenge }: Pick<Guard, "challenge">,
+  error: A2AError,
+  request: HttpRequest,
+): HttpResponse {
   const headers: HttpHeaders = {
-    ...(error.reason === "Unauthenticated" && { "www-authenticate": guard.challenge }),
+    ...(error.reason === "Unauthenticated" && { "www-authenticate": challenge }),
     ...(error.reason === "Unavailable" && { "retry-after": "1" }),
   };
   const text = errorText(null, codecFor(request).encodeError(error));

@@ -41,11 +41,18 @@ export async function serve(agent: Agent, options: ServeOptions): Promise<Server
   const port = new Port({
     listener: createNodeListener(hosted.handler),
     tls: options.tls,
+    timeouts: hosted.handler.timeouts,
+    limits: hosted.connectionLimits,
+    onLimit: hosted.handler.onLimit,
     onSession: (session) => {
+      let unanswered = 0;
       const idleTimer = hosted.keepAlive.start(() => {
         // A destroyed session remains until its socket is closed, and throws if it is pinged.
         if (session.destroyed) return idleTimer.stop();
-        session.ping(() => undefined);
+        // The client is gone, although its connection was never closed.
+        if (unanswered >= MAX_UNANSWERED) return session.destroy();
+        unanswered++;
+        session.ping(() => (unanswered = 0));
       });
       return () => idleTimer.stop();
     },
@@ -70,6 +77,9 @@ export async function serve(agent: Agent, options: ServeOptions): Promise<Server
     throw error;
   }
 }
+
+/** After so many pings without an answer, the connection is closed. */
+const MAX_UNANSWERED = 2;
 
 function listen(net: NetServer, { port, host, tls }: ServeOptions): Promise<ServerAddress> {
   return new Promise((resolve, reject) => {

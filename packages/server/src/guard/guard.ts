@@ -57,7 +57,11 @@ export class Guard {
 
   /** Returns the host that a trusted proxy reports. */
   #checkHost(request: HttpRequest): string | undefined {
-    this.#checkHostName(header(request, "host"));
+    const named = header(request, "host");
+    const authority = header(request, ":authority") ?? named;
+    if (authority?.toLowerCase() !== named?.toLowerCase())
+      throw forbidden("the Host header differs from :authority");
+    this.#checkHostName(named);
     const { host } = this.#trustProxy ? parseForwarded(request) : {};
     if (host !== undefined) this.#checkHostName(host);
     return host;
@@ -78,8 +82,9 @@ export function createHostCheck(allowed: readonly string[]): (host: string | und
   return (host) => {
     const given = host?.toLowerCase() ?? "";
     if (names.has(given) || names.has(given.replace(/:\d+$/, ""))) return;
-    const detail = `host ${JSON.stringify(given)} is not served here; list it in CONVOKE_ALLOWED_HOSTS (allowedHosts)`;
-    throw new A2AError("Forbidden", detail, { details: { reason: "forbidden" } });
+    throw forbidden(
+      `host ${JSON.stringify(given)} is not served here; list it in CONVOKE_ALLOWED_HOSTS (allowedHosts)`,
+    );
   };
 }
 
@@ -104,8 +109,13 @@ function checkOrigin(
   const isOwn =
     host !== undefined && host !== "" && hosts.some((own) => own?.toLowerCase() === host);
   if (isOwn || isListed(origin)) return;
-  const detail = `pages of ${JSON.stringify(origin)} may not call; list it in CONVOKE_CORS_ORIGINS (cors.origins)`;
-  throw new A2AError("Forbidden", detail, { details: { reason: "forbidden" } });
+  throw forbidden(
+    `pages of ${JSON.stringify(origin)} may not call; list it in CONVOKE_CORS_ORIGINS (cors.origins)`,
+  );
+}
+
+function forbidden(detail: string): A2AError {
+  return new A2AError("Forbidden", detail, { details: { reason: "forbidden" } });
 }
 
 /**

@@ -142,6 +142,8 @@ interface GrpcFramingOptions {
 
 const NOTHING = new Uint8Array();
 
+const LARGE_FRAMES = new WeakMap<LogEntry, Map<GrpcMethod, Uint8Array>>();
+
 /** Encodes events as messages of a gRPC stream, which ends with trailers. */
 class GrpcFraming implements Framing {
   /** Empty, because HTTP/2 connections are kept alive with pings. */
@@ -158,6 +160,16 @@ class GrpcFraming implements Framing {
 
   page(entries: readonly LogEntry[]): Uint8Array {
     return Buffer.concat(entries.map((entry) => this.#frame(entry)));
+  }
+
+  /** Streams of the same method get the same frame, so they share it until it is written. */
+  pieces(entry: LogEntry): readonly Uint8Array[] {
+    const { method } = this.#options;
+    const frames = LARGE_FRAMES.get(entry) ?? new Map<GrpcMethod, Uint8Array>();
+    LARGE_FRAMES.set(entry, frames);
+    const frame = frames.get(method) ?? this.#frame(entry);
+    frames.set(method, frame);
+    return [frame];
   }
 
   error(thrown: unknown): Uint8Array {
