@@ -57,6 +57,7 @@ async function dispatch(app: App, request: HttpRequest): Promise<HttpResponse> {
       return await handleRest(app, rest, () => app.guard.identify(request));
     }
     const caller = await app.guard.identify(request);
+    rejectGrpcWeb(request);
     if (RPC_PATHS.has(request.path)) {
       return allow(request, ["POST"]) ?? (await handleJsonRpc(app, request, caller));
     }
@@ -123,7 +124,17 @@ export function errorResponse(
   return jsonResponse(error.row.http, text, headers);
 }
 
-/** Whether the request uses gRPC. */
+/** Whether the request uses gRPC, which has suffixes such as `+proto`. */
 function isGrpc(request: HttpRequest): boolean {
-  return header(request, "content-type")?.startsWith("application/grpc") === true;
+  return /^application\/grpc(?:$|[+;\s])/i.test(header(request, "content-type") ?? "");
+}
+
+/** gRPC-Web has other frames, and trailers in its body. */
+function rejectGrpcWeb(request: HttpRequest): void {
+  if (header(request, "content-type")?.toLowerCase().startsWith("application/grpc-web") !== true) {
+    return;
+  }
+  throw new A2AError("UnsupportedMediaType", "gRPC-Web is not supported; use gRPC or JSON", {
+    field: "Content-Type",
+  });
 }

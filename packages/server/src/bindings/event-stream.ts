@@ -82,6 +82,13 @@ export class EventStream implements ByteStream {
     };
   }
 
+  /** Ends the stream with an error. */
+  fail(error: unknown): void {
+    this.#unsent.length = 0;
+    this.#write(this.#options.framing.error(error));
+    this.#finish();
+  }
+
   /** Commits within one turn of the event loop are written together. */
   #wake(): void {
     if (this.#wakeScheduled) return;
@@ -110,8 +117,7 @@ export class EventStream implements ByteStream {
         else if (entries.length > 0) this.#hasMore = true;
       }
     } catch (error) {
-      this.#write(this.#options.framing.error(error));
-      this.#finish();
+      this.fail(error);
     } finally {
       this.#pumping = false;
     }

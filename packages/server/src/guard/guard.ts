@@ -47,7 +47,9 @@ export class Guard {
   /** Checks any other request, and returns its caller. */
   async identify(request: HttpRequest): Promise<Caller> {
     this.admitPage(request);
-    return this.#authentication.identify(request);
+    const caller = await this.#authentication.identify(request);
+    checkMediaType(request);
+    return caller;
   }
 
   /** The `WWW-Authenticate` header of a 401 response. */
@@ -103,7 +105,11 @@ function checkOrigin(
   isListed: (origin: string) => boolean,
 ): void {
   const origin = header(request, "origin");
-  if (origin === undefined || SAFE_METHODS.has(request.method)) return;
+  if (SAFE_METHODS.has(request.method)) return;
+  if (origin === undefined) {
+    if (header(request, "sec-fetch-site") !== "cross-site") return;
+    throw forbidden("a page of another site may not call without its origin");
+  }
   // A proxy may have terminated TLS, so the scheme is not compared.
   const host = URL.canParse(origin) ? new URL(origin).host : undefined;
   const isOwn =
@@ -111,6 +117,21 @@ function checkOrigin(
   if (isOwn || isListed(origin)) return;
   throw forbidden(
     `pages of ${JSON.stringify(origin)} may not call; list it in CONVOKE_CORS_ORIGINS (cors.origins)`,
+  );
+}
+
+/** What a page can send to another origin without a preflight request, in addition to no type at all. */
+const PAGE_TYPES =
+  /^(?:text\/plain|application\/x-www-form-urlencoded|multipart\/form-data)(?:$|[\s;])/i;
+
+/** Rejects the forms that a page of another origin can send without asking. None of our requests needs them. */
+function checkMediaType(request: HttpRequest): void {
+  const type = header(request, "content-type") ?? "";
+  if (SAFE_METHODS.has(request.method) || !PAGE_TYPES.test(type)) return;
+  throw new A2AError(
+    "UnsupportedMediaType",
+    `Content-Type is ${type.split(";")[0]}; it must be application/json`,
+    { field: "Content-Type" },
   );
 }
 

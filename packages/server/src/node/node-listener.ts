@@ -155,8 +155,7 @@ function respond(exchange: Exchange, response: HttpResponse): void {
   if (bytes >= COUNTED_BYTES) watchReader(exchange)();
   if (trailers !== undefined) outgoing.addTrailers(trailers());
   outgoing.end(incoming.method === "HEAD" ? undefined : body);
-  // Otherwise the client could go on sending, although nothing reads the body (RFC 9113 §8.1).
-  if (unread) outgoing.once("finish", () => http2Stream(incoming)?.close(NGHTTP2_NO_ERROR));
+  if (unread) stopSending(incoming, trailers === undefined ? 0 : LINGER_MS);
 }
 
 /**
@@ -184,6 +183,16 @@ function responseHeaders(
   // HTTP/2 forbids the header (RFC 9113 §8.2.2).
   const { connection: _, ...rest } = all as Record<string, string>;
   return rest;
+}
+
+/**
+ * Tells a client of HTTP/2 that nothing reads the rest of its body (RFC 9113 §8.1). Trailers are
+ * sent after the end of the body, so a response with trailers needs a moment more.
+ */
+function stopSending(incoming: IncomingMessage, afterMs: number): void {
+  const close = (): void => http2Stream(incoming)?.close(NGHTTP2_NO_ERROR);
+  if (afterMs === 0) close();
+  else setTimeout(close, afterMs).unref();
 }
 
 /** How long, and how much, a rejected client may continue to send, so that it can read the response. */
