@@ -69,8 +69,26 @@ describe("behind a proxy", () => {
   });
 });
 
+describe("what defineAgent says about an agent", () => {
+  const shown = {
+    provider: { organization: "Acme", url: "https://acme.example" },
+    documentationUrl: "https://acme.example/docs",
+    iconUrl: "https://acme.example/icon.png",
+  };
+  const server = useServer(
+    defineAgent({ name: "shown", description: "Shown.", ...shown, run: () => "hi" }),
+  );
+
+  test.each(["0.3", "1.0"])("is on the card of %s", async (version) => {
+    const answer = await get(server.url, { "a2a-version": version });
+
+    expect(await answer.json()).toMatchObject(shown);
+  });
+});
+
 describe("an extended card", () => {
   const extended = useServer(agent, {
+    authenticate: () => ({ owner: "ann" }),
     extendedCard: ({ owner }) => ({
       description: `For ${owner} alone.`,
       skills: [{ id: "secret", name: "Secret", description: "A skill for friends.", tags: ["x"] }],
@@ -81,7 +99,7 @@ describe("an extended card", () => {
     verifies("R19", "tells the caller what the public one does not", async () => {
       const card = (await speaker.call("getExtendedCard", {})) as Record<string, unknown>;
 
-      expect(card["description"]).toBe("For anonymous alone.");
+      expect(card["description"]).toBe("For ann alone.");
       expect(JSON.stringify(card["skills"])).toContain("A skill for friends.");
     });
   });

@@ -8,6 +8,7 @@ import { ClientFactory, DefaultAgentCardResolver } from "a2a-sdk-v1/client";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
+  BEARER_SECURITY,
   type CardAlgorithm,
   type CardKey,
   buildCard,
@@ -27,8 +28,10 @@ type SdkCard = Parameters<typeof canonicalizeAgentCard>[0] & AgentCard;
 
 const key = await aKey("ES256");
 const open = overTheWire(buildCard(someFacts(), "1.0")) as object;
-const guarded = overTheWire(buildCard(someFacts({ bearer: true }), "1.0")) as object;
-const hybrid = overTheWire(buildCard(someFacts({ bearer: true }), undefined)) as object;
+const guarded = overTheWire(buildCard(someFacts({ security: BEARER_SECURITY }), "1.0")) as object;
+const hybrid = overTheWire(
+  buildCard(someFacts({ security: BEARER_SECURITY }), undefined),
+) as object;
 const bare = {
   ...open,
   description: "",

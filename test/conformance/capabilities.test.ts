@@ -9,7 +9,11 @@ import { aRequest } from "./requests.ts";
 import { speakersTo } from "./speakers.ts";
 
 const plain = useServer(conformanceAgent(), { streaming: false, push: false });
-const reserved = useServer(conformanceAgent(), { extendedCard: () => undefined });
+const reserved = useServer(conformanceAgent(), {
+  authenticate: () => ({ owner: "ann" }),
+  extendedCard: () => undefined,
+});
+const open = useServer(conformanceAgent(), { extendedCard: () => ({ description: "Hidden." }) });
 
 describe.each(speakersTo(plain))("over $binding $version", (speaker) => {
   verifies(["v1-S27", "v03-S5"], "streams that the card does not have are refused", async () => {
@@ -51,6 +55,19 @@ describe.each(speakersTo(reserved))("over $binding $version", (speaker) => {
   });
 });
 
+describe.each(speakersTo(open))("over $binding $version", (speaker) => {
+  verifies(
+    ["R19", "v1-S57"],
+    "an agent that accepts every caller shows its extended card to none",
+    async () => {
+      const { reason } = await refusalOf(speaker.call("getExtendedCard", {}));
+
+      expect(reason).toBe("ExtendedAgentCardNotConfigured");
+      expect(open.log.join("")).toContain("the extended card is not served");
+    },
+  );
+});
+
 verifies(["v1-S27", "v1-S28", "v03-S5"], "the card says what there is", async () => {
   const capabilities = async ({ url }: { readonly url: string }): Promise<unknown> => {
     const answer = await fetch(new URL("/.well-known/agent-card.json", url));
@@ -59,6 +76,7 @@ verifies(["v1-S27", "v1-S28", "v03-S5"], "the card says what there is", async ()
 
   expect(await capabilities(plain)).toMatchObject({ streaming: false, pushNotifications: false });
   expect(await capabilities(plain)).not.toHaveProperty("extendedAgentCard");
+  expect(await capabilities(open)).not.toHaveProperty("extendedAgentCard");
   expect(await capabilities(reserved)).toMatchObject({ streaming: true, extendedAgentCard: true });
 });
 

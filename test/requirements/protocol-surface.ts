@@ -167,7 +167,8 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
       id: "R19",
       text:
         "Authenticated callers get the extended card under each of its three method names " +
-        "when the agent declares one; an agent that has none configured answers -32007.",
+        "when the agent declares one; an agent that has none configured answers -32007, and so " +
+        "does a server that accepts every caller: its card does not declare the extended one.",
       source: "user document 003; A2A 0.3 §7.10; A2A 1.0 §3.1.11",
       milestone: "cards",
       status: "proven",

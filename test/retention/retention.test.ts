@@ -138,12 +138,12 @@ describe.each(BACKENDS)("in %s", (_name, open) => {
     const taskId = await begin(engine, "go");
     const before = await backend.read(taskId, 0, 100);
     later(2 * DAY_MS);
-    engine.openStreams.open(taskId);
+    engine.openStreams.open({ taskId, owner: "ann" });
 
     await retention.run();
     expect(await backend.read(taskId, 0, 100)).toEqual(before);
 
-    engine.openStreams.close(taskId);
+    engine.openStreams.close({ taskId, owner: "ann" });
     await retention.run();
     expect(await backend.read(taskId, 0, 100)).toEqual(before.filter(isStatus));
   });

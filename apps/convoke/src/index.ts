@@ -54,7 +54,14 @@ export {
   mount,
   serve,
 } from "./host/serve-agent.ts";
-export type { Mounted, Server, Interceptor as ServerInterceptor } from "@convoke/server";
+export type {
+  AuthRequest,
+  Authenticate,
+  Mounted,
+  Server,
+  Interceptor as ServerInterceptor,
+} from "@convoke/server";
+export type { Caller, SecurityRequirement, SecurityScheme } from "@convoke/protocol";
 
 // Call an agent
 export {

@@ -95,7 +95,7 @@ export function createInProcessConnection(engine: Engine, caller: Caller): Conne
 function createCard({ agent: { info }, streams }: Engine): Connection["card"] {
   const extensions = declaredExtensions(info);
   const capabilities = { streaming: streams, pushNotifications: false, extensions };
-  const facts = { info, interfaces: [], capabilities, bearer: false };
+  const facts = { info, interfaces: [], capabilities };
   return buildCard(facts, "1.0") as Connection["card"];
 }
 

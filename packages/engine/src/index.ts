@@ -14,12 +14,13 @@ export type { Engine, EngineOptions } from "./run/engine.ts";
 export { isSettled } from "./run/live-task.ts";
 export { type AcceptedTask, type Incoming, acceptMessage } from "./messages/accept-message.ts";
 export { cancelTask } from "./lifecycle/end-task.ts";
+export { streamDisconnected } from "./lifecycle/disconnect.ts";
 export { pauseTask, resumePausedTask } from "./lifecycle/recover.ts";
 export { type RecoveryReport, recover } from "./lifecycle/recover.ts";
 export { Retention, type RetentionOptions } from "./lifecycle/retention.ts";
 export { type PushOptions, PushService } from "./push/push-service.ts";
 export { readTarget } from "./push/notification.ts";
-export { DEFAULT_LIMITS, type Limits, resolveLimits } from "./task/limits.ts";
+export { Counts, DEFAULT_LIMITS, type Limits, resolveLimits } from "./task/limits.ts";
 export { type LogFields, type LogLevel, type Logger, createJsonLogger } from "./logging/logger.ts";
 export { newErrorId } from "./logging/logger.ts";
 

@@ -99,6 +99,12 @@ export {
   ServerStopping,
   type Turn,
 } from "./model/agent.ts";
+export {
+  BEARER_SECURITY,
+  type CardSecurity,
+  type SecurityRequirement,
+  type SecurityScheme,
+} from "./model/security.ts";
 export type {
   AgentCapabilities,
   AgentCardFacts,

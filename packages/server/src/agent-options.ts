@@ -2,17 +2,14 @@ import type { Limits, Logger, PushOptions, RetentionOptions } from "@convoke/eng
 import type { AgentInfo, Caller, SpecPatch } from "@convoke/protocol";
 import type { Interceptor } from "./bindings/interceptors.ts";
 import type { CardOptions } from "./cards/card-binding.ts";
+import type { AuthOptions } from "./guard/authenticate.ts";
 import type { CorsOptions } from "./http/cors.ts";
+import type { Timeouts } from "./http/exchange.ts";
 
 /** The options that `serve` and `mount` have in common. */
-export interface AgentOptions {
+export interface AgentOptions extends AuthOptions {
   /** Receives the log of the server. `createJsonLogger` writes JSON lines. */
   readonly logger: Logger;
-  /**
-   * Requires this bearer token on every request except for the card. Default: every caller is
-   * accepted, and all callers share their tasks.
-   */
-  readonly token?: string;
   /**
    * Host names under which clients reach the agent, with or without a port. The local names and the
    * host of `publicUrl` are always allowed. Requests for other hosts are rejected, because a web
@@ -25,6 +22,8 @@ export interface AgentOptions {
   readonly cors?: CorsOptions;
   /** How much one caller or one agent can use. Default `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
+  /** How long a client may take to send a request and to read the response. Default: see each. */
+  readonly timeouts?: Partial<Timeouts>;
   /** Whether clients can stream answers. Default true. If false, they wait for the answer or poll. */
   readonly streaming?: boolean;
   /** How push notifications are delivered. `false` disables them. Default: enabled, public receivers only. */
@@ -45,7 +44,7 @@ export interface AgentOptions {
   readonly specPatch?: SpecPatch;
   /** The format of the card, and the keys that sign it. Default: the version the client asks for, not signed. */
   readonly card?: CardOptions;
-  /** Extra or overriding card fields for an authenticated caller. Return `undefined` to serve the public card. */
+  /** Extra or overriding card fields for an authenticated caller. Return `undefined` to serve none to this caller. Needs `token` or `authenticate`. */
   readonly extendedCard?: (
     caller: Caller,
   ) => Partial<AgentInfo> | undefined | Promise<Partial<AgentInfo> | undefined>;

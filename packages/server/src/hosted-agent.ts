@@ -6,10 +6,11 @@ import { CardBinding, cardFacts, extendedFacts } from "./cards/card-binding.ts";
 import { KeepAlive } from "./bindings/event-stream.ts";
 import type { Operations } from "./bindings/interceptors.ts";
 import { createOperations } from "./bindings/operations.ts";
-import { Guard, type GuardOptions } from "./guard/guard.ts";
+import { Authentication } from "./guard/authenticate.ts";
+import { Guard } from "./guard/guard.ts";
 import { Cors } from "./http/cors.ts";
-import type { RequestHandler } from "./http/exchange.ts";
-import { route } from "./route.ts";
+import { type RequestHandler, resolveTimeouts } from "./http/exchange.ts";
+import { errorResponse, route } from "./route.ts";
 import type { ServerAddress } from "./http/address.ts";
 import {
   type Backend,
@@ -27,8 +28,6 @@ interface Opening {
   readonly address?: ServerAddress;
 }
 
-interface HostOptions extends AgentOptions, Pick<GuardOptions, "callerOf"> {}
-
 /**
  * An agent with everything that serves it, except a port. The constructor validates
  * the options. Requests that arrive before it is open wait.
@@ -37,15 +36,17 @@ export class HostedAgent {
   readonly keepAlive: KeepAlive;
   readonly handler: RequestHandler;
   readonly #agent: Agent;
-  readonly #options: HostOptions;
+  readonly #options: AgentOptions;
   readonly #limits: Limits;
   readonly #cors: Cors;
+  readonly #authentication: Authentication;
   readonly #operations: Operations | undefined;
   readonly #ready = Promise.withResolvers<App>();
   #running: RunningEngine | undefined;
 
-  constructor(agent: Agent, options: HostOptions, basePath = "") {
+  constructor(agent: Agent, options: AgentOptions, basePath = "") {
     const { logger } = options;
+    checkAgent(agent);
     if (options.tenants?.includes("v1") === true) {
       throw new RangeError("tenants must not include v1, which is the path of A2A 0.3");
     }
@@ -59,6 +60,7 @@ export class HostedAgent {
     this.#options = options;
     this.#limits = resolveLimits(options.limits);
     this.#cors = new Cors(options.cors);
+    this.#authentication = new Authentication(options);
     this.#operations = createOperations(options.interceptors ?? []);
     this.keepAlive = new KeepAlive(options.keepAliveMs);
     this.#ready.promise.catch(() => undefined);
@@ -67,15 +69,26 @@ export class HostedAgent {
     this.handler = {
       basePath,
       handle: async (request) => route(await this.#ready.promise, request),
+      reject: (request, error) => errorResponse(this.#authentication, error, request),
+      onLimit: limitLogger(logger),
       maxBodyBytes: this.#limits.bodyBytes,
+      maxUnreadBytes: this.#limits.unreadBytes,
+      timeouts: resolveTimeouts(options.timeouts),
       newRequestId: () => `${requestPrefix}-${++requests}`,
       onResponse: (facts) => logger.debug("answered", { ...facts }),
     };
-    if (this.#cors.allowsEveryone && options.token === undefined) {
+    if (this.#cors.allowsEveryone && this.#authentication.security === undefined) {
       logger.warn(
-        "cors.origins contains * and there is no token: every web page can use this agent",
+        "cors.origins contains * and callers need no token: every web page can use this agent",
       );
     }
+  }
+
+  /** How many connections a port may have. All connections of a trusted proxy have one address. */
+  get connectionLimits(): Pick<Limits, "connections" | "addressConnections"> {
+    const { connections, addressConnections } = this.#limits;
+    const isTrusting = this.#options.trustProxy === true;
+    return { connections, addressConnections: isTrusting ? connections : addressConnections };
   }
 
   /** Opens the storage and resumes the unfinished tasks of an earlier process. */
@@ -122,13 +135,15 @@ export class HostedAgent {
   }
 
   #app({ engine, push }: RunningEngine, address: ServerAddress | undefined): App {
-    const { extendedCard, card, logger, tenants, strict, specPatch } = this.#options;
+    const { card, logger, tenants, strict, specPatch } = this.#options;
+    const { security } = this.#authentication;
     const facts = cardFacts(this.#agent, {
       ...this.#options,
       ...(address && { address }),
       streams: engine.streams,
       pushes: push !== undefined,
-      hasExtendedCard: extendedCard !== undefined,
+      security,
+      hasExtendedCard: this.#options.extendedCard !== undefined && security !== undefined,
     });
     return new App({
       engine,
@@ -142,18 +157,65 @@ export class HostedAgent {
       specPatch: specPatch ?? "1.0.1",
       guard: new Guard({
         ...this.#options,
+        authentication: this.#authentication,
         allowedHosts: hostNames(this.#options, address),
         cors: this.#cors,
       }),
       card: new CardBinding(facts, card),
-      extendedCard:
-        extendedCard &&
-        (async (request, caller) => {
-          const more = await extendedCard(caller);
-          return more && extendedFacts(facts(request), more);
-        }),
+      extendedCard: this.#extendedCard(facts),
     });
   }
+
+  /** Without authentication no caller gets the extended card (1.0 §13.3). */
+  #extendedCard(facts: ReturnType<typeof cardFacts>): App["extendedCard"] {
+    const { extendedCard, logger } = this.#options;
+    if (extendedCard === undefined) return undefined;
+    if (this.#authentication.security === undefined) {
+      logger.warn(
+        "the extended card is not served, because callers need no token: set token or authenticate",
+      );
+      return () => Promise.resolve(undefined);
+    }
+    return async (request, caller) => {
+      const more = await extendedCard(caller);
+      return more && extendedFacts(facts(request), more);
+    };
+  }
+}
+
+/** How often the log names a limit that clients reach again and again. */
+const LIMIT_LOG_MS = 10_000;
+
+/** Logs that clients have reached a limit, at most once in a while for each. */
+function limitLogger(logger: AgentOptions["logger"]): RequestHandler["onLimit"] {
+  const logged = new Map<string, number>();
+  return (limit, fields) => {
+    const now = performance.now();
+    if (now - (logged.get(limit) ?? -Infinity) < LIMIT_LOG_MS) return;
+    logged.set(limit, now);
+    logger.warn("a client has reached a limit of this server", { limit, ...fields });
+  };
+}
+
+/** Rejects what is no agent: in JavaScript, a type error would only show when the first request arrives. */
+function checkAgent(given: unknown): void {
+  if (Array.isArray(given)) {
+    throw new TypeError(
+      `one agent per server is supported, not an array of ${given.length}: serve each on a port of its own`,
+    );
+  }
+  const { run, info } = (given ?? {}) as Partial<Agent>;
+  if (typeof run === "function" && typeof info?.name === "string") return;
+  throw new TypeError(
+    `an agent is needed, as defineAgent({ name, description, run }) makes one, not ${nameOf(given)}`,
+  );
+}
+
+function nameOf(value: unknown): string {
+  if (typeof value === "function") return "a function";
+  if (typeof value !== "object" || value === null) return String(value);
+  const { name } = value.constructor ?? Object;
+  return name === "Object" ? "an object without info and run" : `an object of class ${name}`;
 }
 
 /** The host names of the server, in addition to `allowedHosts`. */

@@ -2,6 +2,8 @@
 export { type ServeOptions, type Server, serve } from "./serve.ts";
 export { type MountOptions, type Mounted, mount } from "./serve.ts";
 export type { AgentOptions, CloseOptions } from "./agent-options.ts";
+export type { AuthOptions, AuthRequest, Authenticate } from "./guard/authenticate.ts";
+export type { Timeouts } from "./http/exchange.ts";
 export type { CorsOptions } from "./http/cors.ts";
 export { normalizeOrigins } from "./http/cors.ts";
 export type { ServerAddress } from "./http/address.ts";

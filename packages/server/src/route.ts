@@ -10,6 +10,7 @@ import {
   parseApprovalPath,
   replayPushes,
 } from "./bindings/admin.ts";
+import type { Guard } from "./guard/guard.ts";
 import { CARD_PATHS, KEYS_PATH } from "./cards/card-binding.ts";
 import { handleRest } from "./bindings/rest/handle.ts";
 import { matchRest } from "./bindings/rest/routes.ts";
@@ -55,7 +56,8 @@ async function dispatch(app: App, request: HttpRequest): Promise<HttpResponse> {
     if (rest !== undefined) {
       return await handleRest(app, rest, () => app.guard.identify(request));
     }
-    const caller = app.guard.identify(request);
+    const caller = await app.guard.identify(request);
+    rejectGrpcWeb(request);
     if (RPC_PATHS.has(request.path)) {
       return allow(request, ["POST"]) ?? (await handleJsonRpc(app, request, caller));
     }
@@ -79,7 +81,7 @@ async function dispatch(app: App, request: HttpRequest): Promise<HttpResponse> {
       `there is nothing at ${request.basePath}${request.path}; the card is at ${request.basePath}/.well-known/agent-card.json`,
     );
   } catch (thrown) {
-    return errorResponse(app.toA2AError(thrown), request);
+    return errorResponse(app.guard, app.toA2AError(thrown), request);
   }
 }
 
@@ -109,16 +111,30 @@ function plainError(status: number, message: string, headers?: HttpHeaders): Htt
 }
 
 /** Errors of the guard use the format of JSON-RPC, the default binding. */
-function errorResponse(error: A2AError, request: HttpRequest): HttpResponse {
+export function errorResponse(
+  { challenge }: Pick<Guard, "challenge">,
+  error: A2AError,
+  request: HttpRequest,
+): HttpResponse {
   const headers: HttpHeaders = {
-    ...(error.reason === "Unauthenticated" && { "www-authenticate": 'Bearer realm="convoke"' }),
+    ...(error.reason === "Unauthenticated" && { "www-authenticate": challenge }),
     ...(error.reason === "Unavailable" && { "retry-after": "1" }),
   };
   const text = errorText(null, codecFor(request).encodeError(error));
   return jsonResponse(error.row.http, text, headers);
 }
 
-/** Whether the request uses gRPC. */
+/** Whether the request uses gRPC, which has suffixes such as `+proto`. */
 function isGrpc(request: HttpRequest): boolean {
-  return header(request, "content-type")?.startsWith("application/grpc") === true;
+  return /^application\/grpc(?:$|[+;\s])/i.test(header(request, "content-type") ?? "");
+}
+
+/** gRPC-Web has other frames, and trailers in its body. */
+function rejectGrpcWeb(request: HttpRequest): void {
+  if (header(request, "content-type")?.toLowerCase().startsWith("application/grpc-web") !== true) {
+    return;
+  }
+  throw new A2AError("UnsupportedMediaType", "gRPC-Web is not supported; use gRPC or JSON", {
+    field: "Content-Type",
+  });
 }

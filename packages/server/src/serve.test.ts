@@ -111,6 +111,18 @@ test("when the storage cannot be opened, who waits is hung up on and the port is
   await expect(fetch(url)).rejects.toThrow("fetch failed");
 });
 
+test.each<[what: string, given: unknown, problem: string]>([
+  ["nothing", undefined, "not undefined"],
+  ["several agents", [AGENT, AGENT], "one agent per server is supported, not an array of 2"],
+  ["a function", () => "hi", "not a function"],
+  ["a definition", { name: "x", run: () => "hi" }, "not an object without info and run"],
+  ["an instance of something else", new Map(), "not an object of class Map"],
+])("%s is rejected instead of an agent, before a port is bound", async (_, given, problem) => {
+  const never = options(() => Promise.reject(new Error("the storage was opened")));
+
+  await expect(serve(given as Agent, never)).rejects.toThrow(problem);
+});
+
 test("the host of the public address is served", async () => {
   const server = await serve(AGENT, {
     ...options(() => Promise.resolve(anEmptyBackend())),

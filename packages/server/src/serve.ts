@@ -1,5 +1,5 @@
 import type { AddressInfo, Server as NetServer } from "node:net";
-import type { Agent, Caller } from "@convoke/protocol";
+import type { Agent } from "@convoke/protocol";
 import type { AgentOptions, CloseOptions } from "./agent-options.ts";
 import { HostedAgent } from "./hosted-agent.ts";
 import { type ServerAddress, checkBasePath, isWildcard, toUrl } from "./http/address.ts";
@@ -7,7 +7,6 @@ import { type NodeListener, createNodeListener } from "./node/node-listener.ts";
 import { Port, type TlsOptions } from "./node/port.ts";
 import type { Backend, RecoveryReport } from "@convoke/engine";
 import { type FetchHandler, createFetchHandler } from "./web/fetch-handler.ts";
-import type { HttpRequest } from "./http/exchange.ts";
 
 export interface ServeOptions extends AgentOptions {
   /** The TCP port. 0 picks a free one. */
@@ -42,11 +41,18 @@ export async function serve(agent: Agent, options: ServeOptions): Promise<Server
   const port = new Port({
     listener: createNodeListener(hosted.handler),
     tls: options.tls,
+    timeouts: hosted.handler.timeouts,
+    limits: hosted.connectionLimits,
+    onLimit: hosted.handler.onLimit,
     onSession: (session) => {
+      let unanswered = 0;
       const idleTimer = hosted.keepAlive.start(() => {
         // A destroyed session remains until its socket is closed, and throws if it is pinged.
         if (session.destroyed) return idleTimer.stop();
-        session.ping(() => undefined);
+        // The client is gone, although its connection was never closed.
+        if (unanswered >= MAX_UNANSWERED) return session.destroy();
+        unanswered++;
+        session.ping(() => (unanswered = 0));
       });
       return () => idleTimer.stop();
     },
@@ -72,6 +78,9 @@ export async function serve(agent: Agent, options: ServeOptions): Promise<Server
   }
 }
 
+/** After so many pings without an answer, the connection is closed. */
+const MAX_UNANSWERED = 2;
+
 function listen(net: NetServer, { port, host, tls }: ServeOptions): Promise<ServerAddress> {
   return new Promise((resolve, reject) => {
     net.once("error", reject);
@@ -89,13 +98,6 @@ function listen(net: NetServer, { port, host, tls }: ServeOptions): Promise<Serv
 }
 
 export interface MountOptions extends AgentOptions {
-  /**
-   * Identifies the caller, if the app has authenticated the request already. Used instead of
-   * `token`. Return `undefined` to reject the request with 401.
-   */
-  readonly callerOf?: (
-    request: Pick<HttpRequest, "method" | "path" | "headers">,
-  ) => Caller | undefined;
   /** Opens the storage. */
   readonly openBackend: () => Promise<Backend>;
   /**

@@ -78,6 +78,15 @@ test("the help of serve names its environment", async () => {
   expect(stdout).toMatch(/^ {2}CONVOKE_LIMITS +.*parts=10,openTasks=5$/m);
 });
 
+test("serve takes one agent, and says so if it gets several", async () => {
+  expect(await runCli(["serve", "a.ts", "b.ts"])).toEqual({
+    code: 2,
+    stdout: "",
+    stderr:
+      "One agent per server is supported, not 2 (a.ts, b.ts): start a server for each, with its own --port and --data. See: convoke serve --help\n",
+  });
+});
+
 test("--version is the version of the package", async () => {
   const file = new URL("../../package.json", import.meta.url);
   const { version } = JSON.parse(await readFile(file, "utf8")) as { version: string };

@@ -1,4 +1,4 @@
-import { type Command, type CommandContext, EXIT } from "../terminal/command.ts";
+import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
 
 /** The environment variables of `convoke serve`, which host/settings.ts reads. */
 const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
@@ -50,6 +50,11 @@ export const serveCommand: Command = {
 /** Serves until it is stopped by a signal. */
 async function serve(context: CommandContext): Promise<number> {
   const { io, positionals } = context;
+  if (positionals.length > 1) {
+    throw new UsageError(
+      `One agent per server is supported, not ${positionals.length} (${positionals.join(", ")}): start a server for each, with its own --port and --data.`,
+    );
+  }
   // Loaded on demand, so that other commands start faster.
   const { runServer } = await import("../host/run-server.ts");
   const { StartError } = await import("../host/settings.ts");

@@ -35,7 +35,7 @@ test.each([{}, { CONVOKE_LIMITS: "", CONVOKE_KEEP_DAYS: "", CONVOKE_PUSH_SECRET:
 );
 
 const THE_LIMITS =
-  "The limits are bodyBytes, parts, textLength, history, artifacts, artifactLength, events, openTasks, streams, pageBytes.";
+  "The limits are bodyBytes, parts, textLength, history, artifacts, artifactLength, events, openTasks, streams, ownerStreams, pageBytes, connections, addressConnections, unreadBytes.";
 
 test.each<[env: Record<string, string>, message: string]>([
   [

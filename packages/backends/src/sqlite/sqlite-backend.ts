@@ -134,8 +134,13 @@ class SqliteBackend implements Backend {
     return this.#writer.commit(step);
   }
 
-  read(taskId: string, after: Seq, limit: number): Promise<readonly StoredEvent[]> {
-    return this.#reader.read(taskId, after, limit);
+  read(
+    taskId: string,
+    after: Seq,
+    limit: number,
+    maxLength?: number,
+  ): Promise<readonly StoredEvent[]> {
+    return this.#reader.read(taskId, after, limit, maxLength);
   }
 
   watch(taskId: string, wake: (head: Seq) => void): () => void {

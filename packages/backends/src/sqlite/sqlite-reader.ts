@@ -46,17 +46,25 @@ export class SqliteReader {
     this.tasks = new SqliteTaskIndex(this.statements);
   }
 
-  async read(taskId: string, after: Seq, limit: number): Promise<readonly StoredEvent[]> {
+  async read(
+    taskId: string,
+    after: Seq,
+    limit: number,
+    maxLength = Infinity,
+  ): Promise<readonly StoredEvent[]> {
     if (!this.#db.isOpen) throw new Error("the backend is closed");
     const page: StoredEvent[] = [];
     if (limit <= 0) return page;
+    let length = 0;
     // Leaving the loop resets the statement, so rows beyond the page are not read.
     for (const row of this.#segments.iterate(taskId, after)) {
       const [first, body] = row as unknown as Segment;
       const lines = unpackLines(body);
       for (let index = Math.max(0, after + 1 - first); index < lines.length; index += 1) {
-        page.push({ seq: first + index, json: lines[index]! });
-        if (page.length === limit) return page;
+        const json = lines[index]!;
+        page.push({ seq: first + index, json });
+        length += json.length;
+        if (page.length === limit || length >= maxLength) return page;
       }
     }
     return page;

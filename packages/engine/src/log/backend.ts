@@ -21,8 +21,16 @@ export interface Backend {
   /**
    * Returns up to `limit` events after `after`, oldest first. Nothing stays open
    * between calls. A compacted log contains only the events that compaction kept.
+   *
+   * @param maxLength the page may end with the event at which it reaches this many characters, so
+   * that a page of large events does not fill the memory. Default: no limit.
    */
-  read(taskId: string, after: Seq, limit: number): Promise<readonly StoredEvent[]>;
+  read(
+    taskId: string,
+    after: Seq,
+    limit: number,
+    maxLength?: number,
+  ): Promise<readonly StoredEvent[]>;
 
   /** Calls `wake` with the newest sequence after each commit to the task. Returns a function that stops it. */
   watch(taskId: string, wake: (head: Seq) => void): () => void;

@@ -1,6 +1,7 @@
 import {
   type AgentEvent,
   type ArtifactUpdateEvent,
+  type Caller,
   ENGINE_EVENTS,
   type InternalEvent,
   type Message,
@@ -36,6 +37,8 @@ export class TurnLog {
   task!: Task;
   /** The extensions that message activated. */
   extensions = NO_EXTENSIONS;
+  /** What is known about the sender of that message in addition to the owner of the task. */
+  caller: Omit<Caller, "owner"> = {};
   attempts = 1;
   /** The trace of the caller, taken from the events of the turn. */
   trace: TraceContext | undefined;
@@ -114,7 +117,7 @@ export class TurnLog {
   #addMessage(message: Message, event: InternalEvent, taskNow: () => Task): void {
     if (this.isOver) {
       this.#begin(message, taskNow);
-      this.extensions = activatedIn(event);
+      this.#addSender(event);
       return;
     }
     if (isInterrupted(this.#state)) this.journal.push(event);
@@ -122,15 +125,18 @@ export class TurnLog {
   }
 
   #addNote(event: InternalEvent): void {
-    if (isActivatedNote(event)) {
-      this.extensions = activatedIn(event);
-      return;
-    }
+    if (event.kind === ACTIVATED) return this.#addSender(event);
     this.sleep = isSleep(event) ? event : undefined;
     if (event.kind === ENGINE_EVENTS.turnEnd) this.isOver = true;
     else if (event.kind === ENGINE_EVENTS.cancel) this.isCanceled = true;
     else this.journal.push(event);
     if (event.kind === ENGINE_EVENTS.attempt) this.attempts = Number(event["attempt"]);
+  }
+
+  #addSender(event: InternalEvent): void {
+    const { extensions, caller } = event as Pick<MessageReceivedEvent, "extensions" | "caller">;
+    this.extensions = extensions === undefined ? NO_EXTENSIONS : new Set(extensions);
+    this.caller = caller ?? {};
   }
 
   #begin(message: Message | undefined, taskNow: () => Task): void {
@@ -139,6 +145,7 @@ export class TurnLog {
     this.message = message;
     this.task = taskNow();
     this.extensions = NO_EXTENSIONS;
+    this.caller = {};
     this.attempts = 1;
     this.trace = undefined;
     this.journal = [];
@@ -209,33 +216,30 @@ export async function readTurnLog(backend: Backend, taskId: string): Promise<Tur
 
 const ACTIVATED = "internal:activated";
 
+/** How a message was sent: what its turn needs to know again after a restart. */
+export interface Sender {
+  readonly caller: Caller;
+  /** The extensions that the message activates. Default none. */
+  readonly extensions?: ReadonlySet<string> | undefined;
+}
+
 /**
- * Records which extensions the first message of a task activated. It is an event of its own,
- * because the task event is shown to clients as it is stored; events of later messages carry it
- * themselves.
+ * Records how the first message of a task was sent. It is an event of its own, because the task
+ * event is shown to clients as it is stored; events of later messages carry the fields themselves.
  */
-export function activatedNote(
-  taskId: string,
-  extensions: ReadonlySet<string> = NO_EXTENSIONS,
-): readonly AgentEvent[] {
-  return extensions.size === 0 ? [] : [{ kind: ACTIVATED, taskId, ...activatedFields(extensions) }];
+export function senderNote(taskId: string, sender: Sender): readonly AgentEvent[] {
+  const fields = senderFields(sender);
+  return Object.keys(fields).length === 0 ? [] : [{ kind: ACTIVATED, taskId, ...fields }];
 }
 
-function isActivatedNote({ kind }: InternalEvent): boolean {
-  return kind === ACTIVATED;
-}
-
-/** The activated extensions as fields of an event; none if no extension is active. */
-export function activatedFields(extensions: ReadonlySet<string> = NO_EXTENSIONS): {
-  readonly extensions?: readonly string[];
-} {
-  return extensions.size === 0 ? {} : { extensions: [...extensions] };
-}
-
-/** The extensions that an event of the log says were activated. */
-function activatedIn(event: InternalEvent): ReadonlySet<string> {
-  const extensions = event["extensions"];
-  return Array.isArray(extensions) ? new Set(extensions as readonly string[]) : NO_EXTENSIONS;
+/** The same as fields of an event. */
+export function senderFields(sender: Sender): Pick<MessageReceivedEvent, "extensions" | "caller"> {
+  const { extensions = NO_EXTENSIONS } = sender;
+  const { owner: _, ...caller } = sender.caller;
+  return {
+    ...(extensions.size > 0 && { extensions: [...extensions] }),
+    ...(Object.keys(caller).length > 0 && { caller }),
+  };
 }
 
 /** The number of the turn that the event at `seq` ended, if it ended one. */

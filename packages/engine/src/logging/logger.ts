@@ -24,9 +24,8 @@ export function createJsonLogger(level: LogLevel, write: (line: string) => void)
       ? () => undefined
       : (message, { error, ...fields } = {}) => {
           const time = new Date().toISOString();
-          write(
-            `${JSON.stringify({ time, level: name, message, ...fields, ...errorField(error) })}\n`,
-          );
+          const line = { time, level: name, message, ...fields, ...errorField(error) };
+          write(`${JSON.stringify(line).replaceAll(C1, escaped)}\n`);
         };
   const [debug, info, warn, error] = LEVELS.map(method) as [
     Logger["debug"],
@@ -35,6 +34,13 @@ export function createJsonLogger(level: LogLevel, write: (line: string) => void)
     Logger["error"],
   ];
   return { debug, info, warn, error };
+}
+
+/** Control characters that JSON leaves as they are. A terminal that shows the log would obey them. */
+const C1 = /[\u007F-\u009F]/g;
+
+function escaped(character: string): string {
+  return `\\u00${character.charCodeAt(0).toString(16)}`;
 }
 
 /** The log is the only place where the text of an unknown error may appear. */

@@ -1,7 +1,6 @@
 import {
   A2AError,
   type AgentEvent,
-  type Caller,
   type Message,
   type Task,
   type TraceContext,
@@ -14,9 +13,10 @@ import type { LiveTask } from "../run/live-task.ts";
 import type { TaskSnapshot } from "../log/task-snapshot.ts";
 import {
   NO_EXTENSIONS,
-  activatedFields,
-  activatedNote,
+  type Sender,
   readTurnLog,
+  senderFields,
+  senderNote,
   turnEndedAt,
 } from "../log/turn-log.ts";
 import { conversationBefore } from "../log/conversation.ts";
@@ -28,12 +28,9 @@ import { checkHistory } from "../task/limits.ts";
 import { startAttempt } from "../run/resume-task.ts";
 
 /** A message from a caller. */
-export interface Incoming {
+export interface Incoming extends Sender {
   readonly message: Message;
-  readonly caller: Caller;
   readonly trace?: TraceContext | undefined;
-  /** The extensions that the message activates. Default none. */
-  readonly extensions?: ReadonlySet<string> | undefined;
   /** Creates the push config sent with the message, for the task and the events after a position of its log. */
   readonly push?: ((taskId: string, after: Seq) => NewPush) | undefined;
   /** The id of a new task, chosen by code in this process; requests never choose it. Default: a generated id. */
@@ -92,22 +89,24 @@ async function beginTask(engine: Engine, incoming: Incoming): Promise<AcceptedTa
   const announced = !engine.agent.info.replies;
   const push = incoming.push?.(taskId, 0);
   try {
-    const activated = activatedNote(taskId, extensions);
     const working = announced ? [engine.status(live, "working", { trace })] : [];
-    const committed = await live.writer.append([task, ...activated, ...working], {
-      epoch: 1,
-      create: {
-        owner,
-        contextId,
-        agent: engine.agent.info.name,
-        createdAt,
-        ...(isOpening && { unlessForgotten: true }),
+    const committed = await live.writer.append(
+      [task, ...senderNote(taskId, incoming), ...working],
+      {
+        epoch: 1,
+        create: {
+          owner,
+          contextId,
+          agent: engine.agent.info.name,
+          createdAt,
+          ...(isOpening && { unlessForgotten: true }),
+        },
+        message: { messageId: message.messageId, digest: digestMessage(message) },
+        listed: announced,
+        ...(live.deadline !== undefined && { wakeAt: live.deadline }),
+        ...(push && { push }),
       },
-      message: { messageId: message.messageId, digest: digestMessage(message) },
-      listed: announced,
-      ...(live.deadline !== undefined && { wakeAt: live.deadline }),
-      ...(push && { push }),
-    });
+    );
     if (committed.kind === "duplicate") return await joinTask(engine, incoming, committed);
     if (committed.kind === "forgotten") throw expired();
     if (push !== undefined) engine.startPush(taskId, push);
@@ -323,7 +322,7 @@ function arrivalEvent(
     taskId: live.writer.taskId,
     message: asReceived(live, stored),
     timestamp: at,
-    ...activatedFields(incoming.extensions),
+    ...senderFields(incoming),
   };
 }
 

@@ -17,6 +17,7 @@ import type { View } from "./media-types.ts";
 export interface EventStreamSource {
   readonly engine: Engine;
   readonly taskId: string;
+  readonly owner: string;
   /** The task if it was open when the stream started. Its tail stays in memory after its run has ended. */
   readonly live?: LiveTask | undefined;
   /** The snapshot that comes first, with its last sequence. */
@@ -67,6 +68,12 @@ export function asReset(task: Task): Task {
 /** How many events are read at a time. A slow reader waits between pages, a fast one does not. */
 const PAGE = 256;
 
+/** A page ends with the event at which it reaches this length, so that unread pages of large events are small. */
+const PAGE_LENGTH = 64 * 1024;
+
+/** Snapshots of tasks as entries, so that all readers that start at one snapshot share its text. */
+const OPENINGS = new WeakMap<Task, LogEntry>();
+
 /**
  * Reads the events of a stream. It holds nothing but a cursor: unread events stay
  * in the log, so that memory does not grow with lag (G8: slow readers are bounded).
@@ -93,7 +100,11 @@ export class LogReader {
     if (this.#hasOpened || opening === undefined) return [];
     this.#hasOpened = true;
     const { task, seq } = opening;
-    return this.#viewed([new LogEntry(task, JSON.stringify(task)).at(seq)]);
+    const known = OPENINGS.get(task);
+    if (known?.seq === seq) return this.#viewed([known]);
+    const entry = new LogEntry(task, JSON.stringify(task)).at(seq);
+    OPENINGS.set(task, entry);
+    return this.#viewed([entry]);
   }
 
   /** The next events. Empty means: wait for the next commit. A promise only if the store is queried. */
@@ -114,7 +125,8 @@ export class LogReader {
 
   async #fromStore(): Promise<readonly LogEntry[]> {
     const { engine, taskId, end = 0 } = this.#source;
-    const page = await engine.backend.read(taskId, this.#cursor, PAGE);
+    const maxLength = this.#isUndecided ? undefined : PAGE_LENGTH;
+    const page = await engine.backend.read(taskId, this.#cursor, PAGE, maxLength);
     if (page.length === 0 && this.#cursor < end) {
       throw new A2AError("TaskNotFound", `task ${taskId} was deleted while it was read`);
     }
@@ -124,19 +136,31 @@ export class LogReader {
   #take(page: readonly LogEntry[]): readonly LogEntry[] {
     const { closesAfter, end } = this.#source;
     if (this.#isHeldBack(page)) return [];
-    const closing = page.findIndex(({ event, seq }) => closesAfter(event, seq));
-    const entries = closing === -1 ? page : page.slice(0, closing + 1);
+    const maxLength = this.#isUndecided ? Infinity : PAGE_LENGTH;
+    let length = 0;
+    let count = 0;
+    let closes = false;
+    while (count < page.length && length < maxLength && !closes) {
+      const { event, seq, json } = page[count++]!;
+      length += json.length;
+      closes = closesAfter(event, seq);
+    }
+    const entries = count === page.length ? page : page.slice(0, count);
     this.#cursor = entries.at(-1)?.seq ?? this.#cursor;
-    this.#isEnded = closing !== -1 || (end !== undefined && this.#cursor >= end);
+    this.#isEnded = closes || (end !== undefined && this.#cursor >= end);
     // A reply is the whole answer: it comes without the task (0.3 §7.2, 1.0 §3.1.2).
     const isReply = entries.at(-1)?.event.kind === "message";
     return this.#viewed(isReply ? entries.slice(-1) : entries);
   }
 
-  /** If the agent may reply without a task, nothing is shown before its first public event. */
+  /** Whether the first public event is still to decide if the agent replies without a task. */
+  get #isUndecided(): boolean {
+    return this.#cursor === 0 && this.#source.engine.agent.info.replies;
+  }
+
+  /** Nothing is shown before it is decided. */
   #isHeldBack(page: readonly LogEntry[]): boolean {
-    const { replies } = this.#source.engine.agent.info;
-    if (this.#cursor !== 0 || page.length === 0 || !replies) return false;
+    if (page.length === 0 || !this.#isUndecided) return false;
     return page.every(({ event }) => event.kind === "task" || !isPublic(event));
   }
 
@@ -166,7 +190,7 @@ export async function* followLog(
   const stopWatching = engine.backend.watch(taskId, () => setImmediate(onWake));
   signal?.addEventListener("abort", onWake, { once: true });
   engine.closing.addEventListener("abort", onWake, { once: true });
-  engine.openStreams.open(taskId);
+  engine.openStreams.open(source);
   try {
     const opening = reader.opening();
     if (opening.length > 0) yield opening;
@@ -179,7 +203,7 @@ export async function* followLog(
       else if (!reader.isEnded) await wake.promise;
     }
   } finally {
-    engine.openStreams.close(taskId);
+    engine.openStreams.close(source);
     engine.closing.removeEventListener("abort", onWake);
     signal?.removeEventListener("abort", onWake);
     stopWatching();

@@ -17,10 +17,12 @@ export async function sendStreamingMessage(
   const { live, after, joined } = await acceptRequest(request, call);
   const { task, writer, oldest } = live;
   const { taskId, head } = writer;
-  engine.openStreams.admit(taskId);
+  const { owner } = live;
+  engine.openStreams.admit({ taskId, owner });
   const cursor = parseCursor(lastEventId, { oldest, head });
   const view = outputView(request.acceptedOutputModes);
-  const source = { engine, taskId, live, closesAfter: closesAtFinal, ...(view && { view }) };
+  const closesAfter = closesAtFinal;
+  const source = { engine, taskId, owner, live, closesAfter, ...(view && { view }) };
   const end = isTerminal(task.status.state) && { end: head };
   if (after === 0 || cursor !== undefined) {
     return { ...source, after: Math.max(after, cursor ?? 0), ...end };

@@ -27,12 +27,13 @@ export async function subscribeToTask(
   const { engine, caller, version, lastEventId } = call;
   const { taskId } = request;
   const { task, head, oldest } = await engine.tasks.find(taskId, caller);
-  engine.openStreams.admit(taskId);
+  engine.openStreams.admit({ taskId, owner: caller.owner });
   const ended = isTerminal(task.status.state);
   const closes = version === "1.0" ? closesAtTerminal : closesAtFinal;
   const source = {
     engine,
     taskId,
+    owner: caller.owner,
     live: engine.tasks.get(taskId),
     ...(ended && { end: head }),
     // A question before the head was answered, so it does not end the stream.

@@ -245,10 +245,8 @@ export class DeliveryWorker {
   }
 
   /** Records a failure. Resolves to whether to try again. */
-  async #recordFailed({
-    kind,
-    problem,
-  }: Exclude<Outcome, { kind: "delivered" }>): Promise<boolean> {
+  async #recordFailed(outcome: Exclude<Outcome, { kind: "delivered" }>): Promise<boolean> {
+    const { kind, problem } = outcome;
     const { engine, maxAgeMs, record, onDead } = this.#options;
     const isFirst = this.#failingSince === undefined;
     const since = (this.#failingSince ??= engine.now());
@@ -259,7 +257,7 @@ export class DeliveryWorker {
     const isKept = await this.#record({ cursor: this.#position, state, failure });
     if (isKept && !isDead) return true;
     this.stop();
-    if (isKept) onDead(record, problem);
+    if (isKept) onDead(record, kind === "failed" ? (outcome.detail ?? problem) : problem);
     return false;
   }
 

@@ -17,6 +17,8 @@ export type Outcome =
 interface FailedOutcome {
   readonly kind: "failed";
   readonly problem: string;
+  /** The problem for the log, if the caller must not know it all. */
+  readonly detail?: string;
   readonly retryAfterMs?: number;
 }
 
@@ -45,9 +47,21 @@ export async function attemptDelivery(options: AttemptOptions): Promise<Outcome>
       ...(retryAfterMs !== undefined && { retryAfterMs }),
     };
   } catch (error) {
-    const problem = error instanceof EgressError ? error.message : "the notification was not sent";
-    return { kind: "failed", problem };
+    if (!(error instanceof EgressError)) {
+      return { kind: "failed", problem: "the notification was not sent" };
+    }
+    const { message } = error;
+    if (!isAboutName(error)) return { kind: "failed", problem: message };
+    // Callers see the problem, and must not find out which names exist inside the network.
+    const problem = `could not reach ${new URL(url).origin}: its name does not exist, or its address is not public`;
+    return { kind: "failed", problem, detail: message };
   }
+}
+
+const NAME_ERRORS: ReadonlySet<unknown> = new Set(["ENOTFOUND", "ENODATA", "EAI_AGAIN"]);
+
+function isAboutName({ reason, cause }: EgressError): boolean {
+  return reason === "address" || NAME_ERRORS.has((cause as { code?: unknown } | undefined)?.code);
 }
 
 /** Wait 1 s after the first failure, then twice as long each time, up to 5 minutes. */

@@ -89,7 +89,7 @@ export class Engine {
     this.clock = new TaskClock(options.now ?? Date.now);
     this.limits = resolveLimits(options.limits);
     this.openTasks = new OpenTasks(this.limits.openTasks);
-    this.openStreams = new OpenStreams(this.limits.streams);
+    this.openStreams = new OpenStreams(this.limits);
     this.streams = options.streaming !== false;
     this.tasks = new LiveTasks({
       backend: options.backend,

@@ -49,7 +49,7 @@ export async function startAttempt(
     message: log.message,
     conversation,
     journal: hasJournal ? log.journal : [],
-    caller: { owner },
+    caller: { owner, ...log.caller },
     extensions: log.extensions,
     trace: log.trace,
     announced: writer.listed,

@@ -33,11 +33,25 @@ export interface Limits {
   readonly openTasks: number;
   /** Open streams on one task. Default 10,000. */
   readonly streams: number;
+  /** Open streams of one owner, on all its tasks. Default 10,000. */
+  readonly ownerStreams: number;
   /**
    * Size of the tasks on one page of a list, in bytes; a page has at least one task. Default 8 MiB,
    * a hundred tasks of 80 KB, because a page is in memory several times while it is written.
    */
   readonly pageBytes: number;
+  /** Open connections to the port of a server. Default 20,000. */
+  readonly connections: number;
+  /**
+   * Open connections from one address. Default 2000. Not applied if the server trusts a proxy, whose
+   * address all connections have.
+   */
+  readonly addressConnections: number;
+  /**
+   * Bytes of responses that clients have not read yet, over all connections. Default 256 MiB. Streams
+   * do not count: each holds a page of 64 KiB, or shares one larger event with the others.
+   */
+  readonly unreadBytes: number;
 }
 
 export const DEFAULT_LIMITS: Limits = {
@@ -50,7 +64,11 @@ export const DEFAULT_LIMITS: Limits = {
   events: 1_000_000,
   openTasks: 20_000,
   streams: 10_000,
+  ownerStreams: 10_000,
   pageBytes: 8 * 1024 * 1024,
+  connections: 20_000,
+  addressConnections: 2000,
+  unreadBytes: 256 * 1024 * 1024,
 };
 
 /** Adds the defaults and validates the result. */
@@ -191,40 +209,56 @@ export class OpenTasks {
   }
 }
 
-/** Counts the open streams on each task. */
-export class OpenStreams {
-  readonly #limit: number;
-  readonly #counts = new Counts();
+/** A stream of events of a task. */
+interface StreamFacts {
+  readonly taskId: string;
+  readonly owner: string;
+}
 
-  constructor(limit: number) {
-    this.#limit = limit;
+/** Counts the open streams on each task, and those of each owner. */
+export class OpenStreams {
+  readonly #limits: Pick<Limits, "streams" | "ownerStreams">;
+  readonly #byTask = new Counts();
+  readonly #byOwner = new Counts();
+
+  constructor(limits: Pick<Limits, "streams" | "ownerStreams">) {
+    this.#limits = limits;
   }
 
-  /** Rejects another stream if the task has too many. */
-  admit(taskId: string): void {
-    if (this.#counts.get(taskId) < this.#limit) return;
-    const problem = `task ${taskId} has ${this.#limit} open streams (the limit streams): close one first`;
+  /** Rejects another stream if the task or its owner has too many. */
+  admit({ taskId, owner }: StreamFacts): void {
+    const { streams, ownerStreams } = this.#limits;
+    if (this.#byTask.get(taskId) >= streams) {
+      const problem = `task ${taskId} has ${streams} open streams (the limit streams): close one first`;
+      throw new A2AError("TooManyRequests", problem, {
+        details: { limit: "streams", most: String(streams), taskId },
+      });
+    }
+    if (this.#byOwner.get(owner) < ownerStreams) return;
+    const problem = `you have ${ownerStreams} open streams (the limit ownerStreams): close one first`;
     throw new A2AError("TooManyRequests", problem, {
-      details: { limit: "streams", most: String(this.#limit), taskId },
+      details: { limit: "ownerStreams", most: String(ownerStreams) },
     });
   }
 
   /** Whether the task has an open stream. */
   has(taskId: string): boolean {
-    return this.#counts.get(taskId) > 0;
+    return this.#byTask.get(taskId) > 0;
   }
 
-  open(taskId: string): void {
-    this.#counts.add(taskId);
+  open({ taskId, owner }: StreamFacts): void {
+    this.#byTask.add(taskId);
+    this.#byOwner.add(owner);
   }
 
-  close(taskId: string): void {
-    this.#counts.remove(taskId);
+  close({ taskId, owner }: StreamFacts): void {
+    this.#byTask.remove(taskId);
+    this.#byOwner.remove(owner);
   }
 }
 
 /** Counters by name. A counter at 0 takes no memory. */
-class Counts {
+export class Counts {
   readonly #counts = new Map<string, number>();
 
   get(name: string): number {

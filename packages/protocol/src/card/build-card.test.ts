@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
+import { BEARER_SECURITY } from "../model/security.ts";
 import { overTheWire, someFacts } from "../testing/arbitraries.suite.ts";
 import { buildCard } from "./build-card.ts";
 
@@ -41,7 +42,7 @@ const ONLY = {
   "1.0": ["supportedInterfaces", "securityRequirements"],
 } as const;
 
-const guarded = someFacts({ bearer: true });
+const guarded = someFacts({ security: BEARER_SECURITY });
 
 describe.each(["0.3", "1.0", undefined] as const)("a card for a caller of %s", (version) => {
   const card = written(buildCard(someFacts(), version));

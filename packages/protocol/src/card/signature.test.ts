@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
+import { BEARER_SECURITY } from "../model/security.ts";
 import { overTheWire, someFacts } from "../testing/arbitraries.suite.ts";
 import { decodeBase64Url } from "../internal/base64url.ts";
 import { buildCard } from "./build-card.ts";
@@ -15,7 +16,7 @@ const rsa = await aKey("RS256");
 const trusted = publicKeySet([key]);
 const header = { alg: key.alg, kid: key.kid, typ: "JOSE" };
 
-const guarded = overTheWire(buildCard(someFacts({ bearer: true }), "1.0")) as object;
+const guarded = overTheWire(buildCard(someFacts({ security: BEARER_SECURITY }), "1.0")) as object;
 
 describe("a card that was signed", () => {
   verifies("v1-S61", "says in its protected header by which key and algorithm", async () => {

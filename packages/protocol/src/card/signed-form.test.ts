@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { BEARER_SECURITY } from "../model/security.ts";
 import { overTheWire, someFacts } from "../testing/arbitraries.suite.ts";
 import { buildCard } from "./build-card.ts";
 import { canonicalJson } from "../internal/json.ts";
@@ -14,7 +15,7 @@ const EXAMPLE = {
   skills: [],
 };
 
-const guarded = someFacts({ bearer: true });
+const guarded = someFacts({ security: BEARER_SECURITY });
 
 describe("as the specification signs", () => {
   test("its own example comes out as it is printed there", () => {

@@ -4,6 +4,7 @@ import type { AgentEvent } from "./events.ts";
 import type { InternalEvent } from "./journal.ts";
 import type { Message } from "./message.ts";
 import type { Metadata } from "./part.ts";
+import type { CardSecurity } from "./security.ts";
 import type { Task } from "./task.ts";
 import type { ProtocolVersion } from "./operations.ts";
 
@@ -104,7 +105,17 @@ export interface Turn {
 
 /** The authenticated caller of a request. */
 export interface Caller {
+  /**
+   * Owns the tasks that the caller creates; other owners cannot see them. In a tenant, it is unique
+   * across tenants: the same name in another tenant is another owner.
+   */
   readonly owner: string;
+  /** The tenant that the caller belongs to, or that its request names. */
+  readonly tenant?: string;
+  /** What the caller may do, as its credentials say. */
+  readonly scopes?: readonly string[];
+  /** Other facts about the caller, such as the claims of its token: any JSON. They are stored with its tasks. */
+  readonly claims?: Metadata;
 }
 
 /**
@@ -168,6 +179,8 @@ export interface AgentInfo {
   readonly restart: boolean;
   /** Time limit for a whole task, in milliseconds. No limit if absent. */
   readonly timeoutMs?: number;
+  /** What happens to a task that the agent works on when the last client disconnects from its stream. Continues if absent. */
+  readonly onDisconnect?: "continue" | "cancel";
   /** How long the agent waits for an answer, and what happens then. Waits indefinitely if absent. */
   readonly inputTimeout?: InputTimeout;
 }
@@ -184,8 +197,8 @@ export interface AgentCardFacts {
   /** In order of preference. */
   readonly interfaces: readonly AgentInterface[];
   readonly capabilities: AgentCapabilities;
-  /** Whether callers must send a bearer token. */
-  readonly bearer: boolean;
+  /** How callers authenticate. Absent if every caller is accepted. */
+  readonly security?: CardSecurity;
 }
 
 /** One endpoint of the agent. */

@@ -90,6 +90,13 @@ export const ERRORS = {
     title: "Forbidden",
     transport: true,
   },
+  RequestTimeout: {
+    code: -32600,
+    http: 408,
+    grpc: "DEADLINE_EXCEEDED",
+    title: "Request timeout",
+    transport: true,
+  },
   PayloadTooLarge: {
     code: -32600,
     http: 413,

@@ -1,3 +1,4 @@
+import type { Caller } from "./agent.ts";
 import type { Message } from "./message.ts";
 import type { Metadata } from "./part.ts";
 
@@ -40,12 +41,14 @@ export interface MessageReceivedEvent extends InternalEventBase {
   readonly timestamp: string;
   /** The URIs of the extensions that the message activated; absent if none. */
   readonly extensions?: readonly string[];
+  /** What is known about the sender in addition to the owner of the task; absent if nothing is. */
+  readonly caller?: Omit<Caller, "owner">;
 }
 
 type EngineEvent =
   | MessageReceivedEvent
-  /** The extensions that the first message of the task activated. */
-  | Internal<"activated", { readonly extensions?: readonly string[] }>
+  /** The extensions that the first message of the task activated, and what is known about its sender. */
+  | Internal<"activated", Pick<MessageReceivedEvent, "extensions" | "caller">>
   /** The agent's turn is over although the task is not: the next message starts a new turn. */
   | Internal<"turn-end", { readonly turn: number }>
   /** The turn was started again. */

@@ -105,7 +105,6 @@ export function someFacts(overrides: Partial<AgentCardFacts> = {}): AgentCardFac
       { url: "https://agent.test/", binding: "JSONRPC", version: "0.3" },
     ],
     capabilities: { streaming: true, pushNotifications: false },
-    bearer: false,
     ...overrides,
   };
 }

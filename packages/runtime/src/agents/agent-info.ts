@@ -14,6 +14,12 @@ export interface AgentFacts {
   readonly version?: string;
   /** Default: one skill with the agent's own name and description. */
   readonly skills?: readonly AgentSkill[];
+  /** The organization behind it, for its card. */
+  readonly provider?: { readonly organization: string; readonly url: string };
+  /** Where its documentation is, for its card. */
+  readonly documentationUrl?: string;
+  /** Its picture, for its card. */
+  readonly iconUrl?: string;
   /** Media types it reads. Default: text and JSON. */
   readonly inputModes?: readonly string[];
   /** Media types it writes. Default: text and JSON. */
@@ -37,6 +43,13 @@ export interface AgentFacts {
   readonly restart?: boolean;
   /** How long a task may take in all, in milliseconds. Default: no limit. */
   readonly timeoutMs?: number;
+  /**
+   * What happens to a task that the agent works on when the last client disconnects from its
+   * stream. Default "continue": the task is durable, and the client can come back for it. With
+   * "cancel" it is canceled, unless a client subscribes again within 5 seconds, as clients do that
+   * resume. Tasks that wait for input, or were sent without a stream, are not affected.
+   */
+  readonly onDisconnect?: "continue" | "cancel";
   /** How long a question waits for its answer, and whether the agent then continues or the task fails. Default: it waits as long as the task. */
   readonly inputTimeout?: InputTimeout;
 }
@@ -56,12 +69,16 @@ export function agentInfo(definition: AgentFacts): AgentInfo {
     skills: definition.skills ?? [ownSkill(name, description)],
     inputModes: definition.inputModes ?? DEFAULT_MODES,
     outputModes: definition.outputModes ?? DEFAULT_MODES,
+    ...(definition.provider && { provider: definition.provider }),
+    ...(definition.documentationUrl && { documentationUrl: definition.documentationUrl }),
+    ...(definition.iconUrl && { iconUrl: definition.iconUrl }),
     ...(definition.extensions && { extensions: definition.extensions }),
     replies: definition.replies ?? false,
     keepStreamOnInterrupt: definition.keepStreamOnInterrupt ?? false,
     takesMessages: definition.takesMessages ?? false,
     restart: definition.restart ?? false,
     ...(definition.timeoutMs !== undefined && { timeoutMs: definition.timeoutMs }),
+    ...(definition.onDisconnect && { onDisconnect: definition.onDisconnect }),
     ...(definition.inputTimeout && { inputTimeout: definition.inputTimeout }),
   };
 }

@@ -143,6 +143,7 @@ export class LoopEngine {
       taskId,
       live: engine.tasks.get(taskId),
       after,
+      owner: CALLER.owner,
       closesAfter: closesAtFinal,
       ...(isTerminal(task.status.state) && { end: head }),
     };

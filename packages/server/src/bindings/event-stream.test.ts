@@ -17,7 +17,7 @@ class ALog {
   /** As the parts of the engine that a reader of a stored log meets. */
   readonly engine = {
     closing: new AbortController().signal,
-    openStreams: new OpenStreams(100),
+    openStreams: new OpenStreams({ streams: 100, ownerStreams: 100 }),
     agent: { info: anAgentInfo() },
     tasks: { get: () => undefined },
     backend: {
@@ -61,7 +61,13 @@ class AReader {
     const keepAlive = new KeepAlive();
     onTestFinished(() => keepAlive.close());
     const stream = new EventStream({
-      source: { engine: log.engine, taskId: "t", after: 0, closesAfter: closesAtFinal },
+      source: {
+        engine: log.engine,
+        taskId: "t",
+        owner: "ann",
+        after: 0,
+        closesAfter: closesAtFinal,
+      },
       framing: new SseFraming({
         codec: CODECS["0.3"],
         prefix: "",

@@ -1,4 +1,9 @@
-import { type EventStreamSource, type LogEntry, LogReader } from "@convoke/engine";
+import {
+  type EventStreamSource,
+  type LogEntry,
+  LogReader,
+  streamDisconnected,
+} from "@convoke/engine";
 import type { ByteSink, ByteStream, ByteStreamControl } from "../http/exchange.ts";
 import {
   type Codec,
@@ -40,6 +45,9 @@ export class EventStream implements ByteStream {
   #sink: ByteSink | undefined;
   #stopWatching: () => void = () => undefined;
   #idleTimer: IdleTimer | undefined;
+  /** Frames that are too large for one write; the first is written up to `#sent`. */
+  readonly #unsent: Frames[] = [];
+  #sent = 0;
 
   constructor(options: EventStreamOptions) {
     this.#options = options;
@@ -51,8 +59,11 @@ export class EventStream implements ByteStream {
     this.#sink = sink;
     // Watch before the first read, so that a commit in between wakes us.
     this.#stopWatching = source.engine.backend.watch(source.taskId, () => this.#wake());
-    this.#idleTimer = keepAlive.start(() => this.#write(this.#options.framing.keepAlive));
-    source.engine.openStreams.open(source.taskId);
+    this.#idleTimer = keepAlive.start(() => {
+      // In the middle of a frame, a keep-alive would become a part of it.
+      if (this.#unsent.length === 0) this.#write(this.#options.framing.keepAlive);
+    });
+    source.engine.openStreams.open(source);
     source.engine.closing.addEventListener("abort", this.#onClosing, { once: true });
     // The engine may have closed before the transport opened the stream.
     if (source.engine.closing.aborted) this.#onClosing();
@@ -60,10 +71,22 @@ export class EventStream implements ByteStream {
     return {
       drained: () => {
         this.#blocked = false;
+        this.#flush();
         void this.#pump();
       },
-      closed: () => this.#end(),
+      closed: () => {
+        if (this.#ended) return;
+        this.#end();
+        streamDisconnected(source.engine, source.taskId);
+      },
     };
+  }
+
+  /** Ends the stream with an error. */
+  fail(error: unknown): void {
+    this.#unsent.length = 0;
+    this.#write(this.#options.framing.error(error));
+    this.#finish();
   }
 
   /** Commits within one turn of the event loop are written together. */
@@ -82,6 +105,8 @@ export class EventStream implements ByteStream {
     this.#pumping = true;
     try {
       this.#writePage(this.#reader.opening());
+      // All was read before, but a large frame was not written to its end yet.
+      if (this.#reader.isEnded) this.#finish();
       // If a commit wakes us during a read, read again: the page may predate that commit.
       while (this.#hasMore && !this.#ended && !this.#blocked) {
         this.#hasMore = false;
@@ -92,15 +117,21 @@ export class EventStream implements ByteStream {
         else if (entries.length > 0) this.#hasMore = true;
       }
     } catch (error) {
-      this.#write(this.#options.framing.error(error));
-      this.#finish();
+      this.fail(error);
     } finally {
       this.#pumping = false;
     }
   }
 
   #writePage(entries: readonly LogEntry[]): void {
-    if (entries.length > 0) this.#write(this.#options.framing.page(entries));
+    const { framing } = this.#options;
+    const last = entries.at(-1);
+    if (last === undefined) return;
+    if (last.json.length <= CHUNK) return this.#write(framing.page(entries));
+    if (entries.length > 1) this.#write(framing.page(entries.slice(0, -1)));
+    // Streams share the text of a large event until it is written, so it must not be copied here.
+    this.#unsent.push(...framing.pieces(last).filter(({ length }) => length > 0));
+    this.#flush();
   }
 
   #write(frames: Frames): void {
@@ -109,27 +140,51 @@ export class EventStream implements ByteStream {
     this.#blocked = !this.#sink.write(frames);
   }
 
+  /** Writes large frames piece by piece, as the client reads them. */
+  #flush(): void {
+    while (!this.#blocked && !this.#ended && this.#unsent.length > 0) {
+      const frames = this.#unsent[0]!;
+      const end = endOfChunk(frames, this.#sent + CHUNK);
+      this.#write(frames.slice(this.#sent, end));
+      this.#sent = end < frames.length ? end : 0;
+      if (this.#sent === 0) this.#unsent.shift();
+    }
+  }
+
+  /** Ends the stream, after the rest of a large frame is written. */
   #finish(): void {
-    if (this.#ended) return;
+    if (this.#ended || this.#unsent.length > 0) return;
     this.#end();
     this.#sink?.end();
   }
 
   /** The server stops: the client reconnects and resumes after its cursor. */
   readonly #onClosing = (): void => {
-    this.#write(this.#options.framing.reconnect());
+    // The client cannot use the beginning of a frame, and ignores it.
+    if (this.#unsent.splice(0).length === 0) this.#write(this.#options.framing.reconnect());
     this.#finish();
   };
 
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    const { engine, taskId } = this.#options.source;
-    engine.openStreams.close(taskId);
+    const { source } = this.#options;
+    const { engine } = source;
+    engine.openStreams.close(source);
     engine.closing.removeEventListener("abort", this.#onClosing);
     this.#stopWatching();
     this.#idleTimer?.stop();
   }
+}
+
+/** The largest frame that is written at once. */
+const CHUNK = 64 * 1024;
+
+/** Does not split a character that is encoded as a surrogate pair. */
+function endOfChunk(frames: Frames, end: number): number {
+  if (typeof frames !== "string" || end >= frames.length) return end;
+  const code = frames.charCodeAt(end - 1);
+  return code >= 0xd800 && code <= 0xdbff ? end + 1 : end;
 }
 
 /** Encoded events: text over HTTP, bytes over gRPC. */
@@ -139,6 +194,8 @@ type Frames = string | Uint8Array;
 export interface Framing {
   /** Encodes events. Internal events are left out. */
   page(entries: readonly LogEntry[]): Frames;
+  /** Encodes a large event as frames that belong together. Empty frames are left out. */
+  pieces(entry: LogEntry): readonly Frames[];
   /** Encodes the error that ends the stream, if the log cannot be read. */
   error(thrown: unknown): Frames;
   /** Sent on an idle stream. Empty if the transport has its own keep-alive. */
@@ -155,6 +212,9 @@ interface SseFramingOptions {
   /** Encodes an error as JSON on one line. */
   readonly errorText: (thrown: unknown) => string;
 }
+
+/** What `sseFrame` puts after the suffix. */
+const FRAME_END = "\n\n";
 
 /** Encodes events as server-sent events, each with its sequence as `id`. */
 export class SseFraming implements Framing {
@@ -173,6 +233,15 @@ export class SseFraming implements Framing {
       if (text !== undefined) frames += sseFrame(entry.seq, prefix, text, suffix);
     }
     return frames;
+  }
+
+  pieces(entry: LogEntry): readonly string[] {
+    const { codec, prefix, suffix } = this.#options;
+    const text = entry.text(codec);
+    if (text === undefined) return [];
+    const around = sseFrame(entry.seq, prefix, "", suffix);
+    const middle = around.length - suffix.length - FRAME_END.length;
+    return [around.slice(0, middle), text, around.slice(middle)];
   }
 
   error(thrown: unknown): string {

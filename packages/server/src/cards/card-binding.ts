@@ -7,6 +7,7 @@ import {
   type AgentInfo,
   type AgentInterface,
   type CardKey,
+  type CardSecurity,
   type ProtocolVersion,
   buildCard,
   checkAgentExtensions,
@@ -179,7 +180,8 @@ export function cardFacts(
     /** Where the server listens. Absent inside an app that owns the port, where gRPC is not available. */
     readonly address?: ServerAddress;
     readonly publicUrl?: string;
-    readonly token?: string;
+    /** How callers authenticate. Absent if every caller is accepted. */
+    readonly security?: CardSecurity | undefined;
     /** Default true. */
     readonly streams?: boolean;
     /** Default false. */
@@ -190,7 +192,13 @@ export function cardFacts(
     readonly hasExtendedCard?: boolean;
   },
 ): (request: HttpRequest) => AgentCardFacts {
-  const { token, streams = true, pushes = false, tenants = [], hasExtendedCard = false } = options;
+  const {
+    security,
+    streams = true,
+    pushes = false,
+    tenants = [],
+    hasExtendedCard = false,
+  } = options;
   // Agents that were not created by `defineAgent` have not been validated.
   checkAgentExtensions(agent.info.extensions ?? []);
   return (request) => {
@@ -206,7 +214,7 @@ export function cardFacts(
         ...(hasExtendedCard && { extendedAgentCard: true }),
         extensions: declaredExtensions(info),
       },
-      bearer: token !== undefined,
+      ...(security && { security }),
     };
   };
 }

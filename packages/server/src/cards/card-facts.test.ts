@@ -94,10 +94,3 @@ test("each tenant has addresses of its own in 1.0, and names itself", () => {
 
   expect(interfaces.filter(({ tenant }) => tenant === "acme")).toHaveLength(3);
 });
-
-verifies("R115", "a bearer token is declared exactly when one is demanded", () => {
-  const address = { host: "127.0.0.1", port: 1 };
-
-  expect(cardFacts(AGENT, { address })(aRequest()).bearer).toBe(false);
-  expect(cardFacts(AGENT, { address, token: "right" })(aRequest()).bearer).toBe(true);
-});

@@ -2,9 +2,13 @@ import { A2AError } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
 import { aRequest } from "../http/a-request.suite.ts";
 import { Cors } from "../http/cors.ts";
+import { Authentication } from "./authenticate.ts";
 import { Guard } from "./guard.ts";
 
+const authentication = new Authentication({});
+
 const guard = new Guard({
+  authentication,
   allowedHosts: ["box.local"],
   publicUrl: "https://agents.example.com/one/",
   cors: new Cors({ origins: ["https://app.example"] }),
@@ -13,7 +17,7 @@ const guard = new Guard({
 /** Why a POST of a page is refused, or nothing when it is served. */
 function refusalOf(origin: string | undefined, host = "localhost:3000", method = "POST") {
   try {
-    guard.identify(aRequest({ method, path: "/", headers: { host, origin } }));
+    guard.admitPage(aRequest({ method, path: "/", headers: { host, origin } }));
     return undefined;
   } catch (error) {
     if (A2AError.is(error)) return error;
@@ -82,8 +86,8 @@ test("the name that a trusted proxy was reached by is our own", () => {
     origin: "https://box.local",
   };
   const request = aRequest({ method: "POST", path: "/", headers });
-  const trusting = new Guard({ allowedHosts: ["box.local"], trustProxy: true });
+  const trusting = new Guard({ authentication, allowedHosts: ["box.local"], trustProxy: true });
 
-  expect(() => trusting.identify(request)).not.toThrow();
-  expect(() => guard.identify(request)).toThrow("Forbidden");
+  expect(() => trusting.admitPage(request)).not.toThrow();
+  expect(() => guard.admitPage(request)).toThrow("Forbidden");
 });

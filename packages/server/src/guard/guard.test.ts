@@ -1,16 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
 import { aRequest } from "../http/a-request.suite.ts";
-import { Guard, authenticateAnyone, createBearerCheck } from "./guard.ts";
+import { type AuthOptions, Authentication, acceptBearerToken } from "./authenticate.ts";
+import { Guard } from "./guard.ts";
 import { A2AError } from "@convoke/protocol";
 
 const TOKEN = "s3cret-Token_of.ours~+/=";
 
 verifies("R114", "the right token is let in, however its scheme is spelled", () => {
-  const check = createBearerCheck(TOKEN);
+  const check = acceptBearerToken(TOKEN);
 
-  for (const header of [`Bearer ${TOKEN}`, `bearer ${TOKEN}`, `BEARER   ${TOKEN} `]) {
-    expect(check(header)).toEqual({ owner: "token" });
+  for (const authorization of [`Bearer ${TOKEN}`, `bearer ${TOKEN}`, `BEARER   ${TOKEN} `]) {
+    expect(check(aRequest({ headers: { authorization } }))).toEqual({ owner: "token" });
   }
 });
 
@@ -51,76 +52,92 @@ test("a refusal says what is missing and never repeats what was given or expecte
   expect(told).not.toContain(TOKEN);
 });
 
-test("where nobody is asked, every caller is the same owner", () => {
-  expect(authenticateAnyone(undefined)).toEqual(authenticateAnyone(`Bearer ${TOKEN}`));
-});
+function aGuard(options: AuthOptions): Guard {
+  return new Guard({ authentication: new Authentication(options) });
+}
 
 const LOCAL = { host: "localhost:3000" };
 const FOREIGN = { host: "evil.example" };
 const AUTHORIZED = { authorization: "Bearer right" };
 
 test("what everyone may read needs no token, but a host of ours", () => {
-  const guard = new Guard({ token: "right" });
+  const guard = aGuard({ token: "right" });
 
   expect(() => guard.admit(aRequest({ headers: LOCAL }))).not.toThrow();
   expect(() => guard.admit(aRequest({ headers: FOREIGN }))).toThrow("Forbidden");
 });
 
-verifies("R114", "everything else needs the token", () => {
-  const guard = new Guard({ token: "right" });
+verifies("R114", "everything else needs the token", async () => {
+  const guard = aGuard({ token: "right" });
 
-  expect(() => guard.identify(aRequest({ headers: LOCAL }))).toThrow("Unauthorized");
-  expect(guard.identify(aRequest({ headers: { ...LOCAL, ...AUTHORIZED } }))).toEqual({
+  await expect(guard.identify(aRequest({ headers: LOCAL }))).rejects.toThrow("Unauthorized");
+  expect(await guard.identify(aRequest({ headers: { ...LOCAL, ...AUTHORIZED } }))).toEqual({
     owner: "token",
   });
 });
 
-test("a foreign host is refused before its token is looked at", () => {
-  const guard = new Guard({ token: "right" });
+test("a foreign host is rejected before its token is looked at", async () => {
+  const guard = aGuard({ token: "right" });
 
   const request = aRequest({ headers: { ...FOREIGN, ...AUTHORIZED } });
 
-  expect(() => guard.identify(request)).toThrow("Forbidden");
+  await expect(guard.identify(request)).rejects.toThrow("Forbidden");
 });
 
-verifies("R116", "an identity in the query or another header counts for nothing", () => {
-  const guard = new Guard({ token: "right" });
+verifies("R116", "an identity in the query or another header counts for nothing", async () => {
+  const guard = aGuard({ token: "right" });
   const request = aRequest({
     headers: { ...LOCAL, "x-authorization": "Bearer right", cookie: "token=right" },
     query: new URLSearchParams({ token: "right", authorization: "Bearer right" }),
   });
 
-  expect(() => guard.identify(request)).toThrow("Unauthorized");
+  await expect(guard.identify(request)).rejects.toThrow("Unauthorized");
 });
 
-test("without a token every local caller is the same owner", () => {
-  const guard = new Guard({});
+test("without a token every local caller is the same owner", async () => {
+  const guard = aGuard({});
 
-  const plain = guard.identify(aRequest({ headers: LOCAL }));
-  const dressed = guard.identify(aRequest({ headers: { ...LOCAL, ...AUTHORIZED } }));
+  const plain = await guard.identify(aRequest({ headers: LOCAL }));
+  const dressed = await guard.identify(aRequest({ headers: { ...LOCAL, ...AUTHORIZED } }));
 
   expect(plain).toEqual(dressed);
 });
 
-test("an app that knows who calls is asked instead of looking for a token", () => {
-  const callerOf = ({ headers }: Parameters<Guard["identify"]>[0]) =>
-    typeof headers["x-user"] === "string" ? { owner: headers["x-user"] } : undefined;
-  const guard = new Guard({ callerOf });
+test.each<[AuthOptions, string]>([
+  [
+    { token: "right", authenticate: () => undefined },
+    "token and authenticate cannot be combined: both identify the caller",
+  ],
+  [
+    { securitySchemes: { key: { type: "apiKey", in: "header", name: "x-key" } } },
+    "securitySchemes and security need authenticate",
+  ],
+  [
+    { authenticate: () => undefined, security: [{ bearer: [], key: [] }] },
+    'security names "key", which is not one of securitySchemes (bearer)',
+  ],
+])("%j is rejected when the server starts", (options, problem) => {
+  expect(() => new Authentication(options)).toThrow(problem);
+});
 
-  expect(guard.identify(aRequest({ headers: { ...LOCAL, "x-user": "ann" } }))).toEqual({
-    owner: "ann",
-  });
-  expect(() => guard.identify(aRequest({ headers: LOCAL }))).toThrow("it is not known who calls");
-  expect(() => guard.identify(aRequest({ headers: { ...FOREIGN, "x-user": "ann" } }))).toThrow(
-    "Forbidden",
-  );
-  expect(() => new Guard({ callerOf, token: "right" })).toThrow("cannot be combined");
+test("a 401 names what the caller can send as Authorization", () => {
+  const challengeFor = (securitySchemes: NonNullable<AuthOptions["securitySchemes"]>): string =>
+    new Authentication({ authenticate: () => undefined, securitySchemes }).challenge;
+
+  expect(
+    challengeFor({
+      password: { type: "http", scheme: "basic" },
+      login: { type: "openIdConnect", openIdConnectUrl: "https://id.example/" },
+      app: { type: "oauth2", flows: {} },
+    }),
+  ).toBe('Basic realm="convoke", Bearer realm="convoke"');
+  expect(challengeFor({ certificate: { type: "mutualTLS" } })).toBe('Bearer realm="convoke"');
 });
 
 /** Why the header is refused. */
 function refusalOf(authorization: string | undefined): A2AError {
   try {
-    createBearerCheck(TOKEN)(authorization);
+    acceptBearerToken(TOKEN)(aRequest({ headers: { authorization } }));
   } catch (error) {
     if (A2AError.is(error)) return error;
     throw error;

@@ -2,14 +2,10 @@ import { A2AError, type Caller } from "@convoke/protocol";
 import type { Cors } from "../http/cors.ts";
 import { type HttpRequest, header } from "../http/exchange.ts";
 import { parseForwarded } from "../http/address.ts";
-import { createHash, timingSafeEqual } from "node:crypto";
-
-/** No authentication: all callers are the same owner. */
-export const authenticateAnyone: Authenticate = () => ({ owner: "anonymous" });
+import type { Authentication } from "./authenticate.ts";
 
 export interface GuardOptions {
-  /** The bearer token that callers must send. */
-  readonly token?: string;
+  readonly authentication: Authentication;
   readonly allowedHosts?: readonly string[];
   /** The public URL of the agent; pages of its origin may call. */
   readonly publicUrl?: string;
@@ -17,30 +13,23 @@ export interface GuardOptions {
   readonly trustProxy?: boolean;
   /** Which pages of other origins may call. Default none. */
   readonly cors?: Pick<Cors, "allows">;
-  /** Identifies the caller instead of a token, for apps that authenticate requests themselves. */
-  readonly callerOf?: (request: HttpRequest) => Caller | undefined;
 }
 
 /** Checks the host, the origin and the caller of every request. */
 export class Guard {
-  #checkHostName: (host: string | undefined) => void;
-  #trustProxy: boolean;
-  #publicHost: string | undefined;
-  #isListed: (origin: string) => boolean;
-  #authenticate: Authenticate;
-  #callerOf: GuardOptions["callerOf"];
+  readonly #checkHostName: (host: string | undefined) => void;
+  readonly #trustProxy: boolean;
+  readonly #publicHost: string | undefined;
+  readonly #isListed: (origin: string) => boolean;
+  readonly #authentication: Authentication;
 
   constructor(options: GuardOptions) {
-    const { token, allowedHosts = [], publicUrl, trustProxy = false, cors, callerOf } = options;
-    if (token !== undefined && callerOf !== undefined) {
-      throw new TypeError("token and callerOf cannot be combined: both identify the caller");
-    }
-    this.#callerOf = callerOf;
+    const { authentication, allowedHosts = [], publicUrl, trustProxy = false, cors } = options;
+    this.#authentication = authentication;
     this.#checkHostName = createHostCheck(allowedHosts);
     this.#trustProxy = trustProxy;
     this.#publicHost = publicUrl === undefined ? undefined : new URL(publicUrl).host;
     this.#isListed = (origin) => cors?.allows(origin) === true;
-    this.#authenticate = token === undefined ? authenticateAnyone : createBearerCheck(token);
   }
 
   /** Checks a request for public content, such as the card. */
@@ -56,47 +45,29 @@ export class Guard {
   }
 
   /** Checks any other request, and returns its caller. */
-  identify(request: HttpRequest): Caller {
+  async identify(request: HttpRequest): Promise<Caller> {
     this.admitPage(request);
-    if (this.#callerOf !== undefined) return requireCaller(this.#callerOf(request));
-    return this.#authenticate(header(request, "authorization"));
+    const caller = await this.#authentication.identify(request);
+    checkMediaType(request);
+    return caller;
+  }
+
+  /** The `WWW-Authenticate` header of a 401 response. */
+  get challenge(): string {
+    return this.#authentication.challenge;
   }
 
   /** Returns the host that a trusted proxy reports. */
   #checkHost(request: HttpRequest): string | undefined {
-    this.#checkHostName(header(request, "host"));
+    const named = header(request, "host");
+    const authority = header(request, ":authority") ?? named;
+    if (authority?.toLowerCase() !== named?.toLowerCase())
+      throw forbidden("the Host header differs from :authority");
+    this.#checkHostName(named);
     const { host } = this.#trustProxy ? parseForwarded(request) : {};
     if (host !== undefined) this.#checkHostName(host);
     return host;
   }
-}
-
-function requireCaller(caller: Caller | undefined): Caller {
-  if (caller !== undefined) return caller;
-  const detail = "it is not known who calls";
-  throw new A2AError("Unauthenticated", detail, { details: { reason: "unauthenticated" } });
-}
-
-/** Returns the caller, or throws. */
-type Authenticate = (authorization: string | undefined) => Caller;
-
-/**
- * Checks a bearer token. Hashes are compared, so that timing reveals nothing about
- * the token or its length.
- */
-export function createBearerCheck(token: string): Authenticate {
-  const expected = sha256(token);
-  return (authorization) => {
-    const given = /^bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
-    if (given !== undefined && timingSafeEqual(sha256(given), expected)) return { owner: "token" };
-    const detail =
-      given === undefined ? "a bearer token is required" : "the bearer token is not valid";
-    throw new A2AError("Unauthenticated", detail, { details: { reason: "unauthenticated" } });
-  };
-}
-
-function sha256(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
 }
 
 /** Host names that are always allowed. */
@@ -113,8 +84,9 @@ export function createHostCheck(allowed: readonly string[]): (host: string | und
   return (host) => {
     const given = host?.toLowerCase() ?? "";
     if (names.has(given) || names.has(given.replace(/:\d+$/, ""))) return;
-    const detail = `host ${JSON.stringify(given)} is not served here; list it in CONVOKE_ALLOWED_HOSTS (allowedHosts)`;
-    throw new A2AError("Forbidden", detail, { details: { reason: "forbidden" } });
+    throw forbidden(
+      `host ${JSON.stringify(given)} is not served here; list it in CONVOKE_ALLOWED_HOSTS (allowedHosts)`,
+    );
   };
 }
 
@@ -133,31 +105,60 @@ function checkOrigin(
   isListed: (origin: string) => boolean,
 ): void {
   const origin = header(request, "origin");
-  if (origin === undefined || SAFE_METHODS.has(request.method)) return;
+  if (SAFE_METHODS.has(request.method)) return;
+  if (origin === undefined) {
+    if (header(request, "sec-fetch-site") !== "cross-site") return;
+    throw forbidden("a page of another site may not call without its origin");
+  }
   // A proxy may have terminated TLS, so the scheme is not compared.
   const host = URL.canParse(origin) ? new URL(origin).host : undefined;
   const isOwn =
     host !== undefined && host !== "" && hosts.some((own) => own?.toLowerCase() === host);
   if (isOwn || isListed(origin)) return;
-  const detail = `pages of ${JSON.stringify(origin)} may not call; list it in CONVOKE_CORS_ORIGINS (cors.origins)`;
-  throw new A2AError("Forbidden", detail, { details: { reason: "forbidden" } });
+  throw forbidden(
+    `pages of ${JSON.stringify(origin)} may not call; list it in CONVOKE_CORS_ORIGINS (cors.origins)`,
+  );
+}
+
+/** What a page can send to another origin without a preflight request, in addition to no type at all. */
+const PAGE_TYPES =
+  /^(?:text\/plain|application\/x-www-form-urlencoded|multipart\/form-data)(?:$|[\s;])/i;
+
+/** Rejects the forms that a page of another origin can send without asking. None of our requests needs them. */
+function checkMediaType(request: HttpRequest): void {
+  const type = header(request, "content-type") ?? "";
+  if (SAFE_METHODS.has(request.method) || !PAGE_TYPES.test(type)) return;
+  throw new A2AError(
+    "UnsupportedMediaType",
+    `Content-Type is ${type.split(";")[0]}; it must be application/json`,
+    { field: "Content-Type" },
+  );
+}
+
+function forbidden(detail: string): A2AError {
+  return new A2AError("Forbidden", detail, { details: { reason: "forbidden" } });
 }
 
 /**
  * The caller within a tenant. The same caller is a different owner in each tenant,
- * so tasks of one tenant are invisible in another. A server without tenants lists
- * none on its card, so requests must not name one (1.0 §8.3.2).
+ * so tasks of one tenant are invisible in another. A caller that belongs to a tenant stays in it.
+ * A server without tenants lists none on its card, so requests must not name one (1.0 §8.3.2).
  */
 export function scopedCaller(
   caller: Caller,
-  tenant: string | undefined,
+  named: string | undefined,
   tenants: ReadonlySet<string>,
 ): Caller {
-  if (tenant === undefined || tenant === "") return caller;
-  if (tenants.has(tenant)) return { ...caller, owner: JSON.stringify([tenant, caller.owner]) };
-  throw new A2AError("InvalidParams", `tenant ${JSON.stringify(tenant)} is not served here`, {
-    field: "tenant",
-  });
+  const tenant = named === "" ? undefined : named;
+  const own = caller.tenant;
+  if (tenant !== undefined && !(own === undefined ? tenants.has(tenant) : tenant === own)) {
+    throw new A2AError("InvalidParams", `tenant ${JSON.stringify(tenant)} is not served here`, {
+      field: "tenant",
+    });
+  }
+  const effective = own ?? tenant;
+  if (effective === undefined) return caller;
+  return { ...caller, tenant: effective, owner: JSON.stringify([effective, caller.owner]) };
 }
 
 /** The tenant in the parameters of a 1.0 request. */

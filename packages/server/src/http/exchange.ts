@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { A2AError, type ProtocolVersion, type TraceContext, parseVersion } from "@convoke/protocol";
+import { MAX_TIMER_MS } from "@convoke/protocol/internal";
 import { isUtf8 } from "node:buffer";
+import type { IncomingMessage } from "node:http";
 
 /** A request, independent of its transport. */
 export interface HttpRequest {
@@ -16,6 +18,10 @@ export interface HttpRequest {
   readonly isHttp2: boolean;
   /** Whether this process has terminated TLS. */
   readonly isSecure: boolean;
+  /** The request of `node:http`, with what an app has added to it, such as `user`. Absent for Fetch requests. */
+  readonly node?: IncomingMessage;
+  /** The request of the Fetch standard. Absent for requests of `node:http`. */
+  readonly web?: Request;
   /** Reads the body. Rejects if it is too large. */
   body(): Promise<Uint8Array>;
 }
@@ -51,7 +57,7 @@ export interface ByteStreamControl {
 }
 
 /** The value of a header, or the first of several. */
-export function header(request: HttpRequest, name: string): string | undefined {
+export function header(request: Pick<HttpRequest, "headers">, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === "string" ? value : value?.[0];
 }
@@ -71,9 +77,49 @@ export interface RequestHandler {
   /** The path under which the agent is mounted; empty for the root. */
   readonly basePath: string;
   readonly maxBodyBytes: number;
+  /** The limit `unreadBytes`. */
+  readonly maxUnreadBytes: number;
+  readonly timeouts: Timeouts;
+  /** The response to a request that is rejected before or after it is handled. */
+  readonly reject: (request: HttpRequest, error: A2AError) => HttpResponse;
+  /** A client has reached a limit of the transport. */
+  readonly onLimit: (limit: string, fields: Readonly<Record<string, unknown>>) => void;
   /** Creates an id for a request, which appears in the response and in the log. */
   readonly newRequestId: () => string;
   readonly onResponse: (facts: ResponseFacts) => void;
+}
+
+/** How long a client may take. All in milliseconds, and above 0. */
+export interface Timeouts {
+  /** To send the headers of a request, and for the TLS handshake. Default 30 s. */
+  readonly headersMs: number;
+  /** To send the body of a request. Default 2 minutes: 10 MiB at 0.7 Mbit/s. */
+  readonly bodyMs: number;
+  /** To read the next part of a response. Default 30 s. A stream without events is not affected. */
+  readonly writeMs: number;
+  /**
+   * Between two requests of an HTTP/2 connection; it is then closed with GOAWAY. Default 5 minutes,
+   * which is longer than proxies and gRPC clients keep an unused connection.
+   */
+  readonly idleMs: number;
+}
+
+const DEFAULT_TIMEOUTS: Timeouts = {
+  headersMs: 30_000,
+  bodyMs: 120_000,
+  writeMs: 30_000,
+  idleMs: 300_000,
+};
+
+/** Adds the defaults and validates the result. */
+export function resolveTimeouts(options: Partial<Timeouts> = {}): Timeouts {
+  const timeouts = { ...DEFAULT_TIMEOUTS, ...options };
+  for (const [name, ms] of Object.entries(timeouts)) {
+    if (!(ms > 0 && ms <= MAX_TIMER_MS)) {
+      throw new RangeError(`timeouts.${name} must be from 1 to ${MAX_TIMER_MS}, not ${ms}`);
+    }
+  }
+  return timeouts;
 }
 
 /** What is logged about a request; nothing of its content. */
@@ -200,6 +246,21 @@ export function bodyTooLarge(maxBytes: number): A2AError {
 /** Other middleware has read the body without providing its content. */
 export function bodyAlreadyRead(fix: string): Error {
   return new Error(`the body was read before the agent got the request: ${fix}`);
+}
+
+/** The client takes too long to send its body. */
+export function bodyTooSlow(bodyMs: number): A2AError {
+  const problem = `the body took longer than ${bodyMs} ms (the limit timeouts.bodyMs)`;
+  return new A2AError("RequestTimeout", problem, {
+    details: { limit: "timeouts.bodyMs", most: String(bodyMs) },
+  });
+}
+
+/** Rejects a compressed body. */
+export function checkEncoding(encoding: string | null | undefined): void {
+  if (!encoding || encoding.toLowerCase() === "identity") return;
+  const problem = `Content-Encoding is ${encoding}; send the body without compression`;
+  throw new A2AError("UnsupportedMediaType", problem, { field: "Content-Encoding" });
 }
 
 /** The client disconnected before its body was complete. */

@@ -6,6 +6,7 @@ import {
   type HttpResponse,
   type RequestHandler,
   jsonResponse,
+  resolveTimeouts,
 } from "../http/exchange.ts";
 import { listening } from "./listening.suite.ts";
 import { createNodeListener, locateRequest } from "./node-listener.ts";
@@ -64,6 +65,10 @@ function serving(
       handle,
       basePath: "",
       maxBodyBytes: 1000,
+      maxUnreadBytes: 1000,
+      timeouts: resolveTimeouts(),
+      reject: () => ({ status: 429, headers: {}, body: "" }),
+      onLimit: () => undefined,
       newRequestId: () => `r-${++requests}`,
       onResponse: () => undefined,
       ...options,

@@ -9,9 +9,14 @@ import {
   bodyAlreadyRead,
   bodyCutOff,
   bodyTooLarge,
+  bodyTooSlow,
+  checkEncoding,
 } from "../http/exchange.ts";
 import { stripBasePath } from "../http/address.ts";
-import type { Http2ServerRequest } from "node:http2";
+import { A2AError } from "@convoke/protocol";
+import { type Http2ServerRequest, constants } from "node:http2";
+
+const { NGHTTP2_NO_ERROR } = constants;
 
 /** Handles requests of HTTP/1.1 and HTTP/2, which have the same interface in Node. */
 export type NodeListener = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
@@ -19,14 +24,18 @@ export type NodeListener = (incoming: IncomingMessage, outgoing: ServerResponse)
 /** Adapts `node:http` requests and responses to the transport-independent handler. */
 export function createNodeListener(handler: RequestHandler): NodeListener {
   const { handle, newRequestId, onResponse } = handler;
+  const unread = new UnreadBytes(handler.maxUnreadBytes);
   return (incoming, outgoing) => {
     const requestId = newRequestId();
     const request = toHttpRequest(incoming, handler);
     void handle(request).then(
-      (response) => {
+      (handled) => {
+        const response = unread.admits(handled)
+          ? handled
+          : handler.reject(request, unread.error(handler));
         const { method, path } = request;
         onResponse({ requestId, method, path, status: response.status });
-        respond(incoming, outgoing, response, requestId);
+        respond({ incoming, outgoing, requestId, handler, unread }, response);
       },
       // The server could not start; its caller gets the error.
       () => outgoing.destroy(),
@@ -34,19 +43,68 @@ export function createNodeListener(handler: RequestHandler): NodeListener {
   };
 }
 
+/** A request that is being answered. */
+interface Exchange {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  readonly requestId: string;
+  readonly handler: RequestHandler;
+  readonly unread: UnreadBytes;
+}
+
+/** Smaller responses are not counted: they fit into the buffers that every connection has. */
+const COUNTED_BYTES = 64 * 1024;
+
+/** Counts the bytes of responses that clients have not read. */
+class UnreadBytes {
+  readonly #max: number;
+  #total = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** A single response is always sent, however large it is. */
+  admits({ body }: HttpResponse): boolean {
+    if (!isWhole(body) || body.length < COUNTED_BYTES || this.#total === 0) return true;
+    return this.#total + Buffer.byteLength(body) <= this.#max;
+  }
+
+  add(bytes: number, outgoing: ServerResponse): void {
+    if (bytes < COUNTED_BYTES) return;
+    this.#total += bytes;
+    outgoing.once("close", () => (this.#total -= bytes));
+  }
+
+  error({ onLimit }: RequestHandler): A2AError {
+    onLimit("unreadBytes", { unread: this.#total });
+    const problem = `clients have not read ${this.#total} bytes of responses (the limit unreadBytes): try again later`;
+    return new A2AError("TooManyRequests", problem, {
+      details: { limit: "unreadBytes", most: String(this.#max) },
+    });
+  }
+}
+
+function isWhole(body: HttpResponse["body"]): body is string | Uint8Array {
+  return typeof body === "string" || body instanceof Uint8Array;
+}
+
 function toHttpRequest(incoming: IncomingMessage, handler: RequestHandler): HttpRequest {
-  const { maxBodyBytes } = handler;
-  const { target, basePath } = locateRequest(incoming, handler.basePath);
+  const { maxBodyBytes, timeouts } = handler;
+  const { target, basePath, host } = locateRequest(incoming, handler.basePath);
   const mark = target.indexOf("?");
   return {
     method: incoming.method ?? "GET",
     basePath,
     path: mark === -1 ? target : target.slice(0, mark),
     query: mark === -1 ? EMPTY_QUERY : new URLSearchParams(target.slice(mark + 1)),
-    headers: readHeaders(incoming),
+    headers: readHeaders(incoming, host),
     isHttp2: isHttp2(incoming),
     isSecure: isSecure(incoming),
-    body: async () => parsedBody(incoming, maxBodyBytes) ?? readBody(incoming, maxBodyBytes),
+    node: incoming,
+    body: async () =>
+      parsedBody(incoming, maxBodyBytes) ??
+      readBody(incoming, { maxBytes: maxBodyBytes, timeoutMs: timeouts.bodyMs }),
   };
 }
 
@@ -60,8 +118,16 @@ function isSecure(message: IncomingMessage): boolean {
   return (message.socket as Partial<TLSSocket>).encrypted === true;
 }
 
-/** HTTP/2 sends the host as `:authority`. */
-function readHeaders({ headers }: IncomingMessage): HttpRequest["headers"] {
+/**
+ * HTTP/2 sends the host as `:authority`.
+ *
+ * @param host the host in the target of the request, which overrides the header (RFC 9112 §3.2.2)
+ */
+function readHeaders(
+  { headers }: IncomingMessage,
+  host: string | undefined,
+): HttpRequest["headers"] {
+  if (host !== undefined) return { ...headers, host };
   const authority = headers[":authority"];
   return headers.host !== undefined || authority === undefined
     ? headers
@@ -70,27 +136,41 @@ function readHeaders({ headers }: IncomingMessage): HttpRequest["headers"] {
 
 const EMPTY_QUERY = new URLSearchParams();
 
-function respond(
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-  response: HttpResponse,
-  requestId: string,
-): void {
-  if (outgoing.destroyed) return;
+function respond(exchange: Exchange, response: HttpResponse): void {
+  const { incoming, outgoing, requestId } = exchange;
+  if (outgoing.destroyed || isReset(incoming)) return;
   const { status, body, trailers } = response;
   const unread = !incoming.complete && incoming.method === "POST";
   const all = responseHeaders(incoming, response, { requestId, unread });
-  if (typeof body !== "string" && !(body instanceof Uint8Array)) {
+  if (!isWhole(body)) {
     outgoing.writeHead(status, all);
-    return stream(outgoing, body, trailers);
+    return stream(exchange, body, trailers);
   }
   // RFC 9110 §8.6 forbids a length without a body, and trailers mark the end themselves.
   const hasLength = status !== 304 && status !== 204 && trailers === undefined;
-  const length = hasLength ? { "content-length": Buffer.byteLength(body) } : {};
-  outgoing.writeHead(status, { ...all, ...length });
+  const bytes = Buffer.byteLength(body);
+  outgoing.writeHead(status, { ...all, ...(hasLength && { "content-length": bytes }) });
   if (unread && !isHttp2(incoming)) return linger(incoming, outgoing, body);
+  exchange.unread.add(bytes, outgoing);
+  if (bytes >= COUNTED_BYTES) watchReader(exchange)();
   if (trailers !== undefined) outgoing.addTrailers(trailers());
   outgoing.end(incoming.method === "HEAD" ? undefined : body);
+  if (unread) stopSending(incoming, trailers === undefined ? 0 : LINGER_MS);
+}
+
+/**
+ * Disconnects a client that does not read its response. Returns a function to call with `true` when
+ * the client has to read, and with `false` when it has read everything.
+ */
+function watchReader({ outgoing, handler, requestId }: Exchange): (isBehind?: boolean) => void {
+  const { writeMs } = handler.timeouts;
+  outgoing.on("timeout", () => {
+    handler.onLimit("timeouts.writeMs", { requestId });
+    // A stream of HTTP/2 is reset, and its connection stays.
+    outgoing.destroy();
+  });
+  // Node restarts the time while the client reads.
+  return (isBehind = true) => void outgoing.setTimeout(isBehind ? writeMs : 0);
 }
 
 function responseHeaders(
@@ -105,8 +185,19 @@ function responseHeaders(
   return rest;
 }
 
-/** How long a rejected client may continue to send, so that it can read the response. */
+/**
+ * Tells a client of HTTP/2 that nothing reads the rest of its body (RFC 9113 §8.1). Trailers are
+ * sent after the end of the body, so a response with trailers needs a moment more.
+ */
+function stopSending(incoming: IncomingMessage, afterMs: number): void {
+  const close = (): void => http2Stream(incoming)?.close(NGHTTP2_NO_ERROR);
+  if (afterMs === 0) close();
+  else setTimeout(close, afterMs).unref();
+}
+
+/** How long, and how much, a rejected client may continue to send, so that it can read the response. */
 const LINGER_MS = 2000;
+const LINGER_BYTES = 256 * 1024;
 
 /**
  * Lets a rejected client continue to send for a moment, then closes the connection.
@@ -124,25 +215,39 @@ function linger(
     clearTimeout(timer);
     outgoing.end();
   });
+  let received = 0;
+  incoming.on("data", (chunk: Buffer) => {
+    received += chunk.length;
+    if (received > LINGER_BYTES) incoming.pause();
+  });
   incoming.resume();
 }
 
-function stream(outgoing: ServerResponse, body: ByteStream, trailers?: () => HttpHeaders): void {
+function stream(exchange: Exchange, body: ByteStream, trailers?: () => HttpHeaders): void {
+  const { outgoing } = exchange;
+  const watch = watchReader(exchange);
   // Send headers first, so that the client knows that the stream is open before the first event.
   outgoing.flushHeaders();
   const control = body.open({
-    write: (piece) => outgoing.write(piece),
+    write: (piece) => {
+      const isRead = outgoing.write(piece);
+      if (!isRead) watch();
+      return isRead;
+    },
     end: () => {
       if (trailers !== undefined) outgoing.addTrailers(trailers());
       outgoing.end();
     },
   });
-  outgoing.on("drain", () => control.drained());
+  outgoing.on("drain", () => {
+    watch(false);
+    control.drained();
+  });
   outgoing.on("close", () => control.closed());
 }
 
 /** What Express and Connect add to a request when they remove a prefix from its URL. */
-interface RoutedRequest extends IncomingMessage {
+interface RoutedRequest extends Pick<IncomingMessage, "url"> {
   readonly baseUrl?: unknown;
   readonly originalUrl?: unknown;
 }
@@ -151,11 +256,22 @@ interface RequestLocation {
   /** The path and query below the base path. */
   readonly target: string;
   readonly basePath: string;
+  /** The host, if the client sent a whole URL, as clients of proxies do. */
+  readonly host?: string;
 }
+
+const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)/i;
 
 /** Splits the URL of a request. `basePath` is the option of `mount`. */
 export function locateRequest(incoming: RoutedRequest, basePath: string): RequestLocation {
   const { url = "/", baseUrl, originalUrl } = incoming;
+  const absolute = url.startsWith("/") ? null : ABSOLUTE_FORM.exec(url);
+  if (absolute !== null) {
+    const [whole, host = ""] = absolute;
+    const rest = url.slice(whole.length);
+    const relative = rest.startsWith("/") ? rest : `/${rest}`;
+    return { ...locateRequest({ url: relative, baseUrl, originalUrl }, basePath), host };
+  }
   if (basePath !== "") {
     const whole = typeof originalUrl === "string" ? originalUrl : url;
     const mark = whole.indexOf("?");
@@ -169,26 +285,43 @@ export function locateRequest(incoming: RoutedRequest, basePath: string): Reques
   return { target: url, basePath: prefix };
 }
 
-/** Reads a body. Rejects if it exceeds the limit, without keeping the rest. */
-export function readBody(request: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
+interface BodyLimits {
+  readonly maxBytes: number;
+  readonly timeoutMs: number;
+}
+
+/** Reads a body. Rejects if it exceeds a limit, without reading the rest. */
+export function readBody(
+  request: IncomingMessage,
+  { maxBytes, timeoutMs }: BodyLimits,
+): Promise<Uint8Array> {
   const announced = Number(request.headers["content-length"] ?? 0);
-  if (announced > maxBytes) return Promise.reject(bodyTooLarge(maxBytes));
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    checkEncoding(request.headers["content-encoding"]);
+    if (announced > maxBytes) throw bodyTooLarge(maxBytes);
+    // The client disconnected before we got here, so there will be no event.
+    if (request.destroyed) throw bodyCutOff();
+    let chunks: Buffer[] = [];
     let size = 0;
-    request.on("data", (chunk: Buffer) => {
+    const stop = (error: A2AError): void => {
+      chunks = [];
+      clearTimeout(timer);
+      request.off("data", add);
+      request.pause();
+      reject(error);
+    };
+    const add = (chunk: Buffer): void => {
       size += chunk.length;
-      if (size <= maxBytes) {
-        chunks.push(chunk);
-      } else {
-        chunks.length = 0;
-        reject(bodyTooLarge(maxBytes));
-      }
-    });
-    const cutOff = (): void => reject(bodyCutOff());
+      if (size <= maxBytes) chunks.push(chunk);
+      else stop(bodyTooLarge(maxBytes));
+    };
+    const timer = setTimeout(() => stop(bodyTooSlow(timeoutMs)), timeoutMs);
+    const cutOff = (): void => stop(bodyCutOff());
+    request.on("data", add);
     request.on("error", cutOff);
     request.on("close", cutOff);
     request.on("end", () => {
+      clearTimeout(timer);
       // Every request closes; creating an unused error would cost more than reading the body.
       request.off("close", cutOff);
       resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
@@ -220,8 +353,11 @@ export function parsedBody(incoming: ParsedRequest, maxBytes: number): Uint8Arra
 
 /** Node drains a reset HTTP/2 stream as if it had been read. */
 function isReset(incoming: IncomingMessage): boolean {
-  const { stream } = incoming as IncomingMessage & Partial<Pick<Http2ServerRequest, "stream">>;
-  return stream?.destroyed === true;
+  return isHttp2(incoming) && http2Stream(incoming)?.destroyed !== false;
+}
+
+function http2Stream(incoming: IncomingMessage): Http2ServerRequest["stream"] | undefined {
+  return (incoming as IncomingMessage & Partial<Pick<Http2ServerRequest, "stream">>).stream;
 }
 
 function toBytes(body: NonNullable<unknown>): Uint8Array {

@@ -4,6 +4,8 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { NodeListener } from "./node-listener.ts";
+import { DEFAULT_LIMITS } from "@convoke/engine";
+import { resolveTimeouts } from "../http/exchange.ts";
 import { Port } from "./port.ts";
 
 const IDLE_MS = 100;
@@ -64,7 +66,13 @@ test("a client that has said GOAWAY keeps the streams it has", { timeout: 60_000
 });
 
 async function aSession(): Promise<ClientHttp2Session> {
-  const port = new Port({ listener, idleMs: IDLE_MS, onSession: () => () => undefined });
+  const port = new Port({
+    listener,
+    timeouts: resolveTimeouts({ idleMs: IDLE_MS }),
+    limits: DEFAULT_LIMITS,
+    onLimit: () => undefined,
+    onSession: () => () => undefined,
+  });
   await new Promise<void>((resolve) => port.net.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => port.close());
   const session = connect(`http://127.0.0.1:${(port.net.address() as AddressInfo).port}`);

@@ -9,13 +9,15 @@ import {
 import { type Server, type Socket, createServer as createNet } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type TLSSocket, createServer as createTls } from "node:tls";
+import { Counts } from "@convoke/engine";
+import type { Timeouts } from "../http/exchange.ts";
 import type { NodeListener } from "./node-listener.ts";
 
 /** How long a client may take to read the end of a response when the server closes. */
 const FLUSH_MS = 250;
 
-/** Longer than proxies and gRPC clients keep an unused connection. */
-const IDLE_MS = 5 * 60_000;
+/** How often Node looks for slow requests. */
+const CHECK_MS = 5000;
 
 /** More concurrent streams than a browser or a gRPC client opens on one connection. */
 const MAX_STREAMS = 1000;
@@ -34,11 +36,17 @@ export interface PortOptions {
   readonly tls?: TlsOptions | undefined;
   /** Called for each HTTP/2 connection. Returns a function that is called when it is closed. */
   readonly onSession: (session: ServerHttp2Session) => () => void;
-  /**
-   * Closes an HTTP/2 connection that has had no open stream for this long. Default 5 minutes. A
-   * connection with an open stream stays, however long nothing happens on it.
-   */
-  readonly idleMs?: number;
+  readonly timeouts: Timeouts;
+  readonly limits: ConnectionLimits;
+  /** A client has reached a limit. */
+  readonly onLimit: (limit: string, fields: Readonly<Record<string, unknown>>) => void;
+}
+
+interface ConnectionLimits {
+  /** Open connections. */
+  readonly connections: number;
+  /** Open connections from one address. */
+  readonly addressConnections: number;
 }
 
 /**
@@ -49,13 +57,28 @@ export class Port {
   readonly net: Server;
   readonly #http: HttpServer;
   readonly #http2: Http2Server;
-  readonly #sniffed = new SniffedSockets((socket, isHttp2) => this.#adopt(socket, isHttp2));
+  readonly #sniffed: SniffedSockets;
   readonly #sessions = new Set<ServerHttp2Session>();
-  readonly #idleMs: number;
+  readonly #options: PortOptions;
+  readonly #addresses = new Counts();
+  #connections = 0;
 
-  constructor({ listener, tls, onSession, idleMs = IDLE_MS }: PortOptions) {
-    this.#idleMs = idleMs;
-    this.#http = createHttp(listener);
+  constructor(options: PortOptions) {
+    const { listener, tls, onSession, timeouts } = options;
+    const { headersMs, bodyMs } = timeouts;
+    this.#options = options;
+    this.#sniffed = new SniffedSockets(headersMs, (socket, isHttp2) =>
+      this.#adopt(socket, isHttp2),
+    );
+    // A slow body is rejected with an error; if it goes on sending, Node closes the connection.
+    const requestTimeout = headersMs + bodyMs + FLUSH_MS;
+    const connectionsCheckingInterval = Math.min(headersMs, CHECK_MS);
+    this.#http = createHttp(
+      { headersTimeout: headersMs, requestTimeout, connectionsCheckingInterval },
+      listener,
+    );
+    // Starts the timers of Node, which begin when a server listens; this one gets its connections from us.
+    this.#http.emit("listening");
     const settings = { maxConcurrentStreams: MAX_STREAMS };
     const http2Listener = listener as unknown as Http2Listener;
     this.#http2 = createHttp2({ settings }, http2Listener);
@@ -77,11 +100,45 @@ export class Port {
     this.net =
       tls === undefined
         ? // Like node:http: a client may end its side before it has read the response.
-          createNet({ allowHalfOpen: true, noDelay: true }, (socket) => this.#sniffed.add(socket))
+          createNet({ allowHalfOpen: true, noDelay: true })
         : // Like node:https: a client that disconnects during the handshake closes the socket.
-          createTls({ ...tls, noDelay: true, ALPNProtocols: ["h2", "http/1.1"] }, (socket) =>
-            this.#adopt(socket, socket.alpnProtocol === "h2"),
-          );
+          createTls({
+            ...tls,
+            noDelay: true,
+            ALPNProtocols: ["h2", "http/1.1"],
+            handshakeTimeout: headersMs,
+          });
+    // With TLS, this is before the handshake.
+    this.net.prependListener("connection", (socket: Socket) => this.#count(socket));
+    if (tls === undefined) {
+      this.net.on("connection", (socket: Socket) => {
+        if (!socket.destroyed) this.#sniffed.add(socket);
+      });
+    } else {
+      this.net.on("secureConnection", (socket: TLSSocket) =>
+        this.#adopt(socket, socket.alpnProtocol === "h2"),
+      );
+    }
+  }
+
+  /** Counts a connection, or closes it if there are too many. */
+  #count(socket: Socket): void {
+    const { limits, onLimit } = this.#options;
+    const { remoteAddress: address = "" } = socket;
+    const limit =
+      this.#connections >= limits.connections
+        ? "connections"
+        : this.#addresses.get(address) >= limits.addressConnections && "addressConnections";
+    if (limit !== false) {
+      onLimit(limit, { address });
+      return void socket.destroy();
+    }
+    this.#connections++;
+    this.#addresses.add(address);
+    socket.once("close", () => {
+      this.#connections--;
+      this.#addresses.remove(address);
+    });
   }
 
   /** Waits briefly until clients have read their responses, then closes all connections. */
@@ -108,7 +165,7 @@ export class Port {
     // The server emits the session of this socket synchronously.
     this.#http2.once("session", (session) => {
       destroyWhenOver(session, socket);
-      closeWhenIdle(session, socket, this.#idleMs);
+      closeWhenIdle(session, socket, this.#options.timeouts);
     });
     // A session notices the end of its socket only when the socket is closed, so both sides end
     // together, as in a server of node:http2. A client that does not read cannot delay it.
@@ -146,27 +203,34 @@ function destroyLater(socket: Socket): void {
   socket.once("close", () => clearTimeout(timer));
 }
 
-/** Counts streams instead of bytes, because responses to our keep-alive pings do not count as use. */
-function closeWhenIdle(session: ServerHttp2Session, socket: Socket, idleMs: number): void {
+/**
+ * Closes a session without streams: soon if it never had one, otherwise after the idle time. Counts
+ * streams instead of bytes, because responses to our keep-alive pings do not count as use.
+ */
+function closeWhenIdle(
+  session: ServerHttp2Session,
+  socket: Socket,
+  { headersMs, idleMs }: Timeouts,
+): void {
   let open = 0;
-  const timer = setTimeout(() => {
+  const close = (): void => {
     if (open > 0) return;
     session.close();
     destroyLater(socket);
-  }, idleMs).unref();
+  };
+  let timer = setTimeout(close, Math.min(headersMs, idleMs)).unref();
   session.on("stream", (stream) => {
     // The stream was reset already, so it may have emitted `close`.
     if (stream.destroyed) return;
     open++;
+    clearTimeout(timer);
     stream.once("close", () => {
-      if (--open === 0 && !socket.destroyed) timer.refresh();
+      if (--open > 0 || socket.destroyed) return;
+      timer = setTimeout(close, idleMs).unref();
     });
   });
   socket.once("close", () => clearTimeout(timer));
 }
-
-/** How long a new connection may stay idle before its first bytes. */
-const FIRST_BYTES_MS = 60_000;
 
 const NOTHING = Buffer.alloc(0);
 
@@ -176,9 +240,11 @@ const PREFACE = "PRI";
 /** Connections whose protocol is not known yet. */
 class SniffedSockets {
   readonly #waiting = new Set<Socket>();
+  readonly #timeoutMs: number;
   readonly #adopt: (socket: Socket, isHttp2: boolean) => void;
 
-  constructor(adopt: (socket: Socket, isHttp2: boolean) => void) {
+  constructor(timeoutMs: number, adopt: (socket: Socket, isHttp2: boolean) => void) {
+    this.#timeoutMs = timeoutMs;
     this.#adopt = adopt;
   }
 
@@ -190,8 +256,7 @@ class SniffedSockets {
       socket.off("error", leave);
       socket.off("close", leave);
       socket.off("end", hangUp);
-      socket.off("timeout", hangUp);
-      socket.setTimeout(0);
+      clearTimeout(timer);
     };
     const hangUp = (): void => void socket.destroy();
     let bytes: Buffer = Buffer.alloc(0);
@@ -204,12 +269,11 @@ class SniffedSockets {
       socket.unshift(bytes);
       this.#adopt(socket, start === PREFACE);
     };
-    socket.setTimeout(FIRST_BYTES_MS);
+    const timer = setTimeout(hangUp, this.#timeoutMs).unref();
     socket.on("readable", detect);
     socket.on("error", leave);
     socket.on("close", leave);
     socket.on("end", hangUp);
-    socket.on("timeout", hangUp);
   }
 
   close(): void {

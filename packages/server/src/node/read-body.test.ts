@@ -39,7 +39,7 @@ const LIMIT = 1000;
 async function reading(send: (url: string) => unknown): Promise<Uint8Array | A2AError> {
   const outcome = Promise.withResolvers<Uint8Array | A2AError>();
   const url = await listening((incoming: IncomingMessage, outgoing) => {
-    readBody(incoming, LIMIT)
+    readBody(incoming, { maxBytes: LIMIT, timeoutMs: 60_000 })
       .then(outcome.resolve, (error: unknown) => {
         if (A2AError.is(error)) outcome.resolve(error);
         else outcome.reject(error);
@@ -117,7 +117,9 @@ async function bodyAfter(
     const read = async (): Promise<string> => {
       const body = await parser(incoming);
       const parsed = Object.assign(incoming, { body });
-      return Buffer.from(parsedBody(parsed, 20) ?? (await readBody(incoming, 20))).toString();
+      return Buffer.from(
+        parsedBody(parsed, 20) ?? (await readBody(incoming, { maxBytes: 20, timeoutMs: 60_000 })),
+      ).toString();
     };
     void read()
       .then(outcome.resolve, outcome.resolve)

@@ -7,6 +7,7 @@ import {
   type RequestHandler,
   bodyAlreadyRead,
   bodyTooLarge,
+  checkEncoding,
 } from "../http/exchange.ts";
 import { stripBasePath } from "../http/address.ts";
 import { A2AError } from "@convoke/protocol";
@@ -39,6 +40,7 @@ function toHttpRequest(request: Request, { basePath, maxBodyBytes }: RequestHand
     // The Fetch standard has no trailers, which gRPC needs.
     isHttp2: false,
     isSecure: url.protocol === "https:",
+    web: request,
     body: () => readBody(request, maxBodyBytes),
   };
 }
@@ -114,6 +116,7 @@ export function toReadableStream(
 
 /** Reads a body. Rejects if it exceeds the limit, without keeping the rest. */
 export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
+  checkEncoding(request.headers.get("content-encoding"));
   if (request.bodyUsed) throw bodyAlreadyRead("pass a request whose body was not used");
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
   if (request.body === null) return new Uint8Array();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { BEARER_SECURITY } from "../../model/security.ts";
 import { someFacts } from "../../testing/arbitraries.suite.ts";
 import { PROTO_CODECS } from "../../wire/codecs.ts";
 import type { GrpcMethod } from "../binary/service.ts";
@@ -19,7 +20,7 @@ describe("a card", () => {
   test("of 0.3 arrives as its JSON, but for what its proto has no place for", () => {
     const card = PROTO_CODECS["0.3"].encodeCard(
       someFacts({
-        bearer: true,
+        security: BEARER_SECURITY,
         interfaces: [{ url: "https://agent.test/", binding: "GRPC", version: "0.3" }],
         capabilities: { streaming: true, pushNotifications: true },
       }),
@@ -33,7 +34,7 @@ describe("a card", () => {
   });
 
   test("of 1.0 arrives as its JSON", () => {
-    const card = PROTO_CODECS["1.0"].encodeCard(someFacts({ bearer: true }));
+    const card = PROTO_CODECS["1.0"].encodeCard(someFacts({ security: BEARER_SECURITY }));
 
     expect(trip(card, "1.0")).toEqual({
       ...card,

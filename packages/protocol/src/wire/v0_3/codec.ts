@@ -43,7 +43,7 @@ export function encodeError(error: A2AError): JsonRpcError {
 
 /** 0.3 §5.5. */
 function encodeCard(facts: AgentCardFacts): object {
-  const { info, bearer } = facts;
+  const { info, security } = facts;
   // 0.3 has a separate field for it.
   const { extendedAgentCard = false, ...capabilities } = facts.capabilities;
   const interfaces = facts.interfaces.filter(({ version }) => version === "0.3");
@@ -60,10 +60,7 @@ function encodeCard(facts: AgentCardFacts): object {
     ...(info.documentationUrl && { documentationUrl: info.documentationUrl }),
     // The log keeps every transition. 1.0 has no such capability.
     capabilities: { ...capabilities, stateTransitionHistory: true },
-    ...(bearer && {
-      securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
-      security: [{ bearer: [] }],
-    }),
+    ...(security && { securitySchemes: security.schemes, security: security.requirements }),
     defaultInputModes: info.inputModes,
     defaultOutputModes: info.outputModes,
     skills: info.skills,

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { A2AError } from "../../model/errors.ts";
+import { BEARER_SECURITY } from "../../model/security.ts";
 import {
   aMessage,
   aStatusUpdate,
@@ -91,7 +92,7 @@ describe("what 0.3 emits in ProtoJSON", () => {
   });
 
   test("the card and the errors are those of JSON-RPC", () => {
-    const facts = someFacts({ bearer: true });
+    const facts = someFacts({ security: BEARER_SECURITY });
     const error = new A2AError("TaskNotFound", "there is no task t1", { details: { id: "t1" } });
 
     expect(codec.encodeCard(facts)).toEqual(codecV03.encodeCard(facts));

@@ -1,6 +1,7 @@
 import type { JsonRpcError } from "../../framing/jsonrpc.ts";
 import type { AgentCardFacts } from "../../model/agent.ts";
 import { A2AError } from "../../model/errors.ts";
+import { mapValues, requirementToProto, schemeToProto } from "../../model/security.ts";
 import type { Codec } from "../codec/codec.ts";
 import {
   decodeEvent,
@@ -68,7 +69,7 @@ function upperSnake(reason: string): string {
 
 /** 1.0 §8. Required fields are always present; unset optional fields are omitted. */
 function encodeCard(facts: AgentCardFacts): object {
-  const { info, interfaces, capabilities, bearer } = facts;
+  const { info, interfaces, capabilities, security } = facts;
   return {
     name: info.name,
     description: info.description,
@@ -82,9 +83,9 @@ function encodeCard(facts: AgentCardFacts): object {
     version: info.version,
     ...(info.documentationUrl && { documentationUrl: info.documentationUrl }),
     capabilities,
-    ...(bearer && {
-      securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: "bearer" } } },
-      securityRequirements: [{ schemes: { bearer: { list: [] } } }],
+    ...(security && {
+      securitySchemes: mapValues(security.schemes, schemeToProto),
+      securityRequirements: security.requirements.map(requirementToProto),
     }),
     defaultInputModes: info.inputModes,
     defaultOutputModes: info.outputModes,

@@ -12,6 +12,7 @@ import type { App } from "../app.ts";
 import { NOTHING_ACTIVE, activate, withHeaders } from "../extensions.ts";
 import { parseTenant, scopedCaller } from "../../guard/guard.ts";
 import {
+  type ByteStream,
   type HttpHeaders,
   type HttpRequest,
   type HttpResponse,
@@ -25,6 +26,7 @@ import {
   type GrpcFrameProblem,
   GrpcFrameReader,
   frameGrpcMessage,
+  startTimer,
 } from "@convoke/protocol/internal";
 import { GRPC_SERVICES, type GrpcMethod, encodeStatusDetails } from "@convoke/protocol/grpc";
 
@@ -39,17 +41,18 @@ const allocate = (size: number): Uint8Array => Buffer.allocUnsafe(size);
 export async function handleGrpc(
   app: App,
   request: HttpRequest,
-  identify: () => Caller,
+  identify: () => Promise<Caller>,
 ): Promise<HttpResponse> {
   let activation = NOTHING_ACTIVE;
   try {
-    const identified = identify();
+    const deadline = parseTimeout(header(request, "grpc-timeout"));
+    const identified = await identify();
     const opened = openGrpc(request);
     const { method, codec } = opened;
     const params = method.decodeRequest(readMessage(await request.body()));
     const caller = scopedCaller(identified, parseTenant(params), app.tenants);
     activation = await activate(app, { request, caller, version: codec.version });
-    const outcome = await performOperation(app, {
+    const performed = performOperation(app, {
       operation: method.operation,
       params,
       codec,
@@ -58,9 +61,10 @@ export async function handleGrpc(
       request,
       lastEventId: header(request, CURSOR),
     });
+    const outcome = await withDeadline(performed, deadline);
     const response =
       outcome.kind === "events"
-        ? streamResponse(app, outcome.source, opened)
+        ? streamResponse(app, outcome.source, { ...opened, deadline })
         : unaryResponse(method.encodeResponse(outcome.value));
     return withHeaders(response, activation);
   } catch (thrown) {
@@ -85,14 +89,69 @@ function unaryResponse(message: Uint8Array): HttpResponse {
 function streamResponse(
   app: App,
   source: EventStreamSource,
-  { method, codec }: OpenedGrpc,
+  { method, codec, deadline }: OpenedGrpc & { readonly deadline: Deadline | undefined },
 ): HttpResponse {
   const framing = new GrpcFraming({ method, codec, app });
+  const events = new EventStream({ source, framing, keepAlive: app.keepAlive });
   return {
     status: 200,
     headers: HEADERS,
-    body: new EventStream({ source, framing, keepAlive: app.keepAlive }),
+    body: deadline === undefined ? events : endAt(events, deadline),
     trailers: framing.trailers,
+  };
+}
+
+/** When the client gives up, and how much time it gave, as it wrote it. */
+interface Deadline {
+  readonly at: number;
+  readonly timeout: string;
+}
+
+/** The units of `grpc-timeout`, in milliseconds (gRPC over HTTP/2, "Timeout"). */
+const UNITS: Readonly<Record<string, number>> = {
+  H: 3_600_000,
+  M: 60_000,
+  S: 1000,
+  m: 1,
+  u: 1e-3,
+  n: 1e-6,
+};
+
+function parseTimeout(timeout: string | undefined): Deadline | undefined {
+  if (timeout === undefined) return undefined;
+  const [, amount, unit = ""] = /^(\d{1,8})([HMSmun])$/.exec(timeout) ?? [];
+  const ms = Number(amount) * (UNITS[unit] ?? NaN);
+  if (!Number.isNaN(ms)) return { at: performance.now() + ms, timeout };
+  throw new A2AError("InvalidRequest", `grpc-timeout ${JSON.stringify(timeout)} is not a timeout`);
+}
+
+function deadlineExceeded({ timeout }: Deadline): A2AError {
+  return new A2AError("RequestTimeout", `the deadline of the client (${timeout}) has passed`);
+}
+
+/** The client no longer waits for the result. What it started continues. */
+async function withDeadline<T>(work: Promise<T>, deadline: Deadline | undefined): Promise<T> {
+  if (deadline === undefined) return work;
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const stop = startTimer(deadline.at - performance.now(), () =>
+    reject(deadlineExceeded(deadline)),
+  );
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    stop();
+  }
+}
+
+function endAt(events: EventStream, deadline: Deadline): ByteStream {
+  return {
+    open(sink) {
+      const stop = startTimer(deadline.at - performance.now(), () =>
+        events.fail(deadlineExceeded(deadline)),
+      );
+      const control = events.open({ ...sink, end: () => (stop(), sink.end()) });
+      return { ...control, closed: () => (stop(), control.closed()) };
+    },
   };
 }
 
@@ -142,6 +201,8 @@ interface GrpcFramingOptions {
 
 const NOTHING = new Uint8Array();
 
+const LARGE_FRAMES = new WeakMap<LogEntry, Map<GrpcMethod, Uint8Array>>();
+
 /** Encodes events as messages of a gRPC stream, which ends with trailers. */
 class GrpcFraming implements Framing {
   /** Empty, because HTTP/2 connections are kept alive with pings. */
@@ -158,6 +219,16 @@ class GrpcFraming implements Framing {
 
   page(entries: readonly LogEntry[]): Uint8Array {
     return Buffer.concat(entries.map((entry) => this.#frame(entry)));
+  }
+
+  /** Streams of the same method get the same frame, so they share it until it is written. */
+  pieces(entry: LogEntry): readonly Uint8Array[] {
+    const { method } = this.#options;
+    const frames = LARGE_FRAMES.get(entry) ?? new Map<GrpcMethod, Uint8Array>();
+    LARGE_FRAMES.set(entry, frames);
+    const frame = frames.get(method) ?? this.#frame(entry);
+    frames.set(method, frame);
+    return [frame];
   }
 
   error(thrown: unknown): Uint8Array {

@@ -43,5 +43,6 @@ function answerTo(
   specPatch: "1.0.0" | "1.0.1" = "1.0.1",
 ) {
   const opened = matchRest(aRequest({ path: PATHS[version] })) as MatchedRest;
-  return errorResponse(new A2AError(reason, "no"), opened, specPatch);
+  const app = { specPatch, guard: { challenge: "Bearer" } };
+  return errorResponse(app, new A2AError(reason, "no"), opened);
 }

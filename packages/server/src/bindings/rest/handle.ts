@@ -7,7 +7,7 @@ import {
 } from "@convoke/protocol";
 import type { App } from "../app.ts";
 import { NOTHING_ACTIVE, activate, withHeaders } from "../extensions.ts";
-import { scopedCaller } from "../../guard/guard.ts";
+import { type Guard, scopedCaller } from "../../guard/guard.ts";
 import { type HttpHeaders, type HttpResponse, header, jsonResponse } from "../../http/exchange.ts";
 import type { EventStreamSource } from "@convoke/engine";
 import { performOperation } from "../operations.ts";
@@ -20,12 +20,12 @@ import { type RestCall, readRest } from "./read.ts";
 export async function handleRest(
   app: App,
   opened: MatchedRest,
-  identify: () => Caller,
+  identify: () => Promise<Caller>,
 ): Promise<HttpResponse> {
   const { request, version, route } = opened;
   let activation = NOTHING_ACTIVE;
   try {
-    const identified = identify();
+    const identified = await identify();
     if (route === undefined) return methodNotAllowed(opened);
     const call = await readRest(opened, route, app.isStrict);
     const caller = scopedCaller(identified, call.tenant, app.tenants);
@@ -45,7 +45,7 @@ export async function handleRest(
         : { status: route.empty, headers: {}, body: "" };
     return withHeaders(response, activation);
   } catch (thrown) {
-    return withHeaders(errorResponse(app.toA2AError(thrown), opened, app.specPatch), activation);
+    return withHeaders(errorResponse(app, app.toA2AError(thrown), opened), activation);
   }
 }
 
@@ -70,14 +70,14 @@ interface ErrorFormat {
 
 /** An error as a response. */
 export function errorResponse(
+  { specPatch, guard }: Pick<App, "specPatch"> & { readonly guard: Pick<Guard, "challenge"> },
   error: A2AError,
   { request, version }: MatchedRest,
-  specPatch: SpecPatch,
 ): HttpResponse {
   const format = { version, specPatch };
   return jsonResponse(statusesFor(error, format).http, errorText(error, format), {
     "content-type": responseType(request, version),
-    ...headersFor(error),
+    ...headersFor(error, guard),
   });
 }
 
@@ -118,8 +118,8 @@ function toText(error: A2AError, version: ProtocolVersion, { http, grpc }: Statu
   );
 }
 
-function headersFor({ reason }: A2AError): HttpHeaders {
+function headersFor({ reason }: A2AError, { challenge }: Pick<Guard, "challenge">): HttpHeaders {
   if (reason === "Unavailable") return { "retry-after": "1" };
-  if (reason === "Unauthenticated") return { "www-authenticate": 'Bearer realm="convoke"' };
+  if (reason === "Unauthenticated") return { "www-authenticate": challenge };
   return {};
 }
