@@ -1,8 +1,22 @@
-import type { Limits, Logger, PushOptions, RetentionOptions } from "@convoke/engine";
+import type {
+  AgentKey,
+  Backend,
+  Limits,
+  Logger,
+  PushOptions,
+  RetentionOptions,
+} from "@convoke/engine";
 import type { AgentInfo, Caller, SpecPatch } from "@convoke/protocol";
 import type { Interceptor } from "./bindings/interceptors.ts";
 import type { CardOptions } from "./cards/card-binding.ts";
 import type { CorsOptions } from "./http/cors.ts";
+
+/** A backend, and which of its tasks belong to the agent. */
+export interface AgentStorage {
+  readonly backend: Backend;
+  /** Default: the tasks with the agent's `id`, or with the id that its name gives. */
+  readonly key?: AgentKey;
+}
 
 /** The options that `serve` and `mount` have in common. */
 export interface AgentOptions {

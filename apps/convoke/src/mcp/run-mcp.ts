@@ -19,6 +19,7 @@ import { SkillCall } from "./skill-call.ts";
 import { type SkillTool, cleanName, skillTools } from "./skill-tools.ts";
 import { type CallSkill, ToolList } from "./tool-list.ts";
 import type { OtherCommands } from "./waiting-text.ts";
+import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { createJsonLogger } from "@convoke/engine";
 import { EXTENSIONS } from "@convoke/protocol";
@@ -300,6 +301,7 @@ async function openFileAgent({ file, data, io }: FileAgentOptions): Promise<File
   const agent = await loadAgent(file);
   const mounted = await mount(agent, {
     ...options,
+    source: resolve(file),
     // The owner of tasks is derived from the token, as on a server.
     ...(token !== undefined && { token }),
     publicUrl: URL_IN_PROCESS,

@@ -9,6 +9,7 @@ import type {
   TaskQuery,
   TaskRecord,
   TaskRecordPage,
+  WakePosition,
 } from "@convoke/engine";
 import { unpackLines } from "./front-coding.ts";
 import {
@@ -17,6 +18,7 @@ import {
   type StoredTaskRow,
   UNFINISHED,
   WAKING,
+  WAKING_AFTER,
   changedSql,
   countSql,
   filterValues,
@@ -119,8 +121,12 @@ class SqliteTaskIndex implements TaskIndex {
     return toRecords(this.#statements.get(UNFINISHED).all(after, limit));
   }
 
-  async waking(limit: number): Promise<readonly TaskRecord[]> {
-    return toRecords(this.#statements.get(WAKING).all(limit));
+  async waking(limit: number, after?: WakePosition): Promise<readonly TaskRecord[]> {
+    const rows =
+      after === undefined
+        ? this.#statements.get(WAKING).all(limit)
+        : this.#statements.get(WAKING_AFTER).all(after.wakeAt, after.taskId, limit);
+    return toRecords(rows);
   }
 }
 

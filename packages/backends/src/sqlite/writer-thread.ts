@@ -244,6 +244,7 @@ function toSent({
         owner: create.owner,
         contextId: create.contextId,
         agent: create.agent,
+        ...(create.agentId !== undefined && { agentId: create.agentId }),
         createdAt: create.createdAt,
         ...(create.unlessForgotten && { unlessForgotten: true }),
       },

@@ -72,7 +72,10 @@ const CANCEL_GRACE_MS = 500;
 async function cancel(engine: Engine, live: LiveTask): Promise<void> {
   const { run, writer } = live;
   const { taskId } = writer;
-  if (run === undefined && !isTerminal(writer.nextState)) await abandonTask(engine, taskId);
+  const isOurs = live.otherAgent === undefined;
+  if (isOurs && run === undefined && !isTerminal(writer.nextState)) {
+    await abandonTask(engine, taskId);
+  }
   if (run !== undefined && !isTerminal(writer.nextState)) {
     const epoch = run.epoch;
     live.markCanceled();

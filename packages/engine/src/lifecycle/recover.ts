@@ -13,21 +13,34 @@ import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
 import { resumeTask, startAttempt } from "../run/resume-task.ts";
 import { type TurnLog, readTurnLog, turnEndedAt } from "../log/turn-log.ts";
+import { storedAgentId } from "../task/agent-key.ts";
 
 const PAGE = 256;
 
 /** How many tasks resume at once, so that a restart with many tasks does not overload the process. */
 const MAX_RUNS = 64;
 
-/** How many unfinished tasks of an earlier process were resumed, ended or left waiting. */
+/** What happened to the unfinished tasks of an earlier process. */
 export interface RecoveryReport {
-  /** Resumed, or queued to resume. */
-  resumed: number;
-  /** Ended as `interrupted`, `agent-missing` or canceled. */
-  ended: number;
-  /** Still waiting for an answer or a time, or paused. */
-  waiting: number;
+  /** How many were resumed, or queued to resume. */
+  readonly resumed: number;
+  /** How many ended as `interrupted` or canceled. */
+  readonly ended: number;
+  /** How many still wait for an answer or a time, or are paused. */
+  readonly waiting: number;
+  /** Tasks of agents that are not served here. They are left as they are. */
+  readonly others: readonly OtherAgentTasks[];
 }
+
+/** The unfinished tasks of an agent that is not served here. */
+export interface OtherAgentTasks {
+  readonly agentId: string;
+  /** The name of the agent when the first of the tasks was created. */
+  readonly agent: string;
+  readonly tasks: number;
+}
+
+type Outcome = "resumed" | "ended" | "waiting";
 
 export interface RecoverOptions {
   /**
@@ -45,26 +58,48 @@ export async function recover(
   engine: Engine,
   { resume = true }: RecoverOptions = {},
 ): Promise<RecoveryReport> {
-  const recovered: RecoveryReport = { resumed: 0, ended: 0, waiting: 0 };
+  const recovered = { resumed: 0, ended: 0, waiting: 0 };
+  const others = new Map<string, OtherAgentTasks>();
   const queue = new RunQueue(MAX_RUNS);
   for (let after = ""; ;) {
     const records = await engine.backend.tasks.unfinished(after, PAGE);
+    const [own, foreign] = partition(records, engine.isOwn);
+    for (const record of foreign) {
+      engine.openTasks.add(record.owner);
+      const agentId = storedAgentId(record);
+      const { agent, tasks } = others.get(agentId) ?? { agent: record.agent, tasks: 0 };
+      others.set(agentId, { agentId, agent, tasks: tasks + 1 });
+    }
     const results = await Promise.all(
-      records.map((record) => takeOver(engine, record, { queue, resume })),
+      own.map((record) => takeOver(engine, record, { queue, resume })),
     );
     for (const result of results) recovered[result]++;
     if (records.length < PAGE) break;
     after = records.at(-1)?.taskId ?? after;
   }
   await engine.wakeTimer.start();
-  return recovered;
+  const report = { ...recovered, others: [...others.values()] };
+  if (others.size > 0) {
+    engine.logger.warn(
+      "unfinished tasks belong to agents that are not served here and are left alone",
+      { agentId: engine.key.id, others: report.others },
+    );
+  }
+  return report;
+}
+
+function partition<T>(
+  items: readonly T[],
+  matches: (item: T) => boolean,
+): [matching: readonly T[], rest: readonly T[]] {
+  return [items.filter(matches), items.filter((item) => !matches(item))];
 }
 
 async function takeOver(
   engine: Engine,
   record: TaskRecord,
   how: { readonly queue: RunQueue; readonly resume: boolean },
-): Promise<keyof RecoveryReport> {
+): Promise<Outcome> {
   const { log, snapshot } = await readTurnLog(engine.backend, record.taskId);
   engine.openTasks.add(record.owner);
   const live = engine.tasks.openSnapshot(record, snapshot);
@@ -84,13 +119,8 @@ async function decide(
     readonly queue: RunQueue;
     readonly resume: boolean;
   },
-): Promise<keyof RecoveryReport> {
+): Promise<Outcome> {
   const { record, log, queue, resume } = facts;
-  if (record.agent !== engine.agent.info.name) {
-    const text = `The agent ${record.agent} is no longer here.`;
-    await endTask(engine, live, "failed", { text, metadata: { reason: "agent-missing" } });
-    return "ended";
-  }
   if (log.isCanceled) {
     abandonTurn(engine, log);
     await endTask(engine, live, "canceled");
@@ -184,6 +214,7 @@ export async function resumePausedTask(
     !isInterrupted(writer.nextState) &&
     !isTerminal(writer.nextState);
   try {
+    live.requireOwn();
     if (!isPaused()) return;
     await writer.settled;
     if (!isPaused()) return;
