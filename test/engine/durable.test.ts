@@ -276,6 +276,24 @@ describe("a crash", () => {
     });
   });
 
+  verifies("G3", "begins a turn again that has written nothing but working", async () => {
+    const world = new World(async function* ({ attempt, ask, text }) {
+      if (attempt === 1) await never();
+      yield `${text}! `;
+      yield await ask("More?");
+    });
+    const { live } = await tell(world.engine, "go");
+    const working = async (): Promise<number> =>
+      (await world.events(live.task.id)).filter(({ kind }) => kind === "status-update").length;
+    await expect.poll(working).toBe(1);
+
+    expect(await world.restart()).toMatchObject({ resumed: 1, ended: 0 });
+
+    expect((await world.settled(live.task.id)).status.state).toBe("input-required");
+    await tell(world.engine, "no", { taskId: live.task.id });
+    expect(textOf(await world.settled(live.task.id))).toBe("go! no");
+  });
+
   verifies(
     "G3",
     "restarts an agent that may be restarted, and what it says again replaces the first",

@@ -126,7 +126,7 @@ async function decide(
     await endTask(engine, live, "canceled");
     return "ended";
   }
-  const canResume = log.isDurable || engine.agent.info.restart;
+  const canResume = log.isDurable || log.isUntouched || engine.agent.info.restart;
   const isWaiting = isInterrupted(record.state)
     ? log.isOver || log.isAsking
     : log.sleep !== undefined;

@@ -50,6 +50,8 @@ export class TurnLog {
   /** Whether the turn ended although the task did not: the next message starts another turn. */
   isOver = false;
   isCanceled = false;
+  /** Whether the agent has written nothing but `working` in this turn, so that it can begin again. */
+  isUntouched = true;
   /** The sleep the agent is in, if nothing has happened since it started. */
   sleep: SleepEvent | undefined;
   /** The last sequence that was read. */
@@ -102,9 +104,11 @@ export class TurnLog {
     if (event.kind === "status-update") {
       const update = event as StatusUpdateEvent;
       this.#state = update.status.state;
-      if (this.#state === "working" && update.status.message !== undefined)
-        this.statuses.push(update);
+      const isPlain = update.status.message === undefined;
+      if (this.#state === "working" && !isPlain) this.statuses.push(update);
+      if (this.#state !== "working" || !isPlain) this.isUntouched = false;
     } else if (event.kind === "artifact-update") {
+      this.isUntouched = false;
       const { artifact, lastChunk } = event as ArtifactUpdateEvent;
       if (lastChunk === true) this.closed.add(artifact.artifactId);
       this.sleep = undefined;
@@ -131,6 +135,7 @@ export class TurnLog {
     else if (event.kind === ENGINE_EVENTS.cancel) this.isCanceled = true;
     else this.journal.push(event);
     if (event.kind === ENGINE_EVENTS.attempt) this.attempts = Number(event["attempt"]);
+    else this.isUntouched = false;
   }
 
   #begin(message: Message | undefined, taskNow: () => Task): void {
@@ -147,6 +152,7 @@ export class TurnLog {
     this.closed = new Set();
     this.isOver = false;
     this.isCanceled = false;
+    this.isUntouched = true;
   }
 }
 

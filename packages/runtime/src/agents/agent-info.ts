@@ -40,7 +40,7 @@ export interface AgentFacts {
   /**
    * A run that a crash interrupted restarts from the top, instead of failing as
    * interrupted. A function that uses `step`, `ask` or `sleep` does not need this: it
-   * resumes from its journal. Default false.
+   * resumes from its journal. A turn that has written nothing yet always begins again. Default false.
    */
   readonly restart?: boolean;
   /** How long a task may take in all, in milliseconds. Default: no limit. */
