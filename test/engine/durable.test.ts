@@ -368,6 +368,63 @@ describe("a crash", () => {
     expect(textOf(await world.settled(live.task.id))).toBe("Hello, Ann!");
   });
 
+  verifies("G3", "that a task causes is repeated five times, then the task fails", async () => {
+    let crashes = 0;
+    let isPoisoned = false;
+    const world = new World(
+      async ({ text, step }) => {
+        if (text === "poison") {
+          isPoisoned = true;
+          crashes++;
+          await never();
+        }
+        // What runs beside the poison never comes to its end.
+        return step("work", ({ key }) => (isPoisoned ? never() : `done ${key === ""}`));
+      },
+      { isAfterCrash: true },
+    );
+    const poison = (await tell(world.engine, "poison")).live.task.id;
+    const innocent = (await tell(world.engine, "work")).live.task.id;
+    await world.hasEvent(innocent, "internal:step-start");
+
+    for (let life = 1; life <= 6; life++) {
+      await expect.poll(() => crashes).toBe(life);
+      isPoisoned = false;
+      await world.restart();
+    }
+
+    const { status } = await world.settled(poison);
+    expect(status.state).toBe("failed");
+    expect(status.message?.metadata).toEqual({ reason: "crashed", crashes: 6 });
+    expect((await world.settled(innocent)).status.state).toBe("completed");
+    expect(crashes).toBe(6);
+  });
+
+  test("counts only the crashes since a task has finished something", async () => {
+    let life = 0;
+    const world = new World(
+      async ({ step }) => {
+        for (let n = 0; n < 9; n++) {
+          if (n === life) return never();
+          await step("work", () => "done");
+        }
+        return "whole";
+      },
+      { isAfterCrash: true },
+    );
+    const { live } = await tell(world.engine, "go");
+    const ends = async (): Promise<number> =>
+      (await world.events(live.task.id)).filter(({ kind }) => kind === "internal:step-end").length;
+
+    while (life < 9) {
+      await expect.poll(ends).toBe(life);
+      life++;
+      await world.restart();
+    }
+
+    expect((await world.settled(live.task.id)).status.state).toBe("completed");
+  });
+
   verifies("G10", "does not bring back a task whose cancel was recorded", async () => {
     let attempts = 0;
     const world = new World(async ({ step }) => {

@@ -117,7 +117,7 @@ verifies(
 
     const second = await serveConvoke({ cwd, args });
     expect(shown).toEqual([]);
-    const retried = [];
+    const retried: Task[] = [];
     for (const dialect of DIALECTS) {
       retried.push(await new WireClient(second, dialect).sendTask("think", { message }));
     }

@@ -60,4 +60,5 @@ export {
   notOneLine,
 } from "./log/check-commit.ts";
 export { wakeAtAfter } from "./log/check-commit.ts";
+export { type StorageFailure, isStorageFailure, unavailable } from "./log/storage-failure.ts";
 export { Watchers } from "./log/watchers.ts";

@@ -4,7 +4,7 @@ import type { Agent } from "@convoke/protocol";
 import { type AgentServer, serve } from "./serve-agent.ts";
 import type { CommandIo } from "../terminal/command.ts";
 import { loadAgent } from "./load-agent.ts";
-import { type ServeSettings, explainStart, readSettings } from "./settings.ts";
+import { type ServeSettings, explainFatal, explainStart, readSettings } from "./settings.ts";
 import { relative, resolve } from "node:path";
 import { oneLine } from "@convoke/protocol/internal";
 import { isLoopback } from "../credentials/environment.ts";
@@ -50,10 +50,7 @@ async function start({ agent, file, settings, io }: Start): Promise<AgentServer>
       ...(file !== undefined && { source: resolve(file) }),
       logger: createJsonLogger(logLevel, io.stderr),
       onFatal: (error) => {
-        const cause = error.message.replace(/\.$/, "");
-        io.stderr(
-          `${cause}, so this server stops. All responses sent so far are stored. Start it again.\n`,
-        );
+        io.stderr(`${explainFatal(error)}\n`);
         process.exit(1);
       },
     });

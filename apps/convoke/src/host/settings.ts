@@ -240,6 +240,13 @@ export function explainStart(error: unknown, { port, host }: ServeSettings): Sta
   }
 }
 
+/** Explains why a server stops whose storage has failed. The database is intact unless the folder is at fault. */
+export function explainFatal(error: Error): string {
+  if (error instanceof DataFolderError) return `${error.message} This server stops.`;
+  const cause = error.message.replace(/\.$/, "");
+  return `${cause}, so this server stops. All responses sent so far are stored. Start it again.`;
+}
+
 /** The key that signs the card, if one is set. */
 export function readCard(env: Readonly<Record<string, string | undefined>>): CardOptions {
   const file = env["CONVOKE_CARD_KEY"] || undefined;

@@ -25,7 +25,7 @@ import { createJsonLogger } from "@convoke/engine";
 import { EXTENSIONS } from "@convoke/protocol";
 import { loadAgent } from "../host/load-agent.ts";
 import { mount } from "../host/serve-agent.ts";
-import { explainStart, readSettings } from "../host/settings.ts";
+import { explainFatal, explainStart, readSettings } from "../host/settings.ts";
 import type { CommandIo } from "../terminal/command.ts";
 import { quoted } from "../terminal/command-line.ts";
 
@@ -306,10 +306,8 @@ async function openFileAgent({ file, data, io }: FileAgentOptions): Promise<File
     ...(token !== undefined && { token }),
     publicUrl: URL_IN_PROCESS,
     logger: createJsonLogger(logLevel, io.stderr),
-    onFatal: ({ message }) => {
-      io.stderr(
-        `${message.replace(/\.$/, "")}, so this server stops. All responses sent so far are stored.\n`,
-      );
+    onFatal: (error) => {
+      io.stderr(`${explainFatal(error)}\n`);
       process.exit(1);
     },
   }).catch((error: unknown) => {

@@ -7,24 +7,28 @@ import {
   isInterrupted,
   isTerminal,
 } from "@convoke/protocol";
+import type { BackoffOptions } from "@convoke/protocol/internal";
 import type { TaskRecord } from "../log/backend.ts";
 import { type EndReason, abandonTask, abandonTurn, endTask } from "./end-task.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
-import { resumeTask, startAttempt } from "../run/resume-task.ts";
+import { resumeTask } from "../run/resume-task.ts";
+import { AttemptQueue } from "./attempt-queue.ts";
 import { type TurnLog, readTurnLog, turnEndedAt } from "../log/turn-log.ts";
 import { storedAgentId } from "../task/agent-key.ts";
 
 const PAGE = 256;
 
-/** How many tasks resume at once, so that a restart with many tasks does not overload the process. */
-const MAX_RUNS = 64;
+/** How often a turn is started again that made no progress before its process ended. */
+const MAX_CRASHES = 5;
+
+const CRASH_BACKOFF = { firstMs: 1000, longestMs: 60_000 };
 
 /** What happened to the unfinished tasks of an earlier process. */
 export interface RecoveryReport {
   /** How many were resumed, or queued to resume. */
   readonly resumed: number;
-  /** How many ended as `interrupted` or canceled. */
+  /** How many ended as `interrupted`, `crashed` or canceled. */
   readonly ended: number;
   /** How many still wait for an answer or a time, or are paused. */
   readonly waiting: number;
@@ -48,6 +52,11 @@ export interface RecoverOptions {
    * paused until `resumePausedTask`.
    */
   readonly resume?: boolean;
+  /**
+   * How long a task waits that has made no progress in two or more processes that crashed, and may
+   * be the reason. Default: one second, then twice as long each time.
+   */
+  readonly crashBackoff?: BackoffOptions;
 }
 
 /**
@@ -56,11 +65,11 @@ export interface RecoverOptions {
  */
 export async function recover(
   engine: Engine,
-  { resume = true }: RecoverOptions = {},
+  { resume = true, crashBackoff = CRASH_BACKOFF }: RecoverOptions = {},
 ): Promise<RecoveryReport> {
   const recovered = { resumed: 0, ended: 0, waiting: 0 };
   const others = new Map<string, OtherAgentTasks>();
-  const queue = new RunQueue(MAX_RUNS);
+  const queue = new AttemptQueue(engine, crashBackoff);
   for (let after = ""; ;) {
     const records = await engine.backend.tasks.unfinished(after, PAGE);
     const [own, foreign] = partition(records, engine.isOwn);
@@ -98,7 +107,7 @@ function partition<T>(
 async function takeOver(
   engine: Engine,
   record: TaskRecord,
-  how: { readonly queue: RunQueue; readonly resume: boolean },
+  how: { readonly queue: AttemptQueue; readonly resume: boolean },
 ): Promise<Outcome> {
   const { log, snapshot } = await readTurnLog(engine.backend, record.taskId);
   engine.openTasks.add(record.owner);
@@ -116,7 +125,7 @@ async function decide(
   facts: {
     readonly record: TaskRecord;
     readonly log: TurnLog;
-    readonly queue: RunQueue;
+    readonly queue: AttemptQueue;
     readonly resume: boolean;
   },
 ): Promise<Outcome> {
@@ -137,47 +146,15 @@ async function decide(
     return "ended";
   }
   if (!resume) return "waiting";
-  const epoch = live.writer.fence();
-  engine.tasks.hold(live);
-  live.enqueue();
-  queue.run(async () => {
-    live.dequeue();
-    try {
-      if (engine.closing.aborted || live.writer.epoch !== epoch) return;
-      const run = await engine.keepTrying(record, () => startAttempt(engine, live, { epoch, log }));
-      await run?.yielded;
-    } finally {
-      engine.tasks.release(live);
-    }
-  });
+  const crashes = log.crashes + (engine.backend.isAfterCrash === true ? 1 : 0);
+  if (crashes > MAX_CRASHES) {
+    const text = `The server ended ${crashes} times while the agent was working on this task.`;
+    await endTask(engine, live, "failed", { text, metadata: { reason: "crashed", crashes } });
+    abandonTurn(engine, log);
+    return "ended";
+  }
+  queue.add(live, { log, crashes });
   return "resumed";
-}
-
-/** Runs a limited number of functions at once, in order. */
-class RunQueue {
-  #free: number;
-  #waiting: (() => Promise<void>)[] = [];
-
-  constructor(limit: number) {
-    this.#free = limit;
-  }
-
-  /** Starts the work now, or when another one ends. The work handles its own errors. */
-  run(work: () => Promise<void>): void {
-    this.#waiting.push(work);
-    this.#next();
-  }
-
-  #next(): void {
-    if (this.#free === 0) return;
-    const work = this.#waiting.shift();
-    if (work === undefined) return;
-    this.#free--;
-    void work().finally(() => {
-      this.#free++;
-      this.#next();
-    });
-  }
 }
 
 /**

@@ -27,6 +27,12 @@ export interface Backend {
   /** Calls `wake` with the newest sequence after each commit to the task. Returns a function that stops it. */
   watch(taskId: string, wake: (head: Seq) => void): () => void;
 
+  /**
+   * Whether the process that used the storage before ended without closing it. Absent if the
+   * storage does not know.
+   */
+  readonly isAfterCrash?: boolean;
+
   readonly tasks: TaskIndex;
   readonly pushes: PushStore;
   readonly retention: RetentionStore;

@@ -37,6 +37,8 @@ export class TurnLog {
   /** The extensions that message activated. */
   extensions = NO_EXTENSIONS;
   attempts = 1;
+  /** How many attempts before the last one, and since the last progress, ended with their process. */
+  crashes = 0;
   /** The trace of the caller, taken from the events of the turn. */
   trace: TraceContext | undefined;
   /** The internal events since the turn started, in order: notes of the agent, answers it received, and new attempts. */
@@ -121,8 +123,12 @@ export class TurnLog {
       this.extensions = activatedIn(event);
       return;
     }
-    if (isInterrupted(this.#state)) this.journal.push(event);
-    else this.inbox.push(message);
+    if (!isInterrupted(this.#state)) {
+      this.inbox.push(message);
+      return;
+    }
+    this.journal.push(event);
+    this.crashes = 0;
   }
 
   #addNote(event: InternalEvent): void {
@@ -134,8 +140,13 @@ export class TurnLog {
     if (event.kind === ENGINE_EVENTS.turnEnd) this.isOver = true;
     else if (event.kind === ENGINE_EVENTS.cancel) this.isCanceled = true;
     else this.journal.push(event);
-    if (event.kind === ENGINE_EVENTS.attempt) this.attempts = Number(event["attempt"]);
-    else this.isUntouched = false;
+    if (event.kind === ENGINE_EVENTS.attempt) {
+      this.attempts = Number(event["attempt"]);
+      this.crashes = Number(event["crashes"] ?? 0);
+      return;
+    }
+    this.isUntouched = false;
+    if (isProgress(event)) this.crashes = 0;
   }
 
   #begin(message: Message | undefined, taskNow: () => Task): void {
@@ -145,6 +156,7 @@ export class TurnLog {
     this.task = taskNow();
     this.extensions = NO_EXTENSIONS;
     this.attempts = 1;
+    this.crashes = 0;
     this.trace = undefined;
     this.journal = [];
     this.inbox = [];
@@ -154,6 +166,24 @@ export class TurnLog {
     this.isCanceled = false;
     this.isUntouched = true;
   }
+}
+
+/** What an attempt writes again without having come any further than the one before. */
+const REPEATED: ReadonlySet<string> = new Set([
+  ENGINE_EVENTS.attempt,
+  "internal:step-start",
+  "internal:llm-call",
+  "internal:llm-retry",
+  "internal:trimmed",
+  "internal:tool-start",
+  "internal:tool-output",
+  "internal:tool-progress",
+  "internal:sub-agent-call",
+]);
+
+/** Whether the event shows that its attempt has finished something. */
+export function isProgress({ kind }: Pick<AgentEvent, "kind">): boolean {
+  return kind.startsWith("internal:") && !REPEATED.has(kind);
 }
 
 function traceIn(metadata: Metadata | undefined): TraceContext | undefined {

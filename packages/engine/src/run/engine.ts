@@ -20,6 +20,7 @@ import type { LiveTask } from "./live-task.ts";
 import { LiveTasks } from "./live-tasks.ts";
 import { type Failure, Run } from "./run.ts";
 import { StateError, createStatusEvent, traceFields } from "../task/status.ts";
+import { StorageHealth } from "../task/storage-health.ts";
 import { TaskClock } from "../task/task-clock.ts";
 import type { TurnFacts } from "./turn.ts";
 
@@ -76,6 +77,7 @@ export class Engine {
   readonly clock: TaskClock;
   readonly logger: Logger;
   readonly wakeTimer: WakeTimer;
+  readonly storage: StorageHealth;
   readonly limits: Limits;
   readonly openTasks: OpenTasks;
   readonly openStreams: OpenStreams;
@@ -94,6 +96,7 @@ export class Engine {
     this.key = options.key ?? agentKey(options.agent);
     this.backend = options.backend;
     this.logger = options.logger;
+    this.storage = new StorageHealth(options.logger);
     this.clock = new TaskClock(options.now ?? Date.now);
     this.limits = resolveLimits(options.limits);
     this.openTasks = new OpenTasks(this.limits.openTasks);
@@ -107,7 +110,8 @@ export class Engine {
         this.openTasks.remove(owner);
         for (const listener of this.#onTaskEnded) listener();
       },
-      onStorageError: (taskId, error) => this.#storageFailed(taskId, error),
+      onStorageError: (taskId, error) => this.storage.failed(error, taskId),
+      onStored: () => this.storage.worked(),
       onWakeAt: (at) => this.wakeTimer.schedule(at),
     });
     this.#parked = new ParkedRuns(options.maxParkedRuns, (live) => this.#evict(live));
@@ -191,7 +195,7 @@ export class Engine {
   keepTrying<T>({ taskId }: TaskName, work: () => Promise<T>): Promise<T | undefined> {
     return keepTrying(work, {
       isOver: () => this.#closing.signal.aborted,
-      onError: (error) => this.#storageFailed(taskId, error),
+      onError: (error) => this.storage.failed(error, taskId),
     });
   }
 
@@ -243,10 +247,6 @@ export class Engine {
     live.detachRun();
     live.writer.fence();
     this.tasks.close(live);
-  }
-
-  #storageFailed(taskId: string, error: unknown): void {
-    this.logger.error("the storage failed, trying again", { taskId, error });
   }
 }
 

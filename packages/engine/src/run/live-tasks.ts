@@ -23,6 +23,7 @@ export interface LiveTasksOptions {
   /** Called with the owner when a task ends. */
   readonly onEnded: (owner: string) => void;
   readonly onStorageError: (taskId: string, error: unknown) => void;
+  readonly onStored: () => void;
   /** Called with each new wake time of a task. */
   readonly onWakeAt: (at: number) => void;
 }
@@ -187,11 +188,12 @@ export class LiveTasks {
   }
 
   #writer({ owner, ...facts }: WriterFacts): TaskWriter {
-    const { backend, onStorageError, onEnded } = this.#options;
+    const { backend, onStorageError, onStored, onEnded } = this.#options;
     return new TaskWriter({
       ...facts,
       backend,
       onStorageError: (error) => onStorageError(facts.taskId, error),
+      onStored,
       onEnded: () => onEnded(owner),
     });
   }
@@ -207,6 +209,9 @@ function oldestCursor({ compacted, head }: TaskRecord): Seq {
   return compacted ? head - 1 : 0;
 }
 
-type WriterFacts = Omit<TaskWriterOptions, "backend" | "onStorageError" | "onEnded"> & {
+type WriterFacts = Omit<
+  TaskWriterOptions,
+  "backend" | "onStorageError" | "onStored" | "onEnded"
+> & {
   readonly owner: string;
 };

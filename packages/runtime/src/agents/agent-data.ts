@@ -27,7 +27,10 @@ export interface DataOptions {
    * the current folder, with the id of the agent, so that each agent has a folder of its own.
    */
   readonly data?: string | undefined;
-  /** Called if the storage fails for good. The process should exit with the error. */
+  /**
+   * Called if the storage fails for good: its thread died, the database is damaged, or its folder was
+   * deleted. The process should exit with the error. Default: it is logged.
+   */
   readonly onFatal?: ((error: Error) => void) | undefined;
 }
 
@@ -52,11 +55,13 @@ export interface AgentData {
 
 /** Opens the storage of an agent and prepares the agent with it: its sub-agents keep their tasks below. */
 export async function openAgentData(agent: Agent, options: AgentDataOptions): Promise<AgentData> {
-  const { data, onFatal, logger, holder = {}, source } = options;
+  const { data, logger, holder = {}, source } = options;
+  const onFatal =
+    options.onFatal ?? ((error: Error) => logger.error("the storage failed for good", { error }));
   const opened =
     data === "memory"
       ? { backend: await openMemory(), key: agentKey(agent) }
-      : await openFolder(agent, { data, logger, source }, { holder, ...(onFatal && { onFatal }) });
+      : await openFolder(agent, { data, logger, source }, { holder, onFatal });
   const { backend, key } = opened;
   const folder = "folder" in opened ? opened.folder : undefined;
   try {
@@ -79,7 +84,7 @@ const DEFAULT_ROOT = ".convoke";
 
 interface SqliteOptions {
   readonly holder: { readonly port?: number };
-  readonly onFatal?: (error: Error) => void;
+  readonly onFatal: (error: Error) => void;
 }
 
 async function openFolder(
