@@ -153,11 +153,32 @@ export function scopedCaller(
   tenant: string | undefined,
   tenants: ReadonlySet<string>,
 ): Caller {
-  if (tenant === undefined || tenant === "") return caller;
-  if (tenants.has(tenant)) return { ...caller, owner: JSON.stringify([tenant, caller.owner]) };
+  const { owner } = caller;
+  if (tenant === undefined || tenant === "") {
+    return isScoped(owner) ? { ...caller, owner: scopedOwner("", owner) } : caller;
+  }
+  if (tenants.has(tenant)) return { ...caller, owner: scopedOwner(tenant, owner) };
   throw new A2AError("InvalidParams", `tenant ${JSON.stringify(tenant)} is not served here`, {
     field: "tenant",
   });
+}
+
+function scopedOwner(tenant: string, owner: string): string {
+  return JSON.stringify([tenant, owner]);
+}
+
+/**
+ * Whether an owner looks like that of a tenant. One outside of all tenants must not, or it would be
+ * the same owner; it gets the empty tenant, which no request can name.
+ */
+function isScoped(owner: string): boolean {
+  if (!owner.startsWith('["')) return false;
+  try {
+    const parts: unknown = JSON.parse(owner);
+    return Array.isArray(parts) && parts.length === 2 && JSON.stringify(parts) === owner;
+  } catch {
+    return false;
+  }
 }
 
 /** The tenant in the parameters of a 1.0 request. */
