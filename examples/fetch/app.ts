@@ -14,7 +14,7 @@ const agent = defineAgent({
 
 const mounted = await mount(agent, {
   basePath: "/agent",
-  data: process.env["CONVOKE_DATA"] ?? ".convoke",
+  data: process.env["CONVOKE_DATA"],
 });
 
 /** A Web fetch handler, as Bun, Deno, Next and many hosts accept it. */

@@ -45,7 +45,7 @@ describe("an approval whose time is over", () => {
     world.die();
     await new Promise((resolve) => setTimeout(resolve, downMs));
 
-    expect(await world.restart()).toEqual({ resumed: 0, ended: 0, waiting: 1 });
+    expect(await world.restart()).toMatchObject({ resumed: 0, ended: 0, waiting: 1 });
 
     await world.hasEvent(asked.id, "internal:checkpoint", 2);
     expect((await world.settled(asked.id)).status.state).toBe("completed");

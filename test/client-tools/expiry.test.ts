@@ -115,7 +115,7 @@ describe("a call that the caller does not answer", () => {
         world.die();
         await new Promise((resolve) => setTimeout(resolve, 80));
 
-        expect(await world.restart()).toEqual({ resumed: 0, ended: 0, waiting: 1 });
+        expect(await world.restart()).toMatchObject({ resumed: 0, ended: 0, waiting: 1 });
 
         const end = await endOf(world, asked.id);
         expect(end.status.state).toBe(onTimeout === "fail" ? "failed" : "completed");

@@ -16,6 +16,8 @@ export interface WorldOptions extends Partial<AgentDefinition> {
   readonly now?: () => number;
   /** By default one in memory. */
   readonly backend?: Backend;
+  /** Whether a dead process is known to have crashed. By default that is not known. */
+  readonly isAfterCrash?: boolean;
 }
 
 /** A world in which the process may die: the log stays, and the next engine is another. */
@@ -37,7 +39,7 @@ export class World {
     this.#life.isOver = true;
     this.#life = { isOver: false };
     this.engine = this.#start(changes);
-    return recover(this.engine);
+    return recover(this.engine, { crashBackoff: { firstMs: 1, longestMs: 1 } });
   }
 
   async task(taskId: string): Promise<Task> {
@@ -67,7 +69,7 @@ export class World {
   }
 
   #start(changes: Partial<AgentDefinition> = {}): Engine {
-    const { maxParkedRuns, now, backend: _, ...definition } = this.#options;
+    const { maxParkedRuns, now, backend: _, isAfterCrash, ...definition } = this.#options;
     const agent = defineAgent({
       name: "Durable",
       description: "Goes on where it was.",
@@ -77,7 +79,10 @@ export class World {
     });
     return createEngine({
       agent,
-      backend: mortal(this.backend, this.#life),
+      backend: {
+        ...mortal(this.backend, this.#life),
+        ...(isAfterCrash !== undefined && { isAfterCrash }),
+      },
       logger: memoryLogger(),
       ...(maxParkedRuns !== undefined && { maxParkedRuns }),
       ...(now && { now }),

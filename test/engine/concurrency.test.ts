@@ -126,7 +126,7 @@ describe("a second message to a task that works", () => {
           list: (query: TaskQuery) => memory.tasks.list(query),
           changedSince: (query: ChangedQuery) => memory.tasks.changedSince(query),
           unfinished: (after: string, limit: number) => memory.tasks.unfinished(after, limit),
-          waking: (limit: number) => memory.tasks.waking(limit),
+          waking: memory.tasks.waking.bind(memory.tasks),
           // What the turn is begun anew with is read after the log, and takes its time.
           ofContext: async (query: ContextQuery) => {
             await gate.promise;
@@ -401,7 +401,7 @@ describe("cancel", () => {
       await world.hasEvent(taskId, "internal:cancel");
       await aTurn();
 
-      expect(await world.restart()).toEqual({ resumed: 0, ended: 1, waiting: 0 });
+      expect(await world.restart()).toMatchObject({ resumed: 0, ended: 1, waiting: 0 });
 
       const rest = await follow(world.engine, taskId, String(reader.frames.at(-1)!.id));
       await rest.ended;

@@ -1,4 +1,4 @@
-import { StepUnknownError } from "convoke";
+import { type AgentDefinition, StepUnknownError } from "convoke";
 import {
   type ArtifactUpdateEvent,
   type StatusUpdateEvent,
@@ -34,7 +34,7 @@ describe("a step", () => {
     const { live } = await tell(world.engine, "go");
     await world.hasEvent(live.task.id, "internal:step-end");
 
-    expect(await world.restart()).toEqual({ resumed: 1, ended: 0, waiting: 0 });
+    expect(await world.restart()).toMatchObject({ resumed: 1, ended: 0, waiting: 0 });
 
     expect(textOf(await world.settled(live.task.id))).toBe("first was 1, second is done");
     expect(effects).toEqual(["first in attempt 1", "second in attempt 2"]);
@@ -166,7 +166,7 @@ describe("a question", () => {
       const { live } = await tell(world.engine, "go");
       await world.settled(live.task.id);
 
-      expect(await world.restart()).toEqual({ resumed: 0, ended: 0, waiting: 1 });
+      expect(await world.restart()).toMatchObject({ resumed: 0, ended: 0, waiting: 1 });
       expect((await world.task(live.task.id)).status.state).toBe("input-required");
       await tell(world.engine, "Ann", { taskId: live.task.id });
       await expect
@@ -266,7 +266,7 @@ describe("a crash", () => {
     const { live } = await tell(world.engine, "go");
     await world.hasEvent(live.task.id, "artifact-update");
 
-    expect(await world.restart()).toEqual({ resumed: 0, ended: 1, waiting: 0 });
+    expect(await world.restart()).toMatchObject({ resumed: 0, ended: 1, waiting: 0 });
 
     const events = await world.events(live.task.id);
     expect(events.at(-1)).toMatchObject({
@@ -274,6 +274,24 @@ describe("a crash", () => {
       final: true,
       metadata: { reason: "interrupted" },
     });
+  });
+
+  verifies("G3", "begins a turn again that has written nothing but working", async () => {
+    const world = new World(async function* ({ attempt, ask, text }) {
+      if (attempt === 1) await never();
+      yield `${text}! `;
+      yield await ask("More?");
+    });
+    const { live } = await tell(world.engine, "go");
+    const working = async (): Promise<number> =>
+      (await world.events(live.task.id)).filter(({ kind }) => kind === "status-update").length;
+    await expect.poll(working).toBe(1);
+
+    expect(await world.restart()).toMatchObject({ resumed: 1, ended: 0 });
+
+    expect((await world.settled(live.task.id)).status.state).toBe("input-required");
+    await tell(world.engine, "no", { taskId: live.task.id });
+    expect(textOf(await world.settled(live.task.id))).toBe("go! no");
   });
 
   verifies(
@@ -290,7 +308,7 @@ describe("a crash", () => {
       const { live } = await tell(world.engine, "go");
       await world.hasEvent(live.task.id, "artifact-update");
 
-      expect(await world.restart()).toEqual({ resumed: 1, ended: 0, waiting: 0 });
+      expect(await world.restart()).toMatchObject({ resumed: 1, ended: 0, waiting: 0 });
 
       expect(textOf(await world.settled(live.task.id))).toBe("whole");
       const working = (await world.events(live.task.id)).filter(
@@ -304,17 +322,107 @@ describe("a crash", () => {
     },
   );
 
-  verifies("G3", "ends the task of an agent that is gone as agent-missing", async () => {
-    const world = new World(async ({ ask }) => ask("Who?"));
+  verifies("G3", "leaves the tasks of another agent alone, asleep or waiting", async () => {
+    let time = Date.now();
+    const run: AgentDefinition["run"] = async ({ text, ask, sleep }) => {
+      if (text === "ask") return ask("Who?");
+      await sleep(Number(text));
+      return "Slept.";
+    };
+    const world = new World(run, { now: () => time });
+    const asking = (await tell(world.engine, "ask")).live.task.id;
+    await world.settled(asking);
+    const sleeping = (await tell(world.engine, "3600000")).live.task.id;
+    await world.hasEvent(sleeping, "internal:sleep");
+    const logs = await Promise.all([asking, sleeping].map((id) => world.events(id)));
+
+    time += 7_200_000;
+    const { others, ...own } = await world.restart({ name: "Another" });
+
+    expect(own).toMatchObject({ resumed: 0, ended: 0, waiting: 0 });
+    expect(others).toEqual([{ agentId: "durable", agent: "Durable", tasks: 2 }]);
+    await expect(tell(world.engine, "Ann", { taskId: asking })).rejects.toThrow(
+      `task ${asking} belongs to the agent "Durable", which is not served here`,
+    );
+    // Its own tasks are woken, although those of the other agent are due before them.
+    const slept = (await tell(world.engine, "1")).live.task.id;
+    await world.settled(slept);
+    expect(await Promise.all([asking, sleeping].map((id) => world.events(id)))).toEqual(logs);
+    await cancelTask(world.engine, asking, CALLER);
+    expect((await world.task(asking)).status.state).toBe("canceled");
+
+    await world.restart();
+
+    expect((await world.settled(sleeping)).status.state).toBe("completed");
+  });
+
+  test("knows an agent with a new name by its id", async () => {
+    const world = new World(async ({ ask }) => `Hello, ${await ask("Who?")}!`, { id: "desk" });
     const { live } = await tell(world.engine, "go");
     await world.settled(live.task.id);
 
-    await world.restart({ name: "Another" });
+    const recovered = await world.restart({ name: "Another" });
 
-    expect((await world.events(live.task.id)).at(-1)).toMatchObject({
-      status: { state: "failed" },
-      metadata: { reason: "agent-missing" },
-    });
+    expect(recovered).toEqual({ resumed: 0, ended: 0, waiting: 1, others: [] });
+    await tell(world.engine, "Ann", { taskId: live.task.id });
+    expect(textOf(await world.settled(live.task.id))).toBe("Hello, Ann!");
+  });
+
+  verifies("G3", "that a task causes is repeated five times, then the task fails", async () => {
+    let crashes = 0;
+    let isPoisoned = false;
+    const world = new World(
+      async ({ text, step }) => {
+        if (text === "poison") {
+          isPoisoned = true;
+          crashes++;
+          await never();
+        }
+        // What runs beside the poison never comes to its end.
+        return step("work", ({ key }) => (isPoisoned ? never() : `done ${key === ""}`));
+      },
+      { isAfterCrash: true },
+    );
+    const poison = (await tell(world.engine, "poison")).live.task.id;
+    const innocent = (await tell(world.engine, "work")).live.task.id;
+    await world.hasEvent(innocent, "internal:step-start");
+
+    for (let life = 1; life <= 6; life++) {
+      await expect.poll(() => crashes).toBe(life);
+      isPoisoned = false;
+      await world.restart();
+    }
+
+    const { status } = await world.settled(poison);
+    expect(status.state).toBe("failed");
+    expect(status.message?.metadata).toEqual({ reason: "crashed", crashes: 6 });
+    expect((await world.settled(innocent)).status.state).toBe("completed");
+    expect(crashes).toBe(6);
+  });
+
+  test("counts only the crashes since a task has finished something", async () => {
+    let life = 0;
+    const world = new World(
+      async ({ step }) => {
+        for (let n = 0; n < 9; n++) {
+          if (n === life) return never();
+          await step("work", () => "done");
+        }
+        return "whole";
+      },
+      { isAfterCrash: true },
+    );
+    const { live } = await tell(world.engine, "go");
+    const ends = async (): Promise<number> =>
+      (await world.events(live.task.id)).filter(({ kind }) => kind === "internal:step-end").length;
+
+    while (life < 9) {
+      await expect.poll(ends).toBe(life);
+      life++;
+      await world.restart();
+    }
+
+    expect((await world.settled(live.task.id)).status.state).toBe("completed");
   });
 
   verifies("G10", "does not bring back a task whose cancel was recorded", async () => {
@@ -348,7 +456,7 @@ describe("a crash", () => {
     const tasks = await Promise.all(Array.from({ length: 100 }, () => tell(world.engine, "go")));
     await Promise.all(tasks.map(({ live }) => world.hasEvent(live.task.id, "internal:step-end")));
 
-    expect(await world.restart()).toEqual({ resumed: 100, ended: 0, waiting: 0 });
+    expect(await world.restart()).toMatchObject({ resumed: 100, ended: 0, waiting: 0 });
 
     await Promise.all(tasks.map(({ live }) => world.settled(live.task.id)));
     expect(most).toBeGreaterThan(1);

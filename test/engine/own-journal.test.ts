@@ -67,7 +67,7 @@ function isOver({ status }: Task): boolean {
 test("a hand-written agent resumes after a restart from an event of its own", async () => {
   const { recovered, imported, task } = await importWithCrash(true);
 
-  expect(recovered).toEqual({ resumed: 1, ended: 0, waiting: 0 });
+  expect(recovered).toMatchObject({ resumed: 1, ended: 0, waiting: 0 });
   expect(imported).toEqual(["three"]);
   expect(task.status.state).toBe("completed");
   expect(textOf(task)).toBe("imported");
@@ -76,7 +76,7 @@ test("a hand-written agent resumes after a restart from an event of its own", as
 test("without a resumable event the same task fails as interrupted", async () => {
   const { recovered, imported, task } = await importWithCrash(false);
 
-  expect(recovered).toEqual({ resumed: 0, ended: 1, waiting: 0 });
+  expect(recovered).toMatchObject({ resumed: 0, ended: 1, waiting: 0 });
   expect(imported).toEqual([]);
   expect(task.status.state).toBe("failed");
 });

@@ -81,7 +81,11 @@ test("an engine that does not resume on start leaves tasks paused, and they can 
   first.close();
   const next = anEngine(agent, backend);
 
-  expect(await recover(next, { resume: false })).toEqual({ resumed: 0, ended: 0, waiting: 1 });
+  expect(await recover(next, { resume: false })).toMatchObject({
+    resumed: 0,
+    ended: 0,
+    waiting: 1,
+  });
 
   expect(next.running).toBe(0);
   const call = { engine: next, caller: CALLER, version: "1.0", trace: undefined } as const;

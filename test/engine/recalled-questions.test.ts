@@ -122,7 +122,7 @@ test("one that watches is begun anew when the server starts, without asking agai
 
   const agent = new AskingAgent({ watches: true });
   const engine = anEngine(agent, backend);
-  expect(await recover(engine)).toEqual({ resumed: 1, ended: 0, waiting: 0 });
+  expect(await recover(engine)).toMatchObject({ resumed: 1, ended: 0, waiting: 0 });
   await expect.poll(() => agent.runs).toBe(1);
   agent.elsewhere.abort();
 
@@ -140,7 +140,7 @@ test("an agent hears of the cancel of a task that it does not work on", async ()
   const backend = createMemoryBackend();
   const { taskId } = await asked(agent, backend);
   const engine = anEngine(agent, backend);
-  expect(await recover(engine)).toEqual({ resumed: 0, ended: 0, waiting: 1 });
+  expect(await recover(engine)).toMatchObject({ resumed: 0, ended: 0, waiting: 1 });
 
   await cancelTask(engine, taskId, CALLER);
 

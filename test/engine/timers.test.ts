@@ -28,7 +28,7 @@ describe("a sleep", () => {
     const { live } = await tell(world.engine, "go");
     await world.hasEvent(live.task.id, "internal:sleep");
 
-    expect(await world.restart()).toEqual({ resumed: 0, ended: 0, waiting: 1 });
+    expect(await world.restart()).toMatchObject({ resumed: 0, ended: 0, waiting: 1 });
 
     expect(textOf(await world.settled(live.task.id))).toBe("awake in attempt 2");
     const woken = (await world.events(live.task.id)).filter(

@@ -20,7 +20,7 @@ verifies(
   `a start works at once after each of ${KILLS} kills, whoever the folder says holds it`,
   async () => {
     const cwd = temporaryFolder();
-    const data = join(cwd, ".convoke");
+    const data = join(cwd, ".convoke", "convoke-demo");
     const logs = new Map<string, readonly Frame[]>();
     let cut: { readonly id: string; readonly seen: number } | undefined;
 

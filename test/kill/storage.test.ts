@@ -1,9 +1,9 @@
 import { defineAgent } from "convoke";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Agent, textOf } from "@convoke/protocol";
+import { type Agent, textOf, userMessage } from "@convoke/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { writeAgent } from "../start/agent-file.ts";
-import { serveConvoke } from "../start/convoke-process.ts";
+import { serveConvoke, startConvoke } from "../start/convoke-process.ts";
 import { foldOf } from "../start/fold-of.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 import { verifies } from "../verifies.ts";
@@ -11,22 +11,22 @@ import { DIALECTS } from "../wire/dialect.ts";
 import { type Answer, faultOf } from "../wire/rpc.ts";
 import { WireClient } from "../wire/wire-client.ts";
 import { INTERRUPTED, V03, lastOf, listAll, readLog, taskOf } from "./logs.ts";
+import { once } from "node:events";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { type Server, serve } from "@convoke/server";
-import { createJsonLogger } from "@convoke/engine";
+import { acceptMessage, createEngine, createJsonLogger, isSettled } from "@convoke/engine";
 import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 
-/** The storage failed: the caller gets an id, and only the log says under it what happened. */
+/** The storage failed: the caller can come back, and only the log says what happened. */
 function expectStorageFailure(answer: Answer, code: string, { log }: LockableServer): void {
-  const fault = faultOf(answer);
-  const errorId = String(fault.details["errorId"]);
-  expect(fault.code).toBe(-32603);
-  expect(errorId).toMatch(/^[0-9a-f]{12}$/);
+  expect(answer.status).toBe(503);
+  expect(answer.headers.get("retry-after")).toBe("1");
+  expect(faultOf(answer).code).toBe(-32603);
   expect(answer.text).not.toMatch(/sqlite|database|commit/i);
-  expect(log.filter((line) => line.includes(errorId))).toHaveLength(1);
-  expect(log.find((line) => line.includes(errorId))).toContain(code);
+  expect(log.filter((line) => line.includes(code))).toHaveLength(1);
 }
 
 /** "1 2 3 … count", as the demo agent counts. */
@@ -119,6 +119,43 @@ describe.each(DIALECTS)("a database that is locked ($version)", (dialect) => {
   );
 });
 
+test("nobody waits for a storage that stays locked, and what was asked for happens later", async () => {
+  const begun = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const agent = defineAgent({
+    name: "Slow",
+    description: "Says more when it is told to.",
+    async *run({ signal }) {
+      yield "before ";
+      begun.resolve();
+      await goOn.promise;
+      yield "after";
+      await once(signal, "abort");
+    },
+  });
+  const server = await serveLockable({ agent });
+  const client = new WireClient(server, V03);
+  const message = { messageId: "m1" };
+  const waiting = client.send("work", { message });
+  await begun.promise;
+  const [id = ""] = [...(await listAll(server)).keys()];
+
+  server.lock();
+  goOn.resolve();
+  const [left, canceled] = await Promise.all([waiting, client.call("cancel", { id })]);
+  const logged = server.log.filter((line) => line.includes("trying again"));
+  server.release();
+
+  expectStorageFailure(left, "SQLITE_BUSY", server);
+  expectStorageFailure(canceled, "SQLITE_BUSY", server);
+  expect(logged).toHaveLength(1);
+  await expect
+    .poll(async () => (await client.get(id)).status.state, { timeout: 20_000 })
+    .toBe("canceled");
+  expect(server.log.join("")).toContain("the storage works again");
+  expect((await client.sendTask("work", { message })).id).toBe(id);
+});
+
 test("a server that is closed while its database is locked does not go on trying", async () => {
   const server = await serveLockable();
   const stream = await new WireClient(server, V03).stream("slow 1000");
@@ -154,14 +191,18 @@ verifies(
     // Node tells the main thread of every thread that is started, and the storage's is the only one.
     const agent = writeAgent(
       cwd,
-      `let storage;
+      `import { existsSync } from "node:fs";
+       import { setTimeout as sleep } from "node:timers/promises";
+       let storage;
        process.on("worker", (worker) => { storage = worker; });
        export default defineAgent({
          name: "Saboteur",
          description: "Ends the thread of the storage when it is asked to.",
          async *run({ text }) {
            yield "I heard " + text;
-           if (text === "end it") await storage.terminate();
+           if (text !== "end it") return;
+           while (!existsSync("now")) await sleep(20);
+           await storage.terminate();
          },
        });`,
     );
@@ -170,6 +211,8 @@ verifies(
     const client = new WireClient(first, V03);
     const done = await client.sendTask("hello");
     const stream = await client.stream("end it");
+    await stream.until(({ raw }) => raw.includes("I heard"));
+    writeFileSync(join(cwd, "now"), "");
 
     const { code, stderr } = await first.program.ended;
 
@@ -184,6 +227,77 @@ verifies(
     expect(lastOf(await readLog(second, id))).toMatchObject(INTERRUPTED);
   },
 );
+
+test.each([
+  ["its data folder is deleted", (data: string) => rmSync(data, { recursive: true }), "deleted"],
+  ["its lock is replaced", replaceLock, "replaced"],
+])("a server stops with one sentence when %s", async (_what, spoil, told) => {
+  const cwd = temporaryFolder();
+  const data = join(cwd, "data");
+  const { program } = await serveConvoke({ cwd, args: ["serve", "--data", data] });
+
+  spoil(data);
+  const { code, stderr } = await program.ended;
+
+  expect(code).toBe(1);
+  expect(stderr).toBe(
+    `The data folder ${data} cannot be used any more: its lock.db was ${told} while a server used it. This server stops.\n`,
+  );
+});
+
+function replaceLock(data: string): void {
+  writeFileSync(join(data, "another"), "");
+  renameSync(join(data, "another"), join(data, "lock.db"));
+}
+
+describe("a database with a damaged page", () => {
+  test("is named in one sentence at the start", async () => {
+    const cwd = temporaryFolder();
+    const data = await damagedFolder(cwd);
+
+    const { code, stdout, stderr } = await startConvoke({
+      cwd,
+      args: ["serve", "--data", data],
+    }).ended;
+
+    expect({ code, stdout }).toEqual({ code: 5, stdout: "" });
+    expect(stderr).toBe(
+      `The data folder ${data} has a damaged database (database disk image is malformed): stop the server, and restore tasks.db from a backup, or repair it with "sqlite3 tasks.db .recover | sqlite3 repaired.db".\n`,
+    );
+  });
+
+  test("stops the storage at the first write, which is not tried again", async () => {
+    const folder = await damagedFolder(temporaryFolder());
+    const fatal = Promise.withResolvers<Error>();
+    const backend = await openSqliteBackend({ folder, onFatal: fatal.resolve });
+    onTestFinished(() => backend.close());
+    const logger = createJsonLogger("silent", () => undefined);
+    const engine = createEngine({ agent: demoAgent, backend, logger });
+
+    const message = userMessage("m1", "hello");
+    await expect(acceptMessage(engine, { message, caller: { owner: "ann" } })).rejects.toThrow();
+
+    expect((await fatal.promise).message).toContain("has a damaged database (SQLITE_CORRUPT");
+  });
+});
+
+/** A data folder with an unfinished task, in whose database every page but the first is overwritten. */
+async function damagedFolder(cwd: string): Promise<string> {
+  const data = join(cwd, "data");
+  const backend = await openSqliteBackend({ folder: data });
+  const logger = createJsonLogger("silent", () => undefined);
+  const engine = createEngine({ agent: demoAgent, backend, logger });
+  const message = userMessage("m0", "ask");
+  const { live } = await acceptMessage(engine, { message, caller: { owner: "ann" } });
+  await live.until(isSettled);
+  engine.close();
+  await backend.close();
+  const file = join(data, "tasks.db");
+  const bytes = readFileSync(file);
+  bytes.fill(0xee, 4096);
+  writeFileSync(file, bytes);
+  return data;
+}
 
 /** A whole server in this process, whose storage a test can take away for a while. */
 interface LockableServer extends Server {

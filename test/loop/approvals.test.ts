@@ -56,7 +56,7 @@ describe.each(backends)("a guarded call on %s", (_, open) => {
         risk: "warning",
         options: ["once", "conversation", "always", "reject", "edit"],
       });
-      expect(await world.restart()).toEqual({ resumed: 0, ended: 0, waiting: 1 });
+      expect(await world.restart()).toMatchObject({ resumed: 0, ended: 0, waiting: 1 });
 
       const done = await world.ask([answerTo(approval, { option: "once" })], { taskId: asked.id });
 

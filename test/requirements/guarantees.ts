@@ -29,8 +29,8 @@ export const GUARANTEES: RequirementGroup = {
       text:
         "However the server died, every unfinished task is resumed, restarted or failed as " +
         '"interrupted" within two seconds of the next start (a shared database adds its lease ' +
-        'time). A task whose agent is gone ends as "agent-missing"; none stays working for ' +
-        "ever.",
+        "time); none stays working for ever. A task of an agent that is not served is left " +
+        "alone and listed, and only its caller or the operator ends it.",
       source: "Convoke guarantee",
       milestone: "engine",
       status: "proven",

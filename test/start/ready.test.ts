@@ -44,7 +44,7 @@ describe("a server that is ready", () => {
     expect(program.stdout).toBe(`Convoke Demo is ready.
 
   Card     ${base}/${CARD}
-  Tasks    .convoke (SQLite)
+  Tasks    .convoke/convoke-demo (SQLite)
 
 Try in another terminal:
 
@@ -55,7 +55,7 @@ Try in another terminal:
 Press Ctrl+C to stop.
 `);
     expect(await addressesIn(`${url}${CARD}`)).toEqual(new Set([`${base}/`]));
-    expect(existsSync(join(cwd, ".convoke", "tasks.db"))).toBe(true);
+    expect(existsSync(join(cwd, ".convoke", "convoke-demo", "tasks.db"))).toBe(true);
   });
 
   test("says what to try, and each line of it works", async () => {
@@ -122,7 +122,7 @@ Press Ctrl+C to stop.
 
     const { program } = await serveConvoke({ cwd, env });
 
-    const { port } = holderOf(join(cwd, ".convoke"));
+    const { port } = holderOf(join(cwd, ".convoke", "convoke-demo"));
     expect(program.stdout).toContain(`  Card     https://agents.example.com/demo/${CARD}\n`);
     expect(program.stdout).toContain("  npx convoke tasks https://agents.example.com/demo\n");
     expect(await addressesIn(`http://127.0.0.1:${port}/${CARD}`)).toEqual(

@@ -87,7 +87,7 @@ describe("the data folder", () => {
     const sentence = await refusal({ cwd });
 
     expect(sentence).toBe(
-      `The data folder ${join(cwd, ".convoke")} is in use by process ${first.program.pid} (port ${first.port}).`,
+      `The data folder ${join(cwd, ".convoke", "convoke-demo")} is in use by process ${first.program.pid} (port ${first.port}).`,
     );
     const [dialect] = DIALECTS;
     const task = await new WireClient(first, dialect!).sendTask("hello");

@@ -14,7 +14,7 @@ test.each(["SIGTERM", "SIGINT"] as const)(
   "%s reaches the server itself, which leaves nothing behind",
   async (signal) => {
     const cwd = temporaryFolder();
-    const data = join(cwd, ".convoke");
+    const data = join(cwd, ".convoke", "convoke-demo");
     const { program, port } = await serveConvoke({ cwd });
     const holder = holderOf(data);
 

@@ -49,6 +49,7 @@ export {
 
 // Serve it
 export {
+  type AgentServer,
   type MountAgentOptions,
   type ServeAgentOptions,
   mount,

@@ -9,6 +9,7 @@ import {
   buildCard,
 } from "@convoke/protocol";
 import { randomBytes } from "node:crypto";
+import { isStorageFailure, unavailable } from "./log/storage-failure.ts";
 import { newErrorId } from "./logging/logger.ts";
 import { type Call, declaredExtensions } from "./operations/call.ts";
 import { cancelTask } from "./operations/cancel-task.ts";
@@ -109,7 +110,11 @@ async function withRemoteErrors<T>(engine: Engine, work: () => Promise<T>): Prom
   }
 }
 
-function hideError({ logger }: Engine, thrown: unknown): A2AError {
+function hideError({ logger, storage }: Engine, thrown: unknown): A2AError {
+  if (isStorageFailure(thrown) && !thrown.isPermanent) {
+    storage.failed(thrown);
+    return unavailable("try again later", thrown);
+  }
   const errorId = newErrorId();
   logger.error("a request failed", { errorId, error: thrown });
   return A2AError.from(thrown, errorId);

@@ -15,11 +15,13 @@ export { isSettled } from "./run/live-task.ts";
 export { type AcceptedTask, type Incoming, acceptMessage } from "./messages/accept-message.ts";
 export { cancelTask } from "./lifecycle/end-task.ts";
 export { streamDisconnected } from "./lifecycle/disconnect.ts";
+export { type EndedTasks, endStoredTasks } from "./lifecycle/end-stored-tasks.ts";
 export { pauseTask, resumePausedTask } from "./lifecycle/recover.ts";
-export { type RecoveryReport, recover } from "./lifecycle/recover.ts";
+export { type OtherAgentTasks, type RecoveryReport, recover } from "./lifecycle/recover.ts";
 export { Retention, type RetentionOptions } from "./lifecycle/retention.ts";
 export { type PushOptions, PushService } from "./push/push-service.ts";
 export { readTarget } from "./push/notification.ts";
+export { type AgentKey, agentKey } from "./task/agent-key.ts";
 export { Counts, DEFAULT_LIMITS, type Limits, resolveLimits } from "./task/limits.ts";
 export { type LogFields, type LogLevel, type Logger, createJsonLogger } from "./logging/logger.ts";
 export { newErrorId } from "./logging/logger.ts";
@@ -59,4 +61,5 @@ export {
   notOneLine,
 } from "./log/check-commit.ts";
 export { wakeAtAfter } from "./log/check-commit.ts";
+export { type StorageFailure, isStorageFailure, unavailable } from "./log/storage-failure.ts";
 export { Watchers } from "./log/watchers.ts";

@@ -1,10 +1,24 @@
-import type { Limits, Logger, PushOptions, RetentionOptions } from "@convoke/engine";
+import type {
+  AgentKey,
+  Backend,
+  Limits,
+  Logger,
+  PushOptions,
+  RetentionOptions,
+} from "@convoke/engine";
 import type { AgentInfo, Caller, SpecPatch } from "@convoke/protocol";
 import type { Interceptor } from "./bindings/interceptors.ts";
 import type { CardOptions } from "./cards/card-binding.ts";
 import type { AuthOptions } from "./guard/authenticate.ts";
 import type { CorsOptions } from "./http/cors.ts";
 import type { Timeouts } from "./http/exchange.ts";
+
+/** A backend, and which of its tasks belong to the agent. */
+export interface AgentStorage {
+  readonly backend: Backend;
+  /** Default: the tasks with the agent's `id`, or with the id that its name gives. */
+  readonly key?: AgentKey;
+}
 
 /** The options that `serve` and `mount` have in common. */
 export interface AgentOptions extends AuthOptions {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Agent } from "@convoke/protocol";
-import type { AgentOptions, CloseOptions } from "./agent-options.ts";
+import type { AgentOptions, AgentStorage, CloseOptions } from "./agent-options.ts";
 import { App } from "./bindings/app.ts";
 import { CardBinding, cardFacts, extendedFacts } from "./cards/card-binding.ts";
 import { KeepAlive } from "./bindings/event-stream.ts";
@@ -23,7 +23,7 @@ import {
 } from "@convoke/engine";
 
 interface Opening {
-  readonly openBackend: () => Promise<Backend>;
+  readonly openBackend: () => Promise<Backend | AgentStorage>;
   /** Where the server listens. Absent inside an app that owns the port. */
   readonly address?: ServerAddress;
 }
@@ -95,12 +95,15 @@ export class HostedAgent {
   async open({ openBackend, address }: Opening): Promise<RecoveryReport> {
     const { logger, push, streaming, retention } = this.#options;
     const agent = this.#agent;
-    const opening = openBackend();
+    const opening = openBackend().then((opened): AgentStorage =>
+      "backend" in opened ? opened : { backend: opened },
+    );
     try {
-      const backend = await opening;
+      const { backend, key } = await opening;
       const running = await startEngine({
         agent,
         backend,
+        key,
         logger,
         push,
         retention,
@@ -114,7 +117,7 @@ export class HostedAgent {
       this.#ready.reject(error);
       // An open backend would keep the process alive.
       await opening
-        .then((backend) => closeAgentAndBackend({ agent, backend, logger }))
+        .then(({ backend }) => closeAgentAndBackend({ agent, backend, logger }))
         .catch(() => undefined);
       throw error;
     }

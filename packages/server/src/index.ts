@@ -1,7 +1,7 @@
 // Everything exported here is public API.
 export { type ServeOptions, type Server, serve } from "./serve.ts";
 export { type MountOptions, type Mounted, mount } from "./serve.ts";
-export type { AgentOptions, CloseOptions } from "./agent-options.ts";
+export type { AgentOptions, AgentStorage, CloseOptions } from "./agent-options.ts";
 export type { AuthOptions, AuthRequest, Authenticate } from "./guard/authenticate.ts";
 export type { Timeouts } from "./http/exchange.ts";
 export type { CorsOptions } from "./http/cors.ts";

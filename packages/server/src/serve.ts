@@ -1,6 +1,6 @@
 import type { AddressInfo, Server as NetServer } from "node:net";
 import type { Agent } from "@convoke/protocol";
-import type { AgentOptions, CloseOptions } from "./agent-options.ts";
+import type { AgentOptions, AgentStorage, CloseOptions } from "./agent-options.ts";
 import { HostedAgent } from "./hosted-agent.ts";
 import { type ServerAddress, checkBasePath, isWildcard, toUrl } from "./http/address.ts";
 import { type NodeListener, createNodeListener } from "./node/node-listener.ts";
@@ -14,7 +14,7 @@ export interface ServeOptions extends AgentOptions {
   /** The address to listen on, such as "127.0.0.1" for this machine only or "0.0.0.0" for all interfaces. */
   readonly host: string;
   /** Opens the storage. Called after the port is bound, so that a second server cannot touch the data of the first. */
-  readonly openBackend: (address: ServerAddress) => Promise<Backend>;
+  readonly openBackend: (address: ServerAddress) => Promise<Backend | AgentStorage>;
   /** Serves HTTPS with this certificate. Default: plain HTTP. */
   readonly tls?: TlsOptions;
 }
@@ -59,8 +59,10 @@ export async function serve(agent: Agent, options: ServeOptions): Promise<Server
   });
   const address = await listen(port.net, options);
   try {
-    const openBackend = (): Promise<Backend> => options.openBackend(address);
-    const recovered = await hosted.open({ address, openBackend });
+    const recovered = await hosted.open({
+      address,
+      openBackend: () => options.openBackend(address),
+    });
     const close = (closing?: CloseOptions): Promise<void> =>
       hosted.close(closing, () => port.close());
     return {
@@ -99,7 +101,7 @@ function listen(net: NetServer, { port, host, tls }: ServeOptions): Promise<Serv
 
 export interface MountOptions extends AgentOptions {
   /** Opens the storage. */
-  readonly openBackend: () => Promise<Backend>;
+  readonly openBackend: () => Promise<Backend | AgentStorage>;
   /**
    * The path under which the app serves the agent, such as "/agent". Default: the path that Express
    * or Connect have mounted it on, otherwise the root.

@@ -78,9 +78,10 @@ async function findCommand(
   const command = await commands.get(first)?.();
   if (command === undefined) throw unknownCommand([first], [...commands.keys(), "help"]);
   const [second, ...rest] = args;
-  if (!isGroup(command) || second === undefined || isHelp(second)) return { command, args };
-  const inner = command.commands.find(({ name }) => name === `${first} ${second}`);
+  if (second === undefined || isHelp(second)) return { command, args };
+  const inner = innerCommands(command).find(({ name }) => name === `${first} ${second}`);
   if (inner === undefined) {
+    if (!isGroup(command)) return { command, args };
     throw unknownCommand(
       [first, second],
       command.commands.map(({ name }) => name),
@@ -96,9 +97,13 @@ async function helpAbout(
 ): Promise<string> {
   const command = await commands.get(first)?.();
   if (command === undefined) return "convoke help";
-  const inner = isGroup(command) ? command.commands : [];
+  const inner = innerCommands(command);
   const { name } = inner.find((candidate) => candidate.name === `${first} ${second}`) ?? command;
   return `convoke ${name} --help`;
+}
+
+function innerCommands(command: Command | CommandGroup): readonly Command[] {
+  return isGroup(command) ? command.commands : (command.subcommands ?? []);
 }
 
 function isGroup(command: Command | CommandGroup): command is CommandGroup {
@@ -152,7 +157,7 @@ const HELP_OPTION: CommandOption = { type: "boolean", short: "h", help: "Show th
 
 /** What `convoke help <command>` says. */
 function commandHelp(command: Command): string {
-  const { name, summary, usage, options, environment, examples, more } = command;
+  const { name, summary, usage, options, environment, examples, more, subcommands } = command;
   const flags = Object.entries({ ...options, help: HELP_OPTION });
   return `convoke ${name}: ${summary}
 
@@ -163,7 +168,7 @@ ${aligned(flags.map(([flag, option]) => [spelling(flag, option), option.help] as
 ${environment === undefined ? "" : `\nEnvironment\n${aligned(Object.entries(environment))}\n`}
 Examples
 ${examples.map((line) => `  ${line}`).join("\n")}
-${more === undefined ? "" : `\n${more}\n`}`;
+${subcommands === undefined ? "" : `\nCommands\n${aligned(subcommands.map((inner) => [inner.name, inner.summary] as const))}\n`}${more === undefined ? "" : `\n${more}\n`}`;
 }
 
 function spelling(flag: string, { short, value }: CommandOption): string {

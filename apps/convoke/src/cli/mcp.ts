@@ -25,7 +25,7 @@ const FILE_OPTIONS = {
   data: {
     type: "string",
     value: "<folder>",
-    help: 'With a file: the folder for tasks, or "memory" (CONVOKE_DATA, .convoke)',
+    help: 'With a file: the folder for tasks, or "memory" (CONVOKE_DATA, .convoke/<agent id>)',
   },
 } as const satisfies Record<string, CommandOption>;
 
@@ -41,7 +41,7 @@ export const mcpCommand: Command = {
   options: { ...FILE_OPTIONS, ...URL_OPTIONS },
   environment: {
     ...AGENT_ENVIRONMENT,
-    CONVOKE_DATA: 'With a file: the folder for tasks, or "memory" (.convoke)',
+    CONVOKE_DATA: 'With a file: the folder for tasks, or "memory" (.convoke/<agent id>)',
     CONVOKE_LOG: "With a file: log level, one of debug, info, warn, error or silent (warn)",
   },
   more: `In the configuration of an editor (Claude Code, Cursor, VS Code and others)

@@ -5,7 +5,7 @@ const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
   PORT: "The port to listen on (3000)",
   BIND_HOST: "The address to listen on; any other than loopback requires a token (127.0.0.1)",
   PUBLIC_URL: "The public address of the server, for its card",
-  CONVOKE_DATA: 'The folder for tasks, or "memory" (.convoke)',
+  CONVOKE_DATA: 'The folder for tasks, or "memory" (.convoke/<agent id>)',
   CONVOKE_TOKEN: "The bearer token that callers must send",
   CONVOKE_ALLOWED_HOSTS: "Host names of this server in addition to localhost, separated by commas",
   CONVOKE_CORS_ORIGINS: "Origins of web pages that may call, separated by commas; * for all",
@@ -40,7 +40,7 @@ export const serveCommand: Command = {
     data: {
       type: "string",
       value: "<folder>",
-      help: 'The folder for tasks, or "memory" (CONVOKE_DATA, .convoke)',
+      help: 'The folder for tasks, or "memory" (CONVOKE_DATA, .convoke/<agent id>)',
     },
   },
   environment: SERVE_ENVIRONMENT,

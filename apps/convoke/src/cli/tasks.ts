@@ -10,6 +10,7 @@ import { type Command, type CommandContext, EXIT, UsageError } from "../terminal
 import { commandLine, didYouMean } from "../terminal/command-line.ts";
 import { withAgent } from "../connect/connect-options.ts";
 import { oneLine } from "@convoke/protocol/internal";
+import { tasksEndCommand } from "./tasks-end.ts";
 import { messageText } from "../follow/outcome.ts";
 
 /** Without `unknown`, which stands for states that this version does not know. */
@@ -39,6 +40,7 @@ export const tasksCommand: Command = {
     ...AGENT_OPTIONS,
   },
   environment: AGENT_ENVIRONMENT,
+  subcommands: [tasksEndCommand],
   run: tasks,
 };
 

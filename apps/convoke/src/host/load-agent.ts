@@ -30,6 +30,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
  * every state.
  */
 export const demoAgent = defineAgent({
+  id: "convoke-demo",
   name: "Convoke Demo",
   description:
     "Shows what an A2A agent can do, without a model: streams, asks, fails, makes files.",

@@ -1,5 +1,10 @@
 import type { Agent } from "@convoke/protocol";
-import { type DataOptions, openAgentData, retentionFor } from "@convoke/runtime/agent-data";
+import {
+  type AgentData,
+  type AgentDataOptions,
+  openAgentData,
+  retentionFor,
+} from "@convoke/runtime/agent-data";
 import {
   type MountOptions,
   type Mounted,
@@ -10,35 +15,49 @@ import {
 } from "@convoke/server";
 import { type Logger, createJsonLogger } from "@convoke/engine";
 
+type StorageOptions = Pick<AgentDataOptions, "data" | "onFatal" | "source">;
+
 /** How to serve an agent. Every option has a default that suits local development. */
 export interface ServeAgentOptions
-  extends Partial<Omit<ServeOptions, "openBackend">>, DataOptions {}
+  extends Partial<Omit<ServeOptions, "openBackend">>, StorageOptions {}
+
+/** A running server of an agent. */
+export interface AgentServer extends Server {
+  /** The id under which the tasks of the agent are stored. */
+  readonly agentId: string;
+  /** The data folder. Absent if nothing is stored on disk. */
+  readonly folder?: string;
+}
 
 /** Serves an agent on a port, with its tasks in SQLite. */
-export function serve(agent: Agent, options: ServeAgentOptions = {}): Promise<Server> {
-  const { data, onFatal, logger = defaultLogger(), ...rest } = options;
-  return serveOn(agent, {
+export async function serve(agent: Agent, options: ServeAgentOptions = {}): Promise<AgentServer> {
+  const { data, onFatal, source, logger = defaultLogger(), ...rest } = options;
+  let opened: AgentData | undefined;
+  const server = await serveOn(agent, {
     port: 3000,
     host: "127.0.0.1",
     ...rest,
     logger,
     retention: retentionFor(data, rest.retention),
-    openBackend: ({ port }) => openAgentData(agent, { data, onFatal, logger, holder: { port } }),
+    openBackend: async ({ port }) =>
+      (opened = await openAgentData(agent, { data, onFatal, source, logger, holder: { port } })),
   });
+  const { key, folder } = opened!;
+  return { ...server, agentId: key.id, ...(folder !== undefined && { folder }) };
 }
 
 /** How to mount an agent in an app. Every option has a default that suits local development. */
 export interface MountAgentOptions
-  extends Partial<Omit<MountOptions, "openBackend">>, DataOptions {}
+  extends Partial<Omit<MountOptions, "openBackend">>, StorageOptions {}
 
 /** Mounts an agent in an app that has its own port, with its tasks in SQLite. */
 export function mount(agent: Agent, options: MountAgentOptions = {}): Promise<Mounted> {
-  const { data, onFatal, logger = defaultLogger(), ...rest } = options;
+  const { data, onFatal, source, logger = defaultLogger(), ...rest } = options;
   return mountOn(agent, {
     ...rest,
     logger,
     retention: retentionFor(data, rest.retention),
-    openBackend: () => openAgentData(agent, { data, onFatal, logger }),
+    openBackend: () => openAgentData(agent, { data, onFatal, source, logger }),
   });
 }
 

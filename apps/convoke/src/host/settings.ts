@@ -25,7 +25,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export interface ServeSettings {
   readonly port: number;
   readonly host: string;
-  readonly data: string;
+  /** Absent for the agent's own folder in `.convoke`. */
+  readonly data?: string;
   readonly logLevel: LogLevel;
   /** How long running tasks may take to finish after a signal, in milliseconds. */
   readonly drainMs: number;
@@ -49,13 +50,13 @@ export function readSettings(flags: ServeFlags, env: Environment): ServeSettings
   const token = env["CONVOKE_TOKEN"] || undefined;
   const publicUrl = readUrl(env["PUBLIC_URL"] || undefined);
   const host = env["BIND_HOST"] || "127.0.0.1";
+  const data = flags.data ?? (env["CONVOKE_DATA"] || undefined);
   const settings = {
     port:
       flags.port === undefined
         ? readPort("PORT", env["PORT"] || "3000")
         : readPort("--port", flags.port),
     host,
-    data: flags.data ?? (env["CONVOKE_DATA"] || ".convoke"),
     drainMs: readDuration(env["CONVOKE_DRAIN_MS"] || "10000"),
     logLevel: readLevel(env["CONVOKE_LOG"] || "warn"),
     allowedHosts: commaList(env["CONVOKE_ALLOWED_HOSTS"]),
@@ -65,6 +66,7 @@ export function readSettings(flags: ServeFlags, env: Environment): ServeSettings
     retention: readRetention(env),
     card: readCard(env),
     trustProxy: readSwitch("CONVOKE_TRUST_PROXY", env["CONVOKE_TRUST_PROXY"]),
+    ...(data !== undefined && { data }),
     ...(token !== undefined && { token }),
     ...(publicUrl !== undefined && { publicUrl }),
   };
@@ -236,6 +238,13 @@ export function explainStart(error: unknown, { port, host }: ServeSettings): Sta
     default:
       throw error;
   }
+}
+
+/** Explains why a server stops whose storage has failed. The database is intact unless the folder is at fault. */
+export function explainFatal(error: Error): string {
+  if (error instanceof DataFolderError) return `${error.message} This server stops.`;
+  const cause = error.message.replace(/\.$/, "");
+  return `${cause}, so this server stops. All responses sent so far are stored. Start it again.`;
 }
 
 /** The key that signs the card, if one is set. */

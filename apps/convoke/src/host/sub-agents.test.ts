@@ -4,7 +4,6 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { agentId } from "@convoke/runtime/agent-data";
 import { defineAgent, serve } from "../index.ts";
 
 const echo = defineAgent({
@@ -55,11 +54,18 @@ test("an agent beside another one has tasks of its own, which belong to whoever 
 });
 
 test("an agent is known by the same id after a restart, and another one by another", async () => {
+  const idIn = async (data: string): Promise<string | undefined> => {
+    let id: string | undefined;
+    const agent: Agent = { ...echo, prepare: (environment) => (id = environment.id) };
+    await using _server = await serve(agent, { port: 0, data });
+    return id;
+  };
   const folder = aFolder();
 
-  const id = await agentId("echo", folder);
+  const id = await idIn(folder);
 
-  expect(await agentId("echo", folder)).toBe(id);
-  expect(await agentId("echo", aFolder())).not.toBe(id);
-  expect(await agentId("echo", undefined)).not.toBe(await agentId("echo", undefined));
+  expect(id).toMatch(/^echo\/[0-9a-f-]{36}$/);
+  expect(await idIn(folder)).toBe(id);
+  expect(await idIn(aFolder())).not.toBe(id);
+  expect(await idIn("memory")).not.toBe(await idIn("memory"));
 });

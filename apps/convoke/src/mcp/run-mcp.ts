@@ -19,12 +19,13 @@ import { SkillCall } from "./skill-call.ts";
 import { type SkillTool, cleanName, skillTools } from "./skill-tools.ts";
 import { type CallSkill, ToolList } from "./tool-list.ts";
 import type { OtherCommands } from "./waiting-text.ts";
+import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { createJsonLogger } from "@convoke/engine";
 import { EXTENSIONS } from "@convoke/protocol";
 import { loadAgent } from "../host/load-agent.ts";
 import { mount } from "../host/serve-agent.ts";
-import { explainStart, readSettings } from "../host/settings.ts";
+import { explainFatal, explainStart, readSettings } from "../host/settings.ts";
 import type { CommandIo } from "../terminal/command.ts";
 import { quoted } from "../terminal/command-line.ts";
 
@@ -300,14 +301,13 @@ async function openFileAgent({ file, data, io }: FileAgentOptions): Promise<File
   const agent = await loadAgent(file);
   const mounted = await mount(agent, {
     ...options,
+    source: resolve(file),
     // The owner of tasks is derived from the token, as on a server.
     ...(token !== undefined && { token }),
     publicUrl: URL_IN_PROCESS,
     logger: createJsonLogger(logLevel, io.stderr),
-    onFatal: ({ message }) => {
-      io.stderr(
-        `${message.replace(/\.$/, "")}, so this server stops. All responses sent so far are stored.\n`,
-      );
+    onFatal: (error) => {
+      io.stderr(`${explainFatal(error)}\n`);
       process.exit(1);
     },
   }).catch((error: unknown) => {

@@ -55,6 +55,8 @@ export interface Command {
   readonly options: Readonly<Record<string, CommandOption>>;
   /** The environment variables that it reads, each with a line of help. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Commands below this one, each with its full name: `tasks end`. */
+  readonly subcommands?: readonly Command[];
   /** Additional text in the help, after the examples. */
   readonly more?: string;
   /** Resolves to the exit code. */

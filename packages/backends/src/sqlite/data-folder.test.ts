@@ -32,7 +32,11 @@ describe("the lock", () => {
     expect(existsSync(join(folder, "holder.json"))).toBe(true);
     writeFileSync(join(folder, "holder.json"), JSON.stringify({ pid: process.ppid }));
     const backend = await openSqliteBackend({ folder });
+    expect(backend.isAfterCrash).toBe(true);
     await backend.close();
+    const next = await openSqliteBackend({ folder });
+    expect(next.isAfterCrash).toBe(false);
+    await next.close();
   });
 
   test("the same process cannot open a folder twice, and can again after closing it", async () => {
@@ -121,7 +125,7 @@ describe("the folder", () => {
 
     for (let attempt = 0; attempt < 2; attempt += 1) {
       await expect(openSqliteBackend({ folder })).rejects.toThrow(
-        `The data folder ${folder} cannot be used (SQLITE_NOTADB: `,
+        `The data folder ${folder} has a damaged database (SQLITE_NOTADB: `,
       );
     }
   });

@@ -1,12 +1,24 @@
 import { randomUUID } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { primaryCode } from "./storage-error.ts";
+import { isDamage, primaryCode } from "./storage-error.ts";
 
 /** A locked data folder. */
 export interface HeldFolder {
   readonly path: string;
+  /** Whether the process that held it before ended without releasing it. */
+  readonly wasLeft: boolean;
+  /** Why the folder is not held any more although it was not released; `undefined` if it is. */
+  lost(): DataFolderError | undefined;
   release(): void;
 }
 
@@ -25,6 +37,7 @@ export function holdFolder(folder: string, facts: HolderFacts = {}): HeldFolder 
   const path = resolve(folder);
   prepare(path);
   const lock = takeLock(path);
+  const wasLeft = existsSync(holderFile(path));
   try {
     writeHolder(path, facts);
   } catch (error) {
@@ -33,6 +46,8 @@ export function holdFolder(folder: string, facts: HolderFacts = {}): HeldFolder 
   }
   return {
     path,
+    wasLeft,
+    lost: watchFiles(path),
     release() {
       removeHolder(path);
       lock.close();
@@ -64,6 +79,31 @@ function takeLock(path: string): DatabaseSync {
     if (primaryCode(error) === "SQLITE_BUSY") throw new DataFolderBusyError(path, readHolder(path));
     throw DataFolderError.unusable(path, error);
   }
+}
+
+const WATCHED = ["lock.db", "tasks.db"];
+
+/**
+ * Files that are deleted or replaced can be written on, and all of that is lost. A lock on a deleted
+ * file keeps nobody out.
+ */
+function watchFiles(path: string): () => DataFolderError | undefined {
+  const known = new Map<string, number>();
+  return () => {
+    for (const name of WATCHED) {
+      const inode = statSync(join(path, name), { throwIfNoEntry: false })?.ino;
+      const before = known.get(name) ?? inode;
+      if (inode === undefined || inode !== before) {
+        const what = inode === undefined ? "deleted" : "replaced";
+        return new DataFolderError(
+          path,
+          `cannot be used any more: its ${name} was ${what} while a server used it.`,
+        );
+      }
+      known.set(name, inode);
+    }
+    return undefined;
+  };
 }
 
 function holderFile(path: string): string {
@@ -104,6 +144,8 @@ export type HolderFacts = Readonly<Record<string, string | number>>;
 /** The data folder cannot be used. The message is a sentence for the person who has configured it. */
 export class DataFolderError extends Error {
   override readonly name: string = "DataFolderError";
+  /** What is wrong stays wrong until somebody changes the folder. */
+  readonly isPermanent = true;
   readonly folder: string;
 
   constructor(folder: string, reason: string, options?: ErrorOptions) {
@@ -111,8 +153,19 @@ export class DataFolderError extends Error {
     this.folder = folder;
   }
 
+  /** For a database that SQLite cannot read. */
+  static damaged(folder: string, cause: unknown): DataFolderError {
+    return new DataFolderError(
+      folder,
+      `has a damaged database (${describeCause(cause)}): stop the server, and restore tasks.db from a backup, or repair it with "sqlite3 tasks.db .recover | sqlite3 repaired.db".`,
+      { cause },
+    );
+  }
+
   /** For an error of the operating system or of SQLite. */
   static unusable(folder: string, cause: unknown): DataFolderError {
+    if (cause instanceof DataFolderError) return cause;
+    if (isDamage(primaryCode(cause))) return DataFolderError.damaged(folder, cause);
     return new DataFolderError(
       folder,
       `cannot be used (${describeCause(cause)}); choose another one, for example with CONVOKE_DATA.`,

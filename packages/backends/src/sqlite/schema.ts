@@ -32,6 +32,7 @@ import type { DatabaseSync } from "node:sqlite";
  * - `pruned_contexts` has the contexts from which listed tasks were removed, with the
  *   time when the last of them ended. A context without other tasks is expired until
  *   its row is removed, together with the ids of its messages.
+ * - `agent_id` is null for tasks of versions in which agents had only a name.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -125,6 +126,9 @@ export const MIGRATIONS: readonly string[] = [
   `
   CREATE INDEX tasks_in_context ON tasks (owner, context, created_at, task_id) WHERE listed = 1;
   DROP INDEX tasks_of_context;
+  `,
+  `
+  ALTER TABLE tasks ADD COLUMN agent_id TEXT;
   `,
 ];
 

@@ -86,13 +86,10 @@ export async function openWithWorker(
   try {
     const file = join(folder.path, "tasks.db");
     worker = start({ file, durability, busyTimeoutMs, maxBytes, ...stateRules() });
-    await opened(worker);
-    return new SqliteBackend({
-      folder,
-      worker,
-      reader: new SqliteReader(file, busyTimeoutMs),
-      onFatal,
-    });
+    await opened(worker, folder);
+    const damaged = (cause: unknown): Error => DataFolderError.damaged(folder.path, cause);
+    const reader = new SqliteReader(file, busyTimeoutMs, damaged);
+    return new SqliteBackend({ folder, worker, reader, damaged, onFatal });
   } catch (error) {
     await worker?.terminate();
     folder.release();
@@ -104,10 +101,15 @@ interface Parts {
   readonly folder: HeldFolder;
   readonly worker: Worker;
   readonly reader: SqliteReader;
+  readonly damaged: (cause: unknown) => Error;
   readonly onFatal: ((error: Error) => void) | undefined;
 }
 
+/** How often to check that the files of the folder are still there. */
+const CHECK_MS = 1000;
+
 class SqliteBackend implements Backend {
+  readonly isAfterCrash: boolean;
   readonly tasks: TaskIndex;
   readonly pushes: PushStore;
   readonly retention: RetentionStore;
@@ -115,17 +117,25 @@ class SqliteBackend implements Backend {
   readonly #reader: SqliteReader;
   readonly #writer: WriterThread;
   readonly #watchers = new Watchers();
+  readonly #check: NodeJS.Timeout;
   #closed: Promise<void> | undefined;
 
-  constructor({ folder, worker, reader, onFatal = () => {} }: Parts) {
+  constructor({ folder, worker, reader, damaged, onFatal = () => {} }: Parts) {
     this.#folder = folder;
+    this.isAfterCrash = folder.wasLeft;
     this.#reader = reader;
     this.tasks = reader.tasks;
     this.#writer = new WriterThread({
       worker,
       onFatal,
+      damaged,
       onCommitted: (taskId, head) => this.#watchers.wake(taskId, head),
     });
+    folder.lost();
+    this.#check = setInterval(() => {
+      const lost = folder.lost();
+      if (lost !== undefined) this.#writer.fail(lost);
+    }, CHECK_MS).unref();
     this.pushes = new SqlitePushStore(reader.statements, this.#writer);
     this.retention = new SqliteRetentionStore(reader.statements, this.#writer);
   }
@@ -157,6 +167,7 @@ class SqliteBackend implements Backend {
    * write-ahead log into the database, and the reader is read-only.
    */
   async #close(): Promise<void> {
+    clearInterval(this.#check);
     await this.#writer.finish();
     this.#watchers.clear();
     this.#reader.close();
@@ -194,14 +205,16 @@ function stateRules(): Pick<WriterSettings, "terminal" | "followers"> {
 }
 
 /** Waits until the writer thread has opened the database. */
-async function opened(worker: Worker): Promise<void> {
+async function opened(worker: Worker, { path }: HeldFolder): Promise<void> {
   const started = once(worker, "message").then(([message]) => message as FromWriter);
   const ended = once(worker, "exit").then(
     ([code]) => new Error(`the storage thread exited with code ${code}`),
   );
   const first = await Promise.race([started, ended]);
   if (first instanceof Error) throw first;
-  if (first.kind === "unusable") throw new Error(first.reason);
+  if (first.kind !== "unusable") return;
+  const cause = new Error(first.reason);
+  throw first.isDamaged ? DataFolderError.damaged(path, cause) : cause;
 }
 
 /** Push configs. Reads use the read-only connection, writes go to the writer thread. */
@@ -219,16 +232,16 @@ class SqlitePushStore implements PushStore {
   }
 
   async get(taskId: string, id: string): Promise<PushRecord | undefined> {
-    const row = this.#statements.get(GET_PUSH).get(taskId, id) as unknown as PushRow | undefined;
+    const row = this.#statements.row(GET_PUSH, taskId, id) as PushRow | undefined;
     return row && toPush(row);
   }
 
   async ofTask(taskId: string): Promise<readonly PushRecord[]> {
-    return toPushes(this.#statements.get(PUSHES_OF_TASK).all(taskId));
+    return toPushes(this.#statements.rows(PUSHES_OF_TASK, taskId));
   }
 
   async list(query: PushQuery): Promise<readonly PushRecord[]> {
-    return toPushes(this.#statements.get(pushesSql(query)).all(pushValues(query)));
+    return toPushes(this.#statements.rows(pushesSql(query), pushValues(query)));
   }
 
   progress({ taskId, id, generation, cursor, state, failure }: PushProgress): Promise<boolean> {
@@ -277,7 +290,7 @@ class SqliteRetentionStore implements RetentionStore {
   }
 
   async compactable(endedBefore: number, limit: number): Promise<readonly TaskRecord[]> {
-    return toRecords(this.#statements.get(COMPACTABLE).all(endedBefore, limit));
+    return toRecords(this.#statements.rows(COMPACTABLE, endedBefore, limit));
   }
 
   compact(

@@ -1,4 +1,4 @@
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import type {
   ChangedQuery,
   ContextQuery,
@@ -9,14 +9,17 @@ import type {
   TaskQuery,
   TaskRecord,
   TaskRecordPage,
+  WakePosition,
 } from "@convoke/engine";
 import { unpackLines } from "./front-coding.ts";
+import { isDamage, primaryCode } from "./storage-error.ts";
 import {
   GET,
   OF_CONTEXT,
   type StoredTaskRow,
   UNFINISHED,
   WAKING,
+  WAKING_AFTER,
   changedSql,
   countSql,
   filterValues,
@@ -36,13 +39,16 @@ export class SqliteReader {
   readonly statements: Statements;
   readonly tasks: SqliteTaskIndex;
 
-  constructor(file: string, busyTimeoutMs: number) {
+  readonly #damaged: Damaged;
+
+  constructor(file: string, busyTimeoutMs: number, damaged: Damaged) {
     this.#db = new DatabaseSync(file, { readOnly: true, timeout: busyTimeoutMs });
+    this.#damaged = damaged;
     this.#segments = this.#db.prepare(`
       SELECT first, body FROM segments
       WHERE task = (SELECT n FROM tasks WHERE task_id = ?) AND last > ? ORDER BY last`);
     this.#segments.setReturnArrays(true);
-    this.statements = new Statements(this.#db);
+    this.statements = new Statements(this.#db, damaged);
     this.tasks = new SqliteTaskIndex(this.statements);
   }
 
@@ -53,6 +59,10 @@ export class SqliteReader {
     maxLength = Infinity,
   ): Promise<readonly StoredEvent[]> {
     if (!this.#db.isOpen) throw new Error("the backend is closed");
+    return explained(() => this.#read(taskId, after, limit, maxLength), this.#damaged);
+  }
+
+  #read(taskId: string, after: Seq, limit: number, maxLength: number): readonly StoredEvent[] {
     const page: StoredEvent[] = [];
     if (limit <= 0) return page;
     let length = 0;
@@ -77,6 +87,18 @@ export class SqliteReader {
 
 type Segment = readonly [first: Seq, body: string];
 
+/** The error for a database that cannot be read. */
+type Damaged = (cause: unknown) => Error;
+
+/** Reads, and explains the error of a damaged database. */
+function explained<T>(read: () => T, damaged: Damaged): T {
+  try {
+    return read();
+  } catch (error) {
+    throw isDamage(primaryCode(error)) ? damaged(error) : error;
+  }
+}
+
 /** Point reads and lists on the read-only connection. */
 class SqliteTaskIndex implements TaskIndex {
   readonly #statements: Statements;
@@ -86,7 +108,7 @@ class SqliteTaskIndex implements TaskIndex {
   }
 
   async get(taskId: string): Promise<StoredTask | undefined> {
-    const row = this.#statements.get(GET).get(taskId) as unknown as StoredTaskRow | undefined;
+    const row = this.#statements.row(GET, taskId) as StoredTaskRow | undefined;
     return row && toStoredTask(row);
   }
 
@@ -94,8 +116,8 @@ class SqliteTaskIndex implements TaskIndex {
     const filter = filterValues(query);
     const { after, limit } = query;
     const { until: _, ...counted } = filter;
-    const [total] = this.#statements.get(countSql(query)).get(counted) as unknown as [number];
-    const rows = this.#statements.get(pageSql(query)).all({
+    const [total] = this.#statements.row(countSql(query), counted) as [number];
+    const rows = this.#statements.rows(pageSql(query), {
       ...filter,
       // Only if used, because SQLite rejects values that the query does not name.
       ...(after && { statusAt: after.statusAt, taskId: after.taskId }),
@@ -111,38 +133,53 @@ class SqliteTaskIndex implements TaskIndex {
     limit,
   }: ContextQuery): Promise<readonly TaskRecord[]> {
     const { createdAt, taskId } = before;
-    const statement = this.#statements.get(OF_CONTEXT);
-    return toRecords(statement.all(owner, contextId, createdAt, taskId, limit));
+    return toRecords(this.#statements.rows(OF_CONTEXT, owner, contextId, createdAt, taskId, limit));
   }
 
   async changedSince(query: ChangedQuery): Promise<readonly TaskRecord[]> {
     const { owner, contextId, at } = query;
-    const statement = this.#statements.get(changedSql(query));
-    return toRecords(
-      statement.all(contextId === undefined ? { owner, at } : { owner, contextId, at }),
-    );
+    const values = contextId === undefined ? { owner, at } : { owner, contextId, at };
+    return toRecords(this.#statements.rows(changedSql(query), values));
   }
 
   async unfinished(after: string, limit: number): Promise<readonly TaskRecord[]> {
-    return toRecords(this.#statements.get(UNFINISHED).all(after, limit));
+    return toRecords(this.#statements.rows(UNFINISHED, after, limit));
   }
 
-  async waking(limit: number): Promise<readonly TaskRecord[]> {
-    return toRecords(this.#statements.get(WAKING).all(limit));
+  async waking(limit: number, after?: WakePosition): Promise<readonly TaskRecord[]> {
+    const rows =
+      after === undefined
+        ? this.#statements.rows(WAKING, limit)
+        : this.#statements.rows(WAKING_AFTER, after.wakeAt, after.taskId, limit);
+    return toRecords(rows);
   }
 }
+
+/** Values by position, or an object with values by name. */
+type Values = readonly (SQLInputValue | Readonly<Record<string, SQLInputValue>>)[];
 
 /** The prepared statements of a connection, which return rows as arrays. */
 export class Statements {
   readonly #db: DatabaseSync;
+  readonly #damaged: Damaged;
   /** By SQL text. There are few, and preparing a statement costs more than running it. */
   readonly #prepared = new Map<string, StatementSync>();
 
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, damaged: Damaged) {
     this.#db = db;
+    this.#damaged = damaged;
   }
 
-  get(sql: string): StatementSync {
+  /** The first row, if there is one. */
+  row(sql: string, ...values: Values): unknown {
+    return explained(() => this.#get(sql).get(...(values as SQLInputValue[])), this.#damaged);
+  }
+
+  rows(sql: string, ...values: Values): readonly unknown[] {
+    return explained(() => this.#get(sql).all(...(values as SQLInputValue[])), this.#damaged);
+  }
+
+  #get(sql: string): StatementSync {
     if (!this.#db.isOpen) throw new Error("the backend is closed");
     const known = this.#prepared.get(sql);
     if (known !== undefined) return known;

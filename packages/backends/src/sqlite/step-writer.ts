@@ -55,8 +55,8 @@ export class StepWriter {
         ifnull((SELECT seq FROM snapshots WHERE task = n), 0) AS snapshotSeq
       FROM tasks WHERE task_id = ?`);
     this.#insertTask = db.prepare(`
-      INSERT INTO tasks (task_id, owner, context, agent, epoch, state, status_at, created_at, listed, ended, wake_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+      INSERT INTO tasks (task_id, owner, context, agent, agent_id, epoch, state, status_at, created_at, listed, ended, wake_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
     this.#insertSegment = db.prepare(
       "INSERT INTO segments (task, first, last, body) VALUES (?, ?, ?, ?)",
     );
@@ -138,7 +138,7 @@ export class StepWriter {
 
   #create(step: SentStep): CachedTask {
     const { taskId, create, epoch, state, statusAt, listed } = step;
-    const { owner, contextId, agent, createdAt } = create!;
+    const { owner, contextId, agent, agentId = null, createdAt } = create!;
     const flags = [Number(listed), Number(this.#rules.isTerminal(state))];
     const wakeAt = wakeAtAfter(step, null, this.#rules);
     if (listed) this.#counts.listed(owner, state, 1);
@@ -148,6 +148,7 @@ export class StepWriter {
       owner,
       contextId,
       agent,
+      agentId,
       epoch,
       state,
       statusAt,

@@ -1,6 +1,8 @@
 /** The transaction failed: none of its writes was stored. The next one may succeed. */
 export class StorageError extends Error {
   override readonly name = "StorageError";
+  /** A server answers 503, so that its callers return. */
+  readonly isPermanent = false;
   /** The SQLite result code, such as `SQLITE_FULL`. */
   readonly code: string;
 
@@ -21,6 +23,11 @@ export function toFailure(error: unknown): Failure {
     code: primaryCode(error) ?? "UNKNOWN",
     message: error instanceof Error ? error.message : String(error),
   };
+}
+
+/** Whether the database is damaged, so that no later attempt can succeed. */
+export function isDamage(code: string | undefined): boolean {
+  return code === "SQLITE_CORRUPT" || code === "SQLITE_NOTADB";
 }
 
 /** The names of the SQLite result codes that can occur in practice. */

@@ -2,7 +2,7 @@ import { TASK_STATES, type TaskState } from "@convoke/protocol";
 import type { ChangedQuery, Seq, StoredTask, TaskQuery, TaskRecord } from "@convoke/engine";
 
 /** The columns of `TaskRow`. */
-const RECORD = `task_id, owner, context, agent, epoch,
+const RECORD = `task_id, owner, context, agent, agent_id, epoch,
     ifnull((SELECT max(last) FROM segments WHERE segments.task = n), 0),
     state, status_at, created_at, listed, wake_at, compacted`;
 
@@ -24,6 +24,9 @@ export const UNFINISHED = `${SELECT_RECORD}
 
 export const WAKING = `${SELECT_RECORD}
   WHERE wake_at IS NOT NULL ORDER BY wake_at, task_id LIMIT ?`;
+
+export const WAKING_AFTER = `${SELECT_RECORD}
+  WHERE wake_at IS NOT NULL AND (wake_at, task_id) > (?, ?) ORDER BY wake_at, task_id LIMIT ?`;
 
 /** Ended tasks that still have their full log, oldest first. */
 export const COMPACTABLE = `${SELECT_RECORD}
@@ -118,6 +121,7 @@ type TaskRow = readonly [
   owner: string,
   contextId: string,
   agent: string,
+  agentId: string | null,
   epoch: number,
   head: Seq,
   state: TaskState,
@@ -151,6 +155,7 @@ function toRecord(row: TaskRow): TaskRecord {
     owner,
     contextId,
     agent,
+    agentId,
     epoch,
     head,
     state,
@@ -165,6 +170,7 @@ function toRecord(row: TaskRow): TaskRecord {
     owner,
     contextId,
     agent,
+    ...(agentId !== null && { agentId }),
     epoch,
     head,
     state,

@@ -78,7 +78,7 @@ export type ToWriter = readonly SentWrite[] | "reclaim" | "close";
 /** A message from the writer thread: first whether it has opened the database, then one per batch. */
 export type FromWriter =
   | { readonly kind: "open" }
-  | { readonly kind: "unusable"; readonly reason: string }
+  | { readonly kind: "unusable"; readonly reason: string; readonly isDamaged: boolean }
   | { readonly kind: "answers"; readonly answers: readonly WriteAnswer[] }
   | { readonly kind: "failed"; readonly failure: Failure };
 

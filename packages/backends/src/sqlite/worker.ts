@@ -4,7 +4,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { migrate, refuseNewer } from "./schema.ts";
 import { SpaceReclaimer, enableAutoVacuum } from "./space-reclaimer.ts";
 import { BatchWriter, applyBatch } from "./batch-writer.ts";
-import { toFailure } from "./storage-error.ts";
+import { isDamage, primaryCode, toFailure } from "./storage-error.ts";
 import type { FromWriter, ToWriter, WriterSettings } from "./thread-messages.ts";
 
 // The writer thread: the only writer of the database, so that waiting for the disk
@@ -53,7 +53,8 @@ function openDatabase({
     return database;
   } catch (error) {
     database?.close();
-    answer({ kind: "unusable", reason: describe(error) });
+    const isDamaged = isDamage(primaryCode(error));
+    answer({ kind: "unusable", reason: describe(error), isDamaged });
     return undefined;
   }
 }

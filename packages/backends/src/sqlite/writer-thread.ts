@@ -1,6 +1,6 @@
 import type { Worker } from "node:worker_threads";
 import { type CommitResult, type CommitStep, InvalidStepError, type Seq } from "@convoke/engine";
-import { StorageError } from "./storage-error.ts";
+import { StorageError, isDamage } from "./storage-error.ts";
 import type {
   FromWriter,
   OtherWrite,
@@ -37,8 +37,10 @@ export interface WriterThreadOptions {
   readonly worker: Worker;
   /** Called after each durable step, just before its promise resolves. */
   readonly onCommitted: (taskId: string, head: Seq) => void;
-  /** Called once if the thread dies. */
+  /** Called once if the thread dies, or if `fail` was called. */
   readonly onFatal: (error: Error) => void;
+  /** The error for a database that cannot be read. */
+  readonly damaged: (cause: Error) => Error;
 }
 
 /**
@@ -169,8 +171,13 @@ export class WriterThread {
         this.#settle(settled[index]!, message.answers[index]!);
       }
     } else if (message.kind === "failed") {
-      const error = new StorageError(message.failure);
+      const { failure } = message;
+      const isDamaged = isDamage(failure.code);
+      const error = isDamaged
+        ? this.#options.damaged(new Error(`${failure.code}: ${failure.message}`))
+        : new StorageError(failure);
       for (const pending of settled) pending.reject(error);
+      if (isDamaged) this.fail(error);
     }
     if (this.#hasMore()) this.#schedule();
   }
@@ -197,8 +204,13 @@ export class WriterThread {
   }
 
   #die(cause: Error): void {
+    this.fail(new Error(`The storage thread stopped: ${cause.message}.`, { cause }));
+  }
+
+  /** Rejects all writes, now and later, and reports the error. */
+  fail(error: Error): void {
     if (this.#failure !== undefined) return;
-    this.#failure = new Error(`The storage thread stopped: ${cause.message}.`, { cause });
+    this.#failure = error;
     this.#refusal ??= this.#failure;
     const lost = [this.#out, ...this.#earlier.map(({ pending }) => pending), this.#waitingPending];
     for (const pending of lost.flat()) pending.reject(this.#failure);
@@ -244,6 +256,7 @@ function toSent({
         owner: create.owner,
         contextId: create.contextId,
         agent: create.agent,
+        ...(create.agentId !== undefined && { agentId: create.agentId }),
         createdAt: create.createdAt,
         ...(create.unlessForgotten && { unlessForgotten: true }),
       },

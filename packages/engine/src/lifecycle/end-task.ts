@@ -54,11 +54,8 @@ export async function endTask(
  */
 export async function cancelTask(engine: Engine, taskId: string, caller: Caller): Promise<Task> {
   const live = await engine.tasks.openFor(caller, taskId);
-  try {
-    await cancel(engine, live);
-  } finally {
-    engine.tasks.release(live);
-  }
+  const canceled = cancel(engine, live).finally(() => engine.tasks.release(live));
+  await engine.storage.orUnavailable(canceled, "the task is canceled as soon as it can be");
   const { state } = live.task.status;
   if (state === "canceled") return live.task;
   throw new A2AError("TaskNotCancelable", `task ${taskId} is already ${state}`, {
@@ -72,7 +69,10 @@ const CANCEL_GRACE_MS = 500;
 async function cancel(engine: Engine, live: LiveTask): Promise<void> {
   const { run, writer } = live;
   const { taskId } = writer;
-  if (run === undefined && !isTerminal(writer.nextState)) await abandonTask(engine, taskId);
+  const isOurs = live.otherAgent === undefined;
+  if (isOurs && run === undefined && !isTerminal(writer.nextState)) {
+    await abandonTask(engine, taskId);
+  }
   if (run !== undefined && !isTerminal(writer.nextState)) {
     const epoch = run.epoch;
     live.markCanceled();

@@ -7,27 +7,44 @@ import {
   isInterrupted,
   isTerminal,
 } from "@convoke/protocol";
+import type { BackoffOptions } from "@convoke/protocol/internal";
 import type { TaskRecord } from "../log/backend.ts";
 import { type EndReason, abandonTask, abandonTurn, endTask } from "./end-task.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
-import { resumeTask, startAttempt } from "../run/resume-task.ts";
+import { resumeTask } from "../run/resume-task.ts";
+import { AttemptQueue } from "./attempt-queue.ts";
 import { type TurnLog, readTurnLog, turnEndedAt } from "../log/turn-log.ts";
+import { storedAgentId } from "../task/agent-key.ts";
 
 const PAGE = 256;
 
-/** How many tasks resume at once, so that a restart with many tasks does not overload the process. */
-const MAX_RUNS = 64;
+/** How often a turn is started again that made no progress before its process ended. */
+const MAX_CRASHES = 5;
 
-/** How many unfinished tasks of an earlier process were resumed, ended or left waiting. */
+const CRASH_BACKOFF = { firstMs: 1000, longestMs: 60_000 };
+
+/** What happened to the unfinished tasks of an earlier process. */
 export interface RecoveryReport {
-  /** Resumed, or queued to resume. */
-  resumed: number;
-  /** Ended as `interrupted`, `agent-missing` or canceled. */
-  ended: number;
-  /** Still waiting for an answer or a time, or paused. */
-  waiting: number;
+  /** How many were resumed, or queued to resume. */
+  readonly resumed: number;
+  /** How many ended as `interrupted`, `crashed` or canceled. */
+  readonly ended: number;
+  /** How many still wait for an answer or a time, or are paused. */
+  readonly waiting: number;
+  /** Tasks of agents that are not served here. They are left as they are. */
+  readonly others: readonly OtherAgentTasks[];
 }
+
+/** The unfinished tasks of an agent that is not served here. */
+export interface OtherAgentTasks {
+  readonly agentId: string;
+  /** The name of the agent when the first of the tasks was created. */
+  readonly agent: string;
+  readonly tasks: number;
+}
+
+type Outcome = "resumed" | "ended" | "waiting";
 
 export interface RecoverOptions {
   /**
@@ -35,6 +52,11 @@ export interface RecoverOptions {
    * paused until `resumePausedTask`.
    */
   readonly resume?: boolean;
+  /**
+   * How long a task waits that has made no progress in two or more processes that crashed, and may
+   * be the reason. Default: one second, then twice as long each time.
+   */
+  readonly crashBackoff?: BackoffOptions;
 }
 
 /**
@@ -43,28 +65,50 @@ export interface RecoverOptions {
  */
 export async function recover(
   engine: Engine,
-  { resume = true }: RecoverOptions = {},
+  { resume = true, crashBackoff = CRASH_BACKOFF }: RecoverOptions = {},
 ): Promise<RecoveryReport> {
-  const recovered: RecoveryReport = { resumed: 0, ended: 0, waiting: 0 };
-  const queue = new RunQueue(MAX_RUNS);
+  const recovered = { resumed: 0, ended: 0, waiting: 0 };
+  const others = new Map<string, OtherAgentTasks>();
+  const queue = new AttemptQueue(engine, crashBackoff);
   for (let after = ""; ;) {
     const records = await engine.backend.tasks.unfinished(after, PAGE);
+    const [own, foreign] = partition(records, engine.isOwn);
+    for (const record of foreign) {
+      engine.openTasks.add(record.owner);
+      const agentId = storedAgentId(record);
+      const { agent, tasks } = others.get(agentId) ?? { agent: record.agent, tasks: 0 };
+      others.set(agentId, { agentId, agent, tasks: tasks + 1 });
+    }
     const results = await Promise.all(
-      records.map((record) => takeOver(engine, record, { queue, resume })),
+      own.map((record) => takeOver(engine, record, { queue, resume })),
     );
     for (const result of results) recovered[result]++;
     if (records.length < PAGE) break;
     after = records.at(-1)?.taskId ?? after;
   }
   await engine.wakeTimer.start();
-  return recovered;
+  const report = { ...recovered, others: [...others.values()] };
+  if (others.size > 0) {
+    engine.logger.warn(
+      "unfinished tasks belong to agents that are not served here and are left alone",
+      { agentId: engine.key.id, others: report.others },
+    );
+  }
+  return report;
+}
+
+function partition<T>(
+  items: readonly T[],
+  matches: (item: T) => boolean,
+): [matching: readonly T[], rest: readonly T[]] {
+  return [items.filter(matches), items.filter((item) => !matches(item))];
 }
 
 async function takeOver(
   engine: Engine,
   record: TaskRecord,
-  how: { readonly queue: RunQueue; readonly resume: boolean },
-): Promise<keyof RecoveryReport> {
+  how: { readonly queue: AttemptQueue; readonly resume: boolean },
+): Promise<Outcome> {
   const { log, snapshot } = await readTurnLog(engine.backend, record.taskId);
   engine.openTasks.add(record.owner);
   const live = engine.tasks.openSnapshot(record, snapshot);
@@ -81,22 +125,17 @@ async function decide(
   facts: {
     readonly record: TaskRecord;
     readonly log: TurnLog;
-    readonly queue: RunQueue;
+    readonly queue: AttemptQueue;
     readonly resume: boolean;
   },
-): Promise<keyof RecoveryReport> {
+): Promise<Outcome> {
   const { record, log, queue, resume } = facts;
-  if (record.agent !== engine.agent.info.name) {
-    const text = `The agent ${record.agent} is no longer here.`;
-    await endTask(engine, live, "failed", { text, metadata: { reason: "agent-missing" } });
-    return "ended";
-  }
   if (log.isCanceled) {
     abandonTurn(engine, log);
     await endTask(engine, live, "canceled");
     return "ended";
   }
-  const canResume = log.isDurable || engine.agent.info.restart;
+  const canResume = log.isDurable || log.isUntouched || engine.agent.info.restart;
   const isWaiting = isInterrupted(record.state)
     ? log.isOver || log.isAsking
     : log.sleep !== undefined;
@@ -107,47 +146,15 @@ async function decide(
     return "ended";
   }
   if (!resume) return "waiting";
-  const epoch = live.writer.fence();
-  engine.tasks.hold(live);
-  live.enqueue();
-  queue.run(async () => {
-    live.dequeue();
-    try {
-      if (engine.closing.aborted || live.writer.epoch !== epoch) return;
-      const run = await engine.keepTrying(record, () => startAttempt(engine, live, { epoch, log }));
-      await run?.yielded;
-    } finally {
-      engine.tasks.release(live);
-    }
-  });
+  const crashes = log.crashes + (engine.backend.isAfterCrash === true ? 1 : 0);
+  if (crashes > MAX_CRASHES) {
+    const text = `The server ended ${crashes} times while the agent was working on this task.`;
+    await endTask(engine, live, "failed", { text, metadata: { reason: "crashed", crashes } });
+    abandonTurn(engine, log);
+    return "ended";
+  }
+  queue.add(live, { log, crashes });
   return "resumed";
-}
-
-/** Runs a limited number of functions at once, in order. */
-class RunQueue {
-  #free: number;
-  #waiting: (() => Promise<void>)[] = [];
-
-  constructor(limit: number) {
-    this.#free = limit;
-  }
-
-  /** Starts the work now, or when another one ends. The work handles its own errors. */
-  run(work: () => Promise<void>): void {
-    this.#waiting.push(work);
-    this.#next();
-  }
-
-  #next(): void {
-    if (this.#free === 0) return;
-    const work = this.#waiting.shift();
-    if (work === undefined) return;
-    this.#free--;
-    void work().finally(() => {
-      this.#free++;
-      this.#next();
-    });
-  }
 }
 
 /**
@@ -184,6 +191,7 @@ export async function resumePausedTask(
     !isInterrupted(writer.nextState) &&
     !isTerminal(writer.nextState);
   try {
+    live.requireOwn();
     if (!isPaused()) return;
     await writer.settled;
     if (!isPaused()) return;

@@ -35,6 +35,12 @@ export interface Backend {
   /** Calls `wake` with the newest sequence after each commit to the task. Returns a function that stops it. */
   watch(taskId: string, wake: (head: Seq) => void): () => void;
 
+  /**
+   * Whether the process that used the storage before ended without closing it. Absent if the
+   * storage does not know.
+   */
+  readonly isAfterCrash?: boolean;
+
   readonly tasks: TaskIndex;
   readonly pushes: PushStore;
   readonly retention: RetentionStore;
@@ -74,8 +80,10 @@ export interface CommitStep {
 export interface NewTask {
   readonly owner: string;
   readonly contextId: string;
-  /** The name of the agent that works on the task. */
+  /** The name of the agent that works on the task, for people. */
   readonly agent: string;
+  /** The id of that agent, which decides whose task it is. Absent in tasks of versions without ids. */
+  readonly agentId?: string;
   readonly createdAt: number;
   /**
    * Refuse the task if its context has expired: retention pruned all of the
@@ -122,6 +130,7 @@ export interface TaskRecord {
   readonly owner: string;
   readonly contextId: string;
   readonly agent: string;
+  readonly agentId?: string;
   readonly epoch: number;
   readonly head: Seq;
   readonly state: TaskState;
@@ -151,8 +160,17 @@ export interface TaskIndex {
   changedSince(query: ChangedQuery): Promise<readonly TaskRecord[]>;
   /** Unfinished tasks of all owners, ordered by id; pass the last id to get the next page. */
   unfinished(after: string, limit: number): Promise<readonly TaskRecord[]>;
-  /** Tasks of all owners that have a `wakeAt`, earliest first, at most `limit`. */
-  waking(limit: number): Promise<readonly TaskRecord[]>;
+  /**
+   * Tasks of all owners that have a `wakeAt`, earliest first, then by id, at most `limit`. Pass the
+   * position of the last one to get the next page.
+   */
+  waking(limit: number, after?: WakePosition): Promise<readonly TaskRecord[]>;
+}
+
+/** A task's place among the tasks that have a `wakeAt`. */
+export interface WakePosition {
+  readonly wakeAt: number;
+  readonly taskId: string;
 }
 
 /** Selects a page of an owner's listed tasks, newest status first. */

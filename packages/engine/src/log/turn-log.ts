@@ -40,6 +40,8 @@ export class TurnLog {
   /** What is known about the sender of that message in addition to the owner of the task. */
   caller: Omit<Caller, "owner"> = {};
   attempts = 1;
+  /** How many attempts before the last one, and since the last progress, ended with their process. */
+  crashes = 0;
   /** The trace of the caller, taken from the events of the turn. */
   trace: TraceContext | undefined;
   /** The internal events since the turn started, in order: notes of the agent, answers it received, and new attempts. */
@@ -53,6 +55,8 @@ export class TurnLog {
   /** Whether the turn ended although the task did not: the next message starts another turn. */
   isOver = false;
   isCanceled = false;
+  /** Whether the agent has written nothing but `working` in this turn, so that it can begin again. */
+  isUntouched = true;
   /** The sleep the agent is in, if nothing has happened since it started. */
   sleep: SleepEvent | undefined;
   /** The last sequence that was read. */
@@ -105,9 +109,11 @@ export class TurnLog {
     if (event.kind === "status-update") {
       const update = event as StatusUpdateEvent;
       this.#state = update.status.state;
-      if (this.#state === "working" && update.status.message !== undefined)
-        this.statuses.push(update);
+      const isPlain = update.status.message === undefined;
+      if (this.#state === "working" && !isPlain) this.statuses.push(update);
+      if (this.#state !== "working" || !isPlain) this.isUntouched = false;
     } else if (event.kind === "artifact-update") {
+      this.isUntouched = false;
       const { artifact, lastChunk } = event as ArtifactUpdateEvent;
       if (lastChunk === true) this.closed.add(artifact.artifactId);
       this.sleep = undefined;
@@ -120,8 +126,12 @@ export class TurnLog {
       this.#addSender(event);
       return;
     }
-    if (isInterrupted(this.#state)) this.journal.push(event);
-    else this.inbox.push(message);
+    if (!isInterrupted(this.#state)) {
+      this.inbox.push(message);
+      return;
+    }
+    this.journal.push(event);
+    this.crashes = 0;
   }
 
   #addNote(event: InternalEvent): void {
@@ -130,7 +140,13 @@ export class TurnLog {
     if (event.kind === ENGINE_EVENTS.turnEnd) this.isOver = true;
     else if (event.kind === ENGINE_EVENTS.cancel) this.isCanceled = true;
     else this.journal.push(event);
-    if (event.kind === ENGINE_EVENTS.attempt) this.attempts = Number(event["attempt"]);
+    if (event.kind === ENGINE_EVENTS.attempt) {
+      this.attempts = Number(event["attempt"]);
+      this.crashes = Number(event["crashes"] ?? 0);
+      return;
+    }
+    this.isUntouched = false;
+    if (isProgress(event)) this.crashes = 0;
   }
 
   #addSender(event: InternalEvent): void {
@@ -147,6 +163,7 @@ export class TurnLog {
     this.extensions = NO_EXTENSIONS;
     this.caller = {};
     this.attempts = 1;
+    this.crashes = 0;
     this.trace = undefined;
     this.journal = [];
     this.inbox = [];
@@ -154,7 +171,26 @@ export class TurnLog {
     this.closed = new Set();
     this.isOver = false;
     this.isCanceled = false;
+    this.isUntouched = true;
   }
+}
+
+/** What an attempt writes again without having come any further than the one before. */
+const REPEATED: ReadonlySet<string> = new Set([
+  ENGINE_EVENTS.attempt,
+  "internal:step-start",
+  "internal:llm-call",
+  "internal:llm-retry",
+  "internal:trimmed",
+  "internal:tool-start",
+  "internal:tool-output",
+  "internal:tool-progress",
+  "internal:sub-agent-call",
+]);
+
+/** Whether the event shows that its attempt has finished something. */
+export function isProgress({ kind }: Pick<AgentEvent, "kind">): boolean {
+  return kind.startsWith("internal:") && !REPEATED.has(kind);
 }
 
 function traceIn(metadata: Metadata | undefined): TraceContext | undefined {

@@ -13,6 +13,7 @@ import type {
   TaskQuery,
   TaskRecord,
   TaskRecordPage,
+  WakePosition,
 } from "../log/backend.ts";
 import { InvalidStepError } from "../log/check-commit.ts";
 
@@ -22,6 +23,7 @@ export interface MemoryTask {
   readonly owner: string;
   readonly contextId: string;
   readonly agent: string;
+  readonly agentId?: string;
   readonly createdAt: number;
   /** The events of the log; only the last one if the log was compacted. */
   events: string[];
@@ -48,12 +50,13 @@ export function createTask({
   listed,
 }: CommitStep): MemoryTask {
   if (create === undefined) throw new InvalidStepError(`task ${taskId} was never created`);
-  const { owner, contextId, agent, createdAt } = create;
+  const { owner, contextId, agent, agentId, createdAt } = create;
   return {
     taskId,
     owner,
     contextId,
     agent,
+    ...(agentId !== undefined && { agentId }),
     createdAt,
     events: [],
     dropped: 0,
@@ -201,8 +204,10 @@ export class MemoryTaskIndex implements TaskIndex {
       .map(toRecord);
   }
 
-  async waking(limit: number): Promise<readonly TaskRecord[]> {
-    return this.#all(({ wakeAt }) => wakeAt !== null)
+  async waking(limit: number, after?: WakePosition): Promise<readonly TaskRecord[]> {
+    return this.#all(
+      (task) => task.wakeAt !== null && (after === undefined || earliestFirst(after, task) < 0),
+    )
       .toSorted(earliestFirst)
       .slice(0, limit)
       .map(toRecord);
@@ -223,7 +228,10 @@ function byCreation(left: CreationPosition, right: CreationPosition): number {
 }
 
 /** Only for tasks with a wake time. */
-function earliestFirst(left: MemoryTask, right: MemoryTask): number {
+function earliestFirst(
+  left: Pick<MemoryTask, "wakeAt" | "taskId">,
+  right: Pick<MemoryTask, "wakeAt" | "taskId">,
+): number {
   return left.wakeAt! - right.wakeAt! || byId(left, right);
 }
 

@@ -98,6 +98,7 @@ async function beginTask(engine: Engine, incoming: Incoming): Promise<AcceptedTa
           owner,
           contextId,
           agent: engine.agent.info.name,
+          agentId: engine.key.id,
           createdAt,
           ...(isOpening && { unlessForgotten: true }),
         },
@@ -136,6 +137,7 @@ async function continueTask(
   const { message, caller } = incoming;
   const live = await engine.tasks.openFor(caller, taskId);
   try {
+    live.requireOwn();
     if (message.contextId !== undefined && message.contextId !== live.contextId) {
       throw invalidParams("message.contextId", `is not the context of task ${taskId}`);
     }

@@ -26,7 +26,11 @@ export async function sendMessage(
   // Hold the task: if its run is evicted and resumes, this request must see the same open task.
   const live = await engine.tasks.holdAgain(accepted.live);
   try {
-    await settledOrStopping(live.until(request.blocking ? isSettled : isDecided), call);
+    const settled = settledOrStopping(live.until(request.blocking ? isSettled : isDecided), call);
+    await engine.storage.orUnavailable(
+      settled,
+      "the task is kept, send the same message again later",
+    );
     const answer = live.writer.reply ?? withHistoryLength(live.task, request.historyLength);
     return outputView(request.acceptedOutputModes)?.(answer) ?? answer;
   } finally {
@@ -47,7 +51,8 @@ export async function acceptRequest(
   if (extensions !== undefined && extensions.size > 0) await checkData(message, call, extensions);
   const push = pushConfig && (await inlinePush(pushConfig, call, message.taskId));
   if (engine.isDraining) throw stopping("no new work is accepted");
-  return acceptMessage(engine, { message, caller, trace, push, extensions });
+  const accepted = acceptMessage(engine, { message, caller, trace, push, extensions });
+  return engine.storage.orUnavailable(accepted, "send the same message again later");
 }
 
 /** Rejects if the server stops while the caller waits. The task is kept, and a retry of the message finds it. */

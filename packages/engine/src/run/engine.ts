@@ -13,12 +13,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Logger, newErrorId } from "../logging/logger.ts";
 import { WakeTimer } from "./wake-timer.ts";
 import type { Backend, NewPush, PushRecord, TaskRecord } from "../log/backend.ts";
+import { type AgentKey, agentKey, isTaskOf } from "../task/agent-key.ts";
 import { keepTrying } from "../task/task-writer.ts";
 import { LimitError, type Limits, OpenStreams, OpenTasks, resolveLimits } from "../task/limits.ts";
 import type { LiveTask } from "./live-task.ts";
 import { LiveTasks } from "./live-tasks.ts";
 import { type Failure, Run } from "./run.ts";
 import { StateError, createStatusEvent, traceFields } from "../task/status.ts";
+import { StorageHealth } from "../task/storage-health.ts";
 import { TaskClock } from "../task/task-clock.ts";
 import type { TurnFacts } from "./turn.ts";
 
@@ -44,6 +46,11 @@ export interface EngineOptions {
   readonly agent: Agent;
   readonly backend: Backend;
   readonly logger: Logger;
+  /**
+   * Which stored tasks belong to the agent. Default: those with its `id`, or with the id that its
+   * name gives. Tasks of other agents can be read and canceled, and are otherwise left alone.
+   */
+  readonly key?: AgentKey | undefined;
   /** The clock, in milliseconds since the epoch. Default `Date.now`. */
   readonly now?: () => number;
   /** Maximum number of suspended runs in memory. Default 1000. Others resume from their journal. */
@@ -65,10 +72,12 @@ export interface EngineOptions {
  */
 export class Engine {
   readonly agent: Agent;
+  readonly key: AgentKey;
   readonly backend: Backend;
   readonly clock: TaskClock;
   readonly logger: Logger;
   readonly wakeTimer: WakeTimer;
+  readonly storage: StorageHealth;
   readonly limits: Limits;
   readonly openTasks: OpenTasks;
   readonly openStreams: OpenStreams;
@@ -84,8 +93,10 @@ export class Engine {
 
   constructor(options: EngineOptions) {
     this.agent = options.agent;
+    this.key = options.key ?? agentKey(options.agent);
     this.backend = options.backend;
     this.logger = options.logger;
+    this.storage = new StorageHealth(options.logger);
     this.clock = new TaskClock(options.now ?? Date.now);
     this.limits = resolveLimits(options.limits);
     this.openTasks = new OpenTasks(this.limits.openTasks);
@@ -94,17 +105,20 @@ export class Engine {
     this.tasks = new LiveTasks({
       backend: options.backend,
       info: options.agent.info,
+      isOwn: this.isOwn,
       onEnded: (owner) => {
         this.openTasks.remove(owner);
         for (const listener of this.#onTaskEnded) listener();
       },
-      onStorageError: (taskId, error) => this.#storageFailed(taskId, error),
+      onStorageError: (taskId, error) => this.storage.failed(error, taskId),
+      onStored: () => this.storage.worked(),
       onWakeAt: (at) => this.wakeTimer.schedule(at),
     });
     this.#parked = new ParkedRuns(options.maxParkedRuns, (live) => this.#evict(live));
     this.wakeTimer = new WakeTimer({
       tasks: options.backend.tasks,
       now: this.now,
+      isOwn: this.isOwn,
       wake: (record, at) => options.wake(this, record, at),
       onError: (error) => this.logger.error("a timer failed, trying again", { error }),
     });
@@ -119,6 +133,10 @@ export class Engine {
 
   /** The time for a write that happens now. */
   readonly now = (): number => this.clock.now();
+
+  /** Whether a stored task belongs to the agent of this engine. */
+  readonly isOwn = (record: Pick<TaskRecord, "agent" | "agentId">): boolean =>
+    isTaskOf(this.key, record);
 
   /** The number of tasks on which the agent is working. */
   get running(): number {
@@ -177,7 +195,7 @@ export class Engine {
   keepTrying<T>({ taskId }: TaskName, work: () => Promise<T>): Promise<T | undefined> {
     return keepTrying(work, {
       isOver: () => this.#closing.signal.aborted,
-      onError: (error) => this.#storageFailed(taskId, error),
+      onError: (error) => this.storage.failed(error, taskId),
     });
   }
 
@@ -229,10 +247,6 @@ export class Engine {
     live.detachRun();
     live.writer.fence();
     this.tasks.close(live);
-  }
-
-  #storageFailed(taskId: string, error: unknown): void {
-    this.logger.error("the storage failed, trying again", { taskId, error });
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Message, type Task, isInterrupted, isTerminal } from "@convoke/protocol";
+import { A2AError, type Message, type Task, isInterrupted, isTerminal } from "@convoke/protocol";
 import type { CreationPosition, Seq } from "../log/backend.ts";
 import type { Run } from "./run.ts";
 import type { TaskWriter } from "../task/task-writer.ts";
@@ -12,6 +12,8 @@ export interface LiveTaskOptions {
   readonly deadline: number | undefined;
   /** The oldest cursor from which the log can still be read. */
   readonly oldest: Seq;
+  /** The name of the agent that the task belongs to, if that is another one. */
+  readonly otherAgent: string | undefined;
   /** Called with each new wake time of the task. */
   readonly onWakeAt: (at: number) => void;
 }
@@ -24,6 +26,7 @@ export class LiveTask {
   readonly writer: TaskWriter;
   readonly deadline: number | undefined;
   readonly oldest: Seq;
+  readonly otherAgent: string | undefined;
   readonly onWakeAt: (at: number) => void;
   /** Messages for the agent while it works. */
   readonly inbox = new Inbox();
@@ -43,7 +46,19 @@ export class LiveTask {
     this.writer = options.writer;
     this.deadline = options.deadline;
     this.oldest = options.oldest;
+    this.otherAgent = options.otherAgent;
     this.onWakeAt = options.onWakeAt;
+  }
+
+  /** Throws if the task belongs to another agent: this one must not work on it. */
+  requireOwn(): void {
+    if (this.otherAgent === undefined) return;
+    const { taskId } = this.writer;
+    throw new A2AError(
+      "UnsupportedOperation",
+      `task ${taskId} belongs to the agent ${JSON.stringify(this.otherAgent)}, which is not served here`,
+      { details: { taskId } },
+    );
   }
 
   get run(): Run | undefined {

@@ -18,9 +18,12 @@ const MAX_WAITING = 1000;
 export interface LiveTasksOptions {
   readonly backend: Backend;
   readonly info: AgentInfo;
+  /** Whether a stored task belongs to the agent. */
+  readonly isOwn: (record: TaskRecord) => boolean;
   /** Called with the owner when a task ends. */
   readonly onEnded: (owner: string) => void;
   readonly onStorageError: (taskId: string, error: unknown) => void;
+  readonly onStored: () => void;
   /** Called with each new wake time of a task. */
   readonly onWakeAt: (at: number) => void;
 }
@@ -125,7 +128,8 @@ export class LiveTasks {
     const { taskId, owner, epoch, listed, statusAt, wakeAt } = record;
     const status = { state: snapshot.task.status.state, statusAt };
     const writer = this.#writer({ taskId, owner, epoch, status, listed, wakeAt, snapshot });
-    return this.#admit(writer, { ...record, oldest: oldestCursor(record) });
+    const otherAgent = this.#options.isOwn(record) ? undefined : record.agent;
+    return this.#admit(writer, { ...record, otherAgent, oldest: oldestCursor(record) });
   }
 
   /** Keeps the task open until `release`, so that concurrent callers use the same writer (G4). */
@@ -163,9 +167,12 @@ export class LiveTasks {
 
   #admit(
     writer: TaskWriter,
-    facts: Pick<TaskRecord, "owner" | "contextId" | "createdAt"> & { readonly oldest: Seq },
+    facts: Pick<TaskRecord, "owner" | "contextId" | "createdAt"> & {
+      readonly oldest: Seq;
+      readonly otherAgent?: string | undefined;
+    },
   ): LiveTask {
-    const { owner, contextId, createdAt, oldest } = facts;
+    const { owner, contextId, createdAt, oldest, otherAgent } = facts;
     const live = new LiveTask({
       owner,
       contextId,
@@ -173,6 +180,7 @@ export class LiveTasks {
       writer,
       deadline: taskDeadline(this.#options.info, createdAt),
       oldest,
+      otherAgent,
       onWakeAt: this.#options.onWakeAt,
     });
     if (!isTerminal(writer.nextState)) this.#live.set(writer.taskId, live);
@@ -180,11 +188,12 @@ export class LiveTasks {
   }
 
   #writer({ owner, ...facts }: WriterFacts): TaskWriter {
-    const { backend, onStorageError, onEnded } = this.#options;
+    const { backend, onStorageError, onStored, onEnded } = this.#options;
     return new TaskWriter({
       ...facts,
       backend,
       onStorageError: (error) => onStorageError(facts.taskId, error),
+      onStored,
       onEnded: () => onEnded(owner),
     });
   }
@@ -200,6 +209,9 @@ function oldestCursor({ compacted, head }: TaskRecord): Seq {
   return compacted ? head - 1 : 0;
 }
 
-type WriterFacts = Omit<TaskWriterOptions, "backend" | "onStorageError" | "onEnded"> & {
+type WriterFacts = Omit<
+  TaskWriterOptions,
+  "backend" | "onStorageError" | "onStored" | "onEnded"
+> & {
   readonly owner: string;
 };

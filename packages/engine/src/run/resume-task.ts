@@ -24,12 +24,18 @@ export async function resumeTask(
 export async function startAttempt(
   engine: Engine,
   live: LiveTask,
-  { epoch, log }: { readonly epoch: number; readonly log: TurnLog },
+  options: {
+    readonly epoch: number;
+    readonly log: TurnLog;
+    /** How many attempts without progress ended with their process. Default: those in the log. */
+    readonly crashes?: number;
+  },
 ): Promise<Run | undefined> {
+  const { epoch, log, crashes = log.crashes } = options;
   const { owner, contextId, writer, deadline } = live;
   const attempt = log.attempts + 1;
   const hasJournal = log.isDurable;
-  const opening = openingEvents(engine, live, { attempt, hasJournal });
+  const opening = openingEvents(engine, live, { attempt, crashes, hasJournal });
   if (log.isAsking) {
     // The question is still pending, and so is the time at which it expires.
     await writer.append(opening, { epoch, insist: true });
@@ -61,13 +67,15 @@ export async function startAttempt(
 function openingEvents(
   engine: Engine,
   live: LiveTask,
-  { attempt, hasJournal }: { readonly attempt: number; readonly hasJournal: boolean },
+  facts: { readonly attempt: number; readonly crashes: number; readonly hasJournal: boolean },
 ): readonly AgentEvent[] {
+  const { attempt, crashes, hasJournal } = facts;
   const timestamp = new Date(engine.now()).toISOString();
   const note: AgentEvent = {
     kind: ENGINE_EVENTS.attempt,
     taskId: live.writer.taskId,
     attempt,
+    ...(crashes > 0 && { crashes }),
     timestamp,
   };
   return hasJournal ? [note] : [note, engine.status(live, "working", { metadata: { attempt } })];

@@ -15,6 +15,7 @@ test("a task is not woken before its time by the clock, even if the timer fires 
   const timer = new WakeTimer({
     tasks: { waking: () => Promise.resolve(records) } as Partial<TaskIndex> as TaskIndex,
     now: Date.now,
+    isOwn: () => true,
     wake: async () => {
       records = [];
       woken.resolve(Date.now());
@@ -36,6 +37,7 @@ test("a task is woken after its wait, even if the clock was set back meanwhile",
       waking: () => Promise.resolve([{ taskId: "t1", wakeAt: 1_000_020 } as TaskRecord]),
     } as Partial<TaskIndex> as TaskIndex,
     now: () => time,
+    isOwn: () => true,
     wake: async (_record, at) => {
       timer.close();
       woken.resolve(at);

@@ -1,4 +1,4 @@
-import type { TaskIndex, TaskRecord } from "../log/backend.ts";
+import type { TaskIndex, TaskRecord, WakePosition } from "../log/backend.ts";
 
 /**
  * How often to check the clock while waiting. The clock may be corrected meanwhile, as on a machine
@@ -18,6 +18,8 @@ const RETRY_MS = 1000;
 export interface WakeTimerOptions {
   readonly tasks: TaskIndex;
   readonly now: () => number;
+  /** Whether the task belongs to the agent. Others are left asleep, for the agent they belong to. */
+  readonly isOwn: (record: TaskRecord) => boolean;
   /** Wakes a due task. `at` is the time it was due, or the current time if that is later. */
   readonly wake: (record: TaskRecord, at: number) => Promise<void>;
   readonly onError: (error: unknown) => void;
@@ -104,13 +106,21 @@ export class WakeTimer {
 
   /** Resolves to the wake time of the next task that is not due yet. */
   async #wakeDue(armedFor: number): Promise<number> {
-    const { tasks, now, wake } = this.#options;
+    const { tasks, now, isOwn, wake } = this.#options;
+    let after: WakePosition | undefined;
     for (;;) {
       const at = Math.max(now(), armedFor);
-      const records = await tasks.waking(BATCH);
-      const due = records.filter(({ wakeAt = at + 1 }) => wakeAt <= at);
+      const records = await tasks.waking(BATCH, after);
+      const own = records.filter(isOwn);
+      const due = own.filter(({ wakeAt = at + 1 }) => wakeAt <= at);
       await Promise.all(due.map((record) => wake(record, at)));
-      if (due.length < BATCH) return records[due.length]?.wakeAt ?? Number.POSITIVE_INFINITY;
+      const next = own[due.length]?.wakeAt;
+      if (next !== undefined) return next;
+      const { wakeAt, taskId } = records.at(-1) ?? {};
+      if (records.length < BATCH || wakeAt === undefined || taskId === undefined) {
+        return Number.POSITIVE_INFINITY;
+      }
+      after = { wakeAt, taskId };
     }
   }
 }

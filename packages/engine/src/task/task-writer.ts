@@ -16,6 +16,7 @@ import type {
 } from "../log/backend.ts";
 import { SnapshotPolicy, type TaskSnapshot, applyEntries } from "../log/task-snapshot.ts";
 import { EventSerializer, type LogEntry, LogTail } from "../log/log-entry.ts";
+import { isStorageFailure } from "../log/storage-failure.ts";
 import { isoTime } from "./task-clock.ts";
 import { type CurrentStatus, statusAfter } from "./status.ts";
 import { sleep } from "@convoke/protocol/internal";
@@ -64,6 +65,8 @@ export interface TaskWriterOptions {
   /** Absent for a task that is about to be created. */
   readonly snapshot?: TaskSnapshot;
   readonly onStorageError: (error: unknown) => void;
+  /** Called after each write that succeeded. */
+  readonly onStored: () => void;
   /** Called once the end of the task is stored. */
   readonly onEnded: () => void;
 }
@@ -87,6 +90,7 @@ export class TaskWriter {
   #serializer = new EventSerializer();
   #snapshotPolicy = new SnapshotPolicy();
   #onStorageError: (error: unknown) => void;
+  #onStored: () => void;
   #onEnded: () => void;
   #queue: Pending[] = [];
   #current: Pending | undefined;
@@ -106,6 +110,7 @@ export class TaskWriter {
     this.#wakeAt = options.wakeAt;
     this.#nextWake = options.wakeAt;
     this.#onStorageError = options.onStorageError;
+    this.#onStored = options.onStored;
     this.#onEnded = options.onEnded;
   }
 
@@ -275,6 +280,7 @@ export class TaskWriter {
       ? this.#commitInsisting(step)
       : this.#commitOnce(step));
     if (committed.kind === "committed") {
+      this.#onStored();
       this.#listed = step.listed;
       if (wakeAt !== undefined) this.#wakeAt = wakeAt ?? undefined;
       this.#publish(next, entries);
@@ -290,6 +296,7 @@ export class TaskWriter {
       const head = await this.#storedHead();
       const isStored = step.events.length > 0 && head === this.head + step.events.length;
       if (isStored) return { kind: "committed", head };
+      if (isStorageFailure(error)) this.#onStorageError(error);
       throw error;
     }
   }
@@ -349,7 +356,8 @@ const WAIT_MS = { first: 50, longest: 2000 };
 
 /**
  * Retries until the storage works again: for writes that must not be lost because
- * a disk was full for a moment. Resolves to `undefined` once `isOver` returns true.
+ * a disk was full for a moment. Resolves to `undefined` once `isOver` returns true, or if the
+ * storage cannot work again.
  */
 export async function keepTrying<T>(
   work: (isRetry: boolean) => Promise<T>,
@@ -362,6 +370,7 @@ export async function keepTrying<T>(
     } catch (error) {
       if (until.isOver()) return undefined;
       until.onError(error);
+      if (isStorageFailure(error) && error.isPermanent) return undefined;
       isRetry = true;
       await sleep(wait);
       if (until.isOver()) return undefined;

@@ -1,5 +1,6 @@
 // Primitives that several packages need. Internal: not covered by semantic versioning.
 export { orAborted, sleep } from "./abort.ts";
+export { agentIdFrom, checkAgentId } from "./agent-id.ts";
 export { type BackoffOptions, backoffMs } from "./abort.ts";
 export { canonicalJson } from "./json.ts";
 export { type GrpcFrameProblem, GrpcFrameReader, frameGrpcMessage } from "./grpc-frame.ts";

@@ -13,6 +13,11 @@ import type { ProtocolVersion } from "./operations.ts";
  * agent loop, a process or a remote agent implement it.
  */
 export interface Agent {
+  /**
+   * Identifies the agent to its stored tasks: 1 to 64 lower case letters, digits, ".", "_" or "-".
+   * Default: made of its name at the first start and kept with its data.
+   */
+  readonly id?: string | undefined;
   /** May be replaced by another object later; stays the same object while nothing in it changes. */
   readonly info: AgentInfo;
   /** Works on one turn and yields the events to append, one by one or in batches. */
@@ -41,7 +46,7 @@ export interface Agent {
 
 /** The environment in which an agent is served. */
 export interface AgentEnvironment {
-  /** Identifies this agent, also after a restart: its name and a unique suffix. */
+  /** Identifies this agent, also after a restart: its id and a unique suffix. */
   readonly id?: string;
   /**
    * Runs another agent in the same process, for this agent only. Its tasks are its own and are

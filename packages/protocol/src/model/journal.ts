@@ -51,8 +51,8 @@ type EngineEvent =
   | Internal<"activated", Pick<MessageReceivedEvent, "extensions" | "caller">>
   /** The agent's turn is over although the task is not: the next message starts a new turn. */
   | Internal<"turn-end", { readonly turn: number }>
-  /** The turn was started again. */
-  | Internal<"attempt", { readonly attempt: number }>
+  /** The turn was started again. `crashes` counts the attempts without progress that ended with their process. */
+  | Internal<"attempt", { readonly attempt: number; readonly crashes?: number }>
   /** The caller canceled the task. */
   | Internal<"cancel">
   /** No answer arrived in time, and the agent continues without one. */

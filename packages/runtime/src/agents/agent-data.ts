@@ -1,14 +1,36 @@
-import { type Backend, type Logger, type RetentionOptions, startLocalAgent } from "@convoke/engine";
+import {
+  type AgentKey,
+  type Backend,
+  type Logger,
+  type RetentionOptions,
+  agentKey,
+  startLocalAgent,
+} from "@convoke/engine";
 import type { Agent, LocalAgent } from "@convoke/protocol";
+import { agentIdFrom } from "@convoke/protocol/internal";
 import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import {
+  type AgentRecord,
+  findAgentRecord,
+  readAgentRecords,
+  readAgentRecordsBelow,
+  writeAgentRecord,
+} from "./agent-record.ts";
 
 /** Where the tasks of an agent are stored. */
 export interface DataOptions {
-  /** The folder of the SQLite database. Default: `.convoke` in the current folder. "memory" stores nothing on disk. */
+  /**
+   * The folder of the SQLite database. "memory" stores nothing on disk. Default: `.convoke/<id>` in
+   * the current folder, with the id of the agent, so that each agent has a folder of its own.
+   */
   readonly data?: string | undefined;
-  /** Called if the storage fails for good. The process should exit with the error. */
+  /**
+   * Called if the storage fails for good: its thread died, the database is damaged, or its folder was
+   * deleted. The process should exit with the error. Default: it is logged.
+   */
   readonly onFatal?: ((error: Error) => void) | undefined;
 }
 
@@ -16,51 +38,143 @@ export interface AgentDataOptions extends DataOptions {
   readonly logger: Logger;
   /** Details about this process, for the error of a second one that opens the same folder. */
   readonly holder?: { readonly port?: number };
+  /**
+   * The file that exports the agent, and no other. An agent without an id is recognized by it when
+   * its name has changed.
+   */
+  readonly source?: string | undefined;
+}
+
+/** The storage of an agent, and which of its tasks belong to the agent. */
+export interface AgentData {
+  readonly backend: Backend;
+  readonly key: AgentKey;
+  /** Absent if nothing is stored on disk. */
+  readonly folder?: string;
 }
 
 /** Opens the storage of an agent and prepares the agent with it: its sub-agents keep their tasks below. */
-export async function openAgentData(agent: Agent, options: AgentDataOptions): Promise<Backend> {
-  const { data = ".convoke", onFatal, logger, holder = {} } = options;
-  const folder = data === "memory" ? undefined : resolve(data);
-  const backend = await openBackend(folder, { holder, ...(onFatal && { onFatal }) });
+export async function openAgentData(agent: Agent, options: AgentDataOptions): Promise<AgentData> {
+  const { data, logger, holder = {}, source } = options;
+  const onFatal =
+    options.onFatal ?? ((error: Error) => logger.error("the storage failed for good", { error }));
+  const opened =
+    data === "memory"
+      ? { backend: await openMemory(), key: agentKey(agent) }
+      : await openFolder(agent, { data, logger, source }, { holder, onFatal });
+  const { backend, key } = opened;
+  const folder = "folder" in opened ? opened.folder : undefined;
   try {
     agent.prepare?.({
-      id: await agentId(agent.info.name, folder),
+      id: `${key.id}/${await instanceId(folder)}`,
       logger,
       ...(folder !== undefined && { folder }),
-      runBeside: (name, other) => runBeside(name, other, { data, onFatal, logger }),
+      runBeside: (name, other) =>
+        runBeside(name, other, { data: folder ?? "memory", onFatal, logger }),
     });
-    return backend;
+    return opened;
   } catch (error) {
     await backend.close();
     throw error;
   }
 }
 
+/** The folder in which every agent has its own, unless `data` names another one. */
+const DEFAULT_ROOT = ".convoke";
+
 interface SqliteOptions {
   readonly holder: { readonly port?: number };
-  readonly onFatal?: (error: Error) => void;
+  readonly onFatal: (error: Error) => void;
 }
 
-/** Each kind of storage is loaded when it is needed: an agent in memory starts no storage thread. */
-async function openBackend(folder: string | undefined, options: SqliteOptions): Promise<Backend> {
-  if (folder === undefined) {
-    const { createMemoryBackend } = await import("@convoke/engine/memory");
-    return createMemoryBackend();
-  }
+async function openFolder(
+  agent: Agent,
+  options: Pick<AgentDataOptions, "data" | "logger" | "source">,
+  sqlite: SqliteOptions,
+): Promise<AgentData & { readonly folder: string }> {
+  const { data, source } = options;
+  // Loaded when it is needed: an agent in memory starts no storage thread.
   const { openSqliteBackend } = await import("@convoke/backends/sqlite");
-  return openSqliteBackend({ folder, ...options });
+  const own = data === undefined ? await ownFolder(agent, options) : undefined;
+  const folder = own?.folder ?? resolve(data!);
+  const backend = await openSqliteBackend({ folder, ...sqlite });
+  try {
+    // The folder is locked now, so the record does not change any more.
+    const { id, names } = findAgentRecord(
+      own === undefined ? agent : { ...own, info: agent.info },
+      readAgentRecords(folder),
+      source,
+    );
+    writeAgentRecord(folder, { id, names }, source);
+    return { backend, key: { id, names }, folder };
+  } catch (error) {
+    await backend.close();
+    throw error;
+  }
+}
+
+async function openMemory(): Promise<Backend> {
+  const { createMemoryBackend } = await import("@convoke/engine/memory");
+  return createMemoryBackend();
+}
+
+/** The folder of the agent below the default one, which has the data of earlier versions moved into it. */
+async function ownFolder(
+  agent: Agent,
+  { logger, source }: Pick<AgentDataOptions, "logger" | "source">,
+): Promise<{ readonly id: string; readonly folder: string }> {
+  const root = resolve(DEFAULT_ROOT);
+  const records = readAgentRecordsBelow(root);
+  const { id, names, folder = join(root, id) } = findAgentRecord(agent, records, source);
+  // If the folder itself has a record, it is the `data` of some agent.
+  if (readAgentRecords(root).length === 0) {
+    const { moveDataFolder } = await import("@convoke/backends/sqlite");
+    const isOwner = (name: string): boolean => isOneOf(name, { id, names });
+    if (moveDataFolder({ from: root, to: folder, isOwner })) {
+      logger.warn("the tasks of an earlier version were moved", { from: root, to: folder });
+    }
+  }
+  if (!existsSync(folder)) warnOfNamesake({ id, names }, records, logger);
+  return { id, folder };
+}
+
+/** The folder that an agent with this id has by default. */
+export function defaultFolderOf(id: string): string {
+  const root = resolve(DEFAULT_ROOT);
+  const record = readAgentRecordsBelow(root).find((known) => known.id === id);
+  return record?.folder ?? join(root, id);
+}
+
+function isOneOf(name: string, { id, names }: AgentKey): boolean {
+  return names.includes(name) || agentIdFrom(name) === id;
+}
+
+/** An agent that was given an id, or another one, has left its tasks in another folder. */
+function warnOfNamesake(
+  { id, names }: AgentKey,
+  records: readonly AgentRecord[],
+  logger: Logger,
+): void {
+  const namesake = records.find((record) => record.names.at(-1) === names.at(-1));
+  if (namesake === undefined) return;
+  logger.warn(
+    `this agent has no tasks yet: those of the agent with the same name are in ${namesake.folder}; to use them, set its id to ${JSON.stringify(namesake.id)}`,
+    { agentId: id },
+  );
 }
 
 /** Runs a sub-agent in process, with its tasks in a folder below that of its parent. */
 async function runBeside(
   name: string,
   agent: Agent,
-  { data = ".convoke", ...rest }: AgentDataOptions,
+  { data, ...rest }: AgentDataOptions & { readonly data: string },
 ): Promise<LocalAgent> {
   const own = data === "memory" ? data : join(data, "agents", name);
-  const backend = await openAgentData(agent, { ...rest, data: own });
-  return startLocalAgent({ agent, backend, logger: rest.logger, retention: retentionFor(own) });
+  // The folder is named by the key under which the parent has the agent, so that is its source.
+  const source = data === "memory" ? undefined : join(own, name);
+  const { backend, key } = await openAgentData(agent, { ...rest, data: own, source });
+  const { logger } = rest;
+  return startLocalAgent({ agent, backend, key, logger, retention: retentionFor(own) });
 }
 
 /** Fewer tasks than on disk: memory is scarcer, and lost at the next restart anyway. */
@@ -78,16 +192,13 @@ const ID = /^[0-9a-f-]{36}$/;
 
 const ID_FILE = "agent-id";
 
-/**
- * A stable id of the agent: its name and a random id that is stored with its tasks. Without a
- * folder it is new each time. The folder must exist.
- */
-export async function agentId(name: string, folder: string | undefined): Promise<string> {
-  if (folder === undefined) return `${name}/${randomUUID()}`;
+/** A random id that is stored with the tasks. Without a folder it is new each time. */
+async function instanceId(folder: string | undefined): Promise<string> {
+  if (folder === undefined) return randomUUID();
   const file = join(folder, ID_FILE);
   const kept = await readFile(file, "utf8").catch(() => "");
-  if (ID.test(kept)) return `${name}/${kept}`;
+  if (ID.test(kept)) return kept;
   const created = randomUUID();
   await writeFile(file, created, { mode: 0o600 });
-  return `${name}/${created}`;
+  return created;
 }

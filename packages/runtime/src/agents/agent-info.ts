@@ -5,9 +5,17 @@ import {
   type InputTimeout,
   checkAgentExtensions,
 } from "@convoke/protocol";
+import { checkAgentId } from "@convoke/protocol/internal";
 
 /** The agent card, and how the agent is served. */
 export interface AgentFacts {
+  /**
+   * Identifies the agent to its stored tasks: 1 to 64 lower case letters, digits, ".", "_" or "-".
+   * Default: made of `name` at the first start and kept with the data, so that a new name keeps the
+   * tasks of an agent that `convoke serve` loads from a file. Set it if your code serves the agent,
+   * or if several processes or deployments share a data folder.
+   */
+  readonly id?: string;
   readonly name: string;
   readonly description: string;
   /** Default "1.0.0". */
@@ -38,7 +46,7 @@ export interface AgentFacts {
   /**
    * A run that a crash interrupted restarts from the top, instead of failing as
    * interrupted. A function that uses `step`, `ask` or `sleep` does not need this: it
-   * resumes from its journal. Default false.
+   * resumes from its journal. A turn that has written nothing yet always begins again. Default false.
    */
   readonly restart?: boolean;
   /** How long a task may take in all, in milliseconds. Default: no limit. */
@@ -81,6 +89,13 @@ export function agentInfo(definition: AgentFacts): AgentInfo {
     ...(definition.onDisconnect && { onDisconnect: definition.onDisconnect }),
     ...(definition.inputTimeout && { inputTimeout: definition.inputTimeout }),
   };
+}
+
+/** The id as a field of an agent, if the author gave one. */
+export function agentIdField({ id }: Pick<AgentFacts, "id">): { readonly id?: string } {
+  if (id === undefined) return {};
+  checkAgentId(id);
+  return { id };
 }
 
 /** Cards must list skills; an agent that says nothing has one. */

@@ -17,7 +17,7 @@ import {
 } from "@convoke/protocol";
 import { randomUUID } from "node:crypto";
 import type { Observable, Subscriber } from "rxjs";
-import { type AgentFacts, agentInfo } from "./agent-info.ts";
+import { type AgentFacts, agentIdField, agentInfo } from "./agent-info.ts";
 import type { LoopDefinition } from "../run/loop-settings.ts";
 import { modelAgent } from "../loop/model-agent.ts";
 import type { LoopEngine, TurnPosition } from "./loop-engine.ts";
@@ -26,7 +26,7 @@ import { loadRxjs } from "../tools/rxjs.ts";
 
 /** A loop that can run without a server. */
 export interface AgentLoopDefinition
-  extends LoopDefinition, LoopStorage, Partial<Pick<AgentFacts, "name" | "description">> {
+  extends LoopDefinition, LoopStorage, Partial<Pick<AgentFacts, "id" | "name" | "description">> {
   /**
    * Called with the error of a task that failed unexpectedly. The task itself carries only the
    * `errorId`, because the text of the error may hold secrets. Default: a warning of the process.
@@ -67,11 +67,11 @@ export class AgentLoop implements Agent, AsyncDisposable {
       );
     }
     const { name = "agent", description = "An agent loop.", ...rest } = definition;
-    const { onError = warn, data, backend, ...loop } = rest;
+    const { onError = warn, data, backend, id: _, ...loop } = rest;
     if (data !== undefined && backend !== undefined) {
       throw new TypeError("AgentLoop takes either data or backend, not both");
     }
-    this.#agent = modelAgent(agentInfo({ name, description }), loop);
+    this.#agent = modelAgent(agentInfo({ name, description }), loop, agentIdField(definition));
     this.#storage = { data, backend };
     this.#onError = onError;
   }
@@ -145,6 +145,10 @@ export class AgentLoop implements Agent, AsyncDisposable {
 
   // As an agent that is served
 
+  get id(): string | undefined {
+    return this.#agent.id;
+  }
+
   get info(): AgentInfo {
     return this.#agent.info;
   }
@@ -206,6 +210,7 @@ export class AgentLoop implements Agent, AsyncDisposable {
 /** The agent with unexpected errors reported here: a loop has no server's log to look them up in. */
 function explaining(agent: Agent, onError: (error: unknown, errorId: string) => void): Agent {
   return {
+    ...(agent.id !== undefined && { id: agent.id }),
     get info() {
       return agent.info;
     },

@@ -1,5 +1,5 @@
 import type { Agent } from "@convoke/protocol";
-import { type AgentFacts, agentInfo, missing } from "./agent-info.ts";
+import { type AgentFacts, agentIdField, agentInfo, missing } from "./agent-info.ts";
 import { FunctionRun, type RunResult } from "../functions/function-run.ts";
 import type { FunctionTurn } from "../functions/function-turn.ts";
 import type { LoopDefinition } from "../run/loop-settings.ts";
@@ -20,10 +20,11 @@ export interface ModelAgentDefinition extends AgentFacts, LoopDefinition {
 /** Makes an agent of a function, or of a model and tools. */
 export function defineAgent(definition: AgentDefinition | ModelAgentDefinition): Agent {
   const info = agentInfo(definition);
+  const id = agentIdField(definition);
   if (definition.model !== undefined && definition.run !== undefined) {
     throw new TypeError("defineAgent takes either a run function or a model, not both");
   }
-  if (definition.model !== undefined) return modelAgent(info, definition);
+  if (definition.model !== undefined) return modelAgent(info, definition, id);
   if (typeof definition.run !== "function") throw missing("a run function or a model");
   const { mcpServers, subAgents } = definition as Pick<
     Partial<ModelAgentDefinition>,
@@ -38,6 +39,7 @@ export function defineAgent(definition: AgentDefinition | ModelAgentDefinition):
     throw new TypeError("subAgents is for agents with a model: in run, use connect yourself");
   }
   return {
+    ...id,
     info,
     run: (turn) => new FunctionRun(turn, (functionTurn) => definition.run(functionTurn)),
   };

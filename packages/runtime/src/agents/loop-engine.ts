@@ -58,11 +58,12 @@ export class LoopEngine {
 
   /** Tasks that an earlier process left unfinished stay paused until they are resumed. */
   static async start(agent: Agent, storage: LoopStorage): Promise<LoopEngine> {
-    const backend = await openStorage(agent, storage, LOGGER);
+    const { backend, key } = await openStorage(agent, storage, LOGGER);
     const isInMemory = storage.data === undefined && storage.backend === undefined;
     const running = await startEngine({
       agent,
       backend,
+      key,
       logger: LOGGER,
       push: false,
       resumeOnStart: false,

@@ -1,4 +1,4 @@
-import type { Backend, Logger } from "@convoke/engine";
+import { type AgentKey, type Backend, type Logger, agentKey } from "@convoke/engine";
 import type { Agent } from "@convoke/protocol";
 import { openAgentData } from "./agent-data.ts";
 
@@ -18,8 +18,8 @@ export async function openStorage(
   agent: Agent,
   { data = "memory", backend }: LoopStorage,
   logger: Logger,
-): Promise<Backend> {
-  if (backend !== undefined) return backend;
+): Promise<{ readonly backend: Backend; readonly key: AgentKey }> {
+  if (backend !== undefined) return { backend, key: agentKey(agent) };
   const onFatal = (error: Error): void => logger.error("the storage failed", { error });
   return openAgentData(agent, { data, logger, onFatal });
 }

@@ -12,7 +12,11 @@ import { type LoopDefinition, loopSettings } from "../run/loop-settings.ts";
 import { McpServers } from "../mcp/mcp-servers.ts";
 
 /** Creates an agent from a model and tools. */
-export function modelAgent(info: AgentInfo, definition: LoopDefinition): Agent {
+export function modelAgent(
+  info: AgentInfo,
+  definition: LoopDefinition,
+  id: Pick<Agent, "id"> = {},
+): Agent {
   if (info.takesMessages) {
     throw new TypeError(
       "an agent with a model takes no messages while it works: leave takesMessages out",
@@ -28,6 +32,7 @@ export function modelAgent(info: AgentInfo, definition: LoopDefinition): Agent {
   };
   const shown = mcp && infoWithSkills(own, () => mcp.skills(), toolNames(definition));
   return {
+    ...id,
     get info() {
       return shown?.() ?? own;
     },

@@ -1,7 +1,15 @@
 import { A2AError, type AgentCardFacts, type Caller, type SpecPatch } from "@convoke/protocol";
 import type { Cors } from "../http/cors.ts";
 import type { HttpRequest } from "../http/exchange.ts";
-import { type Call, type Engine, type Logger, type PushService, newErrorId } from "@convoke/engine";
+import {
+  type Call,
+  type Engine,
+  type Logger,
+  type PushService,
+  isStorageFailure,
+  newErrorId,
+  unavailable,
+} from "@convoke/engine";
 import type { CardBinding } from "../cards/card-binding.ts";
 import type { KeepAlive } from "./event-stream.ts";
 import type { Operations } from "./interceptors.ts";
@@ -53,6 +61,10 @@ export class App {
   /** Converts an error to one that is safe to send. An unknown error is logged, with an id that the client receives. */
   toA2AError(thrown: unknown): A2AError {
     if (A2AError.is(thrown)) return thrown;
+    if (isStorageFailure(thrown) && !thrown.isPermanent) {
+      this.engine.storage.failed(thrown);
+      return unavailable("try again later", thrown);
+    }
     const errorId = newErrorId();
     this.logger.error("a request failed", { errorId, error: thrown });
     return A2AError.from(thrown, errorId);

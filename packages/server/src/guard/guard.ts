@@ -157,8 +157,28 @@ export function scopedCaller(
     });
   }
   const effective = own ?? tenant;
-  if (effective === undefined) return caller;
-  return { ...caller, tenant: effective, owner: JSON.stringify([effective, caller.owner]) };
+  if (effective !== undefined) {
+    return { ...caller, tenant: effective, owner: scopedOwner(effective, caller.owner) };
+  }
+  return isScoped(caller.owner) ? { ...caller, owner: scopedOwner("", caller.owner) } : caller;
+}
+
+function scopedOwner(tenant: string, owner: string): string {
+  return JSON.stringify([tenant, owner]);
+}
+
+/**
+ * Whether an owner looks like that of a tenant. One outside of all tenants must not, or it would be
+ * the same owner; it gets the empty tenant, which no request can name.
+ */
+function isScoped(owner: string): boolean {
+  if (!owner.startsWith('["')) return false;
+  try {
+    const parts: unknown = JSON.parse(owner);
+    return Array.isArray(parts) && parts.length === 2 && JSON.stringify(parts) === owner;
+  } catch {
+    return false;
+  }
 }
 
 /** The tenant in the parameters of a 1.0 request. */

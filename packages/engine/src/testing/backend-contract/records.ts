@@ -11,14 +11,15 @@ export function describeRecords(open: OpenBackend): void {
           aCreation(
             "t1",
             { listed: false },
-            { owner: "bob", contextId: "c9", agent: "poet", createdAt: 123 },
+            { owner: "bob", contextId: "c9", agent: "Poet", agentId: "poet", createdAt: 123 },
           ),
         );
         const created = {
           taskId: "t1",
           owner: "bob",
           contextId: "c9",
-          agent: "poet",
+          agent: "Poet",
+          agentId: "poet",
           createdAt: 123,
         };
         expect(await backend.tasks.get("t1")).toEqual({

@@ -132,6 +132,11 @@ export function describeWaking(open: OpenBackend): void {
           const records = await backend.tasks.waking(limit);
           expect(records.map(({ taskId }) => taskId)).toEqual(wanted.slice(0, limit));
         }
+        for (const [place, last] of (await backend.tasks.waking(100)).entries()) {
+          const { taskId, wakeAt = 0 } = last;
+          const rest = await backend.tasks.waking(2, { taskId, wakeAt });
+          expect(rest.map((record) => record.taskId)).toEqual(wanted.slice(place + 1, place + 3));
+        }
       }),
     );
 

@@ -1,0 +1,89 @@
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { DataFolderBusyError } from "./data-folder.ts";
+import { moveDataFolder } from "./move-data.ts";
+import { openSqliteBackend } from "./sqlite-backend.ts";
+import { startChild } from "./start-child.suite.ts";
+import { temporaryFolder } from "./temporary-folder.suite.ts";
+
+const isGreeter = (agent: string): boolean => agent === "greeter";
+
+/** A folder as earlier versions left it, of which the writer was killed: with a write-ahead log. */
+async function anEarlierFolder(): Promise<string> {
+  const from = temporaryFolder();
+  const child = await startChild(from, "write");
+  await expect.poll(() => child.lines().length).toBeGreaterThan(3);
+  await child.kill();
+  writeFileSync(join(from, "agent-id"), "an id");
+  mkdirSync(join(from, "agents", "hotels"), { recursive: true });
+  writeFileSync(join(from, "agents", "hotels", "lock.db"), "");
+  mkdirSync(join(from, "another"));
+  writeFileSync(join(from, "another", "lock.db"), "");
+  return from;
+}
+
+async function expectWhole(to: string): Promise<void> {
+  expect(readFileSync(join(to, "agent-id"), "utf8")).toBe("an id");
+  expect(existsSync(join(to, "agents", "hotels"))).toBe(true);
+  const backend = await openSqliteBackend({ folder: to });
+  expect((await backend.tasks.unfinished("", 9)).map(({ taskId }) => taskId)).toEqual([
+    "t1",
+    "t2",
+    "t3",
+  ]);
+  await backend.close();
+}
+
+test("the data of an earlier version moves below its folder, where other agents have theirs", async () => {
+  const from = await anEarlierFolder();
+  const to = join(from, "greeter");
+
+  expect(moveDataFolder({ from, to, isOwner: isGreeter })).toBe(true);
+
+  await expectWhole(to);
+  expect(readdirSync(from).toSorted()).toEqual(["another", "greeter", "lock.db"]);
+  expect(moveDataFolder({ from, to, isOwner: isGreeter })).toBe(false);
+});
+
+test("a move that a crash has cut is completed by the next one", async () => {
+  const from = await anEarlierFolder();
+  const to = join(from, "greeter");
+  mkdirSync(to);
+  renameSync(join(from, "agents"), join(to, "agents"));
+
+  expect(moveDataFolder({ from, to, isOwner: isGreeter })).toBe(true);
+
+  await expectWhole(to);
+});
+
+test("the data of another agent stays where it is", async () => {
+  const from = await anEarlierFolder();
+  const to = join(from, "poet");
+
+  expect(moveDataFolder({ from, to, isOwner: (agent) => agent === "poet" })).toBe(false);
+
+  expect(existsSync(to)).toBe(false);
+  await expectWhole(from);
+});
+
+test("data that a running server uses stays, and only its own agent is refused", async () => {
+  const from = temporaryFolder();
+  const child = await startChild(from, "write");
+  await expect.poll(() => child.lines().length).toBeGreaterThan(3);
+  const move = (agent: string): boolean =>
+    moveDataFolder({ from, to: join(from, agent), isOwner: (name) => name === agent });
+
+  expect(move("poet")).toBe(false);
+  expect(() => move("greeter")).toThrow(DataFolderBusyError);
+
+  const before = child.lines().length;
+  await expect.poll(() => child.lines().length).toBeGreaterThan(before);
+});
