@@ -18,7 +18,7 @@ import type { Source } from "../run/loop-events.ts";
 import { type LoopEnd, endForError } from "../run/loop-failure.ts";
 import { LoopScope } from "../run/loop-scope.ts";
 import type { LoopSettings } from "../run/loop-settings.ts";
-import { type ModelAnswer, ModelCalls } from "./model-calls.ts";
+import { type ModelAnswer, ModelCalls, textOfContent } from "./model-calls.ts";
 import { Outbox } from "../run/outbox.ts";
 import { Questions } from "./questions.ts";
 import { ToolCalls } from "./tool-calls.ts";
@@ -75,7 +75,7 @@ class LoopRun {
     const { turn } = this.#scope;
     try {
       const answer = await this.#work();
-      this.#end(answerEnd(answer));
+      this.#end(answerEnd(answer, this.#scope.settings));
     } catch (error) {
       const end = turn.signal.aborted ? undefined : endForError(error);
       if (end === undefined) throw error;
@@ -172,7 +172,8 @@ class LoopRun {
     this.#artifact.close();
     this.#hasEnded = true;
     const sources = [...this.#sources.values()];
-    const message = text === "" ? undefined : agentMessage(`${runId}-end`, text);
+    const messageId = state === "completed" ? `${runId}-final` : `${runId}-end`;
+    const message = text === "" ? undefined : agentMessage(messageId, text);
     this.#scope.say({
       kind: "status-update",
       taskId,
@@ -191,9 +192,12 @@ class LoopRun {
 }
 
 /** An answer that the model did not finish is still returned, and marked. */
-function answerEnd({ finish, content }: ModelAnswer): LoopEnd {
-  const isEmpty = content.every((piece) => piece.kind !== "text");
-  if (finish === "content-filter" && isEmpty) {
+function answerEnd(
+  { finish, content }: ModelAnswer,
+  { finalMessage }: Pick<LoopSettings, "finalMessage">,
+): LoopEnd {
+  const answer = textOfContent(content);
+  if (finish === "content-filter" && answer === "") {
     const text = "The provider of the model did not let it answer.";
     return { state: "failed", text, metadata: { error: text, reason: "content-filter" } };
   }
@@ -202,7 +206,8 @@ function answerEnd({ finish, content }: ModelAnswer): LoopEnd {
     return { state: "failed", text, metadata: { error: text, reason: "model" } };
   }
   const isWhole = finish === "stop" || finish === "tool-calls" || finish === "other";
-  return { state: "completed", text: "", metadata: isWhole ? {} : { finish } };
+  const text = finalMessage ? answer : "";
+  return { state: "completed", text, metadata: isWhole ? {} : { finish } };
 }
 
 /** Maps the budget names of the loop to the limits of the extension. */
@@ -308,13 +313,13 @@ function withMessage(
     : [...entries, { role: "assistant", content }];
 }
 
-/** Matches the ids of statuses that only report the progress of a tool. */
-const PROGRESS_ID = /-progress-\d+$/;
+/** Matches the ids of statuses that report the progress of a tool, or repeat the answer. */
+const STATUS_ID = /-(?:progress-\d+|final)$/;
 
-/** What the agent said, without statuses about its progress. */
+/** What the agent said, without statuses about its progress and statuses that repeat its answer. */
 function assistantContent(message: Message): readonly AssistantContent[] {
   const { messageId, parts } = message;
-  if (PROGRESS_ID.test(messageId) || GRANT_ID.test(messageId)) return [];
+  if (STATUS_ID.test(messageId) || GRANT_ID.test(messageId)) return [];
   // A model that sees its tool calls as text tends to write such text instead of calling tools.
   if (asksForToolsOnly(requestsIn(message))) return [];
   const text = parts

@@ -5,14 +5,21 @@ import {
   type AgentSkill,
   EXTENSIONS,
   type ExtensionName,
+  type Turn,
 } from "@convoke/protocol";
 import { acceptAnswer } from "../approvals/accept-answer.ts";
 import { runLoop } from "./loop-run.ts";
-import { type LoopDefinition, loopSettings } from "../run/loop-settings.ts";
+import { type LoopDefinition, loopSettings, standaloneSettings } from "../run/loop-settings.ts";
 import { McpServers } from "../mcp/mcp-servers.ts";
 
+/** An agent with a model. */
+export interface ModelAgent extends Agent {
+  /** Works on a turn of a loop that runs without a server. */
+  runStandalone(turn: Turn): ReturnType<Agent["run"]>;
+}
+
 /** Creates an agent from a model and tools. */
-export function modelAgent(info: AgentInfo, definition: LoopDefinition): Agent {
+export function modelAgent(info: AgentInfo, definition: LoopDefinition): ModelAgent {
   if (info.takesMessages) {
     throw new TypeError(
       "an agent with a model takes no messages while it works: leave takesMessages out",
@@ -32,6 +39,7 @@ export function modelAgent(info: AgentInfo, definition: LoopDefinition): Agent {
       return shown?.() ?? own;
     },
     run: (turn) => runLoop(turn, settings),
+    runStandalone: (turn) => runLoop(turn, standaloneSettings(settings)),
     accept: (task, message, at) => acceptAnswer(task, message, { now: at }),
     prepare: (place) => {
       identity.prepare(place);

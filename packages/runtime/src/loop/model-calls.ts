@@ -204,7 +204,7 @@ export class ModelCalls {
   }
 }
 
-function textOfContent(content: readonly AssistantContent[]): string {
+export function textOfContent(content: readonly AssistantContent[]): string {
   return content.map((piece) => (piece.kind === "text" ? piece.text : "")).join("");
 }
 

@@ -48,6 +48,12 @@ export interface LoopDefinition {
   readonly retry?: Partial<RetryRule>;
   readonly approvals?: ApprovalSettings;
   /**
+   * Whether the `completed` status carries the final answer as its message, in addition to the
+   * artifact. Default false, because some clients show artifacts and status messages one after the
+   * other, and would show the answer twice. An `AgentLoop` used without a server always does it.
+   */
+  readonly finalMessage?: boolean;
+  /**
    * MCP servers whose tools the agent can use, by name. When the agent is served, they start in the
    * background, because the card lists their tools. Otherwise, or if `mcpSkills` is false, a server
    * starts when a turn first needs it. They are closed with the agent, except for a `McpServers`
@@ -77,8 +83,8 @@ export interface ApprovalSettings {
   /**
    * Whether plain text can decide an approval if it is the only open request: "approve" or "yes"
    * approves, and "reject" followed by a reason rejects. Default: only for callers that have not
-   * activated the extension, because they have no other way to answer. "reject" and "no" alone
-   * always reject.
+   * activated the extension, because they have no other way to answer, and in an `AgentLoop` used
+   * without a server. "reject" and "no" alone always reject.
    */
   readonly acceptPlainText?: boolean;
   /** Stores permanent approvals. Default: in memory, for the lifetime of the process. */
@@ -102,6 +108,7 @@ export interface LoopSettings {
   readonly temperature: number | undefined;
   readonly retry: RetryRule;
   readonly approvals: ApprovalSettings & { readonly grants: GrantStore };
+  readonly finalMessage: boolean;
   readonly mcp: AgentMcpServers | undefined;
   readonly subAgents: AgentSubAgents | undefined;
   /** Undefined if client tools are disabled. */
@@ -137,10 +144,18 @@ export function loopSettings(agentName: string, definition: LoopDefinition): Loo
     temperature: definition.temperature,
     retry,
     approvals: { ...approvals, grants: approvals.grants ?? memoryGrants() },
+    finalMessage: definition.finalMessage ?? false,
     mcp: agentMcpServers(definition),
     subAgents: agentSubAgents(agentName, definition),
     clientTools: clientToolSettings(definition.clientTools),
   };
+}
+
+/** The settings of a loop that runs without a server: the code that holds it is its caller. */
+export function standaloneSettings(settings: LoopSettings): LoopSettings {
+  const { approvals } = settings;
+  const acceptPlainText = approvals.acceptPlainText ?? true;
+  return { ...settings, finalMessage: true, approvals: { ...approvals, acceptPlainText } };
 }
 
 function agentMcpServers(definition: LoopDefinition): AgentMcpServers | undefined {
