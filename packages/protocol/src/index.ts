@@ -149,6 +149,12 @@ export {
   toolResult,
   toolUsesIn,
 } from "./extensions/client-tools.ts";
+export {
+  type ToolActivityResult,
+  type ToolActivityType,
+  type ToolActivityUse,
+  toolActivity,
+} from "./extensions/tool-activity.ts";
 export { argumentSchema, boundedSchema } from "./extensions/argument-schema.ts";
 export {
   APPROVAL_OPTIONS,

@@ -1,7 +1,7 @@
 import { type SendMessageRequest, isTerminal, withHistoryLength } from "@convoke/protocol";
 import type { LiveTask } from "../run/live-task.ts";
-import { outputView } from "./media-types.ts";
 import type { Call } from "./call.ts";
+import { callerView } from "./caller-view.ts";
 import { type EventStreamSource, asReset, closesAtFinal, parseCursor } from "./event-source.ts";
 import { acceptRequest } from "./send-message.ts";
 
@@ -19,7 +19,7 @@ export async function sendStreamingMessage(
   const { taskId, head } = writer;
   engine.openStreams.admit(taskId);
   const cursor = parseCursor(lastEventId, { oldest, head });
-  const view = outputView(request.acceptedOutputModes);
+  const view = callerView(call, request.acceptedOutputModes);
   const source = { engine, taskId, live, closesAfter: closesAtFinal, ...(view && { view }) };
   const end = isTerminal(task.status.state) && { end: head };
   if (after === 0 || cursor !== undefined) {

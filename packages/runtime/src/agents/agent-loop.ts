@@ -7,6 +7,7 @@ import {
   type AgentInfo,
   type InternalEvent,
   type Message,
+  type Metadata,
   type StatusUpdateEvent,
   type Task,
   type Turn,
@@ -162,6 +163,10 @@ export class AgentLoop implements Agent, AsyncDisposable {
     this.#agent.abandon?.(task, journal);
   }
 
+  report(task: Task): Metadata {
+    return this.#agent.report(task);
+  }
+
   prepare(place: AgentEnvironment): void {
     this.#agent.prepare?.(place);
   }
@@ -215,6 +220,7 @@ function standalone(agent: ModelAgent, onError: (error: unknown, errorId: string
     },
     accept: (task, message, at) => agent.accept?.(task, message, at) ?? message,
     abandon: (task, journal) => agent.abandon?.(task, journal),
+    report: (task) => agent.report(task),
     prepare: (place) => agent.prepare?.(place),
     [Symbol.asyncDispose]: async () => agent[Symbol.asyncDispose]?.(),
     async *run(turn) {

@@ -10,7 +10,7 @@ import {
   agentMessage,
 } from "@convoke/protocol";
 import { startTimer } from "@convoke/protocol/internal";
-import type { AssistantContent, ToolDescription, TranscriptEntry } from "../model/model.ts";
+import type { AssistantContent, TranscriptEntry } from "../model/model.ts";
 import { AnswerArtifact } from "./answer-artifact.ts";
 import { BudgetError } from "../run/budget.ts";
 import { type ToolCall, toldResult } from "../run/call-result.ts";
@@ -21,6 +21,7 @@ import type { LoopSettings } from "../run/loop-settings.ts";
 import { type ModelAnswer, ModelCalls, textOfContent } from "./model-calls.ts";
 import { Outbox } from "../run/outbox.ts";
 import { Questions } from "./questions.ts";
+import type { RunReports } from "./run-report.ts";
 import { ToolCalls } from "./tool-calls.ts";
 import { TurnTools } from "./turn-tools.ts";
 import { type Usage, UsageMeter } from "../run/usage.ts";
@@ -33,7 +34,11 @@ import { asksForToolsOnly } from "../run/client-tools.ts";
  * repeats until it calls none. Restarted after a crash, it takes the same path from
  * its journal, and nothing that is recorded there is done twice.
  */
-export function runLoop(turn: Turn, settings: LoopSettings): AsyncIterable<readonly AgentEvent[]> {
+export function runLoop(
+  turn: Turn,
+  settings: LoopSettings,
+  reports: RunReports,
+): AsyncIterable<readonly AgentEvent[]> {
   const abort = new AbortController();
   return new Outbox({
     turn,
@@ -43,7 +48,7 @@ export function runLoop(turn: Turn, settings: LoopSettings): AsyncIterable<reado
       if (turn.signal.aborted) stop();
       turn.signal.addEventListener("abort", stop, { once: true });
       try {
-        await new LoopRun(turn, settings, outbox, abort).go();
+        await new LoopRun(new LoopScope(turn, settings, outbox, abort.signal), abort, reports).go();
       } finally {
         turn.signal.removeEventListener("abort", stop);
         // Stop everything that is still running.
@@ -56,23 +61,25 @@ export function runLoop(turn: Turn, settings: LoopSettings): AsyncIterable<reado
 class LoopRun {
   readonly #scope: LoopScope;
   readonly #abort: AbortController;
+  readonly #reports: RunReports;
   readonly #artifact: AnswerArtifact;
   readonly #tools: TurnTools;
   readonly #sources = new Map<string, Source>();
-  #modelId: string | undefined;
   #failures = 0;
   #hasEnded = false;
   #stopTimer: (() => void) | undefined;
 
-  constructor(turn: Turn, settings: LoopSettings, outbox: Outbox, abort: AbortController) {
-    this.#scope = new LoopScope(turn, settings, outbox, abort.signal);
+  constructor(scope: LoopScope, abort: AbortController, reports: RunReports) {
+    this.#scope = scope;
     this.#abort = abort;
+    this.#reports = reports;
     this.#artifact = new AnswerArtifact(this.#scope);
     this.#tools = new TurnTools(this.#scope);
   }
 
   async go(): Promise<void> {
     const { turn } = this.#scope;
+    this.#reports.begin(turn.task.id, this.#tools);
     try {
       const answer = await this.#work();
       this.#end(answerEnd(answer, this.#scope.settings));
@@ -82,6 +89,7 @@ class LoopRun {
       this.#end(end);
     } finally {
       this.#stopTimer?.();
+      this.#reports.end(turn.task.id, this.#tools);
       this.#tools.end(this.#hasEnded);
     }
   }
@@ -91,9 +99,8 @@ class LoopRun {
     const { turn, settings, clock, journal, budget } = this.#scope;
     const { allowsCycles, identity } = settings;
     budget.admit(identity.id, { allowsCycles, now: clock.startedAt ?? turn.now() });
-    const model = await settings.model();
+    const model = await settings.model.resolve();
     this.#scope.usage = new UsageMeter(model.price);
-    this.#modelId = model.id;
     const tools = this.#tools;
     const models = new ModelCalls(this.#scope, model, tools, this.#artifact);
     const questions = new Questions(this.#scope, (isWaiting) => this.#time(isWaiting));
@@ -185,7 +192,7 @@ class LoopRun {
         usage: this.#total(),
         ...budgetReport(turn, this.#total(), metadata),
         ...(sources.length > 0 && { sources }),
-        ...runReport(this.#modelId, this.#tools),
+        ...this.#reports.agent(taskId),
       },
     });
   }
@@ -239,47 +246,6 @@ function budgetReport(
     ...(exceeded && { exceeded }),
   };
   return { [uri]: report };
-}
-
-interface ToolFacts {
-  readonly name: string;
-  readonly description?: string;
-  readonly parameterSchema?: ToolDescription["input"];
-}
-
-/** From the most detailed description of a tool to the shortest. */
-const DETAILS: readonly ((tool: ToolFacts) => ToolFacts)[] = [
-  (tool) => tool,
-  ({ name, description = "" }) => ({ name, description }),
-  ({ name }) => ({ name }),
-];
-
-/** Every task stores its report, so its length is limited. */
-const MAX_LENGTH = 32_000;
-
-/**
- * What worked on a task: the model, each MCP server and sub-agent with its status, and all tools.
- * If the report is too long, the schemas of the tools are left out, and then their descriptions.
- */
-function runReport(modelId: string | undefined, tools: TurnTools): Metadata {
-  const servers = tools.serverReports();
-  const subAgents = tools.subAgentReports();
-  const available = tools.box.describe().map(({ name, description, input }) => ({
-    name,
-    description,
-    parameterSchema: input,
-  }));
-  let report: Metadata = {};
-  for (const detail of DETAILS) {
-    report = {
-      ...(modelId !== undefined && { model: modelId }),
-      mcpServers: servers.map((server) => ({ ...server, tools: server.tools.map(detail) })),
-      availableTools: available.map(detail),
-      ...(subAgents.length > 0 && { subAgents }),
-    };
-    if (JSON.stringify(report).length <= MAX_LENGTH) break;
-  }
-  return report;
 }
 
 /** The conversation before the turn and the message that started it, as a transcript. */

@@ -5,17 +5,21 @@ import {
   type AgentSkill,
   EXTENSIONS,
   type ExtensionName,
+  type Metadata,
+  type Task,
   type Turn,
 } from "@convoke/protocol";
 import { acceptAnswer } from "../approvals/accept-answer.ts";
 import { runLoop } from "./loop-run.ts";
 import { type LoopDefinition, loopSettings, standaloneSettings } from "../run/loop-settings.ts";
+import { RunReports } from "./run-report.ts";
 import { McpServers } from "../mcp/mcp-servers.ts";
 
 /** An agent with a model. */
 export interface ModelAgent extends Agent {
   /** Works on a turn of a loop that runs without a server. */
   runStandalone(turn: Turn): ReturnType<Agent["run"]>;
+  report(task: Task): Metadata;
 }
 
 /** Creates an agent from a model and tools. */
@@ -27,6 +31,7 @@ export function modelAgent(info: AgentInfo, definition: LoopDefinition): ModelAg
   }
   const settings = loopSettings(info.name, definition);
   const { mcp, subAgents, identity } = settings;
+  const reports = new RunReports(settings);
   const own: AgentInfo = {
     ...info,
     // Before its first recorded event the loop has done nothing, so it can always be restarted.
@@ -38,8 +43,9 @@ export function modelAgent(info: AgentInfo, definition: LoopDefinition): ModelAg
     get info() {
       return shown?.() ?? own;
     },
-    run: (turn) => runLoop(turn, settings),
-    runStandalone: (turn) => runLoop(turn, standaloneSettings(settings)),
+    run: (turn) => runLoop(turn, settings, reports),
+    runStandalone: (turn) => runLoop(turn, standaloneSettings(settings), reports),
+    report: (task) => reports.task(task),
     accept: (task, message, at) => acceptAnswer(task, message, { now: at }),
     prepare: (place) => {
       identity.prepare(place);
@@ -66,7 +72,8 @@ function declaredExtensions(
   given: readonly AgentExtension[] = [],
   definition: LoopDefinition,
 ): readonly AgentExtension[] {
-  const names: ExtensionName[] = ["budget"];
+  const names: ExtensionName[] = ["budget", "runReport"];
+  if (definition.toolActivity !== false) names.push("toolActivity");
   if (mayAsk(definition)) names.push("approvals");
   if (definition.clientTools !== false) names.push("clientTools");
   const own = names.map((name) => EXTENSIONS[name]);

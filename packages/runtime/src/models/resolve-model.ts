@@ -104,6 +104,23 @@ export async function resolveModel(spec: ModelSpec, options: ModelOptions = {}):
   }
 }
 
+/** The id that the model for a spec has, without creating it. */
+export function modelId(spec: ModelSpec): string {
+  if (isAiSdkModel(spec)) return aiSdkId(spec);
+  if (typeof spec !== "string") return (spec as Partial<Model> | null)?.id ?? "unknown";
+  try {
+    const parsed = parseModelSpec(spec);
+    if (parsed.kind === "demo") return parsed.kind;
+    const { name } = parsed;
+    return parsed.kind === "provider"
+      ? `${parsed.provider}:${name}`
+      : compatibleId(parsed.baseUrl, name);
+  } catch {
+    // Using the model fails with the reason.
+    return "unknown";
+  }
+}
+
 const PROVIDERS: Readonly<Record<ProviderName, Provider>> = { anthropic, openai, google, ollama };
 
 async function fromProvider(
@@ -152,14 +169,23 @@ async function fromCompatible(
     label: "openai-compatible",
     supportedUrls: PICTURE_URLS,
   });
-  const { origin, pathname, searchParams } = new URL(baseUrl);
+  const { searchParams } = new URL(baseUrl);
   return fromAiSdk(sdk, {
     ...options,
-    // The query is left out, because it may contain a key.
-    id: `${origin}${pathname}#${name}`,
+    id: compatibleId(baseUrl, name),
     keyVariable,
     secrets: [apiKey, ...searchParams.values()],
   });
+}
+
+/** The query is left out, because it may contain a key. */
+function compatibleId(baseUrl: string, name: string): string {
+  const { origin, pathname } = new URL(baseUrl);
+  return `${origin}${pathname}#${name}`;
+}
+
+function aiSdkId({ provider, modelId: name }: AiSdkModel): string {
+  return `${provider.split(".")[0] ?? ""}:${name}`;
 }
 
 function fromObject(spec: AiSdkModel | Model, options: ModelOptions): Model {
@@ -176,10 +202,9 @@ function fromObject(spec: AiSdkModel | Model, options: ModelOptions): Model {
       `model: neither a name, nor a model object of the AI SDK (specification 2, 3 or 4), nor an object with id and stream`,
     );
   }
-  const [provider = ""] = spec.provider.split(".");
   return fromAiSdk(spec, {
     ...options,
-    id: `${provider}:${spec.modelId}`,
+    id: aiSdkId(spec),
     contextTokens: options.contextTokens ?? contextTokensOf(spec.modelId),
     providerOptions: options.providerOptions,
   });

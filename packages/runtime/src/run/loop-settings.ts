@@ -6,9 +6,10 @@ import {
   clientToolSettings,
 } from "./client-tools.ts";
 import type { McpOptions, McpServerConfig } from "../mcp/mcp-settings.ts";
+import type { McpServerReport } from "../mcp/mcp-server.ts";
 import type { ModelOptions, ModelSpec } from "../models/model-options.ts";
 import type { Model } from "../model/model.ts";
-import { resolveModel } from "../models/resolve-model.ts";
+import { modelId, resolveModel } from "../models/resolve-model.ts";
 import {
   type SubAgentSettings,
   type SubAgentsDefinition,
@@ -47,6 +48,12 @@ export interface LoopDefinition {
   readonly temperature?: number;
   readonly retry?: Partial<RetryRule>;
   readonly approvals?: ApprovalSettings;
+  /**
+   * Whether callers can follow the tool calls of a task and their results, by activating the
+   * extension `tool-activity`. Default true. Turn it off if arguments or results of tools are not
+   * for callers.
+   */
+  readonly toolActivity?: boolean;
   /**
    * Whether the `completed` status carries the final answer as its message, in addition to the
    * artifact. Default false, because some clients show artifacts and status messages one after the
@@ -96,8 +103,7 @@ export interface LoopSettings {
   readonly agentName: string;
   readonly identity: AgentIdentity;
   readonly allowsCycles: boolean;
-  /** Resolved on first use, so that a server can show its card before it loads a provider. */
-  readonly model: () => Promise<Model>;
+  readonly model: AgentModel;
   readonly instructions: LoopDefinition["instructions"];
   readonly tools: ToolBox;
   readonly budget: Budget;
@@ -133,7 +139,7 @@ export function loopSettings(agentName: string, definition: LoopDefinition): Loo
     agentName,
     identity: new AgentIdentity(agentName),
     allowsCycles: definition.allowsCycles ?? false,
-    model: lazily(() => resolveModel(definition.model, definition.modelOptions)),
+    model: new AgentModel(definition.model, definition.modelOptions),
     instructions: definition.instructions,
     tools: new ToolBox(definition.tools ?? []),
     budget: resolveBudget(definition.budget),
@@ -184,19 +190,30 @@ function agentSubAgents(
   return settings.length === 0 ? undefined : new AgentSubAgents(agentName, settings);
 }
 
-/**
- * Caches the model once it resolves. A failure is not cached, because its cause, such as a missing
- * key, may be fixed in the meantime.
- */
-function lazily(resolve: () => Promise<Model>): () => Promise<Model> {
-  let model: Promise<Model> | undefined;
-  return () => {
-    model ??= resolve().catch((error: unknown) => {
-      model = undefined;
+/** The model of an agent. */
+export class AgentModel {
+  readonly id: string;
+  readonly #spec: ModelSpec;
+  readonly #options: ModelOptions | undefined;
+  #model: Promise<Model> | undefined;
+
+  constructor(spec: ModelSpec, options: ModelOptions | undefined) {
+    this.id = modelId(spec);
+    this.#spec = spec;
+    this.#options = options;
+  }
+
+  /**
+   * Resolved on first use, so that a server can show its card before it loads a provider. A failure
+   * is not cached, because its cause, such as a missing key, may be fixed in the meantime.
+   */
+  resolve(): Promise<Model> {
+    this.#model ??= resolveModel(this.#spec, this.#options).catch((error: unknown) => {
+      this.#model = undefined;
       throw error;
     });
-    return model;
-  };
+    return this.#model;
+  }
 }
 
 function checkWhole(name: string, value: number): void {
@@ -250,6 +267,11 @@ class AgentMcpServers {
     }
     // Created immediately, because this validates the settings; no server starts before it is used.
     this.#servers = this.#make(this.#place);
+  }
+
+  /** The status of each server, without starting any. */
+  report(): readonly McpServerReport[] {
+    return this.#servers?.report() ?? [];
   }
 
   /** The skills that the card currently lists for the servers. */
