@@ -127,6 +127,8 @@ export {
   type StreamOptions,
   type Streams,
   type TraceContext,
+  type TraceHeaders,
+  traceHeaders,
 } from "./model/connection.ts";
 
 // Extensions

@@ -37,8 +37,6 @@ export class TurnLog {
   /** The extensions that message activated. */
   extensions = NO_EXTENSIONS;
   attempts = 1;
-  /** The trace of the caller, taken from the events of the turn. */
-  trace: TraceContext | undefined;
   /** The internal events since the turn started, in order: notes of the agent, answers it received, and new attempts. */
   journal: InternalEvent[] = [];
   /** Messages that arrived while the agent was working. */
@@ -55,6 +53,13 @@ export class TurnLog {
   /** The last sequence that was read. */
   head: Seq = 0;
   #state: TaskState = "submitted";
+  #traceIds: TraceContext | undefined;
+  #traceRest: RequestFields["trace"] = {};
+
+  /** The trace of the caller. Its ids are in the events of the turn. */
+  get trace(): TraceContext | undefined {
+    return this.#traceIds && { ...this.#traceIds, ...this.#traceRest };
+  }
 
   /** Whether the agent can resume the turn from its journal: one of its events says so. */
   get isDurable(): boolean {
@@ -98,7 +103,7 @@ export class TurnLog {
       const task = event as Task;
       this.#begin(task.history?.at(-1), () => task);
     }
-    this.trace ??= traceIn((event as Task).metadata);
+    this.#traceIds ??= traceIn((event as Task).metadata);
     if (event.kind === "status-update") {
       const update = event as StatusUpdateEvent;
       this.#state = update.status.state;
@@ -114,7 +119,7 @@ export class TurnLog {
   #addMessage(message: Message, event: InternalEvent, taskNow: () => Task): void {
     if (this.isOver) {
       this.#begin(message, taskNow);
-      this.extensions = activatedIn(event);
+      this.#takeRequest(event);
       return;
     }
     if (isInterrupted(this.#state)) this.journal.push(event);
@@ -122,15 +127,19 @@ export class TurnLog {
   }
 
   #addNote(event: InternalEvent): void {
-    if (isActivatedNote(event)) {
-      this.extensions = activatedIn(event);
-      return;
-    }
+    if (isRequestNote(event)) return this.#takeRequest(event);
     this.sleep = isSleep(event) ? event : undefined;
     if (event.kind === ENGINE_EVENTS.turnEnd) this.isOver = true;
     else if (event.kind === ENGINE_EVENTS.cancel) this.isCanceled = true;
     else this.journal.push(event);
     if (event.kind === ENGINE_EVENTS.attempt) this.attempts = Number(event["attempt"]);
+  }
+
+  /** Takes what the request of the turn's message brought with it. */
+  #takeRequest(event: InternalEvent): void {
+    const { extensions, trace = {} } = event as unknown as RequestFields;
+    this.extensions = Array.isArray(extensions) ? new Set(extensions) : NO_EXTENSIONS;
+    this.#traceRest = trace;
   }
 
   #begin(message: Message | undefined, taskNow: () => Task): void {
@@ -140,7 +149,8 @@ export class TurnLog {
     this.task = taskNow();
     this.extensions = NO_EXTENSIONS;
     this.attempts = 1;
-    this.trace = undefined;
+    this.#traceIds = undefined;
+    this.#traceRest = {};
     this.journal = [];
     this.inbox = [];
     this.statuses = [];
@@ -209,33 +219,46 @@ export async function readTurnLog(backend: Backend, taskId: string): Promise<Tur
 
 const ACTIVATED = "internal:activated";
 
-/**
- * Records which extensions the first message of a task activated. It is an event of its own,
- * because the task event is shown to clients as it is stored; events of later messages carry it
- * themselves.
- */
-export function activatedNote(
-  taskId: string,
-  extensions: ReadonlySet<string> = NO_EXTENSIONS,
-): readonly AgentEvent[] {
-  return extensions.size === 0 ? [] : [{ kind: ACTIVATED, taskId, ...activatedFields(extensions) }];
+/** What the request of a message brought with it, in the log. */
+export interface RequestFields {
+  /** The extensions that it activated. */
+  readonly extensions?: readonly string[];
+  /** The parts of its trace that events do not show. */
+  readonly trace?: Pick<TraceContext, "flags" | "state">;
 }
 
-function isActivatedNote({ kind }: InternalEvent): boolean {
+/**
+ * Records what the request of the first message of a task brought with it. It is an event of its
+ * own, because the task event is shown to clients as it is stored; events of later messages carry
+ * it themselves.
+ */
+export function requestNote(taskId: string, request: MessageRequest): readonly AgentEvent[] {
+  const fields = requestFields(request);
+  return Object.keys(fields).length === 0 ? [] : [{ kind: ACTIVATED, taskId, ...fields }];
+}
+
+function isRequestNote({ kind }: InternalEvent): boolean {
   return kind === ACTIVATED;
 }
 
-/** The activated extensions as fields of an event; none if no extension is active. */
-export function activatedFields(extensions: ReadonlySet<string> = NO_EXTENSIONS): {
-  readonly extensions?: readonly string[];
-} {
-  return extensions.size === 0 ? {} : { extensions: [...extensions] };
+interface MessageRequest {
+  readonly extensions?: ReadonlySet<string> | undefined;
+  readonly trace?: TraceContext | undefined;
 }
 
-/** The extensions that an event of the log says were activated. */
-function activatedIn(event: InternalEvent): ReadonlySet<string> {
-  const extensions = event["extensions"];
-  return Array.isArray(extensions) ? new Set(extensions as readonly string[]) : NO_EXTENSIONS;
+/** What the request brought with it, as fields of an event. */
+export function requestFields({
+  extensions = NO_EXTENSIONS,
+  trace,
+}: MessageRequest): RequestFields {
+  const { flags, state } = trace ?? {};
+  const hasRest = flags !== undefined || state !== undefined;
+  return {
+    ...(extensions.size > 0 && { extensions: [...extensions] }),
+    ...(hasRest && {
+      trace: { ...(flags !== undefined && { flags }), ...(state !== undefined && { state }) },
+    }),
+  };
 }
 
 /** The number of the turn that the event at `seq` ended, if it ended one. */

@@ -14,8 +14,8 @@ import type { LiveTask } from "../run/live-task.ts";
 import type { TaskSnapshot } from "../log/task-snapshot.ts";
 import {
   NO_EXTENSIONS,
-  activatedFields,
-  activatedNote,
+  requestFields,
+  requestNote,
   readTurnLog,
   turnEndedAt,
 } from "../log/turn-log.ts";
@@ -92,9 +92,9 @@ async function beginTask(engine: Engine, incoming: Incoming): Promise<AcceptedTa
   const announced = !engine.agent.info.replies;
   const push = incoming.push?.(taskId, 0);
   try {
-    const activated = activatedNote(taskId, extensions);
+    const request = requestNote(taskId, incoming);
     const working = announced ? [engine.status(live, "working", { trace })] : [];
-    const committed = await live.writer.append([task, ...activated, ...working], {
+    const committed = await live.writer.append([task, ...request, ...working], {
       epoch: 1,
       create: {
         owner,
@@ -323,7 +323,7 @@ function arrivalEvent(
     taskId: live.writer.taskId,
     message: asReceived(live, stored),
     timestamp: at,
-    ...activatedFields(incoming.extensions),
+    ...requestFields(incoming),
   };
 }
 

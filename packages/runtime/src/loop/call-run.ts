@@ -1,4 +1,10 @@
-import type { Approval, ApprovalAnswer, ApprovalDecision, Metadata } from "@convoke/protocol";
+import {
+  type Approval,
+  type ApprovalAnswer,
+  type ApprovalDecision,
+  type Metadata,
+  traceHeaders,
+} from "@convoke/protocol";
 import { askApproval, confirmCall, digestArguments } from "../approvals/gate.ts";
 import { type OpenRequest, approvalRequest, hasExpired } from "../approvals/open-request.ts";
 import { runTool } from "./run-tool.ts";
@@ -274,6 +280,7 @@ export class CallRun {
         toolCallId,
         key: `${task.id}:${toolCallId}`,
         caller,
+        trace: { ...traceHeaders(scope.trace), traceId: scope.trace.traceId },
         answers: new Map(this.#interrupts.answers),
       },
       signal: scope.signal,

@@ -191,7 +191,7 @@ function agentSubAgents(
 }
 
 /** The model of an agent. */
-export class AgentModel {
+class AgentModel {
   readonly id: string;
   readonly #spec: ModelSpec;
   readonly #options: ModelOptions | undefined;

@@ -8,8 +8,6 @@ import {
   type Message,
   type Metadata,
   type Task,
-  type TraceContext,
-  type Turn,
   isInterrupted,
   readBudgetReport,
   userMessage,
@@ -25,7 +23,6 @@ import { codeOf, isOfAgent, withoutAddresses } from "../sub-agents/remote-error.
 import type { RunSubAgents } from "./run-sub-agents.ts";
 import type { ChildQuestion, SentCall } from "../sub-agents/sub-agent-events.ts";
 import type { SubAgentLink } from "../sub-agents/sub-agent-link.ts";
-import { createHash } from "node:crypto";
 
 export interface SubAgentCallFacts {
   readonly link: SubAgentLink;
@@ -268,7 +265,7 @@ export class SubAgentCall {
 
   #options(): NonNullable<Parameters<RemoteAgent["stream"]>[1]> {
     const { scope } = this.#facts;
-    return { extensions: ASKED, trace: taskTrace(scope.turn), reconnect: { forMs: RETRY_FOR_MS } };
+    return { extensions: ASKED, trace: scope.trace, reconnect: { forMs: RETRY_FOR_MS } };
   }
 }
 
@@ -347,14 +344,4 @@ function handedBudget(
     visited,
   };
   return { metadata: { [uri]: handed } };
-}
-
-/**
- * The trace context for requests to other agents: the caller's trace, or one derived from the task
- * id so that it is the same in every attempt.
- */
-function taskTrace({ trace, task }: Pick<Turn, "trace" | "task">): TraceContext {
-  if (trace !== undefined) return trace;
-  const digest = createHash("sha256").update(task.id).digest("hex");
-  return { traceId: digest.slice(0, 32), spanId: digest.slice(32, 48) };
 }
