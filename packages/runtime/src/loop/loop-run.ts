@@ -8,19 +8,21 @@ import {
   type Metadata,
   type Turn,
   agentMessage,
+  textPart,
 } from "@convoke/protocol";
 import { startTimer } from "@convoke/protocol/internal";
 import type { AssistantContent, TranscriptEntry } from "../model/model.ts";
-import { AnswerArtifact } from "./answer-artifact.ts";
+import { AnswerArtifact, type AnswerTarget } from "./answer-artifact.ts";
 import { BudgetError } from "../run/budget.ts";
 import { type ToolCall, toldResult } from "../run/call-result.ts";
 import type { Source } from "../run/loop-events.ts";
-import { type LoopEnd, endForError } from "../run/loop-failure.ts";
+import { type LoopEnd, LoopEndError, endForError } from "../run/loop-failure.ts";
 import { LoopScope } from "../run/loop-scope.ts";
 import type { LoopSettings } from "../run/loop-settings.ts";
 import { type ModelAnswer, ModelCalls, textOfContent } from "./model-calls.ts";
 import { Outbox } from "../run/outbox.ts";
 import { Questions } from "./questions.ts";
+import { OutputArtifact, outputFailure, readOutput, repairRequest } from "./structured-output.ts";
 import type { RunReports } from "./run-report.ts";
 import { ToolCalls } from "./tool-calls.ts";
 import { TurnTools } from "./turn-tools.ts";
@@ -62,10 +64,12 @@ class LoopRun {
   readonly #scope: LoopScope;
   readonly #abort: AbortController;
   readonly #reports: RunReports;
-  readonly #artifact: AnswerArtifact;
+  readonly #output: OutputArtifact | undefined;
+  readonly #artifact: AnswerTarget;
   readonly #tools: TurnTools;
   readonly #sources = new Map<string, Source>();
   #failures = 0;
+  #hasRepaired = false;
   #hasEnded = false;
   #stopTimer: (() => void) | undefined;
 
@@ -73,7 +77,8 @@ class LoopRun {
     this.#scope = scope;
     this.#abort = abort;
     this.#reports = reports;
-    this.#artifact = new AnswerArtifact(this.#scope);
+    this.#output = scope.settings.output && new OutputArtifact(scope);
+    this.#artifact = this.#output ?? new AnswerArtifact(scope);
     this.#tools = new TurnTools(this.#scope);
   }
 
@@ -82,7 +87,7 @@ class LoopRun {
     this.#reports.begin(turn.task.id, this.#tools);
     try {
       const answer = await this.#work();
-      this.#end(answerEnd(answer, this.#scope.settings));
+      this.#end(answerEnd(answer, this.#finalText(answer)));
     } catch (error) {
       const end = turn.signal.aborted ? undefined : endForError(error);
       if (end === undefined) throw error;
@@ -118,29 +123,60 @@ class LoopRun {
       const wanted = answer.content.filter(
         (piece): piece is ToolCall => piece.kind === "tool-call",
       );
-      if (wanted.length > 0) {
-        this.#checkToolCalls(wanted.length);
-        const { results, said } = await calls.run(iteration, wanted);
-        for (const { sources, used } of results) {
-          this.#addSources(sources);
-          this.#scope.usage.addDelegated(used);
-        }
-        const failed = results.filter(({ isError, isDeclined }) => isError && !isDeclined);
-        this.#failures = failed.length === results.length ? this.#failures + 1 : 0;
-        const told = results.map(toldResult);
-        const entries: readonly TranscriptEntry[] = [
-          { role: "assistant", content: answer.content },
-          { role: "tool", results: told },
-        ];
-        transcript = said.reduce(withMessage, [...transcript, ...entries]);
-        // The next request must be reproducible after a crash.
-        await this.#scope.durable();
-      }
+      const next =
+        wanted.length > 0
+          ? await this.#runTools(calls, iteration, wanted)
+          : await this.#readAnswer(answer);
       if (!journal.hasCheckpoint(iteration)) {
         this.#scope.note({ kind: "internal:checkpoint", iteration });
       }
-      if (wanted.length === 0) return answer;
+      if (next === undefined) return answer;
+      const assistant = { role: "assistant", content: answer.content } as const;
+      transcript = next.said.reduce(withMessage, [...transcript, assistant, next.entry]);
     }
+  }
+
+  /** The message of a completed task, if the agent sends one. */
+  #finalText({ content }: ModelAnswer): string {
+    if (!this.#scope.settings.finalMessage) return "";
+    return this.#output === undefined ? textOfContent(content) : this.#output.text;
+  }
+
+  /** Runs the tools, and returns what the model receives next. */
+  async #runTools(
+    calls: ToolCalls,
+    iteration: number,
+    wanted: readonly ToolCall[],
+  ): Promise<NextEntries> {
+    this.#checkToolCalls(wanted.length);
+    const { results, said } = await calls.run(iteration, wanted);
+    for (const { sources, used } of results) {
+      this.#addSources(sources);
+      this.#scope.usage.addDelegated(used);
+    }
+    const failed = results.filter(({ isError, isDeclined }) => isError && !isDeclined);
+    this.#failures = failed.length === results.length ? this.#failures + 1 : 0;
+    // The next request must be reproducible after a crash.
+    await this.#scope.durable();
+    return { entry: { role: "tool", results: results.map(toldResult) }, said };
+  }
+
+  /**
+   * Checks the answer against the output schema, if there is one. Returns what the model receives
+   * after an answer that does not fit; undefined if the answer is final.
+   */
+  async #readAnswer(answer: ModelAnswer): Promise<NextEntries | undefined> {
+    const { output } = this.#scope.settings;
+    if (output === undefined || answerEnd(answer, "").state !== "completed") return undefined;
+    const read = await readOutput(textOfContent(answer.content), output);
+    if (read.ok) {
+      this.#output?.set(read.value);
+      return undefined;
+    }
+    if (this.#hasRepaired) throw new LoopEndError(outputFailure(read.problem));
+    this.#hasRepaired = true;
+    const parts = [textPart(repairRequest(read.problem))];
+    return { entry: { role: "user", parts }, said: [] };
   }
 
   #checkToolCalls(wanted: number): void {
@@ -198,13 +234,16 @@ class LoopRun {
   }
 }
 
+/** What follows an answer of the model in the transcript. */
+interface NextEntries {
+  readonly entry: TranscriptEntry;
+  /** Messages that the caller sent instead of an answer. */
+  readonly said: readonly Message[];
+}
+
 /** An answer that the model did not finish is still returned, and marked. */
-function answerEnd(
-  { finish, content }: ModelAnswer,
-  { finalMessage }: Pick<LoopSettings, "finalMessage">,
-): LoopEnd {
-  const answer = textOfContent(content);
-  if (finish === "content-filter" && answer === "") {
+function answerEnd({ finish, content }: ModelAnswer, finalText: string): LoopEnd {
+  if (finish === "content-filter" && textOfContent(content) === "") {
     const text = "The provider of the model did not let it answer.";
     return { state: "failed", text, metadata: { error: text, reason: "content-filter" } };
   }
@@ -213,8 +252,7 @@ function answerEnd(
     return { state: "failed", text, metadata: { error: text, reason: "model" } };
   }
   const isWhole = finish === "stop" || finish === "tool-calls" || finish === "other";
-  const text = finalMessage ? answer : "";
-  return { state: "completed", text, metadata: isWhole ? {} : { finish } };
+  return { state: "completed", text: finalText, metadata: isWhole ? {} : { finish } };
 }
 
 /** Maps the budget names of the loop to the limits of the extension. */

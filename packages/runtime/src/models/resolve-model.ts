@@ -278,11 +278,12 @@ interface CallSettings {
 }
 
 function callOf(request: ModelRequest, { options, rules, abortSignal }: CallSettings): AiSdkCall {
-  const { tools, maxOutputTokens, temperature } = request;
+  const { tools, output, maxOutputTokens, temperature } = request;
   const { reasoning, providerOptions } = options;
   return {
     prompt: promptOf(request, rules),
     ...(tools.length > 0 && { toolChoice: { type: "auto" }, tools: tools.map(toolOf) }),
+    ...(output !== undefined && { responseFormat: { type: "json", schema: output } }),
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     ...(temperature !== undefined && { temperature }),
     ...(reasoning !== undefined && { reasoning }),

@@ -16,6 +16,7 @@ import {
   subAgentSettings,
 } from "../sub-agents/sub-agent-settings.ts";
 import { ToolBox } from "../tools/tool-box.ts";
+import { type InputSchema, type ToolInput, agentOutput } from "../tools/tool-input.ts";
 import type { Tool } from "../tools/tool.ts";
 import { AgentIdentity, type Budget, resolveBudget } from "./budget.ts";
 import { DEFAULT_RETRY, type RetryRule } from "./backoff.ts";
@@ -33,6 +34,13 @@ export interface LoopDefinition {
   /** The system prompt. */
   readonly instructions?: string | ((turn: Turn) => string);
   readonly tools?: readonly Tool[];
+  /**
+   * The schema of the final answer, a Standard Schema such as zod's or a JSON Schema, of an object.
+   * The model is asked for it, and the answer is checked: one that does not fit is requested once
+   * more with the problem, and then fails the task. The answer arrives whole, in one artifact with
+   * the JSON as text and as data. Default: the answer is text.
+   */
+  readonly output?: InputSchema;
   readonly budget?: Budget;
   /**
    * Whether work may return to this agent via other agents. Default false, because such a cycle
@@ -106,6 +114,7 @@ export interface LoopSettings {
   readonly model: AgentModel;
   readonly instructions: LoopDefinition["instructions"];
   readonly tools: ToolBox;
+  readonly output: ToolInput | undefined;
   readonly budget: Budget;
   readonly hooks: LoopHooks;
   readonly maxParallelTools: number;
@@ -142,6 +151,7 @@ export function loopSettings(agentName: string, definition: LoopDefinition): Loo
     model: new AgentModel(definition.model, definition.modelOptions),
     instructions: definition.instructions,
     tools: new ToolBox(definition.tools ?? []),
+    output: definition.output === undefined ? undefined : agentOutput(definition.output),
     budget: resolveBudget(definition.budget),
     hooks: definition.hooks ?? {},
     maxParallelTools,
