@@ -221,7 +221,7 @@ function standalone(agent: ModelAgent, onError: (error: unknown, errorId: string
     accept: (task, message, at) => agent.accept?.(task, message, at) ?? message,
     abandon: (task, journal) => agent.abandon?.(task, journal),
     report: (task) => agent.report(task),
-    prepare: (place) => agent.prepare?.(place),
+    prepare: (place) => agent.prepareStandalone(place),
     [Symbol.asyncDispose]: async () => agent[Symbol.asyncDispose]?.(),
     async *run(turn) {
       try {

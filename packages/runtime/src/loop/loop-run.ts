@@ -12,6 +12,7 @@ import {
 } from "@convoke/protocol";
 import { startTimer } from "@convoke/protocol/internal";
 import type { AssistantContent, TranscriptEntry } from "../model/model.ts";
+import { ModelError } from "../model/model-error.ts";
 import { AnswerArtifact, type AnswerTarget } from "./answer-artifact.ts";
 import { BudgetError } from "../run/budget.ts";
 import { type ToolCall, toldResult } from "../run/call-result.ts";
@@ -91,12 +92,20 @@ class LoopRun {
     } catch (error) {
       const end = turn.signal.aborted ? undefined : endForError(error);
       if (end === undefined) throw error;
-      this.#end(end);
+      this.#end(error instanceof ModelError ? this.#logged(end, error) : end);
     } finally {
       this.#stopTimer?.();
       this.#reports.end(turn.task.id, this.#tools);
       this.#tools.end(this.#hasEnded);
     }
+  }
+
+  /** The end of a task whose model failed, with the id under which the operator finds the cause. */
+  #logged(end: LoopEnd, error: ModelError): LoopEnd {
+    const { turn, settings } = this.#scope;
+    const facts = { taskId: turn.task.id, model: settings.model.id };
+    const errorId = settings.log.failed("a task failed because of its model", facts, error);
+    return { ...end, metadata: { ...end.metadata, errorId } };
   }
 
   /** The loop: model, tools, model, … until the model calls no tool. */

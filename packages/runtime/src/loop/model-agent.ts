@@ -1,5 +1,6 @@
 import {
   type Agent,
+  type AgentEnvironment,
   type AgentExtension,
   type AgentInfo,
   type AgentSkill,
@@ -20,6 +21,8 @@ export interface ModelAgent extends Agent {
   /** Works on a turn of a loop that runs without a server. */
   runStandalone(turn: Turn): ReturnType<Agent["run"]>;
   report(task: Task): Metadata;
+  /** Prepares a loop that runs without a server: a model that cannot be used fails its tasks. */
+  prepareStandalone(place: AgentEnvironment): void;
 }
 
 /** Creates an agent from a model and tools. */
@@ -38,6 +41,12 @@ export function modelAgent(info: AgentInfo, definition: LoopDefinition): ModelAg
     restart: true,
     extensions: declaredExtensions(info.extensions, definition),
   };
+  const prepare = (place: AgentEnvironment): void => {
+    identity.prepare(place);
+    subAgents?.prepare(place);
+    // Last, because it starts processes: if a step above throws, nothing would end them.
+    mcp?.prepare(place);
+  };
   const shown = mcp && infoWithSkills(own, () => mcp.skills(), toolNames(definition));
   return {
     get info() {
@@ -48,11 +57,11 @@ export function modelAgent(info: AgentInfo, definition: LoopDefinition): ModelAg
     report: (task) => reports.task(task),
     accept: (task, message, at) => acceptAnswer(task, message, { now: at }),
     prepare: (place) => {
-      identity.prepare(place);
-      subAgents?.prepare(place);
-      // Last, because it starts processes: if a step above throws, nothing would end them.
-      mcp?.prepare(place);
+      settings.model.check();
+      settings.log.prepare(place);
+      prepare(place);
     },
+    prepareStandalone: prepare,
     abandon: (_task, journal) => subAgents?.abandon(journal),
     [Symbol.asyncDispose]: async () => {
       await Promise.all([mcp?.close(), subAgents?.close()]);

@@ -109,6 +109,8 @@ export class ModelCalls {
           throw error;
         }
         this.#scope.note({ ...note, problem, waitMs });
+        const facts = { taskId: turn.task.id, model: this.#model.id, iteration, attempt, waitMs };
+        settings.log.failed("a model call failed and is repeated", facts, error);
         const waits = sleep(Math.min(waitMs, MAX_TIMER_MS), undefined, { signal });
         await waits.catch(() => signal.throwIfAborted());
       }

@@ -8,8 +8,9 @@ import {
 import type { McpOptions, McpServerConfig } from "../mcp/mcp-settings.ts";
 import type { McpServerReport } from "../mcp/mcp-server.ts";
 import type { ModelOptions, ModelSpec } from "../models/model-options.ts";
+import { ModelError } from "../model/model-error.ts";
 import type { Model } from "../model/model.ts";
-import { modelId, resolveModel } from "../models/resolve-model.ts";
+import { modelId, modelProblems, resolveModel } from "../models/resolve-model.ts";
 import {
   type SubAgentSettings,
   type SubAgentsDefinition,
@@ -20,6 +21,7 @@ import { type InputSchema, type ToolInput, agentOutput } from "../tools/tool-inp
 import type { Tool } from "../tools/tool.ts";
 import { AgentIdentity, type Budget, resolveBudget } from "./budget.ts";
 import { DEFAULT_RETRY, type RetryRule } from "./backoff.ts";
+import { OperatorLog } from "./operator-log.ts";
 import type { LoopHooks } from "./hooks.ts";
 import { McpServers } from "../mcp/mcp-servers.ts";
 import { LoopJournal } from "./loop-journal.ts";
@@ -112,6 +114,7 @@ export interface LoopSettings {
   readonly identity: AgentIdentity;
   readonly allowsCycles: boolean;
   readonly model: AgentModel;
+  readonly log: OperatorLog;
   readonly instructions: LoopDefinition["instructions"];
   readonly tools: ToolBox;
   readonly output: ToolInput | undefined;
@@ -148,6 +151,7 @@ export function loopSettings(agentName: string, definition: LoopDefinition): Loo
     agentName,
     identity: new AgentIdentity(agentName),
     allowsCycles: definition.allowsCycles ?? false,
+    log: new OperatorLog(),
     model: new AgentModel(definition.model, definition.modelOptions),
     instructions: definition.instructions,
     tools: new ToolBox(definition.tools ?? []),
@@ -167,11 +171,14 @@ export function loopSettings(agentName: string, definition: LoopDefinition): Loo
   };
 }
 
-/** The settings of a loop that runs without a server: the code that holds it is its caller. */
+/**
+ * The settings of a loop that runs without a server: the code that holds it is its caller, and sees
+ * failures of tools and models in the events.
+ */
 export function standaloneSettings(settings: LoopSettings): LoopSettings {
-  const { approvals } = settings;
-  const acceptPlainText = approvals.acceptPlainText ?? true;
-  return { ...settings, finalMessage: true, approvals: { ...approvals, acceptPlainText } };
+  const { acceptPlainText = true } = settings.approvals;
+  const approvals = { ...settings.approvals, acceptPlainText };
+  return { ...settings, finalMessage: true, approvals, log: new OperatorLog() };
 }
 
 function agentMcpServers(definition: LoopDefinition): AgentMcpServers | undefined {
@@ -211,6 +218,13 @@ class AgentModel {
     this.id = modelId(spec);
     this.#spec = spec;
     this.#options = options;
+  }
+
+  /** Throws if the model cannot be used in this process, with everything that is missing. */
+  check(): void {
+    const problems = modelProblems(this.#spec, this.#options);
+    if (problems.length === 0) return;
+    throw new ModelError("refused", `the agent's model cannot be used: ${problems.join("; and ")}`);
   }
 
   /**
