@@ -5,6 +5,7 @@ import {
   type Message,
   type StatusUpdateEvent,
   type Task,
+  type TraceContext,
   isInterrupted,
   isTerminal,
   userMessage,
@@ -31,6 +32,8 @@ export interface LoopWorldOptions {
   readonly now?: () => number;
   /** What callers activate; by default nothing. */
   readonly extensions?: ReadonlySet<string>;
+  /** The trace that callers send; by default none. */
+  readonly trace?: TraceContext;
 }
 
 /** An agent with a model under the real engine, in a world in which the process may die. */
@@ -87,8 +90,9 @@ export class LoopWorld {
     more: Partial<Message> = {},
   ): Promise<string> {
     const message = { ...userMessage(randomUUID(), content), ...more };
-    const { extensions } = this.#options;
-    const { live } = await acceptMessage(this.engine, { message, caller: CALLER, extensions });
+    const { extensions, trace } = this.#options;
+    const incoming = { message, caller: CALLER, extensions, trace };
+    const { live } = await acceptMessage(this.engine, incoming);
     return live.task.id;
   }
 

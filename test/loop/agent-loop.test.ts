@@ -1,7 +1,6 @@
 import {
   A2AError,
   type AgentEvent,
-  type ArtifactUpdateEvent,
   type StatusUpdateEvent,
   type Task,
   isPublic,
@@ -13,7 +12,8 @@ import { createMemoryBackend } from "@convoke/engine/memory";
 import { describe, expect, test } from "vitest";
 import { aServer } from "../engine/a-server.ts";
 import { verifies } from "../verifies.ts";
-import { calls, echoTool, eventsOf } from "./scripts.ts";
+import { LoopWorld } from "./a-loop-world.ts";
+import { calls, echoTool, eventsOf, resultsTold } from "./scripts.ts";
 
 const SCRIPT = [
   [{ kind: "text", text: "Let me see. " }, calls("echo", { text: "hi" })],
@@ -90,19 +90,53 @@ describe("what a loop emits", () => {
     expect((events[0] as Task).history?.[0]?.parts).toEqual([
       { kind: "text", text: "Test prompt" },
     ]);
-    for (const event of events.filter((one) => !isPublic(one))) {
-      expect(event).toMatchObject({ taskId: (events[0] as Task).id });
-    }
-    expect(events.filter(({ kind }) => kind === "internal:tool-start")[0]).toMatchObject({
-      toolName: "echo",
-      toolCallId: "call_1",
-      input: { text: "hi" },
-    });
+  });
+
+  verifies("R48", "has internal events with the fields of their document", async () => {
+    const events = await eventsOf(
+      new AgentLoop({
+        model: scriptedModel([[calls("echo", {}, "good"), calls("broken", {}, "bad")], "Done."]),
+        tools: [
+          echoTool(),
+          echoTool({
+            name: "broken",
+            run: () => {
+              throw new Error("out of order");
+            },
+          }),
+        ],
+      }).execute("go"),
+    );
+
+    const { id: taskId } = events[0] as Task;
+    const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    const notes = (kind: string): readonly AgentEvent[] =>
+      events.filter((event) => event.kind === kind);
+    expect(notes("internal:llm-call")).toMatchObject([
+      { taskId, iteration: 1, timestamp },
+      { taskId, iteration: 2, timestamp },
+    ]);
+    expect(notes("internal:tool-start")).toMatchObject([
+      { taskId, toolName: "echo", toolCallId: "good", timestamp },
+      { taskId, toolName: "broken", toolCallId: "bad", timestamp },
+    ]);
+    const completed = notes("internal:tool-complete");
+    expect(completed).toHaveLength(2);
+    expect(completed).toContainEqual(
+      expect.objectContaining({ taskId, toolCallId: "good", success: true, timestamp }),
+    );
+    expect(completed).toContainEqual(
+      expect.objectContaining({ taskId, toolCallId: "bad", success: false, timestamp }),
+    );
+    expect(notes("internal:checkpoint")).toMatchObject([
+      { taskId, iteration: 1, timestamp },
+      { taskId, iteration: 2, timestamp },
+    ]);
   });
 
   verifies(
     "R46",
-    "is what a server relays: the same loop behind a port says the same",
+    "is what a server relays: the same loop behind a port sends the same events, field by field",
     async () => {
       const alone = (await eventsOf(aLoop().execute("Test prompt"))).filter(isPublic);
       const definition = { name: "Loop", description: "Loops." };
@@ -110,6 +144,7 @@ describe("what a loop emits", () => {
         ...definition,
         model: scriptedModel(SCRIPT),
         tools: [echoTool()],
+        finalMessage: true,
       });
       const server = await aServer(agent, createMemoryBackend());
 
@@ -135,19 +170,66 @@ describe("what a loop emits", () => {
         .filter((line) => line.startsWith("data: {"))
         .map((line) => (JSON.parse(line.slice(6)) as { readonly result: AgentEvent }).result);
 
-      expect(relayed.map(comparable)).toEqual(alone.map(comparable));
+      expect(comparable(relayed)).toEqual(comparable(alone));
+      expect(relayed.at(-1)).toMatchObject({
+        final: true,
+        status: { state: "completed", message: { parts: [{ text: "It said hi." }] } },
+        metadata: { usage: { iterations: 2 }, availableTools: [{ name: "echo" }] },
+      });
     },
   );
+
+  verifies("R49", "says the final answer in the completed status, once", async () => {
+    const model = scriptedModel([...SCRIPT, "Yes."]);
+    const loop = new AgentLoop({ model, tools: [echoTool()] });
+
+    const task = await loop.invokeSync([{ kind: "text", text: "go" }], { contextId: "c1" });
+    await loop.invokeSync([{ kind: "text", text: "Really?" }], { contextId: "c1" });
+
+    expect(task.status).toMatchObject({
+      state: "completed",
+      message: { role: "agent", parts: [{ kind: "text", text: "It said hi." }] },
+    });
+    expect(textOf(task)).toBe("Let me see. \n\nIt said hi.");
+    const told = JSON.stringify(model.requests.at(-1)!.transcript);
+    expect(told.split("It said hi.")).toHaveLength(2);
+  });
+
+  verifies("R49", "behind a server says it only if the agent sets finalMessage", async () => {
+    const agent = { name: "Loop", description: "Loops." };
+    const statuses = await Promise.all(
+      [undefined, true].map(async (finalMessage) => {
+        const world = new LoopWorld({
+          ...agent,
+          model: scriptedModel(["Hello."]),
+          ...(finalMessage !== undefined && { finalMessage }),
+        });
+        return (await world.ask("go")).status;
+      }),
+    );
+
+    expect(statuses[0]).toMatchObject({ state: "completed" });
+    expect(statuses[0]).not.toHaveProperty("message");
+    expect(statuses[1]).toMatchObject({
+      state: "completed",
+      message: { parts: [{ text: "Hello." }] },
+    });
+  });
 });
 
-/** An event without what no two tasks have in common. */
-function comparable(event: AgentEvent): unknown {
-  if (event.kind === "artifact-update") {
-    const { artifact, append, lastChunk } = event as ArtifactUpdateEvent;
-    return { artifact, append, lastChunk };
-  }
-  const { kind, status } = event as Task | StatusUpdateEvent;
-  return { kind, state: status.state };
+/** The events without what no two tasks have in common: ids, times, and how long it took. */
+function comparable(events: readonly AgentEvent[]): unknown {
+  const { id, contextId, history } = events[0] as Task;
+  const ids = new Map([
+    [id, "<task>"],
+    [contextId, "<context>"],
+    [history![0]!.messageId, "<message>"],
+  ]);
+  const text = JSON.stringify(events)
+    .replaceAll(/"timestamp":"[^"]+"/g, '"timestamp":"<time>"')
+    .replaceAll(/"durationMs":\d+/g, '"durationMs":0');
+  const plain = [...ids].reduce((json, [own, common]) => json.replaceAll(own, common), text);
+  return JSON.parse(plain);
 }
 
 describe("the loop by itself", () => {
@@ -211,6 +293,41 @@ describe("the loop by itself", () => {
     });
   });
 
+  verifies(
+    "R51",
+    "the word approve approves a call, and reject with a reason rejects one",
+    async () => {
+      const guarded = echoTool({ confirm: "ask" });
+      const script = [calls("echo", { text: "hi" }), "Done."];
+      const outputs = await Promise.all(
+        ["approve", "reject: too loud"].map(async (words) => {
+          const model = scriptedModel(script);
+          const loop = new AgentLoop({ model, tools: [guarded] });
+          await loop.invokeSync([{ kind: "text", text: "go" }], { taskId: "t1" });
+          const task = await loop.invokeSync([{ kind: "text", text: words }], { taskId: "t1" });
+          expect(task.status.state).toBe("completed");
+          return resultsTold(model.requests)[0];
+        }),
+      );
+
+      expect(outputs).toEqual(["echo hi", "Not run: the user rejected it, and says: too loud"]);
+    },
+  );
+
+  test("with acceptPlainText: false, the word approve is a new message, and the call is not run", async () => {
+    const model = scriptedModel([calls("echo", { text: "hi" }), "Done."]);
+    const loop = new AgentLoop({
+      model,
+      tools: [echoTool({ confirm: "ask" })],
+      approvals: { acceptPlainText: false },
+    });
+    await loop.invokeSync([{ kind: "text", text: "go" }], { taskId: "t1" });
+
+    await loop.invokeSync([{ kind: "text", text: "approve" }], { taskId: "t1" });
+
+    expect(resultsTold(model.requests)).toEqual(["Not run: the user sent a new message instead."]);
+  });
+
   verifies("R112", "a finished task that is resumed says that it is completed", async () => {
     const loop = aLoop();
     const task = await loop.invokeSync([{ kind: "text", text: "go" }]);
@@ -243,7 +360,8 @@ describe("the loop by itself", () => {
     expect(model.requests).toHaveLength(3);
   });
 
-  test("a canceled task tells whoever listens, and its tool stops", async () => {
+  verifies("R51", "a canceled task ends its stream, and its tool is aborted", async () => {
+    const started = Promise.withResolvers<void>();
     let reason: unknown;
     const slow = tool({
       name: "slow",
@@ -254,12 +372,12 @@ describe("the loop by itself", () => {
             reason = signal.reason;
             reject(new Error("stopped"));
           });
+          started.resolve();
         }),
     });
     const loop = new AgentLoop({ model: scriptedModel([calls("slow")]), tools: [slow] });
     const events = eventsOf(loop.execute("go", { taskId: "t1" }));
-    await expect.poll(() => loop.resume("t1") !== undefined).toBe(true);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await started.promise;
 
     await loop.cancel("t1");
 

@@ -81,6 +81,10 @@ export class World {
         toolCallId,
         key: `${taskId}:${toolCallId}`,
         caller: { owner: "somebody" },
+        trace: {
+          traceId: "0af7651916cd43dd8448eb211c80319c",
+          traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+        },
         answers: new Map(given),
       },
       signal,

@@ -1,5 +1,5 @@
-import { EXTENSIONS } from "@convoke/protocol";
-import { cancelTask } from "@convoke/engine";
+import { type DataPart, EXTENSIONS } from "@convoke/protocol";
+import { cancelTask, createInProcessConnection } from "@convoke/engine";
 import { McpServers, type ModelRequest, defineAgent, openRequestsOf } from "@convoke/runtime";
 import { type ScriptStep, scriptedModel } from "@convoke/runtime/testing";
 import { readFile, writeFile } from "node:fs/promises";
@@ -24,6 +24,23 @@ const ASKING = "trigger-elicitation-request";
 /** The names of the tools that a model was told of. */
 function toolNames(request: { readonly tools: readonly { readonly name: string }[] } | undefined) {
   return request?.tools.map(({ name }) => name);
+}
+
+/** The tools in the parts that a caller with the extension tool-activity sees; results sorted, because calls run in parallel. */
+async function activityOf(world: AgentWorld, taskId: string): Promise<readonly unknown[]> {
+  const context = { extensions: [EXTENSIONS.toolActivity.uri] };
+  const connection = createInProcessConnection(world.engine, CALLER);
+  const stream = connection.stream("subscribeToTask", { taskId }, { lastEventId: "1", context });
+  const names: (readonly string[])[] = [];
+  for await (const items of stream) {
+    for (const item of items) {
+      if (item.kind !== "event" || item.event.kind !== "status-update") continue;
+      const parts = (item.event.status.message?.parts ?? []).filter(({ kind }) => kind === "data");
+      const tools = parts.map((part) => (part as DataPart).data as { readonly name: string });
+      if (tools.length > 0) names.push(tools.map(({ name }) => name));
+    }
+  }
+  return [names[0], names.slice(1).flat().toSorted()];
 }
 
 describe("an agent with MCP servers", () => {
@@ -57,6 +74,10 @@ describe("an agent with MCP servers", () => {
         { success: true },
         { success: true },
         { success: true },
+      ]);
+      expect(await activityOf(world, task.id)).toEqual([
+        ["near__echo", "far__echo", "echo"],
+        ["echo", "far__echo", "near__echo"],
       ]);
     },
   );

@@ -42,12 +42,13 @@ export const AGENT_LOOP: RequirementGroup = {
     {
       id: "R49",
       text:
-        "Model output becomes artifact updates, an ordinary end a completed status with a " +
-        "message, a sub-agent call a status update. Any error becomes a final failed status " +
-        "whose metadata holds a safe text and an errorId.",
+        "Model output becomes artifact updates, and a sub-agent call a status update. The " +
+        "completed status has the final answer as its message in a loop used by itself, and " +
+        "behind a server if the agent sets finalMessage. Any error becomes a final failed " +
+        "status whose metadata holds a safe text and an errorId.",
       source: "user document 002",
       milestone: "runtime",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R50",

@@ -6,7 +6,9 @@ export const OBSERVABILITY: RequirementGroup = {
   requirements: [
     {
       id: "R121",
-      text: "The traceparent and tracestate headers of a request are accepted and continued.",
+      text:
+        "The traceparent and tracestate headers of a request are accepted and continued, with " +
+        "the sampled flag as it came, also after a restart.",
       source: "user document 001",
       milestone: "skeleton",
       status: "proven",

@@ -7,8 +7,9 @@ export const TOOLS: RequirementGroup = {
     {
       id: "R53",
       text:
-        "Local, MCP and client-side tools are offered, called and answered in the same way, " +
-        "and their results appear as A2A messages.",
+        "Local, MCP and client-side tools are offered, called and answered in the same way. A " +
+        "caller that activates tool-activity gets status updates with tool-use and tool-result " +
+        "parts (0.3) or data parts (1.0) for every tool call; no other caller does.",
       source: "user document 001",
       milestone: "tools",
       status: "proven",
@@ -17,7 +18,8 @@ export const TOOLS: RequirementGroup = {
       id: "R54",
       text:
         "A task's metadata shows its id, context, state and model, each MCP server with " +
-        "status and tools, and all available tools with description and parameter schema.",
+        "status and tools, and all available tools with description and parameter schema, " +
+        "for a task in any state: in task.metadata.agent for callers that activate run-report.",
       source: "user document 000",
       milestone: "tools",
       status: "proven",

@@ -160,6 +160,19 @@ describe("the agent", () => {
     expect(await refusal({ cwd, args: ["serve", "folder"] })).toBe("There is no file folder.");
   });
 
+  test("one whose model cannot be used, with what is missing", async () => {
+    const cwd = temporaryFolder();
+    writeAgent(
+      cwd,
+      `export default defineAgent({ name: "A", description: "B", model: "google:g" });`,
+    );
+    const env = { GOOGLE_GENERATIVE_AI_API_KEY: "" };
+
+    expect(await refusal({ cwd, env, args: ["serve", "agent.mts"] })).toBe(
+      "The agent's model cannot be used: google:g needs a key; set GOOGLE_GENERATIVE_AI_API_KEY or give apiKey.",
+    );
+  });
+
   test.each([
     ["nothing by default", `export const agent = 1;`],
     ["a default that is no agent", `export default { name: "Greeter", run() {} };`],

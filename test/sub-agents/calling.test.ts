@@ -1,4 +1,10 @@
-import { type Message, type Task, readBudget, readBudgetReport } from "@convoke/protocol";
+import {
+  type Message,
+  type Task,
+  readBudget,
+  readBudgetReport,
+  traceHeaders,
+} from "@convoke/protocol";
 import { type ModelRequest, defineAgent, tool } from "@convoke/runtime";
 import { scriptedModel } from "@convoke/runtime/testing";
 import { serve } from "convoke";
@@ -42,7 +48,7 @@ describe("three agents, each of which calls the next", () => {
     expect(toldIn(last)).toMatchObject([{ toolName: "echo", output: "yes" }]);
   });
 
-  verifies("R64", "say so before a call and after it", async () => {
+  verifies(["R49", "R64"], "say so before a call and after it", async () => {
     const { boss } = await aChain(echo);
 
     const { task } = await (await boss.client()).send("go");
@@ -74,12 +80,12 @@ describe("three agents, each of which calls the next", () => {
     }
   });
 
-  verifies("R121", "hand on what the tracing systems of the caller add", async () => {
+  verifies("R121", "hand on the flags and the state of the caller's trace", async () => {
     const heard: unknown[] = [];
     const worker = await Hop.started("worker", () => ({
-      model: scriptedModel(["Done."]),
+      model: scriptedModel(["Done.", "Done."]),
       instructions: ({ trace }) => {
-        heard.push(trace?.state);
+        heard.push(trace && traceHeaders(trace));
         return "Work.";
       },
     }));
@@ -87,11 +93,24 @@ describe("three agents, each of which calls the next", () => {
       model: callsOnce(calls("worker", { message: "go" })),
       subAgents: { worker: worker.url },
     }));
-    const trace = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" };
+    const traceId = "0af7651916cd43dd8448eb211c80319c";
+    const trace = { traceId, spanId: "b7ad6b7169203331", state: "rojo=1,congo=2" };
 
-    await (await boss.client()).send("go", { trace: { ...trace, state: "rojo=1,congo=2" } });
+    const remote = await boss.client();
+    await remote.send("go", { trace: { ...trace, flags: "00" } });
+    await remote.send("go", { trace: { ...trace, flags: "01" } });
 
-    expect(heard).toEqual(["rojo=1,congo=2"]);
+    const tracestate = trace.state;
+    expect(heard).toEqual([
+      {
+        traceparent: expect.stringMatching(`^00-${traceId}-[0-9a-f]{16}-00$`) as string,
+        tracestate,
+      },
+      {
+        traceparent: expect.stringMatching(`^00-${traceId}-[0-9a-f]{16}-01$`) as string,
+        tracestate,
+      },
+    ]);
   });
 
   test("add up what they used", async () => {

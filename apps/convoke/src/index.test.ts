@@ -79,6 +79,7 @@ const TYPES = [
   "TaskStatus",
   "Tool",
   "ToolContext",
+  "ToolTrace",
   "ToolDefinition",
   "ToolEvent",
   "Usage",

@@ -39,6 +39,7 @@ export {
   type SubAgentDefinition,
   type Tool,
   type ToolContext,
+  type ToolTrace,
   type ToolDefinition,
   type ToolEvent,
   type Usage,

@@ -28,7 +28,7 @@ export { newErrorId } from "./logging/logger.ts";
 
 // Operations, and how their events are read
 export type { Call } from "./operations/call.ts";
-export type { View } from "./operations/media-types.ts";
+export type { View } from "./operations/caller-view.ts";
 export { type EventStreamSource, closesAtFinal } from "./operations/event-source.ts";
 export { cancelTask as cancelTaskOperation } from "./operations/cancel-task.ts";
 export { type ApprovalDecision, decideApproval } from "./operations/approvals.ts";

@@ -133,6 +133,8 @@ export {
   type StreamOptions,
   type Streams,
   type TraceContext,
+  type TraceHeaders,
+  traceHeaders,
 } from "./model/connection.ts";
 
 // Extensions
@@ -155,6 +157,12 @@ export {
   toolResult,
   toolUsesIn,
 } from "./extensions/client-tools.ts";
+export {
+  type ToolActivityResult,
+  type ToolActivityType,
+  type ToolActivityUse,
+  toolActivity,
+} from "./extensions/tool-activity.ts";
 export { argumentSchema, boundedSchema } from "./extensions/argument-schema.ts";
 export {
   APPROVAL_OPTIONS,

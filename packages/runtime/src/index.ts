@@ -54,6 +54,7 @@ export type {
   InterruptAnswer,
   Tool,
   ToolContext,
+  ToolTrace,
   ToolEvent,
   ToolYield,
 } from "./tools/tool.ts";

@@ -36,6 +36,7 @@ serveStdio(
       },
     );
     server.registerTool("environment", readOnly, () => text(JSON.stringify(process.env)));
+    server.registerTool("meta", readOnly, ({ mcpReq }) => text(JSON.stringify(mcpReq._meta)));
     server.registerTool("fail", readOnly, () => ({ ...text("It is broken."), isError: true }));
     server.registerTool("write", { description: "Writes." }, () => {
       note("wrote");

@@ -11,6 +11,7 @@ import { didYouMean } from "../terminal/command-line.ts";
 import { createEgress } from "@convoke/egress";
 import { signDelivery } from "@convoke/egress/webhooks";
 import { DataFolderError } from "@convoke/backends/sqlite";
+import { ModelError } from "@convoke/runtime";
 import { readFileSync } from "node:fs";
 import type { CardKey } from "@convoke/protocol";
 
@@ -218,6 +219,9 @@ function countOf(value: string): number | undefined {
 export function explainStart(error: unknown, { port, host }: ServeSettings): StartError {
   if (error instanceof StartError) return error;
   if (error instanceof DataFolderError) return new StartError(error.message);
+  if (error instanceof ModelError) {
+    return new StartError(`${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`);
+  }
   switch ((error as NodeJS.ErrnoException).code) {
     case "EADDRINUSE":
       return new StartError(

@@ -13,8 +13,10 @@ import {
 } from "@convoke/protocol";
 
 /** The answer of an agent. */
-export interface Answer {
+export interface Answer<Output = unknown> {
   readonly text: string;
+  /** The answer of an agent with an `output` schema, if the task is completed. */
+  readonly output?: Output;
   /** Absent if the answer is a single message. */
   readonly task?: Task;
   readonly message?: Message;
@@ -29,9 +31,13 @@ export interface SayOptions {
 
 /**
  * Sends a message to an agent in process: the real engine with memory storage, without a port.
- * Resolves when the task is finished or interrupted.
+ * Resolves when the task is finished or interrupted. `Output` is the type of `output`.
  */
-export async function say(agent: Agent, text: string, options: SayOptions = {}): Promise<Answer> {
+export async function say<Output = unknown>(
+  agent: Agent,
+  text: string,
+  options: SayOptions = {},
+): Promise<Answer<Output>> {
   const logger = createJsonLogger("error", (line) => process.stderr.write(line));
   const started = await startEngine({
     agent,
@@ -62,8 +68,15 @@ export async function say(agent: Agent, text: string, options: SayOptions = {}):
         }
       }
     }
-    return { text: textOf(task!), task: task!, events };
+    const output = outputOf(task!) as Output | undefined;
+    return { text: textOf(task!), ...(output !== undefined && { output }), task: task!, events };
   } finally {
     await started.close();
   }
+}
+
+/** The data of the last artifact that has some. */
+function outputOf({ artifacts = [] }: Task): unknown {
+  const parts = artifacts.flatMap((artifact) => artifact.parts);
+  return parts.findLast((part) => part.kind === "data")?.data;
 }

@@ -1,4 +1,4 @@
-import type { ProtocolVersion, RequestContext } from "@convoke/protocol";
+import { type ProtocolVersion, type RequestContext, traceHeaders } from "@convoke/protocol";
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -35,7 +35,7 @@ export function requestHeaders(options: RequestHeadersOptions): Headers {
   const { version, extensions, context, binding, credentials } = options;
   const own = {
     ...versionHeaders(version, activeExtensions(extensions, context)),
-    ...traceHeaders(context),
+    ...(context?.trace && traceHeaders(context.trace)),
     ...binding,
     ...credentials,
   };
@@ -109,14 +109,4 @@ function activeExtensions(
   { extensions = [] }: RequestContext = {},
 ): readonly string[] {
   return extensions.length === 0 ? ofConnection : [...new Set([...ofConnection, ...extensions])];
-}
-
-/** W3C Trace Context, version 00. A caller that passes a trace wants to see it, so it is sampled. */
-function traceHeaders({ trace }: RequestContext = {}): Headers {
-  if (trace === undefined) return {};
-  const { traceId, spanId, state } = trace;
-  return {
-    traceparent: `00-${traceId}-${spanId}-01`,
-    ...(state !== undefined && { tracestate: state }),
-  };
 }

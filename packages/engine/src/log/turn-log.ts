@@ -42,8 +42,6 @@ export class TurnLog {
   attempts = 1;
   /** How many attempts before the last one, and since the last progress, ended with their process. */
   crashes = 0;
-  /** The trace of the caller, taken from the events of the turn. */
-  trace: TraceContext | undefined;
   /** The internal events since the turn started, in order: notes of the agent, answers it received, and new attempts. */
   journal: InternalEvent[] = [];
   /** Messages that arrived while the agent was working. */
@@ -62,6 +60,13 @@ export class TurnLog {
   /** The last sequence that was read. */
   head: Seq = 0;
   #state: TaskState = "submitted";
+  #traceIds: TraceContext | undefined;
+  #traceRest: SenderFields["trace"] = {};
+
+  /** The trace of the caller. Its ids are in the events of the turn. */
+  get trace(): TraceContext | undefined {
+    return this.#traceIds && { ...this.#traceIds, ...this.#traceRest };
+  }
 
   /** Whether the agent can resume the turn from its journal: one of its events says so. */
   get isDurable(): boolean {
@@ -105,7 +110,7 @@ export class TurnLog {
       const task = event as Task;
       this.#begin(task.history?.at(-1), () => task);
     }
-    this.trace ??= traceIn((event as Task).metadata);
+    this.#traceIds ??= traceIn((event as Task).metadata);
     if (event.kind === "status-update") {
       const update = event as StatusUpdateEvent;
       this.#state = update.status.state;
@@ -150,9 +155,10 @@ export class TurnLog {
   }
 
   #addSender(event: InternalEvent): void {
-    const { extensions, caller } = event as Pick<MessageReceivedEvent, "extensions" | "caller">;
+    const { extensions, caller = {}, trace = {} } = event as SenderFields;
     this.extensions = extensions === undefined ? NO_EXTENSIONS : new Set(extensions);
-    this.caller = caller ?? {};
+    this.caller = caller;
+    this.#traceRest = trace;
   }
 
   #begin(message: Message | undefined, taskNow: () => Task): void {
@@ -164,7 +170,8 @@ export class TurnLog {
     this.caller = {};
     this.attempts = 1;
     this.crashes = 0;
-    this.trace = undefined;
+    this.#traceIds = undefined;
+    this.#traceRest = {};
     this.journal = [];
     this.inbox = [];
     this.statuses = [];
@@ -257,6 +264,7 @@ export interface Sender {
   readonly caller: Caller;
   /** The extensions that the message activates. Default none. */
   readonly extensions?: ReadonlySet<string> | undefined;
+  readonly trace?: TraceContext | undefined;
 }
 
 /**
@@ -268,13 +276,18 @@ export function senderNote(taskId: string, sender: Sender): readonly AgentEvent[
   return Object.keys(fields).length === 0 ? [] : [{ kind: ACTIVATED, taskId, ...fields }];
 }
 
+type SenderFields = Pick<MessageReceivedEvent, "extensions" | "caller" | "trace">;
+
 /** The same as fields of an event. */
-export function senderFields(sender: Sender): Pick<MessageReceivedEvent, "extensions" | "caller"> {
+export function senderFields(sender: Sender): SenderFields {
   const { extensions = NO_EXTENSIONS } = sender;
   const { owner: _, ...caller } = sender.caller;
+  const { flags, state } = sender.trace ?? {};
+  const trace = { ...(flags !== undefined && { flags }), ...(state !== undefined && { state }) };
   return {
     ...(extensions.size > 0 && { extensions: [...extensions] }),
     ...(Object.keys(caller).length > 0 && { caller }),
+    ...(Object.keys(trace).length > 0 && { trace }),
   };
 }
 

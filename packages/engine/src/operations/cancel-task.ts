@@ -1,12 +1,17 @@
 import { A2AError, type CancelTaskRequest, type Task, isTerminal } from "@convoke/protocol";
 import { cancelTask as cancel } from "../lifecycle/end-task.ts";
 import type { Call } from "./call.ts";
+import { callerView, viewResult } from "./caller-view.ts";
 
 /**
  * Cancels a task. A second cancel returns the canceled task in 1.0, where
  * cancel is idempotent (§3.3.1), and is an error in 0.3 (§7.4).
  */
-export async function cancelTask({ taskId }: CancelTaskRequest, call: Call): Promise<Task> {
+export async function cancelTask(request: CancelTaskRequest, call: Call): Promise<Task> {
+  return viewResult(await canceledTask(request, call), callerView(call));
+}
+
+async function canceledTask({ taskId }: CancelTaskRequest, call: Call): Promise<Task> {
   const { engine, caller, version } = call;
   const { task } = await engine.tasks.find(taskId, caller);
   const { state } = task.status;

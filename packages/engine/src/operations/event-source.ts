@@ -11,7 +11,7 @@ import type { Seq } from "../log/backend.ts";
 import { LogEntry, readEntry } from "../log/log-entry.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
-import type { View } from "./media-types.ts";
+import type { View } from "./caller-view.ts";
 
 /** The events that a streaming operation returns. Each binding encodes them in its own format. */
 export interface EventStreamSource {
@@ -26,7 +26,7 @@ export interface EventStreamSource {
   readonly after: Seq;
   /** The stream ends at this sequence, because the task has ended already. */
   readonly end?: Seq;
-  /** Converts events to what the client accepts, if necessary. */
+  /** Converts events to what the client receives, if necessary. */
   readonly view?: View;
   /** Whether the stream ends after this event. */
   readonly closesAfter: (event: AgentEvent, seq: Seq) => boolean;
@@ -170,9 +170,10 @@ export class LogReader {
   }
 }
 
-function viewEntry({ event, seq }: LogEntry, view: View): LogEntry {
-  const viewed = view(event);
-  return new LogEntry(viewed, JSON.stringify(viewed)).at(seq);
+function viewEntry(entry: LogEntry, view: View): LogEntry {
+  const { event, seq } = entry;
+  const viewed = view(event, seq);
+  return viewed === event ? entry : new LogEntry(viewed, JSON.stringify(viewed)).at(seq);
 }
 
 /**

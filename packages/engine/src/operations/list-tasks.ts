@@ -9,6 +9,7 @@ import {
 } from "@convoke/protocol";
 import type { Backend, Seq, TaskQuery, TaskRecord } from "../log/backend.ts";
 import type { Call } from "./call.ts";
+import { callerView, viewResult } from "./caller-view.ts";
 import { type ListToken, PageBudget, decodeToken, encodeToken, findListed } from "./list-page.ts";
 
 /** A task at its position in the list, which is its position when the listing started. */
@@ -54,13 +55,14 @@ async function readTasks(
   call: Call,
 ): Promise<{ readonly tasks: readonly Task[]; readonly last: ListedTask | undefined }> {
   const budget = new PageBudget(call.engine.limits.pageBytes);
+  const view = callerView(call);
   const tasks: Task[] = [];
   let last: ListedTask | undefined;
   for (const entry of listed) {
     const found = await findListed(entry.taskId, call);
     if (found !== undefined) {
       budget.read(found);
-      const shown = shownTask(found.task, request);
+      const shown = viewResult(shownTask(found.task, request), view);
       if (!budget.takes(shown)) break;
       tasks.push(shown);
     }

@@ -60,18 +60,17 @@ function bare(type: string): string {
   return type.split(";")[0]!.trim().toLowerCase();
 }
 
-/** Converts events to what a caller accepts. */
-export type View = <Event extends AgentEvent>(event: Event) => Event;
-
 /**
  * For a caller that does not accept data parts: replaces each with its JSON as
  * text. Returns `undefined` if the caller accepts everything.
  */
-export function outputView(modes: readonly string[] | undefined): View | undefined {
+export function withoutData(
+  modes: readonly string[] | undefined,
+): ((event: AgentEvent) => AgentEvent) | undefined {
   if (modes === undefined || modes.length === 0 || accepts(modes, "application/json")) {
     return undefined;
   }
-  return (event) => convert(event) as typeof event;
+  return convert;
 }
 
 function convert(event: AgentEvent): AgentEvent {

@@ -13,7 +13,8 @@ import { type AcceptedTask, acceptMessage } from "../messages/accept-message.ts"
 import { checkMessageSize } from "../task/limits.ts";
 import { isDecided, isSettled } from "../run/live-task.ts";
 import type { Call } from "./call.ts";
-import { checkMediaTypes, outputView } from "./media-types.ts";
+import { callerView, viewResult } from "./caller-view.ts";
+import { checkMediaTypes } from "./media-types.ts";
 import { inlinePush } from "./push-configs.ts";
 
 /** Sends a message and returns the task, or the reply if the agent answers with a message. */
@@ -32,7 +33,7 @@ export async function sendMessage(
       "the task is kept, send the same message again later",
     );
     const answer = live.writer.reply ?? withHistoryLength(live.task, request.historyLength);
-    return outputView(request.acceptedOutputModes)?.(answer) ?? answer;
+    return viewResult(answer, callerView(call, request.acceptedOutputModes));
   } finally {
     engine.tasks.release(live);
   }

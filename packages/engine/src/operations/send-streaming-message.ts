@@ -1,7 +1,7 @@
 import { type SendMessageRequest, isTerminal, withHistoryLength } from "@convoke/protocol";
 import type { LiveTask } from "../run/live-task.ts";
-import { outputView } from "./media-types.ts";
 import type { Call } from "./call.ts";
+import { callerView } from "./caller-view.ts";
 import { type EventStreamSource, asReset, closesAtFinal, parseCursor } from "./event-source.ts";
 import { acceptRequest } from "./send-message.ts";
 
@@ -20,7 +20,7 @@ export async function sendStreamingMessage(
   const { owner } = live;
   engine.openStreams.admit({ taskId, owner });
   const cursor = parseCursor(lastEventId, { oldest, head });
-  const view = outputView(request.acceptedOutputModes);
+  const view = callerView(call, request.acceptedOutputModes);
   const closesAfter = closesAtFinal;
   const source = { engine, taskId, owner, live, closesAfter, ...(view && { view }) };
   const end = isTerminal(task.status.state) && { end: head };

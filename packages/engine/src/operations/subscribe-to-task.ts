@@ -7,6 +7,7 @@ import {
 } from "@convoke/protocol";
 import type { Seq } from "../log/backend.ts";
 import type { Call } from "./call.ts";
+import { callerView } from "./caller-view.ts";
 import {
   type EventStreamSource,
   asReset,
@@ -30,12 +31,14 @@ export async function subscribeToTask(
   engine.openStreams.admit({ taskId, owner: caller.owner });
   const ended = isTerminal(task.status.state);
   const closes = version === "1.0" ? closesAtTerminal : closesAtFinal;
+  const view = callerView(call);
   const source = {
     engine,
     taskId,
     owner: caller.owner,
     live: engine.tasks.get(taskId),
     ...(ended && { end: head }),
+    ...(view && { view }),
     // A question before the head was answered, so it does not end the stream.
     closesAfter: (event: AgentEvent, seq: Seq) => seq >= head && closes(event),
   };

@@ -45,6 +45,16 @@ export const EXTENSIONS = {
     version: 1,
     description: "Limits of tokens, cost, time and depth travel to sub-agents, and usage back.",
   },
+  toolActivity: {
+    uri: "https://convoke.dev/extensions/tool-activity/v1",
+    version: 1,
+    description: "Streams show every tool call of the agent and its result.",
+  },
+  runReport: {
+    uri: "https://convoke.dev/extensions/run-report/v1",
+    version: 1,
+    description: "Tasks say which model, MCP servers and tools the agent has for them.",
+  },
 } as const satisfies Record<string, ExtensionRow>;
 
 /** The server defines the content, so only the form is checked: an unknown cursor is not an error. */

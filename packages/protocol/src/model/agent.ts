@@ -38,6 +38,12 @@ export interface Agent {
    * agent started elsewhere and should now stop. May be called more than once.
    */
   abandon?(task: Task, journal: readonly InternalEvent[]): void;
+  /**
+   * Says what works on a task: its id, context and state, and the model, MCP servers and tools of
+   * the agent. May be called at any time, for a task in any state. Callers that activate the
+   * extension `run-report` receive it.
+   */
+  report?(task: Task): Metadata;
   /** Receives its environment before the first turn in a server. */
   prepare?(place: AgentEnvironment): void;
   /** Releases resources such as child processes. None of its turns runs any more; it may be served again. */

@@ -22,8 +22,26 @@ import type { ProtocolVersion } from "./operations.ts";
 export interface TraceContext {
   readonly traceId: string;
   readonly spanId: string;
+  /**
+   * The flags of the caller's `traceparent` as two hex digits, such as "00" if the trace is not
+   * sampled. Absent: "01", because a caller that passes a trace wants to see it.
+   */
+  readonly flags?: string;
   /** The caller's `tracestate` header, passed on unchanged. */
   readonly state?: string;
+}
+
+/** The headers that continue a trace (W3C Trace Context, version 00). */
+export interface TraceHeaders {
+  readonly traceparent: string;
+  readonly tracestate?: string;
+}
+
+export function traceHeaders({ traceId, spanId, flags = "01", state }: TraceContext): TraceHeaders {
+  return {
+    traceparent: `00-${traceId}-${spanId}-${flags}`,
+    ...(state !== undefined && { tracestate: state }),
+  };
 }
 
 /** An agent card as the agent wrote it. */

@@ -1,4 +1,5 @@
 import type { Caller } from "./agent.ts";
+import type { TraceContext } from "./connection.ts";
 import type { Message } from "./message.ts";
 import type { Metadata } from "./part.ts";
 
@@ -43,12 +44,14 @@ export interface MessageReceivedEvent extends InternalEventBase {
   readonly extensions?: readonly string[];
   /** What is known about the sender in addition to the owner of the task; absent if nothing is. */
   readonly caller?: Omit<Caller, "owner">;
+  /** The parts of the sender's trace that events do not show; absent if there are none. */
+  readonly trace?: Pick<TraceContext, "flags" | "state">;
 }
 
 type EngineEvent =
   | MessageReceivedEvent
   /** The extensions that the first message of the task activated, and what is known about its sender. */
-  | Internal<"activated", Pick<MessageReceivedEvent, "extensions" | "caller">>
+  | Internal<"activated", Pick<MessageReceivedEvent, "extensions" | "caller" | "trace">>
   /** The agent's turn is over although the task is not: the next message starts a new turn. */
   | Internal<"turn-end", { readonly turn: number }>
   /** The turn was started again. `crashes` counts the attempts without progress that ended with their process. */

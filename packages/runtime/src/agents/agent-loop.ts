@@ -7,6 +7,7 @@ import {
   type AgentInfo,
   type InternalEvent,
   type Message,
+  type Metadata,
   type StatusUpdateEvent,
   type Task,
   type Turn,
@@ -19,7 +20,7 @@ import { randomUUID } from "node:crypto";
 import type { Observable, Subscriber } from "rxjs";
 import { type AgentFacts, agentIdField, agentInfo } from "./agent-info.ts";
 import type { LoopDefinition } from "../run/loop-settings.ts";
-import { modelAgent } from "../loop/model-agent.ts";
+import { type ModelAgent, modelAgent } from "../loop/model-agent.ts";
 import type { LoopEngine, TurnPosition } from "./loop-engine.ts";
 import type { LoopStorage } from "./loop-storage.ts";
 import { loadRxjs } from "../tools/rxjs.ts";
@@ -45,7 +46,8 @@ export interface ExecuteOptions {
  * The agent loop without a server. Each call is a task, and an Observable of its events: A2A
  * events as they stand, and the loop's own notes (`internal:…`). Subscribing starts the task, once;
  * a later subscriber gets its events from the beginning. When the last subscriber leaves before
- * the end, the model call and every tool are aborted at once, and the task can be resumed.
+ * the end, the model call and every tool are aborted at once, and the task can be resumed. The
+ * status of a completed task carries the final answer as its message.
  *
  * A loop is also an agent: `serve(loop)` serves it.
  *
@@ -54,7 +56,7 @@ export interface ExecuteOptions {
  * loop.execute("Say hello.").subscribe((event) => console.log(event.kind));
  */
 export class AgentLoop implements Agent, AsyncDisposable {
-  readonly #agent: Agent;
+  readonly #agent: ModelAgent;
   readonly #storage: LoopStorage;
   readonly #onError: (error: unknown, errorId: string) => void;
   #engine: Promise<LoopEngine> | undefined;
@@ -165,6 +167,10 @@ export class AgentLoop implements Agent, AsyncDisposable {
     this.#agent.abandon?.(task, journal);
   }
 
+  report(task: Task): Metadata {
+    return this.#agent.report(task);
+  }
+
   prepare(place: AgentEnvironment): void {
     this.#agent.prepare?.(place);
   }
@@ -172,7 +178,7 @@ export class AgentLoop implements Agent, AsyncDisposable {
   /** Loaded and started with the first call: a loop that is served runs on the server's engine. */
   #open(): Promise<LoopEngine> {
     if (this.#isClosed) return Promise.reject(new Error("the loop is closed"));
-    const agent = explaining(this.#agent, this.#onError);
+    const agent = standalone(this.#agent, this.#onError);
     this.#engine ??= import("./loop-engine.ts").then(({ LoopEngine: engine }) =>
       engine.start(agent, this.#storage),
     );
@@ -207,8 +213,11 @@ export class AgentLoop implements Agent, AsyncDisposable {
   }
 }
 
-/** The agent with unexpected errors reported here: a loop has no server's log to look them up in. */
-function explaining(agent: Agent, onError: (error: unknown, errorId: string) => void): Agent {
+/**
+ * The agent as it runs without a server. Unexpected errors are reported here, because there is no
+ * server's log to look them up in.
+ */
+function standalone(agent: ModelAgent, onError: (error: unknown, errorId: string) => void): Agent {
   return {
     ...(agent.id !== undefined && { id: agent.id }),
     get info() {
@@ -216,11 +225,12 @@ function explaining(agent: Agent, onError: (error: unknown, errorId: string) => 
     },
     accept: (task, message, at) => agent.accept?.(task, message, at) ?? message,
     abandon: (task, journal) => agent.abandon?.(task, journal),
-    prepare: (place) => agent.prepare?.(place),
+    report: (task) => agent.report(task),
+    prepare: (place) => agent.prepareStandalone(place),
     [Symbol.asyncDispose]: async () => agent[Symbol.asyncDispose]?.(),
     async *run(turn) {
       try {
-        yield* agent.run(turn);
+        yield* agent.runStandalone(turn);
       } catch (error) {
         if (turn.signal.aborted) throw error;
         const errorId = randomUUID();

@@ -62,6 +62,10 @@ verifies("G11", "the body of a guarded tool does not begin without its decision"
         toolCallId: "c1",
         key: "k",
         caller: { owner: "ann" },
+        trace: {
+          traceId: "0af7651916cd43dd8448eb211c80319c",
+          traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+        },
         answers: new Map(),
       },
       signal: new AbortController().signal,

@@ -4,11 +4,34 @@ import type { LoopScope } from "../run/loop-scope.ts";
 /** Separates what the model says before its tools run from what it says afterwards. */
 const BETWEEN = "\n\n";
 
+/** Receives the text of the model's answers. */
+export interface AnswerTarget {
+  readonly artifactId: string;
+  /** Appends text of the model. */
+  add(text: string): void;
+  /** Discards the text of the current iteration. */
+  breakOff(): void;
+  /**
+   * Called if an earlier attempt may have streamed text in this iteration that this one does not
+   * repeat.
+   */
+  mayBeStale(): void;
+  /** Completes the iteration and keeps its text. */
+  keep(): void;
+  /** Ends the artifact. */
+  close(): void;
+}
+
+/** The id of the answer of a turn. A later turn of the same task adds its own answer. */
+export function answerIdFor({ turn }: LoopScope): string {
+  return `answer-${(turn.task.artifacts?.length ?? 0) + 1}`;
+}
+
 /**
  * The answer of a task: one artifact, to which every iteration appends the model's text. If an
  * answer breaks off and is requested again, the artifact is sent anew without the broken part.
  */
-export class AnswerArtifact {
+export class AnswerArtifact implements AnswerTarget {
   readonly artifactId: string;
   readonly #scope: LoopScope;
   /** The text of completed iterations. */
@@ -20,11 +43,9 @@ export class AnswerArtifact {
 
   constructor(scope: LoopScope) {
     this.#scope = scope;
-    // A later turn of the same task adds its own answer.
-    this.artifactId = `answer-${(scope.turn.task.artifacts?.length ?? 0) + 1}`;
+    this.artifactId = answerIdFor(scope);
   }
 
-  /** Appends text of the model. */
   add(text: string): void {
     if (text === "") return;
     const piece = this.#current === "" && this.#kept !== "" ? BETWEEN + text : text;
@@ -34,21 +55,15 @@ export class AnswerArtifact {
     this.#isOpen = true;
   }
 
-  /** Discards the text of the current iteration. */
   breakOff(): void {
     this.#hasBroken ||= this.#current !== "";
     this.#current = "";
   }
 
-  /**
-   * Called if an earlier attempt may have streamed text in this iteration that this one does not
-   * repeat.
-   */
   mayBeStale(): void {
     this.#hasBroken ||= !this.#isOpen;
   }
 
-  /** Completes the iteration and keeps its text. */
   keep(): void {
     if (this.#hasBroken && this.#isOpen) this.#reopen();
     this.#kept += this.#current;

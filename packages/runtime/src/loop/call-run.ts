@@ -1,4 +1,11 @@
-import type { Approval, ApprovalAnswer, ApprovalDecision, Metadata } from "@convoke/protocol";
+import {
+  type Approval,
+  type ApprovalAnswer,
+  type ApprovalDecision,
+  type Metadata,
+  traceHeaders,
+} from "@convoke/protocol";
+import { inspect } from "node:util";
 import { askApproval, confirmCall, digestArguments } from "../approvals/gate.ts";
 import { type OpenRequest, approvalRequest, hasExpired } from "../approvals/open-request.ts";
 import { runTool } from "./run-tool.ts";
@@ -274,6 +281,7 @@ export class CallRun {
         toolCallId,
         key: `${task.id}:${toolCallId}`,
         caller,
+        trace: { ...traceHeaders(scope.trace), traceId: scope.trace.traceId },
         answers: new Map(this.#interrupts.answers),
       },
       signal: scope.signal,
@@ -282,7 +290,13 @@ export class CallRun {
     });
     const { sources, used } = sink;
     if (outcome.kind === "error") {
-      return this.#complete({ output: outcome.text, isError: true, used });
+      const facts = { taskId: task.id, tool: toolName, toolCallId };
+      const { text, error = text } = outcome;
+      const details = inspect(error);
+      // A secret may be anywhere in an error; then only the masked text is logged.
+      const cause = secrets.hide(details) === details ? error : secrets.hide(text);
+      const errorId = scope.settings.log.failed("a tool failed", facts, cause);
+      return this.#complete({ output: outcome.text, isError: true, used, errorId });
     }
     if (outcome.kind === "result") {
       return this.#complete({ output: outcome.value, sources, used });

@@ -8,19 +8,23 @@ import {
   type Metadata,
   type Turn,
   agentMessage,
+  textPart,
 } from "@convoke/protocol";
 import { startTimer } from "@convoke/protocol/internal";
-import type { AssistantContent, ToolDescription, TranscriptEntry } from "../model/model.ts";
-import { AnswerArtifact } from "./answer-artifact.ts";
+import type { AssistantContent, TranscriptEntry } from "../model/model.ts";
+import { ModelError } from "../model/model-error.ts";
+import { AnswerArtifact, type AnswerTarget } from "./answer-artifact.ts";
 import { BudgetError } from "../run/budget.ts";
 import { type ToolCall, toldResult } from "../run/call-result.ts";
 import type { Source } from "../run/loop-events.ts";
-import { type LoopEnd, endForError } from "../run/loop-failure.ts";
+import { type LoopEnd, LoopEndError, endForError } from "../run/loop-failure.ts";
 import { LoopScope } from "../run/loop-scope.ts";
 import type { LoopSettings } from "../run/loop-settings.ts";
-import { type ModelAnswer, ModelCalls } from "./model-calls.ts";
+import { type ModelAnswer, ModelCalls, textOfContent } from "./model-calls.ts";
 import { Outbox } from "../run/outbox.ts";
 import { Questions } from "./questions.ts";
+import { OutputArtifact, outputFailure, readOutput, repairRequest } from "./structured-output.ts";
+import type { RunReports } from "./run-report.ts";
 import { ToolCalls } from "./tool-calls.ts";
 import { TurnTools } from "./turn-tools.ts";
 import { type Usage, UsageMeter } from "../run/usage.ts";
@@ -33,7 +37,11 @@ import { asksForToolsOnly } from "../run/client-tools.ts";
  * repeats until it calls none. Restarted after a crash, it takes the same path from
  * its journal, and nothing that is recorded there is done twice.
  */
-export function runLoop(turn: Turn, settings: LoopSettings): AsyncIterable<readonly AgentEvent[]> {
+export function runLoop(
+  turn: Turn,
+  settings: LoopSettings,
+  reports: RunReports,
+): AsyncIterable<readonly AgentEvent[]> {
   const abort = new AbortController();
   return new Outbox({
     turn,
@@ -43,7 +51,7 @@ export function runLoop(turn: Turn, settings: LoopSettings): AsyncIterable<reado
       if (turn.signal.aborted) stop();
       turn.signal.addEventListener("abort", stop, { once: true });
       try {
-        await new LoopRun(turn, settings, outbox, abort).go();
+        await new LoopRun(new LoopScope(turn, settings, outbox, abort.signal), abort, reports).go();
       } finally {
         turn.signal.removeEventListener("abort", stop);
         // Stop everything that is still running.
@@ -56,34 +64,48 @@ export function runLoop(turn: Turn, settings: LoopSettings): AsyncIterable<reado
 class LoopRun {
   readonly #scope: LoopScope;
   readonly #abort: AbortController;
-  readonly #artifact: AnswerArtifact;
+  readonly #reports: RunReports;
+  readonly #output: OutputArtifact | undefined;
+  readonly #artifact: AnswerTarget;
   readonly #tools: TurnTools;
   readonly #sources = new Map<string, Source>();
-  #modelId: string | undefined;
   #failures = 0;
+  #hasRepaired = false;
   #hasEnded = false;
   #stopTimer: (() => void) | undefined;
 
-  constructor(turn: Turn, settings: LoopSettings, outbox: Outbox, abort: AbortController) {
-    this.#scope = new LoopScope(turn, settings, outbox, abort.signal);
+  constructor(scope: LoopScope, abort: AbortController, reports: RunReports) {
+    this.#scope = scope;
     this.#abort = abort;
-    this.#artifact = new AnswerArtifact(this.#scope);
+    this.#reports = reports;
+    this.#output = scope.settings.output && new OutputArtifact(scope);
+    this.#artifact = this.#output ?? new AnswerArtifact(scope);
     this.#tools = new TurnTools(this.#scope);
   }
 
   async go(): Promise<void> {
     const { turn } = this.#scope;
+    this.#reports.begin(turn.task.id, this.#tools);
     try {
       const answer = await this.#work();
-      this.#end(answerEnd(answer));
+      this.#end(answerEnd(answer, this.#finalText(answer)));
     } catch (error) {
       const end = turn.signal.aborted ? undefined : endForError(error);
       if (end === undefined) throw error;
-      this.#end(end);
+      this.#end(error instanceof ModelError ? this.#logged(end, error) : end);
     } finally {
       this.#stopTimer?.();
+      this.#reports.end(turn.task.id, this.#tools);
       this.#tools.end(this.#hasEnded);
     }
+  }
+
+  /** The end of a task whose model failed, with the id under which the operator finds the cause. */
+  #logged(end: LoopEnd, error: ModelError): LoopEnd {
+    const { turn, settings } = this.#scope;
+    const facts = { taskId: turn.task.id, model: settings.model.id };
+    const errorId = settings.log.failed("a task failed because of its model", facts, error);
+    return { ...end, metadata: { ...end.metadata, errorId } };
   }
 
   /** The loop: model, tools, model, … until the model calls no tool. */
@@ -91,9 +113,8 @@ class LoopRun {
     const { turn, settings, clock, journal, budget } = this.#scope;
     const { allowsCycles, identity } = settings;
     budget.admit(identity.id, { allowsCycles, now: clock.startedAt ?? turn.now() });
-    const model = await settings.model();
+    const model = await settings.model.resolve();
     this.#scope.usage = new UsageMeter(model.price);
-    this.#modelId = model.id;
     const tools = this.#tools;
     const models = new ModelCalls(this.#scope, model, tools, this.#artifact);
     const questions = new Questions(this.#scope, (isWaiting) => this.#time(isWaiting));
@@ -111,29 +132,60 @@ class LoopRun {
       const wanted = answer.content.filter(
         (piece): piece is ToolCall => piece.kind === "tool-call",
       );
-      if (wanted.length > 0) {
-        this.#checkToolCalls(wanted.length);
-        const { results, said } = await calls.run(iteration, wanted);
-        for (const { sources, used } of results) {
-          this.#addSources(sources);
-          this.#scope.usage.addDelegated(used);
-        }
-        const failed = results.filter(({ isError, isDeclined }) => isError && !isDeclined);
-        this.#failures = failed.length === results.length ? this.#failures + 1 : 0;
-        const told = results.map(toldResult);
-        const entries: readonly TranscriptEntry[] = [
-          { role: "assistant", content: answer.content },
-          { role: "tool", results: told },
-        ];
-        transcript = said.reduce(withMessage, [...transcript, ...entries]);
-        // The next request must be reproducible after a crash.
-        await this.#scope.durable();
-      }
+      const next =
+        wanted.length > 0
+          ? await this.#runTools(calls, iteration, wanted)
+          : await this.#readAnswer(answer);
       if (!journal.hasCheckpoint(iteration)) {
         this.#scope.note({ kind: "internal:checkpoint", iteration });
       }
-      if (wanted.length === 0) return answer;
+      if (next === undefined) return answer;
+      const assistant = { role: "assistant", content: answer.content } as const;
+      transcript = next.said.reduce(withMessage, [...transcript, assistant, next.entry]);
     }
+  }
+
+  /** The message of a completed task, if the agent sends one. */
+  #finalText({ content }: ModelAnswer): string {
+    if (!this.#scope.settings.finalMessage) return "";
+    return this.#output === undefined ? textOfContent(content) : this.#output.text;
+  }
+
+  /** Runs the tools, and returns what the model receives next. */
+  async #runTools(
+    calls: ToolCalls,
+    iteration: number,
+    wanted: readonly ToolCall[],
+  ): Promise<NextEntries> {
+    this.#checkToolCalls(wanted.length);
+    const { results, said } = await calls.run(iteration, wanted);
+    for (const { sources, used } of results) {
+      this.#addSources(sources);
+      this.#scope.usage.addDelegated(used);
+    }
+    const failed = results.filter(({ isError, isDeclined }) => isError && !isDeclined);
+    this.#failures = failed.length === results.length ? this.#failures + 1 : 0;
+    // The next request must be reproducible after a crash.
+    await this.#scope.durable();
+    return { entry: { role: "tool", results: results.map(toldResult) }, said };
+  }
+
+  /**
+   * Checks the answer against the output schema, if there is one. Returns what the model receives
+   * after an answer that does not fit; undefined if the answer is final.
+   */
+  async #readAnswer(answer: ModelAnswer): Promise<NextEntries | undefined> {
+    const { output } = this.#scope.settings;
+    if (output === undefined || answerEnd(answer, "").state !== "completed") return undefined;
+    const read = await readOutput(textOfContent(answer.content), output);
+    if (read.ok) {
+      this.#output?.set(read.value);
+      return undefined;
+    }
+    if (this.#hasRepaired) throw new LoopEndError(outputFailure(read.problem));
+    this.#hasRepaired = true;
+    const parts = [textPart(repairRequest(read.problem))];
+    return { entry: { role: "user", parts }, said: [] };
   }
 
   #checkToolCalls(wanted: number): void {
@@ -172,7 +224,8 @@ class LoopRun {
     this.#artifact.close();
     this.#hasEnded = true;
     const sources = [...this.#sources.values()];
-    const message = text === "" ? undefined : agentMessage(`${runId}-end`, text);
+    const messageId = state === "completed" ? `${runId}-final` : `${runId}-end`;
+    const message = text === "" ? undefined : agentMessage(messageId, text);
     this.#scope.say({
       kind: "status-update",
       taskId,
@@ -184,16 +237,22 @@ class LoopRun {
         usage: this.#total(),
         ...budgetReport(turn, this.#total(), metadata),
         ...(sources.length > 0 && { sources }),
-        ...runReport(this.#modelId, this.#tools),
+        ...this.#reports.agent(taskId),
       },
     });
   }
 }
 
+/** What follows an answer of the model in the transcript. */
+interface NextEntries {
+  readonly entry: TranscriptEntry;
+  /** Messages that the caller sent instead of an answer. */
+  readonly said: readonly Message[];
+}
+
 /** An answer that the model did not finish is still returned, and marked. */
-function answerEnd({ finish, content }: ModelAnswer): LoopEnd {
-  const isEmpty = content.every((piece) => piece.kind !== "text");
-  if (finish === "content-filter" && isEmpty) {
+function answerEnd({ finish, content }: ModelAnswer, finalText: string): LoopEnd {
+  if (finish === "content-filter" && textOfContent(content) === "") {
     const text = "The provider of the model did not let it answer.";
     return { state: "failed", text, metadata: { error: text, reason: "content-filter" } };
   }
@@ -202,7 +261,7 @@ function answerEnd({ finish, content }: ModelAnswer): LoopEnd {
     return { state: "failed", text, metadata: { error: text, reason: "model" } };
   }
   const isWhole = finish === "stop" || finish === "tool-calls" || finish === "other";
-  return { state: "completed", text: "", metadata: isWhole ? {} : { finish } };
+  return { state: "completed", text: finalText, metadata: isWhole ? {} : { finish } };
 }
 
 /** Maps the budget names of the loop to the limits of the extension. */
@@ -236,47 +295,6 @@ function budgetReport(
   return { [uri]: report };
 }
 
-interface ToolFacts {
-  readonly name: string;
-  readonly description?: string;
-  readonly parameterSchema?: ToolDescription["input"];
-}
-
-/** From the most detailed description of a tool to the shortest. */
-const DETAILS: readonly ((tool: ToolFacts) => ToolFacts)[] = [
-  (tool) => tool,
-  ({ name, description = "" }) => ({ name, description }),
-  ({ name }) => ({ name }),
-];
-
-/** Every task stores its report, so its length is limited. */
-const MAX_LENGTH = 32_000;
-
-/**
- * What worked on a task: the model, each MCP server and sub-agent with its status, and all tools.
- * If the report is too long, the schemas of the tools are left out, and then their descriptions.
- */
-function runReport(modelId: string | undefined, tools: TurnTools): Metadata {
-  const servers = tools.serverReports();
-  const subAgents = tools.subAgentReports();
-  const available = tools.box.describe().map(({ name, description, input }) => ({
-    name,
-    description,
-    parameterSchema: input,
-  }));
-  let report: Metadata = {};
-  for (const detail of DETAILS) {
-    report = {
-      ...(modelId !== undefined && { model: modelId }),
-      mcpServers: servers.map((server) => ({ ...server, tools: server.tools.map(detail) })),
-      availableTools: available.map(detail),
-      ...(subAgents.length > 0 && { subAgents }),
-    };
-    if (JSON.stringify(report).length <= MAX_LENGTH) break;
-  }
-  return report;
-}
-
 /** The conversation before the turn and the message that started it, as a transcript. */
 function openingTranscript(turn: Turn): readonly TranscriptEntry[] {
   return [...turn.conversation, turn.message].reduce<readonly TranscriptEntry[]>(
@@ -308,13 +326,13 @@ function withMessage(
     : [...entries, { role: "assistant", content }];
 }
 
-/** Matches the ids of statuses that only report the progress of a tool. */
-const PROGRESS_ID = /-progress-\d+$/;
+/** Matches the ids of statuses that report the progress of a tool, or repeat the answer. */
+const STATUS_ID = /-(?:progress-\d+|final)$/;
 
-/** What the agent said, without statuses about its progress. */
+/** What the agent said, without statuses about its progress and statuses that repeat its answer. */
 function assistantContent(message: Message): readonly AssistantContent[] {
   const { messageId, parts } = message;
-  if (PROGRESS_ID.test(messageId) || GRANT_ID.test(messageId)) return [];
+  if (STATUS_ID.test(messageId) || GRANT_ID.test(messageId)) return [];
   // A model that sees its tool calls as text tends to write such text instead of calling tools.
   if (asksForToolsOnly(requestsIn(message))) return [];
   const text = parts

@@ -1,22 +1,36 @@
 import {
   type Agent,
+  type AgentEnvironment,
   type AgentExtension,
   type AgentInfo,
   type AgentSkill,
   EXTENSIONS,
   type ExtensionName,
+  type Metadata,
+  type Task,
+  type Turn,
 } from "@convoke/protocol";
 import { acceptAnswer } from "../approvals/accept-answer.ts";
 import { runLoop } from "./loop-run.ts";
-import { type LoopDefinition, loopSettings } from "../run/loop-settings.ts";
+import { type LoopDefinition, loopSettings, standaloneSettings } from "../run/loop-settings.ts";
+import { RunReports } from "./run-report.ts";
 import { McpServers } from "../mcp/mcp-servers.ts";
+
+/** An agent with a model. */
+export interface ModelAgent extends Agent {
+  /** Works on a turn of a loop that runs without a server. */
+  runStandalone(turn: Turn): ReturnType<Agent["run"]>;
+  report(task: Task): Metadata;
+  /** Prepares a loop that runs without a server: a model that cannot be used fails its tasks. */
+  prepareStandalone(place: AgentEnvironment): void;
+}
 
 /** Creates an agent from a model and tools. */
 export function modelAgent(
   info: AgentInfo,
   definition: LoopDefinition,
   id: Pick<Agent, "id"> = {},
-): Agent {
+): ModelAgent {
   if (info.takesMessages) {
     throw new TypeError(
       "an agent with a model takes no messages while it works: leave takesMessages out",
@@ -24,11 +38,18 @@ export function modelAgent(
   }
   const settings = loopSettings(info.name, definition);
   const { mcp, subAgents, identity } = settings;
+  const reports = new RunReports(settings);
   const own: AgentInfo = {
     ...info,
     // Before its first recorded event the loop has done nothing, so it can always be restarted.
     restart: true,
     extensions: declaredExtensions(info.extensions, definition),
+  };
+  const prepare = (place: AgentEnvironment): void => {
+    identity.prepare(place);
+    subAgents?.prepare(place);
+    // Last, because it starts processes: if a step above throws, nothing would end them.
+    mcp?.prepare(place);
   };
   const shown = mcp && infoWithSkills(own, () => mcp.skills(), toolNames(definition));
   return {
@@ -36,14 +57,16 @@ export function modelAgent(
     get info() {
       return shown?.() ?? own;
     },
-    run: (turn) => runLoop(turn, settings),
+    run: (turn) => runLoop(turn, settings, reports),
+    runStandalone: (turn) => runLoop(turn, standaloneSettings(settings), reports),
+    report: (task) => reports.task(task),
     accept: (task, message, at) => acceptAnswer(task, message, { now: at }),
     prepare: (place) => {
-      identity.prepare(place);
-      subAgents?.prepare(place);
-      // Last, because it starts processes: if a step above throws, nothing would end them.
-      mcp?.prepare(place);
+      settings.model.check();
+      settings.log.prepare(place);
+      prepare(place);
     },
+    prepareStandalone: prepare,
     abandon: (_task, journal) => subAgents?.abandon(journal),
     [Symbol.asyncDispose]: async () => {
       await Promise.all([mcp?.close(), subAgents?.close()]);
@@ -63,7 +86,8 @@ function declaredExtensions(
   given: readonly AgentExtension[] = [],
   definition: LoopDefinition,
 ): readonly AgentExtension[] {
-  const names: ExtensionName[] = ["budget"];
+  const names: ExtensionName[] = ["budget", "runReport"];
+  if (definition.toolActivity !== false) names.push("toolActivity");
   if (mayAsk(definition)) names.push("approvals");
   if (definition.clientTools !== false) names.push("clientTools");
   const own = names.map((name) => EXTENSIONS[name]);

@@ -12,12 +12,13 @@ import type {
   TranscriptEntry,
 } from "../model/model.ts";
 import { stoppable } from "../tools/stoppable.ts";
-import type { AnswerArtifact } from "./answer-artifact.ts";
+import type { AnswerTarget } from "./answer-artifact.ts";
 import { retryWaitMs } from "../run/backoff.ts";
 import { callHook, callHookNow, isVeto } from "../run/hooks.ts";
 import type { LlmResultEvent, Source } from "../run/loop-events.ts";
 import { VetoError } from "../run/loop-failure.ts";
 import type { LoopScope } from "../run/loop-scope.ts";
+import { outputInstructions } from "./structured-output.ts";
 import { type Trimmed, tokensOf, trim } from "./trim.ts";
 import type { TurnTools } from "./turn-tools.ts";
 
@@ -39,10 +40,10 @@ export class ModelCalls {
   readonly #scope: LoopScope;
   readonly #model: Model;
   readonly #tools: TurnTools;
-  readonly #artifact: AnswerArtifact;
+  readonly #artifact: AnswerTarget;
   readonly #callIds = new Set<string>();
 
-  constructor(scope: LoopScope, model: Model, tools: TurnTools, artifact: AnswerArtifact) {
+  constructor(scope: LoopScope, model: Model, tools: TurnTools, artifact: AnswerTarget) {
     this.#scope = scope;
     this.#model = model;
     this.#tools = tools;
@@ -108,6 +109,8 @@ export class ModelCalls {
           throw error;
         }
         this.#scope.note({ ...note, problem, waitMs });
+        const facts = { taskId: turn.task.id, model: this.#model.id, iteration, attempt, waitMs };
+        settings.log.failed("a model call failed and is repeated", facts, error);
         const waits = sleep(Math.min(waitMs, MAX_TIMER_MS), undefined, { signal });
         await waits.catch(() => signal.throwIfAborted());
       }
@@ -128,19 +131,24 @@ export class ModelCalls {
 
   #instructions(): string | undefined {
     const { settings, turn } = this.#scope;
-    const { instructions } = settings;
-    if (typeof instructions !== "function") return instructions;
-    return callHookNow("instructions", () => instructions(turn));
+    const { instructions, output } = settings;
+    const own =
+      typeof instructions === "function"
+        ? callHookNow("instructions", () => instructions(turn))
+        : instructions;
+    if (output === undefined) return own;
+    return [own ?? "", outputInstructions(output)].join("\n\n").trim();
   }
 
   async #request(transcript: readonly TranscriptEntry[]): Promise<ModelRequest> {
     const { settings, turn } = this.#scope;
-    const { maxOutputTokens, temperature, hooks } = settings;
+    const { maxOutputTokens, temperature, hooks, output } = settings;
     const instructions = this.#instructions();
     const request: ModelRequest = {
       ...(instructions !== undefined && { instructions }),
       transcript,
       tools: this.#tools.box.describe(),
+      ...(output && { output: output.schema }),
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),
       ...(temperature !== undefined && { temperature }),
     };
@@ -204,7 +212,7 @@ export class ModelCalls {
   }
 }
 
-function textOfContent(content: readonly AssistantContent[]): string {
+export function textOfContent(content: readonly AssistantContent[]): string {
   return content.map((piece) => (piece.kind === "text" ? piece.text : "")).join("");
 }
 

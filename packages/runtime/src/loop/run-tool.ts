@@ -55,7 +55,7 @@ export async function runTool(tool: Tool, options: ToolRunOptions): Promise<Tool
     const text = errorText(tool, error);
     const last = error instanceof ToolTimeout ? tool.late?.(options.context, text) : undefined;
     if (last !== undefined) sink.take(last);
-    return { kind: "error", text };
+    return { kind: "error", text, error };
   } finally {
     stopTimer();
     signal.removeEventListener("abort", stop);
@@ -203,8 +203,8 @@ async function* asAsync(source: Generator<unknown, unknown>): AsyncGenerator<unk
 export type ToolOutcome =
   /** JSON, within the output limit. */
   | { readonly kind: "result"; readonly value: unknown }
-  /** A text for the model. */
-  | { readonly kind: "error"; readonly text: string }
+  /** A text for the model, and what was thrown, if it was. */
+  | { readonly kind: "error"; readonly text: string; readonly error?: unknown }
   | { readonly kind: "interrupts"; readonly interrupts: readonly Interrupt[] };
 
 /**

@@ -1,7 +1,5 @@
-import type { McpServerReport } from "../mcp/mcp-server.ts";
 import type { McpServers } from "../mcp/mcp-servers.ts";
 import { RunSubAgents } from "../sub-agent-calls/run-sub-agents.ts";
-import type { SubAgentReport } from "../sub-agents/sub-agent-link.ts";
 import type { ToolBox } from "../tools/tool-box.ts";
 import type { Tool, ToolContext, ToolEvent, ToolUseRequired } from "../tools/tool.ts";
 import type { ToolCall } from "../run/call-result.ts";
@@ -73,14 +71,6 @@ export class TurnTools {
   /** The error for the model if it calls a tool that does not exist. */
   unknownText(name: string): string {
     return this.#servers?.whyMissing(name) ?? this.#box.unknownText(name);
-  }
-
-  serverReports(): readonly McpServerReport[] {
-    return this.#servers?.report() ?? [];
-  }
-
-  subAgentReports(): readonly SubAgentReport[] {
-    return this.#subAgents.report();
   }
 
   /**

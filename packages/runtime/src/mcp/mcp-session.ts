@@ -1,3 +1,4 @@
+import type { TraceHeaders } from "@convoke/protocol";
 import { MAX_TIMER_MS, orAborted } from "@convoke/protocol/internal";
 import {
   type CallToolResult,
@@ -39,6 +40,8 @@ export interface McpSessionOptions {
 
 export interface CallOptions {
   readonly signal: AbortSignal;
+  /** Sent in `_meta` of the request, where MCP reserves these names for it. */
+  readonly trace: TraceHeaders;
   readonly onProgress: (progress: {
     readonly progress: number;
     readonly total?: number | undefined;
@@ -137,13 +140,13 @@ export class McpSession {
   async call(
     name: string,
     input: Readonly<Record<string, unknown>>,
-    { signal, onProgress }: CallOptions,
+    { signal, trace, onProgress }: CallOptions,
   ): Promise<CallToolResult> {
     // The caller's signal limits the call. Without this, the client would apply its own one-minute
     // timeout.
     return this.#translated(
       this.#client.callTool(
-        { name, arguments: input },
+        { name, arguments: input, _meta: { ...trace } },
         { signal, timeout: MAX_TIMER_MS, onprogress: onProgress },
       ),
     );

@@ -16,7 +16,7 @@ const DONE: CallToolResult = { content: [] };
 function aQuestion() {
   const call = new OpenCall("files", "t1");
   const { promise, resolve: finish } = Promise.withResolvers<CallToolResult>();
-  call.begin(() => promise);
+  call.begin({ traceparent: "" }, () => promise);
   const question = new AbortController();
   const asked = call.ask(AGE, question.signal);
   return { call, finish, question, asked };

@@ -13,6 +13,7 @@ import type {
 import { elicitationAnswer, elicitationInterrupt } from "./elicitation.ts";
 import { McpError } from "./mcp-error.ts";
 import type { CallOptions } from "./mcp-session.ts";
+import type { TraceHeaders } from "@convoke/protocol";
 import { AsyncLocalStorage } from "node:async_hooks";
 
 /** How one round of a call ended. */
@@ -59,13 +60,17 @@ export class OpenCall {
     return this.#questions.size > 0;
   }
 
-  begin(call: (options: CallOptions) => Promise<CallToolResult>): void {
+  begin(
+    { traceparent, tracestate }: TraceHeaders,
+    call: (options: CallOptions) => Promise<CallToolResult>,
+  ): void {
     const onProgress: CallOptions["onProgress"] = (progress) => {
       // Only the latest progress is shown.
       this.#progress = progressEvent(progress);
       this.#wake();
     };
-    call({ signal: this.#stop.signal, onProgress }).then(
+    const trace = { traceparent, ...(tracestate !== undefined && { tracestate }) };
+    call({ signal: this.#stop.signal, trace, onProgress }).then(
       (result) => this.#finish({ kind: "result", result }),
       (error: unknown) => this.#finish({ kind: "error", error }),
     );
@@ -191,13 +196,13 @@ export class OpenCalls {
   }
 
   begin(
-    { key, taskId }: ToolContext,
+    { key, taskId, trace }: ToolContext,
     run: (options: CallOptions) => Promise<CallToolResult>,
   ): OpenCall {
     if (this.#calls.size >= MAX_OPEN) throw new Error(`${MAX_OPEN} calls are open already`);
     const call = new OpenCall(this.#server, taskId);
     this.#calls.set(key, call);
-    this.#current.run(call, () => call.begin(run));
+    this.#current.run(call, () => call.begin(trace, run));
     return call;
   }
 

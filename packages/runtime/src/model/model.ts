@@ -29,6 +29,8 @@ export interface ModelRequest {
   readonly instructions?: string;
   readonly transcript: readonly TranscriptEntry[];
   readonly tools: readonly ToolDescription[];
+  /** JSON Schema of the final answer. The instructions ask for it, too. */
+  readonly output?: JsonSchema;
   readonly maxOutputTokens?: number;
   readonly temperature?: number;
 }

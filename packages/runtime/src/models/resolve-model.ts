@@ -16,7 +16,6 @@ import {
   type ModelOptions,
   type ModelSpec,
   type ParsedSpec,
-  type ProviderName,
   parseModelSpec,
 } from "./model-options.ts";
 import {
@@ -30,62 +29,12 @@ import {
   type TranscriptEntry,
   mergeProviderData,
 } from "../model/model.ts";
-import { PICTURE_URLS, openCompatible } from "./providers/openai-compatible.ts";
-import { type Provider, loadPackage } from "./providers/provider.ts";
+import { COMPATIBLE_PACKAGE, PICTURE_URLS, openCompatible } from "./providers/openai-compatible.ts";
+import { packageProblems } from "./providers/provider.ts";
+import { PROVIDERS } from "./providers/providers.ts";
 import { AnswerStream } from "../model/answer-stream.ts";
 import { type CallPlace, toModelError } from "./ai-sdk/call-error.ts";
 import { type FileRules, PartTranslator, userContentOf } from "./ai-sdk/part-translator.ts";
-
-const DEFAULT_HOST = "127.0.0.1:11434";
-
-/** Local models via Ollama's OpenAI-compatible API. No key is needed. */
-const ollama: Provider = {
-  baseUrlVariable: "OLLAMA_HOST",
-  addressOf: ollamaUrl,
-  open: (name, { baseUrl, ...settings }) =>
-    openCompatible(name, { ...settings, baseUrl: ollamaUrl(baseUrl), label: "ollama" }),
-};
-
-/**
- * OpenAI via its Responses API. No part of a conversation is stored there: we keep the transcript,
- * and the reasoning is returned to us encrypted and sent back with the next request.
- */
-const openai: Provider = {
-  keyVariable: "OPENAI_API_KEY",
-  baseUrlVariable: "OPENAI_BASE_URL",
-  open: async (name, { apiKey, baseUrl, fetch }) => {
-    const { createOpenAI } = await loadPackage("@ai-sdk/openai", () => import("@ai-sdk/openai"));
-    return createOpenAI({ apiKey, fetch, ...(baseUrl && { baseURL: baseUrl }) }).responses(name);
-  },
-  defaults: ({ isThinking }) => ({
-    openai: { store: false, ...(isThinking && { reasoningSummary: "auto" }) },
-  }),
-};
-
-const google: Provider = {
-  keyVariable: "GOOGLE_GENERATIVE_AI_API_KEY",
-  // The package itself does not read a variable for the base URL.
-  baseUrlVariable: "GOOGLE_GENERATIVE_AI_BASE_URL",
-  open: async (name, { apiKey, baseUrl, fetch }) => {
-    const { createGoogle } = await loadPackage("@ai-sdk/google", () => import("@ai-sdk/google"));
-    return createGoogle({ apiKey, fetch, ...(baseUrl && { baseURL: baseUrl }) })(name);
-  },
-  defaults: ({ isThinking }) => ({
-    google: isThinking ? { thinkingConfig: { includeThoughts: true } } : {},
-  }),
-};
-
-const anthropic: Provider = {
-  keyVariable: "ANTHROPIC_API_KEY",
-  baseUrlVariable: "ANTHROPIC_BASE_URL",
-  open: async (name, { apiKey, baseUrl, fetch }) => {
-    const { createAnthropic } = await loadPackage(
-      "@ai-sdk/anthropic",
-      () => import("@ai-sdk/anthropic"),
-    );
-    return createAnthropic({ apiKey, fetch, ...(baseUrl && { baseURL: baseUrl }) })(name);
-  },
-};
 
 /**
  * Creates the model for a spec. Loads its package and looks up its key before anything is sent, and
@@ -104,7 +53,49 @@ export async function resolveModel(spec: ModelSpec, options: ModelOptions = {}):
   }
 }
 
-const PROVIDERS: Readonly<Record<ProviderName, Provider>> = { anthropic, openai, google, ollama };
+/** The id that the model for a spec has, without creating it. */
+export function modelId(spec: ModelSpec): string {
+  if (isAiSdkModel(spec)) return aiSdkId(spec);
+  if (typeof spec !== "string") return (spec as Partial<Model> | null)?.id ?? "unknown";
+  try {
+    const parsed = parseModelSpec(spec);
+    if (parsed.kind === "demo") return parsed.kind;
+    const { name } = parsed;
+    return parsed.kind === "provider"
+      ? `${parsed.provider}:${name}`
+      : compatibleId(parsed.baseUrl, name);
+  } catch {
+    // Using the model fails with the reason.
+    return "unknown";
+  }
+}
+
+/**
+ * What is missing for the model of a spec, without creating it: a known provider, its key, its
+ * package. Empty if nothing is; whether the provider knows the model shows only when it is used.
+ */
+export function modelProblems(spec: ModelSpec, options: ModelOptions = {}): readonly string[] {
+  if (typeof spec !== "string") return [];
+  try {
+    const parsed = parseModelSpec(spec);
+    if (parsed.kind === "demo") return [];
+    if (parsed.kind === "compatible") return packageProblems(COMPATIBLE_PACKAGE);
+    const { keyVariable, packageName } = PROVIDERS[parsed.provider];
+    const { environment = process.env, apiKey = keyVariable && environment[keyVariable] } = options;
+    const isKeyMissing = keyVariable !== undefined && (apiKey ?? "") === "";
+    return [
+      ...(isKeyMissing ? [keyProblem(modelId(spec), keyVariable)] : []),
+      ...packageProblems(packageName),
+    ];
+  } catch (error) {
+    if (error instanceof ModelError) return [error.message];
+    throw error;
+  }
+}
+
+function keyProblem(id: string, keyVariable: string): string {
+  return `${id} needs a key; set ${keyVariable} or give apiKey`;
+}
 
 async function fromProvider(
   { provider: providerName, name }: ParsedSpec & { kind: "provider" },
@@ -115,10 +106,7 @@ async function fromProvider(
   const { keyVariable, baseUrlVariable } = provider;
   const apiKey = options.apiKey ?? (keyVariable && environment[keyVariable]) ?? "";
   if (apiKey === "" && keyVariable !== undefined) {
-    throw new ModelError(
-      "unauthorized",
-      `${providerName}:${name} needs a key; set ${keyVariable} or give apiKey`,
-    );
+    throw new ModelError("unauthorized", keyProblem(`${providerName}:${name}`, keyVariable));
   }
   const baseUrl =
     options.baseUrl ?? ((baseUrlVariable && environment[baseUrlVariable]) || undefined);
@@ -152,14 +140,23 @@ async function fromCompatible(
     label: "openai-compatible",
     supportedUrls: PICTURE_URLS,
   });
-  const { origin, pathname, searchParams } = new URL(baseUrl);
+  const { searchParams } = new URL(baseUrl);
   return fromAiSdk(sdk, {
     ...options,
-    // The query is left out, because it may contain a key.
-    id: `${origin}${pathname}#${name}`,
+    id: compatibleId(baseUrl, name),
     keyVariable,
     secrets: [apiKey, ...searchParams.values()],
   });
+}
+
+/** The query is left out, because it may contain a key. */
+function compatibleId(baseUrl: string, name: string): string {
+  const { origin, pathname } = new URL(baseUrl);
+  return `${origin}${pathname}#${name}`;
+}
+
+function aiSdkId({ provider, modelId: name }: AiSdkModel): string {
+  return `${provider.split(".")[0] ?? ""}:${name}`;
 }
 
 function fromObject(spec: AiSdkModel | Model, options: ModelOptions): Model {
@@ -176,10 +173,9 @@ function fromObject(spec: AiSdkModel | Model, options: ModelOptions): Model {
       `model: neither a name, nor a model object of the AI SDK (specification 2, 3 or 4), nor an object with id and stream`,
     );
   }
-  const [provider = ""] = spec.provider.split(".");
   return fromAiSdk(spec, {
     ...options,
-    id: `${provider}:${spec.modelId}`,
+    id: aiSdkId(spec),
     contextTokens: options.contextTokens ?? contextTokensOf(spec.modelId),
     providerOptions: options.providerOptions,
   });
@@ -253,11 +249,12 @@ interface CallSettings {
 }
 
 function callOf(request: ModelRequest, { options, rules, abortSignal }: CallSettings): AiSdkCall {
-  const { tools, maxOutputTokens, temperature } = request;
+  const { tools, output, maxOutputTokens, temperature } = request;
   const { reasoning, providerOptions } = options;
   return {
     prompt: promptOf(request, rules),
     ...(tools.length > 0 && { toolChoice: { type: "auto" }, tools: tools.map(toolOf) }),
+    ...(output !== undefined && { responseFormat: { type: "json", schema: output } }),
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     ...(temperature !== undefined && { temperature }),
     ...(reasoning !== undefined && { reasoning }),
@@ -375,21 +372,4 @@ function contextTokensOf(name: string): number | undefined {
     .filter((candidate) => name.startsWith(candidate))
     .toSorted((one, other) => other.length - one.length)[0];
   return beginning === undefined ? undefined : CONTEXT_TOKENS[beginning];
-}
-
-/** Parses `OLLAMA_HOST` in the same way as Ollama: a host, optionally with a port and a scheme. */
-export function ollamaUrl(host: string = DEFAULT_HOST): string {
-  const text = /^https?:\/\//i.test(host) ? host : `http://${host}`;
-  if (!URL.canParse(text)) {
-    throw new ModelError(
-      "refused",
-      `OLLAMA_HOST: "${host}" is no address; set it to something like ${DEFAULT_HOST}`,
-    );
-  }
-  const url = new URL(text);
-  if (url.port === "" && !/^https?:\/\//i.test(host)) url.port = "11434";
-  // A server that listens on all addresses is reached via the loopback address.
-  if (url.hostname === "0.0.0.0") url.hostname = "127.0.0.1";
-  if (!/\/v1\/?$/.test(url.pathname)) url.pathname = `${url.pathname.replace(/\/$/, "")}/v1`;
-  return url.href.replace(/\/$/, "");
 }

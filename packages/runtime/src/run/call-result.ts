@@ -14,6 +14,8 @@ export interface CallResult extends ToolResultEntry {
   readonly sources: readonly Source[];
   /** The usage of sub-agents for this call. */
   readonly used?: DelegatedUsage | undefined;
+  /** Where the operator's log has the cause, if the tool failed. */
+  readonly errorId?: string | undefined;
 }
 
 /** Restores a result from the journal. */
@@ -34,7 +36,7 @@ export async function completeCall(
   input: Metadata,
   result: CallResult,
 ): Promise<CallResult> {
-  const { toolCallId, toolName, isDeclined, sources, used } = result;
+  const { toolCallId, toolName, isDeclined, sources, used, errorId } = result;
   const { output, isError } = result;
   const { hooks } = scope.settings;
   const hooked = { toolCallId, toolName, input, output, isError };
@@ -49,6 +51,7 @@ export async function completeCall(
     ...(isDeclined && { isDeclined }),
     ...(sources.length > 0 && { sources }),
     ...(used && { used }),
+    ...(errorId !== undefined && { errorId }),
   });
   return complete;
 }

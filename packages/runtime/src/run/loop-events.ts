@@ -65,6 +65,8 @@ export interface ToolCompleteEvent extends InternalEventBase {
   readonly sources?: readonly Source[];
   /** The usage of sub-agents for this call. */
   readonly used?: DelegatedUsage;
+  /** Where the operator's log has the cause, if the tool failed. */
+  readonly errorId?: string;
   readonly timestamp: string;
 }
 

@@ -6,11 +6,13 @@ import {
   EXTENSIONS,
   type InternalEvent,
   type StatusUpdateEvent,
+  type TraceContext,
   type Turn,
   isFinal,
   isMessageReceived,
   isPublic,
 } from "@convoke/protocol";
+import { createHash } from "node:crypto";
 import { callHookNow } from "./hooks.ts";
 import { LoopJournal } from "./loop-journal.ts";
 import type { LoopSettings } from "./loop-settings.ts";
@@ -32,6 +34,8 @@ export class LoopScope {
   usage = new UsageMeter(undefined);
   /** Prefix of all ids that this run creates, identical in every attempt. */
   readonly runId: string;
+  /** The trace of the caller, or one derived from the task id so that it is the same in every attempt. */
+  readonly trace: TraceContext;
   readonly #outbox: Outbox;
 
   constructor(turn: Turn, settings: LoopSettings, outbox: Outbox, signal: AbortSignal) {
@@ -43,6 +47,7 @@ export class LoopScope {
     this.clock = new WorkClock(turn);
     this.budget = new RunBudget(settings.budget, turn);
     this.runId = turn.id();
+    this.trace = turn.trace ?? ownTrace(turn.task.id);
   }
 
   /** Emits an event, after the author's `transformEvent` hook has had a chance to change it. */
@@ -74,6 +79,11 @@ export class LoopScope {
   room(): Promise<void> | undefined {
     return this.#outbox.room();
   }
+}
+
+function ownTrace(taskId: string): TraceContext {
+  const digest = createHash("sha256").update(taskId).digest("hex");
+  return { traceId: digest.slice(0, 32), spanId: digest.slice(32, 48) };
 }
 
 /**

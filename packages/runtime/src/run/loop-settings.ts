@@ -6,18 +6,22 @@ import {
   clientToolSettings,
 } from "./client-tools.ts";
 import type { McpOptions, McpServerConfig } from "../mcp/mcp-settings.ts";
+import type { McpServerReport } from "../mcp/mcp-server.ts";
 import type { ModelOptions, ModelSpec } from "../models/model-options.ts";
+import { ModelError } from "../model/model-error.ts";
 import type { Model } from "../model/model.ts";
-import { resolveModel } from "../models/resolve-model.ts";
+import { modelId, modelProblems, resolveModel } from "../models/resolve-model.ts";
 import {
   type SubAgentSettings,
   type SubAgentsDefinition,
   subAgentSettings,
 } from "../sub-agents/sub-agent-settings.ts";
 import { ToolBox } from "../tools/tool-box.ts";
+import { type InputSchema, type ToolInput, agentOutput } from "../tools/tool-input.ts";
 import type { Tool } from "../tools/tool.ts";
 import { AgentIdentity, type Budget, resolveBudget } from "./budget.ts";
 import { DEFAULT_RETRY, type RetryRule } from "./backoff.ts";
+import { OperatorLog } from "./operator-log.ts";
 import type { LoopHooks } from "./hooks.ts";
 import { McpServers } from "../mcp/mcp-servers.ts";
 import { LoopJournal } from "./loop-journal.ts";
@@ -32,6 +36,13 @@ export interface LoopDefinition {
   /** The system prompt. */
   readonly instructions?: string | ((turn: Turn) => string);
   readonly tools?: readonly Tool[];
+  /**
+   * The schema of the final answer, a Standard Schema such as zod's or a JSON Schema, of an object.
+   * The model is asked for it, and the answer is checked: one that does not fit is requested once
+   * more with the problem, and then fails the task. The answer arrives whole, in one artifact with
+   * the JSON as text and as data. Default: the answer is text.
+   */
+  readonly output?: InputSchema;
   readonly budget?: Budget;
   /**
    * Whether work may return to this agent via other agents. Default false, because such a cycle
@@ -47,6 +58,18 @@ export interface LoopDefinition {
   readonly temperature?: number;
   readonly retry?: Partial<RetryRule>;
   readonly approvals?: ApprovalSettings;
+  /**
+   * Whether callers can follow the tool calls of a task and their results, by activating the
+   * extension `tool-activity`. Default true. Turn it off if arguments or results of tools are not
+   * for callers.
+   */
+  readonly toolActivity?: boolean;
+  /**
+   * Whether the `completed` status carries the final answer as its message, in addition to the
+   * artifact. Default false, because some clients show artifacts and status messages one after the
+   * other, and would show the answer twice. An `AgentLoop` used without a server always does it.
+   */
+  readonly finalMessage?: boolean;
   /**
    * MCP servers whose tools the agent can use, by name. When the agent is served, they start in the
    * background, because the card lists their tools. Otherwise, or if `mcpSkills` is false, a server
@@ -77,8 +100,8 @@ export interface ApprovalSettings {
   /**
    * Whether plain text can decide an approval if it is the only open request: "approve" or "yes"
    * approves, and "reject" followed by a reason rejects. Default: only for callers that have not
-   * activated the extension, because they have no other way to answer. "reject" and "no" alone
-   * always reject.
+   * activated the extension, because they have no other way to answer, and in an `AgentLoop` used
+   * without a server. "reject" and "no" alone always reject.
    */
   readonly acceptPlainText?: boolean;
   /** Stores permanent approvals. Default: in memory, for the lifetime of the process. */
@@ -90,10 +113,11 @@ export interface LoopSettings {
   readonly agentName: string;
   readonly identity: AgentIdentity;
   readonly allowsCycles: boolean;
-  /** Resolved on first use, so that a server can show its card before it loads a provider. */
-  readonly model: () => Promise<Model>;
+  readonly model: AgentModel;
+  readonly log: OperatorLog;
   readonly instructions: LoopDefinition["instructions"];
   readonly tools: ToolBox;
+  readonly output: ToolInput | undefined;
   readonly budget: Budget;
   readonly hooks: LoopHooks;
   readonly maxParallelTools: number;
@@ -102,6 +126,7 @@ export interface LoopSettings {
   readonly temperature: number | undefined;
   readonly retry: RetryRule;
   readonly approvals: ApprovalSettings & { readonly grants: GrantStore };
+  readonly finalMessage: boolean;
   readonly mcp: AgentMcpServers | undefined;
   readonly subAgents: AgentSubAgents | undefined;
   /** Undefined if client tools are disabled. */
@@ -126,9 +151,11 @@ export function loopSettings(agentName: string, definition: LoopDefinition): Loo
     agentName,
     identity: new AgentIdentity(agentName),
     allowsCycles: definition.allowsCycles ?? false,
-    model: lazily(() => resolveModel(definition.model, definition.modelOptions)),
+    log: new OperatorLog(),
+    model: new AgentModel(definition.model, definition.modelOptions),
     instructions: definition.instructions,
     tools: new ToolBox(definition.tools ?? []),
+    output: definition.output === undefined ? undefined : agentOutput(definition.output),
     budget: resolveBudget(definition.budget),
     hooks: definition.hooks ?? {},
     maxParallelTools,
@@ -137,10 +164,21 @@ export function loopSettings(agentName: string, definition: LoopDefinition): Loo
     temperature: definition.temperature,
     retry,
     approvals: { ...approvals, grants: approvals.grants ?? memoryGrants() },
+    finalMessage: definition.finalMessage ?? false,
     mcp: agentMcpServers(definition),
     subAgents: agentSubAgents(agentName, definition),
     clientTools: clientToolSettings(definition.clientTools),
   };
+}
+
+/**
+ * The settings of a loop that runs without a server: the code that holds it is its caller, and sees
+ * failures of tools and models in the events.
+ */
+export function standaloneSettings(settings: LoopSettings): LoopSettings {
+  const { acceptPlainText = true } = settings.approvals;
+  const approvals = { ...settings.approvals, acceptPlainText };
+  return { ...settings, finalMessage: true, approvals, log: new OperatorLog() };
 }
 
 function agentMcpServers(definition: LoopDefinition): AgentMcpServers | undefined {
@@ -169,19 +207,37 @@ function agentSubAgents(
   return settings.length === 0 ? undefined : new AgentSubAgents(agentName, settings);
 }
 
-/**
- * Caches the model once it resolves. A failure is not cached, because its cause, such as a missing
- * key, may be fixed in the meantime.
- */
-function lazily(resolve: () => Promise<Model>): () => Promise<Model> {
-  let model: Promise<Model> | undefined;
-  return () => {
-    model ??= resolve().catch((error: unknown) => {
-      model = undefined;
+/** The model of an agent. */
+class AgentModel {
+  readonly id: string;
+  readonly #spec: ModelSpec;
+  readonly #options: ModelOptions | undefined;
+  #model: Promise<Model> | undefined;
+
+  constructor(spec: ModelSpec, options: ModelOptions | undefined) {
+    this.id = modelId(spec);
+    this.#spec = spec;
+    this.#options = options;
+  }
+
+  /** Throws if the model cannot be used in this process, with everything that is missing. */
+  check(): void {
+    const problems = modelProblems(this.#spec, this.#options);
+    if (problems.length === 0) return;
+    throw new ModelError("refused", `the agent's model cannot be used: ${problems.join("; and ")}`);
+  }
+
+  /**
+   * Resolved on first use, so that a server can show its card before it loads a provider. A failure
+   * is not cached, because its cause, such as a missing key, may be fixed in the meantime.
+   */
+  resolve(): Promise<Model> {
+    this.#model ??= resolveModel(this.#spec, this.#options).catch((error: unknown) => {
+      this.#model = undefined;
       throw error;
     });
-    return model;
-  };
+    return this.#model;
+  }
 }
 
 function checkWhole(name: string, value: number): void {
@@ -235,6 +291,11 @@ class AgentMcpServers {
     }
     // Created immediately, because this validates the settings; no server starts before it is used.
     this.#servers = this.#make(this.#place);
+  }
+
+  /** The status of each server, without starting any. */
+  report(): readonly McpServerReport[] {
+    return this.#servers?.report() ?? [];
   }
 
   /** The skills that the card currently lists for the servers. */

@@ -10,9 +10,10 @@ import {
 } from "@convoke/protocol";
 import type { ToolCall } from "../run/call-result.ts";
 import type { LoopScope } from "../run/loop-scope.ts";
+import type { ToolDescription } from "../model/model.ts";
 import type { Tool } from "../tools/tool.ts";
 import { ChildCall } from "./child-call.ts";
-import type { SubAgentLink, SubAgentReport } from "../sub-agents/sub-agent-link.ts";
+import type { SubAgentLink } from "../sub-agents/sub-agent-link.ts";
 import { type ToolInput, toolInput } from "../tools/tool-input.ts";
 import { ChildStatuses } from "./child-result.ts";
 import { SubAgentCall } from "./sub-agent-call.ts";
@@ -48,10 +49,6 @@ export class RunSubAgents {
     await subAgents.look(turn.caller.owner, this.#hasLooked ? 0 : LOOK_MS);
     this.#hasLooked = true;
     return subAgents.links.map((link) => subAgentTool(link, { run: this, scope: this.#scope }));
-  }
-
-  report(): readonly SubAgentReport[] {
-    return this.#scope.settings.subAgents?.report() ?? [];
   }
 
   beginRound(calls: readonly ToolCall[]): void {
@@ -184,9 +181,7 @@ function subAgentTool(
   input ??= toolInput(name, SCHEMA);
   const { run, scope } = around;
   return {
-    name,
-    description: describe(link),
-    input: input.schema,
+    ...describeSubAgent(link),
     confirm,
     // A repeated call finds the task that it started, or reports that the outcome is unknown.
     idempotent: true,
@@ -210,15 +205,17 @@ const MAX_SKILLS = 32;
 const MAX_DESCRIPTION = 4000;
 
 /**
- * The author's description if there is one, else the one on the agent's card, else a generic text.
+ * A sub-agent as the model sees it, with the author's description if there is one, else the one on
+ * the agent's card, else a generic text.
  */
-function describe({ settings, info }: SubAgentLink): string {
+export function describeSubAgent({ settings, info }: SubAgentLink): ToolDescription {
   const { name, description } = settings;
   const own =
     description ?? info?.description ?? `The agent ${name}. Describe the task in plain language.`;
   const skills = (info?.skills ?? []).slice(0, MAX_SKILLS).map((skill) => skill.name);
   const listed = skills.length === 0 ? "" : `\nIts skills: ${skills.join(", ")}.`;
-  return `${own}${listed}`.slice(0, MAX_DESCRIPTION);
+  input ??= toolInput(name, SCHEMA);
+  return { name, description: `${own}${listed}`.slice(0, MAX_DESCRIPTION), input: input.schema };
 }
 
 interface WatchFacts {

@@ -7,8 +7,6 @@ import {
   type Metadata,
   type PublicEvent,
   type Task,
-  type TraceContext,
-  type Turn,
   isInterrupted,
   isTerminal,
   readBudgetReport,
@@ -24,7 +22,6 @@ import { isOfAgent, withoutAddresses } from "../sub-agents/remote-error.ts";
 import type { RunSubAgents } from "./run-sub-agents.ts";
 import type { ChildQuestion, SentCall } from "../sub-agents/sub-agent-events.ts";
 import type { SubAgentLink } from "../sub-agents/sub-agent-link.ts";
-import { createHash } from "node:crypto";
 
 export interface SubAgentCallFacts {
   readonly link: SubAgentLink;
@@ -161,8 +158,7 @@ export class SubAgentCall {
     const { signal, caller } = context;
     const agent = await link.reach({ owner: caller.owner, signal, retryForMs });
     const { RemoteTask } = await import("@convoke/client/connection");
-    const trace = taskTrace(scope.turn);
-    const follow = { extensions: ASKED, trace, reconnect: { forMs: RETRY_FOR_MS } };
+    const follow = { extensions: ASKED, trace: scope.trace, reconnect: { forMs: RETRY_FOR_MS } };
     return new RemoteTask(agent, { ids: call.child, signal, follow, learnMs: LEARN_MS });
   }
 
@@ -349,14 +345,4 @@ function reported(metadata: Task["metadata"]): BudgetReport | undefined {
   } catch {
     return undefined;
   }
-}
-
-/**
- * The trace context for requests to other agents: the caller's trace, or one derived from the task
- * id so that it is the same in every attempt.
- */
-function taskTrace({ trace, task }: Pick<Turn, "trace" | "task">): TraceContext {
-  if (trace !== undefined) return trace;
-  const digest = createHash("sha256").update(task.id).digest("hex");
-  return { traceId: digest.slice(0, 32), spanId: digest.slice(32, 48) };
 }

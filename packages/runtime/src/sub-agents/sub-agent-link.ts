@@ -143,7 +143,8 @@ export class SubAgentLink {
       (error: unknown) => {
         if (this.#remotes.get(key) === remote) this.#remotes.delete(key);
         const why = error instanceof Error ? error.message : String(error);
-        this.#logger?.warn("a sub-agent cannot be reached", { agent: this.name, error: why });
+        // The call that needs it is logged once, when it is given up.
+        this.#logger?.debug("a sub-agent cannot be reached", { agent: this.name, error });
         const shown = withoutAddresses(why, this.name).slice(0, 500);
         this.#failed = { why: shown, at: Date.now() };
       },

@@ -19,46 +19,58 @@ export function toolInput(
   input: InputSchema = NO_ARGUMENTS,
   given?: JsonSchema,
 ): ToolInput {
+  const place = {
+    what: `the input of tool "${toolName}"`,
+    remedy: "give one for the model as inputJsonSchema",
+  };
+  return checkedSchema(place, input, given);
+}
+
+/** The output of an agent: its schema for the model, and the function that checks an answer. */
+export function agentOutput(output: InputSchema): ToolInput {
+  return checkedSchema({ what: "output", remedy: "give a JSON Schema as output" }, output);
+}
+
+interface SchemaPlace {
+  /** What the schema describes, for errors. */
+  readonly what: string;
+  /** What to do if a schema library has no JSON Schema for it. */
+  readonly remedy: string;
+}
+
+function checkedSchema(place: SchemaPlace, input: InputSchema, given?: JsonSchema): ToolInput {
   if (isStandardSchema(input)) {
     return {
-      schema: objectSchema(toolName, given ?? converted(toolName, input)),
+      schema: objectSchema(place, given ?? converted(place, input)),
       check: (value) => checkByStandard(input, value),
     };
   }
-  const schema = objectSchema(toolName, input);
+  const schema = objectSchema(place, input);
   return { schema, check: jsonSchemaCheck(schema) };
 }
 
-function converted(toolName: string, schema: StandardSchema): JsonSchema {
+function converted({ what, remedy }: SchemaPlace, schema: StandardSchema): JsonSchema {
   let own: JsonSchema | undefined;
   try {
     own = jsonSchemaOf(schema);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new TypeError(
-      `the input of tool "${toolName}" has no JSON Schema (${why}); ` +
-        "give one for the model as inputJsonSchema",
-      { cause },
-    );
+    throw new TypeError(`${what} has no JSON Schema (${why}); ${remedy}`, { cause });
   }
   if (own !== undefined) return own;
   const { vendor } = schema["~standard"];
-  throw new TypeError(
-    `${vendor} does not say how the input of tool "${toolName}" reads as JSON Schema; ` +
-      "give it for the model as inputJsonSchema",
-  );
+  throw new TypeError(`${vendor} does not say how ${what} reads as JSON Schema; ${remedy}`);
 }
 
 /**
  * Models pass arguments by name, so a schema that does not describe an object is an authoring
  * error.
  */
-function objectSchema(toolName: string, schema: JsonSchema): JsonSchema {
+function objectSchema({ what }: SchemaPlace, schema: JsonSchema): JsonSchema {
   const isObject = typeof schema === "object" && schema !== null && !Array.isArray(schema);
   if (!isObject || (schema["type"] ?? "object") !== "object") {
     throw new TypeError(
-      `the input of tool "${toolName}" must be a schema of an object, such as ` +
-        '{ type: "object", properties: {…} }',
+      `${what} must be a schema of an object, such as { type: "object", properties: {…} }`,
     );
   }
   // Providers require `type` and do not use `$schema`.

@@ -6,6 +6,7 @@ import type {
   Caller,
   Metadata,
   ToolResult,
+  TraceHeaders,
 } from "@convoke/protocol";
 import type { JsonSchema } from "../model/model.ts";
 import { type InputSchema, type OutputOf, toolInput } from "./tool-input.ts";
@@ -78,6 +79,11 @@ export interface ApprovalWords {
   readonly preview?: readonly A2APart[];
 }
 
+/** A W3C trace context, and the trace id in it. */
+export interface ToolTrace extends TraceHeaders {
+  readonly traceId: string;
+}
+
 /** The context of a running tool call. */
 export interface ToolContext {
   readonly taskId: string;
@@ -91,6 +97,11 @@ export interface ToolContext {
   /** Fires when the task is canceled or the call times out. */
   readonly signal: AbortSignal;
   readonly caller: Caller;
+  /**
+   * The trace of the task: that of its caller, or one of its own. Send `traceparent` and
+   * `tracestate` as headers with requests to other services.
+   */
+  readonly trace: ToolTrace;
   /** Answers to the requests of earlier rounds of this call, by request id. */
   readonly answers: ReadonlyMap<string, InterruptAnswer>;
 }

@@ -137,7 +137,10 @@ export function requestTrace(request: HttpRequest): TraceContext | undefined {
 
 /** W3C Trace Context level 2: version 00, or a later version, which may have additional fields. */
 const TRACEPARENT =
-  /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/;
+  /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})(?:-.*)?$/;
+
+/** The flags that the standard defines: sampled, and random. Others must not be passed on. */
+const KNOWN_FLAGS = 0x03;
 
 /** The trace of the client with a new span. `undefined` for a malformed header, as the standard says. */
 export function parseTrace(
@@ -145,11 +148,17 @@ export function parseTrace(
   tracestate?: string,
 ): TraceContext | undefined {
   if (traceparent === undefined) return undefined;
-  const traceId = TRACEPARENT.exec(traceparent.trim())?.[1];
+  const [, traceId, given = ""] = TRACEPARENT.exec(traceparent.trim()) ?? [];
   if (traceId === undefined) return undefined;
+  const flags = (Number.parseInt(given, 16) & KNOWN_FLAGS).toString(16).padStart(2, "0");
   const state = parseState(tracestate);
   const spanId = randomBytes(8).toString("hex");
-  return { traceId, spanId, ...(state !== undefined && { state }) };
+  return {
+    traceId,
+    spanId,
+    ...(flags !== "01" && { flags }),
+    ...(state !== undefined && { state }),
+  };
 }
 
 const MAX_MEMBERS = 32;

@@ -44,6 +44,17 @@ verifies("R121", "the caller's trace is continued with a span of our own", () =>
   expect(trace?.spanId).not.toBe(PARENT_ID);
 });
 
+verifies("R121", "the flags that the standard defines are handed on, others are not", () => {
+  const flags = (rest: string): string | undefined => parseTrace(traceparent({ rest }))?.flags;
+
+  expect(flags("00")).toBe("00");
+  expect(flags("02")).toBe("02");
+  expect(flags("03")).toBe("03");
+  expect(flags("f8")).toBe("00");
+  // The default of a trace.
+  expect(flags("01")).toBeUndefined();
+});
+
 test("each request gets its own span", () => {
   const spans = Array.from({ length: 100 }, () => parseTrace(traceparent())?.spanId);
 

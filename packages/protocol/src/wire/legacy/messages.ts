@@ -82,7 +82,9 @@ export function fieldsOf(value: unknown): JsonObject {
 export function fromLegacyPart(part: unknown): unknown {
   const { kind, metadata, ...data } = fieldsOf(part);
   if (kind !== "tool-use" && kind !== "tool-result") return part;
-  return toolPart(kind, data, fieldsOf(metadata));
+  // A report of a tool that the agent runs itself asks nothing of its reader.
+  const isReport = fieldsOf(metadata)[EXTENSIONS.toolActivity.uri] !== undefined;
+  return isReport ? { kind: "data", data, metadata } : toolPart(kind, data, fieldsOf(metadata));
 }
 
 /** A data part that the extension `client-tools` marks with its type. */

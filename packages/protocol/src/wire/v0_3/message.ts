@@ -2,6 +2,7 @@ import { isObject } from "../../internal/json.ts";
 import { invalidParams } from "../../model/errors.ts";
 import type { Message } from "../../model/message.ts";
 import type { A2APart, DataPart, FilePart } from "../../model/part.ts";
+import { toolActivityType } from "../../extensions/tool-activity.ts";
 import { compileCheck } from "../../schema/compile-schema.ts";
 import { readBase64, withKind } from "../codec/values.ts";
 import { fromLegacyMessage } from "../legacy/messages.ts";
@@ -69,9 +70,17 @@ export function unwrapData(part: DataPart): DataPart {
   return Object.keys(metadata).length === 0 ? { ...rest, data } : { ...rest, data, metadata };
 }
 
-/** Encodes a part. The model has the form of 0.3, so only additions of 1.0 change. */
+/** Encodes a part. Reports of tool calls have kinds of their own, which only this dialect can express. */
 export function encodePart(part: A2APart): A2APart {
   if (isSameIn03(part)) return part;
+  const activity = toolActivityType(part);
+  if (activity === undefined) return encodeContent(part);
+  const { data, metadata } = part as DataPart;
+  return { kind: activity, ...(data as object), metadata } as unknown as A2APart;
+}
+
+/** The part in the terms of 0.3. The model has the form of 0.3, so only additions of 1.0 change. */
+export function encodeContent(part: A2APart): A2APart {
   if (part.kind === "file") return part;
   const { mediaType: _, filename: __, ...rest } = part;
   if (rest.kind === "text" || isObject(rest.data)) return rest;
@@ -86,5 +95,6 @@ export function encodePart(part: A2APart): A2APart {
 export function isSameIn03(part: A2APart): boolean {
   if (part.kind === "file") return true;
   if (part.mediaType !== undefined || part.filename !== undefined) return false;
-  return part.kind === "text" || isObject(part.data);
+  if (part.kind === "text") return true;
+  return isObject(part.data) && toolActivityType(part) === undefined;
 }

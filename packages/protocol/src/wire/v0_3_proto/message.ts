@@ -8,7 +8,7 @@ import {
   decodeMessage as decodeMessage03,
   decodePart as decodePart03,
   decodeSentMessage as decodeSentMessage03,
-  encodePart as encodePart03,
+  encodeContent,
   unwrapData,
 } from "../v0_3/message.ts";
 import { FILE, MESSAGE, PART } from "./schemas.ts";
@@ -136,7 +136,7 @@ function decodeFile(value: unknown, field: string): FileContent {
 
 /** Encodes a part. Additions of 1.0 are handled as in the JSON-RPC dialect. */
 export function encodePart(part: A2APart): WirePart {
-  const old = encodePart03(part);
+  const old = encodeContent(part);
   switch (old.kind) {
     case "text": {
       const { kind: _, ...rest } = old;

@@ -78,6 +78,8 @@ export interface AiSdkCall {
   readonly prompt: readonly AiSdkMessage[];
   readonly tools?: readonly AiSdkTool[];
   readonly toolChoice?: { readonly type: "auto" };
+  /** A provider without a JSON mode ignores it, or offers the model a tool for it. */
+  readonly responseFormat?: { readonly type: "json"; readonly schema: object };
   readonly maxOutputTokens?: number;
   readonly temperature?: number;
   /** Since specification version 4. */

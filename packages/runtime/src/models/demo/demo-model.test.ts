@@ -68,6 +68,33 @@ describe("the demo model", () => {
     expect(callsOf(await answerTo(text))).toEqual([["get-weather", input]]);
   });
 
+  test.each([
+    [
+      "What does get-weather say for Rome in the next 5 days, in fahrenheit?",
+      { city: "Rome", days: 5, unit: "fahrenheit" },
+    ],
+    ['get-weather for "New Delhi"', { city: "New Delhi", days: 2, unit: "celsius" }],
+    ["Get-weather, please", { city: "demo city", days: 2, unit: "celsius" }],
+  ])("takes arguments from the sentence: %s", async (text, input) => {
+    expect(callsOf(await answerTo(text))).toEqual([["get-weather", input]]);
+  });
+
+  test("uses the value of an unknown argument where it fits, and says so", async () => {
+    const events = await answerTo("get-weather(town=Rome)");
+
+    expect(callsOf(events)).toMatchObject([["get-weather", { city: "Rome" }]]);
+    expect(textOf(events)).toContain(
+      "`get-weather` has no argument `town`, so I use its value as `city`.",
+    );
+  });
+
+  test("ignores an unknown argument that fits nowhere, and says so", async () => {
+    const events = await answerTo("refund(amount=3, reason=late)");
+
+    expect(callsOf(events)).toEqual([["refund", { amount: 3 }]]);
+    expect(textOf(events)).toContain("`refund` has no argument `reason`, so I ignore it.");
+  });
+
   test("calls all the tools that are named, in their order", async () => {
     const calls = callsOf(await answerTo("refund(amount=3) and then get-weather(city=Rome)"));
 

@@ -39,15 +39,24 @@ function demoAnswer(request: ModelRequest): readonly ScriptStep[] {
 
 function answer(request: ModelRequest): readonly ScriptStep[] {
   const last = request.transcript.at(-1);
-  if (last?.role === "tool") return [say(summaryOf(last.results))];
   const text = lastText(request);
+  if (last?.role === "tool") return final(summaryOf(last.results), request);
   const calls = namedCalls(text, request);
   const thoughts = /\bthink\b/i.test(text) ? [thought(request)] : [];
   if (calls.length > 0) {
-    const names = calls.map(({ toolName }) => `\`${toolName}\``).join(" and ");
-    return [...thoughts, say(`I call ${names}.`), ...calls];
+    const names = calls.map(({ step }) => `\`${step.toolName}\``).join(" and ");
+    const notes = calls.flatMap((call) => call.notes);
+    const steps = calls.map(({ step }) => step);
+    return [...thoughts, say([`I call ${names}.`, ...notes].join(" ")), ...steps];
   }
   return [...thoughts, ...command(text, request)];
+}
+
+/** The final answer: the text, or made-up data if the agent wants an object. */
+function final(text: string, request: ModelRequest): readonly ScriptStep[] {
+  if (request.output === undefined) return [say(text)];
+  const made = fakeArguments(request.output, lastText(request));
+  return [{ kind: "text", text: JSON.stringify(made) }];
 }
 
 function command(text: string, request: ModelRequest): readonly ScriptStep[] {
@@ -60,7 +69,7 @@ function command(text: string, request: ModelRequest): readonly ScriptStep[] {
     const url = "https://a2a-protocol.org/";
     return [say("This says where it comes from."), { kind: "source", url, title: "A2A Protocol" }];
   }
-  return [say(help(text, request))];
+  return final(help(text, request), request);
 }
 
 const DEMO_LABEL = "Demo model, no AI.";
@@ -130,7 +139,11 @@ function textOf(entry: TranscriptEntry): string {
   }
 }
 
-type Call = ScriptStep & { readonly kind: "tool-call" };
+interface Call {
+  readonly step: ScriptStep & { readonly kind: "tool-call" };
+  /** Which of the given arguments are not used as they were written. */
+  readonly notes: readonly string[];
+}
 
 /** The tools that a text names, in order, with the arguments that it gives for them. */
 function namedCalls(text: string, request: ModelRequest): readonly Call[] {
@@ -143,13 +156,42 @@ function namedCalls(text: string, request: ModelRequest): readonly Call[] {
   return found.map(({ tool, at }, index) => {
     const given =
       at < 0 ? undefined : givenArguments(text.slice(at + tool.name.length), tool.input);
-    return {
-      kind: "tool-call",
-      toolCallId: `demo-${earlier + index + 1}`,
-      toolName: tool.name,
-      input: { ...fakeArguments(tool.input, text), ...given },
-    };
+    const { fitting, notes } = fit(given ?? {}, tool);
+    const toolCallId = `demo-${earlier + index + 1}`;
+    const input = { ...fakeArguments(tool.input, text), ...fitting };
+    return { step: { kind: "tool-call", toolCallId, toolName: tool.name, input }, notes };
   });
+}
+
+/**
+ * The given arguments that the tool has. The value of one that it does not have is used for a
+ * missing one if it fits there, and ignored otherwise.
+ */
+function fit(
+  given: Arguments,
+  { name: toolName, input }: ToolDescription,
+): { readonly fitting: Arguments; readonly notes: readonly string[] } {
+  const properties = propertiesOf(input);
+  const isKnown = (name: string): boolean => Object.hasOwn(properties, name);
+  const fitting = Object.fromEntries(Object.entries(given).filter(([name]) => isKnown(name)));
+  const notes = Object.entries(given).flatMap(([name, value]) => {
+    if (isKnown(name)) return [];
+    const missing = Object.keys(properties).find(
+      (other) => !Object.hasOwn(fitting, other) && isFor(properties[other], value),
+    );
+    const unknown = `\`${toolName}\` has no argument \`${name}\``;
+    if (missing === undefined) return [`${unknown}, so I ignore it.`];
+    fitting[missing] = value;
+    return [`${unknown}, so I use its value as \`${missing}\`.`];
+  });
+  return { fitting, notes };
+}
+
+/** Whether a value has the type that a property wants. */
+function isFor(schema: JsonSchema | undefined, value: unknown): boolean {
+  const wanted = [schema?.["type"]].flat();
+  if (typeof value === "number") return wanted.includes("number") || wanted.includes("integer");
+  return wanted.includes(Array.isArray(value) ? "array" : typeof value);
 }
 
 /** The position of a name as a whole word in a text, ignoring case. */
@@ -250,6 +292,8 @@ function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> 
 }
 
 function fake(name: string, schema: JsonSchema, text: string): unknown {
+  const told = fromSentence(name, schema, text);
+  if (told !== undefined) return told;
   for (const key of ["const", "default"]) if (key in schema) return schema[key];
   for (const key of ["enum", "examples"]) {
     const [first] = Array.isArray(schema[key]) ? (schema[key] as unknown[]) : [];
@@ -266,6 +310,27 @@ function fake(name: string, schema: JsonSchema, text: string): unknown {
   if (types.includes("boolean")) return true;
   if (types.includes("null")) return null;
   return fakeText(name, schema, text);
+}
+
+/** Names in the middle of a sentence, such as "Rome" and "New York". */
+const NAMES = /(?<=[\p{L}\p{N},]\s+)\p{Lu}[\p{L}'’-]*(?:\s\p{Lu}[\p{L}'’-]*)*/u;
+
+/** The value for a property that the user's own words give, if any. */
+function fromSentence(name: string, schema: JsonSchema, text: string): unknown {
+  const choices = Array.isArray(schema["enum"]) ? (schema["enum"] as unknown[]) : undefined;
+  if (choices !== undefined) {
+    return choices.find((choice) => typeof choice === "string" && placeOf(choice, text) >= 0);
+  }
+  const { type, format, default: usual } = schema;
+  if ("const" in schema || format !== undefined || usual !== undefined) return undefined;
+  if (type === "number" || type === "integer") {
+    const [number] = /(?<![\w.])\d+(?:\.\d+)?(?![\w.]*\w)/.exec(text) ?? [];
+    const value = Number(number);
+    const isWhole = type === "number" || Number.isInteger(value);
+    return number !== undefined && isWhole ? value : undefined;
+  }
+  if (type !== "string" || WORDS.test(name)) return undefined;
+  return /"([^"]+)"/.exec(text)?.[1] ?? NAMES.exec(text)?.[0];
 }
 
 function fakeList(name: string, schema: JsonSchema, text: string): readonly unknown[] {

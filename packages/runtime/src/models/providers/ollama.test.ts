@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ollamaUrl } from "../resolve-model.ts";
+import { ollamaUrl } from "./providers.ts";
 
 test.each([
   [undefined, "http://127.0.0.1:11434/v1"],

@@ -1,6 +1,8 @@
 import type { AiSdkModel, SupportedUrls } from "../ai-sdk/ai-sdk-model.ts";
 import { type ProviderSettings, loadPackage } from "./provider.ts";
 
+export const COMPATIBLE_PACKAGE = "@ai-sdk/openai-compatible";
+
 interface CompatibleSettings extends ProviderSettings {
   readonly baseUrl: string;
   /** The key under which the SDK stores the server's provider metadata. */
@@ -14,7 +16,7 @@ export async function openCompatible(
   { apiKey, baseUrl, fetch, label, supportedUrls }: CompatibleSettings,
 ): Promise<AiSdkModel> {
   const { createOpenAICompatible } = await loadPackage(
-    "@ai-sdk/openai-compatible",
+    COMPATIBLE_PACKAGE,
     () => import("@ai-sdk/openai-compatible"),
   );
   const url = new URL(baseUrl);

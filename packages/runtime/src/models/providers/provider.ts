@@ -5,6 +5,8 @@ import { ModelError } from "../../model/model-error.ts";
 
 /** A service that offers models. */
 export interface Provider {
+  /** The optional package that it needs. */
+  readonly packageName: string;
   /** The environment variable that holds its key, unless a key is given. */
   readonly keyVariable?: string;
   /** The environment variable that may hold an alternative base URL. */
@@ -32,12 +34,23 @@ export async function loadPackage<T>(name: string, load: () => Promise<T>): Prom
     return await load();
   } catch (cause) {
     if (!isMissing(cause, name)) throw cause;
-    throw new ModelError(
-      "refused",
-      `the package ${name} is not installed; run: npm install ${name}`,
-      { cause },
-    );
+    throw new ModelError("refused", missingText(name), { cause });
   }
+}
+
+/** Whether an optional package is missing, without loading it. */
+export function packageProblems(name: string): readonly string[] {
+  try {
+    import.meta.resolve(name);
+    return [];
+  } catch (error) {
+    // A bundle may contain the package although it cannot be resolved here; then using it says why.
+    return isMissing(error, name) ? [missingText(name)] : [];
+  }
+}
+
+function missingText(name: string): string {
+  return `the package ${name} is not installed; run: npm install ${name}`;
 }
 
 /** Whether the package itself is missing, rather than one of its dependencies. */

@@ -1,0 +1,54 @@
+import {
+  type Agent,
+  type AgentEvent,
+  EXTENSIONS,
+  type Message,
+  type Task,
+  toolActivity,
+} from "@convoke/protocol";
+import type { Seq } from "../log/backend.ts";
+import type { Call } from "./call.ts";
+import { withoutData } from "./media-types.ts";
+
+/** Converts an event of a log to what a caller receives. `seq` is its position in the log. */
+export type View = (event: AgentEvent, seq: Seq) => AgentEvent;
+
+const { runReport, toolActivity: activity } = EXTENSIONS;
+
+/**
+ * The view of a caller: what its active extensions add to tasks and streams, in the media types
+ * that it accepts. Undefined if the caller receives everything as it is stored.
+ */
+export function callerView(
+  { engine, extensions }: Pick<Call, "engine" | "extensions">,
+  acceptedOutputModes?: readonly string[],
+): View | undefined {
+  const views: View[] = [];
+  if (extensions?.has(activity.uri) === true) views.push(withActivity);
+  if (extensions?.has(runReport.uri) === true)
+    views.push((event) => withReport(engine.agent, event));
+  const convert = withoutData(acceptedOutputModes);
+  if (convert !== undefined) views.push(convert);
+  if (views.length === 0) return undefined;
+  return (event, seq) => views.reduce((viewed, view) => view(viewed, seq), event);
+}
+
+/** A result as the caller receives it. */
+export function viewResult<Result extends Task | Message>(
+  result: Result,
+  view: View | undefined,
+): Result {
+  return view === undefined ? result : (view(result, 0) as Result);
+}
+
+function withActivity(event: AgentEvent, seq: Seq): AgentEvent {
+  const taskId = (event as { readonly taskId?: string }).taskId ?? "";
+  return toolActivity(event, `${taskId}-tools-${seq}`) ?? event;
+}
+
+function withReport(agent: Agent, event: AgentEvent): AgentEvent {
+  if (event.kind !== "task") return event;
+  const task = event as Task;
+  const report = agent.report?.(task);
+  return report === undefined ? event : { ...task, metadata: { ...task.metadata, agent: report } };
+}

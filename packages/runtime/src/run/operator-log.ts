@@ -1,0 +1,23 @@
+import type { AgentEnvironment, Metadata } from "@convoke/protocol";
+import { randomBytes } from "node:crypto";
+
+/**
+ * Reports failures to the operator: those of tools and models, which the agent survives or turns
+ * into the end of a task. Silent until the agent is served.
+ */
+export class OperatorLog {
+  #logger: AgentEnvironment["logger"];
+
+  prepare({ logger }: AgentEnvironment): void {
+    this.#logger = logger;
+  }
+
+  /** Logs a failure, with its stack at level debug. Returns the id that both lines have. */
+  failed(message: string, fields: Metadata, error: unknown): string {
+    const errorId = randomBytes(6).toString("hex");
+    const problem = error instanceof Error ? error.message : String(error);
+    this.#logger?.warn(message, { ...fields, errorId, problem });
+    if (error instanceof Error) this.#logger?.debug(message, { ...fields, errorId, error });
+    return errorId;
+  }
+}
