@@ -7,6 +7,7 @@ import {
   MESSAGE_OPTIONS,
   RECONNECT_OPTIONS,
   readReconnect,
+  readRequest,
   readUrl,
 } from "../connect/agent-options.ts";
 import { type Command, type CommandContext, EXIT, exitCodeFor } from "../terminal/command.ts";
@@ -36,12 +37,13 @@ async function send(context: CommandContext): Promise<number> {
   const { io } = context;
   readUrl(context);
   const reconnect = readReconnect(context);
+  const request = readRequest(context);
   const place = { contextId: context.text("context"), taskId: context.text("task") };
   const options = await connectOptions(context);
   const input = await readInput(context);
   const answer = await withAgent(
     context,
-    (agent) => agent.send(input, { ...place, ...reconnect, signal: io.signal }),
+    (agent) => agent.send(input, { ...place, ...request, ...reconnect, signal: io.signal }),
     options,
   );
   if (context.flag("json")) {

@@ -4,6 +4,7 @@ import {
   AGENT_OPTIONS,
   MESSAGE_OPTIONS,
   RECONNECT_OPTIONS,
+  readRequest,
   readUrl,
   rejectMoreArguments,
 } from "../connect/agent-options.ts";
@@ -68,6 +69,10 @@ function readResume(context: CommandContext): Open | undefined {
   if (text("task") !== undefined || text("context") !== undefined) {
     throw new UsageError("--resume cannot be combined with --task or --context.");
   }
+  for (const option of ["metadata", "accept", "history"]) {
+    if (text(option) === undefined) continue;
+    throw new UsageError(`--resume sends no message, so it cannot be combined with --${option}.`);
+  }
   if (texts("file").length > 0 || texts("data").length > 0) {
     throw new UsageError("--resume cannot be combined with --file or --data.");
   }
@@ -75,7 +80,8 @@ function readResume(context: CommandContext): Open | undefined {
 }
 
 async function readMessage(context: CommandContext): Promise<Open> {
+  const request = readRequest(context);
   const input = await readInput(context);
   const place = { contextId: context.text("context"), taskId: context.text("task") };
-  return (agent, options) => agent.stream(input, { ...place, ...options });
+  return (agent, options) => agent.stream(input, { ...place, ...request, ...options });
 }

@@ -2,6 +2,7 @@ import { TASK_STATES, type Task, type TaskState, isTerminal, textOfParts } from 
 import {
   AGENT_ENVIRONMENT,
   AGENT_OPTIONS,
+  readHistory,
   readUrl,
   rejectMoreArguments,
 } from "../connect/agent-options.ts";
@@ -36,6 +37,11 @@ export const tasksCommand: Command = {
       value: "<n>",
       help: "Maximum number of tasks, 1 to 100 (default: 20)",
     },
+    history: {
+      type: "string",
+      value: "<n>",
+      help: "Maximum number of messages of each task (see --json)",
+    },
     ...AGENT_OPTIONS,
   },
   environment: AGENT_ENVIRONMENT,
@@ -49,8 +55,10 @@ async function tasks(context: CommandContext): Promise<number> {
   const contextId = context.text("context");
   const state = readState(context.text("state"));
   const pageSize = readLimit(context.text("limit"));
+  const historyLength = readHistory(context.text("history"));
   const request = {
     pageSize,
+    ...(historyLength !== undefined && { historyLength }),
     ...(contextId !== undefined && { contextId }),
     ...(state !== undefined && { state }),
     signal: io.signal,

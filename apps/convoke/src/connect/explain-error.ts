@@ -75,5 +75,6 @@ const ADVICE: Partial<Readonly<Record<string, string>>> = {
   unreachable: "Is the agent running, and is this its address? convoke serve starts one.",
   "no-card": "The address must be that of an agent or of its card.",
   "no-interface": "convoke card <url> shows what it offers.",
+  refused: "--allow <host> permits a private address that the card leads to, if you trust it.",
   "other-origin": "If you trust that address, use it instead.",
 };

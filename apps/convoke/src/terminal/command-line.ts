@@ -4,6 +4,8 @@ import { printable } from "@convoke/protocol/internal";
 /** Options to repeat, so that the agent is called in the same way. */
 const REPEATED = ["binding", "a2a-version", "trust-key", "basic"] as const;
 
+const REPEATED_LISTS = ["extension", "allow"] as const;
+
 /** Options whose values may be secret; the suggested command shows `…` instead. */
 const SECRET = ["token", "api-key"] as const;
 
@@ -24,6 +26,7 @@ export function commandLine(
     ...command.split(" "),
     ...positionals.slice(0, 1),
     ...repeated,
+    ...REPEATED_LISTS.flatMap((option) => texts(option).flatMap((value) => [`--${option}`, value])),
     ...(flag("require-signature") ? ["--require-signature"] : []),
     ...args,
   ];
