@@ -81,18 +81,18 @@ export function framed(message: Uint8Array, flag = 0): Buffer {
 /** Frames of HTTP/2 after which no call is ever answered. */
 export const STUCK = {
   /** SETTINGS_MAX_CONCURRENT_STREAMS is 0. */
-  "accepts no streams": { first: frame(4, 0, "000300000000"), then: Buffer.alloc(0) },
+  "accepts no streams": { first: frame(4, 0, "000300000000"), later: Buffer.alloc(0) },
   /** A call is answered with GOAWAY, and with a CONTINUATION that continues nothing. */
   "says goodbye and breaks the protocol": {
     first: frame(4, 0, ""),
-    then: Buffer.concat([frame(7, 0, "0000000100000000"), frame(9, 1, "00")]),
+    later: Buffer.concat([frame(7, 0, "0000000100000000"), frame(9, 1, "00")]),
   },
 } as const;
 
 /** A server of HTTP/2 that leaves every call without an answer. It closes with the test. */
 export async function startStuckAgent({
   first,
-  then,
+  later,
 }: (typeof STUCK)[keyof typeof STUCK]): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createNetServer((socket) => {
@@ -100,7 +100,7 @@ export async function startStuckAgent({
     socket.on("error", () => undefined);
     // The request itself is the first frame with HEADERS (type 1).
     socket.on("data", (data) => {
-      if (typesIn(data).includes(1)) socket.write(then);
+      if (typesIn(data).includes(1)) socket.write(later);
     });
     socket.write(first);
   });

@@ -417,3 +417,15 @@ async function startTcpServer(bytes: string): Promise<number> {
   await once(server, "listening");
   return (server.address() as AddressInfo).port;
 }
+
+test("https where only http is spoken says what to try", async () => {
+  const server = await startServer();
+  const url = server.url.replace("http:", "https:");
+
+  const attempt = createEgress({ trusted: [url] }).request({ url });
+
+  await expect(attempt).rejects.toMatchObject({
+    kind: "unreachable",
+    message: expect.stringContaining("it does not speak TLS; try http:// instead of https://"),
+  });
+});

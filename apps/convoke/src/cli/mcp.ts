@@ -15,6 +15,7 @@ import {
   UsageError,
 } from "../terminal/command.ts";
 import { connectOptions } from "../connect/connect-options.ts";
+import { asStarted } from "../terminal/invocation.ts";
 
 // Standard input and output carry the MCP protocol, so there are no password prompts and no --json.
 const { basic: _basic, json: _json, ...CALL_OPTIONS } = AGENT_OPTIONS;
@@ -42,6 +43,7 @@ export const mcpCommand: Command = {
   environment: {
     ...AGENT_ENVIRONMENT,
     CONVOKE_DATA: 'With a file: the folder for tasks, or "memory" (.convoke)',
+    CONVOKE_LOG_FORMAT: "With a file: pretty or json (json)",
     CONVOKE_LOG: "With a file: log level, one of debug, info, warn, error or silent (warn)",
   },
   more: `In the configuration of an editor (Claude Code, Cursor, VS Code and others)
@@ -79,7 +81,7 @@ async function mcp(context: CommandContext): Promise<number> {
     return EXIT.done.code;
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
-    io.stderr(`${error.message}\n`);
+    io.stderr(`${asStarted(error.message, io.started)}\n`);
     return EXIT.notStarted.code;
   } finally {
     // The host is gone: do not wait for an agent that keeps running.

@@ -1,5 +1,6 @@
 import { ClientError, ERRORS, RemoteError } from "@convoke/protocol";
 import { printable } from "@convoke/protocol/internal";
+import { asStarted } from "../terminal/invocation.ts";
 import { coloursFor } from "../terminal/output.ts";
 import { type CommandContext, EXIT, Interrupted } from "../terminal/command.ts";
 import { isWithheld } from "../credentials/environment.ts";
@@ -14,7 +15,7 @@ export function explainError(error: unknown, place: ErrorContext): number {
   const { io } = place;
   if (io.signal.aborted || error instanceof Interrupted) return EXIT.interrupted.code;
   const sentence = sentenceOf(error);
-  const advice = adviceFor(error, place);
+  const advice = asStarted(adviceFor(error, place), io.started);
   if (place.flag("json")) {
     io.stderr(`${JSON.stringify({ error: { ...factsOf(error), ...(advice && { advice }) } })}\n`);
   } else {

@@ -1,9 +1,14 @@
 import { once } from "node:events";
-import { createJsonLogger } from "@convoke/engine";
-import { serve } from "./serve-agent.ts";
+import { createLogger, serve } from "./serve-agent.ts";
 import type { CommandIo } from "../terminal/command.ts";
 import { loadAgent } from "./load-agent.ts";
-import { type ServeSettings, explainStart, readSettings } from "./settings.ts";
+import {
+  type ServeFlags,
+  type ServeSettings,
+  explainStart,
+  loadEnvFile,
+  readSettings,
+} from "./settings.ts";
 import { relative, resolve } from "node:path";
 import { isLoopback } from "../credentials/environment.ts";
 
@@ -16,12 +21,15 @@ export interface ServeRequest {
 
 /** Starts the server, prints its address, and resolves when it has stopped. */
 export async function runServer({ file, port, data, io }: ServeRequest): Promise<void> {
-  const settings = readSettings({ port, data }, io.env);
+  loadEnvFile();
+  const flags = { file, port, data, started: io.started };
+  const settings = readSettings(flags, io.env);
   const agent = await loadAgent(file);
-  const server = await start(agent, settings, io);
+  const server = await start(agent, settings, flags, io);
   io.stdout(
     banner({
       name: agent.info.name,
+      program: io.started.program,
       url: server.url,
       data: settings.data,
       recovered: server.recovered,
@@ -36,13 +44,15 @@ export async function runServer({ file, port, data, io }: ServeRequest): Promise
 async function start(
   agent: Awaited<ReturnType<typeof loadAgent>>,
   settings: ServeSettings,
+  flags: ServeFlags,
   io: CommandIo,
 ) {
-  const { logLevel, drainMs: _, ...options } = settings;
+  const { logLevel, logFormat, drainMs: _, ...options } = settings;
+  const isForPeople = logFormat === "auto" ? io.isTTY.stderr : logFormat === "pretty";
   try {
     return await serve(agent, {
       ...options,
-      logger: createJsonLogger(logLevel, io.stderr),
+      logger: createLogger({ level: logLevel, isForPeople }, io.stderr),
       onFatal: (error) => {
         const cause = error.message.replace(/\.$/, "");
         io.stderr(
@@ -52,13 +62,14 @@ async function start(
       },
     });
   } catch (error) {
-    throw explainStart(error, settings);
+    throw explainStart(error, settings, flags);
   }
 }
 
 /** The text that is printed when the server is ready: its address and what to try next. */
 function banner(facts: {
   readonly name: string;
+  readonly program: string;
   readonly url: string;
   readonly data: string;
   /** What happened to the unfinished tasks of the last run. */
@@ -66,7 +77,7 @@ function banner(facts: {
   readonly isDemo: boolean;
   readonly needsToken: boolean;
 }): string {
-  const { name, url, data, recovered, isDemo, needsToken } = facts;
+  const { name, program, url, data, recovered, isDemo, needsToken } = facts;
   const base = url.replace(/\/$/, "");
   const folder = relative(process.cwd(), resolve(data)) || ".";
   const where = data === "memory" ? "in memory, lost when the server stops" : `${folder} (SQLite)`;
@@ -86,7 +97,7 @@ function banner(facts: {
 ${left}
 Try in another terminal:
 
-${tries.map((line) => `  ${token}npx convoke ${line.replace("URL", base)}`).join("\n")}
+${tries.map((line) => `  ${token}${program} ${line.replace("URL", base)}`).join("\n")}
 
 Press Ctrl+C to stop.
 `;

@@ -14,7 +14,7 @@ const SECRET = ["token", "api-key"] as const;
  * options. Ids that come from the agent are quoted, so that pasting the line is safe.
  */
 export function commandLine(
-  { positionals, text, texts, flag }: CommandContext,
+  { io, positionals, text, texts, flag }: CommandContext,
   command: string,
   args: readonly string[],
 ): string {
@@ -34,7 +34,7 @@ export function commandLine(
     (name) => `--${name} …`,
   );
   const headers = texts("header").map(() => "--header …");
-  return ["convoke", ...words.map(quoted), ...secrets, ...headers].join(" ");
+  return [io.started.program, ...words.map(quoted), ...secrets, ...headers].join(" ");
 }
 
 /** A word that a person can paste into a shell, whatever is in it. */
