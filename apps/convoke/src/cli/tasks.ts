@@ -10,7 +10,7 @@ import { type Colours, coloursFor, formatAge, table } from "../terminal/output.t
 import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
 import { commandLine, didYouMean } from "../terminal/command-line.ts";
 import { withAgent } from "../connect/connect-options.ts";
-import { oneLine } from "@convoke/protocol/internal";
+import { oneLine, printableJson } from "@convoke/protocol/internal";
 import { messageText } from "../follow/outcome.ts";
 
 /** Without `unknown`, which stands for states that this version does not know. */
@@ -65,7 +65,7 @@ async function tasks(context: CommandContext): Promise<number> {
   };
   const page = await withAgent(context, (agent) => agent.list(request));
   if (context.flag("json")) {
-    io.stdout(`${JSON.stringify(page)}\n`);
+    io.stdout(`${printableJson(page)}\n`);
     return EXIT.done.code;
   }
   const { dim } = coloursFor(io, "stderr");

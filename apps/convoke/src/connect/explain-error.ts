@@ -1,5 +1,5 @@
 import { ClientError, ERRORS, RemoteError } from "@convoke/protocol";
-import { printable } from "@convoke/protocol/internal";
+import { printable, printableJson } from "@convoke/protocol/internal";
 import { asStarted } from "../terminal/invocation.ts";
 import { coloursFor } from "../terminal/output.ts";
 import { type CommandContext, EXIT, Interrupted } from "../terminal/command.ts";
@@ -17,7 +17,7 @@ export function explainError(error: unknown, place: ErrorContext): number {
   const sentence = sentenceOf(error);
   const advice = asStarted(adviceFor(error, place), io.started);
   if (place.flag("json")) {
-    io.stderr(`${JSON.stringify({ error: { ...factsOf(error), ...(advice && { advice }) } })}\n`);
+    io.stderr(`${printableJson({ error: { ...factsOf(error), ...(advice && { advice }) } })}\n`);
   } else {
     const below = advice === "" ? "" : `${advice}\n`;
     io.stderr(`${coloursFor(io, "stderr").red(printable(sentence))}\n${below}`);

@@ -34,6 +34,9 @@ export const demoAgent = defineAgent({
   description:
     "Shows what an A2A agent can do, without a model: streams, asks, fails, makes files.",
   replies: true,
+  // Nothing that it does needs to happen only once, so after a crash each task begins again, and what
+  // it has already said is not repeated.
+  restart: true,
   skills: Object.entries(COMMANDS).map(([command, description]) => {
     const id = command.split(" ")[0] ?? command;
     return {

@@ -38,7 +38,25 @@ export async function runServer({ file, port, data, io }: ServeRequest): Promise
     }),
   );
   if (!io.signal.aborted) await once(io.signal, "abort");
+  const isDone = announceStop(settings.drainMs, io);
   await server.close({ drainMs: settings.drainMs });
+  isDone();
+}
+
+/** A server without work stops before anybody would wonder. */
+const SILENT_MS = 200;
+
+/** Tells a person at a terminal why the server does not stop at once. Call the result when it has. */
+function announceStop(drainMs: number, io: CommandIo): () => void {
+  if (!io.isTTY.stderr) return () => undefined;
+  const seconds = Math.ceil(drainMs / 1000);
+  const timer = setTimeout(() => {
+    io.stderr(
+      `Stopping: running tasks have up to ${seconds} s to finish. Press Ctrl+C again to stop at once; ` +
+        "unfinished tasks are recovered at the next start.\n",
+    );
+  }, SILENT_MS);
+  return () => clearTimeout(timer);
 }
 
 async function start(
