@@ -13,6 +13,7 @@ describe("the manifest", () => {
   test("R1 to R127 and G1 to G14 are there, once each and in order", () => {
     expect(ids.filter((id) => id.startsWith("R"))).toEqual(numbered("R", 127));
     expect(ids.filter((id) => id.startsWith("G"))).toEqual(numbered("G", 14));
+    expect(ids.filter((id) => id.startsWith("sdk-"))).toEqual(numbered("sdk-p", 9));
   });
 
   test("no id is used twice", () => {
