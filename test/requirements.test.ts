@@ -20,6 +20,7 @@ const FAMILIES: readonly (readonly [prefix: string, count: number])[] = [
   ["seed-C", 30],
   ["loop-L", 17],
   ["inbound-K", 14],
+  ["sdk-p", 9],
 ];
 
 function byNumber(one: string, other: string): number {

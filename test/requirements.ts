@@ -15,6 +15,7 @@ import { PROTOCOL_SURFACE } from "./requirements/protocol-surface.ts";
 import { REMOTE_INVOCATION } from "./requirements/remote-invocation.ts";
 import type { Requirement, RequirementGroup } from "./requirements/requirement.ts";
 import { RESUME } from "./requirements/resume.ts";
+import { SDK_PROBES } from "./requirements/sdk-probes.ts";
 import { SECURITY } from "./requirements/security.ts";
 import { SEED_FORMS } from "./requirements/seed-forms.ts";
 import { STORE_AND_TIMEOUTS } from "./requirements/store-and-timeouts.ts";
@@ -46,6 +47,7 @@ export const REQUIREMENTS: readonly RequirementGroup[] = [
   CONFORMANCE_V03_CLIENT,
   SEED_FORMS,
   LOOP_REGRESSIONS,
+  SDK_PROBES,
 ];
 
 const byId: ReadonlyMap<string, Requirement> = new Map(

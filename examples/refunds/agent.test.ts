@@ -104,6 +104,27 @@ describe("the refunds agent", () => {
   );
 });
 
+test("by hand: the shop is a program of its own, and the agent finds it", async () => {
+  const data = aFolder();
+  const program = start(
+    process.execPath,
+    [fileURLToPath(new URL("start-shop.ts", import.meta.url))],
+    {
+      cwd: data,
+      env: { SHOP_PORT: "0" },
+    },
+  );
+  const url = await program.until((stdout) => /open at (http:\S+)\./.exec(stdout)?.[1]);
+  vi.stubEnv("SHOP_URL", url);
+
+  const { text } = await say(refunds, "A-7", { answers: ["yes"] });
+
+  expect(text).toBe("Refunded 30 EUR.");
+  await program.until((stdout) =>
+    /look up \/orders\/A-7\nrefund \S+\n/.test(stdout) ? true : undefined,
+  );
+});
+
 /** `convoke serve agent.ts`, as a user starts it, and a client that speaks to it. */
 async function serve(
   data: string,

@@ -35,7 +35,7 @@ describe("at a terminal", () => {
 
     const { code, stdout } = await person.ended;
     expect(code).toBe(0);
-    expect(stdout).toMatch(/Continue with: convoke chat \S+ --context \S+\r\n$/);
+    expect(stdout).toMatch(/Continue with: node \S+convoke\.js chat \S+ --context \S+\r\n$/);
     expect(await states()).toEqual(["completed", "completed"]);
   });
 
@@ -68,7 +68,7 @@ describe("at a terminal", () => {
 
     const { code, stdout } = await person.ended;
     expect(code).toBe(130);
-    expect(stdout).toMatch(/Continue with: convoke chat \S+ --context \S+/);
+    expect(stdout).toMatch(/Continue with: node \S+convoke\.js chat \S+ --context \S+/);
     await vi.waitUntil(async () => (await states())[0] === "canceled", { timeout: 10_000 });
   });
 

@@ -71,10 +71,13 @@ export class Typist {
   }
 
   /** Waits for something that was not waited for before. */
-  async sees(wanted: RegExp, stream: "stdout" | "stderr" = "stdout"): Promise<void> {
+  async sees(wanted: RegExp, stream: "stdout" | "stderr" = "stdout"): Promise<RegExpExecArray> {
     for (;;) {
       const found = wanted.exec(this.#written[stream].slice(this.#seen));
-      if (found !== null) return void (this.#seen += found.index + found[0].length);
+      if (found !== null) {
+        this.#seen += found.index + found[0].length;
+        return found;
+      }
       if (this.#isOver) throw new Error(`It ended too early:\n${JSON.stringify(this.#written)}`);
       await this.#changed.promise;
     }

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type IncomingHttpHeaders, type ServerHttp2Stream, createServer } from "node:http2";
-import type { AddressInfo, Socket } from "node:net";
+import { type AddressInfo, type Socket, createServer as createNetServer } from "node:net";
 import { onTestFinished } from "vitest";
 
 /** What the agent does with a call. */
@@ -76,4 +76,61 @@ export function framed(message: Uint8Array, flag = 0): Buffer {
   prefix.writeUInt8(flag, 0);
   prefix.writeUInt32BE(message.length, 1);
   return Buffer.concat([prefix, message]);
+}
+
+/** Frames of HTTP/2 after which no call is ever answered. */
+export const STUCK = {
+  /** SETTINGS_MAX_CONCURRENT_STREAMS is 0. */
+  "accepts no streams": { first: frame(4, 0, "000300000000"), later: Buffer.alloc(0) },
+  /** A call is answered with GOAWAY, and with a CONTINUATION that continues nothing. */
+  "says goodbye and breaks the protocol": {
+    first: frame(4, 0, ""),
+    later: Buffer.concat([frame(7, 0, "0000000100000000"), frame(9, 1, "00")]),
+  },
+} as const;
+
+/** A server of HTTP/2 that leaves every call without an answer. It closes with the test. */
+export async function startStuckAgent({
+  first,
+  later,
+}: (typeof STUCK)[keyof typeof STUCK]): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createNetServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => undefined);
+    // The request itself is the first frame with HEADERS (type 1).
+    socket.on("data", (data) => {
+      if (typesIn(data).includes(1)) socket.write(later);
+    });
+    socket.write(first);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const PREFACE = 24;
+
+function frame(type: number, stream: number, payload: string): Buffer {
+  const bytes = Buffer.from(payload, "hex");
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(bytes.length, 0, 3);
+  head.writeUInt8(type, 3);
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, bytes]);
+}
+
+/** The types of the frames in a piece that begins with one, or with the preface. */
+function typesIn(data: Buffer): readonly number[] {
+  const types: number[] = [];
+  let at = data.subarray(0, 3).toString() === "PRI" ? PREFACE : 0;
+  while (at + 9 <= data.length) {
+    types.push(data.readUInt8(at + 3));
+    at += 9 + data.readUIntBE(at, 3);
+  }
+  return types;
 }

@@ -1,5 +1,5 @@
 import { ClientError } from "@convoke/protocol";
-import { connect } from "@convoke/client";
+import { type RunNotice, connect } from "@convoke/client";
 import { describe, expect, test } from "vitest";
 import {
   type Call,
@@ -138,6 +138,37 @@ describe("an interface that does not work", () => {
       message: expect.stringContaining("is not a public address"),
     });
     expect(inside.seen).toEqual([]);
+  });
+
+  test("that leads there at every interface is refused at once, with the rule and how to lift it", async () => {
+    const inside = await startFakeAgent({ answer: (call) => result(call, GREETING) });
+    const { host } = new URL(inside.url);
+    const offers = [
+      at(inside.url),
+      at(inside.url, "1.0", "HTTP+JSON"),
+      at(inside.url, "1.0", "GRPC"),
+    ];
+    const agent = await agentWith(offers, {});
+    const remote = await connect(agent.url);
+    const notices: string[] = [];
+    const onNotice = ({ kind }: RunNotice) => notices.push(kind);
+
+    for (const attempt of [
+      remote.send("Ann", { onNotice }),
+      remote.stream("Ann", { onNotice }).result,
+      remote.subscribe("t1", { onNotice }).result,
+      remote.get("t1"),
+    ]) {
+      await expect(attempt).rejects.toMatchObject({
+        kind: "refused",
+        message: expect.stringContaining(`"${host}" in the egress allow list (option allow)`),
+      });
+    }
+    expect(notices).toEqual([]);
+    expect(inside.seen).toEqual([]);
+
+    const allowed = await connect(agent.url, { allow: [host] });
+    expect((await allowed.send("Ann")).text).toBe("Hello");
   });
 });
 

@@ -177,6 +177,28 @@ describe("the trust in an agent", () => {
   });
 });
 
+verifies("R94", "whichever rule refuses a call, its caller hears the same", async () => {
+  const [first, second] = [await anAgent(), await anAgent()];
+  const told: string[] = [];
+  const onRefusal = ({ reason }: InvocationRefusal) => told.push(reason);
+  const spent = async (options: Parameters<typeof createInvocationBudget>[0]) => {
+    const budget = createInvocationBudget(options);
+    await invokeRemoteAgent(first.url, "hi", { budget });
+    return { budget, onRefusal };
+  };
+
+  const refusals = [
+    await invokeRemoteAgent(first.url, "hi", await spent({ maxCalls: 1, cooldownMs: 0 })),
+    await invokeRemoteAgent(second.url, "hi", await spent({ maxAgents: 1, cooldownMs: 0 })),
+    await invokeRemoteAgent(first.url, "hi", await spent({})),
+    await invokeRemoteAgent(second.url, "hi", { trust: { of: () => "untrusted" }, onRefusal }),
+  ];
+
+  expect(refusals).toEqual(Array(4).fill(REFUSED));
+  expect(new Set(told).size).toBe(4);
+  expect(second.seen).toEqual([]);
+});
+
 verifies("R94", "progress appears as status text", async () => {
   const agent = await anAgent();
   const told: string[] = [];

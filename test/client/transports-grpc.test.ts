@@ -3,7 +3,7 @@ import { connect } from "@convoke/client";
 import { type ErrorReason, PROTO_CODECS, type ProtocolVersion } from "@convoke/protocol";
 import { GRPC_SERVICES, encodeStatusDetails } from "@convoke/protocol/grpc";
 import { describe, expect, test } from "vitest";
-import { answer, framed, refuse, startGrpcAgent } from "./a-grpc-agent.ts";
+import { STUCK, answer, framed, refuse, startGrpcAgent, startStuckAgent } from "./a-grpc-agent.ts";
 
 const TASK = {
   kind: "task",
@@ -223,5 +223,28 @@ describe("a stream by gRPC", () => {
     const signal = AbortSignal.timeout(100);
 
     await expect(remote.get("t1", { signal })).rejects.toThrow(/aborted due to timeout/);
+  });
+});
+
+describe.each(Object.entries(STUCK))("a call to a gRPC server that %s", (_, frames) => {
+  test("ends with the reason of its signal", async () => {
+    const url = await startStuckAgent(frames);
+    const card = {
+      name: "Stuck",
+      supportedInterfaces: [{ url, protocolBinding: "GRPC", protocolVersion: "1.0" }],
+    };
+    const remote = await connect(card, NO_RETRY);
+    const stopped = new Error("stopped by the test");
+
+    for (const call of [
+      (signal: AbortSignal) => remote.get("t1", { signal }),
+      (signal: AbortSignal) => remote.send("hello", { signal }),
+      (signal: AbortSignal) => remote.stream("hello", { signal }).result,
+    ]) {
+      const stop = new AbortController();
+      const ending = call(stop.signal);
+      setTimeout(() => stop.abort(stopped), 100);
+      await expect(ending).rejects.toBe(stopped);
+    }
   });
 });

@@ -2,17 +2,35 @@ import { randomUUID } from "node:crypto";
 import {
   type A2APart,
   type Binding,
+  EXTENSIONS,
   type ProtocolVersion,
   type PublicEvent,
   RemoteError,
 } from "@convoke/protocol";
-import { type BindingName, type RemoteAgent, connect } from "@convoke/client";
+import { type BindingName, type ListOptions, type RemoteAgent, connect } from "@convoke/client";
+import type { Interceptor } from "@convoke/server";
 import { beforeAll, describe, expect, test } from "vitest";
 import { conformanceAgent } from "../conformance/conformance-agent.ts";
 import { verifies } from "../verifies.ts";
 import { useServer } from "../wire/wire-server.ts";
 
-const server = useServer(conformanceAgent(), { push: { allow: ["127.0.0.1"] } });
+/** The requests that the server decoded, newest last. */
+const seen: { operation: string; request: unknown; extensions: readonly string[] }[] = [];
+const record: Interceptor = (next) => ({
+  call(operation, request, context) {
+    seen.push({ operation, request, extensions: [...context.extensions] });
+    return next.call(operation, request, context);
+  },
+  stream(operation, request, context) {
+    seen.push({ operation, request, extensions: [...context.extensions] });
+    return next.stream(operation, request, context);
+  },
+});
+
+const server = useServer(conformanceAgent(), {
+  push: { allow: ["127.0.0.1"] },
+  interceptors: [record],
+});
 const silent = useServer(conformanceAgent(), { push: false });
 
 const WAYS: readonly (readonly [BindingName, ProtocolVersion, Binding])[] = [
@@ -55,6 +73,45 @@ describe.each(WAYS)("an agent spoken to by %s in %s", (name, version, binding) =
     expect(task?.artifacts?.[0]?.parts).toEqual(PARTS);
     expect(text).toBe("grüß dich 👋");
     expect(await remote.get(task?.id ?? "")).toMatchObject({ id: task?.id, artifacts: [{}] });
+  });
+
+  test("is told the output modes, the history length, the metadata and the extensions of a call", async () => {
+    const extensions = [EXTENSIONS.skill.uri];
+    const metadata = { tier: "gold", list: [1, { deep: true }] };
+    const options = { acceptedOutputModes: ["text/plain"], historyLength: 1, metadata };
+    const expected = {
+      request: options,
+      extensions: expect.arrayContaining(extensions) as unknown,
+    };
+
+    const { task } = await remote.send("ask", { ...options, extensions });
+    expect(seen.at(-1)).toMatchObject({ operation: "sendMessage", ...expected });
+    const { id: taskId = "", contextId } = task ?? {};
+    await remote.stream("this", { ...options, extensions, taskId, contextId }).result;
+    expect(seen.at(-1)).toMatchObject({ operation: "sendStreamingMessage", ...expected });
+    await remote.conversation(options).say("ask", { metadata: { tier: "tin" }, extensions }).result;
+    expect(seen.at(-1)).toMatchObject({
+      ...expected,
+      request: { ...options, metadata: { tier: "tin" } },
+    });
+
+    const got = await remote.get(taskId, { historyLength: 1, metadata, extensions });
+    expect(got.history).toHaveLength(1);
+    expect(seen.at(-1)).toMatchObject({ operation: "getTask", extensions: expected.extensions });
+    const carriesMetadata = name === "jsonrpc" && version === "0.3";
+    expect(seen.at(-1)?.request).toEqual({
+      taskId,
+      historyLength: 1,
+      ...(carriesMetadata && { metadata }),
+    });
+    if (version === "1.0") {
+      await remote.list({ historyLength: 1, contextId, extensions } as ListOptions);
+      expect(seen.at(-1)).toMatchObject({
+        operation: "listTasks",
+        request: { historyLength: 1, contextId },
+        extensions: expected.extensions,
+      });
+    }
   });
 
   test("streams, with a cursor for each event, and goes on after one", async () => {

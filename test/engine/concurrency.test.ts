@@ -65,32 +65,36 @@ const numbers = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, n) => `${n} `);
 
 describe("a second message to a task that works", () => {
-  verifies("G7", "is refused, and whoever follows the first notices nothing", async () => {
-    const gate = Promise.withResolvers<void>();
-    const world = new World(async function* () {
-      for (const chunk of numbers(50)) {
-        yield chunk;
-        if (chunk === "10 ") await gate.promise;
-        await aTurn();
-      }
-    });
-    const { live } = await tell(world.engine, "go");
-    const taskId = live.task.id;
-    const reader = await follow(world.engine, taskId, "0");
+  verifies(
+    ["G7", "sdk-p2"],
+    "is refused, and whoever follows the first notices nothing",
+    async () => {
+      const gate = Promise.withResolvers<void>();
+      const world = new World(async function* () {
+        for (const chunk of numbers(50)) {
+          yield chunk;
+          if (chunk === "10 ") await gate.promise;
+          await aTurn();
+        }
+      });
+      const { live } = await tell(world.engine, "go");
+      const taskId = live.task.id;
+      const reader = await follow(world.engine, taskId, "0");
 
-    const refusals = await Promise.all(
-      numbers(20).map((text) => refusalOf(tell(world.engine, text, { taskId }))),
-    );
-    gate.resolve();
-    await reader.ended;
+      const refusals = await Promise.all(
+        numbers(20).map((text) => refusalOf(tell(world.engine, text, { taskId }))),
+      );
+      gate.resolve();
+      await reader.ended;
 
-    expect(new Set(refusals)).toEqual(new Set([-32004]));
-    const log = await world.events(taskId);
-    expect(chunksOf(log)).toEqual(numbers(50));
-    expect(reader.frames.map(({ event }) => event)).toEqual(log.filter(isPublic));
-    expect(reader.fold().status.state).toBe("completed");
-    expect(reader.fold().history).toHaveLength(1);
-  });
+      expect(new Set(refusals)).toEqual(new Set([-32004]));
+      const log = await world.events(taskId);
+      expect(chunksOf(log)).toEqual(numbers(50));
+      expect(reader.frames.map(({ event }) => event)).toEqual(log.filter(isPublic));
+      expect(reader.fold().status.state).toBe("completed");
+      expect(reader.fold().history).toHaveLength(1);
+    },
+  );
 
   verifies("G4", "reaches an agent that takes messages, in the order of the log", async () => {
     const world = new World(
@@ -158,7 +162,7 @@ describe("a second message to a task that works", () => {
 
 describe("a subscriber under load, with a slow disk", () => {
   verifies(
-    ["G2", "G7"],
+    ["G2", "G7", "sdk-p1"],
     "who comes at any moment misses nothing and gets nothing twice",
     async () => {
       const enough = Promise.withResolvers<void>();
@@ -263,7 +267,7 @@ describe("a task that is not in memory", () => {
 });
 
 describe("cancel", () => {
-  verifies(["G5", "G10"], "in the middle of a stream stores nothing twice", async () => {
+  verifies(["G5", "G10", "sdk-p3"], "in the middle of a stream stores nothing twice", async () => {
     const world = new World(
       async function* ({ signal }) {
         for (let n = 0; !signal.aborted; n++) {
@@ -291,7 +295,7 @@ describe("cancel", () => {
   });
 
   verifies(
-    ["G5", "G10"],
+    ["G5", "G10", "sdk-p4", "sdk-p5"],
     "of an agent that does not listen cuts it off, and what it says later is not stored",
     async () => {
       let said = 0;

@@ -71,24 +71,28 @@ function anEchoingWorld(backend: Backend = createMemoryBackend()) {
 }
 
 describe("a message that is sent a hundred times at once", () => {
-  verifies("G6", "runs the agent once, and all who sent it get the same task", async () => {
-    const { world, runs } = anEchoingWorld();
-    const message = userMessage("m1", "hello");
+  verifies(
+    ["G6", "sdk-p6"],
+    "runs the agent once, and all who sent it get the same task",
+    async () => {
+      const { world, runs } = anEchoingWorld();
+      const message = userMessage("m1", "hello");
 
-    const taskIds = await Promise.all(
-      Array.from({ length: 100 }, async (_, n) => {
-        if (n % 3 < 2) return (await send(world.engine, message, n % 3 === 0)).id;
-        const reader = await stream(world.engine, message);
-        await reader.ended;
-        expect(textOf(reader.fold())).toBe("hello done");
-        return reader.fold().id;
-      }),
-    );
+      const taskIds = await Promise.all(
+        Array.from({ length: 100 }, async (_, n) => {
+          if (n % 3 < 2) return (await send(world.engine, message, n % 3 === 0)).id;
+          const reader = await stream(world.engine, message);
+          await reader.ended;
+          expect(textOf(reader.fold())).toBe("hello done");
+          return reader.fold().id;
+        }),
+      );
 
-    expect(new Set(taskIds).size).toBe(1);
-    expect(runs).toEqual(["hello"]);
-    expect((await world.backend.tasks.list({ owner: "ann", limit: 10 })).total).toBe(1);
-  });
+      expect(new Set(taskIds).size).toBe(1);
+      expect(runs).toEqual(["hello"]);
+      expect((await world.backend.tasks.list({ owner: "ann", limit: 10 })).total).toBe(1);
+    },
+  );
 
   verifies("G6", "runs it once also when the server dies in the middle", async () => {
     const effects: string[] = [];

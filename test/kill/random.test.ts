@@ -6,6 +6,7 @@ import { temporaryFolder } from "../start/temporary-folder.ts";
 import { verifies } from "../verifies.ts";
 import { DIALECTS } from "../wire/dialect.ts";
 import { WireClient } from "../wire/wire-client.ts";
+import { interruptible } from "./interruptible.ts";
 import { killUnder, lastOf, listAll, readLog } from "./logs.ts";
 
 // The short form; `npm run test:kill` has the full size.
@@ -51,10 +52,11 @@ verifies(
   `${ROUNDS} kills at random moments of ${SENDS} sends lose nothing that was answered`,
   async () => {
     const cwd = temporaryFolder();
+    const args = interruptible(cwd);
     const all: Sent[] = [];
     let cut = 0;
     for (let round = 0; round < ROUNDS; round++) {
-      const server = await serveConvoke({ cwd });
+      const server = await serveConvoke({ cwd, args });
       await check(server, all);
       // Who got no answer asks again; who got one gets the same task, and none runs twice.
       const retried = await Promise.all(all.map((sent, index) => send(server, sent, index)));
@@ -85,7 +87,7 @@ verifies(
       all.push(...fresh);
     }
 
-    const last = await serveConvoke({ cwd });
+    const last = await serveConvoke({ cwd, args });
     await check(last, all);
     const finals = await Promise.all(all.map((sent, index) => send(last, sent, index)));
     const tasks = new Set(finals.flatMap((final) => (final.kind === "task" ? [final.id] : [])));

@@ -7,6 +7,7 @@ import { temporaryFolder } from "../start/temporary-folder.ts";
 import { verifies } from "../verifies.ts";
 import { WireClient } from "../wire/wire-client.ts";
 import type { Frame } from "../wire/wire-stream.ts";
+import { interruptible } from "./interruptible.ts";
 import { INTERRUPTED, V03, V1, killUnder, lastOf, listAll, readLog, taskOf } from "./logs.ts";
 
 /** Starting many processes takes long on a busy machine; none of it is timed. */
@@ -25,7 +26,7 @@ verifies(
     let cut: { readonly id: string; readonly seen: number } | undefined;
 
     for (let kills = 0; kills <= KILLS; kills++) {
-      const server = await serveConvoke({ cwd });
+      const server = await serveConvoke({ cwd, args: interruptible(cwd) });
       expect(holderOf(data)).toEqual({ pid: server.program.pid, port: server.port });
       for (const [id, log] of logs) expect(await readLog(server, id)).toEqual(log);
       if (cut !== undefined) {
@@ -52,7 +53,8 @@ verifies(
 
 verifies("G3", "more unfinished tasks than fit a page end before the first answer", async () => {
   const cwd = temporaryFolder();
-  const first = await serveConvoke({ cwd });
+  const args = interruptible(cwd);
+  const first = await serveConvoke({ cwd, args });
   const client = new WireClient(first, V03);
   const asked = Array.from({ length: 300 }, () =>
     client.sendTask("slow 100000", { configuration: V03.atOnce }),
@@ -61,7 +63,7 @@ verifies("G3", "more unfinished tasks than fit a page end before the first answe
 
   await killUnder(first);
 
-  const second = await serveConvoke({ cwd });
+  const second = await serveConvoke({ cwd, args });
   expect(second.program.stdout).toContain("300 ended");
   const failed = new Map(ids.map((id) => [id, "failed"]));
   expect(await listAll(second)).toEqual(failed);

@@ -1,3 +1,4 @@
+import { textOf } from "@convoke/protocol";
 import { expect } from "vitest";
 import { writeAgent } from "../start/agent-file.ts";
 import { serveConvoke } from "../start/convoke-process.ts";
@@ -7,6 +8,7 @@ import { verifies } from "../verifies.ts";
 import { DIALECTS } from "../wire/dialect.ts";
 import { faultOf } from "../wire/rpc.ts";
 import { WireClient } from "../wire/wire-client.ts";
+import { interruptible } from "./interruptible.ts";
 import { INTERRUPTED, V03, idsOf, killUnder, lastOf, listAll, readLog, taskOf } from "./logs.ts";
 
 /** Whoever needs this agent for an answer gets none; by its name it is the one that was cut. */
@@ -21,7 +23,7 @@ verifies(
   "streams that kill -9 cut go on exactly where they were, from disk alone",
   async () => {
     const cwd = temporaryFolder();
-    const first = await serveConvoke({ cwd });
+    const first = await serveConvoke({ cwd, args: interruptible(cwd) });
     const streams = await Promise.all(
       DIALECTS.map((dialect) => new WireClient(first, dialect).stream("slow 200")),
     );
@@ -65,6 +67,29 @@ verifies(
     const third = await serveConvoke({ cwd, args });
     expect(await Promise.all([...states.keys()].map((id) => readLog(third, id)))).toEqual(logs);
     expect(third.program.stdout).not.toContain("Ended");
+  },
+);
+
+verifies(
+  ["G2", "G3", "R42"],
+  "the demo goes on after kill -9: who reconnects gets the rest of the answer, and its end",
+  async () => {
+    const cwd = temporaryFolder();
+    const first = await serveConvoke({ cwd });
+    const stream = await new WireClient(first, V03).stream("slow 100");
+    await stream.take(20);
+
+    const [before = []] = await killUnder(first, [stream]);
+
+    const second = await serveConvoke({ cwd });
+    const { id } = taskOf(before, V03);
+    const rest = await (await new WireClient(second, V03).subscribe(id, before.at(-1)?.id)).all;
+    const log = await readLog(second, id);
+    const counted = Array.from({ length: 100 }, (_, index) => index + 1).join(" ");
+    expect(second.program.stdout).toContain("unfinished tasks: 1 resumed");
+    expect([...before, ...rest]).toEqual(log);
+    expect(textOf(foldOf(log, V03))).toBe(counted);
+    expect(lastOf(log)).toMatchObject({ status: { state: "completed" }, final: true });
   },
 );
 

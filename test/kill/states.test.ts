@@ -15,6 +15,7 @@ import { verifies } from "../verifies.ts";
 import { DIALECTS } from "../wire/dialect.ts";
 import { WireClient } from "../wire/wire-client.ts";
 import type { Frame } from "../wire/wire-stream.ts";
+import { interruptible } from "./interruptible.ts";
 import { INTERRUPTED, V03, V1, killUnder, lastOf, listAll, readLog } from "./logs.ts";
 
 /** What to say to the demo agent to get a task into a state and leave it there. */
@@ -38,7 +39,8 @@ verifies(
   "whatever finished or waits stays as it was, whatever worked ends as interrupted",
   async () => {
     const cwd = temporaryFolder();
-    const first = await serveConvoke({ cwd });
+    const args = interruptible(cwd);
+    const first = await serveConvoke({ cwd, args });
     const client = new WireClient(first, V03);
     const said = Object.entries(WORDS).map(async ([word, state]) => {
       const configuration = { blocking: state !== "working" };
@@ -58,7 +60,7 @@ verifies(
 
     await killUnder(first);
 
-    const second = await serveConvoke({ cwd });
+    const second = await serveConvoke({ cwd, args });
     const listed = await listAll(second);
     const again = new WireClient(second, V03);
     expect(second.program.stdout).toContain("1 ended, 2 waiting");

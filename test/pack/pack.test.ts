@@ -1,6 +1,6 @@
 import { connect } from "convoke";
 import { existsSync } from "node:fs";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { textOf } from "@convoke/protocol";
@@ -140,6 +140,19 @@ test("the packages hold what runs, and neither sources nor tests nor a test runn
   );
   expect(files).toContain("bin/convoke.js");
   expect(existsSync(join(modules, "vitest"))).toBe(false);
+});
+
+test("each package has its licence and a page that says what it is", async () => {
+  const modules = join(app, "node_modules");
+  const scoped = (await readdir(join(modules, "@convoke"))).map((name) => `@convoke/${name}`);
+  const licence = await readFile(new URL("../../LICENSE", import.meta.url), "utf8");
+
+  expect(scoped.length).toBeGreaterThan(5);
+  for (const name of ["convoke", ...scoped]) {
+    const folder = join(modules, name);
+    expect(await readFile(join(folder, "LICENSE"), "utf8"), name).toBe(licence);
+    expect(await readFile(join(folder, "README.md"), "utf8"), name).toContain(`# ${name}\n`);
+  }
 });
 
 test(

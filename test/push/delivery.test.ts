@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";
 import { aChattyAgent, aPushingServer } from "./a-pushing-server.ts";
 import { Webhook, accepts, answers, hangs, losesItsAnswer } from "./a-webhook.ts";
+import { call } from "../engine/a-server.ts";
 import { PUSH_DIALECTS, taskIdOf } from "./requests.ts";
 
 /** working, one, two, the finished artifact, completed. */
@@ -37,6 +38,33 @@ describe.each(PUSH_DIALECTS)("a push config inline in a message of $version", (d
     });
     expect(JSON.stringify(webhook.bodies)).toContain(taskId);
   });
+
+  verifies(
+    ["G12", "sdk-p3"],
+    "hears once that the task was canceled, and nothing after",
+    async () => {
+      const webhook = await Webhook.start();
+      const endless = async function* ({ signal }: { readonly signal: AbortSignal }) {
+        for (let n = 0; !signal.aborted; n += 1) {
+          yield `${n} `;
+          await sleep(5);
+        }
+      };
+      const server = await aPushingServer(aChattyAgent({ run: endless }), { chunks: true });
+      const taskId = taskIdOf(await dialect.send(server.url, { url: webhook.url }));
+      await webhook.hasReceived(5);
+
+      const isNew = dialect.version === "1.0";
+      await call(server.url, isNew ? "CancelTask" : "tasks/cancel", { id: taskId });
+
+      const ends = () => webhook.bodies.filter((body) => /cancell?ed/i.test(JSON.stringify(body)));
+      await expect.poll(() => ends().length, { timeout: 10_000 }).toBeGreaterThan(0);
+      await sleep(200);
+      expect(ends()).toHaveLength(1);
+      expect(webhook.bodies.at(-1)).toEqual(ends()[0]);
+      expect(webhook.arrivals).toHaveLength(webhook.places.length);
+    },
+  );
 
   verifies("G12", "sends chunks as they come when the server is told to", async () => {
     const webhook = await Webhook.start();

@@ -1,3 +1,4 @@
+import { retentionFor } from "@convoke/runtime/agent-data";
 import { connect, defineAgent, serve } from "convoke";
 import { expect, onTestFinished } from "vitest";
 import { verifies } from "../verifies.ts";
@@ -16,12 +17,19 @@ verifies(
     onTestFinished(() => server.close());
     const remote = await connect(server.url);
     await remote.send("ask");
+    const ids: string[] = [];
     for (let sent = 0; sent < 1300; sent += 50) {
-      await Promise.all(Array.from({ length: 50 }, () => remote.send("go")));
+      const answers = await Promise.all(Array.from({ length: 50 }, () => remote.send("go")));
+      ids.push(...answers.map(({ task }) => task?.id ?? ""));
     }
 
     const total = async (): Promise<number> => (await remote.list({ pageSize: 1 })).totalSize;
     await expect.poll(total, { timeout: 10_000 }).toBeLessThanOrEqual(1001);
+
+    // The oldest go first, a hundred at a time.
+    expect(retentionFor("memory")).toMatchObject({ maxTasks: 1000, perCycle: 100 });
+    await expect(remote.get(ids[0] ?? "")).rejects.toThrow("not found");
+    expect((await remote.get(ids.at(-1) ?? "")).status.state).toBe("completed");
 
     const waiting = await remote.list({ pageSize: 10, state: "input-required" });
     expect(waiting.tasks).toHaveLength(1);

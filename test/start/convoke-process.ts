@@ -19,9 +19,12 @@ export interface ServedProcess {
   readonly port: number;
 }
 
+/** What npm tells a program that `npx convoke` starts. */
+const BY_NPX = { npm_lifecycle_event: "npx", npm_lifecycle_script: "convoke serve" };
+
 /** Starts the real command in a process of its own, on a free port unless the test says which. */
 export function startConvoke({ cwd, args = ["serve"], env }: ConvokeOptions): Program {
-  return start(process.execPath, [BIN, ...args], { cwd, env: { PORT: "0", ...env } });
+  return start(process.execPath, [BIN, ...args], { cwd, env: { PORT: "0", ...BY_NPX, ...env } });
 }
 
 /** Starts it and waits until it is ready. */

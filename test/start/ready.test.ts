@@ -1,12 +1,13 @@
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { textOf } from "@convoke/protocol";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { verifies } from "../verifies.ts";
-import { DIALECTS } from "../wire/dialect.ts";
+import { DIALECTS, type Dialect } from "../wire/dialect.ts";
 import { exchange } from "../wire/exchange.ts";
 import { WireClient } from "../wire/wire-client.ts";
+import { writeAgent } from "./agent-file.ts";
 import { serveConvoke, startConvoke } from "./convoke-process.ts";
 import { foldOf } from "./fold-of.ts";
 import { holderOf } from "./holder-of.ts";
@@ -91,7 +92,7 @@ Press Ctrl+C to stop.
     // Somebody else may have the port, and then the sentence names it.
     expect([
       `  Card     http://127.0.0.1:3000/${CARD}\n`,
-      "Port 3000 is in use. Try: PORT=3001 npm start\n",
+      "Port 3000 is in use. Try: npx convoke serve --port 3001\n",
     ]).toContain(card ?? (await program.ended).stderr);
   });
 
@@ -150,6 +151,46 @@ Press Ctrl+C to stop.
     expect(program.stdout).not.toContain("0.0.0.0");
     expect(program.stdout).toContain("  CONVOKE_TOKEN=… npx convoke tasks ");
     expect(program.stdout).not.toContain("secret");
+  });
+});
+
+describe("a file .env in the folder", () => {
+  test("has settings and variables of the agent, but what is set already counts", async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, ".env"), "PORT=1\nCONVOKE_DATA=from-file\nGREETING='Good day'\n");
+    writeAgent(
+      cwd,
+      `export default defineAgent({
+        name: "Env", description: "d", run: () => process.env["GREETING"] ?? "nothing" });`,
+    );
+
+    const server = await serveConvoke({ cwd, args: ["serve", "agent.mts"] });
+    const dialect = DIALECTS[0] as Dialect;
+    const stream = await new WireClient(server, dialect).stream("Ann");
+
+    expect(textOf(foldOf(await stream.all, dialect))).toBe("Good day");
+    expect(server.program.stdout).toContain("from-file (SQLite)");
+  });
+});
+
+describe("the log", () => {
+  const BROKEN = `export default defineAgent({
+    name: "Broken", description: "d", run() { throw new Error("out of paper"); } });`;
+
+  test.each([
+    [{}, /^\{"time":.*out of paper/m],
+    [{ CONVOKE_LOG_FORMAT: "pretty" }, /^\d\d:\d\d:\d\d ERROR .*\n {4}Error: out of paper$/m],
+  ])("is JSON in a pipe unless CONVOKE_LOG_FORMAT says otherwise (%j)", async (env, line) => {
+    const cwd = temporaryFolder();
+    writeAgent(cwd, BROKEN);
+    const server = await serveConvoke({ cwd, args: ["serve", "agent.mts"], env });
+    const dialect = DIALECTS[0] as Dialect;
+
+    await (
+      await new WireClient(server, dialect).stream("Ann")
+    ).all;
+
+    await vi.waitFor(() => expect(server.program.stderr).toMatch(line), { timeout: 10_000 });
   });
 });
 

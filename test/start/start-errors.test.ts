@@ -35,7 +35,26 @@ describe("the port", () => {
 
     const sentence = await refusal({ cwd: temporaryFolder(), env: { PORT: `${port}` } });
 
-    expect(sentence).toBe(`Port ${port} is in use. Try: PORT=${port + 1} npm start`);
+    expect(sentence).toBe(`Port ${port} is in use. Try: npx convoke serve --port ${port + 1}`);
+  });
+
+  test.each([
+    [
+      { npm_lifecycle_event: "start", npm_lifecycle_script: "convoke serve" },
+      "npm start -- --port",
+    ],
+    [
+      { npm_lifecycle_event: "", npm_lifecycle_script: "" },
+      "convoke.js serve --data memory --port",
+    ],
+  ])("the next one to try is a flag of what was run (%j)", async (started, line) => {
+    const port = await takenPort();
+    const args = ["serve", "--port", `${port}`, "--data", "memory"];
+
+    const sentence = await refusal({ cwd: temporaryFolder(), args, env: started });
+
+    const words = sentence.replace(/--port (\d+) --data memory/, "--data memory --port $1");
+    expect(words).toContain(`${line} ${port + 1}`);
   });
 
   test("it is bound before the data folder is touched", async () => {
@@ -103,7 +122,7 @@ describe("an address that others can reach", () => {
 
     expect(existsSync(join(cwd, ".convoke"))).toBe(false);
     const line =
-      /^This server would be reachable .* Try: (CONVOKE_TOKEN=\S{32,} BIND_HOST=0\.0\.0\.0) npm start$/;
+      /^This server would be reachable .* Try: (CONVOKE_TOKEN=\S{32,} BIND_HOST=0\.0\.0\.0) npx convoke serve$/;
     expect(sentence).toMatch(line);
     const settings = (line.exec(sentence)?.[1] ?? "").split(" ").map((text) => text.split("="));
     const env = Object.fromEntries(settings) as Record<string, string>;
@@ -125,7 +144,7 @@ describe("an address that others can reach", () => {
       const sentence = await refusal({ cwd: temporaryFolder(), env });
 
       expect(sentence).toBe(
-        `BIND_HOST ${host} is not an address of this machine. Try: BIND_HOST=127.0.0.1 npm start`,
+        `BIND_HOST ${host} is not an address of this machine. Try: BIND_HOST=127.0.0.1 npx convoke serve`,
       );
     },
   );
@@ -193,6 +212,30 @@ describe("the agent", () => {
     expect(await refusal({ cwd, args: ["serve", "agent.ts"] })).toBe(
       'agent.ts could not be loaded. Its package.json has "type": "commonjs": rename the file to .mts, or set "type": "module".',
     );
+  });
+
+  test.each([
+    [
+      "an import without its extension",
+      'import { name } from "./name";\nexport default name;',
+      /^agent\.mts could not be loaded\. Node needs the extension of a file in an import: import name\.ts by its whole name \(.*name\.ts\), or run npm install tsx .* NODE_OPTIONS='--import tsx'/,
+    ],
+    [
+      "an enum",
+      "enum Tier { Gold }\nexport default Tier;",
+      /^agent\.mts could not be loaded\. Node removes types but does not compile, so it cannot run enum \(.*agent\.mts:2\)\. Use a union of strings .* NODE_OPTIONS='--import tsx'/,
+    ],
+    [
+      "a parameter property",
+      "export default class { constructor(readonly name: string) {} }",
+      /cannot run parameter property \(.*agent\.mts:2\)\. Declare a field .* NODE_OPTIONS='--import tsx'/,
+    ],
+  ])("a file with %s: the sentence says how", async (_, body, sentence) => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, "name.ts"), 'export const name: string = "Ann";');
+    writeAgent(cwd, body);
+
+    expect(await refusal({ cwd, args: ["serve", "agent.mts"] })).toMatch(sentence);
   });
 
   test("a file that throws: the sentence is followed by the place, which its author needs", async () => {

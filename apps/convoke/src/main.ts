@@ -2,6 +2,7 @@ import { COMMANDS } from "./cli/commands.ts";
 import { main } from "./cli/main.ts";
 import { type ReadStream, type WriteStream, isatty } from "node:tty";
 import { type CommandIo, EXIT } from "./terminal/command.ts";
+import { detectInvocation } from "./terminal/invocation.ts";
 import { StdinText } from "./terminal/stdin-text.ts";
 
 const { io, close } = createProcessIo();
@@ -40,6 +41,7 @@ function createProcessIo(): ProcessIo {
     stdout: (text) => void process.stdout.write(text),
     stderr: (text) => void process.stderr.write(text),
     env: process.env,
+    started: detectInvocation(process.argv[1] ?? "", process.env, process.cwd()),
     isTTY: { stdout: process.stdout.isTTY === true, stderr: process.stderr.isTTY === true },
     stdin,
     ...terminals(),

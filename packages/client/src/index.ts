@@ -3,6 +3,7 @@
 // Call an agent
 export { type ConnectOptions, connect } from "./agent/connect.ts";
 export type {
+  CancelOptions,
   GetOptions,
   ListOptions,
   RemoteAgent,
@@ -21,10 +22,11 @@ export type {
   AnswerQuestion,
   Conversation,
   ConversationOptions,
+  ExchangeCallOptions,
 } from "./conversation/conversation.ts";
 export type { ClientTool, ClientToolContext } from "./conversation/client-tools.ts";
 export type { ConversationState, ExchangeStep, OpenQuestion } from "./conversation/exchange.ts";
-export type { Input } from "./conversation/message.ts";
+export type { Input, RequestOptions } from "./conversation/message.ts";
 
 // See and change every call
 export type { Interceptor } from "./connection/interceptor.ts";

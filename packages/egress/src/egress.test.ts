@@ -79,7 +79,7 @@ describe("a name that leads inside", () => {
     await expect(attempt).rejects.toMatchObject({
       name: "EgressError",
       reason: "address",
-      message: `"evil.test:${server.port}" resolves to an address that is not public; only the operator can permit it, with an entry in the egress allow list`,
+      message: `"evil.test:${server.port}" resolves to an address that is not public; only the operator can permit it, with "evil.test:${server.port}" in the egress allow list (option allow)`,
     });
     expect(server.connections()).toBe(0);
   });
@@ -417,3 +417,15 @@ async function startTcpServer(bytes: string): Promise<number> {
   await once(server, "listening");
   return (server.address() as AddressInfo).port;
 }
+
+test("https where only http is spoken says what to try", async () => {
+  const server = await startServer();
+  const url = server.url.replace("http:", "https:");
+
+  const attempt = createEgress({ trusted: [url] }).request({ url });
+
+  await expect(attempt).rejects.toMatchObject({
+    kind: "unreachable",
+    message: expect.stringContaining("it does not speak TLS; try http:// instead of https://"),
+  });
+});

@@ -23,8 +23,14 @@ export { type PushOptions, PushService } from "./push/push-service.ts";
 export { readTarget } from "./push/notification.ts";
 export { type AgentKey, agentKey } from "./task/agent-key.ts";
 export { Counts, DEFAULT_LIMITS, type Limits, resolveLimits } from "./task/limits.ts";
-export { type LogFields, type LogLevel, type Logger, createJsonLogger } from "./logging/logger.ts";
-export { newErrorId } from "./logging/logger.ts";
+export {
+  type LogFields,
+  type LogLevel,
+  type Logger,
+  createJsonLogger,
+  createTextLogger,
+  newErrorId,
+} from "./logging/logger.ts";
 
 // Operations, and how their events are read
 export type { Call } from "./operations/call.ts";

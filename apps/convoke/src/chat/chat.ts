@@ -15,7 +15,7 @@ import {
   isInterrupted,
   openApprovals,
 } from "@convoke/protocol";
-import { oneLine, printable } from "@convoke/protocol/internal";
+import { oneLine, printable, printableJson } from "@convoke/protocol/internal";
 import { coloursFor, note } from "../terminal/output.ts";
 import {
   type CommandContext,
@@ -183,7 +183,7 @@ export class Chat {
     if (task !== undefined && exitCodeFor(task.status.state) === EXIT.taskFailed.code) {
       this.#code = EXIT.taskFailed.code;
     }
-    if (flag("json")) return io.stdout(`${JSON.stringify(answer)}\n`);
+    if (flag("json")) return io.stdout(`${printableJson(answer)}\n`);
     for (const [place, { name, about }] of this.files.all.entries()) {
       if (place >= known) this.note(`[${place + 1}] ${oneLine(name)}: ${oneLine(about)}`);
     }
@@ -304,7 +304,7 @@ function linesOf(question: Question, { io, approvals, isPerson }: ShownTo): read
     ...options.map((option, place) => `  ${String(place + 1).padStart(width)}  ${oneLine(option)}`),
     ...(isPerson && options.length > 0 ? [dim(advice)] : []),
     ...approvals.flatMap(({ tool }, place) => {
-      const call = `${tool.name} ${JSON.stringify(tool.arguments)}`;
+      const call = `${tool.name} ${printableJson(tool.arguments)}`;
       return approvals.length === 1 ? [] : [`  ${place + 1}  ${oneLine(call)}`];
     }),
     ...(isPerson && approvals.length > 0 ? [dim(adviceFor(approvals))] : []),

@@ -179,3 +179,24 @@ describe("on other servers", () => {
     expect(stderr).toBe("The response of the server has no list of approvals\n");
   });
 });
+
+test("text that reorders or hides itself is shown as it is", async () => {
+  const approval = {
+    id: "a1",
+    risk: "info",
+    title: "Send \u202Egpj.exe\u202C to\u200B Ann",
+    tool: "send",
+    arguments: { file: "a\u202Egpj.exe" },
+  };
+  const server = await startFakeAgent({
+    pages: { "/convoke/approvals": () => json({ approvals: [approval] }) },
+  });
+
+  const { stdout } = await runCli(["approvals", "list", server.url], { isTerminal: true });
+  const asJson = await runCli(["approvals", "list", server.url, "--json"]);
+
+  expect(stdout).toContain("Send gpj.exe to Ann");
+  expect(stdout).toContain(String.raw`send {"file":"a\u202egpj.exe"}`);
+  expect(`${stdout}${asJson.stdout}`).not.toMatch(/[\u200B\u202C\u202E]/);
+  expect(JSON.parse(asJson.stdout)).toEqual({ approvals: [approval] });
+});

@@ -8,7 +8,7 @@ import {
 import { askServer, unreadable } from "../connect/ask-server.ts";
 import { objectField, textField } from "../terminal/json-fields.ts";
 import { type Colours, coloursFor, formatAge, table } from "../terminal/output.ts";
-import { oneLine } from "@convoke/protocol/internal";
+import { oneLine, printableJson } from "@convoke/protocol/internal";
 import {
   AGENT_ENVIRONMENT,
   SERVER_OPTIONS,
@@ -22,7 +22,7 @@ async function approvalsList(context: CommandContext): Promise<number> {
   rejectMoreArguments(context);
   const approvals = await listApprovals(context);
   if (context.flag("json")) {
-    io.stdout(`${JSON.stringify({ approvals })}\n`);
+    io.stdout(`${printableJson({ approvals })}\n`);
     return EXIT.done.code;
   }
   const { dim } = coloursFor(io, "stderr");
@@ -46,7 +46,7 @@ export function approvalsTable(
   colours: Colours,
 ): string {
   const rows = approvals.map((approval) => {
-    const call = `${textField(approval, "tool")} ${JSON.stringify(objectField(approval, "arguments"))}`;
+    const call = `${textField(approval, "tool")} ${printableJson(objectField(approval, "arguments"))}`;
     return [
       oneLine(textField(approval, "id"), Number.POSITIVE_INFINITY),
       oneLine(textField(approval, "risk")),
@@ -77,7 +77,7 @@ async function approvalsAnswer(context: CommandContext): Promise<number> {
   const words = wordsOf(context);
   const answered = await answerApproval(context, id, words);
   if (context.flag("json")) {
-    io.stdout(`${JSON.stringify(answered)}\n`);
+    io.stdout(`${printableJson(answered)}\n`);
     return EXIT.done.code;
   }
   io.stdout(`${TOLD[words.decision] ?? words.decision}: ${oneLine(id)}\n`);

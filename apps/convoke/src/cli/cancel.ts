@@ -2,8 +2,9 @@ import { AGENT_ENVIRONMENT, AGENT_OPTIONS, readTaskId, readUrl } from "../connec
 import { coloursFor } from "../terminal/output.ts";
 import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
 import { toOutcome } from "../follow/outcome.ts";
-import { oneLine } from "@convoke/protocol/internal";
+import { oneLine, printableJson } from "@convoke/protocol/internal";
 import { withAgent } from "../connect/connect-options.ts";
+import { resolveTaskId } from "../connect/task-id.ts";
 
 export const cancelCommand: Command = {
   name: "cancel",
@@ -25,9 +26,12 @@ async function cancel(context: CommandContext): Promise<number> {
   if (taskId === undefined) {
     throw new UsageError("The task id is missing; convoke tasks <url> lists your tasks.");
   }
-  const task = await withAgent(context, (agent) => agent.cancel(taskId, { signal: io.signal }));
+  const task = await withAgent(context, async (agent) => {
+    const id = await resolveTaskId(agent, taskId, io.signal);
+    return agent.cancel(id, { signal: io.signal });
+  });
   if (context.flag("json")) {
-    io.stdout(`${JSON.stringify(task)}\n`);
+    io.stdout(`${printableJson(task)}\n`);
     return EXIT.done.code;
   }
   const { state, said } = toOutcome(task);

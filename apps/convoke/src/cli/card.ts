@@ -10,7 +10,7 @@ import { type Command, type CommandContext, EXIT, UsageError } from "../terminal
 import { connectOptions, withAgent } from "../connect/connect-options.ts";
 import type { RawCard } from "@convoke/protocol";
 import { listField, objectField, textField } from "../terminal/json-fields.ts";
-import { oneLine, printable } from "@convoke/protocol/internal";
+import { oneLine, printable, printableJson } from "@convoke/protocol/internal";
 
 export const cardCommand: Command = {
   name: "card",
@@ -47,11 +47,11 @@ async function card(context: CommandContext): Promise<number> {
   const discovered = await read(context);
   if (flag("verify")) {
     const facts = signatureFacts(discovered);
-    io.stdout(flag("json") ? `${JSON.stringify(facts)}\n` : describeSignature(facts));
+    io.stdout(flag("json") ? `${printableJson(facts)}\n` : describeSignature(facts));
     return EXIT.done.code;
   }
   const text = flag("json")
-    ? `${JSON.stringify(discovered.card, undefined, 2)}\n`
+    ? `${printableJson(discovered.card, 2)}\n`
     : describeCard(discovered.card, coloursFor(io, "stdout"));
   io.stdout(text);
   return EXIT.done.code;

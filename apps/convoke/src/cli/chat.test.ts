@@ -353,6 +353,7 @@ describe("files that come in", () => {
       const agent = await agentWith(
         { raw: Buffer.from("one").toString("base64"), filename: "../../.bashrc" },
         { raw: Buffer.from("two").toString("base64"), filename: "/tmp/bashrc" },
+        { raw: "AAAA", filename: "photo\u202Egpj.\u200Bexe" },
         { data: { id: 7 } },
         { text: "words" },
       );
@@ -361,10 +362,15 @@ describe("files that come in", () => {
 
       expect(stdout).toBe("words\n");
       expect(stderr).toMatch(
-        /^\[1\] \.\.\/\.\.\/\.bashrc: file .*3 B\n\[2\] .*\n\[3\] a1\.json: data/,
+        /^\[1\] \.\.\/\.\.\/\.bashrc: file .*3 B\n\[2\] .*\n\[3\] photogpj\.exe: .*\n\[4\] a1\.json: data/,
       );
-      expect(stderr).toContain("Saved bashrc\nSaved bashrc-2\nSaved a1.json\n");
-      expect(readdirSync(folder).toSorted()).toEqual(["a1.json", "bashrc", "bashrc-2"]);
+      expect(stderr).toContain("Saved bashrc\nSaved bashrc-2\nSaved photogpj.exe\nSaved a1.json\n");
+      expect(readdirSync(folder).toSorted()).toEqual([
+        "a1.json",
+        "bashrc",
+        "bashrc-2",
+        "photogpj.exe",
+      ]);
       expect(readFileSync(join(folder, "bashrc-2"), "utf8")).toBe("two");
       expect(JSON.parse(readFileSync(join(folder, "a1.json"), "utf8"))).toEqual({ id: 7 });
     },

@@ -89,7 +89,7 @@ async function listCredentials({ io, positionals, flag }: CommandContext): Promi
   }
   const { dim } = coloursFor(io, "stderr");
   for (const origin of origins) io.stdout(`${oneLine(origin)}\n`);
-  const none = "No tokens are stored. convoke login <url> stores one.";
+  const none = `No tokens are stored. ${io.started.program} login <url> stores one.`;
   io.stderr(`${dim(origins.length === 0 ? none : `In ${file.path}`)}\n`);
   return EXIT.done.code;
 }

@@ -9,6 +9,7 @@ import {
   UsageError,
 } from "../terminal/command.ts";
 import { didYouMean } from "../terminal/command-line.ts";
+import { asStarted } from "../terminal/invocation.ts";
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 
@@ -28,16 +29,17 @@ export async function main(
     const asksForHelp = first === undefined || isHelp(first) || first === "help";
     const words = asksForHelp ? rest : argv;
     if (words.length === 0) {
-      io.stdout(overview(await Promise.all([...commands.values()].map((load) => load()))));
+      const all = await Promise.all([...commands.values()].map((load) => load()));
+      io.stdout(asStarted(overview(all), io.started));
       return EXIT.done.code;
     }
     const { command, args } = await findCommand(words, commands);
     if (isGroup(command)) {
-      io.stdout(groupHelp(command));
+      io.stdout(asStarted(groupHelp(command), io.started));
       return EXIT.done.code;
     }
     if (asksForHelp || args.slice(0, endOfOptions(args)).some(isHelp)) {
-      io.stdout(commandHelp(command));
+      io.stdout(asStarted(commandHelp(command), io.started));
       return EXIT.done.code;
     }
     context = parseCommand(command, args, io);
@@ -47,8 +49,8 @@ export async function main(
       const { explainError } = await import("../connect/explain-error.ts");
       return explainError(error, context ?? { io, positionals: [], flag: () => false });
     }
-    const { message } = error;
-    const advice = `See: ${await helpAbout(argv, commands)}`;
+    const message = asStarted(error.message, io.started);
+    const advice = asStarted(`See: ${await helpAbout(argv, commands)}`, io.started);
     const isJson = argv.slice(0, endOfOptions(argv)).includes("--json");
     const facts = { error: { kind: "usage", message, advice } };
     io.stderr(`${isJson ? JSON.stringify(facts) : `${message} ${advice}`}\n`);
@@ -125,7 +127,7 @@ function unknownCommand(words: readonly string[], names: readonly string[]): Usa
 function overview(commands: readonly (Command | CommandGroup)[]): string {
   const rows = commands.map(({ name, summary }) => [name, summary] as const);
   const exits = Object.values(EXIT).map(({ code, meaning }) => [String(code), meaning] as const);
-  return `convoke hosts, runs and calls A2A agents.
+  return `Convoke hosts, runs and calls A2A agents.
 
 Usage: convoke <command> [options]
 

@@ -15,6 +15,8 @@ import {
   UsageError,
 } from "../terminal/command.ts";
 import { connectOptions } from "../connect/connect-options.ts";
+import { quoted } from "../terminal/command-line.ts";
+import { asStarted } from "../terminal/invocation.ts";
 
 // Standard input and output carry the MCP protocol, so there are no password prompts and no --json.
 const { basic: _basic, json: _json, ...CALL_OPTIONS } = AGENT_OPTIONS;
@@ -42,6 +44,7 @@ export const mcpCommand: Command = {
   environment: {
     ...AGENT_ENVIRONMENT,
     CONVOKE_DATA: 'With a file: the folder for tasks, or "memory" (.convoke/<agent id>)',
+    CONVOKE_LOG_FORMAT: "With a file: pretty or json (json)",
     CONVOKE_LOG: "With a file: log level, one of debug, info, warn, error or silent (warn)",
   },
   more: `In the configuration of an editor (Claude Code, Cursor, VS Code and others)
@@ -66,6 +69,7 @@ async function mcp(context: CommandContext): Promise<number> {
   const target = targetOf(context);
   const reconnect = readReconnect(context);
   // Loaded on demand, so that other commands start faster.
+  if (io.keyboard !== undefined) io.stderr(asStarted(terminalHint(target.text), io.started));
   const { runMcp } = await import("../mcp/run-mcp.ts");
   const { StartError } = await import("../host/settings.ts");
   try {
@@ -79,12 +83,24 @@ async function mcp(context: CommandContext): Promise<number> {
     return EXIT.done.code;
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
-    io.stderr(`${error.message}\n`);
+    io.stderr(`${asStarted(error.message, io.started)}\n`);
     return EXIT.notStarted.code;
   } finally {
     // The host is gone: do not wait for an agent that keeps running.
     setTimeout(() => process.exit(), LEAVE_MS).unref();
   }
+}
+
+/** A person who starts it in a terminal sees nothing else: the protocol is spoken by programs. */
+function terminalHint(target: string): string {
+  return `This is an MCP server: it waits for an MCP host, such as an editor, on standard input. To use it, add
+it to the configuration of the host, for example with
+
+  claude mcp add my-agent -- convoke mcp ${quoted(target)}
+
+convoke mcp --help has the configuration for other hosts. To talk to an agent yourself, use convoke chat <url>.
+Press Ctrl+C to stop.
+`;
 }
 
 /** An argument with a scheme is an address, everything else a file. */

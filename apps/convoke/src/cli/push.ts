@@ -8,7 +8,7 @@ import {
 import { askServer, unreadable } from "../connect/ask-server.ts";
 import { type Colours, coloursFor, formatAge, note, table } from "../terminal/output.ts";
 import { textField } from "../terminal/json-fields.ts";
-import { oneLine } from "@convoke/protocol/internal";
+import { oneLine, printableJson } from "@convoke/protocol/internal";
 import {
   AGENT_ENVIRONMENT,
   AGENT_OPTIONS,
@@ -20,16 +20,17 @@ import {
 import { commandLine, didYouMean } from "../terminal/command-line.ts";
 import type { PushConfig, PushTarget } from "@convoke/protocol";
 import { withAgent } from "../connect/connect-options.ts";
+import { resolveTaskId } from "../connect/task-id.ts";
 
 async function pushSet(context: CommandContext): Promise<number> {
   const { io } = context;
   readUrl(context);
   const { taskId, target } = readTarget(context);
-  const config = await withAgent(context, (agent) =>
-    agent.push.set(taskId, target, { signal: io.signal }),
+  const config = await withAgent(context, async (agent) =>
+    agent.push.set(await resolveTaskId(agent, taskId, io.signal), target, { signal: io.signal }),
   );
   if (context.flag("json")) {
-    io.stdout(`${JSON.stringify(config)}\n`);
+    io.stdout(`${printableJson(config)}\n`);
     return EXIT.done.code;
   }
   io.stdout(`${config.id}\n`);
@@ -62,10 +63,10 @@ async function pushShow(context: CommandContext): Promise<number> {
   readUrl(context);
   const taskId = readTaskId(context);
   if (taskId === undefined) throw new UsageError("The task id is missing.");
-  const configs = await withAgent(context, (agent) =>
-    agent.push.list(taskId, { signal: io.signal }),
+  const configs = await withAgent(context, async (agent) =>
+    agent.push.list(await resolveTaskId(agent, taskId, io.signal), { signal: io.signal }),
   );
-  if (context.flag("json")) io.stdout(`${JSON.stringify({ configs })}\n`);
+  if (context.flag("json")) io.stdout(`${printableJson({ configs })}\n`);
   else if (configs.length > 0) io.stdout(configTable(configs, context));
   else io.stderr(`${coloursFor(io, "stderr").dim("Its updates are pushed nowhere.")}\n`);
   return EXIT.done.code;
@@ -89,7 +90,7 @@ async function pushList(context: CommandContext): Promise<number> {
   const state = readState(context.text("state"));
   const pushes = await listPushes(context, state);
   if (context.flag("json")) {
-    io.stdout(`${JSON.stringify({ pushes })}\n`);
+    io.stdout(`${printableJson({ pushes })}\n`);
     return EXIT.done.code;
   }
   const { dim } = coloursFor(io, "stderr");
@@ -138,7 +139,7 @@ async function pushReplay(context: CommandContext): Promise<number> {
   });
   const isNarrowed = taskId !== undefined || id !== undefined;
   io.stdout(
-    context.flag("json") ? `${JSON.stringify({ replayed })}\n` : `${told(replayed, isNarrowed)}\n`,
+    context.flag("json") ? `${printableJson({ replayed })}\n` : `${told(replayed, isNarrowed)}\n`,
   );
   return EXIT.done.code;
 }
@@ -158,7 +159,9 @@ async function pushDelete(context: CommandContext): Promise<number> {
   }
   if (more.length > 0) throw new UsageError(`"${more[0]}" is an unexpected argument.`);
   const { signal } = context.io;
-  await withAgent(context, (agent) => agent.push.delete(taskId, id, { signal }));
+  await withAgent(context, async (agent) =>
+    agent.push.delete(await resolveTaskId(agent, taskId, signal), id, { signal }),
+  );
   note(context, `Deleted the push config ${id}.`);
   return EXIT.done.code;
 }

@@ -335,3 +335,55 @@ test("--binding speaks nothing else, and says what there is", async () => {
   expect(stderr).toContain("convoke card <url> shows what it offers.");
   expect(slip.stderr).toMatch(/not "grcp"\. Did you mean grpc\?/);
 });
+
+test("metadata, accepted types, history length and extensions go with the request", async () => {
+  const agent = await agentThat(task("COMPLETED"));
+
+  const more = ["--accept", "text/plain, image/png", "--extension", "https://a.example/x"];
+  const args = ["send", agent.url, "Ann", "--metadata", '{"tier":"gold"}', "--history", "0"];
+  await runCli([...args, ...more]);
+
+  expect(agent.last.call?.params).toMatchObject({
+    configuration: { acceptedOutputModes: ["text/plain", "image/png"], historyLength: 0 },
+    metadata: { tier: "gold" },
+  });
+  expect(agent.last.headers["a2a-extensions"]).toContain("https://a.example/x");
+});
+
+test.each([
+  ["--metadata", "[1]", "--metadata must be a JSON object"],
+  ["--metadata", "{", "--metadata must be a JSON object"],
+  ["--history", "-1", ""],
+  ["--history", "all", "--history must be a number of messages"],
+  ["--accept", "text/plain,,", "--accept takes media types"],
+])("%s %s is a usage error", async (flag, value, problem) => {
+  const { code, stderr } = await runCli(["send", "http://127.0.0.1:1", "Ann", flag, value]);
+
+  expect(code).toBe(2);
+  expect(stderr).toContain(problem);
+});
+
+test("a card that leads into the private network is refused, and --allow permits it", async () => {
+  const inside = await agentThat({ message: message("Hi") });
+  const agent = await startFakeAgent({
+    pages: pagesV1({
+      supportedInterfaces: ["JSONRPC", "HTTP+JSON"].map((protocolBinding) => ({
+        url: inside.url,
+        protocolBinding,
+        protocolVersion: "1.0",
+      })),
+    }),
+  });
+
+  const refused = await runCli(["send", agent.url, "Ann"]);
+  expect(refused.code).toBe(3);
+  expect(refused.stderr).toContain("is not a public address");
+  expect(refused.stderr).toContain("--allow <host> permits a private address");
+
+  const { host } = new URL(inside.url);
+  expect(await runCli(["send", agent.url, "Ann", "--allow", host])).toMatchObject({
+    stdout: "Hi\n",
+  });
+  const wrong = await runCli(["send", agent.url, "Ann", "--allow", "http://a.example"]);
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("--allow: cannot read") });
+});

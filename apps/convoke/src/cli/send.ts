@@ -1,17 +1,20 @@
 import { type Task, textOf, textOfParts } from "@convoke/protocol";
-import { printable } from "@convoke/protocol/internal";
-import type { Answer } from "@convoke/client";
+import { printable, printableJson } from "@convoke/protocol/internal";
+import type { Answer, RemoteAgent, SendOptions } from "@convoke/client";
 import {
   AGENT_ENVIRONMENT,
   AGENT_OPTIONS,
   MESSAGE_OPTIONS,
   RECONNECT_OPTIONS,
   readReconnect,
+  readRequest,
   readUrl,
 } from "../connect/agent-options.ts";
 import { type Command, type CommandContext, EXIT, exitCodeFor } from "../terminal/command.ts";
-import { coloursFor } from "../terminal/output.ts";
+import { commandLine } from "../terminal/command-line.ts";
+import { coloursFor, note } from "../terminal/output.ts";
 import { connectOptions, withAgent } from "../connect/connect-options.ts";
+import { resolveTaskId } from "../connect/task-id.ts";
 import { INPUT_OPTIONS, readInput } from "../connect/read-input.ts";
 import { reportOutcome, toOutcome } from "../follow/outcome.ts";
 import { summarizeParts } from "../follow/stream-printer.ts";
@@ -36,19 +39,59 @@ async function send(context: CommandContext): Promise<number> {
   const { io } = context;
   readUrl(context);
   const reconnect = readReconnect(context);
-  const place = { contextId: context.text("context"), taskId: context.text("task") };
+  const request = readRequest(context);
+  const named = context.text("task");
   const options = await connectOptions(context);
   const input = await readInput(context);
+  const sending = { ...request, ...reconnect, messageId: crypto.randomUUID() };
   const answer = await withAgent(
     context,
-    (agent) => agent.send(input, { ...place, ...reconnect, signal: io.signal }),
+    async (agent) => {
+      const taskId = named === undefined ? named : await resolveTaskId(agent, named, io.signal);
+      const all = { ...sending, taskId, contextId: context.text("context") };
+      try {
+        return await agent.send(input, { ...all, signal: io.signal });
+      } catch (error) {
+        if (io.signal.aborted) await reportLeftTask(agent, all, context);
+        throw error;
+      }
+    },
     options,
   );
   if (context.flag("json")) {
-    io.stdout(`${JSON.stringify(answer)}\n`);
+    io.stdout(`${printableJson(answer)}\n`);
     return answer.task === undefined ? EXIT.done.code : exitCodeFor(answer.task.status.state);
   }
   return show(answer, context);
+}
+
+/** How long a person who pressed Ctrl+C waits for the id of the task. */
+const LOOKUP_MS = 2000;
+
+/**
+ * The user stopped waiting, but the task continues: prints its id and what can be done with it. The
+ * response that would have named the task never came, so it is found by the message.
+ */
+async function reportLeftTask(
+  agent: RemoteAgent,
+  { taskId, contextId, messageId }: Pick<SendOptions, "taskId" | "contextId" | "messageId">,
+  context: CommandContext,
+): Promise<void> {
+  const id = taskId ?? (await findTask());
+  if (id === undefined) return;
+  const lines = ["watch", "cancel"].map((command) => commandLine(context, command, [id]));
+  const message = `Task ${id} continues. Follow it with: ${lines[0]}\nCancel it with: ${lines[1]}`;
+  note(context, message, { kind: "unfinished", taskId: id });
+
+  async function findTask(): Promise<string | undefined> {
+    const signal = AbortSignal.timeout(LOOKUP_MS);
+    const only = contextId === undefined ? {} : { contextId };
+    // Agents of 0.3 cannot list tasks.
+    const page = await agent.list({ ...only, signal }).catch(() => undefined);
+    return page?.tasks.find(({ history = [] }) =>
+      history.some((message) => message.messageId === messageId),
+    )?.id;
+  }
 }
 
 /** The answer goes to stdout and everything about it to stderr, so that a pipe gets the answer alone. */

@@ -1,4 +1,5 @@
 import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
+import { asStarted } from "../terminal/invocation.ts";
 
 /** The environment variables of `convoke serve`, which host/settings.ts reads. */
 const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
@@ -19,6 +20,7 @@ const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
   CONVOKE_TRUST_PROXY: "1 if a proxy in front sets Forwarded or X-Forwarded-*",
   CONVOKE_DRAIN_MS: "How long running tasks may take to finish on shutdown (10000)",
   CONVOKE_LOG: "Log level: debug, info, warn, error or silent (warn)",
+  CONVOKE_LOG_FORMAT: "pretty, json, or auto: pretty on a terminal, json elsewhere (auto)",
 };
 
 export const serveCommand: Command = {
@@ -44,6 +46,10 @@ export const serveCommand: Command = {
     },
   },
   environment: SERVE_ENVIRONMENT,
+  more: `These variables, and those of your agent, can also be in a file .env in the current folder;
+variables that are already set take precedence.
+
+To restart whenever a file changes: node --watch node_modules/.bin/convoke serve agent.ts`,
   run: serve,
 };
 
@@ -68,7 +74,7 @@ async function serve(context: CommandContext): Promise<number> {
     return EXIT.done.code;
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
-    io.stderr(`${error.message}\n`);
+    io.stderr(`${asStarted(error.message, io.started)}\n`);
     return EXIT.notStarted.code;
   }
 }

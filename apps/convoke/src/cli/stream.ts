@@ -4,11 +4,13 @@ import {
   AGENT_OPTIONS,
   MESSAGE_OPTIONS,
   RECONNECT_OPTIONS,
+  readRequest,
   readUrl,
   rejectMoreArguments,
 } from "../connect/agent-options.ts";
 import { type Command, type CommandContext, UsageError } from "../terminal/command.ts";
 import { connectOptions, withAgent } from "../connect/connect-options.ts";
+import { resolveTaskId } from "../connect/task-id.ts";
 import { follow } from "../follow/follow.ts";
 import { INPUT_OPTIONS, readInput } from "../connect/read-input.ts";
 
@@ -37,20 +39,27 @@ export const streamCommand: Command = {
   run: stream,
 };
 
-type Open = (agent: RemoteAgent, options: FollowOptions) => Run;
+/** `taskId` is the task to resume or to answer. */
+type Open = (agent: RemoteAgent, taskId: string | undefined, options: FollowOptions) => Run;
 
 async function stream(context: CommandContext): Promise<number> {
   readUrl(context);
   const resumed = readResume(context);
   const options = await connectOptions(context);
   const open = resumed ?? (await readMessage(context));
-  const followed = {
-    taskId: context.text("resume"),
-    skipEarlier: context.text("task") !== undefined,
-  };
+  const named = context.text("resume") ?? context.text("task");
   return withAgent(
     context,
-    (agent) => follow({ open: (more) => open(agent, more), ...followed }, context),
+    async (agent) => {
+      const { signal } = context.io;
+      const taskId = named === undefined ? named : await resolveTaskId(agent, named, signal);
+      const isResumed = resumed !== undefined;
+      const followed = {
+        taskId: isResumed ? taskId : undefined,
+        skipEarlier: !isResumed && named !== undefined,
+      };
+      return follow({ open: (more) => open(agent, taskId, more), ...followed }, context);
+    },
     options,
   );
 }
@@ -68,14 +77,21 @@ function readResume(context: CommandContext): Open | undefined {
   if (text("task") !== undefined || text("context") !== undefined) {
     throw new UsageError("--resume cannot be combined with --task or --context.");
   }
+  for (const option of ["metadata", "accept", "history"]) {
+    if (text(option) === undefined) continue;
+    throw new UsageError(`--resume sends no message, so it cannot be combined with --${option}.`);
+  }
   if (texts("file").length > 0 || texts("data").length > 0) {
     throw new UsageError("--resume cannot be combined with --file or --data.");
   }
-  return (agent, options) => agent.subscribe(taskId, { lastEventId, ...options });
+  return (agent, resolved = taskId, options) =>
+    agent.subscribe(resolved, { lastEventId, ...options });
 }
 
 async function readMessage(context: CommandContext): Promise<Open> {
+  const request = readRequest(context);
   const input = await readInput(context);
-  const place = { contextId: context.text("context"), taskId: context.text("task") };
-  return (agent, options) => agent.stream(input, { ...place, ...options });
+  const contextId = context.text("context");
+  return (agent, taskId, options) =>
+    agent.stream(input, { contextId, taskId, ...request, ...options });
 }

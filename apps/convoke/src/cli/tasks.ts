@@ -2,6 +2,7 @@ import { TASK_STATES, type Task, type TaskState, isTerminal, textOfParts } from 
 import {
   AGENT_ENVIRONMENT,
   AGENT_OPTIONS,
+  readHistory,
   readUrl,
   rejectMoreArguments,
 } from "../connect/agent-options.ts";
@@ -9,7 +10,7 @@ import { type Colours, coloursFor, formatAge, table } from "../terminal/output.t
 import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
 import { commandLine, didYouMean } from "../terminal/command-line.ts";
 import { withAgent } from "../connect/connect-options.ts";
-import { oneLine } from "@convoke/protocol/internal";
+import { oneLine, printableJson } from "@convoke/protocol/internal";
 import { tasksEndCommand } from "./tasks-end.ts";
 import { messageText } from "../follow/outcome.ts";
 
@@ -37,6 +38,11 @@ export const tasksCommand: Command = {
       value: "<n>",
       help: "Maximum number of tasks, 1 to 100 (default: 20)",
     },
+    history: {
+      type: "string",
+      value: "<n>",
+      help: "Maximum number of messages of each task (see --json)",
+    },
     ...AGENT_OPTIONS,
   },
   environment: AGENT_ENVIRONMENT,
@@ -51,15 +57,17 @@ async function tasks(context: CommandContext): Promise<number> {
   const contextId = context.text("context");
   const state = readState(context.text("state"));
   const pageSize = readLimit(context.text("limit"));
+  const historyLength = readHistory(context.text("history"));
   const request = {
     pageSize,
+    ...(historyLength !== undefined && { historyLength }),
     ...(contextId !== undefined && { contextId }),
     ...(state !== undefined && { state }),
     signal: io.signal,
   };
   const page = await withAgent(context, (agent) => agent.list(request));
   if (context.flag("json")) {
-    io.stdout(`${JSON.stringify(page)}\n`);
+    io.stdout(`${printableJson(page)}\n`);
     return EXIT.done.code;
   }
   const { dim } = coloursFor(io, "stderr");

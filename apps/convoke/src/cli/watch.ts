@@ -11,6 +11,7 @@ import { commandLine } from "../terminal/command-line.ts";
 import { follow } from "../follow/follow.ts";
 import { note } from "../terminal/output.ts";
 import { withAgent } from "../connect/connect-options.ts";
+import { resolveTaskId } from "../connect/task-id.ts";
 import { TASK_STATES, type Task, isTerminal } from "@convoke/protocol";
 
 export const watchCommand: Command = {
@@ -36,7 +37,10 @@ async function watch(context: CommandContext): Promise<number> {
   readUrl(context);
   const named = readTaskId(context);
   return withAgent(context, async (agent) => {
-    const taskId = named ?? (await newestUnfinished(agent, io.signal))?.id;
+    const taskId =
+      named === undefined
+        ? (await newestUnfinished(agent, io.signal))?.id
+        : await resolveTaskId(agent, named, io.signal);
     if (taskId === undefined) {
       const line = commandLine(context, "tasks", []);
       note(context, `You have no unfinished task. List the others with: ${line}`);

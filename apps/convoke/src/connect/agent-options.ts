@@ -1,5 +1,7 @@
 import { type CommandContext, type CommandOption, UsageError } from "../terminal/command.ts";
-import type { FollowOptions } from "@convoke/client";
+import type { FollowOptions, RequestOptions } from "@convoke/client";
+import type { Metadata } from "@convoke/protocol";
+import { isObject } from "@convoke/protocol/internal";
 
 /** Credentials. They are sent only to the origin of the given address. */
 export const AUTH_OPTIONS = {
@@ -40,6 +42,18 @@ export const AGENT_OPTIONS = {
     value: "<version>",
     help: "Use A2A 0.3 or 1.0 (default: the newest that the agent offers)",
   },
+  allow: {
+    type: "string",
+    value: "<host>",
+    multiple: true,
+    help: "Private host, host:port or network that the card may lead to; can be repeated",
+  },
+  extension: {
+    type: "string",
+    value: "<uri>",
+    multiple: true,
+    help: "Activate this A2A extension; can be repeated",
+  },
   "require-signature": {
     type: "boolean",
     help: "Require a card whose signature can be verified",
@@ -61,7 +75,52 @@ export const SERVER_OPTIONS = {
 export const MESSAGE_OPTIONS = {
   context: { type: "string", value: "<id>", help: "Continue this conversation" },
   task: { type: "string", value: "<id>", help: "Answer the question of this task" },
+  metadata: { type: "string", value: "<json>", help: "Metadata of the request, a JSON object" },
+  accept: {
+    type: "string",
+    value: "<types>",
+    help: "Media types that you accept, separated by commas, for example text/plain",
+  },
+  history: {
+    type: "string",
+    value: "<n>",
+    help: "Maximum number of earlier messages in the returned task (see --json)",
+  },
 } as const satisfies Record<string, CommandOption>;
+
+/** What the request carries in addition to the message. */
+export function readRequest({ text }: CommandContext): RequestOptions {
+  const modes = text("accept")
+    ?.split(",")
+    .map((mode) => mode.trim());
+  if (modes?.includes("") === true) {
+    throw new UsageError("--accept takes media types separated by commas, such as text/plain.");
+  }
+  return {
+    metadata: readMetadata(text("metadata")),
+    acceptedOutputModes: modes,
+    historyLength: readHistory(text("history")),
+  };
+}
+
+function readMetadata(text: string | undefined): Metadata | undefined {
+  if (text === undefined) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // Reported below.
+  }
+  if (isObject(value)) return value;
+  throw new UsageError(`--metadata must be a JSON object in single quotes, such as '{"a":1}'.`);
+}
+
+/** The value of --history. */
+export function readHistory(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new UsageError(`--history must be a number of messages, 0 or more, not "${text}".`);
+}
 
 /** How to handle a lost connection. */
 export const RECONNECT_OPTIONS = {

@@ -188,7 +188,7 @@ describe("what cannot be meant", () => {
       ["--header", "X-Key: s3cret\nX: y"],
       "--header X-Key contains characters that are invalid in a header.",
     ],
-    [["--header", "Host: s3cret"], "--header Host is set by convoke itself; remove it."],
+    [["--header", "Host: s3cret"], "--header Host is set by the client itself; remove it."],
     [["--header", "A: 1", "--header", "a: 2"], "--header a is given twice."],
     [
       ["--header", "X(): s3cret"],

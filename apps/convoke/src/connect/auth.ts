@@ -107,7 +107,8 @@ function readHeader(text: string): readonly [name: string, value: string] {
       `--header ${JSON.stringify(name)} contains characters that are invalid in a header name.`,
     );
   }
-  if (OWN.test(name)) throw new UsageError(`--header ${name} is set by convoke itself; remove it.`);
+  if (OWN.test(name))
+    throw new UsageError(`--header ${name} is set by the client itself; remove it.`);
   if (/^[\u0020-\u007E\t]+$/.test(value)) return [name, value];
   const problem =
     value === "" ? "has no value" : "contains characters that are invalid in a header";

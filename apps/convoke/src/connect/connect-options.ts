@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { type BindingName, type ConnectOptions, type RemoteAgent, connect } from "@convoke/client";
+import { createEgress } from "@convoke/egress";
 import type { CardPublicKey } from "@convoke/protocol";
 import { type CommandContext, UsageError } from "../terminal/command.ts";
 import { readAuth } from "./auth.ts";
@@ -15,16 +16,31 @@ export async function connectOptions(context: CommandContext): Promise<ConnectOp
     throw new UsageError(`--a2a-version must be 0.3 or 1.0, not "${version}".`);
   }
   const bindings = text("binding")?.split(",").map(readBinding);
+  const extensions = context.texts("extension");
+  const allow = readAllow(context.texts("allow"));
   const keyFile = text("trust-key");
   const isDemanded = flag("require-signature") || flag("verify");
   return {
     version,
     bindings,
+    ...(extensions.length > 0 && { extensions }),
+    ...(allow.length > 0 && { allow }),
     ...(keyFile !== undefined && { trustedKeys: readKeys(keyFile) }),
     ...(isDemanded && { signatures: "require" }),
     auth: await readAuth(context),
     signal: io.signal,
   };
+}
+
+/** The destinations of --allow, validated by the policy that uses them. */
+function readAllow(entries: readonly string[]): readonly string[] {
+  try {
+    createEgress({ allow: entries });
+    return entries;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new UsageError(`--allow: ${error.message.replace(/^egress: /, "")}.`);
+  }
 }
 
 const BINDINGS = ["jsonrpc", "rest", "grpc"] as const satisfies readonly BindingName[];

@@ -1,5 +1,6 @@
 import { ClientError, ERRORS, RemoteError } from "@convoke/protocol";
-import { printable } from "@convoke/protocol/internal";
+import { printable, printableJson } from "@convoke/protocol/internal";
+import { asStarted } from "../terminal/invocation.ts";
 import { coloursFor } from "../terminal/output.ts";
 import { type CommandContext, EXIT, Interrupted } from "../terminal/command.ts";
 import { isWithheld } from "../credentials/environment.ts";
@@ -14,9 +15,9 @@ export function explainError(error: unknown, place: ErrorContext): number {
   const { io } = place;
   if (io.signal.aborted || error instanceof Interrupted) return EXIT.interrupted.code;
   const sentence = sentenceOf(error);
-  const advice = adviceFor(error, place);
+  const advice = asStarted(adviceFor(error, place), io.started);
   if (place.flag("json")) {
-    io.stderr(`${JSON.stringify({ error: { ...factsOf(error), ...(advice && { advice }) } })}\n`);
+    io.stderr(`${printableJson({ error: { ...factsOf(error), ...(advice && { advice }) } })}\n`);
   } else {
     const below = advice === "" ? "" : `${advice}\n`;
     io.stderr(`${coloursFor(io, "stderr").red(printable(sentence))}\n${below}`);
@@ -75,5 +76,6 @@ const ADVICE: Partial<Readonly<Record<string, string>>> = {
   unreachable: "Is the agent running, and is this its address? convoke serve starts one.",
   "no-card": "The address must be that of an agent or of its card.",
   "no-interface": "convoke card <url> shows what it offers.",
+  refused: "--allow <host> permits a private address that the card leads to, if you trust it.",
   "other-origin": "If you trust that address, use it instead.",
 };

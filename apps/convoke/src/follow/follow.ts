@@ -1,3 +1,4 @@
+import { printableJson } from "@convoke/protocol/internal";
 import type { FollowOptions, Run } from "@convoke/client";
 import type { PublicEvent } from "@convoke/protocol";
 import { type CommandContext, EXIT, exitCodeFor } from "../terminal/command.ts";
@@ -37,7 +38,7 @@ export async function follow(followed: FollowedRun, context: CommandContext): Pr
 
   const show = (event: PublicEvent, id: string | undefined): void => {
     progress.see(event);
-    if (printer === undefined) io.stdout(`${JSON.stringify({ id, event })}\n`);
+    if (printer === undefined) io.stdout(`${printableJson({ id, event })}\n`);
     else printer.show(event);
   };
 

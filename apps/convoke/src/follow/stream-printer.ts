@@ -10,7 +10,7 @@ import {
   isTerminal,
   textOfParts,
 } from "@convoke/protocol";
-import { oneLine, printable } from "@convoke/protocol/internal";
+import { oneLine, printable, printableJson } from "@convoke/protocol/internal";
 import type { CommandIo } from "../terminal/command.ts";
 import { type Colours, coloursFor } from "../terminal/output.ts";
 import { type Outcome, messageText, toOutcome } from "./outcome.ts";
@@ -176,7 +176,7 @@ export function summarizeParts({ name, artifactId, parts }: A2AArtifact): readon
 
 /** A short description of a part that is not text. */
 export function describeFile(part: Exclude<A2APart, { kind: "text" }>): string {
-  if (part.kind === "data") return `data ${JSON.stringify(part.data)}`;
+  if (part.kind === "data") return `data ${printableJson(part.data)}`;
   const { name, mimeType, bytes, uri } = part.file;
   const size = bytes === undefined ? undefined : sizeOf(bytes);
   return ["file", name, mimeType, size, uri].filter((word) => word !== undefined).join(" ");

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
-import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { basename, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Agent } from "@convoke/protocol";
 import { StartError } from "./settings.ts";
 import {
@@ -35,6 +35,9 @@ export const demoAgent = defineAgent({
   description:
     "Shows what an A2A agent can do, without a model: streams, asks, fails, makes files.",
   replies: true,
+  // Nothing that it does needs to happen only once, so after a crash each task begins again, and what
+  // it has already said is not repeated.
+  restart: true,
   skills: Object.entries(COMMANDS).map(([command, description]) => {
     const id = command.split(" ")[0] ?? command;
     return {
@@ -92,14 +95,52 @@ async function defaultExport(path: string): Promise<unknown> {
   return ((await import(pathToFileURL(path).href)) as { default?: unknown }).default;
 }
 
-/** The stack trace of the error, or the fix for the most common mistake. */
+/** The fix for a common mistake, or the stack trace of the error. */
 function adviceFor(error: unknown): string {
   const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const { code = "", url = "" } = (error ?? {}) as {
+    readonly code?: string;
+    readonly url?: string;
+  };
+  if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") return unsupportedSyntax(told);
+  if (code === "ERR_MODULE_NOT_FOUND") {
+    const source = url.startsWith("file:") ? sourceFor(fileURLToPath(url)) : undefined;
+    if (source !== undefined) return missingExtension(source);
+  }
   const isCommonJs =
     error instanceof SyntaxError && /outside a module|Unexpected token 'export'/.test(told);
   const advice =
     'Its package.json has "type": "commonjs": rename the file to .mts, or set "type": "module".';
   return isCommonJs ? advice : `The error is: ${told}`;
+}
+
+const WITH_TSX =
+  "or run npm install tsx and start with NODE_OPTIONS='--import tsx' in front of the command.";
+
+/** Node removes types and transforms nothing, so it rejects TypeScript that generates code. */
+function unsupportedSyntax(told: string): string {
+  const [, construct = "such syntax"] = /TypeScript (.+) is not supported/.exec(told) ?? [];
+  const [, place] = /^file:\/\/(\S+:\d+)$/m.exec(told) ?? [];
+  const where = place === undefined ? "" : ` (${place})`;
+  const fix = FIXES[construct] ?? "Write it in JavaScript";
+  return `Node removes types but does not compile, so it cannot run ${construct}${where}. ${fix}, ${WITH_TSX}`;
+}
+
+const FIXES: Readonly<Record<string, string>> = {
+  enum: "Use a union of strings or a constant object instead",
+  "parameter property": "Declare a field and assign it in the constructor instead",
+};
+
+/** The file that an import without its extension, or with `.js`, means. */
+function sourceFor(path: string): string | undefined {
+  const bare = path.replace(/\.[cm]?js$/, "");
+  const names = [".ts", ".mts", ".js", "/index.ts"].map((end) => `${bare}${end}`);
+  return names.find((name) => existsSync(name));
+}
+
+function missingExtension(source: string): string {
+  const name = basename(source);
+  return `Node needs the extension of a file in an import: import ${name} by its whole name (${source}), ${WITH_TSX}`;
 }
 
 function isAgent(value: unknown): value is Agent {

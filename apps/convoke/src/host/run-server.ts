@@ -1,10 +1,16 @@
 import { once } from "node:events";
-import { createJsonLogger } from "@convoke/engine";
 import type { Agent } from "@convoke/protocol";
-import { type AgentServer, serve } from "./serve-agent.ts";
+import { type AgentServer, createLogger, serve } from "./serve-agent.ts";
 import type { CommandIo } from "../terminal/command.ts";
 import { loadAgent } from "./load-agent.ts";
-import { type ServeSettings, explainFatal, explainStart, readSettings } from "./settings.ts";
+import {
+  type ServeFlags,
+  type ServeSettings,
+  explainFatal,
+  explainStart,
+  loadEnvFile,
+  readSettings,
+} from "./settings.ts";
 import { relative, resolve } from "node:path";
 import { oneLine } from "@convoke/protocol/internal";
 import { isLoopback } from "../credentials/environment.ts";
@@ -18,12 +24,15 @@ export interface ServeRequest {
 
 /** Starts the server, prints its address, and resolves when it has stopped. */
 export async function runServer({ file, port, data, io }: ServeRequest): Promise<void> {
-  const settings = readSettings({ port, data }, io.env);
+  loadEnvFile();
+  const flags = { file, port, data, started: io.started };
+  const settings = readSettings(flags, io.env);
   const agent = await loadAgent(file);
-  const server = await start({ agent, file, settings, io });
+  const server = await start({ agent, settings, flags, io });
   io.stdout(
     banner({
       name: agent.info.name,
+      program: io.started.program,
       url: server.url,
       folder: server.folder,
       recovered: server.recovered,
@@ -32,36 +41,57 @@ export async function runServer({ file, port, data, io }: ServeRequest): Promise
     }),
   );
   if (!io.signal.aborted) await once(io.signal, "abort");
+  const isDone = announceStop(settings.drainMs, io);
   await server.close({ drainMs: settings.drainMs });
+  isDone();
+}
+
+/** A server without work stops before anybody would wonder. */
+const SILENT_MS = 200;
+
+/** Tells a person at a terminal why the server does not stop at once. Call the result when it has. */
+function announceStop(drainMs: number, io: CommandIo): () => void {
+  if (!io.isTTY.stderr) return () => undefined;
+  const seconds = Math.ceil(drainMs / 1000);
+  const timer = setTimeout(() => {
+    io.stderr(
+      `Stopping: running tasks have up to ${seconds} s to finish. Press Ctrl+C again to stop at once; ` +
+        "unfinished tasks are recovered at the next start.\n",
+    );
+  }, SILENT_MS);
+  return () => clearTimeout(timer);
 }
 
 interface Start {
   readonly agent: Agent;
-  readonly file: string | undefined;
   readonly settings: ServeSettings;
+  readonly flags: ServeFlags;
   readonly io: CommandIo;
 }
 
-async function start({ agent, file, settings, io }: Start): Promise<AgentServer> {
-  const { logLevel, drainMs: _, ...options } = settings;
+async function start({ agent, settings, flags, io }: Start): Promise<AgentServer> {
+  const { logLevel, logFormat, drainMs: _, ...options } = settings;
+  const isForPeople = logFormat === "auto" ? io.isTTY.stderr : logFormat === "pretty";
+  const { file } = flags;
   try {
     return await serve(agent, {
       ...options,
       ...(file !== undefined && { source: resolve(file) }),
-      logger: createJsonLogger(logLevel, io.stderr),
+      logger: createLogger({ level: logLevel, isForPeople }, io.stderr),
       onFatal: (error) => {
         io.stderr(`${explainFatal(error)}\n`);
         process.exit(1);
       },
     });
   } catch (error) {
-    throw explainStart(error, settings);
+    throw explainStart(error, settings, flags);
   }
 }
 
 /** The text that is printed when the server is ready: its address and what to try next. */
 function banner(facts: {
   readonly name: string;
+  readonly program: string;
   readonly url: string;
   /** Absent if nothing is stored on disk. */
   readonly folder: string | undefined;
@@ -70,7 +100,7 @@ function banner(facts: {
   readonly isDemo: boolean;
   readonly needsToken: boolean;
 }): string {
-  const { name, url, folder, recovered, isDemo, needsToken } = facts;
+  const { name, program, url, folder, recovered, isDemo, needsToken } = facts;
   const base = url.replace(/\/$/, "");
   const path = folder === undefined ? undefined : relative(process.cwd(), folder) || ".";
   const where = path === undefined ? "in memory, lost when the server stops" : `${path} (SQLite)`;
@@ -96,7 +126,7 @@ function banner(facts: {
 ${left}${foreign.join("")}
 Try in another terminal:
 
-${tries.map((line) => `  ${token}npx convoke ${line.replace("URL", base)}`).join("\n")}
+${tries.map((line) => `  ${token}${program} ${line.replace("URL", base)}`).join("\n")}
 
 Press Ctrl+C to stop.
 `;

@@ -13,7 +13,7 @@ import {
   mount as mountOn,
   serve as serveOn,
 } from "@convoke/server";
-import { type Logger, createJsonLogger } from "@convoke/engine";
+import { type LogLevel, type Logger, createJsonLogger, createTextLogger } from "@convoke/engine";
 
 type StorageOptions = Pick<AgentDataOptions, "data" | "onFatal" | "source">;
 
@@ -63,5 +63,14 @@ export function mount(agent: Agent, options: MountAgentOptions = {}): Promise<Mo
 
 /** Logs warnings and errors to stderr. */
 function defaultLogger(): Logger {
-  return createJsonLogger("warn", (line) => process.stderr.write(line));
+  const { stderr } = process;
+  return createLogger({ level: "warn", isForPeople: stderr.isTTY }, (text) => stderr.write(text));
+}
+
+/** A logger whose lines are text for people, or JSON for programs. */
+export function createLogger(
+  { level, isForPeople }: { readonly level: LogLevel; readonly isForPeople: boolean },
+  write: (text: string) => void,
+): Logger {
+  return isForPeople ? createTextLogger(level, write) : createJsonLogger(level, write);
 }

@@ -64,6 +64,18 @@ test.each<[env: Record<string, string>, message: string]>([
     { CONVOKE_CORS_ORIGINS: "app.example" },
     'CONVOKE_CORS_ORIGINS: "app.example" is not the origin of a web page, as in "https://app.example" or "*".',
   ],
+  ...[
+    ["http://a.b", "a.b"],
+    ["https://A.b:8443/agent", "a.b:8443"],
+    ["a.b/agent", "agent.example or agent.example:8080"],
+  ].map(([entry = "", fix = ""]): [Record<string, string>, string] => [
+    { CONVOKE_ALLOWED_HOSTS: `localhost,${entry}` },
+    `CONVOKE_ALLOWED_HOSTS lists host names without a scheme or path: write ${fix} instead of ${JSON.stringify(entry)}.`,
+  ]),
+  [
+    { CONVOKE_LOG_FORMAT: "xml" },
+    'CONVOKE_LOG_FORMAT must be one of auto, pretty, json, not "xml".',
+  ],
   [
     { CONVOKE_PUSH_SECRET: "whsec_not base64" },
     expect.stringMatching(/^CONVOKE_PUSH_SECRET cannot be used: .*in base64.*\.$/) as string,

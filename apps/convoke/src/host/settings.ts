@@ -7,7 +7,8 @@ import {
   type PushOptions,
   type RetentionOptions,
 } from "@convoke/engine";
-import { didYouMean } from "../terminal/command-line.ts";
+import { didYouMean, quoted } from "../terminal/command-line.ts";
+import type { Invocation } from "../terminal/invocation.ts";
 import { createEgress } from "@convoke/egress";
 import { signDelivery } from "@convoke/egress/webhooks";
 import { DataFolderError } from "@convoke/backends/sqlite";
@@ -20,6 +21,9 @@ export class StartError extends Error {
   override readonly name = "StartError";
 }
 
+/** How log lines are written. "auto" is for people on a terminal and JSON elsewhere. */
+type LogFormat = "auto" | "pretty" | "json";
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The settings of `convoke serve`: from flags, then the environment, then defaults for local development. */
@@ -29,6 +33,7 @@ export interface ServeSettings {
   /** Absent for the agent's own folder in `.convoke`. */
   readonly data?: string;
   readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
   /** How long running tasks may take to finish after a signal, in milliseconds. */
   readonly drainMs: number;
   readonly allowedHosts: readonly string[];
@@ -43,8 +48,28 @@ export interface ServeSettings {
 }
 
 export interface ServeFlags {
+  readonly file?: string | undefined;
   readonly port?: string | undefined;
   readonly data?: string | undefined;
+  /** How the program was started, for hints. */
+  readonly started?: Invocation | undefined;
+}
+
+/** The command line that starts the same server with other settings; `asStarted` names the program. */
+function startLine(flags: ServeFlags, change: { env?: string; port?: number }): string {
+  const { file, data, started } = flags;
+  const port = change.port === undefined ? flags.port : String(change.port);
+  const env = change.env === undefined ? "" : `${change.env} `;
+  // The last flag counts, so a script that sets the port itself is corrected too.
+  const more = change.port === undefined ? "" : ` -- --port ${change.port}`;
+  if (started?.script !== undefined) return `${env}${started.script}${more}`;
+  const words = [
+    "serve",
+    ...(file === undefined ? [] : [file]),
+    ...(port === undefined ? [] : ["--port", port]),
+    ...(data === undefined ? [] : ["--data", data]),
+  ];
+  return `${env}convoke ${words.map(quoted).join(" ")}`;
 }
 
 export function readSettings(flags: ServeFlags, env: Environment): ServeSettings {
@@ -60,7 +85,8 @@ export function readSettings(flags: ServeFlags, env: Environment): ServeSettings
     host,
     drainMs: readDuration(env["CONVOKE_DRAIN_MS"] || "10000"),
     logLevel: readLevel(env["CONVOKE_LOG"] || "warn"),
-    allowedHosts: commaList(env["CONVOKE_ALLOWED_HOSTS"]),
+    logFormat: readLogFormat(env["CONVOKE_LOG_FORMAT"] || "auto"),
+    allowedHosts: commaList(env["CONVOKE_ALLOWED_HOSTS"]).map(readHost),
     cors: readCors(env["CONVOKE_CORS_ORIGINS"]),
     limits: readLimits(env["CONVOKE_LIMITS"]),
     push: readPush(env),
@@ -71,7 +97,7 @@ export function readSettings(flags: ServeFlags, env: Environment): ServeSettings
     ...(token !== undefined && { token }),
     ...(publicUrl !== undefined && { publicUrl }),
   };
-  if (token === undefined && !isLoopback(host)) throw openToTheWorld(host);
+  if (token === undefined && !isLoopback(host)) throw openToTheWorld(host, flags);
   return settings;
 }
 
@@ -112,15 +138,46 @@ function readLevel(value: string): LogLevel {
   );
 }
 
+function readLogFormat(value: string): LogFormat {
+  if (value === "auto" || value === "pretty" || value === "json") return value;
+  throw new StartError(
+    `CONVOKE_LOG_FORMAT must be one of auto, pretty, json, not ${JSON.stringify(value)}.`,
+  );
+}
+
+/** A `Host` header has no scheme and no path, so an entry with one could never match. */
+function readHost(entry: string): string {
+  if (!/[/@?#\s]/.test(entry)) return entry;
+  const { host = "" } = URL.canParse(entry) ? new URL(entry) : {};
+  const fix = host === "" ? "agent.example or agent.example:8080" : host;
+  throw new StartError(
+    `CONVOKE_ALLOWED_HOSTS lists host names without a scheme or path: write ${fix} instead of ${JSON.stringify(entry)}.`,
+  );
+}
+
+/**
+ * Reads the variables in the file `.env` of the current folder, if there is one, for the settings and
+ * for the agent. Variables that are already set keep their values.
+ */
+export function loadEnvFile(): void {
+  try {
+    process.loadEnvFile(".env");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOENT") throw new StartError(`.env cannot be read (${code}).`, { cause: error });
+  }
+}
+
 function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
 /** A server that is reachable from outside must authenticate its callers. The suggested line can be copied. */
-function openToTheWorld(host: string): StartError {
+function openToTheWorld(host: string, flags: ServeFlags): StartError {
   const token = randomBytes(24).toString("base64url");
+  const line = startLine(flags, { env: `CONVOKE_TOKEN=${token} BIND_HOST=${host}` });
   return new StartError(
-    `This server would be reachable from outside on ${host}, so it needs a token. Try: CONVOKE_TOKEN=${token} BIND_HOST=${host} npm start`,
+    `This server would be reachable from outside on ${host}, so it needs a token. Try: ${line}`,
   );
 }
 
@@ -216,7 +273,11 @@ function countOf(value: string): number | undefined {
 }
 
 /** Explains why the server did not start. Unexpected errors are rethrown. */
-export function explainStart(error: unknown, { port, host }: ServeSettings): StartError {
+export function explainStart(
+  error: unknown,
+  { port, host }: ServeSettings,
+  flags: ServeFlags,
+): StartError {
   if (error instanceof StartError) return error;
   if (error instanceof DataFolderError) return new StartError(error.message);
   if (error instanceof ModelError) {
@@ -225,11 +286,11 @@ export function explainStart(error: unknown, { port, host }: ServeSettings): Sta
   switch ((error as NodeJS.ErrnoException).code) {
     case "EADDRINUSE":
       return new StartError(
-        `Port ${port} is in use. Try: PORT=${port === 65_535 ? 0 : port + 1} npm start`,
+        `Port ${port} is in use. Try: ${startLine(flags, { port: port === 65_535 ? 0 : port + 1 })}`,
       );
     case "EACCES":
       return new StartError(
-        `You are not allowed to listen on port ${port}. Try: PORT=3000 npm start`,
+        `You are not allowed to listen on port ${port}. Try: ${startLine(flags, { port: 3000 })}`,
       );
     case "EADDRNOTAVAIL":
     case "EAFNOSUPPORT":
@@ -237,7 +298,7 @@ export function explainStart(error: unknown, { port, host }: ServeSettings): Sta
     case "EINVAL":
     case "ENOTFOUND":
       return new StartError(
-        `BIND_HOST ${host} is not an address of this machine. Try: BIND_HOST=127.0.0.1 npm start`,
+        `BIND_HOST ${host} is not an address of this machine. Try: ${startLine(flags, { env: "BIND_HOST=127.0.0.1" })}`,
       );
     default:
       throw error;

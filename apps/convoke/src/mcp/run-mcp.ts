@@ -21,13 +21,13 @@ import { type CallSkill, ToolList } from "./tool-list.ts";
 import type { OtherCommands } from "./waiting-text.ts";
 import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { createJsonLogger } from "@convoke/engine";
 import { EXTENSIONS } from "@convoke/protocol";
 import { loadAgent } from "../host/load-agent.ts";
-import { mount } from "../host/serve-agent.ts";
-import { explainFatal, explainStart, readSettings } from "../host/settings.ts";
+import { createLogger, mount } from "../host/serve-agent.ts";
+import { explainFatal, explainStart, loadEnvFile, readSettings } from "../host/settings.ts";
 import type { CommandIo } from "../terminal/command.ts";
 import { quoted } from "../terminal/command-line.ts";
+import type { Invocation } from "../terminal/invocation.ts";
 
 /** Serves MCP over standard input and output. Resolves when the host disconnects. */
 export async function runMcp(request: McpRequest): Promise<void> {
@@ -183,25 +183,26 @@ const ASKED_EXTENSIONS: readonly string[] = [EXTENSIONS.skill.uri, EXTENSIONS.ap
 async function offerFrom(request: McpRequest): Promise<OfferedAgent> {
   if (request.url === undefined) {
     const { open, close } = await openFileAgent(request);
-    return { open, close, elsewhere: besideFile(request.file) };
+    return { open, close, elsewhere: besideFile(request.file, request.io.started) };
   }
   const { url, connecting } = request;
   // Do not cache the card: it may change with a restart.
-  const open = () => connect(url, { ...connecting, extensions: ASKED_EXTENSIONS, cache: false });
-  return { open, close: () => Promise.resolve(), elsewhere: commandsFor(url) };
+  const extensions = [...ASKED_EXTENSIONS, ...(connecting.extensions ?? [])];
+  const open = () => connect(url, { ...connecting, extensions, cache: false });
+  return { open, close: () => Promise.resolve(), elsewhere: commandsFor(url, request.io.started) };
 }
 
-function commandsFor(url: string): OtherCommands {
+function commandsFor(url: string, { program }: Invocation): OtherCommands {
   return {
-    decide: (id) => `convoke approvals answer ${quoted(url)} ${quoted(id)} --approve`,
-    answer: (taskId) => `convoke send ${quoted(url)} --task ${quoted(taskId)} -`,
+    decide: (id) => `${program} approvals answer ${quoted(url)} ${quoted(id)} --approve`,
+    answer: (taskId) => `${program} send ${quoted(url)} --task ${quoted(taskId)} -`,
   };
 }
 
 /** Only one process can use the data folder, so this one must end first. */
-function besideFile(file: string): OtherCommands {
-  const { decide, answer } = commandsFor("http://127.0.0.1:3000");
-  const serve = `stop this MCP server, run "convoke serve ${quoted(file)}", and then`;
+function besideFile(file: string, started: Invocation): OtherCommands {
+  const { decide, answer } = commandsFor("http://127.0.0.1:3000", started);
+  const serve = `stop this MCP server, run "${started.program} serve ${quoted(file)}", and then`;
   return {
     decide: (id) => `${serve} "${decide(id)}".`,
     answer: (taskId) => `${serve} "${answer(taskId)}".`,
@@ -294,10 +295,12 @@ const URL_IN_PROCESS = "http://127.0.0.1/";
 
 /** Runs the agent of a file like `convoke serve`, but without a port. */
 async function openFileAgent({ file, data, io }: FileAgentOptions): Promise<FileAgent> {
+  loadEnvFile();
   // Nothing listens, so settings for ports and addresses do not apply.
   const { PORT: _port, BIND_HOST: _host, PUBLIC_URL: _url, ...env } = io.env;
-  const settings = readSettings({ data }, env);
-  const { logLevel, drainMs: _drainMs, token, ...options } = settings;
+  const flags = { file, data, started: io.started };
+  const settings = readSettings(flags, env);
+  const { logLevel, logFormat, drainMs: _drainMs, token, ...options } = settings;
   const agent = await loadAgent(file);
   const mounted = await mount(agent, {
     ...options,
@@ -305,13 +308,14 @@ async function openFileAgent({ file, data, io }: FileAgentOptions): Promise<File
     // The owner of tasks is derived from the token, as on a server.
     ...(token !== undefined && { token }),
     publicUrl: URL_IN_PROCESS,
-    logger: createJsonLogger(logLevel, io.stderr),
+    // The log of a host is read by people, but the format is the one that its other servers use.
+    logger: createLogger({ level: logLevel, isForPeople: logFormat === "pretty" }, io.stderr),
     onFatal: (error) => {
       io.stderr(`${explainFatal(error)}\n`);
       process.exit(1);
     },
   }).catch((error: unknown) => {
-    throw explainStart(error, settings);
+    throw explainStart(error, settings, flags);
   });
   return {
     open: () =>

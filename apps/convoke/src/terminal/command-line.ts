@@ -4,6 +4,8 @@ import { printable } from "@convoke/protocol/internal";
 /** Options to repeat, so that the agent is called in the same way. */
 const REPEATED = ["binding", "a2a-version", "trust-key", "basic"] as const;
 
+const REPEATED_LISTS = ["extension", "allow"] as const;
+
 /** Options whose values may be secret; the suggested command shows `…` instead. */
 const SECRET = ["token", "api-key"] as const;
 
@@ -12,7 +14,7 @@ const SECRET = ["token", "api-key"] as const;
  * options. Ids that come from the agent are quoted, so that pasting the line is safe.
  */
 export function commandLine(
-  { positionals, text, texts, flag }: CommandContext,
+  { io, positionals, text, texts, flag }: CommandContext,
   command: string,
   args: readonly string[],
 ): string {
@@ -24,6 +26,7 @@ export function commandLine(
     ...command.split(" "),
     ...positionals.slice(0, 1),
     ...repeated,
+    ...REPEATED_LISTS.flatMap((option) => texts(option).flatMap((value) => [`--${option}`, value])),
     ...(flag("require-signature") ? ["--require-signature"] : []),
     ...args,
   ];
@@ -31,7 +34,7 @@ export function commandLine(
     (name) => `--${name} …`,
   );
   const headers = texts("header").map(() => "--header …");
-  return ["convoke", ...words.map(quoted), ...secrets, ...headers].join(" ");
+  return [io.started.program, ...words.map(quoted), ...secrets, ...headers].join(" ");
 }
 
 /** A word that a person can paste into a shell, whatever is in it. */

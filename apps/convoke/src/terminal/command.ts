@@ -1,4 +1,5 @@
 import type { ReadStream, WriteStream } from "node:tty";
+import type { Invocation } from "./invocation.ts";
 import type { StdinText } from "./stdin-text.ts";
 import type { TaskState } from "@convoke/protocol";
 
@@ -7,6 +8,8 @@ export interface CommandIo {
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** How the program was started, for command lines that are printed. */
+  readonly started: Invocation;
   readonly isTTY: { readonly stdout: boolean; readonly stderr: boolean };
   /** Standard input as text. */
   readonly stdin: StdinText;

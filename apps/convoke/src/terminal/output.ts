@@ -1,5 +1,5 @@
 import type { CommandContext, CommandIo } from "./command.ts";
-import { printable } from "@convoke/protocol/internal";
+import { printable, printableJson } from "@convoke/protocol/internal";
 
 type Paint = (text: string) => string;
 
@@ -26,7 +26,7 @@ export function note(
   message: string,
   more: Readonly<Record<string, unknown>> = {},
 ): void {
-  const line = flag("json") ? JSON.stringify({ notice: { message, ...more } }) : printable(message);
+  const line = flag("json") ? printableJson({ notice: { message, ...more } }) : printable(message);
   io.stderr(`${line}\n`);
 }
 

@@ -7,10 +7,12 @@ import type {
   CallOptions,
   Connection,
   ListTasksRequest,
+  Metadata,
   ProtocolVersion,
   PushConfig,
   PushTarget,
   RawCard,
+  RequestContext,
   SendMessageRequest,
   Task,
   TaskPage,
@@ -19,7 +21,13 @@ import type {
 import { type JsonObject, isObject } from "@convoke/protocol/internal";
 import { BridgeRun } from "../bridge/bridge-run.ts";
 import { Conversation, type ConversationOptions } from "../conversation/conversation.ts";
-import { type Input, type MessageOptions, toMessage } from "../conversation/message.ts";
+import {
+  type Input,
+  type MessageOptions,
+  type RequestOptions,
+  requestFields,
+  toMessage,
+} from "../conversation/message.ts";
 import type { Answer } from "../run/answer.ts";
 import { type FollowOptions, followSettings } from "../run/follow-options.ts";
 import { ResumingSource } from "../run/resuming-source.ts";
@@ -27,12 +35,13 @@ import type { RunRequest } from "../run/task-events.ts";
 import { Run } from "../run/run.ts";
 import { deduplicatesMessages } from "../cards/card.ts";
 
-interface Abortable {
+/** Options of every call with a single response. */
+interface RemoteCallOptions extends RequestContext {
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Options of a message whose answer is streamed. */
-export interface StreamOptions extends MessageOptions, FollowOptions {
+export interface StreamOptions extends MessageOptions, RequestOptions, FollowOptions {
   /** A webhook to which the agent also pushes updates of the task. */
   readonly pushConfig?: PushTarget | undefined;
 }
@@ -42,13 +51,20 @@ export interface SendOptions extends StreamOptions {
   readonly wait?: boolean | undefined;
 }
 
-export interface GetOptions extends Abortable {
+export interface GetOptions extends RemoteCallOptions {
   /** Maximum number of the newest messages to include; 0 for none. Default: the agent decides. */
   readonly historyLength?: number | undefined;
+  /** Metadata of the request. Only JSON-RPC of 0.3 has a field for it; elsewhere it is not sent. */
+  readonly metadata?: Metadata | undefined;
+}
+
+export interface CancelOptions extends RemoteCallOptions {
+  /** Metadata of the request. REST and gRPC of 0.3 have no field for it; there it is not sent. */
+  readonly metadata?: Metadata | undefined;
 }
 
 /** By default the first page of 50 tasks, without artifacts. */
-export interface ListOptions extends Partial<ListTasksRequest>, Abortable {}
+export interface ListOptions extends Partial<ListTasksRequest>, RemoteCallOptions {}
 
 export interface SubscribeOptions extends FollowOptions {
   /** Resume after this event, if the agent keeps its events; otherwise the run starts with the whole task. */
@@ -128,25 +144,28 @@ export class RemoteAgent implements Agent {
     return new BridgeRun(this, turn).read();
   }
 
-  get(taskId: string, { historyLength, signal }: GetOptions = {}): Promise<Task> {
-    const request = { taskId, ...(historyLength !== undefined && { historyLength }) };
-    return this.#connection.call("getTask", request, { signal });
+  get(taskId: string, options: GetOptions = {}): Promise<Task> {
+    const { historyLength, metadata } = options;
+    const request = { taskId, ...requestFields({ historyLength, metadata }) };
+    return this.#connection.call("getTask", request, callOptions(options));
   }
 
   /** One page of the caller's tasks, newest first. Available in 1.0, and on REST of some 0.3 agents. */
-  list({ signal, ...request }: ListOptions = {}): Promise<TaskPage> {
+  list(options: ListOptions = {}): Promise<TaskPage> {
+    const { signal: _, extensions: _e, trace: _t, headers: _h, ...request } = options;
     const defaulted = { pageSize: 50, includeArtifacts: false, ...request };
-    return this.#connection.call("listTasks", defaulted, { signal });
+    return this.#connection.call("listTasks", defaulted, callOptions(options));
   }
 
   /** Asks the agent to cancel a task; resolves with the updated task. */
-  cancel(taskId: string, { signal }: Abortable = {}): Promise<Task> {
-    return this.#connection.call("cancelTask", { taskId }, { signal });
+  cancel(taskId: string, options: CancelOptions = {}): Promise<Task> {
+    const request = { taskId, ...requestFields({ metadata: options.metadata }) };
+    return this.#connection.call("cancelTask", request, callOptions(options));
   }
 
   /** Fetches the card for authenticated callers, which then replaces `card`. */
-  extendedCard({ signal }: Abortable = {}): Promise<RawCard> {
-    return this.#connection.call("getExtendedCard", undefined, { signal });
+  extendedCard(options: RemoteCallOptions = {}): Promise<RawCard> {
+    return this.#connection.call("getExtendedCard", undefined, callOptions(options));
   }
 
   /** The push configs of the agent's tasks. */
@@ -169,7 +188,16 @@ export class RemoteAgent implements Agent {
 
 function toRequest(input: Input, options: StreamOptions, blocking: boolean): SendMessageRequest {
   const { pushConfig } = options;
-  return { message: toMessage(input, options), blocking, ...(pushConfig && { pushConfig }) };
+  return {
+    message: toMessage(input, options),
+    blocking,
+    ...requestFields(options),
+    ...(pushConfig && { pushConfig }),
+  };
+}
+
+function callOptions({ signal, extensions, trace, headers }: RemoteCallOptions): CallOptions {
+  return { signal, context: { extensions, trace, headers } };
 }
 
 /** The agent info in a card, for a server that serves the agent. */
@@ -247,22 +275,22 @@ export class RemotePush {
   }
 
   /** Pushes updates of a task to a webhook. Replaces the config with the same id; without an id the agent chooses one. */
-  set(taskId: string, target: PushTarget, { signal }: CallOptions = {}): Promise<PushConfig> {
-    return this.#connection.call("createPushConfig", { taskId, target }, { signal });
+  set(taskId: string, target: PushTarget, options: RemoteCallOptions = {}): Promise<PushConfig> {
+    return this.#connection.call("createPushConfig", { taskId, target }, callOptions(options));
   }
 
   /** A push config of a task; without an id, the one that was created without an id. */
-  get(taskId: string, id?: string, { signal }: CallOptions = {}): Promise<PushConfig> {
+  get(taskId: string, id?: string, options: RemoteCallOptions = {}): Promise<PushConfig> {
     const request = { taskId, ...(id !== undefined && { id }) };
-    return this.#connection.call("getPushConfig", request, { signal });
+    return this.#connection.call("getPushConfig", request, callOptions(options));
   }
 
   /** All push configs of a task; reads all pages. */
-  async list(taskId: string, { signal }: CallOptions = {}): Promise<readonly PushConfig[]> {
+  async list(taskId: string, options: RemoteCallOptions = {}): Promise<readonly PushConfig[]> {
     const all: PushConfig[] = [];
     for (let pageToken = ""; ;) {
       const request = { taskId, ...(pageToken && { pageToken }) };
-      const page = await this.#connection.call("listPushConfigs", request, { signal });
+      const page = await this.#connection.call("listPushConfigs", request, callOptions(options));
       all.push(...page.configs);
       pageToken = page.nextPageToken;
       // An empty page ends the loop too: an agent that always announces another page must not block the caller forever.
@@ -271,7 +299,7 @@ export class RemotePush {
   }
 
   /** Deletes a push config. Succeeds if it is already gone. */
-  delete(taskId: string, id: string, { signal }: CallOptions = {}): Promise<void> {
-    return this.#connection.call("deletePushConfig", { taskId, id }, { signal });
+  delete(taskId: string, id: string, options: RemoteCallOptions = {}): Promise<void> {
+    return this.#connection.call("deletePushConfig", { taskId, id }, callOptions(options));
   }
 }

@@ -188,12 +188,16 @@ function allFailed(failures: readonly Failure[]): unknown {
   const [first] = failures;
   if (failures.length <= 1) return first?.error;
   const isReached = failures.some(({ error }) => error instanceof RemoteError);
+  // A refusal of the egress policy is final, so it is not reported as a failure that may pass.
+  const isRefused = failures.every(
+    ({ error }) => error instanceof ClientError && error.kind === "refused",
+  );
   const details = failures.map(({ chosen: { binding, version, url }, error }) => {
     const problem = error instanceof Error ? error.message : String(error);
     return `${binding} ${version} at ${url}: ${problem}`;
   });
   return new ClientError(
-    isReached ? "no-interface" : "unreachable",
+    isRefused ? "refused" : isReached ? "no-interface" : "unreachable",
     `none of the agent's ${failures.length} interfaces works: ${details.join("; ")}`,
     { sent: false, cause: first?.error },
   );

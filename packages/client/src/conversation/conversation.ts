@@ -6,7 +6,7 @@ import {
   withToolsExtension,
 } from "./client-tools.ts";
 import type { Connection } from "@convoke/protocol";
-import type { Input } from "./message.ts";
+import type { Input, RequestOptions } from "./message.ts";
 import type { StreamedEvent, TaskEventSource } from "../run/task-events.ts";
 import { type FollowOptions, type FollowSettings, followSettings } from "../run/follow-options.ts";
 import type { Question } from "../run/answer.ts";
@@ -23,7 +23,10 @@ import { orAborted } from "@convoke/protocol/internal";
 /** Answers a question; `undefined` leaves it open. */
 export type AnswerQuestion = (question: Question) => Input | undefined | Promise<Input | undefined>;
 
-export interface ConversationOptions extends FollowOptions {
+/** Options of one exchange; those of the conversation apply to what they leave out. */
+export interface ExchangeCallOptions extends RequestOptions, FollowOptions {}
+
+export interface ConversationOptions extends ExchangeCallOptions {
   /** Continues a conversation that was saved as `conversation.state`. */
   readonly state?: ConversationState | undefined;
   /** Continues this context. */
@@ -71,7 +74,7 @@ export class Conversation {
   }
 
   /** Sends a message. The run covers the whole exchange, including every question that was answered. */
-  say(input: Input, options: FollowOptions = {}): Run {
+  say(input: Input, options: ExchangeCallOptions = {}): Run {
     return this.#run({ input }, options);
   }
 
@@ -79,7 +82,7 @@ export class Conversation {
    * Continues the last task, for example after a restart: runs the tools that it waits for, answers
    * its questions, and follows it to the end.
    */
-  resume(options: FollowOptions = {}): Run {
+  resume(options: ExchangeCallOptions = {}): Run {
     const { taskId, lastTaskId } = this.#state;
     const left = taskId ?? lastTaskId;
     if (left === undefined) {
@@ -96,17 +99,16 @@ export class Conversation {
    */
   exchange(
     input: Input,
-    options: FollowOptions = {},
+    options: ExchangeCallOptions = {},
   ): AsyncGenerator<ExchangeStep, void, undefined> {
     const signal = options.signal ?? this.#options.signal ?? new AbortController().signal;
-    return this.#exchange({ input }, this.#settings(options)).steps(signal);
+    return this.#exchange({ input }, options).steps(signal);
   }
 
-  #run(start: ExchangeOptions["start"], options: FollowOptions): Run {
-    const settings = this.#settings(options);
-    const { onNotice } = settings;
+  #run(start: ExchangeOptions["start"], options: ExchangeCallOptions): Run {
+    const { onNotice } = this.#settings(options);
     const signal = options.signal ?? this.#options.signal;
-    const source = new AnsweringSource(this.#exchange(start, settings), this.#options);
+    const source = new AnsweringSource(this.#exchange(start, options), this.#options);
     return new Run({ connection: this.#connection, source, signal, onNotice });
   }
 
@@ -116,10 +118,11 @@ export class Conversation {
     return followSettings({ ...both, extensions: withToolsExtension(both.extensions) });
   }
 
-  #exchange(start: ExchangeOptions["start"], settings: FollowSettings): Exchange {
+  #exchange(start: ExchangeOptions["start"], options: ExchangeCallOptions): Exchange {
     return new Exchange({
       connection: this.#connection,
-      settings,
+      settings: this.#settings(options),
+      request: { ...this.#options, ...options },
       start,
       tools: this.#tools,
       state: this.#state,

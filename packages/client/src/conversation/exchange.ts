@@ -7,7 +7,7 @@ import {
   isInterrupted,
 } from "@convoke/protocol";
 import { type ToolRuns, pendingToolUses, withTools } from "./client-tools.ts";
-import { type Input, toMessage } from "./message.ts";
+import { type Input, type RequestOptions, requestFields, toMessage } from "./message.ts";
 import {
   type RunRequest,
   type StreamedEvent,
@@ -35,6 +35,8 @@ export interface ExchangeOptions {
   readonly settings: FollowSettings;
   /** A message to send, or the id of a task to continue. */
   readonly start: { readonly input: Input } | { readonly taskId: string };
+  /** Sent with every message of the exchange. */
+  readonly request: RequestOptions;
   readonly state: ConversationState;
   readonly onState: (state: ConversationState) => void;
   /** The tools that the agent may call. */
@@ -86,7 +88,8 @@ export class Exchange {
     const refers = typeof input === "object" && "kind" in input && input.referenceTaskIds;
     const plain = toMessage(input, refers ? { ...context, referenceTaskIds: undefined } : context);
     const message = tools === undefined ? plain : withTools(plain, tools.tools);
-    yield* this.#follow({ kind: "stream", request: { message, blocking: true } }, signal);
+    const request = { message, blocking: true, ...requestFields(this.#options.request) };
+    yield* this.#follow({ kind: "stream", request }, signal);
   }
 
   /** Sends the results of tools and follows the task. */

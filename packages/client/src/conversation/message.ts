@@ -1,4 +1,10 @@
-import { type A2APart, type Message, userMessage } from "@convoke/protocol";
+import {
+  type A2APart,
+  type Message,
+  type Metadata,
+  type SendMessageRequest,
+  userMessage,
+} from "@convoke/protocol";
 
 /** What can be sent to an agent: text, parts, or a complete message. */
 export type Input = string | readonly A2APart[] | Message;
@@ -12,6 +18,31 @@ export interface MessageOptions {
   readonly messageId?: string | undefined;
   /** Other tasks that the message is about. */
   readonly referenceTaskIds?: readonly string[] | undefined;
+}
+
+/** What a request to process a message carries in addition to the message. */
+export interface RequestOptions {
+  /** Media types that the caller can use, such as `text/plain`. Default: any that the agent offers. */
+  readonly acceptedOutputModes?: readonly string[] | undefined;
+  /**
+   * Maximum number of the newest messages in the returned task; 0 for none, which REST and gRPC of
+   * 0.3 cannot express. Default: the agent decides.
+   */
+  readonly historyLength?: number | undefined;
+  /** Metadata of the request; that of the message belongs to the message. */
+  readonly metadata?: Metadata | undefined;
+}
+
+/** The request fields of the options, without absent ones. */
+export function requestFields(
+  options: RequestOptions,
+): Pick<SendMessageRequest, "acceptedOutputModes" | "historyLength" | "metadata"> {
+  const { acceptedOutputModes, historyLength, metadata } = options;
+  return {
+    ...(acceptedOutputModes !== undefined && { acceptedOutputModes }),
+    ...(historyLength !== undefined && { historyLength }),
+    ...(metadata !== undefined && { metadata }),
+  };
 }
 
 export function toMessage(input: Input, options: MessageOptions): Message {

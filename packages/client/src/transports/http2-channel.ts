@@ -25,12 +25,12 @@ async function* exchange(
   stream.on("trailers", (trailers) => Object.assign(ended, trailers));
   // The reader of the stream sees errors; one that comes later is ignored.
   stream.on("error", () => undefined);
-  const abort = () => stream.close(NGHTTP2_CANCEL);
+  const abort = () => cancel(stream);
   signal?.addEventListener("abort", abort, { once: true });
   try {
     stream.end(frameGrpcMessage(call.message));
     const reader = createReader();
-    // Not destroyed by the loop, so that the agent receives the cancellation below.
+    // Not destroyed by the loop, so that the agent receives the cancellation first.
     for await (const piece of stream.iterator({ destroyOnReturn: false })) {
       if (isNotFromAgent(ended)) break;
       rejectOtherType(url, ended);
@@ -47,8 +47,17 @@ async function* exchange(
     throw lost(url, stream, error);
   } finally {
     signal?.removeEventListener("abort", abort);
-    if (!stream.closed) stream.close(NGHTTP2_CANCEL);
+    if (!stream.closed) cancel(stream);
   }
+}
+
+/**
+ * Cancels the call at the agent and ends the stream here. `close` alone is not enough: it waits for a
+ * frame that is never sent if the agent accepts no streams or the session has failed.
+ */
+function cancel(stream: ClientHttp2Stream): void {
+  stream.close(NGHTTP2_CANCEL);
+  setImmediate(() => stream.destroy());
 }
 
 function startStream(call: GrpcCall, session: ClientHttp2Session): ClientHttp2Stream {

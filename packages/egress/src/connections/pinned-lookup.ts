@@ -1,7 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { type LookupFunction, isIP } from "node:net";
 import { parseAddress } from "../policy/address.ts";
-import { HOW_TO_ALLOW } from "../policy/check-url.ts";
+import { howToAllow } from "../policy/check-url.ts";
 import type { DestinationRule } from "../policy/destination-rule.ts";
 import { EgressError, describeProblem } from "../policy/egress-error.ts";
 import { canonicalHost } from "../policy/host.ts";
@@ -54,7 +54,7 @@ async function resolveHost(
   if (!addresses.every((address) => mayReach(url, address))) {
     throw new EgressError(
       "address",
-      `"${url.host}" resolves to an address that is not public; ${HOW_TO_ALLOW}`,
+      `"${url.host}" resolves to an address that is not public; ${howToAllow(url)}`,
     );
   }
   return addresses;

@@ -107,7 +107,7 @@ describe("a refusal says what is wrong and what to do", () => {
     ],
     [
       "http://10.0.0.7:8080/?key=secret",
-      '"10.0.0.7:8080" is not a public address; only the operator can permit it, with an entry in the egress allow list',
+      '"10.0.0.7:8080" is not a public address; only the operator can permit it, with "10.0.0.7:8080" in the egress allow list (option allow)',
     ],
   ] as const) {
     test(url, () => {

@@ -28,13 +28,15 @@ export function checkUrl(text: string, mayReach: DestinationRule): URL {
   }
   const address = knownAddress(canonicalHost(url));
   if (address !== undefined && !mayReach(url, address)) {
-    throw new EgressError("address", `"${url.host}" is not a public address; ${HOW_TO_ALLOW}`);
+    throw new EgressError("address", `"${url.host}" is not a public address; ${howToAllow(url)}`);
   }
   return url;
 }
 
-export const HOW_TO_ALLOW =
-  "only the operator can permit it, with an entry in the egress allow list";
+/** Only the operator can lift the rule: the option is called `allow` wherever there is one. */
+export function howToAllow({ host }: URL): string {
+  return `only the operator can permit it, with "${host}" in the egress allow list (option allow)`;
+}
 
 /** The address of a host, if it is certain without DNS. */
 function knownAddress(host: string): string | undefined {

@@ -37,6 +37,8 @@ export class EgressError extends ClientError {
   }
 }
 
+const NOT_TLS = "it does not speak TLS; try http:// instead of https://";
+
 /** Error codes of Node and OpenSSL, explained. */
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: "its certificate has expired",
@@ -51,6 +53,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   EPIPE: "the connection was closed",
   EPROTO: "the TLS handshake failed",
   ERR_HTTP2_ERROR: "it does not speak HTTP/2",
+  ERR_SSL_WRONG_VERSION_NUMBER: NOT_TLS,
   ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: "it does not speak HTTP/2",
   ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another name",
   ETIMEDOUT: "it did not answer in time",
@@ -69,7 +72,9 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
 export function describeProblem(error: unknown): string {
   const code = errorCode(error);
   if (code === undefined) return "unknown error";
-  const text = DESCRIPTIONS[code] ?? descriptionOfFamily(code);
+  // What OpenSSL says about the first bytes of a server that answers in plain text.
+  const isPlain = code === "EPROTO" && /wrong version number/.test((error as Error).message);
+  const text = isPlain ? NOT_TLS : (DESCRIPTIONS[code] ?? descriptionOfFamily(code));
   return text === undefined ? code : `${text} (${code})`;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type LogLevel, type Logger, createJsonLogger } from "./logger.ts";
+import { type LogLevel, type Logger, createJsonLogger, createTextLogger } from "./logger.ts";
 
 type Line = Readonly<Record<string, unknown>>;
 
@@ -115,5 +115,43 @@ describe("what was thrown", () => {
     const [line] = linesOf("info", (logger) => logger.info("fine", { error: undefined }));
 
     expect(line).not.toHaveProperty("error");
+  });
+});
+
+describe("a line for people", () => {
+  const textOf = (talk: (logger: Logger) => void): string => {
+    let text = "";
+    talk(createTextLogger("info", (more) => (text += more)));
+    return text;
+  };
+
+  test("has the time, the level, the message and the facts", () => {
+    const text = textOf((logger) => {
+      logger.debug("not this");
+      logger.warn("answered", { status: 200, path: "/a b", task: "t1", retry: { ms: 5 } });
+    });
+
+    expect(text).toMatch(
+      /^\d\d:\d\d:\d\d WARN  answered status=200 path="\/a b" task=t1 retry="\{\\"ms\\":5\}"\n$/,
+    );
+  });
+
+  test("is followed by what was thrown, with its causes", () => {
+    const error = new Error("the last", { cause: new RangeError("the first") });
+
+    const text = textOf((logger) => logger.error("failed", { error, errorId: "e1" }));
+
+    expect(text).toMatch(
+      /ERROR failed errorId=e1\n {4}Error: the last\n[^]* {4}caused by RangeError: the first\n/,
+    );
+  });
+
+  test("controls no terminal", () => {
+    const text = textOf((logger) =>
+      logger.warn("a\u001B[31mb\nc", { path: "\u001B]0;x\u0007", error: new Error("\u001B[2J") }),
+    );
+
+    expect(text).not.toContain("\u001B");
+    expect(text).toContain("WARN  a[31mb c ");
   });
 });

@@ -1,5 +1,6 @@
 import { inspect } from "node:util";
 import { randomBytes } from "node:crypto";
+import { oneLine, printable } from "@convoke/protocol/internal";
 
 /** Structured fields of a log line. `error` can be anything that was thrown. */
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -18,15 +19,52 @@ export type LogLevel = (typeof LEVELS)[number] | "silent";
 
 /** Writes one JSON object per line. The server never logs bodies, headers or tokens. */
 export function createJsonLogger(level: LogLevel, write: (line: string) => void): Logger {
+  return createLogger(level, (entry) => {
+    const { time, level: name, message, fields, error } = entry;
+    const line = { time, level: name, message, ...fields, ...errorField(error) };
+    write(`${JSON.stringify(line).replaceAll(C1, escaped)}\n`);
+  });
+}
+
+/** Writes lines for people to read, for example on a terminal; errors follow on lines of their own. */
+export function createTextLogger(level: LogLevel, write: (text: string) => void): Logger {
+  return createLogger(level, ({ time, level: name, message, fields, error }) => {
+    const facts = Object.entries(fields).map(([key, value]) => ` ${key}=${valueText(value)}`);
+    const head = `${time.slice(11, 19)} ${name.toUpperCase().padEnd(5)} ${oneLine(message, MAX_TEXT)}`;
+    const stack = error === undefined ? "" : `\n${indented(printable(stackOf(error, MAX_CAUSES)))}`;
+    write(`${head}${facts.join("")}${stack}\n`);
+  });
+}
+
+/** More than a message or a value of ours has; remote text in it may be longer. */
+const MAX_TEXT = 1000;
+
+function valueText(value: unknown): string {
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? String(value));
+  const line = oneLine(text, MAX_TEXT);
+  return /^[^\s"=]+$/.test(line) ? line : JSON.stringify(line);
+}
+
+function indented(text: string): string {
+  return text.replaceAll(/^/gm, "    ");
+}
+
+interface LogEntry {
+  readonly time: string;
+  readonly level: (typeof LEVELS)[number];
+  readonly message: string;
+  readonly fields: LogFields;
+  /** What was thrown, if anything. */
+  readonly error: unknown;
+}
+
+function createLogger(level: LogLevel, write: (entry: LogEntry) => void): Logger {
   const least = level === "silent" ? LEVELS.length : LEVELS.indexOf(level);
   const method = (name: (typeof LEVELS)[number], rank: number): Logger["info"] =>
     rank < least
       ? () => undefined
-      : (message, { error, ...fields } = {}) => {
-          const time = new Date().toISOString();
-          const line = { time, level: name, message, ...fields, ...errorField(error) };
-          write(`${JSON.stringify(line).replaceAll(C1, escaped)}\n`);
-        };
+      : (message, { error, ...fields } = {}) =>
+          write({ time: new Date().toISOString(), level: name, message, fields, error });
   const [debug, info, warn, error] = LEVELS.map(method) as [
     Logger["debug"],
     Logger["info"],

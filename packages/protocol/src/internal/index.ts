@@ -5,6 +5,6 @@ export { type BackoffOptions, backoffMs } from "./abort.ts";
 export { canonicalJson } from "./json.ts";
 export { type GrpcFrameProblem, GrpcFrameReader, frameGrpcMessage } from "./grpc-frame.ts";
 export { type JsonObject, isObject } from "./json.ts";
-export { oneLine, printable } from "./printable.ts";
+export { oneLine, printable, printableJson } from "./printable.ts";
 export { parseRetryAfter } from "./abort.ts";
 export { MAX_TIMER_MS, type TimerOptions, startTimer, timeoutSignal } from "./timer.ts";

@@ -18,6 +18,8 @@ export interface SendMessageRequest {
 export interface GetTaskRequest {
   readonly taskId: string;
   readonly historyLength?: number;
+  /** Only JSON-RPC of 0.3 has a field for it (0.3 §7.3). */
+  readonly metadata?: Metadata;
 }
 
 export interface ListTasksRequest {

@@ -191,22 +191,26 @@ describe("a reader that is behind", () => {
   });
 });
 
-test("a reader that leaves is forgotten, and nothing more is read for it", async () => {
-  const log = new ALog();
-  log.append(TASK);
-  const reader = new AReader(log);
-  await eventually(() => reader.ids).toEqual([1]);
+verifies(
+  "sdk-p7",
+  "a reader that leaves is forgotten, and nothing more is read for it",
+  async () => {
+    const log = new ALog();
+    log.append(TASK);
+    const reader = new AReader(log);
+    await eventually(() => reader.ids).toEqual([1]);
 
-  reader.control.closed();
-  const reads = log.reads.length;
-  log.append(aStatus("working"), DONE);
-  await new Promise((resolve) => setImmediate(resolve));
+    reader.control.closed();
+    const reads = log.reads.length;
+    log.append(aStatus("working"), DONE);
+    await new Promise((resolve) => setImmediate(resolve));
 
-  expect(reader.ids).toEqual([1]);
-  expect(log.reads.length).toBe(reads);
-  expect(log.readers).toBe(0);
-  expect(reader.ends).toBe(0);
-});
+    expect(reader.ids).toEqual([1]);
+    expect(log.reads.length).toBe(reads);
+    expect(log.readers).toBe(0);
+    expect(reader.ends).toBe(0);
+  },
+);
 
 verifies("R36", "a log that cannot be read is told once, and ends the stream", async () => {
   const log = new ALog();

@@ -18,6 +18,8 @@ export {
 
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
+  /** How the program was started; `convoke` unless the test says otherwise. */
+  readonly program?: string;
   /** As on a terminal, with colours. */
   readonly isTerminal?: boolean;
   /** What is piped in; nothing unless the test says otherwise. */
@@ -53,6 +55,7 @@ export async function runCli(args: readonly string[], options: RunOptions = {}):
         options.onStderr?.(text);
       },
       env,
+      started: { program: options.program ?? "convoke" },
       isTTY: { stdout: isTerminal, stderr: isTerminal },
       stdin: new StdinText(() => Readable.from(bytes)),
       signal,

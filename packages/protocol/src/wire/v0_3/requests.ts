@@ -61,12 +61,20 @@ export function encodeSendMessage(request: SendMessageRequest): {
 }
 
 export function decodeGetTask(value: unknown): GetTaskRequest {
-  const { id, historyLength } = decodeTaskQuery(value);
-  return { taskId: id, ...(historyLength !== undefined && { historyLength }) };
+  const { id, historyLength, metadata } = decodeTaskQuery(value);
+  return {
+    taskId: id,
+    ...(historyLength !== undefined && { historyLength }),
+    ...(metadata && { metadata }),
+  };
 }
 
-export function encodeGetTask({ taskId, historyLength }: GetTaskRequest): object {
-  return { id: taskId, ...(historyLength !== undefined && { historyLength }) };
+export function encodeGetTask({ taskId, historyLength, metadata }: GetTaskRequest): object {
+  return {
+    id: taskId,
+    ...(historyLength !== undefined && { historyLength }),
+    ...(metadata && { metadata }),
+  };
 }
 
 export function decodeCancelTask(value: unknown): CancelTaskRequest {
