@@ -1,11 +1,11 @@
-import { defineAgent } from "convoke";
+import { type AgentDefinition, defineAgent } from "convoke";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const CHUNKS = 12;
 const PACE_MS = 40;
 
 /** An agent that answers, works for half a second when it is told "slow", and asks when told "ask". */
-export const checkedAgent = defineAgent({
+const definition: AgentDefinition = {
   name: "Checked",
   description: "Answers, takes its time, or asks.",
   inputModes: ["text/plain"],
@@ -18,4 +18,9 @@ export const checkedAgent = defineAgent({
     }
     return String(CHUNKS);
   },
-});
+};
+
+export const checkedAgent = defineAgent(definition);
+
+/** The same agent for content of every media type. */
+export const omnivore = defineAgent({ ...definition, inputModes: ["*/*"] });

@@ -19,6 +19,14 @@ const FAULTS: readonly (readonly [title: string, id: string, fault: GrpcFault])[
     },
   ],
   [
+    "one status for all errors",
+    "v1-S53.error-status",
+    {
+      answer: (headers) =>
+        headers["grpc-status"] === "5" ? { ...headers, "grpc-status": "13" } : headers,
+    },
+  ],
+  [
     "another content type",
     "v1-S53.content-type",
     {

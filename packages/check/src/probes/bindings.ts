@@ -96,6 +96,19 @@ export const REST: readonly Probe[] = [
     },
   },
   {
+    name: "wrong-verb",
+    says: "A path with another verb than its own is rejected with a status from 400 to 499.",
+    claims: [must("v1-S51", "§5.3, §11.3"), must("v03-S8", "§3.5.3")],
+    bindings: ["rest"],
+    async run(scene) {
+      const base = scene.client.version === "1.0" ? "" : "/v1";
+      await expectClientError(scene, { method: "GET", path: `${base}/message:send` });
+      const path = `${base}/tasks/${UNKNOWN_TASK}`;
+      await expectClientError(scene, { method: "GET", path: `${path}:cancel` });
+      await expectClientError(scene, { method: "DELETE", path });
+    },
+  },
+  {
     name: "encoded-id",
     says: "An id with an encoded slash in the path is decoded.",
     claims: [should("v1-S51", "§11.3")],
@@ -144,6 +157,16 @@ export const JSONRPC: readonly Probe[] = [
       );
       if ((headers["content-type"] ?? "").startsWith("application/json")) return;
       throw new Failed("the content type application/json", exchange);
+    },
+  },
+  {
+    name: "unreadable-id",
+    says: "The error for a body without a readable id has the id null.",
+    claims: [must("v1-S50", "§9.1"), must("v03-S6", "§6.11.2")],
+    bindings: ["jsonrpc"],
+    async run(scene) {
+      const response = await post(scene, "{no json");
+      if (at(response, "id") !== null) throw new Failed("the id null");
     },
   },
   ...(

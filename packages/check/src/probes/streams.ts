@@ -18,6 +18,7 @@ import {
   ordinaryStream,
   requireStreaming,
   slowStream,
+  slowText,
   streamMessage,
   taskIdIn,
   workingTask,
@@ -174,6 +175,22 @@ export const STREAMS: readonly Probe[] = [
     async run(scene) {
       const { events, exchange } = await ordinaryStream(scene);
       if (events.length === 0) throw new Failed("events", exchange);
+    },
+  },
+  {
+    name: "at-once",
+    says: "A stream delivers events while the agent is still working.",
+    claims: [must("v1-S14", "§3.1.2"), must("v03-S7", "§3.3.1")],
+    async run(scene) {
+      requireStreaming(scene);
+      const params = scene.requests.send(await slowText(scene));
+      const opened = await scene.open("sendStreamingMessage", params);
+      const { events, exchange } = await scene.readStream(opened, () => true);
+      const taskId = taskIdIn(events);
+      if (taskId === "") throw new Skipped("the agent answers with a message");
+      scene.stage.unfinishedTasks.push(taskId);
+      if (!isAtRest((await getTask(scene, taskId)).value)) return;
+      throw new Failed("the first event before the task ends", exchange);
     },
   },
   {

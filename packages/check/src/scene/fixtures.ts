@@ -15,6 +15,15 @@ import type { Scene } from "./scene.ts";
 /** A task id that no server has. */
 export const UNKNOWN_TASK = "convoke-check-no-such-task";
 
+/** A webhook that accepts requests and does nothing. */
+export const HOOK = { id: "convoke-check", url: "https://example.com/convoke-check" };
+
+/** What a push config gives its notifications to authenticate themselves. */
+export const HOOK_SECRETS = {
+  token: "convoke-check-token",
+  authentication: { schemes: ["Bearer"], credentials: "convoke-check-credentials" },
+};
+
 /** A value and the exchange that it came from. */
 export interface Observed<Value> {
   readonly value: Value;
@@ -151,6 +160,10 @@ export async function getTask(
 
 export function requireStreaming(scene: Scene): void {
   if (!scene.card.streaming) throw new Skipped("the card does not offer streaming");
+}
+
+export function requirePush({ card }: Scene): void {
+  if (!card.pushNotifications) throw new Skipped("the card does not offer push notifications");
 }
 
 /** The stream of the ordinary message, which is read once. */
