@@ -20,13 +20,17 @@ interface FaultGroup {
   readonly faults: readonly SeededFault[];
 }
 
-const JSONRPC_V1 = ["--binding", "jsonrpc", "--version", "1.0"];
-const JSONRPC_V03 = ["--binding", "jsonrpc", "--version", "0.3"];
+const JSONRPC_V1 = ["--binding", "jsonrpc", "--a2a-version", "1.0"];
+const JSONRPC_V03 = ["--binding", "jsonrpc", "--a2a-version", "0.3"];
 
 export const SEEDED_FAULTS: readonly FaultGroup[] = [
   { where: "JSON-RPC 1.0", options: JSONRPC_V1, faults: [...JSONRPC_FAULTS, ...STREAM_FAULTS] },
   { where: "JSON-RPC 0.3", options: JSONRPC_V03, faults: EARLY_FAULTS },
-  { where: "REST 1.0", options: ["--binding", "rest", "--version", "1.0"], faults: REST_FAULTS },
+  {
+    where: "REST 1.0",
+    options: ["--binding", "rest", "--a2a-version", "1.0"],
+    faults: REST_FAULTS,
+  },
   { where: "the card", options: JSONRPC_V1, faults: CARD_FAULTS },
   {
     where: "a server with a token",

@@ -6,14 +6,15 @@ import {
   type ObservedTask,
   type RecordedStream,
   textOfParts,
+  isTerminalEvent,
 } from "../scene/observed.ts";
 import {
   UNKNOWN_TASK,
   askingTask,
+  askingText,
   finishedTask,
   getTask,
   isAtRest,
-  isTerminalEvent,
   mayEndStream,
   ordinaryStream,
   requireStreaming,
@@ -318,8 +319,7 @@ export const FINALITY: readonly Probe[] = [
     async run(scene) {
       requireStreaming(scene);
       await askingTask(scene);
-      const text = scene.settings.ask ?? scene.settings.message;
-      expectFinal(await streamMessage(scene, text));
+      expectFinal(await streamMessage(scene, await askingText(scene)));
     },
   },
 ];

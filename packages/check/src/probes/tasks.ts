@@ -1,13 +1,19 @@
 import type { A2APart } from "@convoke/protocol";
 import { type Probe, must, should } from "./probe.ts";
 import type { Scene } from "../scene/scene.ts";
-import { type ObservedTask, parseResult, parseTask, textOfParts } from "../scene/observed.ts";
+import {
+  type ObservedTask,
+  parseResult,
+  parseTask,
+  textOfParts,
+  isTerminalEvent,
+} from "../scene/observed.ts";
 import {
   UNKNOWN_TASK,
   askingTask,
+  askingText,
   finishedTask,
   getTask,
-  isTerminalEvent,
   ordinaryResult,
   requireStreaming,
   sendForTask,
@@ -145,7 +151,7 @@ export const TASKS: readonly Probe[] = [
       const { taskId } = await taskWithHistory(scene);
       const { value, exchange } = await getTask(scene, taskId, 100);
       const texts = value.history.map(textOfParts);
-      const asked = texts.indexOf(scene.settings.ask ?? scene.settings.message);
+      const asked = texts.indexOf(await askingText(scene));
       const answered = texts.lastIndexOf(ANSWER);
       if (asked === -1 || answered === -1)
         throw new Skipped("the server does not keep these messages in the history");

@@ -8,11 +8,10 @@ import {
   HOOK_SECRETS,
   askingTask,
   finishedTask,
-  isTerminalEvent,
   requirePush,
   sendForTask,
 } from "../scene/fixtures.ts";
-import { parseEvent, parseTask } from "../scene/observed.ts";
+import { parseEvent, parseTask, isTerminalEvent } from "../scene/observed.ts";
 import { type Exchange, Failed, MAX_BYTES, Skipped } from "../wire/exchange.ts";
 import { parseJson } from "../wire/json.ts";
 import type { WireHeaders } from "../wire/client.ts";
