@@ -2,6 +2,7 @@ import type { Report } from "@convoke/check";
 import { generateCardKey } from "@convoke/protocol";
 import { createJsonLogger } from "@convoke/engine";
 import { type Agent, type ServeAgentOptions, defineAgent, serve } from "convoke";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { keptPort } from "../harness/kept-port.ts";
 import { verifies } from "../verifies.ts";
@@ -154,6 +155,23 @@ describe("our own server", () => {
     const { report } = await check(await startAgent(omnivore), "--only", only);
 
     expectProven(report, ["v1-S5", "v03-S10"]);
+  });
+
+  verifies("v1-S12", "does not wait for an agent that may answer with a message", async () => {
+    const slow = defineAgent({
+      name: "Thinking",
+      description: "Thinks for three seconds when it is told to.",
+      replies: true,
+      async run({ text, signal }) {
+        if (text === "think") await sleep(3000, undefined, { signal });
+        return "done";
+      },
+    });
+    const only = ["--only", "v1-S12.returns-quickly,v03-S4.returns-quickly"];
+
+    const { report } = await check(await startAgent(slow), "--slow", "think", ...only);
+
+    expectProven(report, ["v1-S12", "v03-S4"]);
   });
 
   verifies(["v1-S8", "v1-S14", "v03-S4"], "may answer with a message only", async () => {

@@ -14,11 +14,13 @@ vi.spyOn(console, "log").mockReturnValue();
 /** Both SDKs take messages that are none, and webhooks that lead anywhere. */
 const TAKES_ANYTHING_V03 = [
   "v03-S14.empty-parts",
+  "v03-S14.negative-history",
   "v03-S14.no-web-address",
   "v03-S17.private-address",
 ];
 const TAKES_ANYTHING_V1 = [
   "v1-S46.empty-parts",
+  "v1-S48.negative-history",
   "v1-S46.no-role",
   "v1-S46.empty-part",
   "v1-S46.empty-second-part",
@@ -50,6 +52,7 @@ describe("@a2a-js/sdk 1.3.0", () => {
       "HTTP+JSON 1.0",
       [
         ...TAKES_ANYTHING_V1,
+        "v1-S44.proto-names",
         "v1-S7.patch",
         "v1-S7.in-query",
         "v1-S48.context-of-wrong-type",
@@ -65,6 +68,7 @@ describe("@a2a-js/sdk 1.3.0", () => {
       [
         ...TAKES_ANYTHING_V03,
         "v03-S4.waits-by-default",
+        "v03-S7.stream-error",
         "v03-S14.context-of-wrong-type",
         "v03-S14.large-message",
         "v03-S14.not-base64",

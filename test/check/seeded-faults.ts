@@ -3,6 +3,7 @@ import {
   CARD_FAULTS,
   CONTENT_FAULTS,
   EARLY_HOOK_FAULTS,
+  EARLY_REST_FAULTS,
   GUARD_FAULTS,
   HOOK_FAULTS,
   PLAIN_FAULTS,
@@ -30,6 +31,11 @@ export const SEEDED_FAULTS: readonly FaultGroup[] = [
     where: "REST 1.0",
     options: ["--binding", "rest", "--a2a-version", "1.0"],
     faults: REST_FAULTS,
+  },
+  {
+    where: "REST 0.3",
+    options: ["--binding", "rest", "--a2a-version", "0.3"],
+    faults: EARLY_REST_FAULTS,
   },
   { where: "the card", options: JSONRPC_V1, faults: CARD_FAULTS },
   {

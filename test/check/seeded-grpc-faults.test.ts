@@ -76,6 +76,27 @@ describe("over gRPC 1.0", () => {
   });
 });
 
+describe("the extended card over gRPC 1.0", () => {
+  const id = "v1-S57.extended-card";
+  const guard = { token: "a-secret", extendedCard: () => ({ description: "For you." }) };
+
+  test.each<readonly [title: string, outcome: string, fault: GrpcFault]>([
+    ["that requires credentials", "passed", {}],
+    [
+      "that anybody gets",
+      "failed",
+      { ask: (metadata) => ({ ...metadata, authorization: "Bearer a-secret" }) },
+    ],
+  ])("%s has %s", async (_, outcome, fault) => {
+    const { url, origin } = await serveSpoiledGrpc(fault, guard);
+    const options = ["--allow-origin", origin, "--token", "a-secret", "--only", id];
+
+    const { report } = await check(url, ...options);
+
+    expect(resultOf(report, id).outcome).toBe(outcome);
+  });
+});
+
 function without(
   headers: Readonly<Record<string, string>>,
   name: string,

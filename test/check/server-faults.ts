@@ -154,4 +154,31 @@ export const CARD_FAULTS: readonly SeededFault[] = [
     id: "v1-S46.required-lists",
     answer: words(/"skills":\[.*?\}\]/, '"skills":[]'),
   },
+  {
+    title: "an address to listen on",
+    id: "v1-S2.reachable",
+    answer: words(/"url":"127\.0\.0\.1/g, '"url":"0.0.0.0'),
+  },
+];
+
+/** What a server of REST 0.3 can get wrong. */
+export const EARLY_REST_FAULTS: readonly SeededFault[] = [
+  {
+    title: "a query of the proto ignored",
+    id: "v03-S8.history-length-query",
+    ask: (asked) => ({ ...asked, path: asked.path.replace(/\?history_length=\d+/, "") }),
+  },
+  {
+    title: "fields of the proto ignored",
+    id: "v03-S8.proto-names",
+    ask: forgetting("context_id"),
+  },
+  {
+    title: "an empty authentication rejected",
+    id: "v03-S5.empty-authentication",
+    instead: ({ body }) =>
+      body.includes('"authentication":{}')
+        ? { ...answer('{"code":-32602,"message":"no schemes"}'), status: 400 }
+        : undefined,
+  },
 ];

@@ -1,5 +1,6 @@
 import { type IncomingMessage, type ServerResponse, request } from "node:http";
 import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createJsonLogger } from "@convoke/engine";
 import { type ServeAgentOptions, serve } from "convoke";
 import { onTestFinished } from "vitest";
@@ -19,6 +20,8 @@ export interface Answered {
   readonly body: string;
   /** Leaves the connection open for ever. */
   readonly endless?: boolean;
+  /** Answers this much later. */
+  readonly delayMs?: number;
 }
 
 /** One thing that a server gets wrong. */
@@ -110,6 +113,7 @@ async function pass(
   }
   const honest = other ?? (await forward(upstream, sent));
   const answered = fault.answer?.(honest, sent) ?? honest;
+  await sleep(answered.delayMs ?? 0);
   outgoing.writeHead(answered.status, answered.headers);
   outgoing.write(answered.body);
   if (answered.endless !== true) outgoing.end();

@@ -1,4 +1,4 @@
-import { type Rpc, type SeededFault, rpc, stream, words } from "./fault.ts";
+import { type Rpc, type SeededFault, forgetting, rpc, stream, words } from "./fault.ts";
 
 const isEnd = ({ result }: Rpc): boolean =>
   /COMPLETED|FAILED|CANCELED/.test(result?.statusUpdate?.status.state ?? "");
@@ -73,6 +73,23 @@ export const EARLY_FAULTS: readonly SeededFault[] = [
   },
   { title: "parts of no kind", id: "v03-S21.kinds", answer: words(/"kind":"text",?/g, "") },
   { title: "a wrong id", id: "v03-S6.envelope", answer: rpc((body) => ({ ...body, id: 1 })) },
+  {
+    title: "a negative limit of the history",
+    id: "v03-S14.negative-history",
+    ask: forgetting("historyLength"),
+  },
+  {
+    title: "a rejected stream that is none",
+    id: "v03-S7.stream-error",
+    answer: (answered) =>
+      answered.body.includes('"error"')
+        ? {
+            ...answered,
+            headers: { "content-type": "application/json" },
+            body: answered.body.replace(/^[^{]*/, "").trimEnd(),
+          }
+        : answered,
+  },
 ];
 
 /** Two chunks in the middle have changed places. */

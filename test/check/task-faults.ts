@@ -282,4 +282,43 @@ export const JSONRPC_FAULTS: readonly SeededFault[] = [
         ? answer('{"jsonrpc":"2.0","id":"convoke-check","result":{"configs":[]}}')
         : undefined,
   },
+  {
+    title: "a negative limit of the history",
+    id: "v1-S48.negative-history",
+    ask: forgetting("historyLength"),
+  },
+  {
+    title: "fields of the proto ignored",
+    id: "v1-S44.proto-names",
+    ask: forgetting("context_id"),
+  },
+  {
+    title: "unknown fields returned",
+    id: "v1-S47.unknown-fields-dropped",
+    answer: words(/"role":"ROLE_USER"/, '"role":"ROLE_USER","convokeCheck":"returned"'),
+  },
+  {
+    title: "an id looked for first",
+    id: "v1-S50.id-last",
+    instead: ({ body }) =>
+      body.includes('"convoke/check"') && !body.includes('"id"')
+        ? answer('{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no id"}}')
+        : undefined,
+  },
+  {
+    title: "waiting for the first event",
+    id: "v1-S12.returns-quickly",
+    answer: (answered, { body }) =>
+      body.includes('"returnImmediately":true') ? { ...answered, delayMs: 2500 } : answered,
+  },
+  {
+    title: "a used id rejected",
+    id: "v1-S8.reused-id",
+    instead: ({ body }) =>
+      body.includes("hello again")
+        ? answer(
+            '{"jsonrpc":"2.0","id":"convoke-check","error":{"code":-32602,"message":"used before"}}',
+          )
+        : undefined,
+  },
 ];

@@ -1,14 +1,9 @@
 import type { A2APart } from "@convoke/protocol";
 import { type Probe, must, should } from "./probe.ts";
 import type { Scene } from "../scene/scene.ts";
+import { parseResult, parseTask, textOfParts, isTerminalEvent } from "../scene/observed.ts";
 import {
-  type ObservedTask,
-  parseResult,
-  parseTask,
-  textOfParts,
-  isTerminalEvent,
-} from "../scene/observed.ts";
-import {
+  ANSWER,
   UNKNOWN_TASK,
   askingTask,
   askingText,
@@ -18,13 +13,12 @@ import {
   requireStreaming,
   sendForTask,
   slowText,
+  taskWithHistory,
   workingTask,
 } from "../scene/fixtures.ts";
 import { Failed, Skipped } from "../wire/exchange.ts";
 import { at, textAt } from "../wire/json.ts";
 import { hasReason } from "../wire/errors.ts";
-
-const ANSWER = "convoke check answers";
 
 /** Reading tasks and their history. */
 export const TASKS: readonly Probe[] = [
@@ -185,16 +179,6 @@ function nested(levels: number): unknown {
   let value: unknown = "deep";
   for (let level = 0; level < levels; level++) value = { a: value };
   return value;
-}
-
-/** A task with at least two messages, created once. */
-function taskWithHistory(scene: Scene): Promise<ObservedTask> {
-  return scene.stage.shared.get("a task with a history", async () => {
-    const { value } = await askingTask(scene);
-    const { taskId, contextId } = value;
-    await sendForTask(scene, ANSWER, { taskId, contextId });
-    return value;
-  });
 }
 
 /** Canceling tasks. */

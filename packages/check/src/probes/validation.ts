@@ -1,7 +1,7 @@
 import { GRPC_STATUS, type OperationName } from "@convoke/protocol";
 import { type Claim, type Probe, must, should } from "./probe.ts";
 import { isObject } from "@convoke/protocol/internal";
-import { at, listAt, textAt, withValueAt } from "../wire/json.ts";
+import { at, listAt, textAt, valuesNamed, withValueAt } from "../wire/json.ts";
 import { UNKNOWN_TASK, finishedTask, ordinaryResult } from "../scene/fixtures.ts";
 import { Failed, Skipped } from "../wire/exchange.ts";
 import { type Binding, type ErrorResponse, JSON_BINDINGS } from "../wire/client.ts";
@@ -222,6 +222,18 @@ export const VALIDATION: readonly Probe[] = [
     },
   },
   {
+    name: "negative-history",
+    says: "A negative historyLength is rejected.",
+    claims: [should("v1-S48", "§3.3.2"), should("v03-S14", "§10.2")],
+    async run(scene) {
+      const { requests, settings } = scene;
+      const { taskId } = (await finishedTask(scene)).value;
+      await expectRejected(scene, "getTask", requests.get(taskId, -1));
+      const send = requests.send(settings.message, {}, { historyLength: -1 });
+      await expectRejected(scene, "sendMessage", send);
+    },
+  },
+  {
     name: "names-the-field",
     says: "A validation error names the invalid field.",
     claims: [should("v1-S48", "§3.3.2")],
@@ -241,6 +253,22 @@ export const VALIDATION: readonly Probe[] = [
     },
   },
   {
+    name: "unknown-fields-dropped",
+    says: "Unknown fields are not stored and returned.",
+    claims: [should("v1-S47", "§5.7")],
+    bindings: JSON_BINDINGS,
+    async run(scene) {
+      const plain = scene.requests.send(scene.settings.message);
+      const params = withValueAt(plain, ["message", UNKNOWN_FIELD], "returned");
+      const { result, exchange } = await scene.expectResult(
+        scene.call("sendMessage", params),
+        "a task or a message",
+      );
+      if (valuesNamed(result, UNKNOWN_FIELD).length === 0) return;
+      throw new Failed(`a result without the field ${UNKNOWN_FIELD}`, exchange);
+    },
+  },
+  {
     name: "unknown-fields",
     says: "Unknown fields are ignored.",
     claims: [should("v1-S47", "§5.7")],
@@ -248,8 +276,8 @@ export const VALIDATION: readonly Probe[] = [
     async run(scene) {
       const { value } = await ordinaryResult(scene);
       const plain = scene.requests.send(scene.settings.message);
-      const strange = withValueAt(plain, ["message", "convokeCheck"], { deep: [1, null] });
-      const params = withValueAt(strange, ["convokeCheck"], true);
+      const strange = withValueAt(plain, ["message", UNKNOWN_FIELD], { deep: [1, null] });
+      const params = withValueAt(strange, [UNKNOWN_FIELD], true);
       await scene.expectResult(
         scene.call("sendMessage", params),
         `a ${value.kind}, as without the unknown fields`,
@@ -257,6 +285,9 @@ export const VALIDATION: readonly Probe[] = [
     },
   },
 ];
+
+/** Names that no version of the protocol has. */
+const UNKNOWN_FIELD = "convokeCheck";
 
 function isServerFailure({ reason, http = 0, grpc = 0 }: WireError): boolean {
   const status = GRPC_STATUS[grpc];

@@ -1,6 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { isInterrupted, isTerminal } from "@convoke/protocol";
 import { sleep } from "@convoke/protocol/internal";
 import type { ResultResponse } from "../wire/client.ts";
+import { withValueAt } from "../wire/json.ts";
 import { type Exchange, Failed, Skipped } from "../wire/exchange.ts";
 import {
   type ObservedEvent,
@@ -165,14 +167,28 @@ export function isAtRest({ state }: ObservedTask): boolean {
   return state !== undefined && (isTerminal(state) || isInterrupted(state));
 }
 
+/** The answer to a question of the agent. */
+export const ANSWER = "convoke check answers";
+
+/** A task with at least two messages, created once. */
+export function taskWithHistory(scene: Scene): Promise<ObservedTask> {
+  return scene.stage.shared.get("a task with a history", async () => {
+    const { value } = await askingTask(scene);
+    const { taskId, contextId } = value;
+    await sendForTask(scene, ANSWER, { taskId, contextId });
+    return value;
+  });
+}
+
 /** The current snapshot of a task. */
 export async function getTask(
   scene: Scene,
   taskId: string,
   historyLength?: number,
+  options: Parameters<Scene["call"]>[2] = {},
 ): Promise<Observed<ObservedTask>> {
   const { result, exchange } = await scene.expectResult(
-    scene.call("getTask", scene.requests.get(taskId, historyLength)),
+    scene.call("getTask", scene.requests.get(taskId, historyLength), options),
     "the task",
   );
   const value = parseTask(result);
@@ -223,4 +239,17 @@ export function mayEndStream(event: ObservedEvent): boolean {
   if (event.kind === "message") return true;
   const { state } = event.kind === "task" || event.kind === "status" ? event : {};
   return state !== undefined && (isTerminal(state) || isInterrupted(state));
+}
+
+/** Fails unless a field may have its name in the proto, as ProtoJSON parsers accept both. */
+export async function expectProtoNames(scene: Scene): Promise<void> {
+  const contextId = randomUUID();
+  const plain = scene.requests.send(scene.settings.message);
+  const params = withValueAt(plain, ["message", "context_id"], contextId);
+  const { result, exchange } = await scene.expectResult(
+    scene.call("sendMessage", params),
+    "a task or a message",
+  );
+  if (parseResult(result)?.contextId === contextId) return;
+  throw new Failed(`the contextId ${contextId} of the field context_id`, exchange);
 }
