@@ -11,8 +11,8 @@ import { type Left, problemsOf } from "./kill-verdict.ts";
 import type { TreeAgent } from "./tree-agent.ts";
 
 // The short form; `npm run test:tree` has the full size.
-const TASKS = Number(process.env["CONVOKE_TREE_TASKS"] ?? 6);
-const KILLS = Number(process.env["CONVOKE_TREE_KILLS"] ?? 4);
+const TASKS = Number(process.env["CONVOKE_TREE_TASKS"] ?? 4);
+const KILLS = Number(process.env["CONVOKE_TREE_KILLS"] ?? 3);
 const SEED = Number(process.env["CONVOKE_TREE_SEED"] ?? Date.now() % 1_000_000);
 
 /** How long the last tasks may take after the last kill. */

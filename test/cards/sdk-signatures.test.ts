@@ -106,7 +106,7 @@ test("the form of the SDKs is, byte for byte, what the SDK signs", () => {
     fc.property(withoutProto, (card) => {
       expect(canonicalJson(signedForm(card, "sdk"))).toBe(canonicalizeAgentCard(card as SdkCard));
     }),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
 });
 

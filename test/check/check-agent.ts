@@ -1,21 +1,47 @@
-import { defineAgent } from "convoke";
+import { type AgentDefinition, defineAgent } from "convoke";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const CHUNKS = 12;
+const MANY = 400;
 const PACE_MS = 40;
 
-/** An agent that answers, works for half a second when it is told "slow", and asks when told "ask". */
-export const checkedAgent = defineAgent({
+/**
+ * An agent that answers, works for half a second when it is told "slow", after
+ * hundreds of events when it is told "many", and asks when told "ask".
+ */
+const definition: AgentDefinition = {
   name: "Checked",
   description: "Answers, takes its time, or asks.",
   inputModes: ["text/plain"],
   async *run({ text, ask, signal }) {
     if (text === "ask") return `you said ${await ask("well?")}`;
-    if (text !== "slow") return `you said ${text.trim()}`;
-    for (let chunk = 1; chunk < CHUNKS; chunk++) {
+    if (text === "many") {
+      for (let chunk = 1; chunk < MANY; chunk++) yield `${chunk} `;
+    } else if (!text.startsWith("slow")) return `you said ${text.trim()}`;
+    const [, chunks = CHUNKS] = text.split(" ");
+    for (let chunk = 1; chunk < Number(chunks); chunk++) {
       yield `${chunk} `;
       await sleep(PACE_MS, undefined, { signal });
     }
-    return String(CHUNKS);
+    return String(chunks);
   },
+};
+
+export const checkedAgent = defineAgent(definition);
+
+/** The same agent for content of every media type. */
+export const omnivore = defineAgent({ ...definition, inputModes: ["*/*"] });
+
+/** The same agent with examples on its card. */
+export const withExamples = defineAgent({
+  ...definition,
+  skills: [
+    {
+      id: "tricks",
+      name: "Tricks",
+      description: "Does what it is told.",
+      tags: [],
+      examples: ["hello there", "slow 40", "ask"],
+    },
+  ],
 });

@@ -1,11 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createJsonLogger } from "@convoke/engine";
+import { printable } from "@convoke/protocol/internal";
 import { type ServeAgentOptions, serve } from "convoke";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { runCli } from "../../apps/convoke/src/cli/testing/run-cli.suite.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";
-import { checkedAgent } from "./check-agent.ts";
+import { checkedAgent, withExamples } from "./check-agent.ts";
 import { cardAt } from "./hostile-server.ts";
 import { listenOn } from "./peer-server.ts";
 import { check, idsOf, resultOf, sectionOf } from "./run-check.ts";
@@ -13,7 +14,7 @@ import { serveSpoiled } from "./spoiling-proxy.ts";
 import { readXml } from "./xml.ts";
 
 const ESCAPE = "\u001B";
-const ONE = ["--binding", "jsonrpc", "--version", "1.0"];
+const ONE = ["--binding", "jsonrpc", "--a2a-version", "1.0"];
 
 /** Answers everything with a state that 1.0 does not know, and says so in strange characters. */
 const SPOILED = {
@@ -31,17 +32,23 @@ describe("the report for people", () => {
     expect(stdout).toContain("Checked 1.0.0");
     expect(stdout).toMatch(/WHERE +ADDRESS +PASSED +FAILED +NOT TESTED/);
     expect(stdout).toMatch(/JSONRPC 1\.0 +http:\S+ +\d\d +0 +\d+/);
-    expect(stdout).toMatch(/GRPC 0\.3 at \S+\n {2}not tested: not selected \(--version\)/);
-    expect(stdout).toMatch(
-      /not tested {2}no message keeps the agent busy \(--slow\)\n.*v1-S25\.cancel/,
-    );
+    expect(stdout).toMatch(/Not tested: \d+ probes\n/);
+    expect(stdout).toMatch(/ +\d+ {2}no message keeps the agent busy \(--slow\)\n/);
+    expect(stdout).toMatch(/ +\d+ {2}whole interfaces: not selected \(--a2a-version\)\n/);
+    expect(stdout).toMatch(/ +\d+ {2}do not apply to this server\n/);
+    expect(stdout).not.toContain("v1-S25.cancel");
     expect(stdout).toMatch(/\d+ passed, 0 failed, \d+ not tested\n$/);
     expect(stdout).not.toContain("passed  v1-S8.send");
     expect(stdout).not.toContain(ESCAPE);
   });
 
-  test("lists what passed where it is asked to", async () => {
+  test("lists what passed and what was not tested where it is asked to", async () => {
     const { stdout } = await runCli(["check", await start(), ...ONE, "--verbose"]);
+
+    expect(stdout).toMatch(/GRPC 0\.3 at \S+\n {2}not tested: not selected \(--a2a-version\)/);
+    expect(stdout).toMatch(
+      /not tested {2}no message keeps the agent busy \(--slow\)\n.*v1-S25\.cancel/,
+    );
 
     expect(stdout).toContain(
       "  passed  v1-S8.send  The result of a send is either a task or a message.",
@@ -61,6 +68,47 @@ describe("the report for people", () => {
     expect(stdout).toContain("          expected  states such as TASK_STATE_COMPLETED");
     expect(stdout).toMatch(/1 failed.*: 1 MUST\n$/);
     expect(stdout).not.toContain(ESCAPE);
+  });
+
+  test("contains no control characters of the server", async () => {
+    const url = await serveSpoiled({
+      answer: (said) => ({
+        ...said,
+        body: said.body.replaceAll(
+          '"artifactId"',
+          String.raw`"arti\u001b]0;owned\u0007fact\u009b31m"`,
+        ),
+      }),
+    });
+    const only = ["--only", "v1-S44.camel-case,v1-S46.required-fields"];
+
+    const { stdout } = await runCli(["check", url, ...ONE, ...only, "--verbose"]);
+
+    expect(stdout).toContain("FAILED  v1-S44.camel-case");
+    expect(stdout).toContain("]0;owned");
+    for (const line of stdout.split("\n")) expect(line).toBe(printable(line));
+  });
+
+  test("uses the examples on the card to keep the agent busy and to make it ask", async () => {
+    const url = await start({}, withExamples);
+    const only = ["--only", "v1-S25.cancel,v1-S36.goes-on"];
+
+    const { stdout } = await runCli(["check", url, ...ONE, ...only, "--verbose"]);
+
+    expect(stdout).toContain('messages: --slow "slow 40" --ask "ask"\n');
+    expect(stdout).toContain("passed  v1-S25.cancel");
+    expect(stdout).toContain("passed  v1-S36.goes-on");
+  });
+
+  test("has no failure where a stream is long", async () => {
+    const url = await start();
+    const ids = "v1-S14,v1-S15,v1-S16,v1-S17,v03-S5.resubscribe";
+
+    const { report } = await check(url, "--binding", "jsonrpc", "--slow", "many", "--only", ids);
+
+    expect(idsOf(report, "failed")).toEqual([]);
+    expect(idsOf(report, "passed")).toContain("v1-S15.whole");
+    expect(idsOf(report, "passed")).toContain("v1-S17.subscribe");
   });
 
   test("has colours and a line of progress on a terminal, and none where NO_COLOR is set", async () => {
@@ -89,6 +137,7 @@ describe("the report for programs", () => {
       "url",
       "cardUrl",
       "agent",
+      "messages",
       "sections",
       "counts",
       "failures",
@@ -169,7 +218,7 @@ describe("the exit code", () => {
     [["check"], "The address of the agent is missing."],
     [["check", "http://a.test", "hello"], '"hello" is an unexpected argument.'],
     [["check", "http://a.test", "--level", "high"], "--level must be one of must, should, may"],
-    [["check", "http://a.test", "--version", "2.0"], "--version must be one of 0.3, 1.0"],
+    [["check", "http://a.test", "--a2a-version", "2.0"], "--a2a-version must be one of 0.3, 1.0"],
     [
       ["check", "http://a.test", "--binding", "soap"],
       "--binding must be one of jsonrpc, rest, grpc",
@@ -304,9 +353,9 @@ describe("a selection", () => {
 });
 
 /** Our server with its tasks in memory. */
-async function start(options: ServeAgentOptions = {}): Promise<string> {
+async function start(options: ServeAgentOptions = {}, agent = checkedAgent): Promise<string> {
   const logger = createJsonLogger("silent", () => undefined);
-  const server = await serve(checkedAgent, { port: 0, data: "memory", logger, ...options });
+  const server = await serve(agent, { port: 0, data: "memory", logger, ...options });
   onTestFinished(() => server.close());
   return server.url;
 }

@@ -14,13 +14,16 @@ vi.spyOn(console, "log").mockReturnValue();
 /** Both SDKs take messages that are none, and webhooks that lead anywhere. */
 const TAKES_ANYTHING_V03 = [
   "v03-S14.empty-parts",
+  "v03-S14.negative-history",
   "v03-S14.no-web-address",
   "v03-S17.private-address",
 ];
 const TAKES_ANYTHING_V1 = [
   "v1-S46.empty-parts",
+  "v1-S48.negative-history",
   "v1-S46.no-role",
   "v1-S46.empty-part",
+  "v1-S46.empty-second-part",
   "v1-S43.private-address",
   "v1-S43.no-web-address",
 ];
@@ -36,6 +39,8 @@ describe("@a2a-js/sdk 1.3.0", () => {
         ...TAKES_ANYTHING_V1,
         "v1-S7.patch",
         "v1-S7.in-query",
+        "v1-S48.context-of-wrong-type",
+        "v1-S48.not-base64",
         "v1-S48.parts-of-wrong-type",
         "v1-S48.unknown-role",
         "v1-S50.not-a-request",
@@ -47,20 +52,27 @@ describe("@a2a-js/sdk 1.3.0", () => {
       "HTTP+JSON 1.0",
       [
         ...TAKES_ANYTHING_V1,
+        "v1-S44.proto-names",
         "v1-S7.patch",
         "v1-S7.in-query",
+        "v1-S48.context-of-wrong-type",
+        "v1-S48.not-base64",
         "v1-S48.parts-of-wrong-type",
         "v1-S48.unknown-role",
         "v1-S64.large-message",
       ],
     ],
-    ["GRPC 1.0", [...TAKES_ANYTHING_V1, "v1-S7.patch"]],
+    ["GRPC 1.0", [...TAKES_ANYTHING_V1, "v1-S5.unusual-content", "v1-S7.patch"]],
     [
       "JSONRPC 0.3",
       [
         ...TAKES_ANYTHING_V03,
         "v03-S4.waits-by-default",
+        "v03-S7.stream-error",
+        "v03-S14.context-of-wrong-type",
         "v03-S14.large-message",
+        "v03-S14.not-base64",
+        "v03-S17.notification",
         "v03-S17.token",
         "v03-S21.final-at-question",
       ],
@@ -69,13 +81,27 @@ describe("@a2a-js/sdk 1.3.0", () => {
       "HTTP+JSON 0.3",
       [
         ...TAKES_ANYTHING_V03,
+        "v03-S4.history-of-send",
+        "v03-S5.own-id",
+        "v03-S14.context-of-wrong-type",
         "v03-S14.large-message",
+        "v03-S14.not-base64",
         "v03-S14.parts-of-wrong-type",
+        "v03-S17.notification",
         "v03-S17.token",
         "v03-S21.final-at-question",
       ],
     ],
-    ["GRPC 0.3", [...TAKES_ANYTHING_V03, "v03-S17.token", "v03-S21.final-at-question"]],
+    [
+      "GRPC 0.3",
+      [
+        ...TAKES_ANYTHING_V03,
+        "v03-S4.history-of-send",
+        "v03-S17.notification",
+        "v03-S17.token",
+        "v03-S21.final-at-question",
+      ],
+    ],
   ])("at %s gets these wrong and nothing else", (name, ids) => {
     expect(idsOf(report(), "failed", name).toSorted()).toEqual(ids.toSorted());
   });
@@ -119,9 +145,13 @@ describe("@a2a-js/sdk 0.3.14", () => {
       "JSONRPC 0.3",
       [
         ...TAKES_ANYTHING_V03,
+        "v03-S4.history-of-send",
+        "v03-S14.context-of-wrong-type",
         "v03-S14.empty-part",
+        "v03-S14.empty-second-part",
         "v03-S14.large-message",
         "v03-S14.no-message",
+        "v03-S14.not-base64",
         "v03-S14.no-role",
         "v03-S14.parts-of-wrong-type",
         "v03-S14.unknown-role",
@@ -132,13 +162,25 @@ describe("@a2a-js/sdk 0.3.14", () => {
       "HTTP+JSON 0.3",
       [
         ...TAKES_ANYTHING_V03,
+        "v03-S4.history-of-send",
         "v03-S11.subscribe-unknown",
+        "v03-S14.context-of-wrong-type",
         "v03-S14.large-message",
+        "v03-S14.not-base64",
         "v03-S14.parts-of-wrong-type",
         "v03-S17.authorization",
       ],
     ],
-    ["GRPC 0.3", [...TAKES_ANYTHING_V03, "v03-S14.no-message", "v03-S17.authorization"]],
+    [
+      "GRPC 0.3",
+      [
+        ...TAKES_ANYTHING_V03,
+        "v03-S4.history-of-send",
+        "v03-S10.unusual-content",
+        "v03-S14.no-message",
+        "v03-S17.authorization",
+      ],
+    ],
   ])("at %s gets these wrong and nothing else", (name, ids) => {
     expect(idsOf(report(), "failed", name).toSorted()).toEqual(ids.toSorted());
   });

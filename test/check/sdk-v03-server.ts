@@ -75,6 +75,8 @@ function cardAt(url: string, grpcPort: number): AgentCard {
 }
 
 const canceled = new Set<string>();
+/** The contexts of the tasks that wait for an answer. */
+const asking = new Map<string, string>();
 
 const executor: AgentExecutor = {
   async execute({ taskId, contextId, userMessage, task }, bus) {
@@ -87,6 +89,7 @@ const executor: AgentExecutor = {
     }
     tell(bus, ids, "working", false);
     if (text === "ask") {
+      asking.set(taskId, contextId);
       tell(bus, ids, "input-required", true);
       return bus.finished();
     }
@@ -103,8 +106,13 @@ const executor: AgentExecutor = {
     tell(bus, ids, canceled.has(taskId) ? "canceled" : "completed", true);
     bus.finished();
   },
-  cancelTask: async (taskId) => {
+  cancelTask: async (taskId, bus) => {
     canceled.add(taskId);
+    const contextId = asking.get(taskId);
+    // Nothing runs for a task that waits, so nothing else would end it.
+    if (contextId === undefined) return;
+    tell(bus, { taskId, contextId }, "canceled", true);
+    bus.finished();
   },
 };
 

@@ -90,6 +90,8 @@ function cardAt(url: string, grpcPort: number): AgentCard {
 }
 
 const canceled = new Set<string>();
+/** The contexts of the tasks that wait for an answer. */
+const asking = new Map<string, string>();
 
 const executor: AgentExecutor = {
   async execute({ taskId, contextId, userMessage, task }, bus) {
@@ -102,6 +104,7 @@ const executor: AgentExecutor = {
     bus.publish(AgentEvent.task(task ?? { id: taskId, contextId, status: submitted, ...created }));
     tell(bus, ids, TaskState.TASK_STATE_WORKING);
     if (text === "ask") {
+      asking.set(taskId, contextId);
       tell(bus, ids, TaskState.TASK_STATE_INPUT_REQUIRED, question(ids));
       return bus.finished();
     }
@@ -116,8 +119,13 @@ const executor: AgentExecutor = {
     tell(bus, ids, isCanceled ? TaskState.TASK_STATE_CANCELED : TaskState.TASK_STATE_COMPLETED);
     bus.finished();
   },
-  cancelTask: async (taskId) => {
+  cancelTask: async (taskId, bus) => {
     canceled.add(taskId);
+    const contextId = asking.get(taskId);
+    // Nothing runs for a task that waits, so nothing else would end it.
+    if (contextId === undefined) return;
+    tell(bus, { taskId, contextId }, TaskState.TASK_STATE_CANCELED);
+    bus.finished();
   },
 };
 

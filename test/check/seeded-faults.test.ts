@@ -1,24 +1,27 @@
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { HABITS, check, idsOf, resultOf } from "./run-check.ts";
 import { SEEDED_FAULTS } from "./seeded-faults.ts";
-import { serveSpoiled } from "./spoiling-proxy.ts";
+import { type Spoiler, startSpoiler } from "./spoiling-proxy.ts";
 
-/** A checker must be able to fail: whoever spoils one thing is found by the probe for that thing. */
-describe.each(SEEDED_FAULTS)("over %s", (_, options, faults) => {
+/** A checker must be able to fail: each fault is found by the probe for it. */
+describe.each(SEEDED_FAULTS)("over $where", ({ options, server = {}, faults }) => {
+  let spoiler: Spoiler;
+  beforeAll(async () => {
+    spoiler = await startSpoiler(server);
+  });
+  afterAll(() => spoiler.close());
+
   test("nothing is found where nothing is spoiled", async () => {
-    const url = await serveSpoiled({}, { token: "a-secret" });
     const only = faults.map(({ id }) => id).join(",");
 
-    const chosen = ["--token", "a-secret", "--only", only];
-    const { report } = await check(url, ...chosen, ...options, ...HABITS);
+    const { report } = await check(spoiler.spoil({}), "--only", only, ...options, ...HABITS);
 
     expect(idsOf(report, "failed")).toEqual([]);
     for (const { id } of faults) expect([id, resultOf(report, id).outcome]).toEqual([id, "passed"]);
   });
 
   test.each(faults)("$title is found by $id", async ({ id, options: more = [], ...fault }) => {
-    const isGuarded = more.includes("--token");
-    const url = await serveSpoiled(fault, isGuarded ? { token: "a-secret" } : {});
+    const url = spoiler.spoil(fault);
 
     const { report } = await check(url, "--only", id, ...options, ...HABITS, ...more);
 

@@ -19,6 +19,14 @@ const FAULTS: readonly (readonly [title: string, id: string, fault: GrpcFault])[
     },
   ],
   [
+    "one status for all errors",
+    "v1-S53.error-status",
+    {
+      answer: (headers) =>
+        headers["grpc-status"] === "5" ? { ...headers, "grpc-status": "13" } : headers,
+    },
+  ],
+  [
     "another content type",
     "v1-S53.content-type",
     {
@@ -65,6 +73,27 @@ describe("over gRPC 1.0", () => {
     const { outcome, sent, received, expected } = resultOf(report, id);
     expect(outcome).toBe("failed");
     for (const told of [sent, received, expected]) expect(told).not.toBe("");
+  });
+});
+
+describe("the extended card over gRPC 1.0", () => {
+  const id = "v1-S57.extended-card";
+  const guard = { token: "a-secret", extendedCard: () => ({ description: "For you." }) };
+
+  test.each<readonly [title: string, outcome: string, fault: GrpcFault]>([
+    ["that requires credentials", "passed", {}],
+    [
+      "that anybody gets",
+      "failed",
+      { ask: (metadata) => ({ ...metadata, authorization: "Bearer a-secret" }) },
+    ],
+  ])("%s has %s", async (_, outcome, fault) => {
+    const { url, origin } = await serveSpoiledGrpc(fault, guard);
+    const options = ["--allow-origin", origin, "--token", "a-secret", "--only", id];
+
+    const { report } = await check(url, ...options);
+
+    expect(resultOf(report, id).outcome).toBe(outcome);
   });
 });
 

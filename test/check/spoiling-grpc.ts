@@ -9,7 +9,7 @@ import {
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { createJsonLogger } from "@convoke/engine";
-import { serve } from "convoke";
+import { type ServeAgentOptions, serve } from "convoke";
 import { onTestFinished } from "vitest";
 import { checkedAgent } from "./check-agent.ts";
 import { cardAt } from "./hostile-server.ts";
@@ -24,9 +24,12 @@ export interface GrpcFault {
 }
 
 /** Our server behind a gRPC address that spoils metadata; the card is somewhere else. */
-export async function serveSpoiledGrpc({ ask = same, answer = same }: GrpcFault) {
+export async function serveSpoiledGrpc(
+  { ask = same, answer = same }: GrpcFault,
+  options: ServeAgentOptions = {},
+) {
   const logger = createJsonLogger("silent", () => undefined);
-  const server = await serve(checkedAgent, { port: 0, data: "memory", logger });
+  const server = await serve(checkedAgent, { port: 0, data: "memory", logger, ...options });
   onTestFinished(() => server.close());
   const upstream = connect(server.url);
   onTestFinished(() => upstream.destroy());
@@ -45,7 +48,11 @@ export async function serveSpoiledGrpc({ ask = same, answer = same }: GrpcFault)
   onTestFinished(() => void proxy.close());
   const origin = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
   const card = await listenOn((_, response) => {
-    response.end(JSON.stringify(cardAt(origin, ["GRPC"])));
+    const text = JSON.stringify(cardAt(origin, ["GRPC"]));
+    const isExtended = options.extendedCard !== undefined;
+    response.end(
+      isExtended ? text.replace('"streaming"', '"extendedAgentCard":true,"streaming"') : text,
+    );
   });
   onTestFinished(card.close);
   return { url: card.url, origin };

@@ -1,9 +1,10 @@
-import { type IncomingMessage, request } from "node:http";
+import { type IncomingMessage, type ServerResponse, request } from "node:http";
 import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createJsonLogger } from "@convoke/engine";
 import { type ServeAgentOptions, serve } from "convoke";
 import { onTestFinished } from "vitest";
-import { checkedAgent } from "./check-agent.ts";
+import { checkedAgent, omnivore } from "./check-agent.ts";
 import { listenOn } from "./peer-server.ts";
 
 export interface Asked {
@@ -19,6 +20,8 @@ export interface Answered {
   readonly body: string;
   /** Leaves the connection open for ever. */
   readonly endless?: boolean;
+  /** Answers this much later. */
+  readonly delayMs?: number;
 }
 
 /** One thing that a server gets wrong. */
@@ -27,36 +30,106 @@ export interface Fault {
   readonly ask?: (asked: Asked) => Asked;
   /** Answers instead of our server. */
   readonly instead?: (asked: Asked) => Answered | undefined;
-  /** Changes what our server answered. */
+  /** Changes the notifications that our server sends. */
+  readonly notify?: (notification: Asked) => Asked;
+  /** Changes what our server answered. The whole answer is read before. */
   readonly answer?: (answered: Answered, asked: Asked) => Answered;
 }
 
-/** Our server behind somebody who spoils what it says. The card names the address of the spoiler. */
-export async function serveSpoiled(fault: Fault, options: ServeAgentOptions = {}): Promise<string> {
+/** A proxy in front of our server that spoils what passes through it. */
+export interface Spoiler {
+  /** The address of the proxy, which from now on has this fault. */
+  spoil(fault: Fault): string;
+  close(): Promise<void>;
+}
+
+export interface SpoiledServer extends ServeAgentOptions {
+  /** The agent accepts every media type. */
+  readonly acceptsEverything?: boolean;
+}
+
+/** Starts our server behind a proxy. The card names the address of the proxy. */
+export async function startSpoiler({
+  acceptsEverything = false,
+  ...options
+}: SpoiledServer): Promise<Spoiler> {
   let upstream = "";
+  let fault: Fault = {};
   const proxy = await listenOn((incoming, outgoing) => {
-    void (async () => {
-      const asked = await askedOf(incoming);
-      const sent = fault.ask?.(asked) ?? asked;
-      const honest = fault.instead?.(sent) ?? (await forward(upstream, sent));
-      const answered = fault.answer?.(honest, sent) ?? honest;
-      outgoing.writeHead(answered.status, answered.headers);
-      outgoing.write(answered.body);
-      if (answered.endless !== true) outgoing.end();
-    })();
+    void pass(incoming, outgoing, { fault, upstream, proxyUrl: proxy.url });
   });
-  onTestFinished(() => proxy.close());
   const logger = createJsonLogger("silent", () => undefined);
-  const server = await serve(checkedAgent, {
+  const server = await serve(acceptsEverything ? omnivore : checkedAgent, {
     port: 0,
     data: "memory",
     logger,
     publicUrl: proxy.url,
     ...options,
   });
-  onTestFinished(() => server.close());
   upstream = `http://127.0.0.1:${server.port}/`;
-  return proxy.url;
+  return {
+    spoil(next) {
+      fault = next;
+      return proxy.url;
+    },
+    async close() {
+      await proxy.close();
+      await server.close();
+    },
+  };
+}
+
+/** A server of its own with one fault, for the time of a test. */
+export async function serveSpoiled(fault: Fault): Promise<string> {
+  const spoiler = await startSpoiler({});
+  onTestFinished(() => spoiler.close());
+  return spoiler.spoil(fault);
+}
+
+interface Route {
+  readonly fault: Fault;
+  readonly upstream: string;
+  readonly proxyUrl: string;
+}
+
+async function pass(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  { fault, upstream, proxyUrl }: Route,
+): Promise<void> {
+  const asked = await askedOf(incoming);
+  if (asked.path.startsWith(HOOKS)) {
+    const target = decodeURIComponent(asked.path.slice(HOOKS.length));
+    // The check stops listening when it has seen enough.
+    await open(target, fault.notify?.(asked) ?? asked).catch(() => undefined);
+    return void outgoing.end();
+  }
+  const sent = throughProxy(fault.ask?.(asked) ?? asked, fault, proxyUrl);
+  const other = fault.instead?.(sent);
+  if (other === undefined && fault.answer === undefined) {
+    const reply = await open(new URL(sent.path, upstream).href, sent);
+    outgoing.writeHead(reply.statusCode ?? 0, keptHeaders(reply));
+    return void reply.pipe(outgoing);
+  }
+  const honest = other ?? (await forward(upstream, sent));
+  const answered = fault.answer?.(honest, sent) ?? honest;
+  await sleep(answered.delayMs ?? 0);
+  outgoing.writeHead(answered.status, answered.headers);
+  outgoing.write(answered.body);
+  if (answered.endless !== true) outgoing.end();
+}
+
+/** The path of webhooks that lead through the proxy; their own address follows. */
+const HOOKS = "/spoiled-hooks/";
+
+/** Leads notifications through the proxy if the fault spoils them. */
+function throughProxy(asked: Asked, { notify }: Fault, proxyUrl: string): Asked {
+  if (notify === undefined) return asked;
+  const body = asked.body.replaceAll(
+    /(?<="url":")(http:[^"]*)/g,
+    (url) => `${proxyUrl}${HOOKS.slice(1)}${encodeURIComponent(url)}`,
+  );
+  return { ...asked, body };
 }
 
 async function askedOf(incoming: IncomingMessage): Promise<Asked> {
@@ -65,22 +138,23 @@ async function askedOf(incoming: IncomingMessage): Promise<Asked> {
   return { method, path, headers: flat(headers), body };
 }
 
-async function forward(
-  upstream: string,
-  { method, path, headers, body }: Asked,
-): Promise<Answered> {
+async function forward(upstream: string, asked: Asked): Promise<Answered> {
+  const reply = await open(new URL(asked.path, upstream).href, asked);
+  return { status: reply.statusCode ?? 0, headers: keptHeaders(reply), body: await text(reply) };
+}
+
+function open(url: string, { method, headers, body }: Asked): Promise<IncomingMessage> {
   const { host: _, connection: __, "content-length": ___, ...rest } = headers;
-  const reply = await new Promise<IncomingMessage>((resolve, reject) => {
-    const sent = request(new URL(path, upstream), { method, headers: rest, agent: false }, resolve);
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method, headers: rest, agent: false }, resolve);
     sent.on("error", reject);
     sent.end(body);
   });
+}
+
+function keptHeaders(reply: IncomingMessage): Record<string, string> {
   const kept = Object.entries(flat(reply.headers)).filter(([name]) => !HOP_BY_HOP.includes(name));
-  return {
-    status: reply.statusCode ?? 0,
-    headers: Object.fromEntries(kept),
-    body: await text(reply),
-  };
+  return Object.fromEntries(kept);
 }
 
 const HOP_BY_HOP = ["content-length", "transfer-encoding", "connection", "keep-alive"];

@@ -12,7 +12,7 @@ import { CuttingProxy } from "./cutting-proxy.ts";
 import { talker } from "./talker.ts";
 
 /** How many answers are read over lines that are cut, over all versions and bindings. */
-const RUNS = Number(process.env["CONVOKE_RESUME_RUNS"] ?? 150);
+const RUNS = Number(process.env["CONVOKE_RESUME_RUNS"] ?? 60);
 const SEED = Number(process.env["CONVOKE_RESUME_SEED"] ?? Date.now() % 1_000_000);
 const AT_ONCE = 12;
 

@@ -5,7 +5,6 @@ import { verifies } from "../verifies.ts";
 import { useServer } from "../wire/wire-server.ts";
 import { conformanceAgent } from "./conformance-agent.ts";
 import { refusalOf } from "./refusal.ts";
-import { aRequest } from "./requests.ts";
 import { speakersTo } from "./speakers.ts";
 
 const plain = useServer(conformanceAgent(), { streaming: false, push: false });
@@ -16,28 +15,6 @@ const reserved = useServer(conformanceAgent(), {
 const open = useServer(conformanceAgent(), { extendedCard: () => ({ description: "Hidden." }) });
 
 describe.each(speakersTo(plain))("over $binding $version", (speaker) => {
-  verifies(["v1-S27", "v03-S5"], "streams that the card does not have are refused", async () => {
-    const { id: taskId } = await speaker.sendTask(aRequest("ask"));
-
-    const streamed = await refusalOf(speaker.stream(aRequest("hello")).next());
-    const subscribed = await refusalOf(speaker.subscribe({ taskId }).next());
-    const unknown = await refusalOf(speaker.subscribe({ taskId: "unknown" }).next());
-
-    for (const { reason } of [streamed, subscribed, unknown]) {
-      expect(reason).toBe("UnsupportedOperation");
-    }
-  });
-
-  verifies("v03-S5", "nothing is begun by a message that was to be streamed", async () => {
-    const message = aRequest("hello").message;
-    await refusalOf(speaker.stream({ message, blocking: true }).next());
-
-    const task = await speaker.sendTask({ message, blocking: true });
-
-    expect(task.status.state).toBe("completed");
-    expect(task.history?.filter(({ role }) => role === "user")).toHaveLength(1);
-  });
-
   verifies(["v1-S28", "v03-S5"], "so is an extended card that it does not announce", async () => {
     const { reason } = await refusalOf(speaker.call("getExtendedCard", {}));
 

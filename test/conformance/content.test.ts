@@ -37,16 +37,7 @@ const PARTS: Readonly<Record<string, A2APart>> = {
 };
 
 describe.each(speakersTo(server))("content over $binding $version", (speaker) => {
-  for (const [what, part] of Object.entries(PARTS)) {
-    verifies(["R28", "v03-S11"], `such as ${what} comes back as it was sent`, async () => {
-      const task = await speaker.sendTask(aRequest(aMessage("", { parts: [part] })));
-
-      expect(task.artifacts?.[0]?.parts).toEqual([part]);
-      expect(task.history?.[0]?.parts).toEqual([part]);
-    });
-  }
-
-  verifies(["R13", "R27"], "of several parts keeps their order, and metadata stays", async () => {
+  verifies(["R13", "R27", "R28", "v03-S11"], "of all kinds comes back as it was sent", async () => {
     const parts = Object.values(PARTS);
     const message = aMessage("", { parts, metadata: METADATA });
 

@@ -12,44 +12,6 @@ import { speakersOf, speakersTo } from "./speakers.ts";
 const server = useServer(conformanceAgent());
 
 describe.each(speakersTo(server))("a conversation over $binding $version", (speaker) => {
-  verifies(["v1-S36", "R10"], "goes on in the task that asked, in its context", async () => {
-    const asked = await speaker.sendTask(aRequest("ask"));
-    const { id: taskId, contextId } = asked;
-
-    const answered = await speaker.sendTask(aRequest(aMessage("yes", { taskId, contextId })));
-
-    expect(asked.status.state).toBe("input-required");
-    expect(answered).toMatchObject({ id: taskId, contextId, status: { state: "completed" } });
-    expect(textOf(answered)).toBe("you said yes");
-  });
-
-  verifies("v1-S36", "needs no context beside the task, and takes no other", async () => {
-    const { id: taskId, contextId } = await speaker.sendTask(aRequest("ask"));
-
-    const other = aMessage("yes", { taskId, contextId: randomUUID() });
-    const refusal = await refusalOf(speaker.send(aRequest(other)));
-    const answered = await speaker.sendTask(aRequest(aMessage("yes", { taskId })));
-
-    expect(refusal.reason).toBe("InvalidParams");
-    expect(refusal.message).toContain("message.contextId");
-    expect(answered).toMatchObject({ contextId, status: { state: "completed" } });
-  });
-
-  verifies(["v1-S9", "v03-S15"], "does not go on in a task that has ended", async () => {
-    const { id: taskId } = await speaker.sendTask(aRequest("hello"));
-    const more = aRequest(aMessage("more", { taskId }));
-
-    const refusals = [
-      await refusalOf(speaker.send(more)),
-      await refusalOf(readAll(speaker.stream(more))),
-    ];
-
-    expect(refusals.map(({ reason }) => reason)).toEqual([
-      "UnsupportedOperation",
-      "UnsupportedOperation",
-    ]);
-  });
-
   verifies("R10", "is refused while the agent works and takes no messages", async () => {
     const gate = randomUUID();
     const stream = speaker.stream(aRequest(`wait ${gate}`));

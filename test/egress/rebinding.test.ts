@@ -81,7 +81,7 @@ describe.skipIf(process.platform !== "linux")("a name that moves inside", () => 
           expect(inside.connections()).toBe(0);
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
 
     expect(refused).toBeGreaterThan(0);

@@ -100,7 +100,7 @@ describe("nobody arrives inside", () => {
     await fc.assert(
       // Names would lead there as well, if they got so far.
       fc.asyncProperty(url, (target) => tryAll(createEgress(resolvingTo("127.0.0.1")), target)),
-      { numRuns: 400 },
+      { numRuns: 150 },
     );
 
     expect(visitors).toBe(0);
@@ -124,7 +124,7 @@ describe("nobody arrives inside", () => {
       fc.asyncProperty(host, address, (name, where) =>
         tryAll(createEgress(resolvingTo(where)), `http://${name}:${port}/`),
       ),
-      { numRuns: 300 },
+      { numRuns: 50 },
     );
 
     expect(visitors).toBe(0);
@@ -157,7 +157,7 @@ describe("nobody arrives inside", () => {
         else await expect(attempt).rejects.toMatchObject({ kind: "other-origin" });
         outcomes.add(end === undefined ? "none" : end.origin === server.url ? "home" : "away");
       }),
-      { numRuns: 200 },
+      { numRuns: 80 },
     );
 
     expect([...outcomes].toSorted()).toEqual(["away", "home", "none"]);

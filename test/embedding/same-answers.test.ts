@@ -289,7 +289,7 @@ test("whatever is asked, both ways answer alike", async () => {
 
       expect(fetched).toEqual(ported);
     }),
-    { numRuns: 400 },
+    { numRuns: 150 },
   );
 });
 

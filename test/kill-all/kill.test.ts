@@ -11,8 +11,8 @@ import type { Effect } from "../harness/effect.ts";
 import type { StoredTask } from "../harness/stored-tasks.ts";
 
 // The short form; `npm run test:kill` has the full size.
-const TASKS = Number(process.env["CONVOKE_KILL_TASKS"] ?? 40);
-const KILLS = Number(process.env["CONVOKE_KILL_COUNT"] ?? 5);
+const TASKS = Number(process.env["CONVOKE_KILL_TASKS"] ?? 25);
+const KILLS = Number(process.env["CONVOKE_KILL_COUNT"] ?? 4);
 const SEED = Number(process.env["CONVOKE_KILL_SEED"] ?? Date.now() % 1_000_000);
 
 /** About twenty rounds for a task that lasts to the end. */

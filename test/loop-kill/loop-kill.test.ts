@@ -6,8 +6,8 @@ import { type Performance, play } from "./play.ts";
 import { problemsOf } from "./verdict.ts";
 
 // The short form; `npm run test:loop` has the full size.
-const TASKS = Number(process.env["CONVOKE_LOOP_TASKS"] ?? 6);
-const KILLS = Number(process.env["CONVOKE_LOOP_KILLS"] ?? 4);
+const TASKS = Number(process.env["CONVOKE_LOOP_TASKS"] ?? 4);
+const KILLS = Number(process.env["CONVOKE_LOOP_KILLS"] ?? 3);
 const SEED = Number(process.env["CONVOKE_LOOP_SEED"] ?? Date.now() % 1_000_000);
 
 const WITHIN_MS = 30_000 + 200 * TASKS;

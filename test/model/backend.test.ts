@@ -150,7 +150,7 @@ describe("a backend does what a list of events for each task would do", () => {
     ["G4", "G5", "G6"],
     "in memory",
     async () => {
-      const tally = await tryOut(aMemoryDisk, runsOf(1000));
+      const tally = await tryOut(aMemoryDisk, runsOf(500));
 
       report("backend model, memory", tally);
       expect(tally.commands).toBeGreaterThan(10 * tally.runs);
@@ -165,7 +165,7 @@ describe("a backend does what a list of events for each task would do", () => {
       const disk = await aSqliteDisk();
       onTestFinished(() => disk.close());
 
-      const tally = await tryOut(async () => disk, runsOf(30, { onSqlite: true }));
+      const tally = await tryOut(async () => disk, runsOf(15, { onSqlite: true }));
 
       report("backend model, SQLite", tally);
       expect(tally.commands).toBeGreaterThan(10 * tally.runs);

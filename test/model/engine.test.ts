@@ -43,7 +43,7 @@ describe("whatever is done to a server, and whenever it dies, its tasks are what
     ["G1", "G2", "G3", "G4", "G5", "G6", "G7", "G10"],
     "in memory",
     async () => {
-      const tally = await tryOut(aMemoryDisk, runsOf(1000));
+      const tally = await tryOut(aMemoryDisk, runsOf(500));
 
       report("engine model, memory", tally);
       expect(tally.commands).toBeGreaterThan(2 * tally.runs);
@@ -58,7 +58,7 @@ describe("whatever is done to a server, and whenever it dies, its tasks are what
       const disk = await aSqliteDisk();
       onTestFinished(() => disk.close());
 
-      const tally = await tryOut(async () => disk, runsOf(30, { onSqlite: true }));
+      const tally = await tryOut(async () => disk, runsOf(15, { onSqlite: true }));
 
       report("engine model, SQLite", tally);
       expect(tally.commands).toBeGreaterThan(2 * tally.runs);

@@ -5,7 +5,7 @@ import { type Calls, type GuardedStory, playGuarded } from "./guarded-story.ts";
 import { death, move } from "./moves.ts";
 
 // The short form; `npm run test:mutation` has the full size.
-const RUNS = Number(process.env["CONVOKE_GATE_RUNS"] ?? 60);
+const RUNS = Number(process.env["CONVOKE_GATE_RUNS"] ?? 40);
 /** Where it is enough to know that something is wrong. */
 const ENDS_EARLY = process.env["CONVOKE_GATE_END"] === "first";
 

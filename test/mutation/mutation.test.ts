@@ -8,7 +8,7 @@ import { ROOT, filesOf, findDeclaration } from "./source-tree.ts";
 
 // The short form; `npm run test:mutation` plants them all.
 const PLANTS_ALL = process.env["CONVOKE_MUTANTS"] === "all";
-const SOME = 4;
+const SOME = 2;
 /** More would only take memory. */
 const AT_ONCE = 8;
 /** For one batch: some faults make tests wait until they time out. */

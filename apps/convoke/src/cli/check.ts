@@ -50,9 +50,13 @@ export const checkCommand: Command = {
     slow: {
       type: "string",
       value: "<text>",
-      help: "A message that keeps the agent busy for a few seconds",
+      help: "A message that keeps the agent busy for a few seconds (default: an example of the card)",
     },
-    ask: { type: "string", value: "<text>", help: "A message that makes the agent ask a question" },
+    ask: {
+      type: "string",
+      value: "<text>",
+      help: "A message that makes the agent ask a question (default: an example of the card)",
+    },
     timeout: { type: "string", value: "<seconds>", help: "Time limit of each probe (default: 20)" },
     ...AUTH_OPTIONS,
     "allow-origin": {
@@ -60,7 +64,11 @@ export const checkCommand: Command = {
       value: "<origins>",
       help: "Other origins that may be called, with the credentials, separated by commas",
     },
-    version: { type: "string", value: "<version>", help: "Check only interfaces of 0.3 or 1.0" },
+    "a2a-version": {
+      type: "string",
+      value: "<version>",
+      help: "Check only interfaces of 0.3 or 1.0",
+    },
     binding: { type: "string", value: "<binding>", help: "Check only jsonrpc, rest or grpc" },
     only: {
       type: "string",
@@ -74,7 +82,7 @@ export const checkCommand: Command = {
     },
     json: { type: "boolean", help: "Print JSON instead of text" },
     junit: { type: "string", value: "<file>", help: "Write JUnit XML to this file as well" },
-    verbose: { type: "boolean", help: "List passed probes as well" },
+    verbose: { type: "boolean", help: "List what passed and each probe that was not tested" },
   },
   environment: AGENT_ENVIRONMENT,
   run: check,
@@ -135,7 +143,7 @@ async function settingsOf(context: CommandContext): Promise<CheckSettings> {
     timeoutMs: readSeconds(text("timeout")) * 1000,
     credentials: await readCredentials(context),
     allowOrigins: words(text("allow-origin")).map(readOrigin),
-    versions: oneOf("version", text("version"), VERSIONS),
+    versions: oneOf("a2a-version", text("a2a-version"), VERSIONS),
     bindings: oneOf("binding", text("binding"), BINDINGS),
     only: words(text("only")).map(readId),
     signal: io.signal,
@@ -222,20 +230,24 @@ class ProgressLine {
 }
 
 interface TextOptions {
-  /** Whether to list passed probes as well. */
+  /** Whether to list passed and skipped probes as well. */
   readonly verbose: boolean;
   readonly colours: Colours;
 }
 
-/** The report as text: counts, every failure in full, and a summary of what was not tested. */
+/**
+ * The report as text: counts, every failure in full, and a summary of what was not tested. All text
+ * of the server is printed without control characters: it must not control the terminal.
+ */
 function tableReport(report: Report, options: TextOptions): string {
   const { colours } = options;
   const { name, version } = report.agent;
   const who = oneLine(`${name} ${version}`) || "Unnamed agent";
   const blocks = [
-    `${colours.bold(who)}\ncard at ${oneLine(report.cardUrl)}\n`,
+    `${colours.bold(who)}\ncard at ${oneLine(report.cardUrl)}\n${usedMessages(report)}`,
     overview(report, colours),
     ...report.sections.map((section) => details(section, options)),
+    options.verbose ? "" : notTestedSummary(report, colours),
     `${verdict(report, colours)}\n`,
   ];
   return blocks.filter((block) => block !== "").join("\n");
@@ -268,26 +280,57 @@ function byLevel(count: (level: Level) => number): string {
 function details(section: Section, { verbose, colours }: TextOptions): string {
   const { name, url, skipped, results } = section;
   const head = colours.bold(`${oneLine(name)} at ${oneLine(url)}`);
-  if (skipped !== undefined) return `${head}\n  not tested: ${withFlags(skipped)}\n`;
+  if (skipped !== undefined) {
+    return verbose ? `${head}\n  not tested: ${withFlags(skipped)}\n` : "";
+  }
   const failed = results.filter(({ outcome }) => outcome === "failed");
   const passed = verbose ? results.filter(({ outcome }) => outcome === "passed") : [];
   const lines = [
     ...passed.map(({ id, says }) => `  passed  ${id}  ${says}`),
     ...failed.map((result) => failure(result, colours)),
-    ...notTested(results, colours),
+    ...(verbose ? notTested(results, colours) : []),
   ];
   return lines.length === 0 ? "" : `${head}\n${lines.join("\n")}\n`;
 }
+
+/** Longer texts are cut. */
+const MAX_SHOWN = 600;
 
 function failure(result: ProbeResult, { red, dim }: Colours): string {
   const { id, level, section, says, sent = "", received = "", expected = "" } = result;
   return [
     `  ${red("FAILED")}  ${id}  ${level}  ${section}`,
     `          ${says}`,
-    `          ${dim("sent")}      ${sent}`,
-    `          ${dim("received")}  ${received}`,
-    `          ${dim("expected")}  ${expected}`,
+    `          ${dim("sent")}      ${oneLine(sent, MAX_SHOWN)}`,
+    `          ${dim("received")}  ${oneLine(received, MAX_SHOWN)}`,
+    `          ${dim("expected")}  ${oneLine(expected, MAX_SHOWN)}`,
   ].join("\n");
+}
+
+/** Names what was found on the card, so that the user can repeat it. */
+function usedMessages({ messages: { slow, ask } }: Report): string {
+  const used = Object.entries({ slow, ask }).filter(([, text]) => text !== undefined);
+  if (used.length === 0) return "";
+  return `messages: ${used.map(([name, text]) => `--${name} ${JSON.stringify(oneLine(text ?? ""))}`).join(" ")}\n`;
+}
+
+/** A line for each option that would test more, and the number of all others. */
+function notTestedSummary({ sections, counts }: Report, { dim, bold }: Colours): string {
+  const reasons = [
+    ...sections.flatMap(({ results }) => results.filter(({ outcome }) => outcome === "skipped")),
+    ...sections.flatMap(({ skipped }) =>
+      skipped === undefined ? [] : [{ reason: `whole interfaces: ${skipped}` }],
+    ),
+  ].map(({ reason = "" }) => reason);
+  if (reasons.length === 0) return "";
+  const helpful = reasons.filter((reason) => reason.includes("(option: "));
+  const lines = [...Map.groupBy(helpful, (reason) => reason)]
+    .toSorted(([, some], [, others]) => others.length - some.length)
+    .map(([reason, all]) => `  ${String(all.length).padStart(4)}  ${withFlags(reason)}`);
+  const others = reasons.length - helpful.length;
+  if (others > 0) lines.push(`  ${String(others).padStart(4)}  do not apply to this server`);
+  const head = bold(`Not tested: ${counts.skipped} probes`);
+  return `${head}\n${lines.join("\n")}\n${dim("  --verbose lists each of them.")}\n`;
 }
 
 /** One line for each reason, with the probes that were skipped for it. */
@@ -302,7 +345,7 @@ function notTested(results: readonly ProbeResult[], { dim }: Colours): readonly 
 
 /** The reason with the flags of this command instead of the options of the kit. */
 function withFlags(reason: string): string {
-  return oneLine(reason).replace(/\(option: ([a-z-]+)\)/, (_, name: string) =>
+  return oneLine(reason).replace(/\(option: ([a-z\d-]+)\)/, (_, name: string) =>
     name === "credentials" ? "(--token, --header)" : `(--${name})`,
   );
 }

@@ -43,6 +43,8 @@ export interface Report {
   readonly url: string;
   readonly cardUrl: string;
   readonly agent: { readonly name: string; readonly version: string };
+  /** The messages that were used: given ones, or examples of the card that had the effect. */
+  readonly messages: { readonly message: string; readonly slow?: string; readonly ask?: string };
   readonly sections: readonly Section[];
   readonly counts: Readonly<Record<Outcome, number>>;
   /** The number of failures at each level. */

@@ -1,10 +1,20 @@
-import { UNKNOWN_TASK, ordinaryStream } from "../scene/fixtures.ts";
+import {
+  HOOK,
+  UNKNOWN_TASK,
+  expectProtoNames,
+  finishedTask,
+  getTask,
+  ordinaryStream,
+  requirePush,
+  requireStreaming,
+  taskWithHistory,
+} from "../scene/fixtures.ts";
 import { type Probe, must, should } from "./probe.ts";
 import type { Scene } from "../scene/scene.ts";
 import { Failed } from "../wire/exchange.ts";
 import type { HttpReply } from "../wire/http.ts";
 import { type JsonObject, isObject } from "@convoke/protocol/internal";
-import { at, parseJson } from "../wire/json.ts";
+import { at, parseJson, withValueAt } from "../wire/json.ts";
 import { JsonRpcClient, REQUEST_ID } from "../wire/jsonrpc.ts";
 import { RestClient, type RestRequest } from "../wire/rest.ts";
 import { GRPC_STATUS } from "@convoke/protocol";
@@ -96,6 +106,53 @@ export const REST: readonly Probe[] = [
     },
   },
   {
+    name: "wrong-verb",
+    says: "A path with another verb than its own is rejected with a status from 400 to 499.",
+    claims: [must("v1-S51", "§5.3, §11.3"), must("v03-S8", "§3.5.3")],
+    bindings: ["rest"],
+    async run(scene) {
+      const base = scene.client.version === "1.0" ? "" : "/v1";
+      await expectClientError(scene, { method: "GET", path: `${base}/message:send` });
+      const path = `${base}/tasks/${UNKNOWN_TASK}`;
+      await expectClientError(scene, { method: "GET", path: `${path}:cancel` });
+      await expectClientError(scene, { method: "DELETE", path });
+    },
+  },
+  {
+    name: "history-length-query",
+    says: "The query may name the historyLength as the proto does: history_length.",
+    claims: [should("v03-S8", "§3.2.3, §3.5.3")],
+    bindings: ["rest"],
+    async run(scene) {
+      const { taskId } = await taskWithHistory(scene);
+      const { value, exchange } = await getTask(scene, taskId, undefined, {
+        query: { history_length: "1" },
+      });
+      if (value.history.length > 1) throw new Failed("a history of at most one message", exchange);
+    },
+  },
+  {
+    name: "proto-names",
+    says: "Fields may have their names in the proto.",
+    claims: [should("v03-S8", "§3.2.3")],
+    bindings: ["rest"],
+    run: expectProtoNames,
+  },
+  {
+    name: "empty-authentication",
+    says: "A push config may have an empty authentication.",
+    claims: [should("v03-S5", "§6.8, §7.5")],
+    bindings: ["rest"],
+    async run(scene) {
+      requirePush(scene);
+      const { taskId } = (await finishedTask(scene)).value;
+      const plain = scene.requests.createPush(taskId, HOOK);
+      const path = ["config", "pushNotificationConfig", "authentication"];
+      const params = withValueAt(plain, path, {});
+      await scene.expectResult(scene.call("createPushConfig", params), "the push config");
+    },
+  },
+  {
     name: "encoded-id",
     says: "An id with an encoded slash in the path is decoded.",
     claims: [should("v1-S51", "§11.3")],
@@ -144,6 +201,43 @@ export const JSONRPC: readonly Probe[] = [
       );
       if ((headers["content-type"] ?? "").startsWith("application/json")) return;
       throw new Failed("the content type application/json", exchange);
+    },
+  },
+  {
+    name: "id-last",
+    says: "A request without an id is rejected for its method first, or not answered.",
+    claims: [should("v1-S50", "§9.5"), should("v03-S6", "§8.1")],
+    bindings: ["jsonrpc"],
+    async run(scene) {
+      const { client } = scene;
+      if (!(client instanceof JsonRpcClient)) throw new TypeError("this probe needs JSON-RPC");
+      const { text } = await client.post('{"jsonrpc":"2.0","method":"convoke/check","params":{}}');
+      // Without an id it is a notification, and JSON-RPC does not answer those.
+      if (text.trim() === "" || at(parseJson(text), "error", "code") === -32601) return;
+      throw new Failed("an error with the code -32601, or no response");
+    },
+  },
+  {
+    name: "stream-error",
+    says: "The error of a rejected stream is an event of a stream.",
+    claims: [should("v03-S7", "§3.3.1, §7.2")],
+    bindings: ["jsonrpc"],
+    async run(scene) {
+      requireStreaming(scene);
+      const params = scene.requests.send(scene.settings.message, { taskId: UNKNOWN_TASK });
+      const opened = await scene.client.open({ operation: "sendStreamingMessage", params });
+      if (opened.kind === "stream") return;
+      throw new Failed("text/event-stream with one event, the JSON-RPC error", opened.exchange);
+    },
+  },
+  {
+    name: "unreadable-id",
+    says: "The error for a body without a readable id has the id null.",
+    claims: [must("v1-S50", "§9.1"), must("v03-S6", "§6.11.2")],
+    bindings: ["jsonrpc"],
+    async run(scene) {
+      const response = await post(scene, "{no json");
+      if (at(response, "id") !== null) throw new Failed("the id null");
     },
   },
   ...(

@@ -6,6 +6,17 @@ import { type JsonObject, isObject } from "@convoke/protocol/internal";
 import { at, listAt, parseJson, textAt } from "../wire/json.ts";
 import { type CardPublicKey, type CardSignatureHeader, verifyCard } from "@convoke/protocol";
 
+/** Addresses to listen on, not to connect to. */
+const UNSPECIFIED = ["0.0.0.0", "[::]"];
+
+const LOOPBACK = /^(localhost|127\..*|\[::1\])$/;
+
+/** The host of an interface; a gRPC address may be just a host and a port. */
+function hostnameOf(url: string, cardUrl: string): string {
+  const whole = url.includes("://") || url.startsWith("/") ? url : `http://${url}`;
+  return URL.canParse(whole, cardUrl) ? new URL(whole, cardUrl).hostname : "";
+}
+
 const LISTS = ["defaultInputModes", "defaultOutputModes", "skills"];
 
 /** A security scheme of 1.0 has exactly one of these members (§4.5.1). */
@@ -43,6 +54,26 @@ export const CARD_FIELDS: readonly CardProbe[] = [
       const { current, plain } = scene.cards;
       const offers = [current, plain].flatMap((card) => (card ? listInterfaces(card.json) : []));
       scene.expect(offers.length > 0, "at least one interface", current.exchange);
+    },
+  },
+  {
+    name: "reachable",
+    says: "No interface has an address that only the machine of the server can reach.",
+    claim: must("v1-S2", "§5.2, §8.3"),
+    async run(scene) {
+      const { current } = scene.cards;
+      const isLocalCard = LOOPBACK.test(new URL(current.url).hostname);
+      const wrong = listInterfaces(current.json)
+        .map(({ url }) => url)
+        .filter((url) => {
+          const host = hostnameOf(url, current.url);
+          return UNSPECIFIED.includes(host) || (!isLocalCard && LOOPBACK.test(host));
+        });
+      scene.expect(
+        wrong.length === 0,
+        `public addresses, not ${wrong.join(", ")}`,
+        current.exchange,
+      );
     },
   },
   {

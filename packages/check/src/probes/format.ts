@@ -1,6 +1,11 @@
 import { type Probe, must, should } from "./probe.ts";
 import { type ObservedResult, partsIn } from "../scene/observed.ts";
-import { ordinaryResult, ordinaryStream } from "../scene/fixtures.ts";
+import {
+  expectProtoNames,
+  finishedTask,
+  ordinaryResult,
+  ordinaryStream,
+} from "../scene/fixtures.ts";
 import { type Exchange, Failed, Skipped } from "../wire/exchange.ts";
 import { isObject } from "@convoke/protocol/internal";
 import { at, listAt, notCamelCase, textAt, valuesNamed } from "../wire/json.ts";
@@ -157,6 +162,22 @@ export const WORDS: readonly Probe[] = [
           exchange,
         );
       }
+    },
+  },
+  {
+    name: "proto-names",
+    says: "Fields of a request may have their names in the proto.",
+    claims: [should("v1-S44", "§5.5")],
+    bindings: JSON_BINDINGS,
+    async run(scene) {
+      await expectProtoNames(scene);
+      const { taskId } = (await finishedTask(scene)).value;
+      const { result, exchange } = await scene.expectResult(
+        scene.call("getTask", { id: taskId, history_length: 0 }),
+        "the task",
+      );
+      if (at(result, "history") !== undefined)
+        throw new Failed("a task without a history", exchange);
     },
   },
   {

@@ -1,5 +1,5 @@
 import type { CardProbe, Probe } from "./probe.ts";
-import { CANCEL, LISTS, TASKS } from "./tasks.ts";
+import { CANCEL, TASKS } from "./tasks.ts";
 import { CAPABILITIES, EXTENSIONS, VERSIONS } from "./negotiation.ts";
 import { CARD_CACHING, CARD_FIELDS, CARD_SIGNATURES } from "./card.ts";
 import { CONVERSATIONS, GATE_PROBE, SENDING } from "./sending.ts";
@@ -7,8 +7,10 @@ import { CREDENTIALS, TRANSPORT_SECURITY } from "./security.ts";
 import { ERROR_FORMS, MEDIA, VALIDATION } from "./validation.ts";
 import { FINALITY, STREAMS, SUBSCRIPTIONS } from "./streams.ts";
 import { GRPC, JSONRPC, REST } from "./bindings.ts";
-import { PUSH_CONFIGS, WEBHOOKS } from "./push.ts";
+import { LISTS } from "./lists.ts";
+import { PUSH_CONFIGS } from "./push.ts";
 import { SHAPES, WORDS } from "./format.ts";
+import { WEBHOOKS } from "./webhooks.ts";
 
 /** All probes of the card. */
 export const CARD_PROBES: readonly CardProbe[] = [

@@ -1,11 +1,10 @@
+import { randomUUID } from "node:crypto";
 import { type Probe, must, should } from "./probe.ts";
-import { finishedTask } from "../scene/fixtures.ts";
+import { HOOK, UNKNOWN_TASK, finishedTask } from "../scene/fixtures.ts";
 import { Failed, Skipped } from "../wire/exchange.ts";
-import { textAt } from "../wire/json.ts";
+import { listAt, textAt } from "../wire/json.ts";
 import type { Scene } from "../scene/scene.ts";
 import { extensionHeader } from "../scene/card.ts";
-
-const HOOK = { id: "convoke-check", url: "https://example.com/convoke-check" };
 
 /** Capabilities that the card does not offer. */
 export const CAPABILITIES: readonly Probe[] = [
@@ -17,6 +16,22 @@ export const CAPABILITIES: readonly Probe[] = [
       if (scene.card.streaming) throw new Skipped("the card offers streaming");
       const params = scene.requests.send(scene.settings.message);
       await scene.expectStreamError("sendStreamingMessage", params, "UnsupportedOperation");
+      const unknown = scene.requests.subscribe(UNKNOWN_TASK);
+      await scene.expectStreamError("subscribeToTask", unknown, "UnsupportedOperation");
+    },
+  },
+  {
+    name: "starts-nothing",
+    says: "A rejected stream starts no task.",
+    claims: [must("v1-S27", "§3.3.4")],
+    async run(scene) {
+      if (scene.card.streaming) throw new Skipped("the card offers streaming");
+      const contextId = randomUUID();
+      const params = scene.requests.send(scene.settings.message, { contextId });
+      await scene.expectStreamError("sendStreamingMessage", params);
+      const listed = scene.call("listTasks", scene.requests.list({ contextId }));
+      const { result, exchange } = await scene.expectResult(listed, "an empty list");
+      if (listAt(result, "tasks").length > 0) throw new Failed("an empty list", exchange);
     },
   },
   {
@@ -32,6 +47,7 @@ export const CAPABILITIES: readonly Probe[] = [
         ["getPushConfig", requests.getPush(taskId, HOOK.id)],
         ["listPushConfigs", requests.listPush(taskId)],
         ["deletePushConfig", requests.deletePush(taskId, HOOK.id)],
+        ["sendMessage", requests.send(scene.settings.message, {}, { pushConfig: HOOK })],
       ] as const) {
         await scene.expectError(scene.call(operation, params), "PushNotificationNotSupported");
       }
@@ -138,7 +154,7 @@ export const EXTENSIONS: readonly Probe[] = [
   },
   {
     name: "offered-extension",
-    says: "An extension that REPL.",
+    says: "An extension that the card offers is reported as active if the caller asks for it.",
     claims: [should("v1-S31", "§4.6.3"), should("v03-S18", "§3.5.5, topic extensions")],
     bindings: ["jsonrpc", "rest"],
     async run(scene) {

@@ -1,16 +1,17 @@
-import { type Probe, may, must, should } from "./probe.ts";
-import type { Scene } from "../scene/scene.ts";
-import { askingTask, finishedTask } from "../scene/fixtures.ts";
-import { type Exchange, Failed, MAX_BYTES, Skipped } from "../wire/exchange.ts";
+import type { PushTarget } from "@convoke/protocol";
 import { isObject } from "@convoke/protocol/internal";
-import { parseJson, textAt, valuesNamed } from "../wire/json.ts";
-import { parseEvent } from "../scene/observed.ts";
-import { type IncomingMessage, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import type { WireHeaders } from "../wire/client.ts";
-
-/** An address that accepts requests and does nothing. */
-const HOOK = { id: "convoke-check", url: "https://example.com/convoke-check" };
+import { type Probe, must, should } from "./probe.ts";
+import type { Scene } from "../scene/scene.ts";
+import {
+  HOOK,
+  HOOK_SECRETS,
+  UNKNOWN_TASK,
+  askingTask,
+  finishedTask,
+  requirePush,
+} from "../scene/fixtures.ts";
+import { Failed, Skipped } from "../wire/exchange.ts";
+import { textAt, valuesNamed } from "../wire/json.ts";
 
 /** Managing push configs. */
 export const PUSH_CONFIGS: readonly Probe[] = [
@@ -34,6 +35,76 @@ export const PUSH_CONFIGS: readonly Probe[] = [
         "the push config",
       );
       if (!names(result, HOOK.url)) throw new Failed(`a push config with ${HOOK.url}`, exchange);
+    },
+  },
+  {
+    name: "as-given",
+    says: "A push config is returned as it was created.",
+    claims: [should("v1-S40", "§3.1.8"), should("v03-S5", "§7.6")],
+    async run(scene) {
+      const { taskId } = await configured(scene);
+      const id = await create(scene, taskId, {
+        ...HOOK,
+        id: "convoke-check-whole",
+        ...HOOK_SECRETS,
+      });
+      const params = scene.requests.getPush(taskId, id);
+      const { result, exchange } = await scene.expectResult(
+        scene.call("getPushConfig", params),
+        "the push config",
+      );
+      const isWhole =
+        valuesNamed(result, "token").includes(HOOK_SECRETS.token) &&
+        valuesNamed(result, "credentials").includes(HOOK_SECRETS.authentication.credentials);
+      if (!isWhole) throw new Failed("the token and the credentials of the push config", exchange);
+    },
+  },
+  {
+    name: "own-id",
+    says: "A push config without an id receives one.",
+    claims: [must("v1-S39", "§3.1.7"), should("v03-S5", "§7.5")],
+    async run(scene) {
+      const { taskId } = await configured(scene);
+      const { result, exchange } = await scene.expectResult(
+        scene.call("createPushConfig", scene.requests.createPush(taskId, { url: HOOK.url })),
+        "the push config",
+      );
+      const id = configId(result);
+      if (id === "") throw new Failed("a push config with an id", exchange);
+      const params = scene.requests.getPush(taskId, id);
+      await scene.expectResult(scene.call("getPushConfig", params), `the push config ${id}`);
+    },
+  },
+  {
+    name: "unusual-id",
+    says: "The id of a push config may contain any characters.",
+    claims: [should("v1-S40", "§3.1.8, §11.3")],
+    async run(scene) {
+      const { taskId } = await configured(scene);
+      const target = { ...HOOK, id: "a/b c%2F?ü#:cancel" };
+      const id = await create(scene, taskId, target);
+      const { requests } = scene;
+      const params = requests.getPush(taskId, id);
+      await scene.expectResult(scene.call("getPushConfig", params), `the push config ${id}`);
+      const deleted = scene.call("deletePushConfig", requests.deletePush(taskId, id));
+      await scene.expectResult(deleted, "an empty result");
+    },
+  },
+  {
+    name: "unknown-task",
+    says: "The push configs of an unknown task are rejected with TaskNotFound.",
+    claims: [must("v1-S39", "§3.1.7, §3.1.8"), should("v03-S11", "§7.5, §8.2")],
+    async run(scene) {
+      requirePush(scene);
+      const { requests } = scene;
+      for (const [operation, params] of [
+        ["createPushConfig", requests.createPush(UNKNOWN_TASK, HOOK)],
+        ["getPushConfig", requests.getPush(UNKNOWN_TASK, HOOK.id)],
+        ["listPushConfigs", requests.listPush(UNKNOWN_TASK)],
+        ["deletePushConfig", requests.deletePush(UNKNOWN_TASK, HOOK.id)],
+      ] as const) {
+        await scene.expectError(scene.call(operation, params), "TaskNotFound");
+      }
     },
   },
   {
@@ -95,8 +166,7 @@ function configured(scene: Scene): Promise<{ readonly taskId: string; readonly i
 
 /** A task that may still change, or else a finished one. */
 async function pushableTask(scene: Scene): Promise<string> {
-  if (!scene.card.pushNotifications)
-    throw new Skipped("the card does not offer push notifications");
+  requirePush(scene);
   try {
     return (await askingTask(scene)).value.taskId;
   } catch (error) {
@@ -105,7 +175,7 @@ async function pushableTask(scene: Scene): Promise<string> {
   }
 }
 
-async function create(scene: Scene, taskId: string, target: typeof HOOK): Promise<string> {
+async function create(scene: Scene, taskId: string, target: PushTarget): Promise<string> {
   const { result, exchange } = await scene.expectResult(
     scene.call("createPushConfig", scene.requests.createPush(taskId, target)),
     "the push config",
@@ -113,156 +183,16 @@ async function create(scene: Scene, taskId: string, target: typeof HOOK): Promis
   if (!isObject(result) || !names(result, target.url)) {
     throw new Failed(`a push config with ${target.url}`, exchange);
   }
-  const nested = textAt(result, "pushNotificationConfig", "id");
-  return nested || textAt(result, "id") || target.id;
+  return configId(result) || (target.id ?? "");
+}
+
+/** The id in a push config of any dialect, or "". In 0.3 proto it is the end of a resource name. */
+function configId(config: unknown): string {
+  const name = textAt(config, "name").split("/pushNotificationConfigs/").at(1);
+  return textAt(config, "pushNotificationConfig", "id") || textAt(config, "id") || (name ?? "");
 }
 
 /** Whether some JSON contains the URL, wherever the version puts it. */
 function names(json: unknown, url: string): boolean {
   return valuesNamed(json, "url").includes(url);
-}
-
-const TOKEN = "convoke-check-token";
-
-const CREDENTIALS = "convoke-check-credentials";
-
-/** Notifications, and the webhooks that they go to. */
-export const WEBHOOKS: readonly Probe[] = [
-  {
-    name: "notification",
-    says: "A notification is a stream response with exactly one member.",
-    claims: [must("v1-S42", "§4.3.3")],
-    async run(scene) {
-      const { body, exchange } = await notified(scene);
-      const json = parseJson(body);
-      const isOne = isObject(json) && parseEvent(json) !== undefined && !("kind" in json);
-      if (!isOne) throw new Failed("one of task, message, statusUpdate, artifactUpdate", exchange);
-    },
-  },
-  {
-    name: "authorization",
-    says: "A notification carries the credentials of the push config.",
-    claims: [must("v1-S42", "§4.3.3, §13.2"), must("v03-S17", "§9.5, topic streaming")],
-    async run(scene) {
-      const { headers, exchange } = await notified(scene);
-      if (headers["authorization"] === `Bearer ${CREDENTIALS}`) return;
-      throw new Failed(`Authorization: Bearer ${CREDENTIALS}`, exchange);
-    },
-  },
-  {
-    name: "token",
-    says: "A notification carries the token of the push config.",
-    claims: [should("v03-S17", "topic streaming")],
-    async run(scene) {
-      const { headers, exchange } = await notified(scene);
-      if (headers["x-a2a-notification-token"] === TOKEN) return;
-      throw new Failed(`X-A2A-Notification-Token: ${TOKEN}`, exchange);
-    },
-  },
-  {
-    name: "private-address",
-    says: "A webhook with a private address is rejected on creation.",
-    // Only MAY: a server can also refuse to deliver later, which cannot be observed from here.
-    claims: [may("v1-S43", "§13.2"), may("v03-S17", "topic streaming")],
-    async run(scene) {
-      // A link-local address, for a finished task, so that nothing is ever delivered.
-      await expectRejectedHook(scene, "http://169.254.169.254/convoke-check");
-    },
-  },
-  {
-    name: "no-web-address",
-    says: "A webhook that is not an http or https URL is rejected.",
-    claims: [should("v1-S43", "§13.2"), should("v03-S14", "§10.2")],
-    async run(scene) {
-      await expectRejectedHook(scene, "file:///convoke-check");
-    },
-  },
-];
-
-async function expectRejectedHook(scene: Scene, url: string): Promise<void> {
-  if (!scene.card.pushNotifications)
-    throw new Skipped("the card does not offer push notifications");
-  const { taskId } = (await finishedTask(scene)).value;
-  const id = "convoke-check-rejected";
-  const params = scene.requests.createPush(taskId, { id, url });
-  const response = await scene.call("createPushConfig", params);
-  if (response.kind === "error") return;
-  await scene.call("deletePushConfig", scene.requests.deletePush(taskId, id));
-  throw new Failed(`an error for ${url}`, response.exchange);
-}
-
-/** A notification about an ordinary task, requested once. */
-function notified(scene: Scene): Promise<Notification> {
-  return scene.stage.shared.get("a notification", async () => {
-    if (!scene.card.pushNotifications)
-      throw new Skipped("the card does not offer push notifications");
-    const { hostname } = new URL(scene.stage.target.url);
-    if (!["127.0.0.1", "localhost", "[::1]"].includes(hostname)) {
-      throw new Skipped(
-        "the server is on another machine, which may not be able to reach this one",
-      );
-    }
-    return receive(scene, async (url) => {
-      const authentication = { schemes: ["Bearer"], credentials: CREDENTIALS };
-      const pushConfig = { id: "convoke-check", url, token: TOKEN, authentication };
-      const params = scene.requests.send(scene.settings.message, {}, { pushConfig });
-      const response = await scene.call("sendMessage", params);
-      if (response.kind === "result") return;
-      throw new Skipped("the server accepts no webhook on this machine, which is allowed");
-    });
-  });
-}
-
-/** A received notification. */
-interface Notification {
-  readonly headers: WireHeaders;
-  readonly body: string;
-  readonly exchange: Exchange;
-}
-
-/** How long to wait for a notification. */
-const WAIT_MS = 3000;
-
-/** Listens on a local port while `act` runs, and returns the first notification. */
-async function receive(scene: Scene, act: (url: string) => Promise<void>): Promise<Notification> {
-  const { promise, resolve } = Promise.withResolvers<Omit<Notification, "exchange">>();
-  const server = createServer((request, response) => {
-    void requestText(request).then((body) => {
-      response.writeHead(200).end();
-      resolve({ headers: requestHeaders(request), body });
-    });
-  });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const { port } = server.address() as AddressInfo;
-  const timedOut = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => timedOut.resolve(undefined), WAIT_MS);
-  try {
-    await act(`http://127.0.0.1:${port}/convoke-check`);
-    const { sent } = scene.transcript.last;
-    const arrived = await Promise.race([promise, timedOut.promise]);
-    // A server may accept an address and later decide not to deliver to it.
-    if (arrived === undefined) throw new Skipped("no notification arrived on this machine");
-    const shown = Object.entries(arrived.headers).map(([name, value]) => `${name}: ${value}`);
-    const received = `a notification (${shown.join(", ")}) ${arrived.body.slice(0, 200)}`;
-    return { ...arrived, exchange: { sent, received } };
-  } finally {
-    clearTimeout(timer);
-    server.close();
-    server.closeAllConnections();
-  }
-}
-
-function requestHeaders(request: IncomingMessage): WireHeaders {
-  return Object.fromEntries(
-    Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
-  );
-}
-
-async function requestText(request: IncomingMessage): Promise<string> {
-  let text = "";
-  for await (const piece of request.setEncoding("utf8") as AsyncIterable<string>) {
-    text += piece;
-    if (text.length > MAX_BYTES) break;
-  }
-  return text;
 }

@@ -2,6 +2,8 @@ import { type Probe, must, should } from "./probe.ts";
 import type { Scene } from "../scene/scene.ts";
 import { Failed, Skipped } from "../wire/exchange.ts";
 import type { ErrorResponse } from "../wire/client.ts";
+import { HOOK, UNKNOWN_TASK } from "../scene/fixtures.ts";
+import type { OperationName } from "@convoke/protocol";
 
 /** Hosts that are not reachable from outside. */
 const LOCAL =
@@ -45,6 +47,33 @@ export const CREDENTIALS: readonly Probe[] = [
     },
   },
   {
+    name: "every-operation",
+    says: "Every operation is rejected without credentials.",
+    claims: [must("v1-S54", "§7.4"), must("v03-S12", "§4.4")],
+    needsNoGate: true,
+    async run(scene) {
+      if (!scene.card.requiresCredentials) throw new Skipped(NOT_REQUIRED);
+      const stranger = withCredentials(scene, undefined);
+      const { requests } = scene;
+      const calls: readonly (readonly [OperationName, unknown])[] = [
+        ["getTask", requests.get(UNKNOWN_TASK)],
+        ["cancelTask", requests.cancel(UNKNOWN_TASK)],
+        ["createPushConfig", requests.createPush(UNKNOWN_TASK, HOOK)],
+        ["getPushConfig", requests.getPush(UNKNOWN_TASK, HOOK.id)],
+        ["listPushConfigs", requests.listPush(UNKNOWN_TASK)],
+        ["deletePushConfig", requests.deletePush(UNKNOWN_TASK, HOOK.id)],
+        ...(scene.client.version === "1.0" ? [["listTasks", requests.list()] as const] : []),
+      ];
+      for (const [operation, params] of calls) {
+        await stranger.expectError(
+          stranger.call(operation, params),
+          "Unauthenticated",
+          "Forbidden",
+        );
+      }
+    },
+  },
+  {
     name: "status",
     says: "Missing credentials are rejected with 401 or 403, over gRPC with UNAUTHENTICATED or PERMISSION_DENIED.",
     claims: [should("v1-S54", "§3.3.2"), should("v03-S12", "§4.4")],
@@ -76,29 +105,37 @@ export const CREDENTIALS: readonly Probe[] = [
     async run(scene) {
       if (!scene.card.requiresCredentials) throw new Skipped(NOT_REQUIRED);
       if (!scene.card.streaming) throw new Skipped("the card does not offer streaming");
-      const params = scene.requests.send(scene.settings.message);
-      await withCredentials(scene, undefined).expectStreamError(
-        "sendStreamingMessage",
-        params,
-        "Unauthenticated",
-        "Forbidden",
-      );
+      const stranger = withCredentials(scene, undefined);
+      for (const [operation, params] of [
+        ["sendStreamingMessage", scene.requests.send(scene.settings.message)],
+        ["subscribeToTask", scene.requests.subscribe(UNKNOWN_TASK)],
+      ] as const) {
+        await stranger.expectStreamError(operation, params, "Unauthenticated", "Forbidden");
+      }
     },
   },
   {
     name: "extended-card",
     says: "The extended card requires credentials.",
-    claims: [must("v1-S57", "§13.3"), must("v03-S20", "§7.10")],
+    claims: [must("v1-S57", "§13.3")],
+    run: expectGuardedCard,
+  },
+  {
+    name: "extended-card",
+    says: "The extended card requires credentials.",
+    claims: [must("v03-S20", "§7.10")],
     // In gRPC 0.3 the same method returns the public card.
     bindings: ["jsonrpc", "rest"],
-    async run(scene) {
-      if (!scene.card.extendedCard) throw new Skipped("the card announces no extended card");
-      const response = await withCredentials(scene, undefined).call("getExtendedCard", {});
-      if (response.kind === "error") return;
-      throw new Failed("an error without credentials", response.exchange);
-    },
+    run: expectGuardedCard,
   },
 ];
+
+async function expectGuardedCard(scene: Scene): Promise<void> {
+  if (!scene.card.extendedCard) throw new Skipped("the card announces no extended card");
+  const response = await withCredentials(scene, undefined).call("getExtendedCard", {});
+  if (response.kind === "error") return;
+  throw new Failed("an error without credentials", response.exchange);
+}
 
 const NOT_REQUIRED = "the card requires no credentials";
 

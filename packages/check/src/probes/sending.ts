@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { type Probe, may, must, should } from "./probe.ts";
 import { isObject } from "@convoke/protocol/internal";
 import { withValueAt } from "../wire/json.ts";
@@ -45,6 +46,9 @@ function credentials({ settings }: Scene): string {
     : "the server requires credentials (option: credentials)";
 }
 
+/** Far more than a response takes that waits for nothing. */
+const IMMEDIATE_MS = 2000;
+
 /** What a send returns, and when. */
 export const SENDING: readonly Probe[] = [
   {
@@ -86,6 +90,22 @@ export const SENDING: readonly Probe[] = [
     },
   },
   {
+    name: "returns-quickly",
+    says: "A non-blocking send does not wait for the first output of the agent.",
+    claims: [must("v1-S12", "§3.2.2"), should("v03-S4", "§7.1.1")],
+    async run(scene) {
+      const text = await slowText(scene);
+      const started = performance.now();
+      const { exchange } = await sendForTask(scene, text, {}, { blocking: false });
+      const elapsed = performance.now() - started;
+      if (elapsed > IMMEDIATE_MS)
+        throw new Failed(
+          `a response within ${IMMEDIATE_MS} ms, not ${Math.round(elapsed)} ms`,
+          exchange,
+        );
+    },
+  },
+  {
     name: "waits-by-default",
     says: "A send whose configuration does not mention blocking blocks.",
     claims: [may("v03-S4", "§7.1.1")],
@@ -113,6 +133,18 @@ export const SENDING: readonly Probe[] = [
       const { value, exchange } = await sendForTask(scene, scene.settings.message);
       if (value.taskId !== first.taskId) return;
       throw new Failed(`a task other than ${first.taskId}`, exchange);
+    },
+  },
+  {
+    name: "reused-id",
+    says: "A message with the messageId of another message is not rejected for it.",
+    claims: [should("v1-S8", "§3.1.1, §3.3.1"), should("v03-S4", "§7.1")],
+    async run(scene) {
+      const messageId = randomUUID();
+      const { message } = scene.settings;
+      await sendForTask(scene, message, { messageId });
+      const params = scene.requests.send(`${message} again`, { messageId });
+      await scene.expectResult(scene.call("sendMessage", params), "a task or a message");
     },
   },
   {

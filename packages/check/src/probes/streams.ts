@@ -6,18 +6,20 @@ import {
   type ObservedTask,
   type RecordedStream,
   textOfParts,
+  isTerminalEvent,
 } from "../scene/observed.ts";
 import {
   UNKNOWN_TASK,
   askingTask,
+  askingText,
   finishedTask,
   getTask,
   isAtRest,
-  isTerminalEvent,
   mayEndStream,
   ordinaryStream,
   requireStreaming,
   slowStream,
+  slowText,
   streamMessage,
   taskIdIn,
   workingTask,
@@ -177,6 +179,22 @@ export const STREAMS: readonly Probe[] = [
     },
   },
   {
+    name: "at-once",
+    says: "A stream delivers events while the agent is still working.",
+    claims: [must("v1-S14", "§3.1.2"), must("v03-S7", "§3.3.1")],
+    async run(scene) {
+      requireStreaming(scene);
+      const params = scene.requests.send(await slowText(scene));
+      const opened = await scene.open("sendStreamingMessage", params);
+      const { events, exchange } = await scene.readStream(opened, () => true);
+      const taskId = taskIdIn(events);
+      if (taskId === "") throw new Skipped("the agent answers with a message");
+      scene.stage.unfinishedTasks.push(taskId);
+      if (!isAtRest((await getTask(scene, taskId)).value)) return;
+      throw new Failed("the first event before the task ends", exchange);
+    },
+  },
+  {
     name: "one-task",
     says: "All events of a stream belong to the same task.",
     claims: [must("v1-S14", "§3.1.2"), must("v03-S7", "§7.2")],
@@ -301,8 +319,7 @@ export const FINALITY: readonly Probe[] = [
     async run(scene) {
       requireStreaming(scene);
       await askingTask(scene);
-      const text = scene.settings.ask ?? scene.settings.message;
-      expectFinal(await streamMessage(scene, text));
+      expectFinal(await streamMessage(scene, await askingText(scene)));
     },
   },
 ];

@@ -1,156 +1,24 @@
+import type { A2APart } from "@convoke/protocol";
 import { type Probe, must, should } from "./probe.ts";
 import type { Scene } from "../scene/scene.ts";
-import { type ObservedTask, parseTask, textOfParts } from "../scene/observed.ts";
+import { parseResult, parseTask, textOfParts, isTerminalEvent } from "../scene/observed.ts";
 import {
+  ANSWER,
   UNKNOWN_TASK,
   askingTask,
+  askingText,
   finishedTask,
   getTask,
-  isTerminalEvent,
   ordinaryResult,
   requireStreaming,
   sendForTask,
   slowText,
+  taskWithHistory,
   workingTask,
 } from "../scene/fixtures.ts";
-import { type Exchange, Failed, Skipped } from "../wire/exchange.ts";
-import { at, listAt, textAt } from "../wire/json.ts";
+import { Failed, Skipped } from "../wire/exchange.ts";
+import { at, textAt } from "../wire/json.ts";
 import { hasReason } from "../wire/errors.ts";
-import { JSON_BINDINGS } from "../wire/client.ts";
-
-/** Listing tasks, which only 1.0 has. */
-export const LISTS: readonly Probe[] = [
-  {
-    name: "list",
-    says: "A list contains the tasks of the caller.",
-    claims: [must("v1-S22", "§3.1.4")],
-    async run(scene) {
-      const { value: task } = await finishedTask(scene);
-      const { tasks, exchange } = await list(scene, { contextId: task.contextId });
-      if (!tasks.some(({ taskId }) => taskId === task.taskId)) {
-        throw new Failed(`a list with the task ${task.taskId}`, exchange);
-      }
-    },
-  },
-  {
-    name: "newest-first",
-    says: "Tasks are sorted by status time, newest first.",
-    claims: [must("v1-S22", "§3.1.4")],
-    async run(scene) {
-      await twoTasks(scene);
-      const { tasks, exchange } = await list(scene, {});
-      const times = tasks.map(({ json }) => Date.parse(textAt(json, "status", "timestamp")));
-      if (tasks.length < 2 || times.some(Number.isNaN)) {
-        throw new Skipped("the list has fewer than two tasks with timestamps");
-      }
-      if (times.every((time, index) => time <= (times[index - 1] ?? time))) return;
-      throw new Failed("descending timestamps", exchange);
-    },
-  },
-  {
-    name: "pages",
-    says: "A page token leads to the next page, which has other tasks.",
-    claims: [must("v1-S22", "§3.1.4")],
-    async run(scene) {
-      await twoTasks(scene);
-      const first = await list(scene, { pageSize: 1 });
-      if (first.tasks.length !== 1) throw new Failed("a page of one task", first.exchange);
-      if (first.token === "") throw new Failed("a nextPageToken", first.exchange);
-      const second = await list(scene, { pageSize: 1, pageToken: first.token });
-      const [task] = second.tasks;
-      if (task !== undefined && task.taskId !== first.tasks[0]?.taskId) return;
-      throw new Failed("a different task on the second page", second.exchange);
-    },
-  },
-  {
-    name: "page-fields",
-    says: "Every page has nextPageToken, pageSize and totalSize, even the last.",
-    claims: [must("v1-S23", "§3.1.4")],
-    bindings: JSON_BINDINGS,
-    async run(scene) {
-      const { contextId } = (await finishedTask(scene)).value;
-      const { json, exchange } = await list(scene, { contextId });
-      if (typeof at(json, "nextPageToken") !== "string")
-        throw new Failed("a nextPageToken", exchange);
-      for (const name of ["pageSize", "totalSize"]) {
-        if (typeof at(json, name) !== "number") throw new Failed(`a ${name}`, exchange);
-      }
-    },
-  },
-  {
-    name: "no-artifacts",
-    says: "Artifacts are included only on request.",
-    claims: [must("v1-S23", "§3.1.4")],
-    async run(scene) {
-      const { value: task } = await finishedTask(scene);
-      if (task.artifacts.length === 0) throw new Skipped("the ordinary task has no artifacts");
-      const { contextId } = task;
-      const without = await list(scene, { contextId });
-      if (without.tasks.some(({ json }) => at(json, "artifacts") !== undefined)) {
-        throw new Failed("tasks without artifacts", without.exchange);
-      }
-      const { tasks, exchange } = await list(scene, { contextId, includeArtifacts: true });
-      if (!tasks.some(({ artifacts }) => artifacts.length > 0)) {
-        throw new Failed("tasks with their artifacts", exchange);
-      }
-    },
-  },
-  {
-    name: "by-context",
-    says: "Filtering by context returns only tasks of that context.",
-    claims: [must("v1-S22", "§3.1.4")],
-    async run(scene) {
-      await twoTasks(scene);
-      const { contextId } = (await finishedTask(scene)).value;
-      const { tasks, exchange } = await list(scene, { contextId });
-      if (tasks.every((task) => task.contextId === contextId)) return;
-      throw new Failed(`only tasks of the context ${contextId}`, exchange);
-    },
-  },
-  {
-    name: "by-state",
-    says: "Filtering by state returns only tasks in that state.",
-    claims: [must("v1-S22", "§3.1.4")],
-    async run(scene) {
-      await twoTasks(scene);
-      const { tasks, exchange } = await list(scene, { state: "working" });
-      if (tasks.every(({ state }) => state === "working")) return;
-      throw new Failed("only tasks in the working state", exchange);
-    },
-  },
-  {
-    name: "history-limit",
-    says: "Listed tasks have no more history than requested.",
-    claims: [must("v1-S20", "§3.2.4")],
-    async run(scene) {
-      await finishedTask(scene);
-      const { tasks, exchange } = await list(scene, { historyLength: 0 });
-      if (tasks.every(({ history }) => history.length === 0)) return;
-      throw new Failed("tasks without a history", exchange);
-    },
-  },
-  {
-    name: "bad-page-size",
-    says: "A negative page size is rejected.",
-    claims: [should("v1-S24", "§3.1.4, §6.5")],
-    async run(scene) {
-      const params = { ...scene.requests.list(), pageSize: -1 };
-      await scene.expectError(scene.call("listTasks", params), "InvalidParams", "InvalidRequest");
-    },
-  },
-  {
-    name: "bad-state",
-    says: "An unknown state is rejected.",
-    claims: [should("v1-S24", "§3.1.4, §6.5")],
-    bindings: JSON_BINDINGS,
-    async run(scene) {
-      const params = { ...scene.requests.list(), status: "CONVOKE_CHECK" };
-      await scene.expectError(scene.call("listTasks", params), "InvalidParams", "InvalidRequest");
-    },
-  },
-];
-
-const ANSWER = "convoke check answers";
 
 /** Reading tasks and their history. */
 export const TASKS: readonly Probe[] = [
@@ -176,6 +44,20 @@ export const TASKS: readonly Probe[] = [
     },
   },
   {
+    name: "as-it-stands",
+    says: "getTask returns a task that has changed as it is now.",
+    claims: [must("v1-S19", "§3.1.3"), must("v03-S4", "§7.3")],
+    async run(scene) {
+      const { taskId } = (await workingTask(scene)).value;
+      const before = await getTask(scene, taskId);
+      await cancel(scene, taskId);
+      const { value, exchange } = await getTask(scene, taskId);
+      if (value.state !== "canceled") throw new Failed("the canceled task", exchange);
+      if (before.value.state !== "canceled") return;
+      throw new Failed("the task in progress before it was canceled", before.exchange);
+    },
+  },
+  {
     name: "same-tasks",
     says: "A task created at another interface is visible here as well.",
     claims: [must("v1-S5", "§5.1"), must("v03-S10", "§3.4.1")],
@@ -184,6 +66,24 @@ export const TASKS: readonly Probe[] = [
       if (other === undefined) throw new Skipped("this is the first interface of its version");
       const { value } = await finishedTask(scene.withStage(other));
       await getTask(scene, value.taskId);
+    },
+  },
+  {
+    name: "unusual-content",
+    says: "What is accepted at one interface can be read at all others.",
+    claims: [must("v1-S5", "§5.1"), must("v03-S10", "§3.4.1")],
+    async run(scene) {
+      const writers = [scene.stage, ...scene.stage.siblings].map((stage) => scene.withStage(stage));
+      for (const writer of writers.filter(({ client }) => client.binding !== "grpc")) {
+        for (const part of UNUSUAL_PARTS) {
+          const params = writer.requests.send(scene.settings.message, { parts: [part] });
+          const response = await writer.call("sendMessage", params);
+          const result = response.kind === "result" ? parseResult(response.result) : undefined;
+          if (result?.kind !== "task") continue;
+          scene.stage.unfinishedTasks.push(result.taskId);
+          await getTask(scene, result.taskId);
+        }
+      }
     },
   },
   {
@@ -209,6 +109,35 @@ export const TASKS: readonly Probe[] = [
     },
   },
   {
+    name: "history-of-send",
+    says: "The result of a send has no more history than requested.",
+    claims: [must("v1-S20", "§3.2.4"), should("v03-S4", "§7.1.1")],
+    async run(scene) {
+      const { taskId, contextId } = (await askingTask(scene)).value;
+      const { value, exchange } = await sendForTask(
+        scene,
+        ANSWER,
+        { taskId, contextId },
+        { historyLength: 1 },
+      );
+      if (value.history.length > 1) throw new Failed("a history of at most one message", exchange);
+    },
+  },
+  {
+    name: "history-latest",
+    says: "A limited history has the latest messages.",
+    claims: [should("v1-S21", "§3.2.4")],
+    async run(scene) {
+      const { taskId } = await taskWithHistory(scene);
+      const last = (await getTask(scene, taskId)).value.history.at(-1);
+      const { value, exchange } = await getTask(scene, taskId, 1);
+      const [only] = value.history;
+      if (last === undefined || only === undefined) throw new Skipped("the task has no history");
+      if (textAt(only, "messageId") === textAt(last, "messageId")) return;
+      throw new Failed(`only the message "${textOfParts(last)}"`, exchange);
+    },
+  },
+  {
     name: "history-in-order",
     says: "The history is in chronological order.",
     claims: [should("v1-S21", "§3.2.4")],
@@ -216,7 +145,7 @@ export const TASKS: readonly Probe[] = [
       const { taskId } = await taskWithHistory(scene);
       const { value, exchange } = await getTask(scene, taskId, 100);
       const texts = value.history.map(textOfParts);
-      const asked = texts.indexOf(scene.settings.ask ?? scene.settings.message);
+      const asked = texts.indexOf(await askingText(scene));
       const answered = texts.lastIndexOf(ANSWER);
       if (asked === -1 || answered === -1)
         throw new Skipped("the server does not keep these messages in the history");
@@ -236,14 +165,20 @@ export const TASKS: readonly Probe[] = [
   },
 ];
 
-/** A task with at least two messages, created once. */
-function taskWithHistory(scene: Scene): Promise<ObservedTask> {
-  return scene.stage.shared.get("a task with a history", async () => {
-    const { value } = await askingTask(scene);
-    const { taskId, contextId } = value;
-    await sendForTask(scene, ANSWER, { taskId, contextId });
-    return value;
-  });
+/** Parts that a server may reject. What it accepts, it must be able to return on every binding. */
+const UNUSUAL_PARTS: readonly A2APart[] = [
+  { kind: "file", file: { bytes: "***" } },
+  { kind: "file", file: { bytes: "_-8" } },
+  { kind: "text", text: "half \ud800" },
+  ...[90, 110, 1000].map((levels): A2APart => ({ kind: "data", data: nested(levels) })),
+  { kind: "data", data: { most: Number.MAX_VALUE } },
+  { kind: "data", data: JSON.parse('{"__proto__":1}') },
+];
+
+function nested(levels: number): unknown {
+  let value: unknown = "deep";
+  for (let level = 0; level < levels; level++) value = { a: value };
+  return value;
 }
 
 /** Canceling tasks. */
@@ -278,6 +213,14 @@ export const CANCEL: readonly Probe[] = [
     claims: [must("v1-S25", "§3.1.5"), must("v03-S4", "§7.4")],
     async run(scene) {
       await cancel(scene, (await workingTask(scene)).value.taskId);
+    },
+  },
+  {
+    name: "cancel-asking",
+    says: "A task that waits for its caller can be canceled.",
+    claims: [must("v1-S25", "§3.1.5"), must("v03-S4", "§7.4")],
+    async run(scene) {
+      await cancel(scene, (await askingTask(scene)).value.taskId);
     },
   },
   {
@@ -330,31 +273,4 @@ async function cancel(scene: Scene, taskId: string): Promise<void> {
 
 function taskIn(json: unknown): unknown {
   return (json as { readonly task?: unknown } | undefined)?.task;
-}
-
-interface Page {
-  readonly tasks: readonly ObservedTask[];
-  readonly token: string;
-  readonly json: unknown;
-  readonly exchange: Exchange;
-}
-
-async function list(
-  scene: Scene,
-  request: Parameters<Scene["requests"]["list"]>[0],
-): Promise<Page> {
-  const { result, exchange } = await scene.expectResult(
-    scene.call("listTasks", scene.requests.list(request)),
-    "a list of tasks",
-  );
-  const tasks = listAt(result, "tasks").map(parseTask);
-  if (tasks.includes(undefined)) throw new Failed("a list of tasks, each with an id", exchange);
-  const seen = tasks.filter((task) => task !== undefined);
-  return { tasks: seen, token: textAt(result, "nextPageToken"), json: result, exchange };
-}
-
-/** Makes sure that there are at least two tasks, in two contexts. */
-async function twoTasks(scene: Scene): Promise<void> {
-  await finishedTask(scene);
-  await scene.stage.shared.get("a second task", () => sendForTask(scene, scene.settings.message));
 }

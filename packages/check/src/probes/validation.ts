@@ -1,11 +1,11 @@
-import { GRPC_STATUS } from "@convoke/protocol";
+import { GRPC_STATUS, type OperationName } from "@convoke/protocol";
 import { type Claim, type Probe, must, should } from "./probe.ts";
 import { isObject } from "@convoke/protocol/internal";
-import { at, textAt, withValueAt } from "../wire/json.ts";
-import { UNKNOWN_TASK, ordinaryResult } from "../scene/fixtures.ts";
+import { at, listAt, textAt, valuesNamed, withValueAt } from "../wire/json.ts";
+import { UNKNOWN_TASK, finishedTask, ordinaryResult } from "../scene/fixtures.ts";
 import { Failed, Skipped } from "../wire/exchange.ts";
 import { type Binding, type ErrorResponse, JSON_BINDINGS } from "../wire/client.ts";
-import { type WireError, describeReason, errorInfoIn } from "../wire/errors.ts";
+import { type WireError, describeReason, errorInfoIn, hasReason } from "../wire/errors.ts";
 import type { Scene } from "../scene/scene.ts";
 
 /** The format of errors. Every server has one for an unknown task. */
@@ -54,6 +54,20 @@ export const ERROR_FORMS: readonly Probe[] = [
     claims: [must("v1-S53", "§10.6")],
     bindings: ["grpc"],
     run: expectErrorInfo,
+  },
+  {
+    name: "error-status",
+    says: "The HTTP status of an error is the one that belongs to its reason.",
+    claims: [must("v1-S51", "§5.4, §11.6")],
+    bindings: ["rest"],
+    run: expectErrorStatuses,
+  },
+  {
+    name: "error-status",
+    says: "The gRPC status of an error is the one that belongs to its reason.",
+    claims: [must("v1-S53", "§5.4, §10.6")],
+    bindings: ["grpc"],
+    run: expectErrorStatuses,
   },
   {
     name: "error-body",
@@ -133,6 +147,14 @@ const INVALID: readonly InvalidMessage[] = [
     value: [{}],
   },
   {
+    name: "context-of-wrong-type",
+    says: "A contextId that is not a string is rejected, not replaced.",
+    claims: [must("v1-S48", "§3.3.2"), must("v03-S14", "§10.2")],
+    path: ["message", "contextId"],
+    value: 7,
+    bindings: JSON_BINDINGS,
+  },
+  {
     name: "parts-of-wrong-type",
     says: "Parts that are not a list are rejected.",
     claims: [must("v1-S48", "§3.3.2"), must("v03-S14", "§10.2")],
@@ -166,18 +188,84 @@ export const VALIDATION: readonly Probe[] = [
     },
   },
   {
+    name: "empty-second-part",
+    says: "Each part is validated, not only the first.",
+    claims: [should("v1-S46", "§5.7"), should("v03-S14", "§6.5, §10.2")],
+    async run(scene) {
+      const { requests, settings } = scene;
+      const params = requests.send(settings.message);
+      const path = ["message", requests.partsName];
+      const parts = [...listAt(params, ...path), {}];
+      await expectRejected(scene, "sendMessage", withValueAt(params, path, parts));
+    },
+  },
+  {
+    name: "not-base64",
+    says: "The bytes of a file are rejected if they are not base64.",
+    claims: [should("v1-S48", "§3.3.2"), should("v03-S14", "§6.6.1, §10.2")],
+    bindings: JSON_BINDINGS,
+    async run(scene) {
+      const file = { name: "check", mimeType: "text/plain", bytes: "***" };
+      const params = scene.requests.send("", { parts: [{ kind: "file", file }] });
+      await expectRejected(scene, "sendMessage", params);
+    },
+  },
+  {
+    name: "no-task-id",
+    says: "A request about a task is rejected if it does not name one.",
+    claims: [must("v1-S48", "§3.3.2"), must("v03-S14", "§10.2")],
+    // In REST the path names the task, so the id cannot be missing.
+    bindings: ["jsonrpc", "grpc"],
+    async run(scene) {
+      await expectRejected(scene, "getTask", {});
+      await expectRejected(scene, "cancelTask", {});
+    },
+  },
+  {
+    name: "negative-history",
+    says: "A negative historyLength is rejected.",
+    claims: [should("v1-S48", "§3.3.2"), should("v03-S14", "§10.2")],
+    async run(scene) {
+      const { requests, settings } = scene;
+      const { taskId } = (await finishedTask(scene)).value;
+      await expectRejected(scene, "getTask", requests.get(taskId, -1));
+      const send = requests.send(settings.message, {}, { historyLength: -1 });
+      await expectRejected(scene, "sendMessage", send);
+    },
+  },
+  {
     name: "names-the-field",
     says: "A validation error names the invalid field.",
     claims: [should("v1-S48", "§3.3.2")],
     async run(scene) {
-      const params = withValueAt(
-        scene.requests.send(scene.settings.message),
-        ["message"],
-        undefined,
+      const { requests, settings } = scene;
+      for (const path of [["message"], ["message", "messageId"], ["message", "parts"]]) {
+        const field = path.at(-1) ?? "";
+        const params = withValueAt(requests.send(settings.message), path, undefined);
+        const response = await scene.call("sendMessage", params);
+        // Other probes report what is accepted although it is invalid.
+        if (response.kind === "result") continue;
+        const { message, details } = response.error;
+        if (`${message} ${JSON.stringify(details)}`.toLowerCase().includes(field.toLowerCase()))
+          continue;
+        throw new Failed(`an error that names the field "${field}"`, response.exchange);
+      }
+    },
+  },
+  {
+    name: "unknown-fields-dropped",
+    says: "Unknown fields are not stored and returned.",
+    claims: [should("v1-S47", "§5.7")],
+    bindings: JSON_BINDINGS,
+    async run(scene) {
+      const plain = scene.requests.send(scene.settings.message);
+      const params = withValueAt(plain, ["message", UNKNOWN_FIELD], "returned");
+      const { result, exchange } = await scene.expectResult(
+        scene.call("sendMessage", params),
+        "a task or a message",
       );
-      const error = await scene.expectError(scene.call("sendMessage", params));
-      if (/message/i.test(`${error.message} ${JSON.stringify(error.details)}`)) return;
-      throw new Failed('an error that names the field "message"');
+      if (valuesNamed(result, UNKNOWN_FIELD).length === 0) return;
+      throw new Failed(`a result without the field ${UNKNOWN_FIELD}`, exchange);
     },
   },
   {
@@ -188,8 +276,8 @@ export const VALIDATION: readonly Probe[] = [
     async run(scene) {
       const { value } = await ordinaryResult(scene);
       const plain = scene.requests.send(scene.settings.message);
-      const strange = withValueAt(plain, ["message", "convokeCheck"], { deep: [1, null] });
-      const params = withValueAt(strange, ["convokeCheck"], true);
+      const strange = withValueAt(plain, ["message", UNKNOWN_FIELD], { deep: [1, null] });
+      const params = withValueAt(strange, [UNKNOWN_FIELD], true);
       await scene.expectResult(
         scene.call("sendMessage", params),
         `a ${value.kind}, as without the unknown fields`,
@@ -197,6 +285,9 @@ export const VALIDATION: readonly Probe[] = [
     },
   },
 ];
+
+/** Names that no version of the protocol has. */
+const UNKNOWN_FIELD = "convokeCheck";
 
 function isServerFailure({ reason, http = 0, grpc = 0 }: WireError): boolean {
   const status = GRPC_STATUS[grpc];
@@ -214,12 +305,20 @@ function toProbe(
       const { requests, settings } = scene;
       const place = path.map((name) => (name === "parts" ? requests.partsName : name));
       const params = withValueAt(requests.send(settings.message), place, value);
-      const response = await scene.call("sendMessage", params);
-      // Any error will do, except one that says the server itself failed.
-      if (response.kind === "error" && !isServerFailure(response.error)) return;
-      throw new Failed(`an error such as ${describeReason("InvalidParams")}`, response.exchange);
+      await expectRejected(scene, "sendMessage", params);
     },
   };
+}
+
+/** Any error will do, except one that says the server itself failed. */
+async function expectRejected(
+  scene: Scene,
+  operation: OperationName,
+  params: unknown,
+): Promise<void> {
+  const response = await scene.call(operation, params);
+  if (response.kind === "error" && !isServerFailure(response.error)) return;
+  throw new Failed(`an error such as ${describeReason("InvalidParams")}`, response.exchange);
 }
 
 /** A media type that no agent accepts. */
@@ -254,6 +353,25 @@ async function expectErrorInfo(scene: Scene): Promise<void> {
   const isRight = textAt(info, "reason") === "TASK_NOT_FOUND";
   if (isRight && textAt(info, "domain") === "a2a-protocol.org") return;
   throw new Failed("an ErrorInfo with TASK_NOT_FOUND and a2a-protocol.org", exchange);
+}
+
+/** Judges errors by their status alone, whatever their details say. */
+async function expectErrorStatuses(scene: Scene): Promise<void> {
+  const { requests, client } = scene;
+  const { taskId } = (await finishedTask(scene)).value;
+  for (const [reason, operation, params] of [
+    ["TaskNotFound", "getTask", requests.get(UNKNOWN_TASK)],
+    ["TaskNotCancelable", "cancelTask", requests.cancel(taskId)],
+    ["UnsupportedOperation", "sendMessage", requests.send(scene.settings.message, { taskId })],
+    ["InvalidParams", "sendMessage", {}],
+  ] as const) {
+    const response = await scene.call(operation, params);
+    if (response.kind === "error") {
+      const { reason: _, ...error } = response.error;
+      if (hasReason({ ...error, reason: undefined }, reason, client.version)) continue;
+    }
+    throw new Failed(`the error ${describeReason(reason)}`, response.exchange);
+  }
 }
 
 async function unknownTaskError(scene: Scene): Promise<ErrorResponse> {

@@ -20,7 +20,7 @@ import {
 } from "../scene/card.ts";
 import type { CheckSettings } from "../scene/settings.ts";
 import { textAt } from "../wire/json.ts";
-import { Scene, SharedFixtures, type Stage } from "../scene/scene.ts";
+import { type AgentMessages, Scene, SharedFixtures, type Stage } from "../scene/scene.ts";
 import { Failed, Skipped, Transcript } from "../wire/exchange.ts";
 import { type CardInterface, listInterfaces } from "@convoke/client";
 import { type ProtocolVersion, parseVersion } from "@convoke/protocol";
@@ -36,7 +36,12 @@ export async function checkAgent(settings: CheckSettings): Promise<Report> {
   const onProbe = createProgress(plans, settings);
   const sections: Section[] = [await checkCard(cards, settings, onProbe)];
   for (const plan of plans) sections.push(await checkInterface(plan, settings, onProbe));
-  return createReport(cards, sections, settings);
+  const messages = plans.find(({ stage }) => stage !== undefined)?.stage?.messages ?? {};
+  return createReport(cards, sections, {
+    url: settings.url,
+    message: settings.message,
+    ...messages,
+  });
 }
 
 const CARD_SECTION = "Agent card";
@@ -83,7 +88,7 @@ function createProgress(plans: readonly InterfacePlan[], settings: CheckSettings
 function createReport(
   { current }: Cards,
   sections: readonly Section[],
-  { url }: CheckSettings,
+  { url, message, slow, ask }: Pick<CheckSettings, "url" | "message"> & AgentMessages,
 ): Report {
   const results = sections.flatMap((section) => section.results);
   const failed = results.filter(({ outcome }) => outcome === "failed");
@@ -92,6 +97,7 @@ function createReport(
     url,
     cardUrl: current.url,
     agent: { name: textAt(current.json, "name"), version: textAt(current.json, "version") },
+    messages: { message, ...(slow && { slow }), ...(ask && { ask }) },
     sections,
     counts: countOutcomes(results),
     failures: Object.fromEntries(
@@ -119,6 +125,7 @@ function planInterfaces(
   settings: CheckSettings,
 ): readonly InterfacePlan[] {
   const stages: Stage[] = [];
+  const messages = givenMessages(settings);
   return interfaces.map((declared) => {
     const { reach, tenant } = declared;
     if ("skipped" in reach) return { declared, stage: undefined, probes: [] };
@@ -130,12 +137,17 @@ function planInterfaces(
       card,
       settings,
       shared: new SharedFixtures(),
+      messages,
       unfinishedTasks: [],
       siblings: stages.filter((other) => isSibling(other, { version, tenant })),
     };
     stages.push(stage);
     return { declared, stage, probes: probesFor(stage) };
   });
+}
+
+function givenMessages({ slow, ask }: CheckSettings): AgentMessages {
+  return { ...(slow !== undefined && { slow }), ...(ask !== undefined && { ask }) };
 }
 
 /** Runs all probes of one interface. If the gate probe does not pass, most others are skipped. */
@@ -253,7 +265,7 @@ function findReach(
   if (binding === undefined) return { skipped: `the binding "${bindingName}" cannot be checked` };
   if (version === undefined) return { skipped: `version "${written}" is not 0.3 or 1.0` };
   if (versions.length > 0 && !versions.includes(version)) {
-    return { skipped: "not selected (option: version)" };
+    return { skipped: "not selected (option: a2a-version)" };
   }
   if (bindings.length > 0 && !bindings.includes(binding)) {
     return { skipped: "not selected (option: binding)" };

@@ -136,6 +136,12 @@ export class CardView {
     return alternatives.length > 0 && alternatives.every((each) => countSchemes(each) > 0);
   }
 
+  /** The messages that the skills of the agent name as examples. */
+  get examples(): readonly string[] {
+    const examples = listAt(this.json, "skills").flatMap((skill) => listAt(skill, "examples"));
+    return [...new Set(examples.filter((example) => typeof example === "string"))];
+  }
+
   /** The media types that the agent and its skills accept. */
   get inputModes(): readonly string[] {
     const skills = listAt(this.json, "skills").flatMap((skill) => listAt(skill, "inputModes"));

@@ -1,6 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { isInterrupted, isTerminal } from "@convoke/protocol";
 import { sleep } from "@convoke/protocol/internal";
 import type { ResultResponse } from "../wire/client.ts";
+import { withValueAt } from "../wire/json.ts";
 import { type Exchange, Failed, Skipped } from "../wire/exchange.ts";
 import {
   type ObservedEvent,
@@ -14,6 +16,15 @@ import type { Scene } from "./scene.ts";
 
 /** A task id that no server has. */
 export const UNKNOWN_TASK = "convoke-check-no-such-task";
+
+/** A webhook that accepts requests and does nothing. */
+export const HOOK = { id: "convoke-check", url: "https://example.com/convoke-check" };
+
+/** What a push config gives its notifications to authenticate themselves. */
+export const HOOK_SECRETS = {
+  token: "convoke-check-token",
+  authentication: { schemes: ["Bearer"], credentials: "convoke-check-credentials" },
+};
 
 /** A value and the exchange that it came from. */
 export interface Observed<Value> {
@@ -84,39 +95,61 @@ export function finishedTask(scene: Scene): Promise<Observed<ObservedTask>> {
 
 /** A task that waits for input. Each call starts a new one. */
 export async function askingTask(scene: Scene): Promise<Observed<ObservedTask>> {
-  const { shared, settings } = scene.stage;
-  const text = await shared.get("a task that asks a question", async () => {
-    if (settings.ask !== undefined) return settings.ask;
-    const { value } = await ordinaryResult(scene);
-    if (value.kind === "task" && value.state === "input-required") return settings.message;
-    throw new Skipped("no message makes the agent ask a question (option: ask)");
-  });
-  const asked = await sendForTask(scene, text);
+  const asked = await sendForTask(scene, await askingText(scene));
   if (asked.value.state === "input-required") return asked;
   throw new Skipped(
     `the message did not make the agent ask a question: the task is ${asked.value.state} (option: ask)`,
   );
 }
 
+/** A text that makes the agent ask a question. */
+export async function askingText(scene: Scene): Promise<string> {
+  const { messages } = scene.stage;
+  if (messages.ask === undefined) await tryMessages(scene);
+  if (messages.ask) return messages.ask;
+  throw new Skipped("no message makes the agent ask a question (option: ask)");
+}
+
 /** A text that keeps the agent busy. */
-export function slowText(scene: Scene): Promise<string> {
-  const { shared, settings } = scene.stage;
-  return shared.get("a task in progress", async () => {
-    if (settings.slow !== undefined) return settings.slow;
-    if (await keepsBusy(scene, settings.message)) return settings.message;
-    throw new Skipped("no message keeps the agent busy (option: slow)");
-  });
+export async function slowText(scene: Scene): Promise<string> {
+  const { messages } = scene.stage;
+  if (messages.slow === undefined) await tryMessages(scene);
+  if (messages.slow) return messages.slow;
+  throw new Skipped("no message keeps the agent busy (option: slow)");
 }
 
 /** Long enough to tell a slow agent from one that finishes before the next request arrives. */
 const BUSY_MS = 1000;
 
-async function keepsBusy(scene: Scene, text: string): Promise<boolean> {
-  const { value } = await sendText(scene, text, {}, { blocking: false });
-  if (value.kind !== "task" || isAtRest(value)) return false;
+/** Of a card with many examples, only the first are tried. */
+const MAX_EXAMPLES = 10;
+
+/** Sends the ordinary message and the examples of the card, to see what the agent does. */
+async function tryMessages(scene: Scene): Promise<void> {
+  const { messages } = scene.stage;
+  // Even if a message fails, none is tried twice.
+  const found = { ...messages };
+  messages.slow ??= "";
+  messages.ask ??= "";
+  for (const text of [scene.settings.message, ...scene.card.examples.slice(0, MAX_EXAMPLES)]) {
+    if (found.slow !== undefined && found.ask !== undefined) break;
+    const state = await stateAfter(scene, text);
+    if (state === "input-required") found.ask ??= text;
+    if (state === "submitted" || state === "working") found.slow ??= text;
+  }
+  Object.assign(messages, found);
+}
+
+/** The state of a new task after a second; `undefined` if the text starts none. */
+async function stateAfter(scene: Scene, text: string): Promise<ObservedTask["state"]> {
+  const params = scene.requests.send(text, {}, { blocking: false });
+  const response = await scene.call("sendMessage", params);
+  const started = response.kind === "result" ? parseResult(response.result) : undefined;
+  if (started?.kind !== "task" || started.taskId === "") return undefined;
+  if (isAtRest(started)) return started.state;
+  scene.stage.unfinishedTasks.push(started.taskId);
   await sleep(BUSY_MS, scene.signal);
-  const { state } = (await getTask(scene, value.taskId)).value;
-  return state === "submitted" || state === "working";
+  return (await getTask(scene, started.taskId)).value.state;
 }
 
 /** A task in progress. Each call starts a new one. */
@@ -134,14 +167,28 @@ export function isAtRest({ state }: ObservedTask): boolean {
   return state !== undefined && (isTerminal(state) || isInterrupted(state));
 }
 
+/** The answer to a question of the agent. */
+export const ANSWER = "convoke check answers";
+
+/** A task with at least two messages, created once. */
+export function taskWithHistory(scene: Scene): Promise<ObservedTask> {
+  return scene.stage.shared.get("a task with a history", async () => {
+    const { value } = await askingTask(scene);
+    const { taskId, contextId } = value;
+    await sendForTask(scene, ANSWER, { taskId, contextId });
+    return value;
+  });
+}
+
 /** The current snapshot of a task. */
 export async function getTask(
   scene: Scene,
   taskId: string,
   historyLength?: number,
+  options: Parameters<Scene["call"]>[2] = {},
 ): Promise<Observed<ObservedTask>> {
   const { result, exchange } = await scene.expectResult(
-    scene.call("getTask", scene.requests.get(taskId, historyLength)),
+    scene.call("getTask", scene.requests.get(taskId, historyLength), options),
     "the task",
   );
   const value = parseTask(result);
@@ -151,6 +198,10 @@ export async function getTask(
 
 export function requireStreaming(scene: Scene): void {
   if (!scene.card.streaming) throw new Skipped("the card does not offer streaming");
+}
+
+export function requirePush({ card }: Scene): void {
+  if (!card.pushNotifications) throw new Skipped("the card does not offer push notifications");
 }
 
 /** The stream of the ordinary message, which is read once. */
@@ -173,25 +224,7 @@ export function slowStream(scene: Scene): Promise<RecordedStream> {
 /** Sends a text and reads its whole stream. */
 export async function streamMessage(scene: Scene, text: string): Promise<RecordedStream> {
   const opened = await scene.open("sendStreamingMessage", scene.requests.send(text));
-  const recorded = await scene.readStream(opened);
-  if (!recorded.ended) await rejectEndless(scene, recorded);
-  return recorded;
-}
-
-/** A task in progress may have any number of events; after a terminal one the stream must end. */
-async function rejectEndless(scene: Scene, { events, exchange }: RecordedStream): Promise<never> {
-  const taskId = taskIdIn(events);
-  const isOver = events.some(isTerminalEvent);
-  const { value } = isOver ? { value: undefined } : await getTask(scene, taskId);
-  if (value?.state === undefined || isTerminal(value.state)) {
-    throw new Failed(
-      `a stream that ends; this one was still open after ${events.length} events`,
-      exchange,
-    );
-  }
-  throw new Skipped(
-    `the response has more than ${events.length} events; choose a text with a shorter one (option: message)`,
-  );
+  return scene.readStream(opened);
 }
 
 /** The id of the task that the events are about, or "". */
@@ -201,15 +234,22 @@ export function taskIdIn(events: readonly ObservedEvent[]): string {
   return "";
 }
 
-/** Whether the task is in a terminal state with this event. */
-export function isTerminalEvent(event: ObservedEvent): boolean {
-  const { state } = event.kind === "task" || event.kind === "status" ? event : {};
-  return state !== undefined && isTerminal(state);
-}
-
 /** Whether a stream may end with this event. */
 export function mayEndStream(event: ObservedEvent): boolean {
   if (event.kind === "message") return true;
   const { state } = event.kind === "task" || event.kind === "status" ? event : {};
   return state !== undefined && (isTerminal(state) || isInterrupted(state));
+}
+
+/** Fails unless a field may have its name in the proto, as ProtoJSON parsers accept both. */
+export async function expectProtoNames(scene: Scene): Promise<void> {
+  const contextId = randomUUID();
+  const plain = scene.requests.send(scene.settings.message);
+  const params = withValueAt(plain, ["message", "context_id"], contextId);
+  const { result, exchange } = await scene.expectResult(
+    scene.call("sendMessage", params),
+    "a task or a message",
+  );
+  if (parseResult(result)?.contextId === contextId) return;
+  throw new Failed(`the contextId ${contextId} of the field context_id`, exchange);
 }

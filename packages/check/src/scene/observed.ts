@@ -1,7 +1,7 @@
-import { TASK_STATES, type TaskState } from "@convoke/protocol";
+import { TASK_STATES, type TaskState, isTerminal } from "@convoke/protocol";
 import { type JsonObject, isObject } from "@convoke/protocol/internal";
 import type { OpenStream, StreamItem, WireHeaders } from "../wire/client.ts";
-import { type Exchange, Failed, MAX_EVENTS, type Transcript } from "../wire/exchange.ts";
+import { type Exchange, Failed, MAX_LATE_EVENTS, type Transcript } from "../wire/exchange.ts";
 import { at, listAt, textAt } from "../wire/json.ts";
 
 /** A task, as far as it can be read from any of the three dialects. Fields that are wrong are absent. */
@@ -134,6 +134,15 @@ export function textOfParts(owner: unknown): string {
     .join("");
 }
 
+/** Whether the task is in a terminal state with this event. */
+export function isTerminalEvent(event: ObservedEvent): boolean {
+  const { state } = event.kind === "task" || event.kind === "status" ? event : {};
+  return state !== undefined && isTerminal(state);
+}
+
+/** Reports show only the beginning of a stream. */
+const MAX_SHOWN_EVENTS = 20;
+
 /** What a stream sent, until it ended or enough had been read. */
 export interface RecordedStream {
   readonly events: readonly ObservedEvent[];
@@ -144,7 +153,10 @@ export interface RecordedStream {
   readonly ended: boolean;
 }
 
-/** Reads a stream to its end, until `isEnough`, or up to the limit of events. */
+/**
+ * Reads a stream to its end, or until `isEnough`. A task may have any number of events, but after a
+ * terminal status the stream must end.
+ */
 export async function recordStream(
   { events: incoming, headers }: Pick<OpenStream, "events" | "headers">,
   transcript: Transcript,
@@ -154,10 +166,12 @@ export async function recordStream(
   const events: ObservedEvent[] = [];
   const { sent } = transcript.last;
   const recordExchange = (): Exchange => {
-    const bodies = items.map(({ envelope }) => JSON.stringify(envelope)).join(" ");
+    const shown = items.slice(0, MAX_SHOWN_EVENTS);
+    const bodies = shown.map(({ envelope }) => JSON.stringify(envelope)).join(" ");
     transcript.recordSent(sent);
     return transcript.recordReceived(`a stream of ${items.length} events: ${bodies}`);
   };
+  let late = 0;
   for await (const item of incoming) {
     items.push(item);
     if (item.error !== undefined) continue;
@@ -169,8 +183,15 @@ export async function recordStream(
       );
     }
     events.push(event);
-    if (isEnough(event) || items.length >= MAX_EVENTS) {
+    if (isEnough(event)) {
       return { events, items, headers, exchange: recordExchange(), ended: false };
+    }
+    if (late > 0 || isTerminalEvent(event)) late += 1;
+    if (late > MAX_LATE_EVENTS) {
+      throw new Failed(
+        `a stream that ends; this one was still open ${MAX_LATE_EVENTS} events after the task had ended`,
+        recordExchange(),
+      );
     }
   }
   return { events, items, headers, exchange: recordExchange(), ended: true };

@@ -34,10 +34,19 @@ export interface Stage {
   readonly card: CardView;
   readonly settings: CheckSettings;
   readonly shared: SharedFixtures;
+  /** The messages for the agent, which all interfaces share. */
+  readonly messages: AgentMessages;
   /** Ids of tasks that probes left unfinished; they are canceled at the end. */
   readonly unfinishedTasks: string[];
   /** The other interfaces of the same agent and version that come before this one. */
   readonly siblings: readonly Stage[];
+}
+
+/** The messages that bring about what probes need. The first probe that needs one finds it. */
+export interface AgentMessages {
+  /** `undefined` before it is known, "" if no message has this effect. */
+  slow?: string;
+  ask?: string;
 }
 
 /**

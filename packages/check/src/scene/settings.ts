@@ -7,9 +7,12 @@ export interface CheckSettings {
   readonly url: string;
   /** An ordinary message. */
   readonly message: string;
-  /** A message that keeps the agent busy for a few seconds. Without it, probes that need one are skipped. */
+  /**
+   * A message that keeps the agent busy for a few seconds. Default: the first example on the card that
+   * does; if there is none, probes that need one are skipped.
+   */
   readonly slow?: string | undefined;
-  /** A message that makes the agent ask a question. Without it, probes that need one are skipped. */
+  /** A message that makes the agent ask a question. Default: the first example on the card that does. */
   readonly ask?: string | undefined;
   /** Time limit of each probe. */
   readonly timeoutMs: number;

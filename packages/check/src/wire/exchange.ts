@@ -2,7 +2,10 @@ import { oneLine } from "@convoke/protocol/internal";
 
 /** Limits on what a probe reads, so that no server can keep it reading forever. */
 export const MAX_BYTES = 1024 * 1024;
-export const MAX_EVENTS = 200;
+/** A stream may be long; its time limit is that of the probe. */
+const MAX_STREAM_BYTES = 32 * MAX_BYTES;
+/** How many events a probe reads after the task has ended, where there should be none. */
+export const MAX_LATE_EVENTS = 20;
 
 /** One request and its response as readable text, for reports. */
 export interface Exchange {
@@ -33,6 +36,14 @@ export class Failed extends Error {
 /** A probe could not run here. The message names the option that would help, if there is one. */
 export class Skipped extends Error {
   override readonly name = "Skipped";
+}
+
+/** A stream of any size is allowed, so one that is too large to read is no failure of the server. */
+export function checkStreamSize(length: number): void {
+  if (length <= MAX_STREAM_BYTES) return;
+  throw new Skipped(
+    `the stream has more than ${MAX_STREAM_BYTES} bytes; choose a text with a shorter one (option: message)`,
+  );
 }
 
 /** Remembers the last exchange, so that even an unexpected failure can show it. */

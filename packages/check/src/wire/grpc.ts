@@ -16,7 +16,14 @@ import {
   withTenant,
 } from "./client.ts";
 import { type WireError, reasonInDetails } from "./errors.ts";
-import { type Exchange, Failed, MAX_BYTES, Skipped, readableRequest } from "./exchange.ts";
+import {
+  type Exchange,
+  Failed,
+  MAX_BYTES,
+  Skipped,
+  checkStreamSize,
+  readableRequest,
+} from "./exchange.ts";
 import { networkErrorMessage } from "./http.ts";
 
 /** How a gRPC call ended. */
@@ -206,6 +213,7 @@ async function* callGrpc(request: GrpcRequest): Messages {
     return toStatus(seen);
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof Skipped) throw error;
     if (error instanceof Failed) {
       if (error.exchange !== undefined) throw error;
       throw new Failed(error.expected, transcript.recordReceived(describeHead(seen)));
@@ -232,7 +240,7 @@ async function* readMessages(stream: ClientHttp2Stream): AsyncGenerator<Uint8Arr
   let length = 0;
   for await (const piece of stream as AsyncIterable<Buffer>) {
     length += piece.length;
-    if (length > MAX_BYTES) throw new Failed(`a response of at most ${MAX_BYTES} bytes`);
+    checkStreamSize(length);
     yield* reader.push(piece);
   }
   if (reader.isInside) throw new Failed("gRPC messages, each with its length prefix");

@@ -2,7 +2,14 @@ import { createEgress } from "@convoke/egress";
 import { type HttpAnswer, type HttpCall } from "@convoke/egress/http";
 import { SseDecoder, type SseEvent } from "@convoke/protocol";
 import type { WireHeaders } from "./client.ts";
-import { Failed, MAX_BYTES, type Transcript, readableRequest } from "./exchange.ts";
+import {
+  Failed,
+  MAX_BYTES,
+  Skipped,
+  type Transcript,
+  checkStreamSize,
+  readableRequest,
+} from "./exchange.ts";
 
 export interface HttpRequest {
   readonly method: NonNullable<HttpCall["method"]>;
@@ -107,16 +114,18 @@ async function send({ method, url, headers, body, signal }: HttpRequest): Promis
 }
 
 async function* readPieces(
-  { status, body }: HttpAnswer,
+  { status, headers, body }: HttpAnswer,
   signal: AbortSignal,
   transcript: Transcript,
 ): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();
+  const isStream = isSse({ headers: new Headers(headers) });
   let length = 0;
   try {
     for await (const bytes of body) {
       length += bytes.length;
-      if (length > MAX_BYTES) {
+      if (isStream) checkStreamSize(length);
+      else if (length > MAX_BYTES) {
         throw new Failed(
           `a response of at most ${MAX_BYTES} bytes`,
           transcript.recordReceived(`${status} and more than ${MAX_BYTES} bytes`),
@@ -126,7 +135,7 @@ async function* readPieces(
     }
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof Failed) throw error;
+    if (error instanceof Failed || error instanceof Skipped) throw error;
     const received = `${status}, then the connection broke: ${networkErrorMessage(error)}`;
     throw new Failed("a complete response", transcript.recordReceived(received));
   }

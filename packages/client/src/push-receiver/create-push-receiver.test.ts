@@ -245,7 +245,7 @@ describe("the signature covers everything", () => {
 
           expect(received).toMatchObject({ kind: "refused" });
         }),
-        { numRuns: 500 },
+        { numRuns: 200 },
       );
     });
   }
@@ -260,7 +260,7 @@ describe("the signature covers everything", () => {
 
         expect(received).toMatchObject({ kind: "refused", status: 401 });
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 

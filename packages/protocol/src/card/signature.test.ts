@@ -76,7 +76,7 @@ describe("a card that was signed", () => {
 
         expect(await verifyCard(signed, trusted)).toMatchObject({ kind: "valid", form: "spec" });
       }),
-      { numRuns: 50 },
+      { numRuns: 20 },
     );
   });
 });
@@ -156,7 +156,7 @@ describe("a card that was changed is invalid", () => {
 
         expect(await verifyCard(changed, trusted)).toMatchObject({ kind: "invalid" });
       }),
-      { numRuns: 100 },
+      { numRuns: 40 },
     );
   });
 

@@ -144,7 +144,7 @@ describe.each(VERSIONS)("over gRPC %s", (version) => {
         fc.property(protoJsonOf(TABLES[version], request), (json) => {
           expect(one.decodeRequest(one.encodeRequest(json))).toStrictEqual(json);
         }),
-        { numRuns: 30 },
+        { numRuns: 15 },
       );
     }
   });
@@ -164,7 +164,7 @@ describe.each(VERSIONS)("over gRPC %s", (version) => {
         onlyErrorsThatTravel(() => one.decodeRequest(made));
         onlyErrorsThatTravel(() => one.decodeResponse(made));
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
   });
 
@@ -178,7 +178,7 @@ describe.each(VERSIONS)("over gRPC %s", (version) => {
 
         onlyErrorsThatTravel(() => one.decodeResponse(bytes.subarray(0, end % (bytes.length + 1))));
       }),
-      { numRuns: 500 },
+      { numRuns: 150 },
     );
   });
 

@@ -133,7 +133,7 @@ test("any value is written as a slow writer, made from the text of the RFC, writ
     fc.property(values, (value) => {
       expect(canonicalJson(value)).toBe(slowly(value));
     }),
-    { numRuns: 500 },
+    { numRuns: 200 },
   );
 });
 

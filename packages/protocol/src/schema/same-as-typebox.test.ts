@@ -113,7 +113,7 @@ test("whatever the schema, whatever the value", () => {
       const comparison = new Comparison(schema, seen);
       for (const value of values) comparison.compare(value);
     }),
-    { numRuns: 600 },
+    { numRuns: 250 },
   );
 
   const keywords =
@@ -127,7 +127,7 @@ test.each(OURS)("%s, with values that are made for it", (_, schema) => {
 
   fc.assert(
     fc.property(almost(schema), (value) => comparison.compare(value)),
-    { numRuns: 200 },
+    { numRuns: 80 },
   );
 
   expect(seen.size).toBeGreaterThan(1);
@@ -165,7 +165,7 @@ describe.each([
           comparison.compare(broken?.message);
         }
       }),
-      { numRuns: 200 },
+      { numRuns: 80 },
     );
 
     // Which of them come up is a matter of luck.

@@ -59,7 +59,7 @@ test("bytes that somebody made up are the mistake of the agent, and nothing else
         expect(error).toMatchObject({ reason: "InvalidAgentResponse" });
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: 300 },
   );
   expect(() => decodeStatusDetails(Uint8Array.of(0x12, 0x05))).toThrow(
     "the details of the status are not valid protobuf",
