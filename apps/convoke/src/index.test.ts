@@ -37,6 +37,7 @@ const TYPES = [
   "AgentDefinition",
   "AgentEvent",
   "AgentLoopDefinition",
+  "AgentServer",
   "ApprovalSettings",
   "ArtifactUpdateEvent",
   "Budget",

@@ -55,7 +55,10 @@ export async function endTask(
 export async function cancelTask(engine: Engine, taskId: string, caller: Caller): Promise<Task> {
   const live = await engine.tasks.openFor(caller, taskId);
   const canceled = cancel(engine, live).finally(() => engine.tasks.release(live));
-  await engine.storage.orUnavailable(canceled, "the task is canceled as soon as it can be");
+  await engine.storage.orUnavailable(canceled, {
+    taskId,
+    detail: "the task is canceled as soon as it can be",
+  });
   const { state } = live.task.status;
   if (state === "canceled") return live.task;
   throw new A2AError("TaskNotCancelable", `task ${taskId} is already ${state}`, {

@@ -28,10 +28,10 @@ export async function sendMessage(
   const live = await engine.tasks.holdAgain(accepted.live);
   try {
     const settled = settledOrStopping(live.until(request.blocking ? isSettled : isDecided), call);
-    await engine.storage.orUnavailable(
-      settled,
-      "the task is kept, send the same message again later",
-    );
+    await engine.storage.orUnavailable(settled, {
+      taskId: live.writer.taskId,
+      detail: "the task is kept, send the same message again later",
+    });
     const answer = live.writer.reply ?? withHistoryLength(live.task, request.historyLength);
     return viewResult(answer, callerView(call, request.acceptedOutputModes));
   } finally {
@@ -53,7 +53,12 @@ export async function acceptRequest(
   const push = pushConfig && (await inlinePush(pushConfig, call, message.taskId));
   if (engine.isDraining) throw stopping("no new work is accepted");
   const accepted = acceptMessage(engine, { message, caller, trace, push, extensions });
-  return engine.storage.orUnavailable(accepted, "send the same message again later");
+  const { taskId } = message;
+  if (taskId === undefined) return accepted;
+  return engine.storage.orUnavailable(accepted, {
+    taskId,
+    detail: "send the same message again later",
+  });
 }
 
 /** Rejects if the server stops while the caller waits. The task is kept, and a retry of the message finds it. */

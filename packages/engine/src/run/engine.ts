@@ -110,8 +110,8 @@ export class Engine {
         this.openTasks.remove(owner);
         for (const listener of this.#onTaskEnded) listener();
       },
-      onStorageError: (taskId, error) => this.storage.failed(error, taskId),
-      onStored: () => this.storage.worked(),
+      onStorageError: (error, taskId) => this.storage.failed(error, taskId),
+      onStored: (taskId) => this.storage.worked(taskId),
       onWakeAt: (at) => this.wakeTimer.schedule(at),
     });
     this.#parked = new ParkedRuns(options.maxParkedRuns, (live) => this.#evict(live));
@@ -192,11 +192,13 @@ export class Engine {
   }
 
   /** Retries an operation on a task until the storage works again. */
-  keepTrying<T>({ taskId }: TaskName, work: () => Promise<T>): Promise<T | undefined> {
-    return keepTrying(work, {
+  async keepTrying<T>({ taskId }: TaskName, work: () => Promise<T>): Promise<T | undefined> {
+    const result = await keepTrying(work, {
       isOver: () => this.#closing.signal.aborted,
       onError: (error) => this.storage.failed(error, taskId),
     });
+    this.storage.worked(taskId);
+    return result;
   }
 
   /**

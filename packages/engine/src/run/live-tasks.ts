@@ -22,8 +22,9 @@ export interface LiveTasksOptions {
   readonly isOwn: (record: TaskRecord) => boolean;
   /** Called with the owner when a task ends. */
   readonly onEnded: (owner: string) => void;
-  readonly onStorageError: (taskId: string, error: unknown) => void;
-  readonly onStored: () => void;
+  /** Called with the task for which a failed write is retried, if it is. */
+  readonly onStorageError: (error: unknown, taskId: string | undefined) => void;
+  readonly onStored: (taskId: string) => void;
   /** Called with each new wake time of a task. */
   readonly onWakeAt: (at: number) => void;
 }
@@ -192,8 +193,9 @@ export class LiveTasks {
     return new TaskWriter({
       ...facts,
       backend,
-      onStorageError: (error) => onStorageError(facts.taskId, error),
-      onStored,
+      onStorageError: (error, isRetried) =>
+        onStorageError(error, isRetried ? facts.taskId : undefined),
+      onStored: () => onStored(facts.taskId),
       onEnded: () => onEnded(owner),
     });
   }

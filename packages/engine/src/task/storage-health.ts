@@ -4,63 +4,66 @@ import { isStorageFailure, unavailable } from "../log/storage-failure.ts";
 /** How long callers wait for a storage that fails. Short faults, such as a locked file, are over by then. */
 const PATIENCE_MS = 2000;
 
-/** How often a fault that lasts is logged. */
+/** How often faults are logged. A disk that is almost full fails and works in turns. */
 const LOG_EVERY_MS = 60_000;
 
 /**
- * Whether the storage can be written. Writes that must not be lost are retried while it cannot, but
- * callers do not wait for that: they get an error and can return.
+ * Which tasks wait for the storage, because a write that must not be lost is being retried. Callers
+ * do not wait for that: they get an error and can return.
  */
 export class StorageHealth {
   readonly #logger: Logger;
+  /** The tasks with a write that is being retried. */
+  readonly #faults = new Map<string, { isLong: boolean; readonly timer: NodeJS.Timeout }>();
+  readonly #waiting = new Set<{ readonly taskId: string; readonly giveUp: () => void }>();
+  #isBroken = false;
   #failures = 0;
-  #loggedAt = 0;
-  #isUnavailable = false;
-  #timer: NodeJS.Timeout | undefined;
-  readonly #waiting = new Set<() => void>();
+  #loggedAt = Number.NEGATIVE_INFINITY;
+  #isLogged = false;
 
   constructor(logger: Logger) {
     this.#logger = logger;
   }
 
-  /** Records that a call failed. The log names one of the tasks, although the fault concerns all of them. */
+  /** Records that a call failed. @param taskId the task for which it is retried, if it is */
   failed(error: unknown, taskId?: string): void {
     const isPermanent = isStorageFailure(error) && error.isPermanent;
-    const now = performance.now();
-    this.#failures += 1;
-    if (this.#failures === 1 || now - this.#loggedAt >= LOG_EVERY_MS) {
-      this.#loggedAt = now;
-      const message = isPermanent ? "the storage failed" : "the storage failed, trying again";
-      this.#logger.error(message, {
-        ...(taskId !== undefined && { taskId }),
-        failures: this.#failures,
-        error,
-      });
+    this.#log(error, { taskId, isPermanent });
+    if (isPermanent) {
+      this.#isBroken = true;
+      for (const { giveUp } of this.#waiting) giveUp();
+    } else if (taskId !== undefined && !this.#faults.has(taskId)) {
+      const timer = setTimeout(() => this.#giveUp(taskId), PATIENCE_MS).unref();
+      this.#faults.set(taskId, { isLong: false, timer });
     }
-    if (isPermanent) this.#giveUp();
-    else this.#timer ??= setTimeout(() => this.#giveUp(), PATIENCE_MS).unref();
   }
 
-  /** Records that a write succeeded. */
-  worked(): void {
-    if (this.#failures === 0) return;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+  /** Records that a call for the task succeeded. */
+  worked(taskId: string): void {
+    const fault = this.#faults.get(taskId);
+    if (fault === undefined) return;
+    clearTimeout(fault.timer);
+    this.#faults.delete(taskId);
+    if (this.#faults.size > 0 || !this.#isLogged) return;
+    this.#isLogged = false;
     this.#logger.warn("the storage works again", { failures: this.#failures });
     this.#failures = 0;
-    this.#isUnavailable = false;
   }
 
   /**
    * The same result, or an error with status 503 if the storage does not work for a while. The work
-   * goes on; the caller finds it when it repeats its request.
+   * goes on; the caller finds its result when it repeats the request.
    */
-  async orUnavailable<T>(work: Promise<T>, detail: string): Promise<T> {
+  async orUnavailable<T>(
+    work: Promise<T>,
+    { taskId, detail }: { readonly taskId: string; readonly detail: string },
+  ): Promise<T> {
     const { promise: gaveUp, resolve: giveUp } = Promise.withResolvers<void>();
-    this.#waiting.add(giveUp);
+    const waiting = { taskId, giveUp };
+    this.#waiting.add(waiting);
     // It may work again: only a write shows that, and this may be one.
-    const late = (): void => (this.#isUnavailable ? giveUp() : undefined);
-    const timer = this.#isUnavailable ? setTimeout(late, PATIENCE_MS) : undefined;
+    const late = (): void => (this.#isUnavailable(taskId) ? giveUp() : undefined);
+    const timer = this.#isUnavailable(taskId) ? setTimeout(late, PATIENCE_MS) : undefined;
     const refused = gaveUp.then((): never => {
       work.catch(() => undefined);
       throw unavailable(detail);
@@ -69,12 +72,34 @@ export class StorageHealth {
       return await Promise.race([work, refused]);
     } finally {
       clearTimeout(timer);
-      this.#waiting.delete(giveUp);
+      this.#waiting.delete(waiting);
     }
   }
 
-  #giveUp(): void {
-    this.#isUnavailable = true;
-    for (const giveUp of this.#waiting) giveUp();
+  #isUnavailable(taskId: string): boolean {
+    return this.#isBroken || this.#faults.get(taskId)?.isLong === true;
+  }
+
+  #giveUp(taskId: string): void {
+    const fault = this.#faults.get(taskId);
+    if (fault !== undefined) fault.isLong = true;
+    for (const waiting of this.#waiting) if (waiting.taskId === taskId) waiting.giveUp();
+  }
+
+  /** Names one of the tasks, although the fault concerns all of them. */
+  #log(
+    error: unknown,
+    { taskId, isPermanent }: { readonly taskId: string | undefined; readonly isPermanent: boolean },
+  ): void {
+    this.#failures += 1;
+    const now = performance.now();
+    if (now - this.#loggedAt < LOG_EVERY_MS) return;
+    this.#loggedAt = now;
+    this.#isLogged = true;
+    this.#logger.error(isPermanent ? "the storage failed" : "the storage failed, trying again", {
+      ...(taskId !== undefined && { taskId }),
+      failures: this.#failures,
+      error,
+    });
   }
 }

@@ -64,7 +64,8 @@ export interface TaskWriterOptions {
   readonly wakeAt?: number | undefined;
   /** Absent for a task that is about to be created. */
   readonly snapshot?: TaskSnapshot;
-  readonly onStorageError: (error: unknown) => void;
+  /** Called when a write failed. `isRetried` says whether it is tried again. */
+  readonly onStorageError: (error: unknown, isRetried: boolean) => void;
   /** Called after each write that succeeded. */
   readonly onStored: () => void;
   /** Called once the end of the task is stored. */
@@ -89,7 +90,7 @@ export class TaskWriter {
   #nextWake: number | undefined;
   #serializer = new EventSerializer();
   #snapshotPolicy = new SnapshotPolicy();
-  #onStorageError: (error: unknown) => void;
+  #onStorageError: TaskWriterOptions["onStorageError"];
   #onStored: () => void;
   #onEnded: () => void;
   #queue: Pending[] = [];
@@ -296,7 +297,7 @@ export class TaskWriter {
       const head = await this.#storedHead();
       const isStored = step.events.length > 0 && head === this.head + step.events.length;
       if (isStored) return { kind: "committed", head };
-      if (isStorageFailure(error)) this.#onStorageError(error);
+      if (isStorageFailure(error)) this.#onStorageError(error, false);
       throw error;
     }
   }
@@ -309,7 +310,10 @@ export class TaskWriter {
         const isStored = head === this.head + step.events.length;
         return isStored ? { kind: "committed" as const, head } : this.#backend.commit(step);
       },
-      { isOver: () => this.#isClosed, onError: this.#onStorageError },
+      {
+        isOver: () => this.#isClosed,
+        onError: (error) => this.#onStorageError(error, true),
+      },
     );
     return committed ?? { kind: "stale", epoch: this.#epoch };
   }
