@@ -10,7 +10,7 @@ import { Authentication } from "./guard/authenticate.ts";
 import { Guard } from "./guard/guard.ts";
 import { Cors } from "./http/cors.ts";
 import { type RequestHandler, resolveTimeouts } from "./http/exchange.ts";
-import { errorResponse, route } from "./route.ts";
+import { errorResponse, handleProbe, route } from "./route.ts";
 import type { ServerAddress } from "./http/address.ts";
 import {
   type Backend,
@@ -68,7 +68,9 @@ export class HostedAgent {
     let requests = 0;
     this.handler = {
       basePath,
-      handle: async (request) => route(await this.#ready.promise, request),
+      handle: async (request) =>
+        handleProbe(request, () => this.#running?.engine.isDraining === false) ??
+        route(await this.#ready.promise, request),
       reject: (request, error) => errorResponse(this.#authentication, error, request),
       onLimit: limitLogger(logger),
       maxBodyBytes: this.#limits.bodyBytes,

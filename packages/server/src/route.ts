@@ -29,6 +29,25 @@ export async function route(app: App, request: HttpRequest): Promise<HttpRespons
   return app.cors.addHeaders(await dispatch(app, request), request);
 }
 
+/** Whether the process answers, and whether it takes requests: not while it starts or stops. */
+const PROBE_PATHS: ReadonlySet<string> = new Set(["/health", "/ready"]);
+
+/**
+ * Answers the probes of an orchestrator, which know neither the name of the server nor a token.
+ * Returns `undefined` for other requests.
+ */
+export function handleProbe(
+  request: HttpRequest,
+  isReady: () => boolean,
+): HttpResponse | undefined {
+  if (!PROBE_PATHS.has(request.path)) return undefined;
+  const notAllowed = allow(request, ["GET", "HEAD"]);
+  if (notAllowed !== undefined) return notAllowed;
+  const isUp = request.path === "/health" || isReady();
+  const body = JSON.stringify({ status: isUp ? "ok" : "unavailable" });
+  return jsonResponse(isUp ? 200 : 503, body, { "cache-control": "no-store" });
+}
+
 /** The paths of JSON-RPC. */
 const RPC_PATHS: ReadonlySet<string> = new Set(["/", "/api/a2a"]);
 
@@ -49,6 +68,10 @@ async function dispatch(app: App, request: HttpRequest): Promise<HttpResponse> {
     }
     if (isGrpc(request)) {
       // Loaded on first use, so that servers without gRPC clients start faster.
+      if (request.path.startsWith("/grpc.")) {
+        const { handleGrpcTools } = await import("./bindings/grpc/tools.ts");
+        return await handleGrpcTools(app, request, () => app.guard.identify(request));
+      }
       const { handleGrpc } = await import("./bindings/grpc/handle.ts");
       return await handleGrpc(app, request, () => app.guard.identify(request));
     }

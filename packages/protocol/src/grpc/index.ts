@@ -9,6 +9,8 @@ export const GRPC_SERVICES: Readonly<Record<ProtocolVersion, GrpcService>> = {
   "1.0": serviceV1,
 };
 
+export { HEALTH_SERVICE, REFLECTION_PATHS, SERVICES, reflect } from "./reflection/reflection.ts";
+
 // What a gRPC binding needs: it converts between protobuf and the ProtoJSON of `PROTO_CODECS`.
 
 export type { GrpcMethod, GrpcService } from "./binary/service.ts";

@@ -33,9 +33,9 @@ import { GRPC_SERVICES, type GrpcMethod, encodeStatusDetails } from "@convoke/pr
 /** The metadata field of each event with its cursor. A client sends it as metadata of the same name to resume. */
 const CURSOR = "last-event-id";
 
-const HEADERS = { "content-type": "application/grpc+proto" } as const;
+export const HEADERS = { "content-type": "application/grpc+proto" } as const;
 
-const allocate = (size: number): Uint8Array => Buffer.allocUnsafe(size);
+export const allocate = (size: number): Uint8Array => Buffer.allocUnsafe(size);
 
 /** gRPC over HTTP/2, `a2a.v1` and `lf.a2a.v1` (0.3 §3.2.2, 1.0 §10). */
 export async function handleGrpc(
@@ -68,16 +68,25 @@ export async function handleGrpc(
         : unaryResponse(method.encodeResponse(outcome.value));
     return withHeaders(response, activation);
   } catch (thrown) {
-    const trailers = errorTrailers(app.toA2AError(thrown), grpcVersionFor(request), app.specPatch);
-    const failed = { status: 200, headers: HEADERS, body: "", trailers: () => trailers };
-    return withHeaders(failed, activation);
+    const error = app.toA2AError(thrown);
+    return withHeaders(failedResponse(error, grpcVersionFor(request), app.specPatch), activation);
   }
 }
 
-/** The trailers of a successful call. */
-const OK_TRAILERS: HttpHeaders = { "grpc-status": "0" };
+/** The response of a call that failed before anything was sent. */
+export function failedResponse(
+  error: A2AError,
+  version: ProtocolVersion,
+  patch: SpecPatch,
+): HttpResponse {
+  const trailers = errorTrailers(error, version, patch);
+  return { status: 200, headers: HEADERS, body: "", trailers: () => trailers };
+}
 
-function unaryResponse(message: Uint8Array): HttpResponse {
+/** The trailers of a successful call. */
+export const OK_TRAILERS: HttpHeaders = { "grpc-status": "0" };
+
+export function unaryResponse(message: Uint8Array): HttpResponse {
   return {
     status: 200,
     headers: HEADERS,
@@ -259,7 +268,7 @@ class GrpcFraming implements Framing {
 }
 
 /** Reads the message of a request. None of our methods accepts a stream of messages. */
-function readMessage(body: Uint8Array): Uint8Array {
+export function readMessage(body: Uint8Array): Uint8Array {
   const reader = new GrpcFrameReader({ maxBytes: body.length, fail: frameError });
   const [message, ...others] = reader.push(body);
   if (message !== undefined && others.length === 0 && !reader.isInside) return message;
@@ -271,7 +280,7 @@ function readMessage(body: Uint8Array): Uint8Array {
 }
 
 /** A message that claims to be longer than the body is incomplete. */
-function frameError(problem: GrpcFrameProblem): A2AError {
+export function frameError(problem: GrpcFrameProblem): A2AError {
   return problem === "compressed"
     ? new A2AError("UnsupportedOperation", "compressed messages are not supported; send identity")
     : new A2AError("InvalidRequest", "the request must have exactly one message");
