@@ -79,9 +79,9 @@ const TYPES = [
   "TaskStatus",
   "Tool",
   "ToolContext",
-  "ToolTrace",
   "ToolDefinition",
   "ToolEvent",
+  "ToolTrace",
   "Usage",
 ];
 
