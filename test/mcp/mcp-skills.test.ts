@@ -81,7 +81,7 @@ describe("the tools of MCP servers", () => {
           rest: { ...ours("helpful-server"), deny: ["write", "environment", "deploy"] },
         },
       });
-      const left = ["sleep", "fail", "big", "grow", "greet"].map((name) => `rest__${name}`);
+      const left = ["sleep", "meta", "fail", "big", "grow", "greet"].map((name) => `rest__${name}`);
 
       await eventually(async () =>
         expect(await served.skillIds()).toEqual(["thinker", "chosen__plain", ...left]),

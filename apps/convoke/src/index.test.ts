@@ -80,9 +80,9 @@ const TYPES = [
   "TaskStatus",
   "Tool",
   "ToolContext",
-  "ToolTrace",
   "ToolDefinition",
   "ToolEvent",
+  "ToolTrace",
   "Usage",
 ];
 

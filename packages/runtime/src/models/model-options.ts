@@ -2,9 +2,7 @@ import type { AiSdkModel, ReasoningEffort } from "./ai-sdk/ai-sdk-model.ts";
 import type { Fetch } from "./ai-sdk/one-request.ts";
 import type { Model, ModelPrice, ProviderData } from "../model/model.ts";
 import { ModelError } from "../model/model-error.ts";
-
-/** The providers that a model spec can name. */
-const PROVIDER_NAMES = ["anthropic", "openai", "google", "ollama"] as const;
+import { PROVIDER_NAMES, type ProviderName } from "./providers/provider.ts";
 
 const FORMS = [
   ...PROVIDER_NAMES.map((name) => `"${name}:<model>"`),
@@ -39,8 +37,6 @@ export interface ModelOptions {
   /** Where keys and base URLs are looked up. Default: the environment of the process. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
-
-export type ProviderName = (typeof PROVIDER_NAMES)[number];
 
 /** The result of parsing a model spec. */
 export type ParsedSpec =

@@ -3,6 +3,11 @@ import type { Fetch } from "../ai-sdk/one-request.ts";
 import type { ProviderData } from "../../model/model.ts";
 import { ModelError } from "../../model/model-error.ts";
 
+/** The providers that a model spec can name. */
+export const PROVIDER_NAMES = ["anthropic", "openai", "google", "ollama"] as const;
+
+export type ProviderName = (typeof PROVIDER_NAMES)[number];
+
 /** A service that offers models. */
 export interface Provider {
   /** The optional package that it needs. */

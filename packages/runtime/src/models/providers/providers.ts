@@ -1,7 +1,6 @@
-import type { ProviderName } from "../model-options.ts";
 import { ModelError } from "../../model/model-error.ts";
 import { COMPATIBLE_PACKAGE, openCompatible } from "./openai-compatible.ts";
-import { type Provider, loadPackage } from "./provider.ts";
+import { type Provider, type ProviderName, loadPackage } from "./provider.ts";
 
 const DEFAULT_HOST = "127.0.0.1:11434";
 
