@@ -1,6 +1,8 @@
-import { defineAgent } from "convoke";
+import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
+import { defineAgent, serve } from "convoke";
 import { type CardKey, generateCardKey, verifyCard } from "@convoke/protocol";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { speakersTo } from "../conformance/speakers.ts";
 import { verifies } from "../verifies.ts";
 import { useServer } from "../wire/wire-server.ts";
@@ -66,6 +68,51 @@ describe("behind a proxy", () => {
     const headers = { "x-forwarded-proto": "https", "x-forwarded-host": "evil.example" };
 
     expect(await urlIn(plain.url, headers)).toBe(plain.url);
+  });
+});
+
+describe("the interfaces of a card", () => {
+  const server = useServer(agent, {
+    card: { bindings: ["GRPC", "JSONRPC"], grpcUrl: "https://grpc.example.com:443/agents/one" },
+  });
+
+  test("are those that are set, in their order, with the address of gRPC", async () => {
+    const current = await get(server.url, { "a2a-version": "1.0" });
+    const old = await get(server.url, { "a2a-version": "0.3" });
+
+    const url = "https://grpc.example.com:443/agents/one";
+    expect(await current.json()).toMatchObject({
+      supportedInterfaces: [
+        { url, protocolBinding: "GRPC", protocolVersion: "1.0" },
+        { url: server.url, protocolBinding: "JSONRPC", protocolVersion: "1.0" },
+        { url, protocolBinding: "GRPC", protocolVersion: "0.3" },
+        { url: server.url, protocolBinding: "JSONRPC", protocolVersion: "0.3" },
+      ],
+    });
+    expect(await old.json()).toMatchObject({ url, preferredTransport: "GRPC" });
+  });
+
+  test.each(["", "/agents/one"])("gRPC is served below %j", async (basePath) => {
+    const session = connectHttp2(server.url);
+    onTestFinished(() => session.destroy());
+    const stream = session.request({
+      ":method": "POST",
+      ":path": `${basePath}/lf.a2a.v1.A2AService/GetTask`,
+      "content-type": "application/grpc",
+    });
+    stream.end(Buffer.from([0, 0, 0, 0, 3, 18, 1, 120]));
+    const [trailers] = (await once(stream.resume(), "trailers")) as [Record<string, unknown>];
+
+    // NOT_FOUND: the method was found, and the task x was not.
+    expect(trailers["grpc-status"]).toBe("5");
+  });
+
+  test("that do not exist are rejected when the server starts", async () => {
+    const card = { bindings: ["SOAP" as "GRPC"] };
+
+    await expect(serve(agent, { port: 0, data: "memory", card })).rejects.toThrow(
+      'card.bindings must be some of JSONRPC, HTTP+JSON, GRPC, not "SOAP"',
+    );
   });
 });
 

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Agent } from "@convoke/protocol";
 import type { AgentOptions, AgentStorage, CloseOptions } from "./agent-options.ts";
 import { App } from "./bindings/app.ts";
-import { CardBinding, cardFacts, extendedFacts } from "./cards/card-binding.ts";
+import { CardBinding, cardFacts, extendedFacts, grpcBasePath } from "./cards/card-binding.ts";
 import { KeepAlive } from "./bindings/event-stream.ts";
 import type { Operations } from "./bindings/interceptors.ts";
 import { createOperations } from "./bindings/operations.ts";
@@ -157,6 +157,7 @@ export class HostedAgent {
       push,
       cors: this.#cors,
       operations: this.#operations,
+      grpcBasePath: grpcBasePath(card),
       tenants: new Set(tenants),
       isStrict: strict === true,
       specPatch: specPatch ?? "1.0.1",

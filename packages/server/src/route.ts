@@ -1,4 +1,4 @@
-import { A2AError, errorText } from "@convoke/protocol";
+import { A2AError, type Caller, errorText } from "@convoke/protocol";
 import type { App } from "./bindings/app.ts";
 import {
   APPROVALS_PATH,
@@ -15,6 +15,7 @@ import { CARD_PATHS, KEYS_PATH } from "./cards/card-binding.ts";
 import { handleRest } from "./bindings/rest/handle.ts";
 import { matchRest } from "./bindings/rest/routes.ts";
 import { codecFor, handleJsonRpc } from "./bindings/jsonrpc/handle.ts";
+import { stripBasePath } from "./http/address.ts";
 import { PUBLIC_PREFLIGHT, isPreflight } from "./http/cors.ts";
 import {
   type HttpHeaders,
@@ -66,15 +67,7 @@ async function dispatch(app: App, request: HttpRequest): Promise<HttpResponse> {
       app.guard.admit(request);
       return allow(request, ["GET", "HEAD"]) ?? app.card.keySet();
     }
-    if (isGrpc(request)) {
-      // Loaded on first use, so that servers without gRPC clients start faster.
-      if (request.path.startsWith("/grpc.")) {
-        const { handleGrpcTools } = await import("./bindings/grpc/tools.ts");
-        return await handleGrpcTools(app, request, () => app.guard.identify(request));
-      }
-      const { handleGrpc } = await import("./bindings/grpc/handle.ts");
-      return await handleGrpc(app, request, () => app.guard.identify(request));
-    }
+    if (isGrpc(request)) return await dispatchGrpc(app, request);
     const rest = matchRest(request);
     if (rest !== undefined) {
       return await handleRest(app, rest, () => app.guard.identify(request));
@@ -106,6 +99,18 @@ async function dispatch(app: App, request: HttpRequest): Promise<HttpResponse> {
   } catch (thrown) {
     return errorResponse(app.guard, app.toA2AError(thrown), request);
   }
+}
+
+/** The modules are loaded on first use, so that servers without gRPC clients start faster. */
+async function dispatchGrpc(app: App, request: HttpRequest): Promise<HttpResponse> {
+  const located = { ...request, path: stripBasePath(request.path, app.grpcBasePath) };
+  const identify = (): Promise<Caller> => app.guard.identify(request);
+  if (located.path.startsWith("/grpc.")) {
+    const { handleGrpcTools } = await import("./bindings/grpc/tools.ts");
+    return handleGrpcTools(app, located, identify);
+  }
+  const { handleGrpc } = await import("./bindings/grpc/handle.ts");
+  return handleGrpc(app, located, identify);
 }
 
 /** Paths that need no authentication. */

@@ -24,6 +24,23 @@ test("pushes, limits and how long tasks are kept come from the environment", () 
   });
 });
 
+test("the card, streaming and strictness come from the environment", () => {
+  const env = {
+    CONVOKE_CARD_FORM: "v1",
+    CONVOKE_CARD_BINDINGS: "grpc, http+json",
+    CONVOKE_GRPC_URL: "grpc.example.com:443",
+    CONVOKE_STREAMING: "0",
+    CONVOKE_STRICT: "1",
+  };
+
+  expect(readSettings({}, env)).toMatchObject({
+    card: { form: "v1", bindings: ["GRPC", "HTTP+JSON"], grpcUrl: "grpc.example.com:443" },
+    streaming: false,
+    strict: true,
+  });
+  expect(readSettings({}, {})).toMatchObject({ card: {}, streaming: true, strict: false });
+});
+
 test.each([{}, { CONVOKE_LIMITS: "", CONVOKE_KEEP_DAYS: "", CONVOKE_PUSH_SECRET: "" }])(
   "what %j leaves open is left to the server",
   (env) => {
@@ -75,6 +92,18 @@ test.each<[env: Record<string, string>, message: string]>([
   [
     { CONVOKE_LOG_FORMAT: "xml" },
     'CONVOKE_LOG_FORMAT must be one of auto, pretty, json, not "xml".',
+  ],
+  [
+    { CONVOKE_CARD_FORM: "v2" },
+    'CONVOKE_CARD_FORM: "v2" is not one of negotiated, hybrid, v1, v03.',
+  ],
+  [
+    { CONVOKE_CARD_BINDINGS: "GRPC,SOAP" },
+    'CONVOKE_CARD_BINDINGS: "SOAP" is not one of JSONRPC, HTTP+JSON, GRPC.',
+  ],
+  [
+    { CONVOKE_EXTENDED_CARD: "/nowhere.json" },
+    "CONVOKE_EXTENDED_CARD: /nowhere.json cannot be read.",
   ],
   [
     { CONVOKE_PUSH_SECRET: "whsec_not base64" },

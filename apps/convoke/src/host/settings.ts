@@ -14,7 +14,8 @@ import { signDelivery } from "@convoke/egress/webhooks";
 import { DataFolderError } from "@convoke/backends/sqlite";
 import { ModelError } from "@convoke/runtime";
 import { readFileSync } from "node:fs";
-import type { CardKey } from "@convoke/protocol";
+import type { AgentInfo, CardKey } from "@convoke/protocol";
+import { isObject } from "@convoke/protocol/internal";
 
 /** The server cannot start. The message is one sentence that says what to do. */
 export class StartError extends Error {
@@ -43,6 +44,9 @@ export interface ServeSettings {
   readonly retention: Partial<RetentionOptions>;
   readonly card: CardOptions;
   readonly trustProxy: boolean;
+  readonly streaming: boolean;
+  readonly strict: boolean;
+  readonly extendedCard?: () => Partial<AgentInfo>;
   readonly token?: string;
   readonly publicUrl?: string;
 }
@@ -92,6 +96,9 @@ export function readSettings(flags: ServeFlags, env: Environment): ServeSettings
     push: readPush(env),
     retention: readRetention(env),
     card: readCard(env),
+    streaming: readSwitch("CONVOKE_STREAMING", env["CONVOKE_STREAMING"] || "1"),
+    strict: readSwitch("CONVOKE_STRICT", env["CONVOKE_STRICT"]),
+    ...readExtendedCard(env["CONVOKE_EXTENDED_CARD"]),
     trustProxy: readSwitch("CONVOKE_TRUST_PROXY", env["CONVOKE_TRUST_PROXY"]),
     ...(data !== undefined && { data }),
     ...(token !== undefined && { token }),
@@ -312,10 +319,46 @@ export function explainFatal(error: Error): string {
   return `${cause}, so this server stops. All responses sent so far are stored. Start it again.`;
 }
 
-/** The key that signs the card, if one is set. */
+/** How the card looks, and the key that signs it, if one is set. */
 export function readCard(env: Readonly<Record<string, string | undefined>>): CardOptions {
   const file = env["CONVOKE_CARD_KEY"] || undefined;
-  return file === undefined ? {} : { keys: [readKey(file)] };
+  const form = env["CONVOKE_CARD_FORM"] || undefined;
+  const grpcUrl = env["CONVOKE_GRPC_URL"] || undefined;
+  const bindings = commaList(env["CONVOKE_CARD_BINDINGS"]);
+  return {
+    ...(form !== undefined && { form: oneOf("CONVOKE_CARD_FORM", form, FORMS) }),
+    ...(bindings.length > 0 && {
+      bindings: bindings.map((one) => oneOf("CONVOKE_CARD_BINDINGS", one, BINDINGS)),
+    }),
+    ...(grpcUrl !== undefined && { grpcUrl }),
+    ...(file !== undefined && { keys: [readKey(file)] }),
+  };
+}
+
+const FORMS = ["negotiated", "hybrid", "v1", "v03"] as const;
+
+const BINDINGS = ["JSONRPC", "HTTP+JSON", "GRPC"] as const;
+
+function oneOf<const T extends string>(name: string, value: string, values: readonly T[]): T {
+  const known = values.find((one) => one.toLowerCase() === value.toLowerCase());
+  if (known !== undefined) return known;
+  throw new StartError(`${name}: ${JSON.stringify(value)} is not one of ${values.join(", ")}.`);
+}
+
+/** Fields of the card for authenticated callers, from a JSON file. */
+function readExtendedCard(file: string | undefined): Pick<ServeSettings, "extendedCard"> {
+  if (!file) return {};
+  let fields: unknown;
+  try {
+    fields = JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    const why = error instanceof SyntaxError ? "is not JSON" : "cannot be read";
+    throw new StartError(`CONVOKE_EXTENDED_CARD: ${file} ${why}.`, { cause: error });
+  }
+  if (isObject(fields)) return { extendedCard: () => fields as Partial<AgentInfo> };
+  throw new StartError(
+    `CONVOKE_EXTENDED_CARD: ${file} must be an object with fields such as description and skills.`,
+  );
 }
 
 function readKey(file: string): CardKey {

@@ -25,6 +25,8 @@ export class App {
   readonly logger: Logger;
   /** Absent if push notifications are disabled. */
   readonly push: PushService | undefined;
+  /** The path below which gRPC is served, in addition to the root. */
+  readonly grpcBasePath: string;
   /** The tenants of this server. */
   readonly tenants: ReadonlySet<string>;
   /** Whether only the forms of the specification are accepted. */
@@ -45,6 +47,7 @@ export class App {
     this.keepAlive = parts.keepAlive;
     this.logger = parts.logger;
     this.push = parts.push;
+    this.grpcBasePath = parts.grpcBasePath;
     this.tenants = parts.tenants;
     this.isStrict = parts.isStrict;
     this.specPatch = parts.specPatch;

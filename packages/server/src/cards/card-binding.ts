@@ -22,7 +22,13 @@ import {
   requestedVersion,
 } from "../http/exchange.ts";
 import { declaredExtensions } from "@convoke/engine";
-import { type ServerAddress, isWildcard, parseForwarded, toUrl } from "../http/address.ts";
+import {
+  type ServerAddress,
+  checkBasePath,
+  isWildcard,
+  parseForwarded,
+  toUrl,
+} from "../http/address.ts";
 
 /** The path of the card, and its path before A2A 0.3. */
 export const CARD_PATHS: ReadonlySet<string> = new Set([
@@ -45,6 +51,16 @@ export type CardForm = "negotiated" | "hybrid" | "v1" | "v03";
 export interface CardOptions {
   /** Default `negotiated`. */
   readonly form?: CardForm;
+  /**
+   * The bindings on the card, in order of preference. Default: JSON-RPC, HTTP+JSON, gRPC. Those that
+   * are left out still work.
+   */
+  readonly bindings?: readonly AgentInterface["binding"][];
+  /**
+   * The address of gRPC on the card, as it is, such as "grpc.example.com:443". Default: the host and
+   * the port of the other bindings. If it is a URL with a path, gRPC is served below that path, too.
+   */
+  readonly grpcUrl?: string;
   /** Sign 1.0 and hybrid cards. Default none: cards are not signed. 0.3 does not define signing. */
   readonly keys?: readonly CardKey[];
 }
@@ -133,7 +149,8 @@ export class CardBinding {
     facts: AgentCardFacts,
     version: ProtocolVersion | undefined,
   ): Promise<Built> {
-    const key = `${version ?? "hybrid"} ${facts.interfaces[0]?.url}`;
+    const urls = new Set(facts.interfaces.map(({ url }) => url));
+    const key = [version ?? "hybrid", ...urls].join(" ");
     const known = built.get(key);
     if (known !== undefined) return known;
     if (built.size >= MAX_CACHED) built.clear();
@@ -190,24 +207,24 @@ export function cardFacts(
     /** Whether the `Forwarded` headers are trusted. */
     readonly trustProxy?: boolean;
     readonly hasExtendedCard?: boolean;
+    readonly card?: Pick<CardOptions, "bindings" | "grpcUrl">;
   },
 ): (request: HttpRequest) => AgentCardFacts {
-  const {
-    security,
-    streams = true,
-    pushes = false,
-    tenants = [],
-    hasExtendedCard = false,
-  } = options;
+  const { security, streams = true, pushes = false, hasExtendedCard = false } = options;
+  const { bindings = BINDINGS } = options.card ?? {};
+  const unknown = bindings.find((binding) => !BINDINGS.includes(binding));
+  if (unknown !== undefined || bindings.length === 0) {
+    throw new TypeError(
+      `card.bindings must be some of ${BINDINGS.join(", ")}, not ${JSON.stringify(unknown ?? [])}`,
+    );
+  }
   // Agents that were not created by `defineAgent` have not been validated.
   checkAgentExtensions(agent.info.extensions ?? []);
   return (request) => {
     const { info } = agent;
     return {
       info,
-      interfaces: interfacesAt(addressFor(request, options), tenants).filter(
-        ({ binding }) => binding !== "GRPC" || options.address !== undefined,
-      ),
+      interfaces: interfacesAt(addressFor(request, options), bindings, options),
       capabilities: {
         streaming: streams,
         pushNotifications: pushes,
@@ -249,17 +266,26 @@ function addressFor(
 
 const BINDINGS = ["JSONRPC", "HTTP+JSON", "GRPC"] as const;
 
-/** All bindings in both versions at one address; in 1.0 also for each tenant. */
-function interfacesAt(url: string, tenants: readonly string[]): readonly AgentInterface[] {
+/** The bindings in both versions at one address; in 1.0 also for each tenant. */
+function interfacesAt(
+  url: string,
+  bindings: readonly AgentInterface["binding"][],
+  { tenants = [], address, card }: Parameters<typeof cardFacts>[1],
+): readonly AgentInterface[] {
+  // The address of gRPC is a host and a port (1.0 §4.4.6).
+  const grpcUrl = card?.grpcUrl ?? (address && grpcTarget(url));
   const at = (version: ProtocolVersion, tenant?: string): readonly AgentInterface[] =>
-    BINDINGS.map((binding) => ({
-      // The address of gRPC is a host and a port (1.0 §4.4.6).
-      url: binding === "GRPC" ? grpcTarget(url) : url,
-      binding,
-      version,
-      ...(tenant !== undefined && { tenant }),
-    }));
+    bindings.flatMap((binding) => {
+      const own = binding === "GRPC" ? grpcUrl : url;
+      if (own === undefined) return [];
+      return [{ url: own, binding, version, ...(tenant !== undefined && { tenant }) }];
+    });
   return [...at("1.0"), ...tenants.flatMap((tenant) => at("1.0", tenant)), ...at("0.3")];
+}
+
+/** The path of a gRPC address that is a URL; empty for the root. */
+export function grpcBasePath({ grpcUrl = "" }: CardOptions = {}): string {
+  return grpcUrl.includes("://") ? checkBasePath(new URL(grpcUrl).pathname) : "";
 }
 
 function grpcTarget(url: string): string {
