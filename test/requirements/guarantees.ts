@@ -131,7 +131,7 @@ export const GUARANTEES: RequirementGroup = {
         "else's id gives the same answer as asking for one that never existed.",
       source: "Convoke guarantee; A2A 1.0 §13.1",
       milestone: "bindings",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "G14",

@@ -9,6 +9,7 @@ import {
   Retention,
   type RetentionOptions,
   isSettled,
+  listTasks,
   sendMessage,
   sendStreamingMessage,
   subscribeToTask,
@@ -70,6 +71,24 @@ describe.each(BACKENDS)("in %s", (_name, open) => {
     await retention.run();
 
     expect(await known(engine, [old, young])).toEqual([young]);
+  });
+
+  verifies("R106", "tasks are listed, and kept for 30 days by default", async () => {
+    const { engine, retention, later } = await aWorld(open, {});
+    const ended = await begin(engine, "go");
+    const listed = async (): Promise<readonly string[]> => {
+      const page = await listTasks({ pageSize: 10, includeArtifacts: false }, aCall(engine));
+      return page.tasks.map(({ id }) => id);
+    };
+    later(30 * DAY_MS - 60_000);
+    await retention.run();
+    expect(await listed()).toEqual([ended]);
+
+    later(120_000);
+    await retention.run();
+
+    expect(await listed()).toEqual([]);
+    expect(await known(engine, [ended])).toEqual([]);
   });
 
   verifies("G6", "a message whose task is forgotten does not run again", async () => {
