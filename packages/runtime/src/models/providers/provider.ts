@@ -27,9 +27,10 @@ export interface ProviderSettings {
  * Loads an optional package. The import expression stays with the caller, so that bundlers and type
  * checkers can follow it.
  */
-export async function loadPackage<T>(name: string, load: () => Promise<T>): Promise<T> {
+export async function loadPackage<T>(name: string): Promise<T> {
   try {
-    return await load();
+    // By a variable, so that bundlers do not demand packages that are optional.
+    return (await import(name)) as T;
   } catch (cause) {
     if (!isMissing(cause, name)) throw cause;
     throw new ModelError(
