@@ -28,7 +28,7 @@ beforeAll(async () => {
   data = await mkdtemp(join(tmpdir(), "convoke-owners-"));
   mounted = await mount(agent, {
     data,
-    callerOf: ({ headers }) => ({ owner: String(headers["x-user"]) }),
+    authenticate: async ({ headers }) => ({ owner: String(headers["x-user"]) }),
   });
   http = createServer(mounted.node).listen(0, "127.0.0.1");
   await once(http, "listening");

@@ -1,4 +1,5 @@
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { TASK_STATES, isTerminal, mayFollow } from "@convoke/protocol";
@@ -22,8 +23,8 @@ import {
 } from "@convoke/engine";
 import { DataFolderError, type HeldFolder, type HolderFacts, holdFolder } from "./data-folder.ts";
 import { SqliteReader, type Statements } from "./sqlite-reader.ts";
-import type { FromWriter, WriterSettings } from "./thread-messages.ts";
-import { WriterThread } from "./writer-thread.ts";
+import type { FromWriter, ToWriter, WriterSettings } from "./thread-messages.ts";
+import { type StorageWorker, WriterThread } from "./writer-thread.ts";
 import {
   GET_PUSH,
   PUSHES_OF_TASK,
@@ -78,14 +79,14 @@ export function openSqliteBackend(options: SqliteBackendOptions): Promise<Backen
 /** For tests that observe or terminate the writer thread. */
 export async function openWithWorker(
   options: SqliteBackendOptions,
-  start: (settings: WriterSettings) => Worker,
+  start: (settings: WriterSettings) => StorageWorker | Promise<StorageWorker>,
 ): Promise<Backend> {
   const { durability = "power", busyTimeoutMs = 5_000, maxBytes, onFatal } = options;
   const folder = holdFolder(options.folder, options.holder);
-  let worker: Worker | undefined;
+  let worker: StorageWorker | undefined;
   try {
     const file = join(folder.path, "tasks.db");
-    worker = start({ file, durability, busyTimeoutMs, maxBytes, ...stateRules() });
+    worker = await start({ file, durability, busyTimeoutMs, maxBytes, ...stateRules() });
     await opened(worker, folder);
     const damaged = (cause: unknown): Error => DataFolderError.damaged(folder.path, cause);
     const reader = new SqliteReader(file, busyTimeoutMs, damaged);
@@ -99,7 +100,7 @@ export async function openWithWorker(
 
 interface Parts {
   readonly folder: HeldFolder;
-  readonly worker: Worker;
+  readonly worker: StorageWorker;
   readonly reader: SqliteReader;
   readonly damaged: (cause: unknown) => Error;
   readonly onFatal: ((error: Error) => void) | undefined;
@@ -180,9 +181,11 @@ class SqliteBackend implements Backend {
 }
 
 /** The worker has the same extension as this file: TypeScript in development, JavaScript when built. */
-function startWorker(settings: WriterSettings): Worker {
+async function startWorker(settings: WriterSettings): Promise<StorageWorker> {
   const isSource = import.meta.url.endsWith(".ts");
-  return new Worker(new URL(isSource ? "./worker.ts" : "./worker.js", import.meta.url), {
+  const file = new URL(isSource ? "./worker.ts" : "./worker.js", import.meta.url);
+  if (!existsSync(file)) return startInThisThread(settings);
+  return new Worker(file, {
     workerData: settings,
     execArgv: [
       // Node 22 warns that SQLite is experimental; the main thread has shown the warning already.
@@ -191,6 +194,34 @@ function startWorker(settings: WriterSettings): Worker {
       ...(isSource ? ["--conditions=@convoke/source"] : []),
     ],
     name: "storage",
+  });
+}
+
+/**
+ * A bundle of a server is one file, without that of the worker. Then the writer runs in this thread:
+ * it does the same, but the event loop waits for the disk.
+ */
+async function startInThisThread(settings: WriterSettings): Promise<StorageWorker> {
+  const { runWriter } = await import("./worker.ts");
+  const here = new EventEmitter();
+  const writer = new EventEmitter();
+  const later = (work: () => unknown): void =>
+    void setImmediate(() => {
+      try {
+        work();
+      } catch (error) {
+        here.emit("error", error);
+      }
+    });
+  const close = (): void => later(() => here.emit("exit", 0));
+  const port = Object.assign(writer, {
+    postMessage: (message: FromWriter): void => later(() => here.emit("message", message)),
+    close,
+  });
+  later(() => runWriter(port, settings));
+  return Object.assign(here, {
+    postMessage: (message: ToWriter): void => later(() => writer.emit("message", message)),
+    terminate: () => Promise.resolve(close()),
   });
 }
 
@@ -205,7 +236,7 @@ function stateRules(): Pick<WriterSettings, "terminal" | "followers"> {
 }
 
 /** Waits until the writer thread has opened the database. */
-async function opened(worker: Worker, { path }: HeldFolder): Promise<void> {
+async function opened(worker: StorageWorker, { path }: HeldFolder): Promise<void> {
   const started = once(worker, "message").then(([message]) => message as FromWriter);
   const ended = once(worker, "exit").then(
     ([code]) => new Error(`the storage thread exited with code ${code}`),

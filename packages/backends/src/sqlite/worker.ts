@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { parentPort, workerData } from "node:worker_threads";
+import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { migrate, refuseNewer } from "./schema.ts";
 import { SpaceReclaimer, enableAutoVacuum } from "./space-reclaimer.ts";
 import { BatchWriter, applyBatch } from "./batch-writer.ts";
@@ -11,14 +11,22 @@ import type { FromWriter, ToWriter, WriterSettings } from "./thread-messages.ts"
 // never blocks the event loop of the main thread. It imports no package except
 // `@convoke/engine/backend`, which is one small file, so that it starts quickly.
 
-if (parentPort === null) throw new Error("this file is the writer thread of the SQLite backend");
-const port = parentPort;
-const settings = workerData as WriterSettings;
+// It can also be loaded elsewhere, where it does nothing: see `runWriter`.
+const given = workerData as Partial<WriterSettings> | null | undefined;
+if (parentPort !== null && given?.followers !== undefined) {
+  runWriter(parentPort, given as WriterSettings);
+}
 
-const db = openDatabase(settings);
-if (db !== undefined) serve(db);
+/** The connection of the writer to the thread that it writes for. */
+export type WriterPort = Pick<MessagePort, "postMessage" | "close"> & {
+  on(event: "message", receive: (message: ToWriter) => void): unknown;
+};
 
-function serve(database: DatabaseSync): void {
+/** Opens the database and writes what arrives at the port, until it is told to close. */
+export function runWriter(port: WriterPort, settings: WriterSettings): void {
+  const answer = (message: FromWriter): void => port.postMessage(message);
+  const database = openDatabase(settings, answer);
+  if (database === undefined) return;
   const writer = new BatchWriter(database, settings);
   const reclaimer = new SpaceReclaimer(database, settings.busyTimeoutMs);
   port.on("message", (message: ToWriter) => {
@@ -30,12 +38,10 @@ function serve(database: DatabaseSync): void {
   answer({ kind: "open" });
 }
 
-function openDatabase({
-  file,
-  durability,
-  busyTimeoutMs,
-  maxBytes,
-}: WriterSettings): DatabaseSync | undefined {
+function openDatabase(
+  { file, durability, busyTimeoutMs, maxBytes }: WriterSettings,
+  answer: (message: FromWriter) => void,
+): DatabaseSync | undefined {
   let database: DatabaseSync | undefined;
   try {
     createPrivately(file);
@@ -72,8 +78,4 @@ function limitSize(database: DatabaseSync, maxBytes: number): void {
 function describe(error: unknown): string {
   const { code, message } = toFailure(error);
   return code === "UNKNOWN" ? message : `${code}: ${message}`;
-}
-
-function answer(message: FromWriter): void {
-  port.postMessage(message);
 }

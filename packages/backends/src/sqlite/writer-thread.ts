@@ -1,4 +1,4 @@
-import type { Worker } from "node:worker_threads";
+import type { EventEmitter } from "node:events";
 import { type CommitResult, type CommitStep, InvalidStepError, type Seq } from "@convoke/engine";
 import { StorageError, isDamage } from "./storage-error.ts";
 import type {
@@ -33,8 +33,14 @@ interface Batch {
   readonly pending: readonly Pending[];
 }
 
+/** The part of a worker thread that is used, so that a bundle can do without one. */
+export interface StorageWorker extends EventEmitter {
+  postMessage(message: ToWriter): void;
+  terminate(): Promise<unknown>;
+}
+
 export interface WriterThreadOptions {
-  readonly worker: Worker;
+  readonly worker: StorageWorker;
   /** Called after each durable step, just before its promise resolves. */
   readonly onCommitted: (taskId: string, head: Seq) => void;
   /** Called once if the thread dies, or if `fail` was called. */
@@ -53,7 +59,7 @@ export interface WriterThreadOptions {
  */
 export class WriterThread {
   readonly #options: WriterThreadOptions;
-  readonly #worker: Worker;
+  readonly #worker: StorageWorker;
   /** Batches before `waiting`. A reclaim is a batch of its own. */
   #earlier: Batch[] = [];
   #waiting: SentWrite[] = [];

@@ -1,3 +1,4 @@
+import type * as OpenAiCompatible from "@ai-sdk/openai-compatible";
 import type { AiSdkModel, SupportedUrls } from "../ai-sdk/ai-sdk-model.ts";
 import { type ProviderSettings, loadPackage } from "./provider.ts";
 
@@ -15,10 +16,7 @@ export async function openCompatible(
   name: string,
   { apiKey, baseUrl, fetch, label, supportedUrls }: CompatibleSettings,
 ): Promise<AiSdkModel> {
-  const { createOpenAICompatible } = await loadPackage(
-    COMPATIBLE_PACKAGE,
-    () => import("@ai-sdk/openai-compatible"),
-  );
+  const { createOpenAICompatible } = await loadPackage<typeof OpenAiCompatible>(COMPATIBLE_PACKAGE);
   const url = new URL(baseUrl);
   const queryParams = Object.fromEntries(url.searchParams);
   url.search = url.hash = "";

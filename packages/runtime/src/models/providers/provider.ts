@@ -30,13 +30,11 @@ export interface ProviderSettings {
   readonly fetch: Fetch;
 }
 
-/**
- * Loads an optional package. The import expression stays with the caller, so that bundlers and type
- * checkers can follow it.
- */
-export async function loadPackage<T>(name: string, load: () => Promise<T>): Promise<T> {
+/** Loads an optional package. */
+export async function loadPackage<T>(name: string): Promise<T> {
   try {
-    return await load();
+    // By a variable, so that bundlers do not demand packages that are optional.
+    return (await import(name)) as T;
   } catch (cause) {
     if (!isMissing(cause, name)) throw cause;
     throw new ModelError("refused", missingText(name), { cause });

@@ -1,3 +1,6 @@
+import type * as Anthropic from "@ai-sdk/anthropic";
+import type * as Google from "@ai-sdk/google";
+import type * as OpenAi from "@ai-sdk/openai";
 import { ModelError } from "../../model/model-error.ts";
 import { COMPATIBLE_PACKAGE, openCompatible } from "./openai-compatible.ts";
 import { type Provider, type ProviderName, loadPackage } from "./provider.ts";
@@ -22,7 +25,7 @@ const openai: Provider = {
   keyVariable: "OPENAI_API_KEY",
   baseUrlVariable: "OPENAI_BASE_URL",
   open: async (name, { apiKey, baseUrl, fetch }) => {
-    const { createOpenAI } = await loadPackage("@ai-sdk/openai", () => import("@ai-sdk/openai"));
+    const { createOpenAI } = await loadPackage<typeof OpenAi>("@ai-sdk/openai");
     return createOpenAI({ apiKey, fetch, ...(baseUrl && { baseURL: baseUrl }) }).responses(name);
   },
   defaults: ({ isThinking }) => ({
@@ -36,7 +39,7 @@ const google: Provider = {
   // The package itself does not read a variable for the base URL.
   baseUrlVariable: "GOOGLE_GENERATIVE_AI_BASE_URL",
   open: async (name, { apiKey, baseUrl, fetch }) => {
-    const { createGoogle } = await loadPackage("@ai-sdk/google", () => import("@ai-sdk/google"));
+    const { createGoogle } = await loadPackage<typeof Google>("@ai-sdk/google");
     return createGoogle({ apiKey, fetch, ...(baseUrl && { baseURL: baseUrl }) })(name);
   },
   defaults: ({ isThinking }) => ({
@@ -49,10 +52,7 @@ const anthropic: Provider = {
   keyVariable: "ANTHROPIC_API_KEY",
   baseUrlVariable: "ANTHROPIC_BASE_URL",
   open: async (name, { apiKey, baseUrl, fetch }) => {
-    const { createAnthropic } = await loadPackage(
-      "@ai-sdk/anthropic",
-      () => import("@ai-sdk/anthropic"),
-    );
+    const { createAnthropic } = await loadPackage<typeof Anthropic>("@ai-sdk/anthropic");
     return createAnthropic({ apiKey, fetch, ...(baseUrl && { baseURL: baseUrl }) })(name);
   },
 };
