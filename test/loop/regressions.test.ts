@@ -170,7 +170,7 @@ verifies(
     const slow = tool({
       name: "slow",
       description: "Takes a moment.",
-      input: { type: "object", properties: { n: { type: "integer" } } },
+      inputSchema: { type: "object", properties: { n: { type: "integer" } } },
       run: async ({ n }) => {
         running += 1;
         most = Math.max(most, running);

@@ -7,13 +7,16 @@ import {
   type PublicEvent,
   type Task,
   applyEvent,
+  isInterrupted,
   isTerminal,
   textOf,
+  textOfParts,
   userMessage,
 } from "@convoke/protocol";
 
 /** The answer of an agent. */
 export interface Answer {
+  /** The text of the answer. If the agent waits for its caller, the text of its question. */
   readonly text: string;
   /** Absent if the answer is a single message. */
   readonly task?: Task;
@@ -62,8 +65,14 @@ export async function say(agent: Agent, text: string, options: SayOptions = {}):
         }
       }
     }
-    return { text: textOf(task!), task: task!, events };
+    return { text: textOrQuestion(task!), task: task!, events };
   } finally {
     await started.close();
   }
+}
+
+/** What the agent said last: an agent may say something before it asks. */
+function textOrQuestion(task: Task): string {
+  const { state, message } = task.status;
+  return isInterrupted(state) && message !== undefined ? textOfParts(message.parts) : textOf(task);
 }

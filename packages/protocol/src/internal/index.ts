@@ -2,6 +2,7 @@
 export { orAborted, sleep } from "./abort.ts";
 export { type BackoffOptions, backoffMs } from "./abort.ts";
 export { canonicalJson } from "./json.ts";
+export { didYouMean } from "./did-you-mean.ts";
 export { type GrpcFrameProblem, GrpcFrameReader, frameGrpcMessage } from "./grpc-frame.ts";
 export { type JsonObject, isObject } from "./json.ts";
 export { oneLine, printable } from "./printable.ts";

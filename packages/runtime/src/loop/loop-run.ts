@@ -239,7 +239,7 @@ function budgetReport(
 interface ToolFacts {
   readonly name: string;
   readonly description?: string;
-  readonly parameterSchema?: ToolDescription["input"];
+  readonly parameterSchema?: ToolDescription["inputSchema"];
 }
 
 /** From the most detailed description of a tool to the shortest. */
@@ -259,10 +259,10 @@ const MAX_LENGTH = 32_000;
 function runReport(modelId: string | undefined, tools: TurnTools): Metadata {
   const servers = tools.serverReports();
   const subAgents = tools.subAgentReports();
-  const available = tools.box.describe().map(({ name, description, input }) => ({
+  const available = tools.box.describe().map(({ name, description, inputSchema }) => ({
     name,
     description,
-    parameterSchema: input,
+    parameterSchema: inputSchema,
   }));
   let report: Metadata = {};
   for (const detail of DETAILS) {

@@ -160,7 +160,7 @@ function subAgentTool(
   return {
     name,
     description: describe(link),
-    input: input.schema,
+    inputSchema: input.schema,
     confirm,
     // A repeated call finds the task that it started, or reports that the outcome is unknown.
     idempotent: true,

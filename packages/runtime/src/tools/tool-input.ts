@@ -36,7 +36,7 @@ function converted(toolName: string, schema: StandardSchema): JsonSchema {
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new TypeError(
-      `the input of tool "${toolName}" has no JSON Schema (${why}); ` +
+      `the inputSchema of tool "${toolName}" has no JSON Schema (${why}); ` +
         "give one for the model as inputJsonSchema",
       { cause },
     );
@@ -44,7 +44,7 @@ function converted(toolName: string, schema: StandardSchema): JsonSchema {
   if (own !== undefined) return own;
   const { vendor } = schema["~standard"];
   throw new TypeError(
-    `${vendor} does not say how the input of tool "${toolName}" reads as JSON Schema; ` +
+    `${vendor} does not say how the inputSchema of tool "${toolName}" reads as JSON Schema; ` +
       "give it for the model as inputJsonSchema",
   );
 }
@@ -57,7 +57,7 @@ function objectSchema(toolName: string, schema: JsonSchema): JsonSchema {
   const isObject = typeof schema === "object" && schema !== null && !Array.isArray(schema);
   if (!isObject || (schema["type"] ?? "object") !== "object") {
     throw new TypeError(
-      `the input of tool "${toolName}" must be a schema of an object, such as ` +
+      `the inputSchema of tool "${toolName}" must be a schema of an object, such as ` +
         '{ type: "object", properties: {…} }',
     );
   }
@@ -97,6 +97,27 @@ interface StandardIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
+
+/** What a question with a schema asks for. */
+export interface AnswerSchema {
+  /** For programs; absent if the schema library cannot convert to JSON Schema. */
+  readonly json: JsonSchema | undefined;
+  readonly check: (value: unknown) => Promise<CheckedInput>;
+}
+
+export function answerSchema(schema: InputSchema): AnswerSchema {
+  if (!isStandardSchema(schema)) return { json: schema, check: jsonSchemaCheck(schema, "value") };
+  let json: JsonSchema | undefined;
+  try {
+    json = jsonSchemaOf(schema);
+  } catch {
+    // The library checks the answer anyway; only programs that answer cannot know its form.
+  }
+  return { json, check: (value) => checkByStandard(schema, value) };
+}
+
+/** The type of an answer that fits a schema. */
+export type AnswerOf<Schema> = Schema extends StandardSchema<infer Output> ? Output : unknown;
 
 /** The type that `run` receives for an input schema. */
 export type OutputOf<Schema> =
@@ -138,18 +159,46 @@ function problemText({ message, path = [] }: StandardIssue): string {
 /** Maximum number of problems in one error for the model. */
 const MAX_PROBLEMS = 5;
 
+let compile: typeof Compile | undefined;
+
+/** Loads the validator of JSON Schemas: on first use, because many processes never need it. */
+export async function loadValidator(): Promise<void> {
+  compile ??= (await import("typebox/schema")).Compile;
+}
+
 /**
- * Creates a check against a JSON Schema. The validator is loaded and compiled on first use, because
- * many tools are never called and many processes never call one.
+ * What is wrong with a value according to a JSON Schema. Reports nothing before `loadValidator`.
+ *
+ * @param root the name of the value itself
  */
-export function jsonSchemaCheck(schema: JsonSchema): (input: unknown) => Promise<CheckedInput> {
-  let validator: ReturnType<typeof Compile> | undefined;
+export function jsonSchemaProblems(
+  schema: JsonSchema,
+  value: unknown,
+  root: string,
+): readonly string[] {
+  return compile === undefined ? [] : problemsBy(compile(schema), value, root);
+}
+
+/** Creates a check against a JSON Schema, which is compiled on first use. */
+export function jsonSchemaCheck(
+  schema: JsonSchema,
+  root = "arguments",
+): (input: unknown) => Promise<CheckedInput> {
+  let validator: Validator | undefined;
   return async (input) => {
-    validator ??= (await import("typebox/schema")).Compile(schema);
-    if (validator.Check(input)) return { ok: true, input };
-    const [, problems] = validator.Errors(input);
-    return { ok: false, problems: problems.slice(0, MAX_PROBLEMS).map(schemaProblemText) };
+    await loadValidator();
+    validator ??= compile!(schema);
+    const problems = problemsBy(validator, input, root);
+    return problems.length === 0 ? { ok: true, input } : { ok: false, problems };
   };
+}
+
+type Validator = ReturnType<typeof Compile>;
+
+function problemsBy(validator: Validator, value: unknown, root: string): readonly string[] {
+  if (validator.Check(value)) return [];
+  const [, problems] = validator.Errors(value);
+  return problems.slice(0, MAX_PROBLEMS).map((problem) => schemaProblemText(problem, root));
 }
 
 interface SchemaProblem {
@@ -159,7 +208,10 @@ interface SchemaProblem {
   readonly message: string;
 }
 
-function schemaProblemText({ keyword, instancePath, params, message }: SchemaProblem): string {
+function schemaProblemText(
+  { keyword, instancePath, params, message }: SchemaProblem,
+  root: string,
+): string {
   const place = instancePath.split("/").slice(1).join(".");
   const facts = params as Readonly<Record<string, unknown>>;
   if (keyword === "required") {
@@ -170,5 +222,5 @@ function schemaProblemText({ keyword, instancePath, params, message }: SchemaPro
   }
   const allowed = facts["allowedValues"] as readonly unknown[] | undefined;
   const problem = allowed === undefined ? message : `must be one of ${allowed.join(", ")}`;
-  return `${place === "" ? "arguments" : place}: ${problem}`;
+  return `${place === "" ? root : place}: ${problem}`;
 }

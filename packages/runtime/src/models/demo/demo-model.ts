@@ -142,12 +142,12 @@ function namedCalls(text: string, request: ModelRequest): readonly Call[] {
   const earlier = countCalls(request);
   return found.map(({ tool, at }, index) => {
     const given =
-      at < 0 ? undefined : givenArguments(text.slice(at + tool.name.length), tool.input);
+      at < 0 ? undefined : givenArguments(text.slice(at + tool.name.length), tool.inputSchema);
     return {
       kind: "tool-call",
       toolCallId: `demo-${earlier + index + 1}`,
       toolName: tool.name,
-      input: { ...fakeArguments(tool.input, text), ...given },
+      input: { ...fakeArguments(tool.inputSchema, text), ...given },
     };
   });
 }
