@@ -53,6 +53,7 @@ export async function say(agent: Agent, text: string, options: SayOptions = {}):
         message,
         blocking: true,
       })) {
+        let isAsked = false;
         for (const item of items) {
           if (item.kind !== "event") continue;
           const { event } = item;
@@ -62,7 +63,10 @@ export async function say(agent: Agent, text: string, options: SayOptions = {}):
           if (event.kind === "task" && task !== undefined) continue;
           events.push(event);
           task = event.kind === "task" ? event : applyEvent(task!, event);
+          isAsked = event.kind === "status-update" && isInterrupted(event.status.state);
         }
+        // The stream of a task that waits for a sign-in stays open.
+        if (isAsked) break;
       }
     }
     return { text: textOrQuestion(task!), task: task!, events };
