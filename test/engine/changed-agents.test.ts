@@ -26,6 +26,9 @@ async function deploy(before: Run, after: Run, answer = "yes") {
   return { world, taskId, task: await world.settled(taskId) };
 }
 
+/** What the log does not store makes no difference. */
+const SENTENCE = { type: "string", title: undefined };
+
 const AMOUNT = { type: "object", properties: { amount: { type: "number" } } };
 
 /** Each case: the code that asked, the code that is deployed, and how the log names both. */
@@ -120,13 +123,13 @@ describe("an agent that was changed while a task was open", () => {
       async ({ step, sleep, ask }) => {
         await step("dropped", () => 1);
         await sleep(1);
-        return ask("Refund?", ["yes", "no"]);
+        return String(await ask("Refund?", { schema: SENTENCE }));
       },
       async ({ step, sleep, ask }) => {
         await sleep(3_600_000);
-        const answer = await ask("Refund?", ["yes", "no"]);
+        const answer = await ask("Refund?", { schema: { ...SENTENCE } });
         const added = await step("added", () => "and a new step");
-        return `${answer} ${added}`;
+        return `${String(answer)} ${added}`;
       },
     );
 

@@ -106,14 +106,22 @@ export interface AnswerSchema {
 }
 
 export function answerSchema(schema: InputSchema): AnswerSchema {
-  if (!isStandardSchema(schema)) return { json: schema, check: jsonSchemaCheck(schema, "value") };
+  if (!isStandardSchema(schema)) {
+    return { json: asStored(schema), check: jsonSchemaCheck(schema, "value") };
+  }
   let json: JsonSchema | undefined;
   try {
-    json = jsonSchemaOf(schema);
+    const own = jsonSchemaOf(schema);
+    json = own && asStored(own);
   } catch {
     // The library checks the answer anyway; only programs that answer cannot know its form.
   }
   return { json, check: (value) => checkByStandard(schema, value) };
+}
+
+/** The schema as the log stores it, so that it can be compared with a stored one. */
+function asStored(schema: JsonSchema): JsonSchema {
+  return JSON.parse(JSON.stringify(schema)) as JsonSchema;
 }
 
 /** The type of an answer that fits a schema. */
