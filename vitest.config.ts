@@ -23,6 +23,7 @@ const TIDY = [
   "drain",
   "engine",
   "extensions",
+  "functions",
   "limits",
   "lists",
   "loop",

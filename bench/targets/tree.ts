@@ -24,7 +24,7 @@ const model: Model = {
 const act = tool({
   name: "act",
   description: "Does something, if somebody approves.",
-  input: { type: "object", properties: { calledAt: { type: "number" } } },
+  inputSchema: { type: "object", properties: { calledAt: { type: "number" } } },
   confirm: "ask",
   run: () => `acted at ${Date.now()}`,
 });

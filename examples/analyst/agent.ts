@@ -11,7 +11,7 @@ const lookAtSales = tool({
 const addUpSales = tool({
   name: "add_up_sales",
   description: "Adds up units and revenue by month, region or product.",
-  input: {
+  inputSchema: {
     type: "object",
     properties: {
       by: { enum: DIMENSIONS, description: "What each total is of." },

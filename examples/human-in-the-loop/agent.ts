@@ -4,10 +4,9 @@ import { MAIL, deliver, isColleague } from "./mail.ts";
 const sendMail = tool({
   name: "send_mail",
   description: "Sends a mail.",
-  input: MAIL,
+  inputSchema: MAIL,
   // Mail to colleagues is sent directly; a person reviews mail to anyone else first.
-  confirm: ({ input }) => {
-    const { to, subject, text } = MAIL.parse(input);
+  confirm: ({ input: { to, subject, text } }) => {
     if (isColleague(to)) return "allow";
     return {
       title: `Send “${subject}” to ${to}`,

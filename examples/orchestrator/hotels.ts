@@ -14,7 +14,7 @@ function priceOf({ city, nights }: Stay): string {
 const book = tool({
   name: "book",
   description: "Books a room.",
-  input: {
+  inputSchema: {
     type: "object",
     properties: { city: { enum: NAMES }, nights: { type: "integer", minimum: 1, maximum: 30 } },
     required: ["city", "nights"],

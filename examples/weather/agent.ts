@@ -3,7 +3,7 @@ import { defineAgent, tool } from "convoke";
 const weather = tool({
   name: "weather",
   description: "The weather in a city.",
-  input: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+  inputSchema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
   run: ({ city }) => ({ city, sky: "sunny" }),
 });
 

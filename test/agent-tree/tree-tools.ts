@@ -16,7 +16,7 @@ export function treeTools(notes: Notes): readonly Tool[] {
     tool({
       name: "delete",
       description: "Deletes a file, if somebody approves.",
-      input: PATH,
+      inputSchema: PATH,
       confirm: "ask",
       run: ({ path }, context) => {
         ran("delete", { path }, context);
@@ -26,7 +26,7 @@ export function treeTools(notes: Notes): readonly Tool[] {
     tool({
       name: "read",
       description: "Reads a file; it may be read again.",
-      input: PATH,
+      inputSchema: PATH,
       idempotent: true,
       run: ({ path }, context) => {
         ran("read", { path }, context);
@@ -36,7 +36,7 @@ export function treeTools(notes: Notes): readonly Tool[] {
     tool({
       name: "write",
       description: "Writes to a file; nobody wants that twice.",
-      input: PATH,
+      inputSchema: PATH,
       run: ({ path }, context) => {
         ran("write", { path }, context);
         return `wrote ${String(path)}`;

@@ -9,7 +9,7 @@ export function aGuardedTool(more: Partial<Parameters<typeof tool>[0]> = {}): {
   const guarded = tool({
     name: "delete",
     description: "Deletes a file.",
-    input: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
+    inputSchema: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
     confirm: "ask",
     run: (input) => {
       ran.push(input);

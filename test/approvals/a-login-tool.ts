@@ -6,7 +6,7 @@ export function aLoginTool(): { readonly login: Tool; readonly passwords: string
   const login = tool({
     name: "login",
     description: "Logs in.",
-    input: { type: "object", properties: {} },
+    inputSchema: { type: "object", properties: {} },
     async *run(_, { answers }: ToolContext) {
       const password = answers.get("password")?.text;
       if (password === undefined) {

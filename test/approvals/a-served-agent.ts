@@ -1,6 +1,6 @@
 import { createMemoryBackend } from "@convoke/engine/memory";
-import { type A2APart, EXTENSIONS, type Task } from "@convoke/protocol";
-import { type ModelAgentDefinition, defineAgent } from "@convoke/runtime";
+import { type A2APart, type Agent, EXTENSIONS, type Task } from "@convoke/protocol";
+import { type AgentDefinition, type ModelAgentDefinition, defineAgent } from "@convoke/runtime";
 import { type ServeOptions, serve } from "@convoke/server";
 import { randomUUID } from "node:crypto";
 import { expect, onTestFinished } from "vitest";
@@ -20,12 +20,19 @@ export async function servedAgent(
   definition: Partial<ModelAgentDefinition>,
   options: Partial<ServeOptions> = {},
 ): Promise<ServedAgent> {
-  const agent = defineAgent({
-    name: "Thinker",
-    description: "Thinks with a model.",
-    model: "demo",
-    ...definition,
-  });
+  const about = { name: "Thinker", description: "Thinks with a model." };
+  return serveForTest(defineAgent({ ...about, model: "demo", ...definition }), options);
+}
+
+/** An agent that is a function, in the same way. */
+export function servedFunction(
+  run: AgentDefinition["run"],
+  options: Partial<ServeOptions> = {},
+): Promise<ServedAgent> {
+  return serveForTest(defineAgent({ name: "Asker", description: "Asks.", run }), options);
+}
+
+async function serveForTest(agent: Agent, options: Partial<ServeOptions>): Promise<ServedAgent> {
   const logger = memoryLogger();
   const server = await serve(agent, {
     port: 0,

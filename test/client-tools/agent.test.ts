@@ -20,8 +20,8 @@ describe("a tool of the caller", () => {
 
       const asked = await world.ask("go", declaring(READ_FILE));
 
-      const { name, description, inputSchema: input } = READ_FILE;
-      expect(model.requests[0]?.tools).toContainEqual({ name, description, input });
+      const { name, description, inputSchema } = READ_FILE;
+      expect(model.requests[0]?.tools).toContainEqual({ name, description, inputSchema });
       expect(model.requests[0]?.tools.map((offered) => offered.name)).toEqual(["echo", name]);
       expect(asked.status.state).toBe("input-required");
       expect(statusText(asked)).toBe("Run read_file and send its result.");

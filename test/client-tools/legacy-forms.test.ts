@@ -1,6 +1,7 @@
 import type { Task } from "@convoke/protocol";
 import { scriptedModel } from "@convoke/runtime/testing";
 import { describe, expect, test } from "vitest";
+import { aGuardedTool } from "../approvals/a-guarded-tool.ts";
 import { Client, servedAgent } from "../approvals/a-served-agent.ts";
 import { calls, resultsTold } from "../loop/scripts.ts";
 import { verifies } from "../verifies.ts";
@@ -80,6 +81,72 @@ describe("a question to a caller of 0.3", () => {
 
     expect(frames).toContain('"state":"input-required"');
     expect(frames + task).not.toContain("inputRequest");
+  });
+});
+
+describe("an approval for a caller in the words of early documents", () => {
+  const askFor = async (options: Parameters<typeof servedAgent>[1] = {}) => {
+    const { guarded, ran } = aGuardedTool();
+    const model = scriptedModel([calls("delete", { path: "a" }), "Done."]);
+    const agent = await servedAgent({ model, tools: [guarded] }, options);
+    const client = new Client(agent);
+    const asked = await client.send("go");
+    const { inputRequest } = asked.status.message as { readonly inputRequest?: unknown };
+    return { asked, client, ran, inputRequest: inputRequest as { readonly requestId: string } };
+  };
+  const answer = (toolUseId: string, result: unknown): never[] =>
+    [{ kind: "tool-result", toolUseId, result }] as never[];
+
+  verifies("R57", "has an inputRequest with its id and options, unless strict", async () => {
+    const { inputRequest } = await askFor();
+
+    expect(inputRequest).toMatchObject({
+      kind: "input-request",
+      prompt: expect.stringContaining("Approve: "),
+      sensitive: false,
+      options: ["once", "conversation", "always", "reject"],
+    });
+    expect((await askFor({ strict: true })).inputRequest).toBeUndefined();
+  });
+
+  verifies(
+    ["R58", "R59"],
+    "is decided by a tool-result with that id and an option, and by nothing else",
+    async () => {
+      const { asked, client, ran, inputRequest } = await askFor();
+      const { requestId } = inputRequest;
+      const referenceTaskIds = [asked.id];
+
+      const unfit = await client.trySend(answer(requestId, "perhaps"), { referenceTaskIds });
+      const other = await client.trySend(answer("input-1", "once"), { referenceTaskIds });
+      expect([unfit.error?.code, other.error?.code]).toEqual([-32602, -32602]);
+      expect(unfit.error?.message).toContain("must answer with once, conversation, always, reject");
+      expect(ran).toEqual([]);
+      const done = await client.send(answer(requestId, { value: "once" }), { referenceTaskIds });
+
+      expect(done.status.state).toBe("completed");
+      expect(ran).toEqual([{ path: "a" }]);
+    },
+  );
+
+  test("is rejected in the same way", async () => {
+    const { asked, client, ran, inputRequest } = await askFor();
+
+    const { requestId } = inputRequest;
+    await client.send(answer(requestId, "reject: not that"), { taskId: asked.id });
+
+    expect(ran).toEqual([]);
+  });
+
+  test("is not approved by a message with the role of the agent", async () => {
+    const { asked, client, ran } = await askFor();
+
+    const { error } = await client.trySend("approve", { taskId: asked.id, role: "agent" });
+
+    expect(error?.code).toBe(-32602);
+    expect(error?.message).toContain('message.role must be "user"');
+    expect(ran).toEqual([]);
+    expect((await client.get(asked.id)).status.state).toBe("input-required");
   });
 });
 

@@ -1,10 +1,4 @@
-import {
-  type AgentEvent,
-  type StatusUpdateEvent,
-  type TaskState,
-  isPublic,
-  textOf,
-} from "@convoke/protocol";
+import { type AgentEvent, type StatusUpdateEvent, type TaskState, textOf } from "@convoke/protocol";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { verifies } from "../verifies.ts";
 import { aCrashingServer, rowsOfTheDay } from "./a-crashing-server.ts";
@@ -14,7 +8,7 @@ import type { Effect } from "../harness/effect.ts";
 import { Receiver } from "../harness/receiver.ts";
 import type { Scenario } from "./scenarios.ts";
 import type { StoredTask } from "../harness/stored-tasks.ts";
-import { chunksIn, foldLog } from "../harness/task-log.ts";
+import { chunksIn, foldLog, shownIn } from "../harness/task-log.ts";
 
 /** What is left in the end, whichever instant the crash hit. */
 interface Outcome {
@@ -166,7 +160,7 @@ function checkLog({ record, log }: StoredTask, { state, text }: Outcome): void {
 
 /** All frames of all connections together are what the log shows: no gap, no repeat, same order. */
 function checkFrames({ log }: StoredTask, { frames }: Caller): void {
-  expect(frames).toEqual(log.filter(({ event }) => isPublic(event)));
+  expect(frames).toEqual(shownIn(log));
 }
 
 function checkEffects(effects: readonly Effect[], outcome: Outcome): void {

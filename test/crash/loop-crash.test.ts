@@ -2,7 +2,6 @@ import {
   type AgentEvent,
   type InternalEvent,
   type StatusUpdateEvent,
-  isPublic,
   isTerminal,
   textOf,
 } from "@convoke/protocol";
@@ -15,7 +14,7 @@ import type { CrashPlan, CrashPoint } from "./crash-point.ts";
 import { ModelServer } from "./model-server.ts";
 import { Receiver } from "../harness/receiver.ts";
 import type { StoredTask } from "../harness/stored-tasks.ts";
-import { foldLog } from "../harness/task-log.ts";
+import { foldLog, shownIn } from "../harness/task-log.ts";
 import { type Tale, type ToolName, toldInAll } from "./tale.ts";
 
 /** A count, or a range if it depends on the instant of the crash. */
@@ -130,7 +129,7 @@ async function survives(plan: CrashPlan, outcome: Outcome): Promise<void> {
     const [stored, ...rest] = await server.stored();
     expect(rest).toEqual([]);
     checkLog(stored!, toldInAll(tale, resultsOf(outcome)));
-    expect(caller.frames).toEqual(stored!.log.filter(({ event }) => isPublic(event)));
+    expect(caller.frames).toEqual(shownIn(stored!.log));
     await checkRequests(tale, outcome);
     await checkEffects(stored!, outcome);
   } finally {

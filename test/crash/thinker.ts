@@ -23,7 +23,7 @@ export function thinker(model: string, act: Act): ModelAgentDefinition {
       tool({
         name: "pay",
         description: "Pays.",
-        input: AMOUNT,
+        inputSchema: AMOUNT,
         idempotent: true,
         async *run({ amount }, context) {
           yield `paying ${String(amount)}`;
@@ -34,7 +34,7 @@ export function thinker(model: string, act: Act): ModelAgentDefinition {
       tool({
         name: "ship",
         description: "Ships.",
-        input: AMOUNT,
+        inputSchema: AMOUNT,
         run: async (_, context) => {
           await act(context, "ship");
           return "shipped";
@@ -43,7 +43,7 @@ export function thinker(model: string, act: Act): ModelAgentDefinition {
       tool({
         name: "refund",
         description: "Pays back.",
-        input: AMOUNT,
+        inputSchema: AMOUNT,
         idempotent: true,
         confirm: "ask",
         run: async ({ amount }, context) => {

@@ -22,7 +22,7 @@ const server = useServer(
       tool({
         name: "pay",
         description: "Pays.",
-        input: { type: "object", properties: { amount: { type: "number" } } },
+        inputSchema: { type: "object", properties: { amount: { type: "number" } } },
         confirm: "ask",
         run: () => "paid",
       }),

@@ -15,7 +15,7 @@ const TOOLS = [
   tool({
     name: "echo",
     description: "Says what it is told.",
-    input: { type: "object", properties: { text: { type: "string" } } },
+    inputSchema: { type: "object", properties: { text: { type: "string" } } },
     run: ({ text }) => ({ said: text }),
   }),
   tool({
@@ -116,7 +116,7 @@ verifies(
         kind: "tool-use",
         toolUseId: "demo-1",
         name: "echo",
-        input: { text: "hi" },
+        inputSchema: { text: "hi" },
         ...mark("tool-use"),
       },
       {

@@ -7,7 +7,13 @@ import { succeed } from "../harness/program.ts";
 import { verifies } from "../verifies.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const GUIDES = ["agents-with-models.md", "client-tools.md", "sub-agents.md"];
+const GUIDES = [
+  "agents-with-models.md",
+  "changing-agents.md",
+  "client-tools.md",
+  "functions.md",
+  "sub-agents.md",
+];
 
 /** A piece of code of a guide, and what it prints according to it. */
 interface Snippet {

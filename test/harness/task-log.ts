@@ -1,8 +1,11 @@
 import {
   type AgentEvent,
   type ArtifactUpdateEvent,
+  LEGACY_CODECS,
+  type PublicEvent,
   type Task,
   applyEvent,
+  isPublic,
   textOfParts,
 } from "@convoke/protocol";
 
@@ -10,6 +13,15 @@ import {
 export interface LoggedEvent {
   readonly id: number;
   readonly event: AgentEvent;
+}
+
+/** The public events of a log, as a client of 0.3 over JSON-RPC sees them. */
+export function shownIn(log: readonly LoggedEvent[]): readonly LoggedEvent[] {
+  return log.flatMap(({ id, event }) => {
+    if (!isPublic(event)) return [];
+    const text = LEGACY_CODECS["0.3"].eventText(event as PublicEvent, JSON.stringify(event));
+    return [{ id, event: JSON.parse(text) as AgentEvent }];
+  });
 }
 
 /** The task that a log adds up to. */

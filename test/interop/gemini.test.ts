@@ -105,7 +105,8 @@ describe("the Gemini CLI", () => {
       const said = await runGemini({ model, agent });
 
       expect(model.results).toEqual([
-        { output: "What is your name?" },
+        // It shows its model the data of the question as well.
+        { output: expect.stringMatching(/^What is your name\?Data: .*"requestId":/) },
         { output: "Artifact:\nHello, Ann!" },
       ]);
       expect(said).toContain("Hello, Ann!");
@@ -113,7 +114,7 @@ describe("the Gemini CLI", () => {
       expect(tasks).toMatchObject([{ status: { state: "completed" } }]);
       expect(tasks[0]?.history?.map(({ parts }) => parts)).toMatchObject([
         [{ text: "ask" }],
-        [{ text: "What is your name?" }],
+        [{ text: "What is your name?" }, { data: { kind: "input-request" } }],
         [{ text: "Ann" }],
       ]);
     },

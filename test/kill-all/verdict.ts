@@ -1,14 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import {
-  type AgentEvent,
-  type StatusUpdateEvent,
-  isPublic,
-  isTerminal,
-  textOf,
-} from "@convoke/protocol";
+import { type AgentEvent, type StatusUpdateEvent, isTerminal, textOf } from "@convoke/protocol";
 import type { Effect } from "../harness/effect.ts";
 import type { StoredTask } from "../harness/stored-tasks.ts";
-import { chunksIn, foldLog } from "../harness/task-log.ts";
+import { chunksIn, foldLog, shownIn } from "../harness/task-log.ts";
 import type { Client } from "./client.ts";
 import { CHUNKS, chunkOf } from "./jobs.ts";
 
@@ -73,7 +67,7 @@ function problemsOfChunks({ job }: Client, { log }: StoredTask): readonly string
 
 /** What all connections brought, one after the other, is what the log shows. */
 function problemsOfFrames({ caller }: Client, { log }: StoredTask): readonly string[] {
-  const shown = log.filter(({ event }) => isPublic(event));
+  const shown = shownIn(log);
   if (isDeepStrictEqual(caller.frames, shown)) return [];
   return [`the client has ${caller.frames.length} frames and the log ${shown.length}`];
 }

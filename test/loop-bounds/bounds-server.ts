@@ -69,7 +69,7 @@ const patient = tool({
 const busy = tool({
   name: "busy",
   description: "Takes a moment.",
-  input: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] },
+  inputSchema: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] },
   run: async ({ n }) => {
     running += 1;
     mostAtOnce = Math.max(mostAtOnce, running);

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type InternalEvent, isPublic, textOf } from "@convoke/protocol";
 import type { Effect } from "../harness/effect.ts";
 import type { AskedOfModel } from "../crash/tale.ts";
-import { foldLog } from "../harness/task-log.ts";
+import { foldLog, shownIn } from "../harness/task-log.ts";
 import type { Played } from "./play.ts";
 
 /** What a killed run is compared by: the last that the model was told, and what the task came to. */
@@ -110,7 +110,7 @@ function problemsOfCall(name: string, output: string, same: readonly Effect[]): 
 
 /** What all connections brought, one after the other, is what the log shows. */
 function problemsOfFrames({ caller, stored }: Played): readonly string[] {
-  const shown = stored!.log.filter(({ event }) => isPublic(event));
+  const shown = shownIn(stored!.log);
   if (isDeepStrictEqual(caller.frames, shown)) return [];
   return [`the client has ${caller.frames.length} frames and the log ${shown.length}`];
 }

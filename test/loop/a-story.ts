@@ -81,7 +81,7 @@ function storyTools(ran: (toolCallId: string) => void): readonly Tool[] {
     tool({
       ...facts,
       name: "safe",
-      input,
+      inputSchema: input,
       async *run({ n }, { toolCallId }) {
         ran(toolCallId);
         yield "working";
@@ -91,7 +91,7 @@ function storyTools(ran: (toolCallId: string) => void): readonly Tool[] {
     tool({
       ...facts,
       name: "asking",
-      input,
+      inputSchema: input,
       run: (_, { answers, toolCallId }) => {
         const answer = answers.get("input")?.text;
         if (answer === undefined) return inputRequired("What?");
@@ -102,7 +102,7 @@ function storyTools(ran: (toolCallId: string) => void): readonly Tool[] {
     tool({
       ...facts,
       name: "guarded",
-      input,
+      inputSchema: input,
       confirm: "ask",
       run: (_, { toolCallId }) => {
         ran(toolCallId);
@@ -112,13 +112,13 @@ function storyTools(ran: (toolCallId: string) => void): readonly Tool[] {
     tool({
       ...facts,
       name: "failing",
-      input,
+      inputSchema: input,
       run: (_, { toolCallId }) => {
         ran(toolCallId);
         throw new Error("as always");
       },
     }),
-    tool({ ...facts, name: "broken", input, run: () => "never" }),
+    tool({ ...facts, name: "broken", inputSchema: input, run: () => "never" }),
   ];
 }
 

@@ -18,7 +18,7 @@ function greetTool(runs: string[] = []) {
   return tool({
     name: "greet",
     description: "Greets.",
-    input: { type: "object", properties: { title: { type: "string" } } },
+    inputSchema: { type: "object", properties: { title: { type: "string" } } },
     run: ({ title }, { answers, key }: ToolContext) => {
       runs.push(key);
       const name = answers.get("name")?.text;

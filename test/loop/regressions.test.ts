@@ -1,7 +1,18 @@
-import { type AgentEvent, type StatusUpdateEvent, textOf } from "@convoke/protocol";
-import { AgentLoop, defineAgent, tool } from "@convoke/runtime";
+import { type AgentEvent, type StatusUpdateEvent, textOf, textPart } from "@convoke/protocol";
+import {
+  AgentLoop,
+  type Tool,
+  authRequired,
+  defineAgent,
+  inputRequired,
+  tool,
+} from "@convoke/runtime";
+import { say } from "convoke/testing";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { scriptedModel, startScriptedModelServer } from "@convoke/runtime/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { temporaryFolder } from "../start/temporary-folder.ts";
 import { verifies } from "../verifies.ts";
 import { LoopWorld } from "./a-loop-world.ts";
 import { calls, echoTool, eventsOf, resultsTold, statusText } from "./scripts.ts";
@@ -170,7 +181,7 @@ verifies(
     const slow = tool({
       name: "slow",
       description: "Takes a moment.",
-      input: { type: "object", properties: { n: { type: "integer" } } },
+      inputSchema: { type: "object", properties: { n: { type: "integer" } } },
       run: async ({ n }) => {
         running += 1;
         most = Math.max(most, running);
@@ -191,6 +202,58 @@ verifies(
     expect(resultsTold(model.requests)).toEqual(Array.from({ length: 50 }, (_, n) => n));
   },
 );
+
+verifies("loop-L11", "ids that a model chooses, however they look, become no path", async () => {
+  const outside = temporaryFolder();
+  const data = join(outside, "a", "b", "data");
+  const escaping = "../../../../escaped";
+  const saving = tool({
+    name: "save",
+    description: "Makes a file.",
+    async *run(_input, { taskId, contextId, toolCallId }) {
+      const artifact = { artifactId: toolCallId, name: escaping, parts: [textPart("x")] };
+      const event = { kind: "artifact-update", taskId, contextId, artifact } as const;
+      yield { kind: "tool:event", event };
+      yield "saved";
+    },
+  });
+  const model = scriptedModel([calls("save", {}, escaping), "Done."]);
+  const loop = new AgentLoop({ model, tools: [saving], data });
+  const events = await eventsOf(loop.execute("go", { taskId: escaping }));
+  await loop.close();
+
+  expect(JSON.stringify(events)).toContain(`"artifactId":"${escaping}"`);
+  const files = readdirSync(outside, { recursive: true, withFileTypes: true });
+  const written = files.filter((entry) => entry.isFile()).map(({ parentPath }) => parentPath);
+  expect(written).not.toEqual([]);
+  expect(written.filter((folder) => !folder.startsWith(data))).toEqual([]);
+});
+
+describe("whatever a loop asks for", () => {
+  const asking = (name: string, request: unknown): Tool =>
+    tool({ name, description: "Asks.", run: () => request });
+  const guarded = tool({ name: "rm", description: "Removes.", confirm: "ask", run: () => "gone" });
+
+  const REQUESTS = {
+    "a question": [asking("ask", inputRequired("Which town?")), "input-required", "Which town?"],
+    "a sign-in": [asking("go", authRequired("Sign in.")), "auth-required", "Sign in."],
+    "an approval": [guarded, "input-required", "Approve: "],
+  } as const;
+  for (const [name, [asks, state, text]] of Object.entries(REQUESTS)) {
+    const title = `${name} is in an official state, and its question is the text that is shown`;
+    verifies("loop-L13", title, async () => {
+      const before = { kind: "text", text: "Let me see. " } as const;
+      const model = scriptedModel([[before, calls(asks.name)], "Done."]);
+      const agent = defineAgent({ name: "A", description: "B", model, tools: [asks] });
+
+      const asked = await say(agent, "go");
+
+      expect(asked.task?.status.state).toBe(state);
+      expect(asked.text).toContain(text);
+      expect(asked.text).not.toContain("Let me see.");
+    });
+  }
+});
 
 describe("definitions", () => {
   const facts = { name: "A", description: "B", model: "demo" } as const;

@@ -18,7 +18,7 @@ export function echoTool(overrides: Partial<Parameters<typeof tool>[0]> = {}): T
   return tool({
     name: "echo",
     description: "Says what it is told.",
-    input: { type: "object", properties: { text: { type: "string" } } },
+    inputSchema: { type: "object", properties: { text: { type: "string" } } },
     run: ({ text }: { readonly text?: unknown }) => `echo ${String(text)}`,
     ...overrides,
   });

@@ -138,11 +138,11 @@ describe("while a tool runs", () => {
 
 describe("arguments", () => {
   const schemas: readonly [string, Partial<ToolDefinition>][] = [
-    ["zod", { input: z.object({ n: z.number(), unit: z.string().default("m") }) }],
+    ["zod", { inputSchema: z.object({ n: z.number(), unit: z.string().default("m") }) }],
     [
       "valibot",
       {
-        input: v.object({ n: v.number(), unit: v.optional(v.string(), "m") }),
+        inputSchema: v.object({ n: v.number(), unit: v.optional(v.string(), "m") }),
         inputJsonSchema: { type: "object", properties: { n: { type: "number" } } },
       },
     ],
@@ -162,9 +162,9 @@ describe("arguments", () => {
       required: ["n"],
     };
 
-    expect(await resultOf((given) => given, { input }, { n: 2 })).toEqual({ n: 2 });
-    expect(await resultOf(() => "ran", { input }, {})).toContain("n: is required");
-    expect(await resultOf(() => "ran", { input }, { n: 1, unit: "mile" })).toContain(
+    expect(await resultOf((given) => given, { inputSchema: input }, { n: 2 })).toEqual({ n: 2 });
+    expect(await resultOf(() => "ran", { inputSchema: input }, {})).toContain("n: is required");
+    expect(await resultOf(() => "ran", { inputSchema: input }, { n: 1, unit: "mile" })).toContain(
       "unit: must be one of m, km",
     );
   });
@@ -179,10 +179,10 @@ describe("arguments", () => {
   });
 
   test("a model is told of them as JSON Schema", () => {
-    const { input } = tool({
+    const { inputSchema: input } = tool({
       name: "it",
       description: "Does it.",
-      input: z.object({ n: z.number().describe("how many") }),
+      inputSchema: z.object({ n: z.number().describe("how many") }),
       run: ({ n }) => n.toFixed(1),
     });
 
@@ -193,6 +193,18 @@ describe("arguments", () => {
     });
   });
 
+  test("a confirm rule gets the arguments in the type that run gets", () => {
+    const pay = tool({
+      name: "pay",
+      description: "Pays.",
+      inputSchema: z.object({ amount: z.number() }),
+      confirm: ({ input }) => (input.amount.toFixed(0) === "0" ? "allow" : "ask"),
+      run: ({ amount }) => amount.toFixed(2),
+    });
+
+    expect(pay.confirm).toBeTypeOf("function");
+  });
+
   test.each<[object, string]>([
     [{ name: "has space" }, 'a tool\'s name has 1 to 64 letters, digits, "_" and "-"'],
     [{ name: "x".repeat(65) }, "a tool's name has 1 to 64"],
@@ -200,12 +212,16 @@ describe("arguments", () => {
     [{ run: undefined }, 'tool "it" needs a run function'],
     [{ timeoutMs: 0 }, 'timeoutMs of tool "it" must be above 0'],
     [{ confirm: "yes" }, 'confirm of tool "it" must be "never", "ask" or a function, not "yes"'],
-    [{ input: { type: "array" } }, 'the input of tool "it" must be a schema of an object'],
     [
-      { input: v.object({}) },
-      'valibot does not say how the input of tool "it" reads as JSON Schema',
+      { inputSchema: { type: "array" } },
+      'the inputSchema of tool "it" must be a schema of an object',
     ],
-    [{ input: z.object({ at: z.date() }) }, "give one for the model as inputJsonSchema"],
+    [
+      { inputSchema: v.object({}) },
+      'valibot does not say how the inputSchema of tool "it" reads as JSON Schema',
+    ],
+    [{ inputSchema: z.object({ at: z.date() }) }, "give one for the model as inputJsonSchema"],
+    [{ input: {} }, 'tool has no option "input". The options are confirm, description, '],
   ])("a tool with %j is refused: %s", (overrides, problem) => {
     const definition = { name: "it", description: "Does it.", run: () => 1, ...overrides };
 

@@ -128,18 +128,25 @@ describe("an agent with MCP servers", () => {
     expect(availableTools).toContainEqual({ name: "tool_0" });
   });
 
-  test("keeps the tool of its author where a server has one of the same name", async () => {
-    const model = scriptedModel([calls("everything__echo", { text: "hi" }), "Done."]);
-    const world = new AgentWorld({
-      model,
-      tools: [echoTool({ name: "everything__echo" })],
-      mcpServers: { everything: published("everything") },
-    });
+  verifies(
+    "loop-L17",
+    "keeps its author's tool where a server has one of that name, and works without a broken one",
+    async () => {
+      const model = scriptedModel([calls("everything__echo", { text: "hi" }), "Done."]);
+      const world = new AgentWorld({
+        model,
+        tools: [echoTool({ name: "everything__echo" })],
+        mcpServers: { everything: published("everything"), gone: MISSING },
+      });
 
-    await world.ask("go");
+      const task = await world.ask("go");
 
-    expect(resultsTold(model.requests)).toEqual(["echo hi"]);
-  });
+      expect(task.status.state).toBe("completed");
+      const names = toolNames(model.requests[0])?.filter((name) => name === "everything__echo");
+      expect(names).toHaveLength(1);
+      expect(resultsTold(model.requests)).toEqual(["echo hi"]);
+    },
+  );
 
   test("offers what a server has learned meanwhile, and no tool that a filter leaves out", async () => {
     // The server tells of its new tool when it has answered already.

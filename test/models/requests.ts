@@ -4,7 +4,7 @@ import type { Model, ModelEvent, ModelRequest } from "../../packages/runtime/src
 export const WEATHER = {
   name: "weather",
   description: "The weather in a city.",
-  input: {
+  inputSchema: {
     type: "object",
     properties: { city: { type: "string" } },
     required: ["city"],

@@ -110,7 +110,7 @@ function guardedTools(ran: (execution: Execution) => void): readonly Tool[] {
     tool({
       name: toolName,
       description: "Does something that nobody can undo.",
-      input: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] },
+      inputSchema: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] },
       confirm: "ask",
       idempotent: true,
       run: (input, { toolCallId }) => {

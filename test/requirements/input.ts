@@ -7,10 +7,10 @@ export const INPUT: RequirementGroup = {
     {
       id: "R57",
       text:
-        "A question puts the task into input-required with an agent message and a data part " +
-        "that holds prompt, requestId and whether the answer is sensitive; that status is " +
-        "final and ends the stream. The 0.3 JSON-RPC dialect also carries the inputRequest " +
-        "field unless it runs strict.",
+        "A question of a tool or of a function puts the task into input-required with an agent " +
+        "message and a data part that holds prompt, requestId and whether the answer is " +
+        "sensitive; that status is final and ends the stream. The 0.3 JSON-RPC dialect also " +
+        "carries the inputRequest field, for approvals too, unless it runs strict.",
       source: "user document 001; A2A 0.3 §7.2",
       milestone: "bindings",
       status: "proven",
@@ -42,10 +42,11 @@ export const INPUT: RequirementGroup = {
     {
       id: "R61",
       text:
-        "When no answer comes in time the task either goes on, with the status text " +
-        '"Continuing without client input...", or ends with a final failed status for "Input ' +
-        'timeout" whose metadata has the reason, the taskId and timeoutSeconds (300 by ' +
-        "default).",
+        "Questions and approvals wait for ever unless the agent sets a time limit; client-side " +
+        "tools wait 300 seconds. When no answer comes in time the task either goes on, with the " +
+        'status text "Continuing without client input...", or ends with a final failed status ' +
+        'for "Input timeout" whose metadata has the reason, the taskId and the real ' +
+        "timeoutSeconds.",
       source: "user document 001",
       milestone: "engine",
       status: "proven",

@@ -82,7 +82,9 @@ export const LOOP_REGRESSIONS: RequirementGroup = {
     },
     {
       id: "loop-L11",
-      text: "An id that a model chooses never becomes a path.",
+      text:
+        "An id or a name that a model or an agent chooses never becomes a path: neither in the " +
+        "data folder nor where a client saves files.",
       source: "known failures of agent loops",
       milestone: "coder",
       status: "proven",
@@ -96,7 +98,9 @@ export const LOOP_REGRESSIONS: RequirementGroup = {
     },
     {
       id: "loop-L13",
-      text: "What a loop asks for reaches the people who must answer, under the name they know.",
+      text:
+        "What a loop asks for reaches the people who must answer: each question, approval and " +
+        "sign-in is an official state with the question as its text.",
       source: "known failures of agent loops",
       milestone: "console",
       status: "proven",
@@ -127,8 +131,9 @@ export const LOOP_REGRESSIONS: RequirementGroup = {
     {
       id: "loop-L17",
       text:
-        "Two tools of one name are rejected when the agent is defined, and a provider whose tools " +
-        "cannot be listed does not fail the turn: the others are offered.",
+        "Two tools of one name are rejected when the agent is defined; of tools of one name from " +
+        "several providers the model is offered one; and a provider whose tools cannot be listed " +
+        "does not fail the turn.",
       source: "known failures of agent loops",
       milestone: "runtime",
       status: "proven",

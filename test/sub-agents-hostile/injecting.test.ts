@@ -19,7 +19,7 @@ function aTransfer() {
   return aGuardedTool({
     name: "transfer",
     description: "Transfers money.",
-    input: { type: "object", properties: { to: { type: "string" } }, required: ["to"] },
+    inputSchema: { type: "object", properties: { to: { type: "string" } }, required: ["to"] },
   });
 }
 

@@ -175,7 +175,11 @@ function plannerTools(options: AgentOptions) {
     tool({
       name: "pay",
       description: "Pays, after approval.",
-      input: { type: "object", properties: { amount: { type: "number" } }, required: ["amount"] },
+      inputSchema: {
+        type: "object",
+        properties: { amount: { type: "number" } },
+        required: ["amount"],
+      },
       confirm: "ask",
       run: (input, context) => {
         ran("pay", input, context);

@@ -62,7 +62,7 @@ export class Caller {
 
   async rpc(method: string, params: object): Promise<unknown> {
     const response = await this.#post(method, params);
-    const { result, error } = (await response.json()) as Json;
+    const { result, error } = parseWire(await response.text()) as Json;
     if (error !== undefined) throw new Error(`${method}: ${JSON.stringify(error)}`);
     return result;
   }
@@ -99,6 +99,14 @@ export class Caller {
   }
 }
 
+/**
+ * Reads JSON of the wire without `inputRequest`, which repeats a data part for early clients and is
+ * made when an event is sent: later versions repeat more kinds of requests.
+ */
+export function parseWire(json: string): unknown {
+  return JSON.parse(json, (key, value: unknown) => (key === "inputRequest" ? undefined : value));
+}
+
 export function messageFrom(content: string | readonly WirePart[], more: object = {}): object {
   const parts = typeof content === "string" ? [{ kind: "text", text: content }] : content;
   return { kind: "message", messageId: randomUUID(), role: "user", parts, ...more };
@@ -122,7 +130,7 @@ function parseFrame(event: string): Frame | undefined {
   const id = /^id: ?(.*)$/m.exec(event)?.[1];
   const data = /^data: ?(.*)$/m.exec(event)?.[1];
   if (data === undefined) return undefined;
-  const { result, error } = JSON.parse(data) as { readonly result?: Json; readonly error?: Json };
+  const { result, error } = parseWire(data) as { readonly result?: Json; readonly error?: Json };
   if (result === undefined || id === undefined)
     throw new Error(`no event: ${JSON.stringify(error)}`);
   return { id: Number(id), result };

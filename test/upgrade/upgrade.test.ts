@@ -8,7 +8,7 @@ import { serve } from "convoke";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { keptPort } from "../harness/kept-port.ts";
 import { AGENTS, type AgentName, CENTURY_MS, type Effect } from "./agents.ts";
-import { Caller, type Frame, type WirePart, type WireTask } from "./caller.ts";
+import { Caller, parseWire, type Frame, type WirePart, type WireTask } from "./caller.ts";
 import { CASES, type CaseName, type Facts, type RecordedTask } from "./cases.ts";
 import { Webhook } from "./webhook.ts";
 
@@ -16,7 +16,7 @@ import { Webhook } from "./webhook.ts";
 // See write-fixture.ts. If one of these tests fails, people lose tasks when they upgrade.
 
 const FIXTURE = fileURLToPath(new URL("./data-5d937c9", import.meta.url));
-const facts = JSON.parse(readFileSync(join(FIXTURE, "facts.json"), "utf8")) as Facts;
+const facts = parseWire(readFileSync(join(FIXTURE, "facts.json"), "utf8")) as Facts;
 const APPROVALS = "https://convoke.dev/extensions/approvals/v1";
 const CLIENT_TOOLS = "https://convoke.dev/extensions/client-tools/v1";
 

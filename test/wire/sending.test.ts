@@ -35,7 +35,7 @@ for (const dialect of DIALECTS) {
 
       expect(asked.status).toMatchObject({
         state: "input-required",
-        message: { role: "agent", parts: [{ text: "What is your name?" }] },
+        message: { role: "agent", parts: { 0: { text: "What is your name?" } } },
       });
       expect(gated.status.state).toBe("auth-required");
     });

@@ -3,18 +3,30 @@
 // Write an agent
 export {
   type AgentDefinition,
+  type AskOptions,
   type FunctionTurn,
+  NoAnswerError,
   StepError,
   type StepOptions,
   StepUnknownError,
   artifact,
+  complete,
   defineAgent,
   fail,
   reject,
   reply,
   status,
 } from "@convoke/runtime";
-export type { Agent, AgentEvent, Message, Task, TaskState, TaskStatus } from "@convoke/protocol";
+export {
+  type Agent,
+  type AgentEvent,
+  type Message,
+  type Task,
+  type TaskState,
+  type TaskStatus,
+  agentMessage,
+  textPart,
+} from "@convoke/protocol";
 
 // Give it a model and tools
 export {

@@ -93,6 +93,7 @@ export {
 // The seam between servers and agents
 export {
   type Agent,
+  AgentChanged,
   type AgentEnvironment,
   type Caller,
   type LocalAgent,
@@ -178,6 +179,7 @@ export {
   type ApprovalPreview,
   type ApprovalRisk,
   approvalPath,
+  approvalQuestion,
   checkApproval,
   checkApprovalAnswer,
   digestArguments,

@@ -7,10 +7,14 @@ export {
   defineAgent,
 } from "./agents/define-agent.ts";
 export type { FunctionTurn } from "./functions/function-turn.ts";
+export type { Ask, AskOptions } from "./functions/ask.ts";
+export { NoAnswerError } from "./functions/waits.ts";
 export type { RunResult, Yielded } from "./functions/function-run.ts";
 export {
+  type ArtifactOptions,
   type FunctionOutput,
   artifact,
+  complete,
   fail,
   reject,
   reply,

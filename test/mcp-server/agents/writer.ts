@@ -8,7 +8,7 @@ const write = tool({
   name: "write",
   description: "Writes a note.",
   confirm: "ask",
-  input: { type: "object", properties: { text: { type: "string" } } },
+  inputSchema: { type: "object", properties: { text: { type: "string" } } },
   run: ({ text }: { readonly text?: unknown }) => {
     appendFileSync(process.env["NOTES"] ?? "/dev/null", `${String(text)}\n`);
     return "written";

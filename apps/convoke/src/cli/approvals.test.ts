@@ -16,7 +16,7 @@ async function waitingCall() {
   const guarded = tool({
     name: "delete",
     description: "Deletes a file.",
-    input: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
+    inputSchema: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
     confirm: () => ({ title: "Delete \u001b[2Jit", risk: "warning" }),
     run: (input) => {
       ran.push(input);

@@ -62,7 +62,7 @@ describe("lines that are piped in", () => {
     const pay = tool({
       name: "pay",
       description: "Pays.",
-      input: { type: "object", properties: { amount: { type: "number" } } },
+      inputSchema: { type: "object", properties: { amount: { type: "number" } } },
       confirm: ({ input }) => ({ title: `Pay ${(input as { amount: number }).amount} €` }),
       run: (input) => {
         ran.push(input);

@@ -7,13 +7,16 @@ import {
   type PublicEvent,
   type Task,
   applyEvent,
+  isInterrupted,
   isTerminal,
   textOf,
+  textOfParts,
   userMessage,
 } from "@convoke/protocol";
 
 /** The answer of an agent. */
 export interface Answer<Output = unknown> {
+  /** The text of the answer. If the agent waits for its caller, the text of its question. */
   readonly text: string;
   /** The answer of an agent with an `output` schema, if the task is completed. */
   readonly output?: Output;
@@ -56,6 +59,7 @@ export async function say<Output = unknown>(
         message,
         blocking: true,
       })) {
+        let isAsked = false;
         for (const item of items) {
           if (item.kind !== "event") continue;
           const { event } = item;
@@ -65,11 +69,19 @@ export async function say<Output = unknown>(
           if (event.kind === "task" && task !== undefined) continue;
           events.push(event);
           task = event.kind === "task" ? event : applyEvent(task!, event);
+          isAsked = event.kind === "status-update" && isInterrupted(event.status.state);
         }
+        // The stream of a task that waits for a sign-in stays open.
+        if (isAsked) break;
       }
     }
     const output = outputOf(task!) as Output | undefined;
-    return { text: textOf(task!), ...(output !== undefined && { output }), task: task!, events };
+    return {
+      text: textOrQuestion(task!),
+      ...(output !== undefined && { output }),
+      task: task!,
+      events,
+    };
   } finally {
     await started.close();
   }
@@ -79,4 +91,10 @@ export async function say<Output = unknown>(
 function outputOf({ artifacts = [] }: Task): unknown {
   const parts = artifacts.flatMap((artifact) => artifact.parts);
   return parts.findLast((part) => part.kind === "data")?.data;
+}
+
+/** What the agent said last: an agent may say something before it asks. */
+function textOrQuestion(task: Task): string {
+  const { state, message } = task.status;
+  return isInterrupted(state) && message !== undefined ? textOfParts(message.parts) : textOf(task);
 }

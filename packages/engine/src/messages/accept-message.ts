@@ -46,9 +46,12 @@ export interface AcceptedTask {
   readonly joined?: TaskSnapshot;
 }
 
+const ROLE_PROBLEM = 'must be "user" (ROLE_USER in 1.0): callers do not speak for the agent';
+
 /** Passes a message to the task it names, or creates a task for it. */
 export function acceptMessage(engine: Engine, incoming: Incoming): Promise<AcceptedTask> {
-  const { taskId } = incoming.message;
+  const { taskId, role } = incoming.message;
+  if (role !== "user") return Promise.reject(invalidParams("message.role", ROLE_PROBLEM));
   return taskId === undefined
     ? beginTask(engine, incoming)
     : continueTask(engine, incoming, taskId);
@@ -142,6 +145,7 @@ async function continueTask(
       throw invalidParams("message.contextId", `is not the context of task ${taskId}`);
     }
     await untilSuspended(live);
+    await engine.agent.beforeAccept?.(live.task);
     // The same message may be arriving already: then this one is a retry of it.
     while (live.arriving.has(message.messageId)) await live.arriving.get(message.messageId);
     return await receive(engine, live, incoming);

@@ -1,6 +1,7 @@
 import {
   A2AError,
   type Agent,
+  AgentChanged,
   type AgentEvent,
   type Message,
   type Metadata,
@@ -274,6 +275,18 @@ function explainFailure(error: unknown, taskId: string, logger: Logger): Failure
     logger.warn("the agent reached a limit", { taskId, limit });
     const text = `The agent reached a limit of this server: ${message}.`;
     return { text, metadata: { reason: "limit", limit } };
+  }
+  if (AgentChanged.is(error)) {
+    const { recorded, requested } = error;
+    logger.error("a task no longer fits its agent, which was changed", {
+      taskId,
+      recorded,
+      requested,
+    });
+    const text =
+      "The agent was changed while this task was open, and the task does not fit it any more. " +
+      "Please start again with a new task.";
+    return { text, metadata: { reason: "changed" } };
   }
   const errorId = newErrorId();
   logger.error("the agent failed", { taskId, errorId, error });

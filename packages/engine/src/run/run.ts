@@ -206,6 +206,8 @@ export class Run {
 
   #status({ status, metadata }: StatusUpdateEvent): void {
     if (this.#isStopped() && isTerminal(status.state)) return;
+    const isCompleted = status.state === "completed";
+    if (this.#replay !== undefined && isCompleted) this.#append(this.#replay.finish());
     const update = this.#createStatus(status.state, status.message, metadata);
     if (status.state !== "working") return this.#write([...this.#opening(), update]);
     const { writer } = this.#options.live;

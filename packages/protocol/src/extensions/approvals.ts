@@ -210,6 +210,14 @@ export function approvalPath({ from = [] }: Pick<Approval, "from">): string {
   return from.map(({ name }) => name).join(" › ");
 }
 
+/** The question that an approval asks, for people. */
+export function approvalQuestion(approval: Approval): string {
+  const { title, prompt } = approval;
+  const whom = approvalPath(approval);
+  const question = `Approve${whom === "" ? "" : ` for ${whom}`}: ${title}?`;
+  return prompt === undefined ? question : `${question}\n${prompt}`;
+}
+
 /**
  * `message.metadata["<uri>"]` of a question to a caller that has not activated the extension: the
  * same data as in `approval-request` parts, where a client that displays parts does not show it.

@@ -3,6 +3,7 @@ export { orAborted, sleep } from "./abort.ts";
 export { agentIdFrom, checkAgentId } from "./agent-id.ts";
 export { type BackoffOptions, backoffMs } from "./abort.ts";
 export { canonicalJson } from "./json.ts";
+export { didYouMean } from "./did-you-mean.ts";
 export { type GrpcFrameProblem, GrpcFrameReader, frameGrpcMessage } from "./grpc-frame.ts";
 export { type JsonObject, isObject } from "./json.ts";
 export { oneLine, printable, printableJson } from "./printable.ts";

@@ -23,6 +23,11 @@ export interface Agent {
   /** Works on one turn and yields the events to append, one by one or in batches. */
   run(turn: Turn): AsyncIterable<AgentEvent | readonly AgentEvent[]>;
   /**
+   * Loads what `accept` needs for a message to this task, because `accept` cannot wait. Returns
+   * undefined if there is nothing to load.
+   */
+  beforeAccept?(task: Task): Promise<void> | undefined;
+  /**
    * Inspects a message to a waiting task before it is stored. Throw an `A2AError` to reject it; the
    * task is then left unchanged. Returns the message to store, which may omit secrets: the waiting
    * run still receives the message as it was sent. Must depend on its arguments only, because a
@@ -142,6 +147,29 @@ export class ServerStopping extends Error {
   /** Compares by name, so that two copies of this package agree. */
   static is(reason: unknown): reason is ServerStopping {
     return reason instanceof Error && reason.name === "ServerStopping";
+  }
+}
+
+/**
+ * Thrown by a run whose code no longer fits the journal that it resumes from, because the agent was
+ * changed while its task was open. The task fails with the reason `changed`.
+ */
+export class AgentChanged extends Error {
+  /** What an earlier attempt did at this place, as code: `ask("Refund 30 EUR?")`. */
+  readonly recorded: string;
+  /** What the code does there now. */
+  readonly requested: string;
+
+  constructor({ recorded, requested }: { readonly recorded: string; readonly requested: string }) {
+    super(`the journal has ${recorded} where the agent now calls ${requested}`);
+    this.name = "AgentChanged";
+    this.recorded = recorded;
+    this.requested = requested;
+  }
+
+  /** Compares by name, so that two copies of this package agree. */
+  static is(error: unknown): error is AgentChanged {
+    return error instanceof Error && error.name === "AgentChanged";
   }
 }
 

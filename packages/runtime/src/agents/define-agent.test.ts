@@ -73,6 +73,14 @@ describe("a definition that cannot work is refused at once, with what is missing
   });
 });
 
+test.each([
+  [{ decription: "x" }, 'defineAgent has no option "decription". Did you mean description?'],
+  [{ inputTimeOut: 5 }, 'defineAgent has no option "inputTimeOut". Did you mean inputTimeout?'],
+  [{ xyzzy: 5 }, 'defineAgent has no option "xyzzy". The options are allowsCycles, '],
+])("a mistyped option is an error that names the nearest one: %j", (typo, problem) => {
+  expect(() => defineAgent(aDefinition(typo))).toThrow(problem);
+});
+
 test("an extension that could not be declared is refused at once", () => {
   const extensions = [{ uri: "formality" }];
 

@@ -1,8 +1,11 @@
 import type { Agent } from "@convoke/protocol";
 import { type AgentFacts, agentIdField, agentInfo, missing } from "./agent-info.ts";
+import { acceptFunctionAnswer, waitsForSchema } from "../approvals/accept-answer.ts";
 import { FunctionRun, type RunResult } from "../functions/function-run.ts";
 import type { FunctionTurn } from "../functions/function-turn.ts";
 import type { LoopDefinition } from "../run/loop-settings.ts";
+import { type OptionNames, checkOptions } from "../tools/check-options.ts";
+import { loadValidator } from "../tools/tool-input.ts";
 import { modelAgent } from "../loop/model-agent.ts";
 
 /** An agent that is a function, as its author writes it. */
@@ -17,8 +20,52 @@ export interface ModelAgentDefinition extends AgentFacts, LoopDefinition {
   readonly run?: undefined;
 }
 
+const OPTIONS: OptionNames<AgentDefinition | ModelAgentDefinition> = {
+  id: true,
+  provider: true,
+  documentationUrl: true,
+  iconUrl: true,
+  onDisconnect: true,
+  finalMessage: true,
+  toolActivity: true,
+  output: true,
+  name: true,
+  description: true,
+  version: true,
+  skills: true,
+  inputModes: true,
+  outputModes: true,
+  extensions: true,
+  replies: true,
+  keepStreamOnInterrupt: true,
+  takesMessages: true,
+  restart: true,
+  timeoutMs: true,
+  inputTimeout: true,
+  run: true,
+  model: true,
+  modelOptions: true,
+  instructions: true,
+  tools: true,
+  budget: true,
+  allowsCycles: true,
+  hooks: true,
+  maxParallelTools: true,
+  toolOutputLimit: true,
+  maxOutputTokens: true,
+  temperature: true,
+  retry: true,
+  approvals: true,
+  mcpServers: true,
+  mcpSkills: true,
+  mcpOptions: true,
+  subAgents: true,
+  clientTools: true,
+};
+
 /** Makes an agent of a function, or of a model and tools. */
 export function defineAgent(definition: AgentDefinition | ModelAgentDefinition): Agent {
+  checkOptions(definition, OPTIONS, "defineAgent");
   const info = agentInfo(definition);
   const id = agentIdField(definition);
   if (definition.model !== undefined && definition.run !== undefined) {
@@ -38,9 +85,12 @@ export function defineAgent(definition: AgentDefinition | ModelAgentDefinition):
   if (subAgents !== undefined) {
     throw new TypeError("subAgents is for agents with a model: in run, use connect yourself");
   }
+  const timeouts = { inputTimeoutMs: info.inputTimeout?.ms };
   return {
     ...id,
     info,
-    run: (turn) => new FunctionRun(turn, (functionTurn) => definition.run(functionTurn)),
+    run: (turn) => new FunctionRun(turn, (own) => definition.run(own), timeouts),
+    beforeAccept: (task) => (waitsForSchema(task) ? loadValidator() : undefined),
+    accept: (task, message, at) => acceptFunctionAnswer(task, message, { now: at }),
   };
 }

@@ -10,8 +10,9 @@ import { type OpenRequest, openRequestsOf } from "./open-request.ts";
 
 /**
  * Checks a message to a task before it is stored. Throws an `A2AError` if one of its data parts is
- * invalid or answers a request that is not (or no longer) open. Plain text is always accepted; if
- * it does not fit, the agent asks again. Returns the message to store, without sensitive content.
+ * invalid or answers a request that is not (or no longer) open, or if the answer does not fit the
+ * schema of the request. Other plain text is always accepted; if it does not fit, the agent asks
+ * again. Returns the message to store, without sensitive content.
  */
 export function acceptAnswer(
   task: Task,
@@ -19,8 +20,30 @@ export function acceptAnswer(
   facts: Pick<AnswerFacts, "now">,
 ): Message {
   const open = isInterrupted(task.status.state) ? openRequestsOf(task) : [];
-  if (answersByData(message)) checkAnswer(open, message, facts);
+  if (answersByData(message) || open.some(hasSchema)) checkAnswer(open, message, facts);
   return redactAnswer(open, message);
+}
+
+/**
+ * The same for a task of a function agent. While `ask` does not wait, its messages are up to the
+ * function, which may have asked in a form of its own.
+ */
+export function acceptFunctionAnswer(
+  task: Task,
+  message: Message,
+  facts: Pick<AnswerFacts, "now">,
+): Message {
+  const isAsked = isInterrupted(task.status.state) && openRequestsOf(task).length > 0;
+  return isAsked ? acceptAnswer(task, message, facts) : message;
+}
+
+/** Whether the task waits for an answer that has to fit a schema. */
+export function waitsForSchema(task: Task): boolean {
+  return isInterrupted(task.status.state) && openRequestsOf(task).some(hasSchema);
+}
+
+function hasSchema(request: OpenRequest): boolean {
+  return request.kind === "input" && request.schema !== undefined;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@convoke/protocol/internal";
+import { type JsonObject, isObject } from "@convoke/protocol/internal";
 import {
   A2AError,
   type A2APart,
@@ -10,8 +10,11 @@ import {
   checkApprovalAnswer as checkForm,
   invalidParams,
   textOfParts,
+  textPart,
   toolResult,
 } from "@convoke/protocol";
+import type { JsonSchema } from "../model/model.ts";
+import { jsonSchemaProblems } from "../tools/tool-input.ts";
 import type { InterruptAnswer } from "../tools/tool.ts";
 import { type OpenRequest, markedData } from "./open-request.ts";
 
@@ -68,7 +71,11 @@ export function checkAnswer(
       isAnswer = true;
     }
     const inputData = inputAnswerIn(part);
-    if (inputData !== undefined) {
+    const decision = inputData && namedDecision(open, inputData, { field, now: facts.now });
+    if (decision !== undefined) {
+      approvals.set(decision.approvalId, decision);
+      isAnswer = true;
+    } else if (inputData !== undefined) {
       const { requestId, answer } = inputAnswer(open, inputData, { field, part });
       if (answer?.result !== undefined && inputs.has(requestId)) {
         throw invalidParams(`${field}.toolUseId`, "is answered twice in this message");
@@ -166,6 +173,31 @@ function plainDecision(
   return isApproved ? { approvalId, digest, option: "once" } : undefined;
 }
 
+/**
+ * The decision of an answer that names an approval by `requestId` or `toolUseId`, as early documents
+ * answer every request: its value is one of the options, or one of the known words.
+ */
+function namedDecision(
+  open: readonly OpenRequest[],
+  data: JsonObject,
+  { field, now }: { readonly field: string; readonly now: Date },
+): ApprovalAnswer | undefined {
+  const id = data["requestId"] ?? data["toolUseId"];
+  const request = open.find((one) => one.kind === "approval" && one.requestId === id);
+  if (request?.kind !== "approval") return undefined;
+  const { approval } = request;
+  const text = answerText(data).trim();
+  const options = approval.options.filter((option) => option !== "edit");
+  const option = options.find((word) => word === text.toLowerCase());
+  const answer =
+    option === undefined
+      ? plainDecision(approval, [textPart(text)], true)
+      : { approvalId: approval.id, digest: approval.digest, option };
+  if (answer === undefined) throw invalidParams(field, `must answer with ${options.join(", ")}`);
+  answerApproval(approval, { answer, field, by: "", now });
+  return answer;
+}
+
 /** Validates an answer to an open approval. Throws an error that explains why it is invalid. */
 function checkApprovalAnswer(
   open: readonly OpenRequest[],
@@ -228,6 +260,9 @@ function inputAnswer(
   if (data[REDACTED] === true) return { requestId, answer: undefined };
   const text = answerText(data);
   const parts = place.parts ?? (place.part === undefined ? [] : [place.part]);
+  if (request.kind === "input" && request.schema !== undefined) {
+    checkSchema(request.schema, valuesIn(parts, requestId), field);
+  }
   const options = request.kind === "input" ? request.options : undefined;
   if (options === undefined) return { requestId, answer: { text, parts } };
   const given = text.trim().toLowerCase();
@@ -236,6 +271,52 @@ function inputAnswer(
     throw invalidParams(field, `must answer with one of ${options.join(", ")}`);
   }
   return { requestId, answer: { text: chosen, parts } };
+}
+
+/** Throws unless one of the values fits, which are different ways to read the same answer. */
+function checkSchema(schema: JsonSchema, values: readonly unknown[], field: string): void {
+  let problems: readonly string[] = ["value: is required"];
+  for (const value of values) {
+    problems = jsonSchemaProblems(schema, value, "value");
+    if (problems.length === 0) return;
+  }
+  throw invalidParams(field, `does not fit what was asked for: ${problems.join("; ")}`);
+}
+
+/** Whether only a placeholder is left of the answer to a request. */
+export function isRedacted({ parts }: Message, requestId: string): boolean {
+  return parts.some((part) => {
+    const data = fieldsOf(part);
+    return data?.["requestId"] === requestId && data[REDACTED] === true;
+  });
+}
+
+/**
+ * The ways to read the answer to a request as a value, the last one being the most likely: the value
+ * that a part sends for the id, otherwise data, otherwise the text, which may be JSON.
+ */
+export function answerValues({ parts }: Message, requestId: string): readonly unknown[] {
+  return valuesIn(parts, requestId);
+}
+
+function valuesIn(parts: readonly A2APart[], requestId: string): readonly unknown[] {
+  for (const part of parts) {
+    const data = inputAnswerIn(part);
+    if (data === undefined || (data["requestId"] ?? data["toolUseId"]) !== requestId) continue;
+    const { value, text, result } = data;
+    const given = value ?? text;
+    if (given !== undefined) return [given];
+    // Early documents wrap the value once more.
+    return isObject(result) && "value" in result ? [result, result["value"]] : [result];
+  }
+  const data = parts.flatMap((part) => (part.kind === "data" ? [part.data] : []));
+  if (data.length > 0) return data;
+  const text = textOfParts(parts).trim();
+  try {
+    return [text, JSON.parse(text)];
+  } catch {
+    return [text];
+  }
 }
 
 /** The text of an answer, from whichever field holds it; any other value as JSON. */

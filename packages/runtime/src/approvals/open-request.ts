@@ -10,6 +10,7 @@ import {
   approvalsIn,
   toolUsesIn,
 } from "@convoke/protocol";
+import type { JsonSchema } from "../model/model.ts";
 import type { Interrupt } from "../tools/tool.ts";
 
 /**
@@ -34,6 +35,8 @@ interface OpenInput {
   readonly prompt: string;
   readonly options?: readonly string[];
   readonly sensitive: boolean;
+  /** A JSON Schema of the answer. */
+  readonly schema?: JsonSchema;
   readonly metadata?: Metadata;
 }
 

@@ -4,7 +4,7 @@ import {
   EXTENSIONS,
   type Message,
   agentMessage,
-  approvalPath,
+  approvalQuestion,
   textPart,
 } from "@convoke/protocol";
 import { type OpenRequest, markedPart } from "./open-request.ts";
@@ -64,12 +64,7 @@ function questionLines(open: readonly OpenRequest[]): readonly string[] {
 }
 
 function questionText(request: OpenRequest): string {
-  if (request.kind === "approval") {
-    const { title, prompt } = request.approval;
-    const whom = approvalPath(request.approval);
-    const question = `Approve${whom === "" ? "" : ` for ${whom}`}: ${title}?`;
-    return prompt === undefined ? question : `${question}\n${prompt}`;
-  }
+  if (request.kind === "approval") return approvalQuestion(request.approval);
   if (request.kind === "auth") {
     return request.url === undefined ? request.prompt : `${request.prompt}\n${request.url}`;
   }

@@ -1,4 +1,5 @@
 import type { A2APart } from "@convoke/protocol";
+import { isObject } from "@convoke/protocol/internal";
 
 /** A progress message; the task continues. */
 export interface StatusOutput {
@@ -10,7 +11,7 @@ export interface StatusOutput {
 export interface ArtifactOutput {
   readonly kind: "output:artifact";
   readonly name: string;
-  readonly part: A2APart;
+  readonly parts: readonly A2APart[];
   readonly description?: string;
 }
 
@@ -23,7 +24,7 @@ export interface ReplyOutput {
 /** Ends the task with a text from the agent. */
 export interface EndOutput {
   readonly kind: "output:end";
-  readonly state: "rejected" | "failed";
+  readonly state: "completed" | "rejected" | "failed";
   readonly text: string;
 }
 
@@ -35,18 +36,25 @@ export function status(text: string): StatusOutput {
   return { kind: "output:status", text };
 }
 
+export interface ArtifactOptions {
+  readonly description?: string;
+  /** The media type of the content, such as `text/csv`. Default: none. */
+  readonly mediaType?: string;
+}
+
 /**
- * Adds a result to the task: a string becomes text, bytes become a file, and anything else becomes
- * data. A second result with the same name replaces the first.
+ * Adds a result to the task. A string becomes text, bytes become a file, a `URL` becomes a file at
+ * that address, and anything else becomes data. A list of A2A parts, such as
+ * `[textPart("Sales"), { kind: "file", file: { uri } }]`, becomes one result of several parts. A second result with the same name replaces the first.
  */
 export function artifact(
   name: string,
   content: unknown,
-  options: { readonly description?: string; readonly mediaType?: string } = {},
+  options: ArtifactOptions = {},
 ): ArtifactOutput {
   const { description, mediaType } = options;
-  const part = partOf(name, content, mediaType);
-  return { kind: "output:artifact", name, part, ...(description && { description }) };
+  const parts = isPartList(content) ? content : [partOf(name, content, mediaType)];
+  return { kind: "output:artifact", name, parts, ...(description && { description }) };
 }
 
 /**
@@ -55,6 +63,14 @@ export function artifact(
  */
 export function reply(text: string): ReplyOutput {
   return { kind: "output:reply", text };
+}
+
+/**
+ * Ends the task as completed, with a text in its last status. Clients that join the answer and the
+ * last status show both, so do not repeat the answer.
+ */
+export function complete(text: string): EndOutput {
+  return { kind: "output:end", state: "completed", text };
 }
 
 /** Rejects the task and gives the reason. */
@@ -67,18 +83,27 @@ export function fail(text: string): EndOutput {
   return { kind: "output:end", state: "failed", text };
 }
 
+/** A list of parts: each of them names its kind and has its content. */
+function isPartList(content: unknown): content is readonly A2APart[] {
+  return Array.isArray(content) && content.length > 0 && content.every(isPart);
+}
+
+function isPart(value: unknown): value is A2APart {
+  if (!isObject(value)) return false;
+  const { kind } = value;
+  return (kind === "text" || kind === "file" || kind === "data") && kind in value;
+}
+
 function partOf(name: string, content: unknown, mediaType: string | undefined): A2APart {
   if (typeof content === "string") {
     return { kind: "text", text: content, ...(mediaType && { mediaType }) };
   }
+  const mimeType = mediaType && { mimeType: mediaType };
+  if (content instanceof URL)
+    return { kind: "file", file: { name, ...mimeType, uri: content.href } };
   if (content instanceof Uint8Array) {
     const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
-    const file = {
-      name,
-      ...(mediaType && { mimeType: mediaType }),
-      bytes: bytes.toString("base64"),
-    };
-    return { kind: "file", file };
+    return { kind: "file", file: { name, ...mimeType, bytes: bytes.toString("base64") } };
   }
   return { kind: "data", data: content, ...(mediaType && { mediaType }) };
 }

@@ -1,11 +1,19 @@
 import { setImmediate as nextTick } from "node:timers/promises";
-import { type AgentEvent, agentMessage } from "@convoke/protocol";
+import { inspect } from "node:util";
+import { type AgentEvent, agentMessage, textPart } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
 import { FunctionRun, type RunResult } from "./function-run.ts";
 import type { FunctionTurn } from "./function-turn.ts";
-import { artifact, fail, reject, reply, status } from "./function-output.ts";
-import { type ATurn, aChunk, aStatus, aTurn, eventsOf } from "../testing/a-turn.suite.ts";
+import { artifact, complete, fail, reject, reply, status } from "./function-output.ts";
+import {
+  type ATurn,
+  aChunk,
+  aQuestion,
+  aStatus,
+  aTurn,
+  eventsOf,
+} from "../testing/a-turn.suite.ts";
 
 /** Everything a function says in a turn. */
 function say(run: (turn: FunctionTurn) => RunResult, { turn }: ATurn = aTurn()) {
@@ -146,6 +154,15 @@ describe("what is said besides the answer", () => {
       undefined,
       { kind: "file", file: { name: "it", bytes: "aGVsbG8=" } },
     ],
+    [
+      "a URL",
+      new URL("https://example.com/a.pdf"),
+      "application/pdf",
+      {
+        kind: "file",
+        file: { name: "it", mimeType: "application/pdf", uri: "https://example.com/a.pdf" },
+      },
+    ],
     ["an object", { a: 1 }, undefined, { kind: "data", data: { a: 1 } }],
     ["a list", [1, 2], undefined, { kind: "data", data: [1, 2] }],
     ["null", null, undefined, { kind: "data", data: null }],
@@ -194,6 +211,30 @@ describe("what is said besides the answer", () => {
   });
 });
 
+test("an artifact may have several parts", async () => {
+  const parts = [textPart("Sales"), { kind: "file", file: { uri: "https://example.com/a" } }];
+
+  const [event] = await say(() => artifact("report", parts));
+
+  expect(event).toMatchObject({ artifact: { name: "report", parts } });
+});
+
+test("a task can be completed with a text in its last status, after its answer", async () => {
+  const said = aChunk("", { append: true, lastChunk: true });
+  const yielded = await say(async function* () {
+    yield "answer";
+    yield complete("Done.");
+  });
+  const returned = await say(async function* () {
+    yield "answer";
+    return complete("Done.");
+  });
+
+  const end = [said, { ...aStatus("completed", "id-1", "Done."), final: true }];
+  expect(yielded.slice(1)).toEqual(end);
+  expect(returned.slice(1)).toEqual(end);
+});
+
 describe("order and pace", () => {
   test("what is asked and what is yielded come in the order in which they happened", async () => {
     const events = await say(
@@ -209,9 +250,9 @@ describe("order and pace", () => {
 
     expect(events).toEqual([
       aChunk("one", { append: false }),
-      aStatus("input-required", "id-1", "two?"),
+      aQuestion(1, "two?"),
       aChunk("three", { append: true }),
-      aStatus("input-required", "id-2", "four?"),
+      aQuestion(2, "four?"),
       aChunk("five", { append: true, lastChunk: true }),
     ]);
   });
@@ -234,14 +275,11 @@ describe("order and pace", () => {
     const rest = await eventsOf(run);
 
     expect(early.value).toEqual([
-      { kind: "internal:ask", taskId: "t1", question: "early?" },
-      aStatus("input-required", "id-1", "early?"),
+      expect.objectContaining({ kind: "internal:ask", question: "early?" }),
+      aQuestion(1, "early?"),
     ]);
     expect(between.value).toEqual([aChunk("between", { append: false })]);
-    expect(rest).toEqual([
-      aStatus("input-required", "id-2", "late?"),
-      aChunk("", { append: true, lastChunk: true }),
-    ]);
+    expect(rest).toEqual([aQuestion(2, "late?"), aChunk("", { append: true, lastChunk: true })]);
   });
 
   test("a function runs at most 64 things ahead of whoever takes what it says", async () => {
@@ -338,27 +376,43 @@ describe("failures", () => {
     await expect(run.next()).rejects.toBe(broken);
   });
 
-  test.each([undefined, null, 5, {}, [], { kind: 5 }])(
+  test.each([undefined, null, 5, {}, [], { kind: 5 }, { kind: "text", text: "a part" }])(
     "yielding %j is the function's failure, and its finally runs",
     async (nonsense) => {
       let cleaned = false;
       const run = say(async function* () {
         try {
+          yield "first";
           yield nonsense as never;
         } finally {
           cleaned = true;
         }
       });
 
-      await expect(run).rejects.toThrow(/^a function agent says text/);
+      const shown = inspect(nonsense);
+      await expect(run).rejects.toThrow(`run yielded as output 2 ${shown}, which is no output`);
       await nextTick();
       expect(cleaned).toBe(true);
     },
   );
 
   test.each([null, 5, {}])("returning %j is the function's failure", async (nonsense) => {
-    await expect(say(() => nonsense as never)).rejects.toThrow(/^a function agent says text/);
+    await expect(say(() => nonsense as never)).rejects.toThrow(
+      `run returned ${inspect(nonsense)}, which is no output`,
+    );
   });
+
+  test.each(["ask", "authRequired", "step", "sleep"] as const)(
+    "a promise of %s that becomes a text is an error that names the missing await",
+    async (name) => {
+      const run = say((turn) => {
+        const call = turn[name] as unknown as (...given: unknown[]) => string;
+        return `Hello, ${call(name === "sleep" ? 1 : "Who?", () => "Ann")}`;
+      });
+
+      await expect(run).rejects.toThrow(`${name}(…) returns a promise: write await ${name}(…)`);
+    },
+  );
 
   test("a run that is dropped before it began fails nobody", async () => {
     const run = new FunctionRun(aTurn().turn, () => Promise.reject(broken));

@@ -1,12 +1,15 @@
 import {
   type AgentEvent,
   type ArtifactUpdateEvent,
+  type Metadata,
   type Turn,
   agentMessage,
   textPart,
 } from "@convoke/protocol";
 import { type FunctionTurn, createFunctionTurn } from "./function-turn.ts";
-import type { ArtifactOutput, FunctionOutput } from "./function-output.ts";
+import type { ArtifactOutput, EndOutput, FunctionOutput } from "./function-output.ts";
+import { NoAnswerError, type RunHooks } from "./waits.ts";
+import { inspect } from "node:util";
 
 /**
  * What a function agent may yield: a chunk of its answer, a function output, or an event that it
@@ -40,13 +43,23 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
   #isPulling = false;
   #isHandScheduled = false;
   #isDone = false;
+  #yields = 0;
   #failure: { readonly error: unknown } | undefined;
   #taker: PromiseWithResolvers<IteratorResult<Batch, undefined>> | undefined;
 
-  constructor(turn: Turn, run: (turn: FunctionTurn) => RunResult) {
+  /** @param options.inputTimeoutMs the agent's own time limit for answers */
+  constructor(
+    turn: Turn,
+    run: (turn: FunctionTurn) => RunResult,
+    { inputTimeoutMs }: { readonly inputTimeoutMs?: number | undefined } = {},
+  ) {
     this.#events = new AnswerEvents(turn);
-    this.#start = () =>
-      asGenerator(() => run(createFunctionTurn(turn, (events) => this.#say(turn, events))));
+    const hooks: RunHooks = {
+      say: (events) => this.#say(turn, events),
+      giveUp: (error) => this.#giveUp(error),
+      inputTimeoutMs,
+    };
+    this.#start = () => asGenerator(() => run(createFunctionTurn(turn, hooks)));
   }
 
   [Symbol.asyncIterator](): this {
@@ -94,13 +107,23 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
     await turn.durable();
   }
 
+  /** Ends the run with the error. The function waits for ever, and its outputs no longer count. */
+  #giveUp(error: unknown): Promise<never> {
+    if (!this.#isDone) {
+      this.#isDone = true;
+      this.#failure = { error };
+      this.#hand();
+    }
+    return new Promise(() => undefined);
+  }
+
   readonly #onYield = ({ done, value }: IteratorResult<Yielded, Yielded | void>): void => {
     this.#isPulling = false;
     if (this.#isDone) return;
     this.#isDone = done === true;
     try {
       if (done === true) this.#emitted.push(...this.#last(value));
-      else this.#emitted.push(this.#event(value));
+      else this.#emitted.push(...this.#outputs(value, `yielded as output ${(this.#yields += 1)}`));
     } catch (error) {
       // The function yielded an invalid value. Treat it as if the function had thrown the error.
       this.#failure = { error };
@@ -133,7 +156,10 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
   readonly #onThrow = (error: unknown): void => {
     this.#isPulling = false;
     if (this.#isDone) return;
-    this.#failure = { error };
+    if (error instanceof NoAnswerError) {
+      this.#isDone = true;
+      this.#emitted.push(this.#events.unanswered(error));
+    } else this.#failure = { error };
     this.#hand();
   };
 
@@ -157,20 +183,36 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
 
   /** The return value is the last output. Text completes the answer. */
   #last(value: Yielded | void): Batch {
-    const said = value === undefined || typeof value === "string" ? [] : [this.#event(value)];
+    const isText = value === undefined || typeof value === "string";
+    const said = isText ? [] : this.#outputs(value, "returned");
     return [...this.#events.end(typeof value === "string" ? value : ""), ...said];
   }
 
-  #event(yielded: Yielded): AgentEvent {
-    if (typeof yielded === "string") return this.#events.chunk(yielded);
-    return isSaid(yielded) ? this.#events.said(yielded) : yielded;
+  /** @param how how the function produced it, for the error */
+  #outputs(yielded: Yielded, how: string): Batch {
+    if (typeof yielded === "string") return [this.#events.chunk(yielded)];
+    const { kind } = (yielded ?? {}) as { readonly kind?: unknown };
+    if (typeof kind !== "string" || !isOutputKind(kind)) {
+      const shown = inspect(yielded, { depth: 2, breakLength: Number.POSITIVE_INFINITY });
+      throw new TypeError(
+        `run ${how} ${shown.slice(0, MAX_SHOWN)}, which is no output of an agent: use text, an ` +
+          "event, or what status, artifact, reply, complete, reject or fail return",
+      );
+    }
+    return isOwnOutput(yielded) ? this.#events.said(yielded) : [yielded];
   }
 }
 
-function isSaid(value: FunctionOutput | AgentEvent): value is FunctionOutput {
-  if (typeof value?.kind !== "string") {
-    throw new TypeError("a function agent says text, an event, or what status, artifact, … make");
-  }
+/** The longest value that an error shows, in characters. */
+const MAX_SHOWN = 200;
+
+const OUTPUT_KIND = /^(?:task|message|status-update|artifact-update|(?:internal|output):.+)$/;
+
+function isOutputKind(kind: string): boolean {
+  return OUTPUT_KIND.test(kind);
+}
+
+function isOwnOutput(value: FunctionOutput | AgentEvent): value is FunctionOutput {
   return value.kind.startsWith("output:");
 }
 
@@ -223,30 +265,42 @@ class AnswerEvents {
     );
   }
 
-  said(said: FunctionOutput): AgentEvent {
+  said(said: FunctionOutput): Batch {
     switch (said.kind) {
       case "output:status":
-        return this.#status("working", said.text);
+        return [this.#status("working", said.text)];
       case "output:artifact":
-        return this.#artifact(said);
+        return [this.#artifact(said)];
       case "output:reply":
-        return agentMessage(this.#turn.id(), said.text);
+        return [agentMessage(this.#turn.id(), said.text)];
       case "output:end":
-        return this.#status(said.state, said.text);
+        return [
+          ...(said.state === "completed" ? this.end() : []),
+          this.#status(said.state, said.text),
+        ];
       default:
         return said satisfies never;
     }
+  }
+
+  /** The end of a task whose question was not answered in time. */
+  unanswered({ timeoutMs }: NoAnswerError): AgentEvent {
+    const { id: taskId } = this.#turn.task;
+    const metadata = { reason: "input-timeout", taskId, timeoutSeconds: timeoutMs / 1000 };
+    return this.#status("failed", "Input timeout", metadata);
   }
 
   /** The last chunk, if there was a first: a streamed artifact ends with `lastChunk` (0.3 §7.2). */
   end(text = ""): readonly AgentEvent[] {
     if (!this.#isOpen && text === "") return [];
     const artifact = { artifactId: this.#answerId, parts: [textPart(text)] };
-    return [this.#artifactUpdate(artifact, { append: this.#isOpen, lastChunk: true })];
+    const append = this.#isOpen;
+    this.#isOpen = false;
+    return [this.#artifactUpdate(artifact, { append, lastChunk: true })];
   }
 
-  #artifact({ name, part, description }: ArtifactOutput): AgentEvent {
-    const artifact = { artifactId: name, name, ...(description && { description }), parts: [part] };
+  #artifact({ name, parts, description }: ArtifactOutput): AgentEvent {
+    const artifact = { artifactId: name, name, ...(description && { description }), parts };
     return this.#artifactUpdate(artifact, { append: false, lastChunk: true });
   }
 
@@ -258,10 +312,12 @@ class AnswerEvents {
     return { kind: "artifact-update", taskId, contextId, artifact, ...flags };
   }
 
-  #status(state: "working" | "rejected" | "failed", text: string): AgentEvent {
+  #status(state: "working" | EndOutput["state"], text: string, metadata?: Metadata): AgentEvent {
     const { id: taskId, contextId } = this.#turn.task;
-    const message = agentMessage(this.#turn.id(), text);
+    const more = metadata && { metadata };
+    const message = { ...agentMessage(this.#turn.id(), text), ...more };
     const final = state !== "working";
-    return { kind: "status-update", taskId, contextId, status: { state, message }, final };
+    const status = { state, message };
+    return { kind: "status-update", taskId, contextId, status, final, ...more };
   }
 }

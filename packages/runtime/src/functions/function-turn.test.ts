@@ -1,10 +1,17 @@
 import { setImmediate as nextTick } from "node:timers/promises";
-import type { StatusUpdateEvent } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
 import { FunctionRun, type RunResult } from "./function-run.ts";
 import type { FunctionTurn } from "./function-turn.ts";
-import { type ATurn, aChunk, aStatus, aTurn, eventsOf } from "../testing/a-turn.suite.ts";
+import {
+  type ATurn,
+  aChunk,
+  aQuestion,
+  aRequest,
+  aStatus,
+  aTurn,
+  eventsOf,
+} from "../testing/a-turn.suite.ts";
 
 function say(run: (turn: FunctionTurn) => RunResult, { turn }: ATurn) {
   return eventsOf(new FunctionRun(turn, run));
@@ -36,17 +43,10 @@ test("what is said besides the answer can be taken from the turn", async () => {
   ]);
 });
 
-/** The question, with its answers for programs. */
-function aChoice(messageId: string, text: string): StatusUpdateEvent {
-  const { status, ...event } = aStatus("input-required", messageId, text);
-  const message = { ...status.message!, metadata: { options: ["Yes", "No"] } };
-  return { ...event, status: { ...status, message } };
-}
-
 describe("asking", () => {
   verifies(
     ["R57"],
-    "a question is a final input-required status with the agent's words",
+    "a question is a final input-required status with the agent's text and data for programs",
     async () => {
       const caller = aTurn();
       const run = new FunctionRun(caller.turn, async ({ ask }) => `Hello, ${await ask("Who?")}!`);
@@ -54,8 +54,14 @@ describe("asking", () => {
       const question = await run.next();
 
       expect(question.value).toEqual([
-        { kind: "internal:ask", taskId: "t1", question: "Who?" },
-        { ...aStatus("input-required", "id-1", "Who?"), final: true },
+        {
+          kind: "internal:ask",
+          taskId: "t1",
+          question: "Who?",
+          state: "input-required",
+          requestId: "id-1:1",
+        },
+        { ...aQuestion(1, "Who?"), final: true },
       ]);
     },
   );
@@ -85,7 +91,7 @@ describe("asking", () => {
     );
 
     expect(events).toEqual([
-      aStatus("input-required", "id-1", "Who?"),
+      aQuestion(1, "Who?"),
       aChunk("Ann", { append: false }),
       aChunk("", { append: true, lastChunk: true }),
     ]);
@@ -102,7 +108,7 @@ describe("asking", () => {
 
     expect(events).toEqual([
       aChunk("Hello, ", { append: false }),
-      aStatus("input-required", "id-1", "Who?"),
+      aQuestion(1, "Who?"),
       aChunk("Ann", { append: true }),
       aChunk("", { append: true, lastChunk: true }),
     ]);
@@ -115,8 +121,8 @@ describe("asking", () => {
     );
 
     expect(events).toEqual([
-      aStatus("input-required", "id-1", "First?"),
-      aStatus("input-required", "id-2", "Second?"),
+      aQuestion(1, "First?"),
+      aQuestion(2, "Second?"),
       aChunk("Ann Lee", { append: false, lastChunk: true }),
     ]);
   });
@@ -128,13 +134,14 @@ describe("asking", () => {
     );
 
     expect(events).toEqual([
-      aChoice("id-1", "Refund? (Yes / No)"),
+      aQuestion(1, "Refund?", { text: "Refund? (Yes / No)", options: ["Yes", "No"] }),
       aChunk("Yes", { append: false, lastChunk: true }),
     ]);
   });
 
   test("an answer that is none of the choices is asked for again until it is one", async () => {
-    const again = "Please answer with one of: Yes, No.";
+    const options = ["Yes", "No"];
+    const text = "Please answer with one of: Yes, No.";
 
     const events = await say(
       async ({ ask }) => ask("Refund?", ["Yes", "No"]),
@@ -142,9 +149,9 @@ describe("asking", () => {
     );
 
     expect(events).toEqual([
-      aChoice("id-1", "Refund? (Yes / No)"),
-      aChoice("id-2", again),
-      aChoice("id-3", again),
+      aQuestion(1, "Refund?", { text: "Refund? (Yes / No)", options }),
+      aQuestion(1, "Refund?", { text, options, messageId: "id-1-2" }),
+      aQuestion(1, "Refund?", { text, options, messageId: "id-1-3" }),
       aChunk("No", { append: false, lastChunk: true }),
     ]);
   });
@@ -162,8 +169,15 @@ test("who must authorize something is told so, and that does not end the interac
     aTurn({ answers: ["done"] }),
   );
 
+  const prompt = "Log in at https://login.test";
+  const status = { ...aStatus("auth-required", "id-1", prompt), final: false };
   expect(events).toEqual([
-    { ...aStatus("auth-required", "id-1", "Log in at https://login.test"), final: false },
+    aRequest(status, {
+      kind: "auth-request",
+      requestId: "id-1:1",
+      prompt,
+      url: "https://login.test/",
+    }),
     aChunk("done", { append: false, lastChunk: true }),
   ]);
 });

@@ -1,10 +1,7 @@
-import {
-  type InternalEvent,
-  type InternalEventBase,
-  type Message,
-  type Turn,
-  isMessageReceived,
-} from "@convoke/protocol";
+import type { InternalEvent, Turn } from "@convoke/protocol";
+import type { Journal, StepErrorRecord } from "./journal.ts";
+import { type StepResult, jsonCopy } from "./json-value.ts";
+import type { RunHooks } from "./waits.ts";
 
 /** The context of a step's body. */
 export interface StepContext {
@@ -40,8 +37,12 @@ export class StepError extends Error {
   }
 }
 
-/** Records an event; resolves when it is durable. */
-export type Note = (event: InternalEvent) => Promise<void>;
+/** The function `step` of a turn. */
+export type Step = <T>(
+  name: string,
+  body: ((context: StepContext) => T) & StepResult<T>,
+  options?: StepOptions,
+) => Promise<Awaited<T>>;
 
 /**
  * Durable steps. A step is identified by its name and its ordinal among steps of that name, so
@@ -51,41 +52,51 @@ export type Note = (event: InternalEvent) => Promise<void>;
 export class Steps {
   readonly #turn: Turn;
   readonly #journal: Journal;
-  readonly #note: Note;
+  readonly #hooks: RunHooks;
   readonly #counts = new Map<string, number>();
 
-  constructor(turn: Turn, journal: Journal, note: Note) {
+  constructor(turn: Turn, journal: Journal, hooks: RunHooks) {
     this.#turn = turn;
     this.#journal = journal;
-    this.#note = note;
+    this.#hooks = hooks;
   }
 
   async run<T>(
     name: string,
-    body: (context: StepContext) => T | Promise<T>,
+    body: (context: StepContext) => T,
     options: StepOptions = {},
-  ): Promise<T> {
+  ): Promise<Awaited<T>> {
     const n = (this.#counts.get(name) ?? 0) + 1;
     this.#counts.set(name, n);
-    const earlier = this.#journal.end(name, n);
-    if (earlier !== undefined) return replayed(earlier.result as T, earlier.error);
+    let recorded: ReturnType<Journal["step"]>;
+    try {
+      recorded = this.#journal.step(name, n);
+    } catch (error) {
+      return this.#hooks.giveUp(error);
+    }
+    const { isStarted, end } = recorded;
+    if (end !== undefined) return replayed(end.result as Awaited<T>, end.error);
     const mayRepeat = options.idempotent ?? body.length > 0;
-    if (!this.#journal.hasStarted(name, n))
-      await this.#note(this.#event("step-start", name, n, {}));
+    if (!isStarted) await this.#note(this.#event("step-start", name, n, {}));
     else if (!mayRepeat) throw await this.#unknown(name, n);
     return this.#perform(name, n, body);
+  }
+
+  #note(event: InternalEvent): Promise<void> {
+    return this.#hooks.say([event]);
   }
 
   async #perform<T>(
     name: string,
     n: number,
-    body: (context: StepContext) => T | Promise<T>,
-  ): Promise<T> {
+    body: (context: StepContext) => T,
+  ): Promise<Awaited<T>> {
     const { task, message, signal } = this.#turn;
     const key = `${task.id}:${message.messageId}:${name}:${n}`;
-    let result: T;
+    let result: Awaited<T>;
     try {
-      result = storable(name, await body({ key, signal }));
+      const given = await body({ key, signal });
+      result = given === undefined ? given : jsonCopy(given, `the result of step "${name}"`);
     } catch (error) {
       if (!signal.aborted)
         await this.#note(this.#event("step-end", name, n, { error: recordOf(error) }));
@@ -118,86 +129,8 @@ function replayed<T>(result: T, error: StepErrorRecord | undefined): T {
     : new StepError(error);
 }
 
-/**
- * Converts the result to what the journal stores, so that the first run and a replay work with the
- * same value.
- */
-function storable<T>(name: string, result: T): T {
-  if (result === undefined) return result;
-  try {
-    return JSON.parse(JSON.stringify(result)) as T;
-  } catch (cause) {
-    throw new TypeError(`the result of step "${name}" cannot be stored as JSON`, { cause });
-  }
-}
-
 function recordOf(error: unknown): StepErrorRecord {
   return error instanceof Error
     ? { name: error.name, message: error.message }
     : { name: "Error", message: String(error) };
-}
-
-/** How a step ended, as recorded in the journal. */
-interface StepEnd extends InternalEventBase {
-  readonly kind: "internal:step-end";
-  readonly name: string;
-  readonly n: number;
-  /** Absent if the step threw or returned nothing. */
-  readonly result?: unknown;
-  readonly error?: StepErrorRecord;
-}
-
-interface StepErrorRecord {
-  readonly name: string;
-  readonly message: string;
-}
-
-/** A wait, as recorded in the journal. */
-interface Wait {
-  readonly isOver: boolean;
-  /** The message that ended the wait, if it was a message. */
-  readonly message: Message | undefined;
-  readonly until: string | undefined;
-}
-
-/** What an earlier attempt of the turn did, by the name and ordinal of each call. */
-export class Journal {
-  readonly #starts = new Set<string>();
-  readonly #ends = new Map<string, StepEnd>();
-  readonly #waits: Wait[] = [];
-
-  constructor(events: readonly InternalEvent[]) {
-    for (const event of events) this.#add(event);
-  }
-
-  hasStarted(name: string, n: number): boolean {
-    return this.#starts.has(`${n} ${name}`);
-  }
-
-  end(name: string, n: number): StepEnd | undefined {
-    return this.#ends.get(`${n} ${name}`);
-  }
-
-  /** The n-th wait of the turn, counted from 0, for its caller or for a time. */
-  wait(n: number): Wait | undefined {
-    return this.#waits[n];
-  }
-
-  #add(event: InternalEvent): void {
-    const { kind, name, n } = event;
-    if (kind === "internal:step-start") this.#starts.add(`${String(n)} ${String(name)}`);
-    else if (kind === "internal:step-end")
-      this.#ends.set(`${String(n)} ${String(name)}`, event as StepEnd);
-    else if (kind === "internal:ask" || kind === "internal:sleep") {
-      const until = event["until"] as string | undefined;
-      this.#waits.push({ isOver: false, message: undefined, until });
-    } else if (isMessageReceived(event)) this.#endWait(event.message);
-    else if (kind === "internal:expired" || kind === "internal:woken") this.#endWait(undefined);
-  }
-
-  /** A turn waits for one thing at a time. */
-  #endWait(message: Message | undefined): void {
-    const last = this.#waits.pop();
-    if (last !== undefined) this.#waits.push({ ...last, isOver: true, message });
-  }
 }

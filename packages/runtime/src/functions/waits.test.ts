@@ -1,7 +1,7 @@
 import { type AgentEvent, type StatusUpdateEvent, userMessage } from "@convoke/protocol";
 import { expect, test } from "vitest";
 import { FunctionRun } from "./function-run.ts";
-import { aTurn } from "../testing/a-turn.suite.ts";
+import { aTurn, eventsOf } from "../testing/a-turn.suite.ts";
 
 /** The ids of the messages in which a turn asks, up to its end. */
 async function questionIds(turn: ReturnType<typeof aTurn>["turn"]): Promise<readonly string[]> {
@@ -26,4 +26,30 @@ test("a question has the same id whether or not an earlier attempt asked those b
 
   expect(second).toBeDefined();
   expect(again).toEqual([second]);
+});
+
+test("a journal of an earlier version, which asked again as another question, goes on", async () => {
+  const note = (question: string) => ({ kind: "internal:ask", taskId: "t1", question }) as const;
+  const answer = (text: string) => {
+    const message = userMessage("m2", text);
+    return { kind: "internal:message", taskId: "t1", message, timestamp: "" } as const;
+  };
+  const journal = [
+    note("Refund? (Yes / No)"),
+    answer("maybe"),
+    note("Please answer with one of: Yes, No."),
+    answer("yes"),
+    note("Why?"),
+    answer("broken"),
+  ];
+  const { turn } = aTurn({ journal, answers: ["none"] });
+  let result: unknown;
+
+  const run = new FunctionRun(turn, async ({ ask }) => {
+    result = [await ask("Refund?", ["Yes", "No"]), await ask("Why?"), await ask("More?")];
+  });
+  const events = await eventsOf(run);
+
+  expect(result).toEqual(["Yes", "broken", "none"]);
+  expect(events).toHaveLength(1);
 });

@@ -38,10 +38,10 @@ export class RunReports {
     const tools = this.#turns.get(taskId)?.box.describe() ?? this.#toolsNow();
     const servers = mcp?.report() ?? [];
     const agents = subAgents?.report() ?? [];
-    const available = tools.map(({ name, description, input }) => ({
+    const available = tools.map(({ name, description, inputSchema }) => ({
       name,
       description,
-      parameterSchema: input,
+      parameterSchema: inputSchema,
     }));
     let report: Metadata = {};
     for (const detail of DETAILS) {
@@ -65,7 +65,11 @@ export class RunReports {
     const served = (mcp?.report() ?? [])
       .flatMap((server) => server.tools)
       .filter(({ name }) => !taken.has(name))
-      .map(({ name, description, parameterSchema: input }) => ({ name, description, input }));
+      .map(({ name, description, parameterSchema: inputSchema }) => ({
+        name,
+        description,
+        inputSchema,
+      }));
     return [...own, ...agents, ...served];
   }
 }
@@ -73,7 +77,7 @@ export class RunReports {
 interface ToolFacts {
   readonly name: string;
   readonly description?: string;
-  readonly parameterSchema?: ToolDescription["input"];
+  readonly parameterSchema?: ToolDescription["inputSchema"];
 }
 
 /** From the most detailed description of a tool to the shortest. */

@@ -152,7 +152,7 @@ function clientTool(declared: ClientTool, outputLimit: number): Tool {
   return {
     name,
     description,
-    input: schema,
+    inputSchema: schema,
     // The caller runs the tool itself, so asking it for approval would be pointless.
     confirm: "never",
     // A call that a crash interrupted has either not asked yet, or its question is already open.

@@ -29,7 +29,7 @@ export interface McpServerReport {
   readonly tools: readonly {
     readonly name: string;
     readonly description: string;
-    readonly parameterSchema: Tool["input"];
+    readonly parameterSchema: Tool["inputSchema"];
   }[];
 }
 
@@ -91,10 +91,10 @@ export class McpServer {
       status,
       ...(error && { error: error.message }),
       ...(status === "connected" && this.#note !== undefined && { note: this.#note }),
-      tools: this.tools.map(({ name, description, input }) => ({
+      tools: this.tools.map(({ name, description, inputSchema }) => ({
         name,
         description,
-        parameterSchema: input,
+        parameterSchema: inputSchema,
       })),
     };
   }
@@ -187,7 +187,7 @@ function mcpTool(name: string, described: ServerTool, around: McpToolSurrounding
   return {
     name,
     description: description.slice(0, MAX_DESCRIPTION),
-    input: schema,
+    inputSchema: schema,
     confirm: confirmByAnnotations(server, described),
     idempotent,
     timeoutMs: server.callTimeoutMs,

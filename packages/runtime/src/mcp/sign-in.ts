@@ -27,7 +27,7 @@ export function signInTool(server: McpServerSettings, connection: McpConnection)
     description:
       `Asks the user to sign in to the MCP server ${server.name}, whose tools cannot be used ` +
       "before. Call it only when they are needed.",
-    input: { type: "object", properties: {} },
+    inputSchema: { type: "object", properties: {} },
     confirm: "never",
     idempotent: true,
     timeoutMs: server.callTimeoutMs,

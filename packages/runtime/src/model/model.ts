@@ -40,7 +40,7 @@ export interface ToolDescription {
   readonly name: string;
   readonly description: string;
   /** JSON Schema of its arguments. */
-  readonly input: JsonSchema;
+  readonly inputSchema: JsonSchema;
 }
 
 export type JsonSchema = Readonly<Record<string, unknown>>;

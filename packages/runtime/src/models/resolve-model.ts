@@ -263,8 +263,8 @@ function callOf(request: ModelRequest, { options, rules, abortSignal }: CallSett
   };
 }
 
-function toolOf({ name, description, input }: ToolDescription): AiSdkTool {
-  return { type: "function", name, description, inputSchema: input };
+function toolOf({ name, description, inputSchema }: ToolDescription): AiSdkTool {
+  return { type: "function", name, description, inputSchema };
 }
 
 /**

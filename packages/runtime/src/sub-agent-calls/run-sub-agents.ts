@@ -215,7 +215,11 @@ export function describeSubAgent({ settings, info }: SubAgentLink): ToolDescript
   const skills = (info?.skills ?? []).slice(0, MAX_SKILLS).map((skill) => skill.name);
   const listed = skills.length === 0 ? "" : `\nIts skills: ${skills.join(", ")}.`;
   input ??= toolInput(name, SCHEMA);
-  return { name, description: `${own}${listed}`.slice(0, MAX_DESCRIPTION), input: input.schema };
+  return {
+    name,
+    description: `${own}${listed}`.slice(0, MAX_DESCRIPTION),
+    inputSchema: input.schema,
+  };
 }
 
 interface WatchFacts {

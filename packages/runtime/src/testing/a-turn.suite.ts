@@ -1,6 +1,7 @@
 import {
   type AgentEvent,
   type ArtifactUpdateEvent,
+  EXTENSIONS,
   type InternalEvent,
   type Message,
   type StatusUpdateEvent,
@@ -131,6 +132,34 @@ export function aChunk(
 ): ArtifactUpdateEvent {
   const artifact = { artifactId: "answer-1", parts: [textPart(text)] };
   return { kind: "artifact-update", taskId: "t1", contextId: "c1", artifact, ...flags };
+}
+
+/** A question of `ask`, with its data for programs. The n-th of a turn has the n-th new id. */
+export function aQuestion(n: number, prompt: string, more: AQuestion = {}): StatusUpdateEvent {
+  const { options, text = prompt, messageId = `id-${n}` } = more;
+  const data = {
+    kind: "input-request",
+    requestId: `id-${n}:${n}`,
+    prompt,
+    ...(options && { options }),
+    sensitive: false,
+  };
+  return aRequest(aStatus("input-required", messageId, text), data);
+}
+
+interface AQuestion {
+  readonly options?: readonly string[];
+  /** Default: the prompt. */
+  readonly text?: string;
+  readonly messageId?: string;
+}
+
+/** The status with a request for programs beside its text. */
+export function aRequest(event: StatusUpdateEvent, data: object): StatusUpdateEvent {
+  const { status } = event;
+  const metadata = { [EXTENSIONS.clientTools.uri]: { type: "input-request" } };
+  const parts = [...status.message!.parts, { kind: "data", data, metadata } as const];
+  return { ...event, status: { ...status, message: { ...status.message!, parts } } };
 }
 
 export function aStatus(state: TaskState, messageId: string, text: string): StatusUpdateEvent {

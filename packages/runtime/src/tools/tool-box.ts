@@ -35,10 +35,10 @@ export class ToolBox {
 
   /** The descriptions of the tools for the model. */
   describe(): readonly ToolDescription[] {
-    return [...this.#tools.values()].map(({ name, description, input }) => ({
+    return [...this.#tools.values()].map(({ name, description, inputSchema }) => ({
       name,
       description,
-      input,
+      inputSchema,
     }));
   }
 

@@ -11,7 +11,7 @@ export interface ToolInput {
 /** Any Standard Schema, or a plain JSON Schema. */
 export type InputSchema = StandardSchema | JsonSchema;
 
-/** A tool without `input` takes no arguments. */
+/** A tool without `inputSchema` takes no arguments. */
 const NO_ARGUMENTS: JsonSchema = { type: "object", properties: {} };
 
 export function toolInput(
@@ -20,7 +20,7 @@ export function toolInput(
   given?: JsonSchema,
 ): ToolInput {
   const place = {
-    what: `the input of tool "${toolName}"`,
+    what: `the inputSchema of tool "${toolName}"`,
     remedy: "give one for the model as inputJsonSchema",
   };
   return checkedSchema(place, input, given);
@@ -110,6 +110,35 @@ interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
+/** What a question with a schema asks for. */
+export interface AnswerSchema {
+  /** For programs; absent if the schema library cannot convert to JSON Schema. */
+  readonly json: JsonSchema | undefined;
+  readonly check: (value: unknown) => Promise<CheckedInput>;
+}
+
+export function answerSchema(schema: InputSchema): AnswerSchema {
+  if (!isStandardSchema(schema)) {
+    return { json: asStored(schema), check: jsonSchemaCheck(schema, "value") };
+  }
+  let json: JsonSchema | undefined;
+  try {
+    const own = jsonSchemaOf(schema);
+    json = own && asStored(own);
+  } catch {
+    // The library checks the answer anyway; only programs that answer cannot know its form.
+  }
+  return { json, check: (value) => checkByStandard(schema, value) };
+}
+
+/** The schema as the log stores it, so that it can be compared with a stored one. */
+function asStored(schema: JsonSchema): JsonSchema {
+  return JSON.parse(JSON.stringify(schema)) as JsonSchema;
+}
+
+/** The type of an answer that fits a schema. */
+export type AnswerOf<Schema> = Schema extends StandardSchema<infer Output> ? Output : unknown;
+
 /** The type that `run` receives for an input schema. */
 export type OutputOf<Schema> =
   Schema extends StandardSchema<infer Output> ? Output : Readonly<Record<string, unknown>>;
@@ -150,18 +179,46 @@ function problemText({ message, path = [] }: StandardIssue): string {
 /** Maximum number of problems in one error for the model. */
 const MAX_PROBLEMS = 5;
 
+let compile: typeof Compile | undefined;
+
+/** Loads the validator of JSON Schemas: on first use, because many processes never need it. */
+export async function loadValidator(): Promise<void> {
+  compile ??= (await import("typebox/schema")).Compile;
+}
+
 /**
- * Creates a check against a JSON Schema. The validator is loaded and compiled on first use, because
- * many tools are never called and many processes never call one.
+ * What is wrong with a value according to a JSON Schema. Reports nothing before `loadValidator`.
+ *
+ * @param root the name of the value itself
  */
-export function jsonSchemaCheck(schema: JsonSchema): (input: unknown) => Promise<CheckedInput> {
-  let validator: ReturnType<typeof Compile> | undefined;
+export function jsonSchemaProblems(
+  schema: JsonSchema,
+  value: unknown,
+  root: string,
+): readonly string[] {
+  return compile === undefined ? [] : problemsBy(compile(schema), value, root);
+}
+
+/** Creates a check against a JSON Schema, which is compiled on first use. */
+export function jsonSchemaCheck(
+  schema: JsonSchema,
+  root = "arguments",
+): (input: unknown) => Promise<CheckedInput> {
+  let validator: Validator | undefined;
   return async (input) => {
-    validator ??= (await import("typebox/schema")).Compile(schema);
-    if (validator.Check(input)) return { ok: true, input };
-    const [, problems] = validator.Errors(input);
-    return { ok: false, problems: problems.slice(0, MAX_PROBLEMS).map(schemaProblemText) };
+    await loadValidator();
+    validator ??= compile!(schema);
+    const problems = problemsBy(validator, input, root);
+    return problems.length === 0 ? { ok: true, input } : { ok: false, problems };
   };
+}
+
+type Validator = ReturnType<typeof Compile>;
+
+function problemsBy(validator: Validator, value: unknown, root: string): readonly string[] {
+  if (validator.Check(value)) return [];
+  const [, problems] = validator.Errors(value);
+  return problems.slice(0, MAX_PROBLEMS).map((problem) => schemaProblemText(problem, root));
 }
 
 interface SchemaProblem {
@@ -171,7 +228,10 @@ interface SchemaProblem {
   readonly message: string;
 }
 
-function schemaProblemText({ keyword, instancePath, params, message }: SchemaProblem): string {
+function schemaProblemText(
+  { keyword, instancePath, params, message }: SchemaProblem,
+  root: string,
+): string {
   const place = instancePath.split("/").slice(1).join(".");
   const facts = params as Readonly<Record<string, unknown>>;
   if (keyword === "required") {
@@ -182,5 +242,5 @@ function schemaProblemText({ keyword, instancePath, params, message }: SchemaPro
   }
   const allowed = facts["allowedValues"] as readonly unknown[] | undefined;
   const problem = allowed === undefined ? message : `must be one of ${allowed.join(", ")}`;
-  return `${place === "" ? "arguments" : place}: ${problem}`;
+  return `${place === "" ? root : place}: ${problem}`;
 }

@@ -9,6 +9,7 @@ import type {
   TraceHeaders,
 } from "@convoke/protocol";
 import type { JsonSchema } from "../model/model.ts";
+import { type OptionNames, checkOptions } from "./check-options.ts";
 import { type InputSchema, type OutputOf, toolInput } from "./tool-input.ts";
 
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -23,7 +24,7 @@ export interface Tool {
   readonly name: string;
   readonly description: string;
   /** JSON Schema of its arguments, for the model. */
-  readonly input: JsonSchema;
+  readonly inputSchema: JsonSchema;
   /** Whether a call needs approval. Default never. */
   readonly confirm: ConfirmRule;
   /** Whether a call that a crash interrupted may run again, with the same key. */
@@ -56,15 +57,16 @@ export type CheckedInput =
   /** Each problem names the argument and how to fix it. */
   | { readonly ok: false; readonly problems: readonly string[] };
 
-export type ConfirmRule =
+/** When a call needs approval. `Input` is the type of the tool's arguments, once checked. */
+export type ConfirmRule<Input = unknown> =
   | "never"
   | "ask"
-  | ((call: ConfirmedCall) => Confirmation | Promise<Confirmation>);
+  | ((call: ConfirmedCall<Input>) => Confirmation | Promise<Confirmation>);
 
 /** The call that a confirm rule decides on. */
-export interface ConfirmedCall {
+export interface ConfirmedCall<Input = unknown> {
   readonly toolName: string;
-  readonly input: unknown;
+  readonly input: Input;
   readonly caller: Caller;
 }
 
@@ -201,15 +203,15 @@ export interface ToolDefinition<Schema extends InputSchema = InputSchema> {
   readonly description: string;
   /**
    * Any Standard Schema (zod, valibot, arktype, …), or a JSON Schema of an object. Without it, the
-   * tool takes no arguments.
+   * tool takes no arguments. The name is that of MCP and of the AI SDK.
    */
-  readonly input?: Schema;
+  readonly inputSchema?: Schema;
   /** The schema for the model, if the schema library cannot convert to JSON Schema itself. */
   readonly inputJsonSchema?: JsonSchema;
   /**
    * Whether a call needs approval: never, always (`ask`), or decided by a function. Default: never.
    */
-  readonly confirm?: ConfirmRule;
+  readonly confirm?: ConfirmRule<OutputOf<Schema>>;
   /** Whether a call that a crash interrupted may run again, with the same key. Default false. */
   readonly idempotent?: boolean;
   /** How long one call may take. Default 60 s. */
@@ -218,9 +220,21 @@ export interface ToolDefinition<Schema extends InputSchema = InputSchema> {
   run(input: OutputOf<Schema>, context: ToolContext): ToolReturn;
 }
 
+const OPTIONS: OptionNames<ToolDefinition> = {
+  name: true,
+  description: true,
+  inputSchema: true,
+  inputJsonSchema: true,
+  confirm: true,
+  idempotent: true,
+  timeoutMs: true,
+  run: true,
+};
+
 /** Creates a tool. */
 export function tool<Schema extends InputSchema>(definition: ToolDefinition<Schema>): Tool {
-  const { name, description, input, inputJsonSchema, timeoutMs = DEFAULT_TIMEOUT_MS } = definition;
+  checkOptions(definition, OPTIONS, "tool");
+  const { name, description, inputJsonSchema, timeoutMs = DEFAULT_TIMEOUT_MS } = definition;
   if (typeof name !== "string" || !NAME.test(name)) {
     throw new TypeError(
       `a tool's name has 1 to 64 letters, digits, "_" and "-": ${JSON.stringify(name)} does not fit`,
@@ -235,11 +249,11 @@ export function tool<Schema extends InputSchema>(definition: ToolDefinition<Sche
   if (!Number.isFinite(timeoutMs) || timeoutMs <= 0) {
     throw new TypeError(`timeoutMs of tool "${name}" must be above 0, not ${timeoutMs}`);
   }
-  const { schema, check } = toolInput(name, input, inputJsonSchema);
+  const { schema, check } = toolInput(name, definition.inputSchema, inputJsonSchema);
   return {
     name,
     description,
-    input: schema,
+    inputSchema: schema,
     confirm: confirmRule(name, definition.confirm),
     idempotent: definition.idempotent ?? false,
     timeoutMs,
@@ -249,8 +263,9 @@ export function tool<Schema extends InputSchema>(definition: ToolDefinition<Sche
 }
 
 /** Rejects unknown rules, because a mistyped rule must not leave a tool unguarded. */
-function confirmRule(name: string, rule: ConfirmRule = "never"): ConfirmRule {
-  if (rule === "never" || rule === "ask" || typeof rule === "function") return rule;
+function confirmRule<Input>(name: string, rule: ConfirmRule<Input> = "never"): ConfirmRule {
+  // The rule is only called with arguments that the schema has checked.
+  if (rule === "never" || rule === "ask" || typeof rule === "function") return rule as ConfirmRule;
   throw new TypeError(
     `confirm of tool "${name}" must be "never", "ask" or a function, not ${JSON.stringify(rule)}`,
   );

@@ -69,6 +69,40 @@ describe("a question in the words of early documents", () => {
     }
   });
 
+  test("of an approval is read back as the approval alone", () => {
+    const approval = {
+      id: "approval-1",
+      tool: { callId: "call_1", name: "delete", arguments: {} },
+      title: "Delete a.txt",
+      options: ["once", "reject", "edit"],
+    };
+    const { uri: approvals } = EXTENSIONS.approvals;
+    const inPart = {
+      kind: "data",
+      data: approval,
+      metadata: { [approvals]: { type: "approval-request" } },
+    } as const;
+    const plain = asking();
+    const message = {
+      ...plain.status.message!,
+      metadata: { [approvals]: { requests: [approval] } },
+    };
+    const inMetadata: Task = { ...plain, status: { ...plain.status, message } };
+    const codec = LEGACY_CODECS["0.3"];
+
+    for (const task of [asking(inPart), inMetadata]) {
+      const encoded = codec.encodeTask(task);
+      expect(requestIn(encoded)).toEqual({
+        kind: "input-request",
+        prompt: "Approve: Delete a.txt?",
+        sensitive: false,
+        requestId: "approval-1",
+        options: ["once", "reject"],
+      });
+      expect(codec.decodeTask(encoded)).toEqual(task);
+    }
+  });
+
   test("is not made of what asks for nothing", () => {
     const codec = LEGACY_CODECS["0.3"];
     const signIn = marked("input-request", { kind: "auth-request", requestId: "a", prompt: "b" });

@@ -1,3 +1,4 @@
+import { type Approval, approvalQuestion, approvalsIn } from "../../extensions/approvals.ts";
 import { EXTENSIONS, extensionData } from "../../extensions/extensions.ts";
 import type { PublicEvent } from "../../model/events.ts";
 import type { Message } from "../../model/message.ts";
@@ -51,12 +52,21 @@ function withStatusRequest(status: TaskStatus): TaskStatus {
     : { ...status, message: { ...message, inputRequest } as Message };
 }
 
-function findRequest({ parts }: Message): InputRequest | undefined {
-  for (const part of parts) {
+function findRequest(message: Message): InputRequest | undefined {
+  for (const part of message.parts) {
     const request = toInputRequest(part) ?? toToolRequest(part);
     if (request !== undefined) return request;
   }
-  return undefined;
+  const { inParts, inMetadata } = approvalsIn(message);
+  const [approval] = [...inParts, ...inMetadata];
+  return approval && toApprovalRequest(approval);
+}
+
+/** Arguments cannot be edited in this form, so it does not offer that. */
+function toApprovalRequest(approval: Approval): InputRequest {
+  const prompt = approvalQuestion(approval);
+  const options = approval.options.filter((option) => option !== "edit");
+  return { kind: "input-request", prompt, sensitive: false, requestId: approval.id, options };
 }
 
 function toInputRequest(part: A2APart): InputRequest | undefined {

@@ -1,4 +1,5 @@
 import type { TaskState } from "../../model/task.ts";
+import { approvalsIn } from "../../extensions/approvals.ts";
 import { EXTENSIONS } from "../../extensions/extensions.ts";
 import { type JsonObject, isObject } from "../../internal/json.ts";
 
@@ -27,11 +28,14 @@ export function fromLegacyMessage(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   const { content, inputRequest, ...fields } = value as Readonly<Record<string, unknown>>;
   const parts = fields["parts"] ?? contentParts(content);
+  const isKnown = hasApproval(fields, inputRequest);
   return {
     ...fields,
     messageId: fields["messageId"] || UNNAMED,
     role: fields["role"] === "assistant" ? "agent" : fields["role"],
-    parts: Array.isArray(parts) ? withRequest(parts.map(fromLegacyPart), inputRequest) : parts,
+    parts: Array.isArray(parts)
+      ? withRequest(parts.map(fromLegacyPart), isKnown ? undefined : inputRequest)
+      : parts,
   };
 }
 
@@ -40,6 +44,14 @@ const UNNAMED = "unnamed";
 function contentParts(content: unknown): readonly unknown[] {
   if (typeof content === "string") return [{ kind: "text", text: content }];
   return Array.isArray(content) ? content : [];
+}
+
+/** Whether the request is an approval, which the message has in its official form. */
+function hasApproval({ parts, metadata }: JsonObject, inputRequest: unknown): boolean {
+  const { requestId } = fieldsOf(inputRequest);
+  if (requestId === undefined || !Array.isArray(parts)) return false;
+  const { inParts, inMetadata } = approvalsIn({ parts, metadata: fieldsOf(metadata) });
+  return [...inParts, ...inMetadata].some(({ id }) => id === requestId);
 }
 
 /** Adds the request as a data part, unless one of the parts already has it. */

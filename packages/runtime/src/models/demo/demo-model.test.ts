@@ -10,7 +10,7 @@ import { demoModel } from "./demo-model.ts";
 const WEATHER: ToolDescription = {
   name: "get-weather",
   description: "The weather in a city.",
-  input: {
+  inputSchema: {
     type: "object",
     properties: {
       city: { type: "string" },
@@ -25,7 +25,7 @@ const WEATHER: ToolDescription = {
 const REFUND: ToolDescription = {
   name: "refund",
   description: "Gives money back. Somebody must approve it.",
-  input: {
+  inputSchema: {
     type: "object",
     properties: { amount: { type: "number", exclusiveMinimum: 0, maximum: 5 } },
     required: ["amount"],
@@ -35,7 +35,11 @@ const REFUND: ToolDescription = {
 const TRANSLATOR: ToolDescription = {
   name: "ask_translator",
   description: "Another agent, which translates.",
-  input: { type: "object", properties: { message: { type: "string" } }, required: ["message"] },
+  inputSchema: {
+    type: "object",
+    properties: { message: { type: "string" } },
+    required: ["message"],
+  },
 };
 
 const TOOLS = [WEATHER, REFUND, TRANSLATOR];

@@ -155,10 +155,10 @@ function namedCalls(text: string, request: ModelRequest): readonly Call[] {
   const earlier = countCalls(request);
   return found.map(({ tool, at }, index) => {
     const given =
-      at < 0 ? undefined : givenArguments(text.slice(at + tool.name.length), tool.input);
+      at < 0 ? undefined : givenArguments(text.slice(at + tool.name.length), tool.inputSchema);
     const { fitting, notes } = fit(given ?? {}, tool);
     const toolCallId = `demo-${earlier + index + 1}`;
-    const input = { ...fakeArguments(tool.input, text), ...fitting };
+    const input = { ...fakeArguments(tool.inputSchema, text), ...fitting };
     return { step: { kind: "tool-call", toolCallId, toolName: tool.name, input }, notes };
   });
 }
@@ -169,9 +169,9 @@ function namedCalls(text: string, request: ModelRequest): readonly Call[] {
  */
 function fit(
   given: Arguments,
-  { name: toolName, input }: ToolDescription,
+  { name: toolName, inputSchema }: ToolDescription,
 ): { readonly fitting: Arguments; readonly notes: readonly string[] } {
-  const properties = propertiesOf(input);
+  const properties = propertiesOf(inputSchema);
   const isKnown = (name: string): boolean => Object.hasOwn(properties, name);
   const fitting = Object.fromEntries(Object.entries(given).filter(([name]) => isKnown(name)));
   const notes = Object.entries(given).flatMap(([name, value]) => {
