@@ -124,10 +124,14 @@ function checkOrigin(
 const PAGE_TYPES =
   /^(?:text\/plain|application\/x-www-form-urlencoded|multipart\/form-data)(?:$|[\s;])/i;
 
+/** Paths that do something without reading a body of a certain type, such as `/tasks/x:cancel`. */
+const ACTION_PATHS = /^\/convoke\/|:\w+$/;
+
 /** Rejects the forms that a page of another origin can send without asking. None of our requests needs them. */
 function checkMediaType(request: HttpRequest): void {
   const type = header(request, "content-type") ?? "";
-  if (SAFE_METHODS.has(request.method) || !PAGE_TYPES.test(type)) return;
+  const isSafe = SAFE_METHODS.has(request.method) || !ACTION_PATHS.test(request.path);
+  if (isSafe || !PAGE_TYPES.test(type)) return;
   throw new A2AError(
     "UnsupportedMediaType",
     `Content-Type is ${type.split(";")[0]}; it must be application/json`,
