@@ -191,7 +191,8 @@ describe("a host that asks nobody", () => {
     expect(tried.text).toContain("The message was not sent.");
     expect(readFileSync(notes, "utf8")).toBe("");
 
-    const [, command = ""] = /To decide, a person can run: convoke (.*)/.exec(asked.text) ?? [];
+    const [, command = ""] =
+      /To decide, a person can run: node \S+convoke\.js (.*)/.exec(asked.text) ?? [];
     await succeed(process.execPath, [BIN, ...command.split(" ")], { cwd });
     const done = await host.call("the-writer", { message: "", taskId });
 
