@@ -58,6 +58,30 @@ describe("an envelope", () => {
     }
   }
 
+  for (const { version, methods } of DIALECTS) {
+    for (const [what, method, params, code] of [
+      ["an unknown method", "nothing", {}, -32601],
+      ["bad parameters", methods.send, { message: {} }, -32602],
+      ["bad parameters of a stream", methods.stream, {}, -32602],
+    ] as const) {
+      verifies(
+        ["R2", "R29"],
+        `without an id and with ${what} names that (${version})`,
+        async () => {
+          const answer = await post(
+            server.url,
+            JSON.stringify({ jsonrpc: "2.0", method, params }),
+            {
+              "a2a-version": version,
+            },
+          );
+
+          expect(bodyOf(answer)).toMatchObject({ id: null, error: { code } });
+        },
+      );
+    }
+  }
+
   verifies("R2", "tells the reason in its data", async () => {
     const answer = await post(server.url, "[]");
 
@@ -242,7 +266,6 @@ for (const dialect of DIALECTS) {
 
           const fault = faultOf(answer);
           expect(answer.status).toBe(200);
-          expect(answer.headers.get("content-type")).toBe("application/json");
           expect(bodyOf(answer)).toMatchObject({ jsonrpc: "2.0", id: 1 });
           expect(fault).toMatchObject({ code: -32602, field });
           expect(fault.message).toContain(field);

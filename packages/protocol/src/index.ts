@@ -192,6 +192,7 @@ export {
   type JsonRpcError,
   type JsonRpcId,
   type JsonRpcRequest,
+  checkId,
   errorText,
   idOf,
   parseRequest,
@@ -203,6 +204,7 @@ export {
   SSE_RECONNECT,
   SseDecoder,
   type SseEvent,
+  sseDataFrame,
   sseFrame,
   sseNamedFrame,
 } from "./framing/sse.ts";
