@@ -183,6 +183,61 @@ function malformedSends(dialect: Dialect): readonly Malformed[] {
   ];
 }
 
+/** Text that no id may have, and a part of the error. */
+const BAD_IDS: readonly (readonly [what: string, id: string, problem: string])[] = [
+  ["NUL", "a\u0000b", "control characters"],
+  ["a line break", "a\nb", "control characters"],
+  ["half a surrogate pair", "a\ud800", "unpaired surrogates"],
+  ["257 characters", "x".repeat(257), "must not have more than 256 characters"],
+];
+
+describe("an id", () => {
+  for (const dialect of DIALECTS) {
+    const client = new WireClient(server, dialect);
+
+    for (const [what, id, problem] of BAD_IDS) {
+      verifies(["R10", "R12"], `with ${what} is -32602 (${dialect.version})`, async () => {
+        for (const [field, params] of [
+          ["message.messageId", { messageId: id }],
+          ["message.contextId", { contextId: id }],
+          ["message.taskId", { taskId: id }],
+          ["message.referenceTaskIds[0]", { referenceTaskIds: [id] }],
+        ] as const) {
+          const fault = faultOf(await client.send("hello", { message: params }));
+          expect(fault).toMatchObject({ code: -32602, field });
+          expect(fault.message).toContain(problem);
+        }
+        expect(faultOf(await client.call("get", { id }))).toMatchObject({
+          code: -32602,
+          field: "id",
+        });
+      });
+    }
+
+    verifies("R12", `of 256 characters beyond ASCII is fine (${dialect.version})`, async () => {
+      const contextId = "😀".repeat(256);
+
+      expect(await client.sendTask("hello", { message: { contextId } })).toMatchObject({
+        contextId,
+      });
+    });
+  }
+});
+
+describe("a number that no 64-bit float can hold", () => {
+  for (const dialect of DIALECTS) {
+    verifies("R29", `is -32602, by its field (${dialect.version})`, async () => {
+      const params = { message: aMessage(dialect, "hello", { metadata: { deep: ["HUGE"] } }) };
+      const text = rpcText(dialect.methods.send, params).replace('"HUGE"', "-1e400");
+
+      const answer = await post(server.url, text, { "a2a-version": dialect.version });
+
+      expect(bodyOf(answer).id).toBe(1);
+      expect(faultOf(answer)).toMatchObject({ code: -32602, field: "message.metadata.deep[0]" });
+    });
+  }
+});
+
 type Sending = (fields: object) => object;
 
 function malformedOnlyIn03(message: Sending, configuration: Sending): readonly Malformed[] {

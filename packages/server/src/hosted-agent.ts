@@ -123,6 +123,7 @@ export class HostedAgent {
 
   #app({ engine, push }: RunningEngine, address: ServerAddress | undefined): App {
     const { extendedCard, card, logger, tenants, strict, specPatch } = this.#options;
+    const { restFrames, compat } = this.#options;
     const facts = cardFacts(this.#agent, {
       ...this.#options,
       ...(address && { address }),
@@ -139,6 +140,8 @@ export class HostedAgent {
       operations: this.#operations,
       tenants: new Set(tenants),
       isStrict: strict === true,
+      restFrames: restFrames ?? "bare",
+      confirmsPush: compat?.pushSuccess === true,
       specPatch: specPatch ?? "1.0.1",
       guard: new Guard({
         ...this.#options,

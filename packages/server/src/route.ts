@@ -24,8 +24,15 @@ import {
 } from "./http/exchange.ts";
 
 /** Handles a request: checks it with the guard and passes it to the binding of its path. */
-export async function route(app: App, request: HttpRequest): Promise<HttpResponse> {
+export async function route(app: App, received: HttpRequest): Promise<HttpResponse> {
+  const request = withSingleSlashes(received);
   return app.cors.addHeaders(await dispatch(app, request), request);
+}
+
+/** Some clients join an address that ends in a slash and a path that begins with one. */
+function withSingleSlashes(request: HttpRequest): HttpRequest {
+  const { path } = request;
+  return path.includes("//") ? { ...request, path: path.replaceAll(/\/{2,}/g, "/") } : request;
 }
 
 /** The paths of JSON-RPC. */

@@ -10,7 +10,7 @@ import type { Call } from "./call.ts";
 import {
   type EventStreamSource,
   asReset,
-  closesAtFinal,
+  closesAtQuestion,
   closesAtTerminal,
   parseCursor,
 } from "./event-source.ts";
@@ -29,7 +29,7 @@ export async function subscribeToTask(
   const { task, head, oldest } = await engine.tasks.find(taskId, caller);
   engine.openStreams.admit(taskId);
   const ended = isTerminal(task.status.state);
-  const closes = version === "1.0" ? closesAtTerminal : closesAtFinal;
+  const closes = version === "1.0" ? closesAtTerminal : closesAtQuestion;
   const source = {
     engine,
     taskId,

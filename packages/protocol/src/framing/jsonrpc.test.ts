@@ -47,8 +47,13 @@ describe("an envelope that cannot be opened", () => {
     });
   }
 
-  for (const id of [undefined, {}, true, 1e400]) {
-    verifies(["R2"], `an id of ${String(id)} is an invalid request, and null is echoed`, () => {
+  for (const [what, id] of [
+    ["no id", undefined],
+    ["an object for an id", {}],
+    ["a boolean for an id", true],
+    ["an infinite id", Infinity],
+  ] as const) {
+    verifies(["R2"], `${what} is an invalid request, and null is echoed`, () => {
       const opened = parseRequest({ ...envelope, id });
 
       expect(opened).toMatchObject({ method: "message/send", params: { a: 1 } });

@@ -26,6 +26,7 @@ import {
   type HttpHeaders,
   type HttpRequest,
   type HttpResponse,
+  checkNumbers,
   header,
   jsonResponse,
   parseJson,
@@ -72,6 +73,7 @@ async function respond(
     known.id = idOf(body);
     const envelope = parseRequest(body);
     known.isStream = isStream03(envelope.method);
+    checkNumbers(envelope.params, "params");
     const scoped = scopedCaller(caller, parseTenant(envelope.params), app.tenants);
     const opened = app.isStrict
       ? envelope
@@ -96,9 +98,10 @@ async function respond(
       request,
       lastEventId: header(request, "last-event-id"),
     });
-    return outcome.kind === "value"
-      ? jsonResponse(200, resultText(known.id, JSON.stringify(outcome.value)))
-      : streamResponse(app, outcome.source, known);
+    if (outcome.kind === "events") return streamResponse(app, outcome.source, known);
+    const confirms = operation === "createPushConfig" && version === "0.3" && app.confirmsPush;
+    const value = confirms ? { ...(outcome.value as object), success: true } : outcome.value;
+    return jsonResponse(200, resultText(known.id, JSON.stringify(value)));
   } catch (thrown) {
     return errorResponse(app.toA2AError(thrown), known);
   }
