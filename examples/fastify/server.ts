@@ -21,10 +21,12 @@ app.register(async (scope) => {
   // In this scope the agent reads bodies itself, with its own limit and media types.
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser("*", (_request, _body, done) => done(null));
-  scope.all("/agent/*", (request, reply) => {
-    reply.hijack();
-    mounted.node(request.raw, reply.raw);
-  });
+  for (const path of ["/agent", "/agent/*"]) {
+    scope.all(path, (request, reply) => {
+      reply.hijack();
+      mounted.node(request.raw, reply.raw);
+    });
+  }
 });
 
 const url = await app.listen({ port: Number(process.env["PORT"] ?? 3000), host: "127.0.0.1" });

@@ -80,7 +80,7 @@ describe("a form of the early documents", () => {
     ]);
   });
 
-  verifies("seed-C20", "a tool's result that refers to one waiting task answers it", async () => {
+  test("a tool's result that refers to one waiting task answers it", async () => {
     const asked = await call(server.url, "message/send", { message: aMessage("ask") });
     const taskId = asked.body.result?.id;
     const parts = [
@@ -97,7 +97,7 @@ describe("a form of the early documents", () => {
     expect(answered.body.result?.status.state).toBe("completed");
   });
 
-  test("a reference without a tool's result begins a new task", async () => {
+  verifies("seed-C20", "a reference without a tool's result begins a new task", async () => {
     const asked = await call(server.url, "message/send", { message: aMessage("ask") });
     const taskId = asked.body.result?.id;
 

@@ -8,6 +8,7 @@ import { refusalOf } from "./refusal.ts";
 import { aRequest } from "./requests.ts";
 
 const server = useServer(conformanceAgent());
+const confirming = useServer(conformanceAgent(), { compat: { pushSuccess: true } });
 const jsonRpc = jsonRpcSpeaker(server, "0.3");
 
 describe("a body with kinds on REST", () => {
@@ -75,6 +76,18 @@ describe("headers of a push config", () => {
 
     expect(answer).toMatchObject({ taskId, pushNotificationConfig });
     await jsonRpc.cancel({ taskId });
+  });
+
+  verifies("seed-C15", "are answered with success where the server is told to", async () => {
+    const speaker = jsonRpcSpeaker(confirming, "0.3");
+    const { id: taskId } = await speaker.sendTask(aRequest("ask"));
+
+    const answer = await speaker.call("createPushConfig", {
+      taskId,
+      pushNotificationConfig: { url },
+    });
+
+    expect(answer).toMatchObject({ taskId, pushNotificationConfig: { url }, success: true });
   });
 
   for (const name of ["Host", "Content-Length", "Connection", "Transfer-Encoding"]) {

@@ -16,7 +16,7 @@ describe.each(HOSTS)("an agent in $name", (host) => {
     const { card } = await connect(url);
 
     const interfaces = card["supportedInterfaces"] as { url: string; protocolBinding: string }[];
-    expect(new Set(interfaces.map((each) => each.url))).toEqual(new Set([url]));
+    expect(new Set(interfaces.map((each) => `${each.url}/`))).toEqual(new Set([url]));
     expect(interfaces.map((each) => each.protocolBinding)).not.toContain("GRPC");
   });
 

@@ -68,10 +68,12 @@ export const HOSTS: readonly Host[] = [
       app.register(async (scope) => {
         scope.removeAllContentTypeParsers();
         scope.addContentTypeParser("*", (_request, _body, done) => done(null));
-        scope.all("/agent/*", (request, reply) => {
-          reply.hijack();
-          node(request.raw, reply.raw);
-        });
+        for (const path of ["/agent", "/agent/*"]) {
+          scope.all(path, (request, reply) => {
+            reply.hijack();
+            node(request.raw, reply.raw);
+          });
+        }
       });
       await app.listen({ port: 0, host: "127.0.0.1" });
       return app.server;
@@ -82,10 +84,12 @@ export const HOSTS: readonly Host[] = [
     basePath: "/agent",
     open: async ({ node }) => {
       const app = fastify();
-      app.all("/agent/*", (request, reply) => {
-        reply.hijack();
-        node(Object.assign(request.raw, { body: request.body }), reply.raw);
-      });
+      for (const path of ["/agent", "/agent/*"]) {
+        app.all(path, (request, reply) => {
+          reply.hijack();
+          node(Object.assign(request.raw, { body: request.body }), reply.raw);
+        });
+      }
       await app.listen({ port: 0, host: "127.0.0.1" });
       return app.server;
     },

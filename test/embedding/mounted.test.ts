@@ -57,7 +57,7 @@ test("the card says how the agent was reached, by TLS or not", async () => {
     new Request("https://app.example/agent/.well-known/agent-card.json"),
   );
 
-  expect(await answer.json()).toMatchObject({ url: "https://app.example/agent/" });
+  expect(await answer.json()).toMatchObject({ url: "https://app.example/agent" });
 });
 
 test("the card says what a trusted proxy was reached by, with the path", async () => {
@@ -72,7 +72,7 @@ test("the card says what a trusted proxy was reached by, with the path", async (
     new Request("http://localhost/agent/.well-known/agent-card.json", { headers }),
   );
 
-  expect(await answer.json()).toMatchObject({ url: "https://app.example/agent/" });
+  expect(await answer.json()).toMatchObject({ url: "https://app.example/agent" });
 });
 
 test("the public address is named as it is, and its host is served", async () => {
@@ -81,7 +81,7 @@ test("the public address is named as it is, and its host is served", async () =>
   const answer = await mounted.fetch(new Request(CARD.replace("localhost", "app.example")));
   const foreign = await mounted.fetch(new Request(CARD.replace("localhost", "evil.example")));
 
-  expect(await answer.json()).toMatchObject({ url: "https://app.example/my/agent/" });
+  expect(await answer.json()).toMatchObject({ url: "https://app.example/my/agent" });
   expect(foreign.status).toBe(403);
 });
 

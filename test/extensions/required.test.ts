@@ -73,7 +73,7 @@ test("the card of an agent that requires something can be read by everyone", asy
 /** Each binding has its own number for it. */
 function spelling({ binding, version }: Speaker): object {
   if (binding === "grpc") return { grpc: 9 };
-  if (binding === "jsonrpc") return { code: -32008, http: 200 };
+  if (binding === "jsonrpc") return { code: -32008 };
   return version === "1.0"
     ? { http: 400, status: "FAILED_PRECONDITION" }
     : { http: 400, code: -32008 };

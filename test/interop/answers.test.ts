@@ -5,7 +5,7 @@ import { useDemoServer } from "./demo-server.ts";
 import type { SdkClient } from "./sdk-client.ts";
 import { SDKS_V03 } from "./sdk-v03.ts";
 import { SDKS_V1, SDK_V1, discoverV1 } from "./sdk-v1.ts";
-import { asTask, countTo, textOfTask } from "./story.ts";
+import { asTask, countTo, textOfTask, collect } from "./story.ts";
 
 for (const sdk of [...SDKS_V03, ...SDKS_V1]) {
   describe(sdk.name, () => {
@@ -125,6 +125,12 @@ for (const sdk of [...SDKS_V03, ...SDKS_V1]) {
       await expect(client.send("hello", { taskId: "no-such-task" })).rejects.toBeInstanceOf(
         sdk.TaskNotFoundError,
       );
+    });
+
+    verifies("R32", "reads why a stream was refused", async () => {
+      const stream = collect(client.stream("hello", { taskId: "no-such-task" }));
+
+      await expect(stream).rejects.toThrow(/no-such-task/);
     });
   });
 }

@@ -47,7 +47,8 @@ export const CONFORMANCE_V03: RequirementGroup = {
       id: "v03-S6",
       text:
         "A JSON-RPC answer is 2.0, has the id of its request, or null, and either a result " +
-        "or an error, as application/json.",
+        "or an error, as application/json. The error of a refused stream is the only event of " +
+        "a stream.",
       source: "A2A 0.3 §3.2.1, §6.11, §7",
       milestone: "bindings",
       status: "proven",

@@ -186,15 +186,17 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
       id: "R21",
       text:
         "REST streams send bare objects over SSE and a REST send returns the task with its " +
-        "artifacts. A POST body with kind fields is answered in that dialect; any other " +
-        "request gets ProtoJSON.",
+        "artifacts. A POST body with kind fields is answered in that dialect, and so is a " +
+        "request without a body that asks for dialect=kind; any other request gets ProtoJSON.",
       source: "user document 001; A2A 0.3 §3.2.3",
       milestone: "bindings",
       status: "proven",
     },
     {
       id: "R22",
-      text: "In the 0.3 JSON-RPC dialect every part is discriminated by kind and never by type.",
+      text:
+        "In 0.3 every part is discriminated by kind and never by type: on JSON-RPC, and on REST " +
+        "for a client that sends kinds or asks for them.",
       source: "user document 003; A2A 0.3 §6.5",
       milestone: "skeleton",
       status: "proven",
@@ -202,8 +204,8 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
     {
       id: "R23",
       text:
-        "In the 0.3 JSON-RPC dialect every task, message and event that is returned carries " +
-        "its kind.",
+        "In 0.3 every task, message and event that is returned carries its kind: on JSON-RPC, and " +
+        "on REST for a client that sends kinds or asks for them with dialect=kind.",
       source: "user document 003; A2A 0.3 §6",
       milestone: "skeleton",
       status: "proven",

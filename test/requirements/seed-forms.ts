@@ -58,8 +58,9 @@ export const SEED_FORMS: RequirementGroup = {
     {
       id: "seed-C7",
       text:
-        "A REST body of 0.3 with kinds is answered with kinds, and one without in ProtoJSON; " +
-        "nothing on REST has an envelope.",
+        "A REST body of 0.3 with kinds is answered with kinds, and one without in ProtoJSON. " +
+        "Frames of REST streams have no envelope unless restFrames is both; the client accepts " +
+        "either.",
       source: "user document 001",
       milestone: "bindings",
       status: "proven",
@@ -108,8 +109,8 @@ export const SEED_FORMS: RequirementGroup = {
     {
       id: "seed-C15",
       text:
-        "A push config may have headers, except those that belong to the transport. The config is " +
-        "echoed as the protocol says; an option adds success to the answer.",
+        "A push config may have headers, except those that belong to the transport, and is " +
+        "answered as the protocol says; compat.pushSuccess adds success to the answer of 0.3.",
       source: "user document 003",
       milestone: "bindings",
       status: "proven",

@@ -7,6 +7,7 @@ import { RestClient, faultOf } from "./rest-client.ts";
 import { OFFICIAL, PROTO_03, REST_DIALECTS, V1 } from "./rest-dialect.ts";
 
 const server = useServer(demoAgent, { limits: { bodyBytes: 20_000 } });
+const strict = useServer(demoAgent, { strict: true });
 const [v03, v1] = OFFICIAL.map((dialect) => new RestClient(server, dialect)) as [
   RestClient,
   RestClient,
@@ -15,16 +16,24 @@ const [v03, v1] = OFFICIAL.map((dialect) => new RestClient(server, dialect)) as 
 afterEach(() => expectHealthy(server));
 
 describe("an error", () => {
-  verifies("R29", "is bare in 0.3, with the code of JSON-RPC and the status of HTTP", async () => {
+  verifies("R29", "has the code of JSON-RPC and the status of HTTP in 0.3", async () => {
     const answer = await v03.get("tasks/nobody");
 
+    const error = {
+      code: -32001,
+      message: expect.stringMatching(/^Task not found: /) as string,
+      data: expect.objectContaining({ reason: expect.any(String) as string }) as object,
+    };
     expect(answer.status).toBe(404);
     expect(answer.headers.get("content-type")).toBe("application/json");
-    expect(JSON.parse(answer.text)).toEqual({
-      code: -32001,
-      message: expect.stringMatching(/^Task not found: /),
-      data: expect.objectContaining({ reason: expect.any(String) }),
-    });
+    // Some clients read the bare error, others the same in an envelope.
+    expect(JSON.parse(answer.text)).toEqual({ ...error, error });
+  });
+
+  test("is only the bare one on a strict server of 0.3", async () => {
+    const answer = await new RestClient(strict, PROTO_03).get("tasks/nobody");
+
+    expect(Object.keys(JSON.parse(answer.text) as object)).toEqual(["code", "message", "data"]);
   });
 
   verifies("R29", "is a google.rpc.Status in 1.0, with an ErrorInfo", async () => {

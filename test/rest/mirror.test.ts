@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 import { verifies } from "../verifies.ts";
 import type { Frame } from "../wire/wire-stream.ts";
 import { useServer } from "../wire/wire-server.ts";
@@ -104,6 +105,82 @@ verifies("R21", "1.0 has no kinds, and takes none for a sign of another dialect"
   const answer = await new RestClient(server, V1).send("hello", { message: { kind: "message" } });
 
   expect(valueOf(answer)).toMatchObject({ task: { status: { state: "TASK_STATE_COMPLETED" } } });
+});
+
+describe("a request of 0.3 without a body that could show its dialect", () => {
+  for (const [how, query, headers] of [
+    ["by its Accept header", "", { accept: "application/json; dialect=kind" }],
+    ["by its query", "?dialect=kind", {}],
+  ] as const) {
+    verifies(["R22", "R23", "R24"], `asks for kinds ${how}`, async () => {
+      const task = await kinds.sendTask("ask");
+
+      const got = await kinds.get(`tasks/${task.id}${query}`, headers);
+      const stream = await kinds.open(`tasks/${task.id}:subscribe${query}`, {
+        method: "POST",
+        headers: { ...headers, "last-event-id": "0" },
+      });
+      await stream.take(3);
+      const canceled = await kinds.ask(`tasks/${task.id}:cancel${query}`, {
+        method: "POST",
+        headers,
+      });
+      const frames = await stream.all;
+
+      expect(JSON.parse(got.text)).toEqual(task);
+      expect(got.text).toMatch(/^\{"kind":"task"/);
+      expect(JSON.parse(canceled.text)).toMatchObject({
+        kind: "task",
+        status: { state: "canceled" },
+      });
+      expect(frames.map(({ text }) => (JSON.parse(text) as { kind: string }).kind)).toEqual([
+        "task",
+        ...frames.slice(1).map(() => "status-update"),
+      ]);
+    });
+  }
+
+  verifies(
+    "R21",
+    "gets ProtoJSON for any other dialect, and if it does not accept kinds",
+    async () => {
+      const { id } = await kinds.sendTask("hello");
+
+      for (const answer of [
+        await kinds.get(`tasks/${id}?dialect=proto`),
+        await kinds.get(`tasks/${id}`, {
+          accept: "application/json, text/plain; dialect=kind; q=0",
+        }),
+        await protos.send("hello", {}),
+      ]) {
+        expect(answer.text).not.toContain('"kind"');
+      }
+    },
+  );
+});
+
+describe("frames of both kinds", () => {
+  const both = useServer(demoAgent, { restFrames: "both" });
+
+  verifies(
+    "seed-C7",
+    "are the bare event and a JSON-RPC response with the same event",
+    async () => {
+      const stream = await new RestClient(both, KIND_03).stream("hello");
+      const frames = (await stream.all).map(
+        ({ text }) => JSON.parse(text) as { readonly result: { readonly id?: string } },
+      );
+
+      for (const frame of frames) {
+        const { result } = frame;
+        expect(frame).toEqual({ id: null, ...result, jsonrpc: "2.0", result });
+      }
+      expect(frames.length).toBeGreaterThan(2);
+      expect(
+        (await (await new RestClient(both, PROTO_03).stream("hello")).all)[0]?.text,
+      ).not.toContain("jsonrpc");
+    },
+  );
 });
 
 function lastOf(frames: readonly Frame[]): unknown {

@@ -65,6 +65,43 @@ describe.each(REST_DIALECTS)("in $name", (dialect) => {
     },
   );
 
+  verifies("R20", "names are also those of the proto, in queries and bodies", async () => {
+    const asked = await client.sendTask("ask");
+    const message = { task_id: asked.id, context_id: asked.contextId };
+    const task = await client.sendTask("Ann", { message });
+
+    expect(task).toMatchObject({ id: asked.id, status: { state: "completed" } });
+    expect((await client.getTask(task.id, "?history_length=1")).history).toHaveLength(1);
+    expect(
+      (await client.getTask(task.id, "?history_length=1&historyLength=1")).history,
+    ).toHaveLength(1);
+    const twice = await client.get(`tasks/${task.id}?history_length=1&historyLength=2`);
+    expect(faultOf(twice)).toMatchObject({
+      status: 400,
+      message: expect.stringContaining("historyLength"),
+    });
+  });
+
+  test("a push config may have an empty authentication", async () => {
+    const { id } = await client.sendTask("ask");
+    const authentication = dialect === V1 ? undefined : {};
+    const body = { url: HOOK, authentication };
+
+    const answer = await client.post(`tasks/${id}/pushNotificationConfigs`, body);
+
+    expect(answer.status).toBe(200);
+    expect(answer.text).toContain(HOOK);
+    expect(answer.text).not.toContain("authentication");
+  });
+
+  test("a doubled slash in a path is one", async () => {
+    const { id } = await client.sendTask("hello");
+
+    expect(valueOf(await client.get(`/tasks//${id}`))).toEqual(
+      valueOf(await client.get(`tasks/${id}`)),
+    );
+  });
+
   for (const body of [undefined, {}, { metadata: { why: "enough" } }]) {
     verifies(
       "R20",

@@ -41,7 +41,8 @@ describe.each(OFFICIAL)("an id in a path of $name", (dialect) => {
 
       // A name in 0.3 is made of the id, and none has a slash in it.
       const isUnnameable = dialect === PROTO_03 && written.includes("%2f");
-      expect(status).toBe(isUnnameable ? 400 : 404);
+      // No id has a control character.
+      expect(status).toBe(isUnnameable || written === "%00" ? 400 : 404);
       expect(kind).not.toBe("INTERNAL");
     });
   }
@@ -73,7 +74,7 @@ describe.each(OFFICIAL)("a query parameter in $name", (dialect) => {
   test("that nobody knows changes nothing", async () => {
     const { id } = await client.sendTask("hello");
 
-    expect(await client.getTask(id, "?x=1&history_length=x")).toEqual(await client.getTask(id));
+    expect(await client.getTask(id, "?x=1&HistoryLength=x")).toEqual(await client.getTask(id));
   });
 });
 
@@ -109,7 +110,6 @@ describe("a path that is no part of REST", () => {
     "tasks/",
     "tasks/x/y",
     "acme/glo/tasks",
-    "//tasks",
     "message:send/",
   ]) {
     test(`/${path} is 404`, async () => {

@@ -159,7 +159,9 @@ interface ErrorBody {
 
 export function faultOf({ status, text }: Answer): Fault {
   const { code, message = "", data, error } = JSON.parse(text) as ErrorBody;
-  if (error === undefined) return { status, kind: code, field: data?.field, message };
+  if (error === undefined || code !== undefined) {
+    return { status, kind: code, field: data?.field, message };
+  }
   const [info, badRequest] = error.details;
   const field = badRequest?.fieldViolations?.[0]?.field;
   return { status, kind: info?.reason, field, message: error.message };

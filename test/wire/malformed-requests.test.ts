@@ -58,6 +58,30 @@ describe("an envelope", () => {
     }
   }
 
+  for (const { version, methods } of DIALECTS) {
+    for (const [what, method, params, code] of [
+      ["an unknown method", "nothing", {}, -32601],
+      ["bad parameters", methods.send, { message: {} }, -32602],
+      ["bad parameters of a stream", methods.stream, {}, -32602],
+    ] as const) {
+      verifies(
+        ["R2", "R29"],
+        `without an id and with ${what} names that (${version})`,
+        async () => {
+          const answer = await post(
+            server.url,
+            JSON.stringify({ jsonrpc: "2.0", method, params }),
+            {
+              "a2a-version": version,
+            },
+          );
+
+          expect(bodyOf(answer)).toMatchObject({ id: null, error: { code } });
+        },
+      );
+    }
+  }
+
   verifies("R2", "tells the reason in its data", async () => {
     const answer = await post(server.url, "[]");
 
@@ -159,6 +183,61 @@ function malformedSends(dialect: Dialect): readonly Malformed[] {
   ];
 }
 
+/** Text that no id may have, and a part of the error. */
+const BAD_IDS: readonly (readonly [what: string, id: string, problem: string])[] = [
+  ["NUL", "a\u0000b", "control characters"],
+  ["a line break", "a\nb", "control characters"],
+  ["half a surrogate pair", "a\ud800", "unpaired surrogates"],
+  ["257 characters", "x".repeat(257), "must not have more than 256 characters"],
+];
+
+describe("an id", () => {
+  for (const dialect of DIALECTS) {
+    const client = new WireClient(server, dialect);
+
+    for (const [what, id, problem] of BAD_IDS) {
+      verifies(["R10", "R12"], `with ${what} is -32602 (${dialect.version})`, async () => {
+        for (const [field, params] of [
+          ["message.messageId", { messageId: id }],
+          ["message.contextId", { contextId: id }],
+          ["message.taskId", { taskId: id }],
+          ["message.referenceTaskIds[0]", { referenceTaskIds: [id] }],
+        ] as const) {
+          const fault = faultOf(await client.send("hello", { message: params }));
+          expect(fault).toMatchObject({ code: -32602, field });
+          expect(fault.message).toContain(problem);
+        }
+        expect(faultOf(await client.call("get", { id }))).toMatchObject({
+          code: -32602,
+          field: "id",
+        });
+      });
+    }
+
+    verifies("R12", `of 256 characters beyond ASCII is fine (${dialect.version})`, async () => {
+      const contextId = "😀".repeat(256);
+
+      expect(await client.sendTask("hello", { message: { contextId } })).toMatchObject({
+        contextId,
+      });
+    });
+  }
+});
+
+describe("a number that no 64-bit float can hold", () => {
+  for (const dialect of DIALECTS) {
+    verifies("R29", `is -32602, by its field (${dialect.version})`, async () => {
+      const params = { message: aMessage(dialect, "hello", { metadata: { deep: ["HUGE"] } }) };
+      const text = rpcText(dialect.methods.send, params).replace('"HUGE"', "-1e400");
+
+      const answer = await post(server.url, text, { "a2a-version": dialect.version });
+
+      expect(bodyOf(answer).id).toBe(1);
+      expect(faultOf(answer)).toMatchObject({ code: -32602, field: "message.metadata.deep[0]" });
+    });
+  }
+});
+
 type Sending = (fields: object) => object;
 
 function malformedOnlyIn03(message: Sending, configuration: Sending): readonly Malformed[] {
@@ -242,7 +321,6 @@ for (const dialect of DIALECTS) {
 
           const fault = faultOf(answer);
           expect(answer.status).toBe(200);
-          expect(answer.headers.get("content-type")).toBe("application/json");
           expect(bodyOf(answer)).toMatchObject({ jsonrpc: "2.0", id: 1 });
           expect(fault).toMatchObject({ code: -32602, field });
           expect(fault.message).toContain(field);

@@ -40,9 +40,10 @@ export function rpcText(method: string, params: unknown): string {
   return JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
 }
 
-/** The JSON-RPC body of an answer. */
+/** The JSON-RPC body of an answer, also of a stream that consists of one frame. */
 export function bodyOf({ text }: Answer): RpcBody {
-  return JSON.parse(text) as RpcBody;
+  const [, frame = text] = /^data: (.*)\n\n$/.exec(text) ?? [];
+  return JSON.parse(frame) as RpcBody;
 }
 
 /** What an error says, whichever version tells it. */

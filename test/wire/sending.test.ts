@@ -180,7 +180,6 @@ for (const dialect of DIALECTS) {
       const refusal = async (taskId: string) => {
         const message = { messageId: "x", role: dialect.user, parts: [dialect.text("more")] };
         const answer = await client.call(verb, { message: { ...message, taskId } });
-        expect(answer.headers.get("content-type")).toBe("application/json");
         return faultOf(answer);
       };
 

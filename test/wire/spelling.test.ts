@@ -19,7 +19,7 @@ async function everything(dialect: Dialect): Promise<readonly string[]> {
   for (const command of COMMANDS) {
     const stream = await client.stream(command);
     // The stream of `auth` waits for more than this test wants.
-    if (command === "auth") {
+    if (command === "auth" && dialect.version === "1.0") {
       await stream.take(3);
       stream.leave();
     }
@@ -119,8 +119,7 @@ describe("0.3", () => {
     expect(updates.length).toBeGreaterThan(10);
     for (const { status, final } of updates) {
       const { state } = status as { state: string };
-      const ends = ["completed", "canceled", "failed", "rejected", "input-required"];
-      expect(final).toBe(ends.includes(state));
+      expect(final).toBe(state !== "working");
     }
   });
 
@@ -204,12 +203,13 @@ for (const dialect of DIALECTS) {
       referenceTaskIds: ["t1", "t2"],
       extensions: ["https://example.com/extension"],
       metadata: { nested: { list: [1, null, "ä"] } },
-      unknownField: { kept: true },
     };
 
-    const { history } = await client.sendTask("Ann", { message });
+    const unknown = { unknownField: { kept: false } };
+    const { history } = await client.sendTask("Ann", { message: { ...message, ...unknown } });
 
     const received = history?.at(-1);
     expect(received).toMatchObject({ ...message, role: "user", parts: [{ text: "Ann" }] });
+    expect(received).not.toHaveProperty("unknownField");
   });
 }

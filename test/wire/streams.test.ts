@@ -1,5 +1,5 @@
 import { defineAgent } from "convoke";
-import { type PublicEvent, isTerminal } from "@convoke/protocol";
+import { type PublicEvent, type Task, isTerminal } from "@convoke/protocol";
 import { describe, expect } from "vitest";
 import { verifies } from "../verifies.ts";
 import { DIALECTS } from "./dialect.ts";
@@ -130,21 +130,35 @@ for (const dialect of DIALECTS) {
       });
     }
 
-    verifies("R25", "stays open while authorization is given", async () => {
-      const stream = await client.stream("auth");
-      const { id: taskId } = await stream.task(3);
+    if (version === "1.0") {
+      verifies(["R25", "seed-C14"], "stays open while authorization is given", async () => {
+        const stream = await client.stream("auth");
+        const { id: taskId } = await stream.task(3);
 
-      await client.send("I did", { message: { taskId } });
+        await client.send("I did", { message: { taskId } });
 
-      expect(outline(await stream.events())).toEqual([
-        "task submitted",
-        "status working",
-        "status auth-required",
-        "status working",
-        "artifact Thank you, you are in.",
-        "status completed",
-      ]);
-    });
+        expect(outline(await stream.events())).toEqual([
+          "task submitted",
+          "status working",
+          "status auth-required",
+          "status working",
+          "artifact Thank you, you are in.",
+          "status completed",
+        ]);
+      });
+    } else {
+      verifies(["R25", "seed-C14"], "ends at a request for authorization", async () => {
+        const events = await (await client.stream("auth")).events();
+        const [{ id: taskId }] = events as [Task];
+        const subscribed = await client.subscribe(taskId, "0");
+        const answered = await client.stream("I did", { message: { taskId } });
+
+        expect(outline(events).at(-1)).toBe("status auth-required");
+        expect(events.filter(isFinalStatus)).toEqual([events.at(-1)]);
+        expect(await subscribed.events()).toEqual(events);
+        expect(outline(await answered.events()).at(-1)).toBe("status completed");
+      });
+    }
 
     verifies("R32", "takes the parameters of a send", async () => {
       const stream = await client.stream("hello", {

@@ -1,8 +1,8 @@
 import { OPERATIONS } from "@convoke/protocol";
-import { describe, expect } from "vitest";
+import { describe, expect, test } from "vitest";
 import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 import { verifies } from "../verifies.ts";
-import { DIALECTS } from "./dialect.ts";
+import { DIALECTS, aMessage } from "./dialect.ts";
 import { bodyOf, faultOf, post, rpcText } from "./rpc.ts";
 import { WireClient, valueOf } from "./wire-client.ts";
 import { useServer } from "./wire-server.ts";
@@ -35,12 +35,66 @@ describe("push notifications, which the card does not declare", () => {
 
         const answer = await client.call(verb, { message, configuration: dialect.pushing });
 
-        expect(answer.headers.get("content-type")).toBe("application/json");
         expect(faultOf(answer).code).toBe(-32003);
         expect(await taskCount()).toBe(0);
       });
     }
   }
+});
+
+describe("streams, which the card does not declare", () => {
+  const silent = useServer(demoAgent, { streaming: false });
+
+  for (const dialect of DIALECTS) {
+    verifies("R32", `of ${dialect.version} are -32004, and no task`, async () => {
+      const card = await (await fetch(`${silent.url}.well-known/agent-card.json`)).json();
+      const client = new WireClient(silent, dialect);
+      const params = { message: aMessage(dialect, "hello") };
+
+      const [refused, sent] = [
+        await client.call("stream", params),
+        await client.call("send", params),
+      ];
+
+      expect(card).toMatchObject({ capabilities: { streaming: false } });
+      expect(faultOf(refused).code).toBe(-32004);
+      expect(client.resultOf(sent)).toMatchObject({ kind: "task", status: { state: "completed" } });
+    });
+  }
+});
+
+describe("a stream that is refused", () => {
+  const open = useServer();
+  const guarded = useServer(demoAgent, { token: "secret" });
+
+  verifies(["R32", "R34"], "is a stream of one error in 0.3, and no stream in 1.0", async () => {
+    const [v03, v1] = DIALECTS.map((dialect) => new WireClient(open, dialect)) as [
+      WireClient,
+      WireClient,
+    ];
+
+    for (const [verb, params, code] of [
+      ["stream", {}, -32602],
+      ["subscribe", { id: "unknown" }, -32001],
+    ] as const) {
+      const old = await v03.call(verb, params);
+      expect(old.status).toBe(200);
+      expect(old.headers.get("content-type")).toBe("text/event-stream");
+      expect(old.text).toMatch(/^data: [^\n]*\n\n$/);
+      expect(bodyOf(old)).toMatchObject({ jsonrpc: "2.0", id: 1, error: { code } });
+      const answer = await v1.call(verb, params);
+      expect(answer.headers.get("content-type")).toBe("application/json");
+      expect(faultOf(answer).code).toBe(code);
+    }
+  });
+
+  test("by the guard keeps its status and is JSON", async () => {
+    const answer = await post(guarded.url, rpcText("message/stream", {}));
+
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get("content-type")).toBe("application/json");
+    expect(bodyOf(answer).error?.code).toBe(-32603);
+  });
 });
 
 describe("an extended card, which there is none of", () => {

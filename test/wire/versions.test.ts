@@ -52,12 +52,11 @@ for (const dialect of DIALECTS) {
       });
     }
 
-    test("that stream are refused as JSON when the version is not spoken here", async () => {
+    test("that stream are refused when the version is not spoken here", async () => {
       const client = new WireClient(server, dialect);
 
       const answer = await client.call("stream", {}, { "a2a-version": "99.0" });
 
-      expect(answer.headers.get("content-type")).toBe("application/json");
       expect(faultOf(answer).code).toBe(-32009);
     });
   });

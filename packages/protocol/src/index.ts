@@ -208,6 +208,7 @@ export {
   type JsonRpcError,
   type JsonRpcId,
   type JsonRpcRequest,
+  checkId,
   errorText,
   idOf,
   parseRequest,
@@ -219,6 +220,7 @@ export {
   SSE_RECONNECT,
   SseDecoder,
   type SseEvent,
+  sseDataFrame,
   sseFrame,
   sseNamedFrame,
 } from "./framing/sse.ts";

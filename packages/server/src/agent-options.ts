@@ -30,7 +30,10 @@ export interface AgentOptions extends AuthOptions {
    * page could otherwise reach a local agent through a DNS name of its own (DNS rebinding).
    */
   readonly allowedHosts?: readonly string[];
-  /** The complete URL on the card, if clients reach the agent through another address than its own. */
+  /**
+   * The complete URL on the card, if clients reach the agent through another address than its own. A
+   * slash at its end is left out, because clients append paths that begin with one.
+   */
   readonly publicUrl?: string;
   /** Web pages of other origins that may call the agent. Default none; the card is public. */
   readonly cors?: CorsOptions;
@@ -54,6 +57,17 @@ export interface AgentOptions extends AuthOptions {
    * false: older and unambiguous forms are accepted, too. Use it for conformance tests.
    */
   readonly strict?: boolean;
+  /**
+   * The frames of A2A 0.3 REST streams whose request has `kind` fields. Default "bare": each frame is
+   * an event, as the specification shows. "both" adds `jsonrpc`, `id` and `result` with the same
+   * event, for clients that unwrap `result` on every binding.
+   */
+  readonly restFrames?: "bare" | "both";
+  /** Additions to the specification that some older clients expect. Default none. */
+  readonly compat?: {
+    /** Adds `success: true` to the response of `tasks/pushNotificationConfig/set` in A2A 0.3. */
+    readonly pushSuccess?: boolean;
+  };
   /** The edition of A2A 1.0 whose HTTP and gRPC status codes are used for errors. Default "1.0.1". */
   readonly specPatch?: SpecPatch;
   /** The format of the card, and the keys that sign it. Default: the version the client asks for, not signed. */

@@ -142,6 +142,7 @@ export class HostedAgent {
   #app({ engine, push }: RunningEngine, address: ServerAddress | undefined): App {
     const { card, logger, tenants, strict, specPatch } = this.#options;
     const { security } = this.#authentication;
+    const { restFrames, compat } = this.#options;
     const facts = cardFacts(this.#agent, {
       ...this.#options,
       ...(address && { address }),
@@ -160,6 +161,8 @@ export class HostedAgent {
       grpcBasePath: grpcBasePath(card),
       tenants: new Set(tenants),
       isStrict: strict === true,
+      restFrames: restFrames ?? "bare",
+      confirmsPush: compat?.pushSuccess === true,
       specPatch: specPatch ?? "1.0.1",
       guard: new Guard({
         ...this.#options,

@@ -26,7 +26,8 @@ import {
 } from "./http/exchange.ts";
 
 /** Handles a request: checks it with the guard and passes it to the binding of its path. */
-export async function route(app: App, request: HttpRequest): Promise<HttpResponse> {
+export async function route(app: App, received: HttpRequest): Promise<HttpResponse> {
+  const request = withSingleSlashes(received);
   return app.cors.addHeaders(await dispatch(app, request), request);
 }
 
@@ -47,6 +48,12 @@ export function handleProbe(
   const isUp = request.path === "/health" || isReady();
   const body = JSON.stringify({ status: isUp ? "ok" : "unavailable" });
   return jsonResponse(isUp ? 200 : 503, body, { "cache-control": "no-store" });
+}
+
+/** Some clients join an address that ends in a slash and a path that begins with one. */
+function withSingleSlashes(request: HttpRequest): HttpRequest {
+  const { path } = request;
+  return path.includes("//") ? { ...request, path: path.replaceAll(/\/{2,}/g, "/") } : request;
 }
 
 /** The paths of JSON-RPC. */

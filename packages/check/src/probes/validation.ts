@@ -342,7 +342,7 @@ export const MEDIA: readonly Probe[] = [
 function needsNarrowModes({ card }: Scene): void {
   const modes = card.inputModes;
   if (modes.length === 0) throw new Skipped("the card lists no media types");
-  const wide = modes.find((mode) => mode.includes("*"));
+  const wide = modes.find((mode) => mode.includes("*") || !mode.includes("/"));
   if (wide !== undefined)
     throw new Skipped(`the card accepts ${wide}, so there is no unsupported type`);
 }

@@ -178,10 +178,11 @@ async function* readEvents(reply: OpenReply): AsyncGenerator<StreamItem, void> {
   }
 }
 
-/** A google.rpc.Status in 1.0 (§11.6); in 0.3 a JSON-RPC error without its envelope. */
+/** A google.rpc.Status in 1.0 (§11.6); in 0.3 a JSON-RPC error, with or without its envelope. */
 function parseRestError(body: unknown, http: number | undefined): WireError {
   const status = at(body, "error");
   if (!isObject(status)) return parseRpcError(body, http);
+  if (!Array.isArray(status["details"])) return parseRpcError(status, http);
   const details = listAt(status, "details");
   return {
     message: textAt(status, "message"),

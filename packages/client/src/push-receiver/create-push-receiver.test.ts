@@ -100,7 +100,7 @@ describe("a body that cannot be used is refused with 400", () => {
       '{"message":{"messageId":"m1","role":"ROLE_AGENT","parts":[{"text":"Hi"}]}}',
       "the message in the body names no task",
     ],
-    ['{"message":{"messageId":"m1","role":"ROLE_AGENT"}}', "message.parts is required"],
+    ['{"message":{"messageId":"m1","role":"ROLE_AGENT"}}', "the message in the body names no task"],
   ] as const) {
     test(JSON.stringify(body), async () => {
       const receiver = aReceiver();

@@ -38,6 +38,14 @@ export function closesAtFinal(event: AgentEvent): boolean {
   return (event as StatusUpdateEvent).final;
 }
 
+/** The same for 0.3, whose clients wait for the end of the stream also at a request for authorization. */
+export function closesAtQuestion(event: AgentEvent): boolean {
+  if (closesAtFinal(event)) return true;
+  return (
+    event.kind === "status-update" && (event as StatusUpdateEvent).status.state === "auth-required"
+  );
+}
+
 /** In 1.0 a subscription stays open while the task waits for the client (1.0 §3.1.6). */
 export function closesAtTerminal(event: AgentEvent): boolean {
   if (event.kind !== "status-update") return event.kind === "message";

@@ -23,7 +23,7 @@ export function checkMediaTypes(
   const modes = [...info.inputModes, ...info.skills.flatMap(({ inputModes = [] }) => inputModes)];
   for (const [index, part] of parts.entries()) {
     const type = mediaTypeOf(part);
-    if (type === undefined || accepts(modes, type)) continue;
+    if (type === undefined || accepts(modes, part.kind, type)) continue;
     if (Object.keys(part.metadata ?? {}).some((uri) => active.has(uri))) continue;
     throw new A2AError(
       "ContentTypeNotSupported",
@@ -33,13 +33,32 @@ export function checkMediaTypes(
   }
 }
 
-/** Whether a list of media types, such as `text/*`, includes this one. */
-function accepts(modes: readonly string[], type: string): boolean {
-  const [wanted] = bare(type).split("/");
+/** Whether a list of modes includes a part of this kind and media type. */
+function accepts(modes: readonly string[], kind: A2APart["kind"], type: string): boolean {
+  const given = bare(type);
+  const [wanted] = given.split("/");
   return modes.some((mode) => {
     const allowed = bare(mode);
-    return allowed === "*/*" || allowed === bare(type) || allowed === `${wanted}/*`;
+    if (!allowed.includes("/")) return acceptsKind(allowed, kind, given);
+    return allowed === "*/*" || allowed === given || allowed === `${wanted}/*`;
   });
+}
+
+/**
+ * The official samples list kinds of parts, such as `text`, in place of media types. A word that is
+ * not a kind says nothing about media types, so it excludes none.
+ */
+function acceptsKind(mode: string, kind: A2APart["kind"], type: string): boolean {
+  switch (mode) {
+    case "text":
+      return kind === "text" || type.startsWith("text/");
+    case "data":
+      return kind === "data" || type === "application/json";
+    case "file":
+      return kind === "file";
+    default:
+      return true;
+  }
 }
 
 function mediaTypeOf(part: A2APart): string | undefined {
@@ -67,7 +86,7 @@ function bare(type: string): string {
 export function withoutData(
   modes: readonly string[] | undefined,
 ): ((event: AgentEvent) => AgentEvent) | undefined {
-  if (modes === undefined || modes.length === 0 || accepts(modes, "application/json")) {
+  if (modes === undefined || modes.length === 0 || accepts(modes, "data", "application/json")) {
     return undefined;
   }
   return convert;

@@ -131,7 +131,7 @@ function toPushConfig({ taskId, config }: PushRecord): PushConfig {
 }
 
 /** Throws if this agent does not support push notifications, which is checked before the request is decoded. */
-export function requirePush({ engine }: Call): PushRules {
+export function requirePush({ engine }: Pick<Call, "engine">): PushRules {
   if (engine.pushRules !== undefined) return engine.pushRules;
   throw new A2AError("PushNotificationNotSupported", "this agent sends no push notifications");
 }

@@ -2,7 +2,13 @@ import { type SendMessageRequest, isTerminal, withHistoryLength } from "@convoke
 import type { LiveTask } from "../run/live-task.ts";
 import type { Call } from "./call.ts";
 import { callerView } from "./caller-view.ts";
-import { type EventStreamSource, asReset, closesAtFinal, parseCursor } from "./event-source.ts";
+import {
+  type EventStreamSource,
+  asReset,
+  closesAtFinal,
+  closesAtQuestion,
+  parseCursor,
+} from "./event-source.ts";
 import { acceptRequest } from "./send-message.ts";
 
 /**
@@ -13,7 +19,7 @@ export async function sendStreamingMessage(
   request: SendMessageRequest,
   call: Call,
 ): Promise<EventStreamSource> {
-  const { engine, lastEventId } = call;
+  const { engine, version, lastEventId } = call;
   const { live, after, joined } = await acceptRequest(request, call);
   const { task, writer, oldest } = live;
   const { taskId, head } = writer;
@@ -21,7 +27,7 @@ export async function sendStreamingMessage(
   engine.openStreams.admit({ taskId, owner });
   const cursor = parseCursor(lastEventId, { oldest, head });
   const view = callerView(call, request.acceptedOutputModes);
-  const closesAfter = closesAtFinal;
+  const closesAfter = version === "1.0" ? closesAtFinal : closesAtQuestion;
   const source = { engine, taskId, owner, live, closesAfter, ...(view && { view }) };
   const end = isTerminal(task.status.state) && { end: head };
   if (after === 0 || cursor !== undefined) {
@@ -45,8 +51,9 @@ export async function sendStreamingMessage(
 }
 
 /** Whether the stream would have closed after the status that the task has now. */
-function hasFinalStatus({ task }: LiveTask, { engine }: Call): boolean {
+function hasFinalStatus({ task }: LiveTask, { engine, version }: Call): boolean {
   const { state } = task.status;
+  if (state === "auth-required") return version === "0.3";
   const waits = state === "input-required" && !engine.agent.info.keepStreamOnInterrupt;
   return waits || isTerminal(state);
 }

@@ -11,7 +11,7 @@ import { callerView } from "./caller-view.ts";
 import {
   type EventStreamSource,
   asReset,
-  closesAtFinal,
+  closesAtQuestion,
   closesAtTerminal,
   parseCursor,
 } from "./event-source.ts";
@@ -30,7 +30,7 @@ export async function subscribeToTask(
   const { task, head, oldest } = await engine.tasks.find(taskId, caller);
   engine.openStreams.admit({ taskId, owner: caller.owner });
   const ended = isTerminal(task.status.state);
-  const closes = version === "1.0" ? closesAtTerminal : closesAtFinal;
+  const closes = version === "1.0" ? closesAtTerminal : closesAtQuestion;
   const view = callerView(call);
   const source = {
     engine,

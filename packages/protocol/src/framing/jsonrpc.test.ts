@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
 import { jsonValues } from "../testing/arbitraries.suite.ts";
-import { errorText, idOf, parseRequest, resultPrefix, resultText } from "./jsonrpc.ts";
+import { checkId, errorText, idOf, parseRequest, resultPrefix, resultText } from "./jsonrpc.ts";
 
 const envelope = { jsonrpc: "2.0", id: 1, method: "message/send", params: { a: 1 } };
 
@@ -23,8 +23,7 @@ test("an opened envelope holds the method and the parameters as they came", () =
 
 describe("an envelope that cannot be opened", () => {
   const { jsonrpc: _, ...withoutVersion } = envelope;
-  const { id: __, ...withoutId } = envelope;
-  const { method: ___, ...withoutMethod } = envelope;
+  const { method: __, ...withoutMethod } = envelope;
   const refused: readonly (readonly [string, unknown, string | undefined, unknown])[] = [
     ["a batch", [envelope], undefined, null],
     ["an empty batch", [], undefined, null],
@@ -34,9 +33,6 @@ describe("an envelope that cannot be opened", () => {
     ["no jsonrpc", withoutVersion, "jsonrpc", 1],
     ["jsonrpc 1.0", { ...envelope, jsonrpc: "1.0" }, "jsonrpc", 1],
     ["a number for jsonrpc", { ...envelope, jsonrpc: 2 }, "jsonrpc", 1],
-    ["no id", withoutId, "id", null],
-    ["an object for an id", { ...envelope, id: {} }, "id", null],
-    ["a boolean for an id", { ...envelope, id: true }, "id", null],
     ["no method", withoutMethod, "method", 1],
     ["a number for a method", { ...envelope, method: 5 }, "method", 1],
     ["an id of 0 and no method", { ...withoutMethod, id: 0 }, "method", 0],
@@ -48,6 +44,23 @@ describe("an envelope that cannot be opened", () => {
         expect.objectContaining({ reason: "InvalidRequest", field }),
       );
       expect(idOf(body)).toBe(id);
+    });
+  }
+
+  for (const [what, id] of [
+    ["no id", undefined],
+    ["an object for an id", {}],
+    ["a boolean for an id", true],
+    ["an infinite id", Infinity],
+  ] as const) {
+    verifies(["R2"], `${what} is an invalid request, and null is echoed`, () => {
+      const opened = parseRequest({ ...envelope, id });
+
+      expect(opened).toMatchObject({ method: "message/send", params: { a: 1 } });
+      expect(() => checkId(opened)).toThrow(
+        expect.objectContaining({ reason: "InvalidRequest", field: "id" }),
+      );
+      expect(idOf({ ...envelope, id })).toBeNull();
     });
   }
 

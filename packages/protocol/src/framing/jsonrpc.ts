@@ -4,7 +4,8 @@ import { A2AError } from "../model/errors.ts";
 export type JsonRpcId = string | number | null;
 
 export interface JsonRpcRequest {
-  readonly id: JsonRpcId;
+  /** Absent if the request has no valid id. It is checked last, so that an error in the request itself comes first. */
+  readonly id: JsonRpcId | undefined;
   readonly method: string;
   readonly params: unknown;
 }
@@ -16,25 +17,29 @@ export interface JsonRpcError {
   readonly data?: unknown;
 }
 
-/** Checks the envelope of a parsed body. Throws an `InvalidRequest` error that names the problem. */
+/** Checks the envelope of a parsed body, except its id. Throws an `InvalidRequest` error that names the problem. */
 export function parseRequest(body: unknown): JsonRpcRequest {
   if (Array.isArray(body)) throw invalid("batches are not supported, send one request");
   if (typeof body !== "object" || body === null) throw invalid("the body must be a JSON object");
   const { jsonrpc, id, method, params } = body as Readonly<Record<string, unknown>>;
   if (jsonrpc !== "2.0") throw invalid('jsonrpc must be "2.0"', "jsonrpc");
-  if (!isId(id)) throw invalid("id must be a string or a number", "id");
   if (typeof method !== "string") throw invalid("method must be a string", "method");
-  return { id, method, params };
+  return { id: isId(id) ? id : undefined, method, params };
 }
 
-/** The id to echo in an error about a body that `openRequest` rejected. */
+/** Rejects a request without a valid id: notifications are not supported. */
+export function checkId({ id }: JsonRpcRequest): void {
+  if (id === undefined) throw invalid("id must be a string or a number", "id");
+}
+
+/** The id to echo in an error about a body that `parseRequest` rejected. */
 export function idOf(body: unknown): JsonRpcId {
   const id = (body as { id?: unknown } | null | undefined)?.id;
   return isId(id) ? id : null;
 }
 
 function isId(value: unknown): value is JsonRpcId {
-  return typeof value === "string" || typeof value === "number" || value === null;
+  return typeof value === "string" || Number.isFinite(value) || value === null;
 }
 
 function invalid(detail: string, field?: string): A2AError {

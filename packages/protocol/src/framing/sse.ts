@@ -90,6 +90,11 @@ export function sseFrame(id: number, prefix: string, data: string, suffix: strin
   return `id: ${id}\ndata: ${prefix}${data}${suffix}\n\n`;
 }
 
+/** Encodes an event that belongs to no log, such as the error of a rejected stream. */
+export function sseDataFrame(data: string): string {
+  return `data: ${data}\n\n`;
+}
+
 /** Encodes an event that is not part of the log, such as an error. */
 export function sseNamedFrame(event: string, data: string): string {
   return `event: ${event}\ndata: ${data}\n\n`;

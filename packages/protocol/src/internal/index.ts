@@ -5,7 +5,7 @@ export { type BackoffOptions, backoffMs } from "./abort.ts";
 export { canonicalJson } from "./json.ts";
 export { didYouMean } from "./did-you-mean.ts";
 export { type GrpcFrameProblem, GrpcFrameReader, frameGrpcMessage } from "./grpc-frame.ts";
-export { type JsonObject, isObject } from "./json.ts";
+export { type JsonObject, fieldIn, isObject, snakeCase } from "./json.ts";
 export { oneLine, printable, printableJson } from "./printable.ts";
 export { parseRetryAfter } from "./abort.ts";
 export { MAX_TIMER_MS, type TimerOptions, startTimer, timeoutSignal } from "./timer.ts";

@@ -6,6 +6,16 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** The path of a field inside another, for errors. `params` is the root of the caller's fields and is omitted. */
+export function fieldIn(path: string, name: string): string {
+  return path === "" || path === "params" ? name : `${path}.${name}`;
+}
+
+/** The name of a field in a proto: `message_id` for `messageId`. */
+export function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
 /**
  * The canonical form of a JSON value according to RFC 8785 (JCS): no whitespace, keys ordered by
  * their UTF-16 code units, numbers and strings as ECMAScript writes them.

@@ -1,4 +1,4 @@
-import { isObject } from "../internal/json.ts";
+import { fieldIn, isObject } from "../internal/json.ts";
 import { invalidParams } from "../model/errors.ts";
 import type { ListSchema, NumberSchema, Schema, TextSchema } from "./schema.ts";
 
@@ -21,11 +21,6 @@ function fieldAt(root: string, path: readonly (string | number)[]): string {
     name = typeof step === "number" ? `${name}[${step}]` : fieldIn(name, step);
   }
   return name === "" ? "params" : name;
-}
-
-/** The path of a field inside another. `params` is the root of the caller's fields and is omitted. */
-export function fieldIn(path: string, step: string): string {
-  return path === "" || path === "params" ? step : `${path}.${step}`;
 }
 
 /** What is wrong with a value, and where. */
@@ -78,7 +73,7 @@ export function compileSchema(schema: Schema, place = "schema"): FindProblem {
 const KEYWORDS: Readonly<Record<NonNullable<Schema["type"]>, readonly string[]>> = {
   object: ["required", "properties"],
   array: ["items", "minItems", "maxItems"],
-  string: ["minLength", "maxLength", "pattern"],
+  string: ["minLength", "maxLength", "pattern", "mismatch"],
   integer: ["minimum", "maximum"],
   number: ["minimum", "maximum"],
   boolean: [],
@@ -218,11 +213,12 @@ const NOT_A_STRING = problemHere("must be a string");
 
 function textProblem(schema: TextSchema): FindProblem {
   const { minLength = 0, maxLength = Infinity, pattern } = schema;
+  const { mismatch = `must match pattern "${pattern}"` } = schema;
   const tooShort = problemHere(
     minLength === 1 ? "must not be empty" : `must not have fewer than ${minLength} characters`,
   );
   const tooLong = problemHere(`must not have more than ${maxLength} characters`);
-  const unlike = problemHere(`must match pattern "${pattern}"`);
+  const unlike = problemHere(mismatch);
   const expression = pattern === undefined ? undefined : new RegExp(pattern, "u");
   return (value) => {
     if (typeof value !== "string") return NOT_A_STRING;

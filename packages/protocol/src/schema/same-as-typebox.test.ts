@@ -13,7 +13,7 @@ import * as v0_3_proto from "../wire/v0_3_proto/schemas.ts";
 import * as v1 from "../wire/v1/schemas.ts";
 import { almost, anything, schemas } from "./arbitrary-schemas.suite.ts";
 import { type Problem, compileSchema } from "./compile-schema.ts";
-import type { Schema } from "./schema.ts";
+import { type Schema, id } from "./schema.ts";
 
 // Another implementation of JSON Schema finds what ours finds: the same values are refused, with
 // the same first problem at the same place.
@@ -85,6 +85,10 @@ function inOurWords({ keyword, instancePath, params, message }: TheirProblem) {
     case "minItems":
     case "minLength":
       return { pointer: instancePath, text: facts["limit"] === 1 ? "must not be empty" : message };
+    case "pattern": {
+      const isId = String(facts["pattern"]).includes(String(id.pattern));
+      return { pointer: instancePath, text: isId ? id.mismatch : message };
+    }
     default:
       return { pointer: instancePath, text: message };
   }

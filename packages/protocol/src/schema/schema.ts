@@ -2,7 +2,24 @@
 
 export const text: Schema = { type: "string" };
 
-export const id: Schema = { type: "string", minLength: 1 };
+/** Text that is not empty. */
+export const filled: Schema = { type: "string", minLength: 1 };
+
+/**
+ * An id, or an empty text where that means "unset". Ids are keys of the storage and appear in logs,
+ * paths and headers, so they are short and contain only characters that all of these keep apart:
+ * UTF-8 has no unpaired surrogates.
+ */
+export const optionalId: TextSchema = {
+  type: "string",
+  maxLength: 256,
+  pattern: "^[^\\p{Cc}\\p{Cs}]*$",
+  mismatch: "must not contain control characters or unpaired surrogates",
+};
+
+export const id: TextSchema = { ...optionalId, minLength: 1 };
+
+export const ids: Schema = { type: "array", items: optionalId };
 
 export const texts: Schema = { type: "array", items: text };
 
@@ -44,6 +61,8 @@ export interface TextSchema {
   readonly maxLength?: number;
   /** A regular expression with the flag `u`. It is not anchored. */
   readonly pattern?: string;
+  /** What to say about text that does not match the pattern, after the name of the field. Default: the pattern. */
+  readonly mismatch?: string;
 }
 
 export interface NumberSchema {

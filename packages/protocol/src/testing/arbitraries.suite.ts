@@ -253,7 +253,12 @@ export function modelOf(dialect: WireDialect) {
       metadata: jsonObjects,
     },
     ["kind", "taskId", "contextId", "status", "final"],
-  ).map((event) => (isNew ? { ...event, final: isFinal(event.status.state) } : event));
+  ).map((event) => {
+    const { state } = event.status;
+    if (isNew) return { ...event, final: isFinal(state) };
+    // 0.3 ends a stream at every request for authorization.
+    return { ...event, final: event.final || state === "auth-required" };
+  });
   const artifactUpdate: Arbitrary<ArtifactUpdateEvent> = shape(
     {
       kind: fc.constant("artifact-update" as const),

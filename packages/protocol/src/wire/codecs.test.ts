@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
+import { snakeCase } from "../internal/json.ts";
 import type { Message } from "../model/message.ts";
+import type { A2APart, Metadata } from "../model/part.ts";
 import type { Task } from "../model/task.ts";
 import {
   aChunk,
@@ -157,7 +159,7 @@ describe.each(DIALECTS)("over A2A %s", (dialect) => {
     expect(codec.decodeSendMessage(impatient).blocking).toBe(false);
   });
 
-  test("fields that nobody knows yet survive, whatever they hold", () => {
+  test("unknown fields are dropped, whatever they hold, and metadata keeps everything", () => {
     fc.assert(
       fc.property(jsonObjects, (extras) => {
         const unknown = withPrefixedKeys(extras);
@@ -168,12 +170,117 @@ describe.each(DIALECTS)("over A2A %s", (dialect) => {
             : { message: { ...inside(message, "message"), ...unknown } },
         );
 
-        expect(codec.decodeSendResult(wire)).toStrictEqual({ ...aMessage(), ...unknown });
+        expect(codec.decodeSendResult(wire)).toStrictEqual(aMessage());
+        const { message: sent } = codec.encodeSendMessage({
+          message: aMessage({ metadata: unknown as Metadata }),
+          blocking: true,
+        }) as { message: object };
+        expect(
+          codec.decodeSendMessage(overTheWire({ message: { ...sent, ...unknown } })).message,
+        ).toStrictEqual(aMessage({ metadata: unknown as Metadata }));
       }),
     );
   });
 
-  test("a field called __proto__ stays a field and becomes nobody's prototype", () => {
+  test("unknown fields of parts and files are dropped", () => {
+    const parts: A2APart[] = [
+      { kind: "text", text: "hello" },
+      { kind: "data", data: { a: 1 } },
+      { kind: "file", file: { uri: "https://x.test/f", name: "f" } },
+    ];
+    const { message } = overTheWire(
+      codec.encodeSendMessage({ message: aMessage({ parts }), blocking: true }),
+    ) as { message: { parts?: object[]; content?: object[] } };
+    for (const part of message.parts ?? message.content ?? []) {
+      Object.assign(part, { unknown: 1 });
+      if ("file" in part) Object.assign(part.file as object, { unknown: 1 });
+    }
+
+    expect(codec.decodeSendMessage({ message }).message).toStrictEqual(aMessage({ parts }));
+  });
+
+  // The answers of 0.3 on JSON-RPC have no proto.
+  if (dialect !== "0.3")
+    test("an answer is also read under the names of its proto", () => {
+      fc.assert(
+        fc.property(model.event, (event) => {
+          const wire = overTheWire(codec.encodeEvent(event));
+
+          expect(codec.decodeEvent(withProtoNames(wire))).toStrictEqual(codec.decodeEvent(wire));
+        }),
+      );
+    });
+
+  test("every request is also read under the names of its proto", () => {
+    const request = {
+      message: aMessage({ contextId: "c1", taskId: "t1", referenceTaskIds: ["t0"] }),
+      blocking: false,
+      historyLength: 3,
+      acceptedOutputModes: ["text/plain"],
+      pushConfig: { url: "https://hooks.test/" },
+    };
+    const sent = overTheWire(codec.encodeSendMessage(request));
+    expect(codec.decodeSendMessage(withProtoNames(sent))).toStrictEqual(
+      codec.decodeSendMessage(sent),
+    );
+    for (const [encode, decode] of [
+      [
+        codec.encodeGetTask({ taskId: "t1", historyLength: 2 }),
+        (params: unknown) => codec.decodeGetTask(params),
+      ],
+      [
+        codec.encodeGetPushConfig({ taskId: "t1", id: "c1" }),
+        (params: unknown) => codec.decodeGetPushConfig(params),
+      ],
+      [
+        codec.encodeDeletePushConfig({ taskId: "t1", id: "c1" }),
+        (params: unknown) => codec.decodeDeletePushConfig(params),
+      ],
+      [
+        codec.encodeListPushConfigs({ taskId: "t1" }),
+        (params: unknown) => codec.decodeListPushConfigs(params),
+      ],
+      [
+        codec.encodeCreatePushConfig({ taskId: "t1", target: { url: "https://hooks.test/" } }),
+        (params: unknown) => codec.decodeCreatePushConfig(params),
+      ],
+    ] as const) {
+      const params = overTheWire(encode);
+      expect(decode(withProtoNames(params))).toStrictEqual(decode(params));
+    }
+  });
+
+  test("a field under two names must have one value", () => {
+    const { message } = codec.encodeSendMessage({ message: aMessage(), blocking: true }) as {
+      message: { readonly messageId: string };
+    };
+    const twice = (message_id: string) => ({ message: { ...message, message_id } });
+
+    expect(codec.decodeSendMessage(twice(message.messageId)).message).toStrictEqual(aMessage());
+    expect(() => codec.decodeSendMessage(twice("another"))).toThrow(
+      expect.objectContaining({ reason: "InvalidParams", field: "message.messageId" }),
+    );
+  });
+
+  test("a message in an answer may lack its id and its role", () => {
+    const { task } = { task: {}, ...(overTheWire(codec.encodeEvent(aTask())) as object) };
+    const bare =
+      dialect === "0.3-proto"
+        ? { content: [{ text: "hi" }] }
+        : { parts: [{ text: "hi", kind: "text" }] };
+    const answer = { ...(dialect === "0.3" ? aTask() : task), history: [bare] };
+
+    expect(codec.decodeTask(answer).history).toStrictEqual([
+      {
+        kind: "message",
+        messageId: "unnamed",
+        role: "agent",
+        parts: [{ kind: "text", text: "hi" }],
+      },
+    ]);
+  });
+
+  test("a field called __proto__ is dropped and becomes nobody's prototype", () => {
     const { message } = codec.encodeSendMessage({ message: aMessage(), blocking: true }) as {
       message: object;
     };
@@ -186,7 +293,7 @@ describe.each(DIALECTS)("over A2A %s", (dialect) => {
 
     expect(arrived.taskId).toBeUndefined();
     expect(Object.getPrototypeOf(arrived)).toBe(Object.prototype);
-    expect(JSON.stringify(arrived)).toContain('"__proto__":{"taskId":5}');
+    expect(JSON.stringify(arrived)).not.toContain("__proto__");
   });
 
   verifies(["R24"], "whatever was read, kind is its first property", () => {
@@ -260,6 +367,17 @@ function withPrefixedKeys(extras: Readonly<Record<string, unknown>>) {
 
 function inside(value: unknown, member: string): object {
   return (value as Record<string, object>)[member] ?? {};
+}
+
+/** The same JSON under the names of the proto; data and metadata are the caller's own. */
+function withProtoNames(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withProtoNames);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([key, inner]) => {
+    const isOwn = key === "data" || key === "metadata";
+    return [snakeCase(key), isOwn ? inner : withProtoNames(inner)] as const;
+  });
+  return Object.fromEntries(entries);
 }
 
 /** The same JSON with every kind at the end, where no reader may rely on it. */

@@ -31,6 +31,10 @@ export class App {
   readonly tenants: ReadonlySet<string>;
   /** Whether only the forms of the specification are accepted. */
   readonly isStrict: boolean;
+  /** Whether 0.3 REST streams also have the fields of JSON-RPC responses. */
+  readonly restFrames: "bare" | "both";
+  /** Whether 0.3 JSON-RPC adds `success` to a push config that was set. */
+  readonly confirmsPush: boolean;
   /** The edition of 1.0 whose status codes are used for errors. */
   readonly specPatch: SpecPatch;
   /** The operations with interceptors; `undefined` if there are none. */
@@ -50,6 +54,8 @@ export class App {
     this.grpcBasePath = parts.grpcBasePath;
     this.tenants = parts.tenants;
     this.isStrict = parts.isStrict;
+    this.restFrames = parts.restFrames;
+    this.confirmsPush = parts.confirmsPush;
     this.specPatch = parts.specPatch;
     this.operations = parts.operations;
     this.extendedCard = parts.extendedCard;

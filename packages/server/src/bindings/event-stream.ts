@@ -209,6 +209,8 @@ interface SseFramingOptions {
   /** The envelope of each event. */
   readonly prefix: string;
   readonly suffix: string;
+  /** Converts the JSON of each event. Default: it is sent as it is. */
+  readonly convert?: (event: string) => string;
   /** Encodes an error as JSON on one line. */
   readonly errorText: (thrown: unknown) => string;
 }
@@ -226,11 +228,12 @@ export class SseFraming implements Framing {
   }
 
   page(entries: readonly LogEntry[]): string {
-    const { codec, prefix, suffix } = this.#options;
+    const { codec, prefix, suffix, convert } = this.#options;
     let frames = "";
     for (const entry of entries) {
       const text = entry.text(codec);
-      if (text !== undefined) frames += sseFrame(entry.seq, prefix, text, suffix);
+      if (text === undefined) continue;
+      frames += sseFrame(entry.seq, prefix, convert === undefined ? text : convert(text), suffix);
     }
     return frames;
   }

@@ -71,6 +71,29 @@ export async function performOperation(app: App, given: OperationRequest): Promi
     : { kind: "value", value: await performCall(app, operation, { given, call }) };
 }
 
+/** Throws if the agent does not support the operation or its parameters are invalid. Performs nothing. */
+export function checkOperation(
+  { engine }: App,
+  operation: OperationName,
+  given: UncheckedRequest,
+): void {
+  const { params, codec } = given;
+  if (isStream(operation)) {
+    checkStreaming({ engine });
+    STREAMS[operation].decode(params, codec);
+    return;
+  }
+  const { check, decode } = CALLS[operation];
+  check?.({ engine });
+  decode(params, codec);
+}
+
+/** The parameters of a request, as the client sent them. */
+interface UncheckedRequest {
+  readonly params: unknown;
+  readonly codec: Codec;
+}
+
 /** The operations with all interceptors applied; `undefined` if there are none. */
 export function createOperations(interceptors: readonly Interceptor[]): Operations | undefined {
   return interceptors.length === 0 ? undefined : intercept(BASE, interceptors);
@@ -117,7 +140,7 @@ function contextFor({ request, activation }: OperationRequest, call: Call): Oper
 
 interface CallRow<Name extends keyof ServerCalls> {
   /** Throws if this agent does not support the operation, before the request is decoded. */
-  readonly check?: (call: Call) => unknown;
+  readonly check?: (call: Pick<Call, "engine">) => unknown;
   readonly decode: (params: unknown, codec: Codec) => ServerCalls[Name]["request"];
   readonly perform: (
     request: ServerCalls[Name]["request"],
@@ -208,7 +231,7 @@ function isStream(operation: OperationName): operation is keyof Streams {
 }
 
 /** 1.0 §3.3.4: a capability that the card does not declare is rejected. */
-function checkStreaming({ engine }: Call): void {
+function checkStreaming({ engine }: Pick<Call, "engine">): void {
   if (engine.streams) return;
   const problem = "this agent does not support streaming; use message/send or poll tasks/get";
   throw new A2AError("UnsupportedOperation", problem);

@@ -37,8 +37,8 @@ describe("the three forms", () => {
       capabilities: { streaming: true, pushNotifications: false },
       skills: [{ id: "greet", name: "Greet", tags: ["demo"] }],
       supportedInterfaces: ["1.0", "0.3"].flatMap((protocolVersion) => [
-        { url: "http://127.0.0.1:3000/", protocolBinding: "JSONRPC", protocolVersion },
-        { url: "http://127.0.0.1:3000/", protocolBinding: "HTTP+JSON", protocolVersion },
+        { url: "http://127.0.0.1:3000", protocolBinding: "JSONRPC", protocolVersion },
+        { url: "http://127.0.0.1:3000", protocolBinding: "HTTP+JSON", protocolVersion },
         { url: "127.0.0.1:3000", protocolBinding: "GRPC", protocolVersion },
       ]),
     });
@@ -54,7 +54,7 @@ describe("the three forms", () => {
       protocolVersion: "0.3.0",
       name: "Greeter",
       version: "1.0.0",
-      url: "http://127.0.0.1:3000/",
+      url: "http://127.0.0.1:3000",
       preferredTransport: "JSONRPC",
       capabilities: { streaming: true, pushNotifications: false },
       skills: [{ id: "greet", name: "Greet", tags: ["demo"] }],
@@ -224,7 +224,7 @@ describe("a server that listens everywhere", () => {
       for (const version of [undefined, "0.3", "1.0"]) {
         const { body } = await binding.handle(asking(version, { host }));
 
-        expect(body).toContain(`http://${host}/`);
+        expect(body).toContain(`"http://${host}"`);
         expect(body).not.toContain("0.0.0.0");
       }
     }
@@ -238,6 +238,6 @@ describe("a server that listens everywhere", () => {
 
     const { body } = await binding.handle(asking("1.0", { host: "localhost:7" }));
 
-    expect(body).toContain("http://localhost:7/");
+    expect(body).toContain('"http://localhost:7"');
   });
 });

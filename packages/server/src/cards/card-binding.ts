@@ -248,8 +248,12 @@ export function extendedFacts(facts: AgentCardFacts, more: Partial<AgentInfo>): 
   };
 }
 
-/** The URL under which the client reaches the agent. */
-function addressFor(
+/** The URL under which the client reaches the agent. It ends without a slash, because clients append a path that begins with one. */
+function addressFor(request: HttpRequest, options: Parameters<typeof cardFacts>[1]): string {
+  return fullAddressFor(request, options).replace(/\/+$/, "");
+}
+
+function fullAddressFor(
   request: HttpRequest,
   { address, publicUrl, trustProxy = false }: Parameters<typeof cardFacts>[1],
 ): string {

@@ -1,6 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { A2AError, type ProtocolVersion, type TraceContext, parseVersion } from "@convoke/protocol";
-import { MAX_TIMER_MS } from "@convoke/protocol/internal";
+import {
+  A2AError,
+  type ProtocolVersion,
+  type TraceContext,
+  invalidParams,
+  parseVersion,
+} from "@convoke/protocol";
+import { MAX_TIMER_MS, fieldIn } from "@convoke/protocol/internal";
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 
@@ -206,6 +212,22 @@ export function parseJson(body: Uint8Array): unknown {
   } catch (cause) {
     throw new A2AError("JsonParse", "the body is not valid JSON", { cause });
   }
+}
+
+/**
+ * Rejects numbers such as 1e400, which are valid JSON but become infinite: they would be stored and
+ * sent as null.
+ */
+export function checkNumbers(value: unknown, field = ""): void {
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    throw invalidParams(field, "is a number beyond the range of a 64-bit float");
+  }
+  if (typeof value !== "object" || value === null) return;
+  if (Array.isArray(value)) {
+    value.forEach((item, index) => checkNumbers(item, `${field}[${index}]`));
+    return;
+  }
+  for (const [name, inner] of Object.entries(value)) checkNumbers(inner, fieldIn(field, name));
 }
 
 const CLOSE_BRACE = 0x7d;

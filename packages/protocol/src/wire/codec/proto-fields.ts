@@ -1,10 +1,14 @@
+import { fieldIn, isObject, snakeCase } from "../../internal/json.ts";
 import { invalidParams } from "../../model/errors.ts";
+import { compileCheck } from "../../schema/compile-schema.ts";
+import { id } from "../../schema/schema.ts";
 
-/** The fields of one proto message, by every name that a ProtoJSON parser must accept. */
+/** The fields of one object on the wire, by every name that a ProtoJSON parser must accept. */
 export interface ProtoShape {
   /** Maps `messageId` and `message_id` to `messageId`. */
   readonly names: ReadonlyMap<string, string>;
   readonly integers: ReadonlySet<string>;
+  readonly isNullUnset: boolean;
 }
 
 interface ShapeOptions {
@@ -12,47 +16,65 @@ interface ShapeOptions {
   readonly aliases?: Readonly<Record<string, string>>;
   /** Integer fields, which ProtoJSON also accepts as strings. */
   readonly integers?: readonly string[];
+  /** Whether null is the same as an absent field, as in ProtoJSON. Default true. */
+  readonly isNullUnset?: boolean;
 }
 
 /** Creates the shape of a message with these JSON names. */
 export function protoShape(names: readonly string[], options: ShapeOptions = {}): ProtoShape {
-  const { aliases = {}, integers = [] } = options;
+  const { aliases = {}, integers = [], isNullUnset = true } = options;
   return {
     names: new Map([
       ...Object.entries(aliases),
       ...names.flatMap((name) => [[snakeCase(name), name] as const, [name, name] as const]),
     ]),
     integers: new Set(integers),
+    isNullUnset,
   };
 }
 
-/**
- * Renames the fields of a message to their JSON names. A null field counts as absent, and if a
- * field is present under two names, the JSON name wins. Values that are not objects and unknown
- * fields are left for the schema to check.
- */
-export function readProtoFields(value: unknown, shape: ProtoShape): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  const entries = Object.entries(value).flatMap(([key, inner]) => {
-    const name = shape.names.get(key);
-    if (name === undefined) return [[key, inner] as const];
-    if (inner === null || (name !== key && hasValue(value, name))) return [];
-    return [[name, shape.integers.has(name) ? parseInteger(inner) : inner] as const];
-  });
-  return Object.fromEntries(entries);
+/** The shape of an object in which null is a value: the schema rejects it where it is not allowed. */
+export function jsonShape(names: readonly string[]): ProtoShape {
+  return protoShape(names, { isNullUnset: false });
 }
 
-function hasValue(value: object, name: string): boolean {
-  const inner = (value as Readonly<Record<string, unknown>>)[name];
-  return Object.hasOwn(value, name) && inner !== null;
+/**
+ * Reads the known fields of an object under their JSON names, and drops all others (1.0 §5.7). A
+ * field that is present under two names must have the same value under both. Values that are not
+ * objects are left for the schema to check.
+ *
+ * @param field the name of the object in errors
+ */
+export function readProtoFields(value: unknown, shape: ProtoShape, field: string): unknown {
+  if (!isObject(value) || isPlain(value, shape)) return value;
+  const fields: Record<string, unknown> = {};
+  for (const [key, inner] of Object.entries(value)) {
+    const name = shape.names.get(key);
+    if (name === undefined || (inner === null && shape.isNullUnset)) continue;
+    const read = shape.integers.has(name) ? parseInteger(inner) : inner;
+    if (Object.hasOwn(fields, name) && !isSame(fields[name], read)) {
+      throw invalidParams(fieldIn(field, name), "is given under two names with different values");
+    }
+    fields[name] = read;
+  }
+  return fields;
+}
+
+/** Whether nothing has to be renamed, dropped or converted, as in nearly every request. */
+function isPlain(value: Readonly<Record<string, unknown>>, shape: ProtoShape): boolean {
+  for (const key of Object.keys(value)) {
+    if (shape.names.get(key) !== key || shape.integers.has(key)) return false;
+    if (value[key] === null && shape.isNullUnset) return false;
+  }
+  return true;
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other);
 }
 
 function parseInteger(value: unknown): unknown {
   return typeof value === "string" && /^-?\d{1,10}$/.test(value) ? Number(value) : value;
-}
-
-function snakeCase(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 export function taskName(taskId: string): string {
@@ -67,16 +89,17 @@ export function configName(taskId: string, id: string): string {
 
 const TASK_NAME = /^tasks\/([^/]+)$/;
 
+const checkId = compileCheck(id);
+
 /** The id in `tasks/{id}`. */
 export function parseTaskName(name: string, field: string): string {
   const [, taskId] = TASK_NAME.exec(name) ?? [];
   if (taskId === undefined) throw invalidParams(field, "must be tasks/{id}");
+  checkId(taskId, field);
   return taskId;
 }
 
-const MAX_CONFIG_ID = 256;
-
-/** The caller chooses the id of a config, so it may contain anything; task ids are ours. */
+/** The caller chooses the id of a config, so it may contain a slash; task ids are ours. */
 const CONFIG_NAME = /^tasks\/([^/]+)\/pushNotificationConfigs\/(.+)$/s;
 
 /** Both ids in `tasks/{id}/pushNotificationConfigs/{configId}`. */
@@ -84,12 +107,11 @@ export function parseConfigName(
   name: string,
   field: string,
 ): { readonly taskId: string; readonly id: string } {
-  const [, taskId, id] = CONFIG_NAME.exec(name) ?? [];
-  if (taskId === undefined || id === undefined) {
+  const [, taskId, configId] = CONFIG_NAME.exec(name) ?? [];
+  if (taskId === undefined || configId === undefined) {
     throw invalidParams(field, "must be tasks/{id}/pushNotificationConfigs/{configId}");
   }
-  if (id.length > MAX_CONFIG_ID) {
-    throw invalidParams(field, `must not have a configId of more than ${MAX_CONFIG_ID} characters`);
-  }
-  return { taskId, id };
+  checkId(taskId, field);
+  checkId(configId, "configId");
+  return { taskId, id: configId };
 }

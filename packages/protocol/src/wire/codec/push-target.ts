@@ -1,6 +1,6 @@
 import { invalidParams } from "../../model/errors.ts";
 import type { PushTarget } from "../../model/requests.ts";
-import { fieldIn } from "../../schema/compile-schema.ts";
+import { fieldIn } from "../../internal/json.ts";
 
 /** What the fields of a push target are called in the request, for errors. */
 interface Spelling {

@@ -21,8 +21,8 @@ export function findKind(value: unknown): unknown {
 
 /**
  * Converts a legacy message. Legacy servers use the role `assistant` and put the text or the parts
- * into `content`; some send no id. Tool calls and questions are parts of a kind that 0.3 does not
- * have, or are in `inputRequest`.
+ * into `content`; some send no id or no role, or echo the message that they got in ProtoJSON. Tool
+ * calls and questions are parts of a kind that 0.3 does not have, or are in `inputRequest`.
  */
 export function fromLegacyMessage(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
@@ -31,15 +31,36 @@ export function fromLegacyMessage(value: unknown): unknown {
   const isKnown = hasApproval(fields, inputRequest);
   return {
     ...fields,
-    messageId: fields["messageId"] || UNNAMED,
-    role: fields["role"] === "assistant" ? "agent" : fields["role"],
+    messageId: fields["messageId"] || fields["message_id"] || UNNAMED,
+    role: ROLES.get(fields["role"]) ?? fields["role"],
     parts: Array.isArray(parts)
-      ? withRequest(parts.map(fromLegacyPart), isKnown ? undefined : inputRequest)
+      ? withRequest(parts.map(toPart), isKnown ? undefined : inputRequest)
       : parts,
   };
 }
 
-const UNNAMED = "unnamed";
+/** The id of a message that a server sent without one. Nothing depends on it. */
+export const UNNAMED = "unnamed";
+
+const ROLES: ReadonlyMap<unknown, string> = new Map([
+  [undefined, "agent"],
+  ["assistant", "agent"],
+  ["ROLE_AGENT", "agent"],
+  ["ROLE_USER", "user"],
+]);
+
+/** A part of a legacy kind, or one of ProtoJSON, which has no kind. */
+function toPart(part: unknown): unknown {
+  const { kind, text, file, data, metadata } = fieldsOf(part);
+  if (kind !== undefined) return fromLegacyPart(part);
+  const rest = metadata !== undefined && { metadata };
+  if (text !== undefined) return { kind: "text", text, ...rest };
+  if (file !== undefined) {
+    const { fileWithUri: uri, fileWithBytes: bytes, ...facts } = fieldsOf(file);
+    return { kind: "file", file: { uri, bytes, ...facts }, ...rest };
+  }
+  return data === undefined ? part : { kind: "data", data: fieldsOf(data)["data"], ...rest };
+}
 
 function contentParts(content: unknown): readonly unknown[] {
   if (typeof content === "string") return [{ kind: "text", text: content }];

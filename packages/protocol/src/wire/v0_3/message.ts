@@ -4,21 +4,35 @@ import type { Message } from "../../model/message.ts";
 import type { A2APart, DataPart, FilePart } from "../../model/part.ts";
 import { toolActivityType } from "../../extensions/tool-activity.ts";
 import { compileCheck } from "../../schema/compile-schema.ts";
+import { jsonShape, readProtoFields } from "../codec/proto-fields.ts";
 import { readBase64, withKind } from "../codec/values.ts";
 import { fromLegacyMessage } from "../legacy/messages.ts";
 import { DATA_PART, FILE_PART, MESSAGE, TEXT_PART } from "./schemas.ts";
 
 const check = compileCheck(MESSAGE);
 
-/** Decodes a message; unknown fields are kept. */
+const SHAPE = jsonShape([
+  "kind",
+  "messageId",
+  "contextId",
+  "taskId",
+  "role",
+  "parts",
+  "metadata",
+  "extensions",
+  "referenceTaskIds",
+]);
+
+/** Decodes a message. */
 export function decodeMessage(value: unknown, field: string): Message {
-  check(value, field);
-  const message = value as Message;
+  const named = readProtoFields(value, SHAPE, field);
+  check(named, field);
+  const message = named as Message;
   const parts = message.parts.map((part, place) => decodePart(part, `${field}.parts[${place}]`));
   return withKind("message", { ...message, parts });
 }
 
-/** Decodes a message from a server, which may be in a legacy form and may have no parts. */
+/** Decodes a message from a server, which may be in a legacy form and may have no id, role or parts. */
 export function decodeSentMessage(value: unknown, field: string): Message {
   const message = fromLegacyMessage(value) as Message;
   if (message?.parts?.length === 0) return withKind("message", message);
@@ -37,17 +51,31 @@ const CHECKS = {
   data: compileCheck(DATA_PART),
 };
 
+const SHAPES = {
+  text: jsonShape(["kind", "text", "metadata"]),
+  file: jsonShape(["kind", "file", "metadata"]),
+  data: jsonShape(["kind", "data", "metadata"]),
+};
+
 /** Decodes a part. The value is known to be an object. */
-export function decodePart(value: object, field: string): A2APart {
-  const kind = (value as { kind?: unknown }).kind;
+export function decodePart(sent: object, field: string): A2APart {
+  const kind = (sent as { kind?: unknown }).kind;
   if (kind !== "text" && kind !== "file" && kind !== "data") {
     throw invalidParams(`${field}.kind`, "must be one of text, file, data");
   }
-  CHECKS[kind](value, field);
-  const part = withKind(kind, value) as A2APart;
+  const named = readProtoFields(sent, SHAPES[kind], field) as { readonly file?: unknown };
+  const whole = kind === "file" ? withFile(named, `${field}.file`) : named;
+  CHECKS[kind](whole, field);
+  const part = withKind(kind, whole) as A2APart;
   if (part.kind === "file") return checkFileContent(part, field);
   if (part.kind === "data") return unwrapData(part);
   return part;
+}
+
+const FILE_SHAPE = jsonShape(["name", "mimeType", "bytes", "uri"]);
+
+function withFile(part: { readonly file?: unknown }, field: string): object {
+  return { ...part, file: readProtoFields(part.file, FILE_SHAPE, field) };
 }
 
 function checkFileContent(part: FilePart, field: string): FilePart {

@@ -9,12 +9,15 @@ import type {
   PushTarget,
 } from "../../model/requests.ts";
 import { compileCheck } from "../../schema/compile-schema.ts";
+import { jsonShape, readProtoFields } from "../codec/proto-fields.ts";
 import { decodePushTarget, encodePushTarget } from "./push-target.ts";
 import { CREATE_PUSH_CONFIG, DELETE_PUSH_CONFIG, GET_PUSH_CONFIG, TASK_ID } from "./schemas.ts";
 import { decodeTaskQuery } from "./task.ts";
 
 const checkCreate = compileCheck(CREATE_PUSH_CONFIG);
 const checkTaskId = compileCheck(TASK_ID);
+
+const CREATE_SHAPE = jsonShape(["taskId", "id", "pushNotificationConfig"]);
 
 /** A TaskPushNotificationConfig: the task next to the target. */
 interface WireConfig {
@@ -24,7 +27,9 @@ interface WireConfig {
 
 /** Every other method calls the task `id`, so `id` is accepted if `taskId` is absent. */
 export function decodeCreatePushConfig(value: unknown): CreatePushConfigRequest {
-  let params = value as WireConfig & { readonly id?: unknown };
+  let params = readProtoFields(value, CREATE_SHAPE, "params") as WireConfig & {
+    readonly id?: unknown;
+  };
   if (params?.taskId === undefined && params?.id !== undefined) {
     checkTaskId(params.id, "id");
     params = { ...params, taskId: params.id as string };
@@ -41,9 +46,9 @@ export function encodeCreatePushConfig({ taskId, target }: CreatePushConfigReque
 const checkGet = compileCheck(GET_PUSH_CONFIG);
 
 export function decodeGetPushConfig(value: unknown): GetPushConfigRequest {
-  const { id: taskId } = decodeTaskQuery(value);
-  checkGet(value, "params");
-  const { pushNotificationConfigId: id } = value as { pushNotificationConfigId?: string };
+  const query = decodeTaskQuery(value);
+  checkGet(query, "params");
+  const { id: taskId, pushNotificationConfigId: id } = query;
   return { taskId, ...(id !== undefined && { id }) };
 }
 
@@ -62,9 +67,9 @@ export function encodeListPushConfigs({ taskId }: ListPushConfigsRequest): objec
 const checkDelete = compileCheck(DELETE_PUSH_CONFIG);
 
 export function decodeDeletePushConfig(value: unknown): DeletePushConfigRequest {
-  const { id: taskId } = decodeTaskQuery(value);
-  checkDelete(value, "params");
-  return { taskId, id: (value as { pushNotificationConfigId: string }).pushNotificationConfigId };
+  const query = decodeTaskQuery(value);
+  checkDelete(query, "params");
+  return { taskId: query.id, id: query.pushNotificationConfigId ?? "" };
 }
 
 export function encodeDeletePushConfig({ taskId, id }: DeletePushConfigRequest): object {

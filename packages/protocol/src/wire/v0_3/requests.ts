@@ -1,3 +1,4 @@
+import { isObject } from "../../internal/json.ts";
 import { A2AError } from "../../model/errors.ts";
 import type { Message } from "../../model/message.ts";
 import type { Metadata } from "../../model/part.ts";
@@ -8,12 +9,20 @@ import type {
   SubscribeRequest,
 } from "../../model/requests.ts";
 import { compileCheck } from "../../schema/compile-schema.ts";
+import { jsonShape, readProtoFields } from "../codec/proto-fields.ts";
 import { decodeMessage, encodeMessage } from "./message.ts";
 import { decodePushTarget, encodePushTarget } from "./push-target.ts";
 import { SEND } from "./schemas.ts";
 import { decodeTaskQuery } from "./task.ts";
 
 const checkSend = compileCheck(SEND);
+
+const CONFIGURATION_SHAPE = jsonShape([
+  "blocking",
+  "historyLength",
+  "acceptedOutputModes",
+  "pushNotificationConfig",
+]);
 
 interface SendParams {
   readonly message: unknown;
@@ -27,8 +36,9 @@ interface SendParams {
 }
 
 export function decodeSendMessage(value: unknown): SendMessageRequest {
-  checkSend(value, "params");
-  const { message, configuration = {}, metadata } = value as SendParams;
+  const params = withConfiguration(value);
+  checkSend(params, "params");
+  const { message, configuration = {}, metadata } = params as SendParams;
   const { blocking, historyLength, acceptedOutputModes, pushNotificationConfig } = configuration;
   return {
     message: decodeMessage(message, "message"),
@@ -39,6 +49,16 @@ export function decodeSendMessage(value: unknown): SendMessageRequest {
       pushConfig: decodePushTarget(pushNotificationConfig, "configuration.pushNotificationConfig"),
     }),
     ...(metadata && { metadata }),
+  };
+}
+
+/** The params with the JSON names in their configuration. */
+function withConfiguration(params: unknown): unknown {
+  if (!isObject(params) || params["configuration"] === undefined) return params;
+  const { configuration } = params;
+  return {
+    ...params,
+    configuration: readProtoFields(configuration, CONFIGURATION_SHAPE, "configuration"),
   };
 }
 

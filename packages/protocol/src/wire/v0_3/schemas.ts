@@ -2,7 +2,9 @@ import {
   type ObjectSchema,
   type Schema,
   count,
+  filled,
   id,
+  ids,
   object,
   text,
   texts,
@@ -19,7 +21,7 @@ export const MESSAGE: Schema = {
     parts: { type: "array", minItems: 1, items: object },
     taskId: id,
     contextId: id,
-    referenceTaskIds: texts,
+    referenceTaskIds: ids,
     extensions: texts,
     metadata: object,
   },
@@ -53,14 +55,12 @@ export const TASK_QUERY: Schema = {
 
 export const TASK_ID: Schema = id;
 
-const configId: Schema = { type: "string", minLength: 1, maxLength: 256 };
-
 /** 0.3 §6.8, plus additional headers. `checkPushTarget` checks the values. */
 export const PUSH_TARGET: Schema = {
   type: "object",
   required: ["url"],
   properties: {
-    id: configId,
+    id,
     url: { type: "string", minLength: 1, maxLength: 2048 },
     token: { type: "string", maxLength: 4096 },
     authentication: {
@@ -90,7 +90,7 @@ export const CREATE_PUSH_CONFIG: Schema = {
 /** 0.3 §7.6.1: the id of the config is optional. */
 export const GET_PUSH_CONFIG: ObjectSchema = {
   type: "object",
-  properties: { pushNotificationConfigId: configId },
+  properties: { pushNotificationConfigId: id },
 };
 
 /** 0.3 §7.8.1: the id of the config is required. */
@@ -112,7 +112,7 @@ export const FILE_PART: Schema = {
   properties: {
     file: {
       type: "object",
-      properties: { name: text, mimeType: text, bytes: text, uri: id },
+      properties: { name: text, mimeType: text, bytes: text, uri: filled },
     },
     metadata: object,
   },

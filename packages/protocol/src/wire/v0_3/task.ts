@@ -8,6 +8,7 @@ import {
 import { A2AError } from "../../model/errors.ts";
 import type { A2APart, Metadata } from "../../model/part.ts";
 import { compileCheck } from "../../schema/compile-schema.ts";
+import { jsonShape, readProtoFields } from "../codec/proto-fields.ts";
 import { withKind } from "../codec/values.ts";
 import { findKind, fromLegacyArtifactUpdate, fromLegacyState } from "../legacy/messages.ts";
 import { decodePart, decodeSentMessage, encodeMessage, encodePart, isSameIn03 } from "./message.ts";
@@ -74,15 +75,27 @@ interface TaskQuery {
   readonly id: string;
   readonly historyLength?: number;
   readonly metadata?: Metadata;
+  /** Only in requests about push configs, which check it. */
+  readonly pushNotificationConfigId?: string;
 }
 
 const checkTaskQuery = compileCheck(TASK_QUERY);
 
 const checkTaskId = compileCheck(TASK_ID);
 
+const TASK_QUERY_SHAPE = jsonShape([
+  "id",
+  "taskId",
+  "historyLength",
+  "metadata",
+  "pushNotificationConfigId",
+]);
+
 /** Decodes the parameters that name a task. Some clients send `taskId`, which counts only if `id` is absent. */
 export function decodeTaskQuery(value: unknown): TaskQuery {
-  const params = value as { id?: unknown; taskId?: unknown } | undefined;
+  const params = readProtoFields(value, TASK_QUERY_SHAPE, "params") as
+    | { id?: unknown; taskId?: unknown }
+    | undefined;
   if (params?.id !== undefined || params?.taskId === undefined) {
     checkTaskQuery(params, "params");
     return params as unknown as TaskQuery;
@@ -95,7 +108,16 @@ export function decodeTaskQuery(value: unknown): TaskQuery {
 
 /** An event as JSON text. The model has the form of 0.3, so most events are sent as they are stored. */
 export function eventText(event: PublicEvent, json: string): string {
-  return partsOf(event).every(isSameIn03) ? json : JSON.stringify(encodeEvent(event));
+  const isSame = partsOf(event).every(isSameIn03) && !endsStreamIn03(event);
+  return isSame ? json : JSON.stringify(encodeEvent(event));
+}
+
+/**
+ * Whether 0.3 ends the stream at an event at which the model does not: its clients wait for `final`
+ * also while the task waits for an authorization.
+ */
+function endsStreamIn03(event: PublicEvent): boolean {
+  return event.kind === "status-update" && event.status.state === "auth-required" && !event.final;
 }
 
 /** Every part that the event carries. */
@@ -122,8 +144,10 @@ export function encodeEvent(event: PublicEvent): PublicEvent {
   switch (event.kind) {
     case "artifact-update":
       return { ...event, artifact: encodeArtifact(event.artifact) };
-    case "status-update":
-      return { ...event, status: encodeStatus(event.status) };
+    case "status-update": {
+      const final = event.final || endsStreamIn03(event);
+      return { ...event, status: encodeStatus(event.status), final };
+    }
     case "message":
       return encodeMessage(event);
     case "task":

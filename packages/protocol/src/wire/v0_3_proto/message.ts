@@ -1,9 +1,11 @@
+import { isObject } from "../../internal/json.ts";
 import { invalidParams } from "../../model/errors.ts";
 import type { Message, Role } from "../../model/message.ts";
 import type { A2APart, FileContent, Metadata } from "../../model/part.ts";
 import { compileCheck } from "../../schema/compile-schema.ts";
 import { protoShape, readProtoFields } from "../codec/proto-fields.ts";
 import { readBase64, withKind } from "../codec/values.ts";
+import { UNNAMED } from "../legacy/messages.ts";
 import {
   decodeMessage as decodeMessage03,
   decodePart as decodePart03,
@@ -39,10 +41,10 @@ type WireMessage = Omit<Message, "kind" | "role" | "parts" | "referenceTaskIds">
   readonly content: readonly object[];
 };
 
-/** Decodes a message in this dialect or in that of JSON-RPC; unknown fields are kept. */
+/** Decodes a message in this dialect or in that of JSON-RPC. */
 export function decodeMessage(value: unknown, field: string): Message {
   if (isJsonRpcMessage(value)) return decodeMessage03(value, field);
-  const named = readProtoFields(value, SHAPE);
+  const named = readProtoFields(value, SHAPE, field);
   check(named, field);
   const { taskId, contextId, content, ...rest } = named as WireMessage;
   return withKind("message", {
@@ -54,13 +56,15 @@ export function decodeMessage(value: unknown, field: string): Message {
   });
 }
 
-/** Decodes a message from a server. It may have no content, because ProtoJSON omits empty fields. */
+/** Decodes a message from a server. It may have no id, role or content, because ProtoJSON omits empty fields. */
 export function decodeSentMessage(value: unknown, field: string): Message {
   if (isJsonRpcMessage(value)) return decodeSentMessage03(value, field);
-  const { content = [], ...rest } = (readProtoFields(value, SHAPE) ?? {}) as Partial<WireMessage>;
-  if (content.length > 0 || rest.messageId === undefined) return decodeMessage(value, field);
-  const role = ROLES[rest.role ?? ""] ?? "agent";
-  return withKind("message", { ...rest, messageId: rest.messageId, role, parts: [] });
+  const named = readProtoFields(value, SHAPE, field);
+  if (!isObject(named)) return decodeMessage(value, field);
+  const { content = [], role = "ROLE_AGENT", ...rest } = named as Partial<WireMessage>;
+  const messageId = rest.messageId || UNNAMED;
+  if (content.length > 0) return decodeMessage({ ...rest, messageId, role, content }, field);
+  return withKind("message", { ...rest, messageId, role: ROLES[role] ?? "agent", parts: [] });
 }
 
 /** Whether the message is in the dialect of JSON-RPC. Callers confuse the two dialects of 0.3; each has fields that the other never has. */
@@ -103,7 +107,7 @@ const PART_SHAPE = protoShape(["text", "file", "data", "metadata"]);
 /** Decodes a part in this dialect or in that of JSON-RPC. The value is known to be an object. */
 export function decodePart(value: object, field: string): A2APart {
   if ("kind" in value) return decodePart03(value, field);
-  const named = readProtoFields(value, PART_SHAPE);
+  const named = readProtoFields(value, PART_SHAPE, field);
   checkPart(named, field);
   const { text, file, data, ...rest } = named as WirePart;
   if ([text, file, data].filter((content) => content !== undefined).length !== 1) {
@@ -119,7 +123,7 @@ const FILE_SHAPE = protoShape(["fileWithUri", "fileWithBytes", "mimeType", "name
 const checkFile = compileCheck(FILE);
 
 function decodeFile(value: unknown, field: string): FileContent {
-  const named = readProtoFields(value, FILE_SHAPE);
+  const named = readProtoFields(value, FILE_SHAPE, field);
   checkFile(named, field);
   const { fileWithUri, fileWithBytes, ...rest } = named as WireFile;
   if ((fileWithUri === undefined) === (fileWithBytes === undefined)) {

@@ -62,7 +62,7 @@ describe("a push config in the ProtoJSON of 0.3", () => {
   });
 
   test("may have an id that its owner made up", () => {
-    const id = "https://hooks.test/\na";
+    const id = "https://hooks.test/a";
 
     expect(codec.decodeGetPushConfig({ name: `tasks/t1/pushNotificationConfigs/${id}` })).toEqual({
       taskId: "t1",
@@ -145,7 +145,7 @@ describe("what is wrong is named", () => {
     const name = `tasks/t1/pushNotificationConfigs/${"x".repeat(257)}`;
 
     expect(() => codec.decodeGetPushConfig({ name })).toThrow(
-      "name must not have a configId of more than 256 characters",
+      "configId must not have more than 256 characters",
     );
     expect(() => codec.decodeListPushConfigs({ parent: "tasks/t1", pageSize: 101 })).toThrow(
       expect.objectContaining({ field: "pageSize" }),

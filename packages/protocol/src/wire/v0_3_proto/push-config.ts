@@ -37,7 +37,7 @@ interface WireConfig {
  * the bare target as the config for REST.
  */
 export function decodeCreatePushConfig(value: unknown): CreatePushConfigRequest {
-  const params = readProtoFields(value, CREATE_SHAPE);
+  const params = readProtoFields(value, CREATE_SHAPE, "params");
   checkCreate(params, "params");
   const { parent, configId, config } = params as {
     readonly parent: string;
@@ -45,7 +45,7 @@ export function decodeCreatePushConfig(value: unknown): CreatePushConfigRequest 
     readonly config: object;
   };
   const taskId = parseTaskName(parent, "parent");
-  const { pushNotificationConfig } = readProtoFields(config, CONFIG_SHAPE) as WireConfig;
+  const { pushNotificationConfig } = readProtoFields(config, CONFIG_SHAPE, "config") as WireConfig;
   const target =
     pushNotificationConfig === undefined && "url" in config
       ? decodePushTarget(config, "config")
@@ -84,7 +84,7 @@ const LIST_SHAPE = protoShape(["parent", "pageSize", "pageToken"], { integers: [
 const checkList = compileCheck(LIST_PUSH_CONFIGS);
 
 export function decodeListPushConfigs(value: unknown): ListPushConfigsRequest {
-  const params = readProtoFields(value, LIST_SHAPE);
+  const params = readProtoFields(value, LIST_SHAPE, "params");
   checkList(params, "params");
   const { parent, pageSize, pageToken } = params as {
     readonly parent: string;
@@ -114,7 +114,7 @@ const NAMED_SHAPE = protoShape(["name"]);
 const checkNamed = compileCheck(NAMED);
 
 function decodeNamed(value: unknown): DeletePushConfigRequest {
-  const params = readProtoFields(value, NAMED_SHAPE);
+  const params = readProtoFields(value, NAMED_SHAPE, "params");
   checkNamed(params, "params");
   return parseConfigName((params as { readonly name: string }).name, "name");
 }
@@ -134,7 +134,7 @@ export function decodePushConfig(value: unknown): PushConfig {
   if (typeof (value as { taskId?: unknown } | null)?.taskId === "string") {
     return decodeConfig03(value);
   }
-  const { name = "", pushNotificationConfig } = (readProtoFields(value, CONFIG_SHAPE) ??
+  const { name = "", pushNotificationConfig } = (readProtoFields(value, CONFIG_SHAPE, "config") ??
     {}) as WireConfig;
   const [, taskId, id] = SENT_NAME.exec(String(name)) ?? [];
   const target = pushNotificationConfig as PushTarget | undefined;
@@ -153,7 +153,7 @@ const PAGE_SHAPE = protoShape(["configs", "nextPageToken"]);
 /** ProtoJSON omits empty fields. The text of 0.3 shows a bare list for REST. */
 export function decodePushConfigPage(value: unknown): PushConfigPage {
   if (Array.isArray(value)) return { configs: value.map(decodePushConfig), nextPageToken: "" };
-  const page = (readProtoFields(value, PAGE_SHAPE) ?? {}) as Partial<PushConfigPage>;
+  const page = (readProtoFields(value, PAGE_SHAPE, "page") ?? {}) as Partial<PushConfigPage>;
   const { configs = [], nextPageToken = "" } = page;
   return { configs: configs.map(decodePushConfig), nextPageToken };
 }

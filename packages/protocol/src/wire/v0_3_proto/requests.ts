@@ -44,10 +44,10 @@ interface Configuration {
 
 /** The message is called `request` in the proto and `message` in its JSON. */
 export function decodeSendMessage(value: unknown): SendMessageRequest {
-  const params = readProtoFields(value, SEND_SHAPE);
+  const params = readProtoFields(value, SEND_SHAPE, "params");
   checkSend(params, "params");
   const { message, configuration, metadata } = params as SendParams;
-  const named = readProtoFields(configuration ?? {}, CONFIGURATION_SHAPE);
+  const named = readProtoFields(configuration ?? {}, CONFIGURATION_SHAPE, "configuration");
   checkConfiguration(named, "configuration");
   const { blocking, historyLength, acceptedOutputModes, pushNotification } = named as Configuration;
   return {
@@ -87,7 +87,7 @@ const NAMED_SHAPE = protoShape(["name", "historyLength"], { integers: ["historyL
 const checkNamed = compileCheck(NAMED);
 
 function decodeNamed(value: unknown): Named {
-  const params = readProtoFields(value, NAMED_SHAPE);
+  const params = readProtoFields(value, NAMED_SHAPE, "params");
   checkNamed(params, "params");
   return params as Named;
 }

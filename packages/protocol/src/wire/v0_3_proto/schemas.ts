@@ -1,4 +1,14 @@
-import { type Schema, count, id, object, text, texts } from "../../schema/schema.ts";
+import {
+  type Schema,
+  count,
+  filled,
+  id,
+  ids,
+  object,
+  optionalId,
+  text,
+  texts,
+} from "../../schema/schema.ts";
 
 /** Empty optional strings mean "unset" in ProtoJSON; `referenceTaskIds` is accepted although the proto lacks it. */
 export const MESSAGE: Schema = {
@@ -8,9 +18,9 @@ export const MESSAGE: Schema = {
     messageId: id,
     role: { enum: ["ROLE_USER", "ROLE_AGENT", 1, 2] },
     content: { type: "array", minItems: 1, items: object },
-    taskId: text,
-    contextId: text,
-    referenceTaskIds: texts,
+    taskId: optionalId,
+    contextId: optionalId,
+    referenceTaskIds: ids,
     extensions: texts,
     metadata: object,
   },
@@ -30,7 +40,7 @@ export const PART: Schema = {
 /** Exactly one of fileWithUri, fileWithBytes; that rule is in `part.ts`. */
 export const FILE: Schema = {
   type: "object",
-  properties: { fileWithUri: id, fileWithBytes: text, mimeType: text, name: text },
+  properties: { fileWithUri: filled, fileWithBytes: text, mimeType: text, name: text },
 };
 
 export const SEND: Schema = {
@@ -59,7 +69,7 @@ export const NAMED: Schema = {
 export const CREATE_PUSH_CONFIG: Schema = {
   type: "object",
   required: ["parent", "config"],
-  properties: { parent: text, configId: { type: "string", maxLength: 256 }, config: object },
+  properties: { parent: text, configId: optionalId, config: object },
 };
 
 /** A page size of 0 is unset. */

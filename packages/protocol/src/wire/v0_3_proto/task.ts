@@ -1,3 +1,4 @@
+import { isObject } from "../../internal/json.ts";
 import type { A2AArtifact, Task, TaskState, TaskStatus } from "../../model/task.ts";
 import { A2AError } from "../../model/errors.ts";
 import type { TaskPage } from "../../model/requests.ts";
@@ -7,13 +8,7 @@ import {
   decodeEvent as decodeEvent03,
   decodeTaskState as decodeTaskState03,
 } from "../v0_3/task.ts";
-import {
-  decodeMessage,
-  decodePart,
-  decodeSentMessage,
-  encodeMessage,
-  encodePart,
-} from "./message.ts";
+import { decodePart, decodeSentMessage, encodeMessage, encodePart } from "./message.ts";
 import type { ArtifactUpdateEvent, PublicEvent, StatusUpdateEvent } from "../../model/events.ts";
 import type { Message } from "../../model/message.ts";
 import { findKind } from "../legacy/messages.ts";
@@ -33,7 +28,7 @@ const TASK = protoShape(["id", "contextId", "status", "artifacts", "history", "m
 
 /** Decodes a task from a server. Lenient: missing fields stay missing. */
 export function decodeTask(value: unknown): Task {
-  const task = readProtoFields(value, TASK) as Task | undefined;
+  const task = readProtoFields(value, TASK, "task") as Task | undefined;
   if (typeof task?.id !== "string") {
     throw new A2AError("InvalidAgentResponse", "the task has no id");
   }
@@ -60,7 +55,7 @@ function encodeStatus(status: TaskStatus): object {
 const STATUS = protoShape(["state", "message", "timestamp"], { aliases: { update: "message" } });
 
 function decodeStatus(value: unknown): TaskStatus {
-  const status = readProtoFields(value, STATUS) as Partial<TaskStatus> | undefined;
+  const status = readProtoFields(value, STATUS, "status") as Partial<TaskStatus> | undefined;
   return {
     ...status,
     state: decodeTaskState(status?.state) ?? "unknown",
@@ -83,7 +78,7 @@ const ARTIFACT = protoShape([
 
 /** ProtoJSON omits empty fields. */
 function decodeArtifact(value: unknown): A2AArtifact {
-  const artifact = readProtoFields(value, ARTIFACT) as Partial<A2AArtifact> | undefined;
+  const artifact = readProtoFields(value, ARTIFACT, "artifact") as Partial<A2AArtifact> | undefined;
   return {
     ...artifact,
     artifactId: artifact?.artifactId ?? "",
@@ -154,7 +149,9 @@ export function encodeEvent(event: PublicEvent): object {
     }
     case "status-update": {
       const { kind: _, ...rest } = event;
-      return { statusUpdate: { ...rest, status: encodeStatus(event.status) } };
+      // As on JSON-RPC, the stream also ends while the task waits for an authorization.
+      const final = event.final || event.status.state === "auth-required";
+      return { statusUpdate: { ...rest, status: encodeStatus(event.status), final } };
     }
     case "message":
       return { message: encodeMessage(event) };
@@ -166,7 +163,6 @@ export function encodeEvent(event: PublicEvent): object {
 }
 
 interface StreamResponse {
-  readonly kind?: unknown;
   readonly task?: unknown;
   readonly message?: unknown;
   readonly statusUpdate?: unknown;
@@ -179,13 +175,13 @@ const RESPONSE = protoShape(["task", "message", "statusUpdate", "artifactUpdate"
 
 /** Reads an event that a server sent, also one that answers REST in the dialect of JSON-RPC. */
 export function decodeEvent(value: unknown): PublicEvent {
-  const response = (readProtoFields(value, RESPONSE) ?? {}) as StreamResponse;
-  if (response.kind !== undefined) return decodeEvent03(value);
+  if (isObject(value) && value["kind"] !== undefined) return decodeEvent03(value);
+  const response = (readProtoFields(value, RESPONSE, "event") ?? {}) as StreamResponse;
   const { task, message, statusUpdate, artifactUpdate } = response;
   if (artifactUpdate !== undefined) return decodeArtifactUpdate(artifactUpdate);
   if (statusUpdate !== undefined) return decodeStatusUpdate(statusUpdate);
   if (task !== undefined) return decodeTask(task);
-  if (message !== undefined) return decodeMessage(message, "message");
+  if (message !== undefined) return decodeSentMessage(message, "message");
   return decodeBare(value);
 }
 
@@ -197,7 +193,7 @@ function decodeBare(value: unknown): PublicEvent {
     case "status-update":
       return decodeStatusUpdate(value);
     case "message":
-      return decodeMessage(value, "message");
+      return decodeSentMessage(value, "message");
     case "task":
       return decodeTask(value);
     default:
@@ -215,14 +211,14 @@ const ARTIFACT_UPDATE = protoShape([
 ]);
 
 function decodeArtifactUpdate(value: unknown): ArtifactUpdateEvent {
-  const update = readProtoFields(value, ARTIFACT_UPDATE) as ArtifactUpdateEvent;
+  const update = readProtoFields(value, ARTIFACT_UPDATE, "artifactUpdate") as ArtifactUpdateEvent;
   return withKind("artifact-update", { ...update, artifact: decodeArtifact(update.artifact) });
 }
 
 const STATUS_UPDATE = protoShape(["taskId", "contextId", "status", "final", "metadata"]);
 
 function decodeStatusUpdate(value: unknown): StatusUpdateEvent {
-  const update = readProtoFields(value, STATUS_UPDATE) as StatusUpdateEvent;
+  const update = readProtoFields(value, STATUS_UPDATE, "statusUpdate") as StatusUpdateEvent;
   return withKind("status-update", {
     ...update,
     status: decodeStatus(update.status),

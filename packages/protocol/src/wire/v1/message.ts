@@ -1,12 +1,26 @@
+import { isObject } from "../../internal/json.ts";
 import { invalidParams } from "../../model/errors.ts";
 import type { Message, Role } from "../../model/message.ts";
 import type { A2APart, Metadata } from "../../model/part.ts";
 import { compileCheck } from "../../schema/compile-schema.ts";
+import { jsonShape, readProtoFields } from "../codec/proto-fields.ts";
 import { readBase64, withKind } from "../codec/values.ts";
+import { UNNAMED } from "../legacy/messages.ts";
 import { decodeSentMessage as decodeSentMessage03 } from "../v0_3/message.ts";
 import { MESSAGE, PART } from "./schemas.ts";
 
 const check = compileCheck(MESSAGE);
+
+const SHAPE = jsonShape([
+  "messageId",
+  "contextId",
+  "taskId",
+  "role",
+  "parts",
+  "metadata",
+  "extensions",
+  "referenceTaskIds",
+]);
 
 /** Roles by name and by proto number. */
 const ROLES: Readonly<Record<string, Role>> = {
@@ -21,10 +35,11 @@ type WireMessage = Omit<Message, "kind" | "role" | "parts"> & {
   readonly parts: readonly object[];
 };
 
-/** Decodes a message; unknown fields are kept. */
+/** Decodes a message. */
 export function decodeMessage(value: unknown, field: string): Message {
-  check(value, field);
-  const { taskId, contextId, ...rest } = value as WireMessage;
+  const named = readProtoFields(value, SHAPE, field);
+  check(named, field);
+  const { taskId, contextId, ...rest } = named as WireMessage;
   return withKind("message", {
     ...rest,
     role: ROLES[rest.role] ?? "user",
@@ -34,12 +49,15 @@ export function decodeMessage(value: unknown, field: string): Message {
   });
 }
 
-/** Decodes a message from a server. It may have no parts, or be in the format of 0.3. */
+/** Decodes a message from a server. It may have no id, no role or no parts, or be in the format of 0.3. */
 export function decodeSentMessage(value: unknown, field: string): Message {
-  const { parts = [], role, messageId, ...rest } = (value ?? {}) as Partial<WireMessage>;
-  if (role !== undefined && ROLES_03.has(role)) return decodeSentMessage03(value, field);
-  if (parts.length > 0 || messageId === undefined) return decodeMessage(value, field);
-  return withKind("message", { ...rest, messageId, role: ROLES[role ?? ""] ?? "agent", parts: [] });
+  const named = readProtoFields(value, SHAPE, field);
+  if (!isObject(named)) return decodeMessage(value, field);
+  const { role = "ROLE_AGENT", messageId, parts = [] } = named as Partial<WireMessage>;
+  if (ROLES_03.has(role)) return decodeSentMessage03(value, field);
+  const whole = { ...named, messageId: messageId || UNNAMED, role, parts };
+  if (parts.length > 0) return decodeMessage(whole, field);
+  return withKind("message", { ...whole, role: ROLES[role] ?? "agent", parts: [] });
 }
 
 const ROLES_03: ReadonlySet<string> = new Set(["user", "agent", "assistant"]);
@@ -67,8 +85,11 @@ interface WirePart {
 
 const checkPart = compileCheck(PART);
 
+const PART_SHAPE = jsonShape(["text", "raw", "url", "data", "filename", "mediaType", "metadata"]);
+
 /** Decodes a part. The value is known to be an object. */
-export function decodePart(value: object, field: string): A2APart {
+export function decodePart(sent: object, field: string): A2APart {
+  const value = readProtoFields(sent, PART_SHAPE, field) as object;
   checkPart(value, field);
   // Presence counts, not truthiness: `text: ""` and `data: null` are content.
   if (countContents(value) !== 1) {

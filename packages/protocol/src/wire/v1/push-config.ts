@@ -8,7 +8,14 @@ import type {
   PushConfigPage,
 } from "../../model/requests.ts";
 import { compileCheck } from "../../schema/compile-schema.ts";
-import { type WireTarget, decodePushTarget, encodePushTarget, toTarget } from "./push-target.ts";
+import { jsonShape, readProtoFields } from "../codec/proto-fields.ts";
+import {
+  TARGET_SHAPE,
+  type WireTarget,
+  decodePushTarget,
+  encodePushTarget,
+  toTarget,
+} from "./push-target.ts";
 import { CREATE_PUSH_CONFIG, LIST_PUSH_CONFIGS, PUSH_CONFIG_QUERY } from "./schemas.ts";
 
 const checkCreate = compileCheck(CREATE_PUSH_CONFIG);
@@ -19,9 +26,10 @@ interface WireConfig extends WireTarget {
 }
 
 export function decodeCreatePushConfig(value: unknown): CreatePushConfigRequest {
-  checkCreate(value, "params");
-  const { taskId } = value as WireConfig;
-  return { taskId, target: decodePushTarget(value, "params") };
+  const params = readProtoFields(value, TARGET_SHAPE, "params");
+  checkCreate(params, "params");
+  const { taskId } = params as WireConfig;
+  return { taskId, target: decodePushTarget(params, "params") };
 }
 
 export function encodeCreatePushConfig({ taskId, target }: CreatePushConfigRequest): WireConfig {
@@ -39,9 +47,12 @@ export function encodeGetPushConfig({ taskId, id }: GetPushConfigRequest): objec
 
 const checkList = compileCheck(LIST_PUSH_CONFIGS);
 
+const LIST_SHAPE = jsonShape(["tenant", "taskId", "pageSize", "pageToken"]);
+
 export function decodeListPushConfigs(value: unknown): ListPushConfigsRequest {
-  checkList(value, "params");
-  const { taskId, pageSize, pageToken } = value as ListPushConfigsRequest;
+  const params = readProtoFields(value, LIST_SHAPE, "params");
+  checkList(params, "params");
+  const { taskId, pageSize, pageToken } = params as ListPushConfigsRequest;
   return {
     taskId,
     ...(pageSize !== undefined && { pageSize }),
@@ -63,9 +74,12 @@ export function encodeDeletePushConfig({ taskId, id }: DeletePushConfigRequest):
 
 const checkQuery = compileCheck(PUSH_CONFIG_QUERY);
 
+const QUERY_SHAPE = jsonShape(["tenant", "taskId", "id"]);
+
 function decodeQuery(value: unknown): DeletePushConfigRequest {
-  checkQuery(value, "params");
-  const { taskId, id } = value as DeletePushConfigRequest;
+  const params = readProtoFields(value, QUERY_SHAPE, "params");
+  checkQuery(params, "params");
+  const { taskId, id } = params as DeletePushConfigRequest;
   return { taskId, id };
 }
 

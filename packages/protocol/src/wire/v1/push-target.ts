@@ -1,9 +1,21 @@
 import type { PushTarget } from "../../model/requests.ts";
 import { compileCheck } from "../../schema/compile-schema.ts";
+import { jsonShape, readProtoFields } from "../codec/proto-fields.ts";
 import { checkPushTarget } from "../codec/push-target.ts";
 import { PUSH_TARGET } from "./schemas.ts";
 
 const check = compileCheck(PUSH_TARGET);
+
+/** Also the request that creates a config. */
+export const TARGET_SHAPE = jsonShape([
+  "tenant",
+  "id",
+  "taskId",
+  "url",
+  "token",
+  "authentication",
+  "headers",
+]);
 
 /** A target in 1.0: it has exactly one scheme, and unset fields may be empty. */
 export interface WireTarget {
@@ -16,8 +28,9 @@ export interface WireTarget {
 
 /** Decodes the target in a TaskPushNotificationConfig from a caller. */
 export function decodePushTarget(value: unknown, field: string): PushTarget {
-  check(value, field);
-  const target = toTarget(value as WireTarget);
+  const named = readProtoFields(value, TARGET_SHAPE, field);
+  check(named, field);
+  const target = toTarget(named as WireTarget);
   checkPushTarget(target, { field, scheme: () => "authentication.scheme" });
   return target;
 }

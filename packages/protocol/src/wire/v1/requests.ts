@@ -1,3 +1,4 @@
+import { isObject } from "../../internal/json.ts";
 import { invalidParams } from "../../model/errors.ts";
 import type { Metadata } from "../../model/part.ts";
 import type {
@@ -9,12 +10,20 @@ import type {
 } from "../../model/requests.ts";
 import type { TaskState } from "../../model/task.ts";
 import { compileCheck } from "../../schema/compile-schema.ts";
+import { jsonShape, readProtoFields } from "../codec/proto-fields.ts";
 import { decodeMessage, encodeMessage } from "./message.ts";
 import { decodePushTarget, encodePushTarget } from "./push-target.ts";
 import { LIST, SEND, TASK_QUERY } from "./schemas.ts";
 import { decodeTaskState, encodeTaskState } from "./task.ts";
 
 const checkSend = compileCheck(SEND);
+
+const CONFIGURATION_SHAPE = jsonShape([
+  "returnImmediately",
+  "historyLength",
+  "acceptedOutputModes",
+  "taskPushNotificationConfig",
+]);
 
 interface SendParams {
   readonly tenant?: string;
@@ -29,8 +38,9 @@ interface SendParams {
 }
 
 export function decodeSendMessage(value: unknown): SendMessageRequest {
-  checkSend(value, "params");
-  const { tenant, message, configuration = {}, metadata } = value as SendParams;
+  const params = withConfiguration(value);
+  checkSend(params, "params");
+  const { tenant, message, configuration = {}, metadata } = params as SendParams;
   const { returnImmediately, historyLength, acceptedOutputModes } = configuration;
   const { taskPushNotificationConfig } = configuration;
   return {
@@ -46,6 +56,16 @@ export function decodeSendMessage(value: unknown): SendMessageRequest {
     }),
     ...(metadata && { metadata }),
     ...(tenant && { tenant }),
+  };
+}
+
+/** The params with the JSON names in their configuration. */
+function withConfiguration(params: unknown): unknown {
+  if (!isObject(params) || params["configuration"] === undefined) return params;
+  const { configuration } = params;
+  return {
+    ...params,
+    configuration: readProtoFields(configuration, CONFIGURATION_SHAPE, "configuration"),
   };
 }
 
@@ -72,9 +92,12 @@ interface TaskQuery {
 
 const checkTaskQuery = compileCheck(TASK_QUERY);
 
+const TASK_QUERY_SHAPE = jsonShape(["tenant", "id", "historyLength", "metadata"]);
+
 function decodeTaskQuery(value: unknown): TaskQuery {
-  checkTaskQuery(value, "params");
-  return value as TaskQuery;
+  const params = readProtoFields(value, TASK_QUERY_SHAPE, "params");
+  checkTaskQuery(params, "params");
+  return params as TaskQuery;
 }
 
 export function decodeGetTask(value: unknown): GetTaskRequest {
@@ -116,8 +139,19 @@ interface ListParams {
 const DEFAULT_PAGE_SIZE = 50;
 const checkList = compileCheck(LIST);
 
+const LIST_SHAPE = jsonShape([
+  "tenant",
+  "contextId",
+  "status",
+  "pageSize",
+  "pageToken",
+  "historyLength",
+  "statusTimestampAfter",
+  "includeArtifacts",
+]);
+
 export function decodeListTasks(value: unknown): ListTasksRequest {
-  const params = (value ?? {}) as ListParams;
+  const params = readProtoFields(value ?? {}, LIST_SHAPE, "params") as ListParams;
   checkList(params, "params");
   const { contextId, pageToken, historyLength } = params;
   const state = decodeStateFilter(params.status);

@@ -1,4 +1,14 @@
-import { type Schema, count, id, object, text, texts } from "../../schema/schema.ts";
+import {
+  type Schema,
+  count,
+  filled,
+  id,
+  ids,
+  object,
+  optionalId,
+  text,
+  texts,
+} from "../../schema/schema.ts";
 
 /** 1.0 §4.1.4. Empty optional strings mean "unset" in ProtoJSON. */
 export const MESSAGE: Schema = {
@@ -8,9 +18,9 @@ export const MESSAGE: Schema = {
     messageId: id,
     role: { enum: ["ROLE_USER", "ROLE_AGENT", 1, 2] },
     parts: { type: "array", minItems: 1, items: object },
-    taskId: text,
-    contextId: text,
-    referenceTaskIds: texts,
+    taskId: optionalId,
+    contextId: optionalId,
+    referenceTaskIds: ids,
     extensions: texts,
     metadata: object,
   },
@@ -48,7 +58,7 @@ export const LIST: Schema = {
   type: "object",
   properties: {
     tenant: text,
-    contextId: text,
+    contextId: optionalId,
     status: text,
     pageSize: { type: "integer", minimum: 1, maximum: 100 },
     pageToken: text,
@@ -57,8 +67,6 @@ export const LIST: Schema = {
     includeArtifacts: { type: "boolean" },
   },
 };
-
-const configId: Schema = { type: "string", minLength: 1, maxLength: 256 };
 
 /**
  * 1.0 §4.3.1, plus additional headers. It is also the request that creates a config, where the
@@ -69,8 +77,8 @@ export const PUSH_TARGET: Schema = {
   required: ["url"],
   properties: {
     tenant: text,
-    id: { type: "string", maxLength: 256 },
-    taskId: text,
+    id: optionalId,
+    taskId: optionalId,
     url: { type: "string", minLength: 1, maxLength: 2048 },
     token: { type: "string", maxLength: 4096 },
     authentication: {
@@ -95,7 +103,7 @@ export const CREATE_PUSH_CONFIG: Schema = {
 export const PUSH_CONFIG_QUERY: Schema = {
   type: "object",
   required: ["taskId", "id"],
-  properties: { tenant: text, taskId: id, id: configId },
+  properties: { tenant: text, taskId: id, id },
 };
 
 /** 1.0 §3.1.9. */
@@ -116,7 +124,7 @@ export const PART: Schema = {
   properties: {
     text,
     raw: text,
-    url: id,
+    url: filled,
     filename: text,
     mediaType: text,
     metadata: object,

@@ -1,15 +1,10 @@
 import type { A2AArtifact, Task, TaskState, TaskStatus } from "../../model/task.ts";
 import { A2AError } from "../../model/errors.ts";
 import type { TaskPage } from "../../model/requests.ts";
+import { jsonShape, readProtoFields } from "../codec/proto-fields.ts";
 import { withKind } from "../codec/values.ts";
 import { decodeTaskState as decodeTaskState03 } from "../v0_3_proto/task.ts";
-import {
-  decodeMessage,
-  decodePart,
-  decodeSentMessage,
-  encodeMessage,
-  encodePart,
-} from "./message.ts";
+import { decodePart, decodeSentMessage, encodeMessage, encodePart } from "./message.ts";
 import {
   type ArtifactUpdateEvent,
   type PublicEvent,
@@ -29,9 +24,11 @@ export function encodeTask(task: Task): object {
   };
 }
 
+const TASK_SHAPE = jsonShape(["id", "contextId", "status", "artifacts", "history", "metadata"]);
+
 /** Decodes a task from a server. Lenient: missing fields stay missing. */
 export function decodeTask(value: unknown): Task {
-  const task = value as Task;
+  const task = readProtoFields(value, TASK_SHAPE, "task") as Task;
   if (typeof task?.id !== "string") {
     throw new A2AError("InvalidAgentResponse", "the task has no id");
   }
@@ -66,9 +63,19 @@ function encodeArtifact(artifact: A2AArtifact): object {
   return { ...artifact, parts: artifact.parts.map(encodePart) };
 }
 
+const ARTIFACT_SHAPE = jsonShape([
+  "artifactId",
+  "name",
+  "description",
+  "parts",
+  "metadata",
+  "extensions",
+]);
+
 /** ProtoJSON omits empty fields. */
-function decodeArtifact(artifact: Omit<A2AArtifact, "parts"> & Partial<A2AArtifact>): A2AArtifact {
-  const { parts = [] } = artifact;
+function decodeArtifact(value: unknown): A2AArtifact {
+  const artifact = readProtoFields(value, ARTIFACT_SHAPE, "artifact") as A2AArtifact;
+  const { parts = [] } = artifact as Partial<A2AArtifact>;
   return { ...artifact, parts: parts.map((part) => decodePart(part, "artifact.parts")) };
 }
 
@@ -81,8 +88,10 @@ export function encodeTaskPage(page: TaskPage, includeArtifacts: boolean): objec
   return { ...page, tasks };
 }
 
+const PAGE_SHAPE = jsonShape(["tasks", "nextPageToken", "pageSize", "totalSize"]);
+
 export function decodeTaskPage(value: unknown): TaskPage {
-  const page = value as Partial<TaskPage>;
+  const page = readProtoFields(value, PAGE_SHAPE, "page") as Partial<TaskPage>;
   return {
     tasks: (page.tasks ?? []).map(decodeTask),
     nextPageToken: page.nextPageToken ?? "",
@@ -149,29 +158,38 @@ export function encodeEvent(event: PublicEvent): object {
 interface StreamResponse {
   readonly task?: unknown;
   readonly message?: unknown;
-  readonly statusUpdate?: Omit<StatusUpdateEvent, "kind" | "final">;
-  readonly artifactUpdate?: Omit<ArtifactUpdateEvent, "kind">;
+  readonly statusUpdate?: unknown;
+  readonly artifactUpdate?: unknown;
 }
+
+const EVENT_SHAPE = jsonShape(["task", "message", "statusUpdate", "artifactUpdate"]);
+const ARTIFACT_UPDATE_SHAPE = jsonShape([
+  "taskId",
+  "contextId",
+  "artifact",
+  "append",
+  "lastChunk",
+  "metadata",
+]);
+const STATUS_UPDATE_SHAPE = jsonShape(["taskId", "contextId", "status", "metadata"]);
 
 /** Decodes an event from a server, which may be in the format of 0.3. */
 export function decodeEvent(value: unknown): PublicEvent {
-  const { task, message, statusUpdate, artifactUpdate } = (value ?? {}) as StreamResponse;
+  const named = readProtoFields(value ?? {}, EVENT_SHAPE, "event") as StreamResponse;
+  const { task, message, statusUpdate, artifactUpdate } = named;
   if (artifactUpdate !== undefined) {
-    return withKind("artifact-update", {
-      ...artifactUpdate,
-      artifact: decodeArtifact(artifactUpdate.artifact),
-    });
+    const update = readProtoFields(artifactUpdate, ARTIFACT_UPDATE_SHAPE, "artifactUpdate");
+    const { artifact, ...rest } = update as ArtifactUpdateEvent;
+    return withKind("artifact-update", { ...rest, artifact: decodeArtifact(artifact) });
   }
   if (statusUpdate !== undefined) {
-    const status = decodeStatus(statusUpdate.status);
-    return withKind("status-update", {
-      ...statusUpdate,
-      status,
-      final: isFinal(status.state),
-    });
+    const update = readProtoFields(statusUpdate, STATUS_UPDATE_SHAPE, "statusUpdate");
+    const { status: sent, ...rest } = update as StatusUpdateEvent;
+    const status = decodeStatus(sent);
+    return withKind("status-update", { ...rest, status, final: isFinal(status.state) });
   }
   if (task !== undefined) return decodeTask(task);
-  if (message !== undefined) return decodeMessage(message, "message");
+  if (message !== undefined) return decodeSentMessage(message, "message");
   if ((value as { kind?: unknown } | null)?.kind !== undefined) return decodeEvent03(value);
   throw new A2AError("InvalidAgentResponse", "the event has no known member");
 }

@@ -9,6 +9,7 @@ import {
   type OperationName,
   type ProtocolVersion,
   answeredTaskId,
+  checkId,
   errorText,
   findMethod,
   fromLegacyRequest,
@@ -17,6 +18,7 @@ import {
   parseRequest,
   resultPrefix,
   resultText,
+  sseDataFrame,
 } from "@convoke/protocol";
 import { type Activation, NOTHING_ACTIVE, activate, withHeaders } from "../extensions.ts";
 import { parseTenant, scopedCaller } from "../../guard/guard.ts";
@@ -24,13 +26,14 @@ import {
   type HttpHeaders,
   type HttpRequest,
   type HttpResponse,
+  checkNumbers,
   header,
   jsonResponse,
   parseJson,
   requestedVersion,
 } from "../../http/exchange.ts";
 import type { Call, EventStreamSource } from "@convoke/engine";
-import { performOperation } from "../operations.ts";
+import { checkOperation, performOperation } from "../operations.ts";
 import type { App } from "../app.ts";
 import { EventStream, SSE_HEADERS, SseFraming } from "../event-stream.ts";
 
@@ -39,6 +42,8 @@ interface Known {
   id: JsonRpcId;
   codec: Codec;
   activation: Activation;
+  /** Whether the client expects an event stream, and therefore reads nothing else (A2A 0.3). */
+  isStream: boolean;
 }
 
 /** JSON-RPC 2.0 over HTTP, for both versions (0.3 §3.2.1, 1.0 §9). */
@@ -47,7 +52,12 @@ export async function handleJsonRpc(
   request: HttpRequest,
   caller: Caller,
 ): Promise<HttpResponse> {
-  const known: Known = { id: null, codec: codecFor(request), activation: NOTHING_ACTIVE };
+  const known: Known = {
+    id: null,
+    codec: codecFor(request),
+    activation: NOTHING_ACTIVE,
+    isStream: false,
+  };
   const response = await respond(app, request, { caller, known });
   return withHeaders(response, known.activation);
 }
@@ -62,6 +72,8 @@ async function respond(
     const body = parseJson(await request.body());
     known.id = idOf(body);
     const envelope = parseRequest(body);
+    known.isStream = isStream03(envelope.method);
+    checkNumbers(envelope.params, "params");
     const scoped = scopedCaller(caller, parseTenant(envelope.params), app.tenants);
     const opened = app.isStrict
       ? envelope
@@ -70,8 +82,11 @@ async function respond(
           { engine: app.engine, caller: scoped },
           header(request, "accept"),
         );
+    known.isStream = isStream03(opened.method);
     const { operation, codec } = openMethod(opened, requestedVersion(request), app.isStrict);
     known.codec = codec;
+    if (opened.id === undefined) checkOperation(app, operation, { params: opened.params, codec });
+    checkId(opened);
     const { version } = codec;
     known.activation = await activate(app, { request, caller: scoped, version });
     const outcome = await performOperation(app, {
@@ -83,12 +98,20 @@ async function respond(
       request,
       lastEventId: header(request, "last-event-id"),
     });
-    return outcome.kind === "value"
-      ? jsonResponse(200, resultText(known.id, JSON.stringify(outcome.value)))
-      : streamResponse(app, outcome.source, known);
+    if (outcome.kind === "events") return streamResponse(app, outcome.source, known);
+    const confirms = operation === "createPushConfig" && version === "0.3" && app.confirmsPush;
+    const value = confirms ? { ...(outcome.value as object), success: true } : outcome.value;
+    return jsonResponse(200, resultText(known.id, JSON.stringify(value)));
   } catch (thrown) {
     return errorResponse(app.toA2AError(thrown), known);
   }
+}
+
+/** Whether a method of A2A 0.3 responds with an event stream. */
+function isStream03(method: string): boolean {
+  const found = findMethod(method);
+  if (found?.version !== "0.3") return false;
+  return found.operation === "sendStreamingMessage" || found.operation === "subscribeToTask";
 }
 
 function streamResponse(app: App, source: EventStreamSource, { id, codec }: Known): HttpResponse {
@@ -152,15 +175,19 @@ export function codecFor(request: HttpRequest): Codec {
   }
 }
 
-/** JSON-RPC errors have status 200; errors of the transport keep their own. */
-function errorResponse(
-  error: A2AError,
-  { id, codec }: { readonly id: JsonRpcId; readonly codec: Codec },
-): HttpResponse {
+/**
+ * JSON-RPC errors have status 200; errors of the transport keep their own. Clients of 0.3 that
+ * asked for a stream discard a successful response of another type and lose its error, so they get
+ * the error as the only event of a stream.
+ */
+function errorResponse(error: A2AError, { id, codec, isStream }: Known): HttpResponse {
   const { transport, http } = error.row;
   const headers: HttpHeaders = error.reason === "Unavailable" ? { "retry-after": "1" } : {};
   const text = errorText(id, codec.encodeError(error));
-  return jsonResponse(transport === true ? http : 200, text, headers);
+  if (transport === true) return jsonResponse(http, text, headers);
+  return isStream
+    ? { status: 200, headers: SSE_HEADERS, body: sseDataFrame(text) }
+    : jsonResponse(200, text);
 }
 
 /**

@@ -26,7 +26,7 @@ export async function handleRest(
   let activation = NOTHING_ACTIVE;
   try {
     const identified = await identify();
-    if (route === undefined) return methodNotAllowed(opened);
+    if (route === undefined) return methodNotAllowed(opened, app);
     const call = await readRest(opened, route, app.isStrict);
     const caller = scopedCaller(identified, call.tenant, app.tenants);
     activation = await activate(app, { request, caller, version });
@@ -51,30 +51,47 @@ export async function handleRest(
 
 /** Streams events without an envelope. */
 function streamResponse(app: App, source: EventStreamSource, { codec }: RestCall): HttpResponse {
-  const format = { version: codec.version, specPatch: app.specPatch };
+  const { specPatch, isStrict } = app;
+  const format = { version: codec.version, specPatch, isStrict };
   const framing = new SseFraming({
     codec,
     prefix: "",
     suffix: "",
+    ...(app.restFrames === "both" && codec.dialect === "0.3" && { convert: withResult }),
     errorText: (thrown) => errorText(app.toA2AError(thrown), format),
   });
   const body = new EventStream({ source, framing, keepAlive: app.keepAlive });
   return { status: 200, headers: SSE_HEADERS, body };
 }
 
-/** The version that determines the format of an error, and the edition that determines its status. */
+/**
+ * Adds the fields of a JSON-RPC response to an event, for clients that read `result` on every
+ * binding. The `id` of a task is its own.
+ */
+function withResult(event: string): string {
+  const id = event.startsWith('{"kind":"task"') ? "" : ',"id":null';
+  return `${event.slice(0, -1)},"jsonrpc":"2.0"${id},"result":${event}}`;
+}
+
+/** What determines the format of an error. */
 interface ErrorFormat {
   readonly version: ProtocolVersion;
+  /** The edition of 1.0 that determines the status. */
   readonly specPatch: SpecPatch;
+  readonly isStrict: boolean;
 }
 
 /** An error as a response. */
 export function errorResponse(
-  { specPatch, guard }: Pick<App, "specPatch"> & { readonly guard: Pick<Guard, "challenge"> },
+  {
+    specPatch,
+    isStrict,
+    guard,
+  }: Pick<App, "specPatch" | "isStrict"> & { readonly guard: Pick<Guard, "challenge"> },
   error: A2AError,
   { request, version }: MatchedRest,
 ): HttpResponse {
-  const format = { version, specPatch };
+  const format = { version, specPatch, isStrict };
   return jsonResponse(statusesFor(error, format).http, errorText(error, format), {
     "content-type": responseType(request, version),
     ...headersFor(error, guard),
@@ -82,12 +99,16 @@ export function errorResponse(
 }
 
 /** The response to a method that the path does not support. */
-function methodNotAllowed({ request, version, methods }: MatchedRest): HttpResponse {
+function methodNotAllowed(
+  { request, version, methods }: MatchedRest,
+  { specPatch, isStrict }: App,
+): HttpResponse {
   const allow = methods.join(", ");
   const error = new A2AError("MethodNotFound", `${request.path} takes ${allow}`, {
     details: { method: request.method },
   });
-  return jsonResponse(405, toText(error, version, { http: 405, grpc: error.row.grpc }), {
+  const format = { version, specPatch, isStrict };
+  return jsonResponse(405, toText(error, format, { http: 405, grpc: error.row.grpc }), {
     "content-type": responseType(request, version),
     allow,
   });
@@ -95,7 +116,7 @@ function methodNotAllowed({ request, version, methods }: MatchedRest): HttpRespo
 
 /** An error as JSON, also used within a stream. */
 function errorText(error: A2AError, format: ErrorFormat): string {
-  return toText(error, format.version, statusesFor(error, format));
+  return toText(error, format, statusesFor(error, format));
 }
 
 interface Statuses {
@@ -108,14 +129,18 @@ function statusesFor(error: A2AError, { version, specPatch }: ErrorFormat): Stat
   return version === "1.0" ? error.statuses(specPatch) : error.row;
 }
 
-/** A google.rpc.Status in 1.0 (§11.6). 0.3 defines no format; its SDKs send the error object of JSON-RPC. */
-function toText(error: A2AError, version: ProtocolVersion, { http, grpc }: Statuses): string {
+/**
+ * A google.rpc.Status in 1.0 (§11.6). 0.3 defines no format: its SDKs read the error object of
+ * JSON-RPC, other clients the same object in `error`, so both are in one body.
+ */
+function toText(error: A2AError, format: ErrorFormat, { http, grpc }: Statuses): string {
+  const { version, isStrict } = format;
   const { code, message, data } = CODECS[version].encodeError(error);
-  return JSON.stringify(
-    version === "1.0"
-      ? { error: { code: http, status: grpc, message, details: data } }
-      : { code, message, data },
-  );
+  if (version === "1.0") {
+    return JSON.stringify({ error: { code: http, status: grpc, message, details: data } });
+  }
+  const bare = { code, message, data };
+  return JSON.stringify(isStrict ? bare : { error: bare, ...bare });
 }
 
 function headersFor({ reason }: A2AError, { challenge }: Pick<Guard, "challenge">): HttpHeaders {

@@ -23,6 +23,17 @@ function isAccepted(range: string): boolean {
   return !/;\s*q=0(?:\.0*)?\s*(?:;|$)/.test(range);
 }
 
+/**
+ * Whether the client asks for the objects of JSON-RPC, which have a `kind`, with
+ * `Accept: application/json; dialect=kind` or `?dialect=kind`. Requests without a body cannot show
+ * their dialect otherwise.
+ */
+export function asksForKinds(request: HttpRequest): boolean {
+  if (request.query.get("dialect") === "kind") return true;
+  const ranges = (header(request, "accept") ?? "").toLowerCase().split(",").filter(isAccepted);
+  return ranges.some((range) => /;\s*dialect="?kind"?\s*(?:;|$)/.test(range));
+}
+
 /** Rejects a body that is not declared as JSON. */
 export function checkContentType(contentType: string | undefined): void {
   const type = contentType === undefined ? undefined : bareType(contentType.toLowerCase());

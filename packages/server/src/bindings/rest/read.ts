@@ -9,9 +9,15 @@ import {
   invalidParams,
 } from "@convoke/protocol";
 import { parseTenant } from "../../guard/guard.ts";
-import { type HttpRequest, header, parseJson, requestedVersion } from "../../http/exchange.ts";
-import { checkContentType } from "./media-types.ts";
-import { type JsonObject, isObject } from "@convoke/protocol/internal";
+import {
+  type HttpRequest,
+  checkNumbers,
+  header,
+  parseJson,
+  requestedVersion,
+} from "../../http/exchange.ts";
+import { asksForKinds, checkContentType } from "./media-types.ts";
+import { type JsonObject, isObject, snakeCase } from "@convoke/protocol/internal";
 import type { MatchedRest, PathParams, Route } from "./routes.ts";
 
 /** A request as the codec reads it. */
@@ -36,7 +42,8 @@ export async function readRest(
     configId: decodeName(encoded, "configId") ?? "",
   };
   const body = request.method === "POST" ? await readBody(request) : {};
-  const codec = codecFor(version, body, isStrict);
+  const hasKinds = isKindDialect(body) || (!takesObjects(route) && asksForKinds(request));
+  const codec = codecFor(version, hasKinds, isStrict);
   const shaped = shape[codec.dialect]?.(body) ?? body;
   const given: JsonObject = { ...readQuery(request.query, query), ...shaped };
   const named = naming[codec.dialect](names);
@@ -59,9 +66,20 @@ function checkVersion(request: HttpRequest, spoken: ProtocolVersion): void {
   );
 }
 
+/** Whether the body of the request is an object of the protocol, which shows its dialect. */
+function takesObjects({ operation }: Route): boolean {
+  return OBJECT_BODIES.has(operation);
+}
+
+const OBJECT_BODIES: ReadonlySet<OperationName> = new Set([
+  "sendMessage",
+  "sendStreamingMessage",
+  "createPushConfig",
+]);
+
 /** Responses of 0.3 use the dialect of the request. The official REST dialect of 0.3 is the one of its proto. */
-function codecFor(version: ProtocolVersion, body: JsonObject, isStrict: boolean): Codec {
-  if (version !== "0.3" || !isKindDialect(body)) return PROTO_CODECS[version];
+function codecFor(version: ProtocolVersion, hasKinds: boolean, isStrict: boolean): Codec {
+  if (version !== "0.3" || !hasKinds) return PROTO_CODECS[version];
   // The same codec as for JSON-RPC, so that events are encoded once for both.
   return (isStrict ? CODECS : LEGACY_CODECS)["0.3"];
 }
@@ -71,6 +89,7 @@ async function readBody(request: HttpRequest): Promise<JsonObject> {
   if (bytes.length === 0) return {};
   checkContentType(header(request, "content-type"));
   const body = parseJson(bytes);
+  checkNumbers(body);
   if (isObject(body)) return body;
   throw new A2AError("InvalidRequest", "the body must be a JSON object");
 }
@@ -113,10 +132,17 @@ function readQuery(
 ): Readonly<Record<string, unknown>> {
   const read: Record<string, unknown> = {};
   for (const [name, type] of Object.entries(types)) {
-    const value = onlyValue(query, name);
+    const value = valueUnderEitherName(query, name);
     if (value !== undefined) read[name] = READERS[type](value, name);
   }
   return read;
+}
+
+/** A parameter under its JSON name or the name in the proto, as in `history_length`. */
+function valueUnderEitherName(query: URLSearchParams, name: string): string | undefined {
+  const [value, again] = [onlyValue(query, name), onlyValue(query, snakeCase(name))];
+  checkAgreement(name, value ?? again, again);
+  return value ?? again;
 }
 
 const READERS: Readonly<Record<QueryType, (value: string, name: string) => unknown>> = {

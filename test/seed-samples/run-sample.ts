@@ -1,0 +1,49 @@
+import { readFile } from "node:fs/promises";
+import { stripTypeScriptTypes } from "node:module";
+import { compileFunction } from "node:vm";
+
+/** What a sample uses without defining it, by name: its imports, `fetch`, `console`. */
+type Surroundings = Readonly<Record<string, unknown>>;
+
+/** A mistake in a sample itself that keeps every compiler from reading it. */
+interface Correction {
+  readonly wrong: string;
+  readonly right: string;
+}
+
+/** The REST client declares `error` twice in one block. */
+export const DECLARED_TWICE: Correction = {
+  wrong: `      const error = await response.json();
+      throw new Error(\`Request failed: \${error.error?.message || 'Unknown error'}\`);
+`,
+  right: "",
+};
+
+/**
+ * Runs the code of a user document as it is printed there, and returns some of what it defines. Its
+ * imports are taken from the surroundings, because it was printed without its packages.
+ */
+export async function runSample<Defined>(
+  name: string,
+  surroundings: Surroundings,
+  defined: readonly (keyof Defined & string)[],
+  correction?: Correction,
+): Promise<Defined> {
+  const printed = await readFile(new URL(`samples/${name}.txt`, import.meta.url), "utf8");
+  if (correction !== undefined && !printed.includes(correction.wrong)) {
+    throw new Error(`${name} does not have the mistake that is corrected`);
+  }
+  const corrected = correction ? printed.replace(correction.wrong, correction.right) : printed;
+  const alone = corrected.replaceAll(/^import .*$|^export default .*$/gm, "");
+  const code = stripTypeScriptTypes(alone, { mode: "transform" });
+  const run = compileFunction(
+    `${code}\nreturn { ${defined.join(", ")} };`,
+    Object.keys(surroundings),
+  );
+  return run(...Object.values(surroundings)) as Defined;
+}
+
+/** `fetch` with paths below an address, as a page of that address has it. */
+export function fetchBelow(url: string): (path: string, init: RequestInit) => Promise<Response> {
+  return (path, init) => fetch(new URL(path, url), init);
+}
