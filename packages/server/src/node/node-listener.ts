@@ -155,7 +155,7 @@ function respond(exchange: Exchange, response: HttpResponse): void {
   if (bytes >= COUNTED_BYTES) watchReader(exchange)();
   if (trailers !== undefined) outgoing.addTrailers(trailers());
   outgoing.end(incoming.method === "HEAD" ? undefined : body);
-  if (unread) stopSending(incoming, trailers === undefined ? 0 : LINGER_MS);
+  if (unread) stopSending(incoming);
 }
 
 /**
@@ -186,13 +186,12 @@ function responseHeaders(
 }
 
 /**
- * Tells a client of HTTP/2 that nothing reads the rest of its body (RFC 9113 §8.1). Trailers are
- * sent after the end of the body, so a response with trailers needs a moment more.
+ * Tells a client of HTTP/2 that nothing reads the rest of its body (RFC 9113 §8.1). Not at once: a
+ * reset overtakes the response. Meanwhile the flow control of the stream limits what the client sends.
  */
-function stopSending(incoming: IncomingMessage, afterMs: number): void {
-  const close = (): void => http2Stream(incoming)?.close(NGHTTP2_NO_ERROR);
-  if (afterMs === 0) close();
-  else setTimeout(close, afterMs).unref();
+function stopSending(incoming: IncomingMessage): void {
+  const timer = setTimeout(() => http2Stream(incoming)?.close(NGHTTP2_NO_ERROR), LINGER_MS).unref();
+  incoming.once("close", () => clearTimeout(timer));
 }
 
 /** How long, and how much, a rejected client may continue to send, so that it can read the response. */
