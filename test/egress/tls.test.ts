@@ -105,7 +105,9 @@ describe("what is wrong with TLS is said in words, and nothing was sent", () => 
     );
 
     for (const problem of await problemOf(port, "plain.example")) {
-      expect(problem).toMatch(/^the TLS handshake failed \((EPROTO|ERR_SSL_\w+)\)$/);
+      expect(problem).toMatch(
+        /^it does not speak TLS; try http:\/\/ instead of https:\/\/ \((EPROTO|ERR_SSL_\w+)\)$/,
+      );
     }
   });
 

@@ -25,7 +25,7 @@ export const TLS: readonly FaultScenario[] = [
     speaks: RPC,
     asks: "connect",
     tls: "expected",
-    right: { error: "unreachable", says: /TLS handshake failed/ },
+    right: { error: "unreachable", says: /does not speak TLS; try http:/ },
   },
   {
     id: "tls-is-not-expected",
