@@ -32,6 +32,7 @@ export async function servedAgent(
     host: "127.0.0.1",
     logger,
     openBackend: async () => createMemoryBackend(),
+    idempotency: "always",
     ...options,
   });
   onTestFinished(() => server.close());

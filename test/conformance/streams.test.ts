@@ -7,7 +7,7 @@ import { isLast, next, outline, readAll, taskIdIn } from "./reading.ts";
 import { aRequest } from "./requests.ts";
 import { speakersTo } from "./speakers.ts";
 
-const server = useServer(conformanceAgent());
+const server = useServer(conformanceAgent(), { idempotency: "always" });
 
 const STORY = [
   "task submitted",

@@ -79,6 +79,7 @@ export class World {
       agent,
       backend: mortal(this.backend, this.#life),
       logger: memoryLogger(),
+      idempotency: "always",
       ...(maxParkedRuns !== undefined && { maxParkedRuns }),
       ...(now && { now }),
     });

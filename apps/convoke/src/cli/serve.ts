@@ -17,6 +17,7 @@ const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
   CONVOKE_PUSH_SECRET: "Secret that signs push notifications (Standard Webhooks)",
   CONVOKE_CARD_KEY: "Key file that signs the card; create one with convoke keys card",
   CONVOKE_TRUST_PROXY: "1 if a proxy in front sets Forwarded or X-Forwarded-*",
+  CONVOKE_IDEMPOTENCY: "always: a repeated messageId is a retry for every caller",
   CONVOKE_DRAIN_MS: "How long running tasks may take to finish on shutdown (10000)",
   CONVOKE_LOG: "Log level: debug, info, warn, error or silent (warn)",
 };

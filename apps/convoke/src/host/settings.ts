@@ -36,6 +36,7 @@ export interface ServeSettings {
   readonly retention: Partial<RetentionOptions>;
   readonly card: CardOptions;
   readonly trustProxy: boolean;
+  readonly idempotency: "extension" | "always";
   readonly token?: string;
   readonly publicUrl?: string;
 }
@@ -65,11 +66,19 @@ export function readSettings(flags: ServeFlags, env: Environment): ServeSettings
     retention: readRetention(env),
     card: readCard(env),
     trustProxy: readSwitch("CONVOKE_TRUST_PROXY", env["CONVOKE_TRUST_PROXY"]),
+    idempotency: readIdempotency(env["CONVOKE_IDEMPOTENCY"] || "extension"),
     ...(token !== undefined && { token }),
     ...(publicUrl !== undefined && { publicUrl }),
   };
   if (token === undefined && !isLoopback(host)) throw openToTheWorld(host);
   return settings;
+}
+
+function readIdempotency(value: string): ServeSettings["idempotency"] {
+  if (value === "extension" || value === "always") return value;
+  throw new StartError(
+    `CONVOKE_IDEMPOTENCY must be extension or always, not ${JSON.stringify(value)}.`,
+  );
 }
 
 function readSwitch(name: string, value: string | undefined): boolean {

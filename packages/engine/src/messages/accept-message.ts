@@ -8,7 +8,7 @@ import {
   invalidParams,
   isInterrupted,
 } from "@convoke/protocol";
-import type { CommitResult, NewPush, Seq } from "../log/backend.ts";
+import type { AcceptedMessage, CommitResult, NewPush, Seq } from "../log/backend.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
 import type { TaskSnapshot } from "../log/task-snapshot.ts";
@@ -32,6 +32,11 @@ export interface Incoming {
   readonly message: Message;
   readonly caller: Caller;
   readonly trace?: TraceContext | undefined;
+  /**
+   * Whether a message with the id of an earlier one is a retry of it. Default true. If false, the id
+   * is not recorded, and the message is a new one whatever its id.
+   */
+  readonly isRetryable?: boolean | undefined;
   /** The extensions that the message activates. Default none. */
   readonly extensions?: ReadonlySet<string> | undefined;
   /** Creates the push config sent with the message, for the task and the events after a position of its log. */
@@ -103,7 +108,7 @@ async function beginTask(engine: Engine, incoming: Incoming): Promise<AcceptedTa
         createdAt,
         ...(isOpening && { unlessForgotten: true }),
       },
-      message: { messageId: message.messageId, digest: digestMessage(message) },
+      ...recordedId(incoming, message),
       listed: announced,
       ...(live.deadline !== undefined && { wakeAt: live.deadline }),
       ...(push && { push }),
@@ -121,6 +126,15 @@ async function beginTask(engine: Engine, incoming: Incoming): Promise<AcceptedTa
     if (live.writer.head === 0) engine.openTasks.remove(owner);
     engine.tasks.release(live);
   }
+}
+
+/** The id to store with the message, so that a retry is recognized. */
+function recordedId(
+  { isRetryable = true }: Incoming,
+  message: Message,
+): { readonly message?: AcceptedMessage } {
+  if (!isRetryable) return {};
+  return { message: { messageId: message.messageId, digest: digestMessage(message) } };
 }
 
 function expired(): A2AError {
@@ -141,8 +155,10 @@ async function continueTask(
       throw invalidParams("message.contextId", `is not the context of task ${taskId}`);
     }
     await untilSuspended(live);
-    // The same message may be arriving already: then this one is a retry of it.
-    while (live.arriving.has(message.messageId)) await live.arriving.get(message.messageId);
+    if (incoming.isRetryable !== false) {
+      // The same message may be arriving already: then this one is a retry of it.
+      while (live.arriving.has(message.messageId)) await live.arriving.get(message.messageId);
+    }
     return await receive(engine, live, incoming);
   } finally {
     engine.tasks.release(live);
@@ -164,7 +180,9 @@ async function untilSuspended({ run, writer }: LiveTask): Promise<void> {
 function receive(engine: Engine, live: LiveTask, incoming: Incoming): Promise<AcceptedTask> {
   const { taskId, nextState } = live.writer;
   const { message } = incoming;
-  if (live.hasReceived(message)) return joinRetried(engine, live, incoming);
+  if (incoming.isRetryable !== false && live.hasReceived(message)) {
+    return joinRetried(engine, live, incoming);
+  }
   checkHistory(live.task, engine.limits);
   if (isInterrupted(nextState)) return arriving(live, message, answer(engine, live, incoming));
   const isWelcome = nextState === "working" && engine.agent.info.takesMessages;
@@ -221,7 +239,7 @@ async function answer(engine: Engine, live: LiveTask, incoming: Incoming): Promi
   const working = engine.status(live, "working", { trace: parked?.trace ?? incoming.trace });
   const committed = await writer.append([arrived, working], {
     epoch,
-    message: { messageId: received.messageId, digest: digestMessage(stored) },
+    ...recordedId(incoming, stored),
     wakeAt: deadline ?? null,
     ...(push && { push }),
   });
@@ -248,7 +266,7 @@ async function deliverToWorking(
   const arrived = arrivalEvent(live, { incoming, stored: incoming.message, at });
   const committed = await writer.append([arrived], {
     epoch: writer.epoch,
-    message: { messageId: received.messageId, digest: digestMessage(incoming.message) },
+    ...recordedId(incoming, incoming.message),
     ...(push && { push }),
   });
   if (committed.kind !== "committed") return joinOrRefuse(engine, live, { incoming, committed });
@@ -264,10 +282,9 @@ async function joinRetried(
   incoming: Incoming,
 ): Promise<AcceptedTask> {
   const { writer } = live;
-  const { message } = incoming;
   const committed = await writer.append([], {
     epoch: writer.epoch,
-    message: { messageId: message.messageId, digest: digestMessage(message) },
+    ...recordedId(incoming, incoming.message),
   });
   return joinOrRefuse(engine, live, { incoming, committed });
 }
@@ -291,7 +308,9 @@ async function startRun(
     return;
   }
   const context = { owner, contextId, before: live.position };
-  const earlier = (task.history ?? []).filter(({ messageId }) => messageId !== message.messageId);
+  const history = task.history ?? [];
+  const own = history.findLastIndex(({ messageId }) => messageId === message.messageId);
+  const earlier = own === -1 ? history : history.toSpliced(own, 1);
   const conversation = [...(await conversationBefore(engine.backend, context)), ...earlier];
   const { caller, trace, extensions = NO_EXTENSIONS } = incoming;
   const begun = { epoch, turn: endedTurn + 1, attempt: 1, journal: [], task, announced: true };

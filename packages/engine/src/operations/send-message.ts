@@ -11,7 +11,8 @@ import {
 } from "@convoke/protocol";
 import { type AcceptedTask, acceptMessage } from "../messages/accept-message.ts";
 import { checkMessageSize } from "../task/limits.ts";
-import { isDecided, isSettled } from "../run/live-task.ts";
+import { type LiveTask, isDecided, isSettled } from "../run/live-task.ts";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Call } from "./call.ts";
 import { checkMediaTypes, outputView } from "./media-types.ts";
 import { inlinePush } from "./push-configs.ts";
@@ -26,12 +27,27 @@ export async function sendMessage(
   // Hold the task: if its run is evicted and resumes, this request must see the same open task.
   const live = await engine.tasks.holdAgain(accepted.live);
   try {
-    await settledOrStopping(live.until(request.blocking ? isSettled : isDecided), call);
+    await settledOrStopping(request.blocking ? live.until(isSettled) : untilDecided(live), call);
     const answer = live.writer.reply ?? withHistoryLength(live.task, request.historyLength);
     return outputView(request.acceptedOutputModes)?.(answer) ?? answer;
   } finally {
     engine.tasks.release(live);
   }
+}
+
+/** How long a caller that does not wait for the answer waits for the decision whether there is a task. */
+const DECISION_MS = 50;
+
+/**
+ * An agent may reply without a task, which only its first event shows. If there is none for some
+ * time, it is a task: the caller asked not to wait (1.0 §3.2.2).
+ */
+async function untilDecided(live: LiveTask): Promise<void> {
+  const decided = live.until(isDecided);
+  if (isDecided(live)) return decided;
+  await Promise.race([decided, sleep(DECISION_MS, undefined, { ref: false })]);
+  if (!isDecided(live)) live.run?.announce();
+  await decided;
 }
 
 /** Validates and accepts a message. Shared by sending and streaming. */
@@ -47,7 +63,13 @@ export async function acceptRequest(
   if (extensions !== undefined && extensions.size > 0) await checkData(message, call, extensions);
   const push = pushConfig && (await inlinePush(pushConfig, call, message.taskId));
   if (engine.isDraining) throw stopping("no new work is accepted");
-  return acceptMessage(engine, { message, caller, trace, push, extensions });
+  const { uri } = EXTENSIONS.idempotency;
+  // A caller that resumes streams sends the message again to resume one.
+  const asks = [uri, EXTENSIONS.resumption.uri].some((each) => extensions?.has(each) === true);
+  const isRetryable = engine.isIdempotent || asks;
+  // Agents see the extensions that concern them; retries are handled before they run.
+  const seen = extensions && new Set([...extensions].filter((each) => each !== uri));
+  return acceptMessage(engine, { message, caller, trace, push, isRetryable, extensions: seen });
 }
 
 /** Rejects if the server stops while the caller waits. The task is kept, and a retry of the message finds it. */

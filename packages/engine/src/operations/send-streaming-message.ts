@@ -24,7 +24,8 @@ export async function sendStreamingMessage(
   const { task, writer, oldest } = live;
   const { taskId, head } = writer;
   engine.openStreams.admit(taskId);
-  const cursor = parseCursor(lastEventId, { oldest, head });
+  // A new message has no events that the client could have seen.
+  const cursor = joined && parseCursor(lastEventId, { oldest, head });
   const view = outputView(request.acceptedOutputModes);
   const closesAfter = version === "1.0" ? closesAtFinal : closesAtQuestion;
   const source = { engine, taskId, live, closesAfter, ...(view && { view }) };
