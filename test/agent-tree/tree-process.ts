@@ -35,5 +35,5 @@ const agent = defineAgent({
   ),
   allowsCycles,
 });
-const server = await serve(agent, { port, data: folder });
+const server = await serve(agent, { port, data: folder, idempotency: "always" });
 reportReady(server.url);

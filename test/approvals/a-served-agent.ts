@@ -39,6 +39,7 @@ async function serveForTest(agent: Agent, options: Partial<ServeOptions>): Promi
     host: "127.0.0.1",
     logger,
     openBackend: async () => createMemoryBackend(),
+    idempotency: "always",
     ...options,
   });
   onTestFinished(() => server.close());

@@ -9,7 +9,7 @@ import { refusalOf } from "./refusal.ts";
 import { aMessage, aRequest } from "./requests.ts";
 import { speakersOf, speakersTo } from "./speakers.ts";
 
-const server = useServer(conformanceAgent());
+const server = useServer(conformanceAgent(), { idempotency: "always" });
 
 describe.each(speakersTo(server))("a conversation over $binding $version", (speaker) => {
   verifies("R10", "is refused while the agent works and takes no messages", async () => {

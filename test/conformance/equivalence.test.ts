@@ -11,7 +11,7 @@ import { aMessage, aRequest } from "./requests.ts";
 import type { Told } from "./speaker.ts";
 import { speakersTo } from "./speakers.ts";
 
-const server = useServer(conformanceAgent());
+const server = useServer(conformanceAgent(), { idempotency: "always" });
 const speakers = speakersTo(server);
 
 /**

@@ -7,7 +7,7 @@ import { next, outline, readAll, taskIdIn } from "./reading.ts";
 import { aRequest } from "./requests.ts";
 import { speakersTo } from "./speakers.ts";
 
-const server = useServer(conformanceAgent());
+const server = useServer(conformanceAgent(), { idempotency: "always" });
 
 describe.each(speakersTo(server))("a stream over $binding $version", (speaker) => {
   verifies(["v1-S15", "R42"], "goes on exactly where it was cut, wherever that was", async () => {

@@ -25,7 +25,7 @@ afterEach(async () => {
 
 async function aServer() {
   const { agent, finish } = aSlowAgent();
-  const server = await serve(agent, { port: 0, data: "memory" });
+  const server = await serve(agent, { port: 0, data: "memory", idempotency: "always" });
   closers.push(() => server.close());
   const post = (method: string, messageId: string) =>
     fetch(server.url, {

@@ -11,6 +11,7 @@ export async function aServer(agent: Agent, backend: Backend): Promise<Server> {
     host: "127.0.0.1",
     logger: memoryLogger(),
     openBackend: async () => backend,
+    idempotency: "always",
   });
   onTestFinished(() => server.close());
   return server;

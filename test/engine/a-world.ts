@@ -84,6 +84,7 @@ export class World {
         ...(isAfterCrash !== undefined && { isAfterCrash }),
       },
       logger: memoryLogger(),
+      idempotency: "always",
       ...(maxParkedRuns !== undefined && { maxParkedRuns }),
       ...(now && { now }),
     });

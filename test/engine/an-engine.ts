@@ -26,7 +26,13 @@ export function anEngine(
   backend: Backend = createMemoryBackend(),
   options: Partial<EngineOptions> = {},
 ): Engine {
-  return createEngine({ agent, backend, logger: memoryLogger(), ...options });
+  return createEngine({
+    agent,
+    backend,
+    logger: memoryLogger(),
+    idempotency: "always",
+    ...options,
+  });
 }
 
 /** Sends text to an engine, to a new task or to one that waits. */

@@ -10,7 +10,7 @@ import { asking } from "./a-listening-speaker.ts";
 import { extensionAgent } from "./extension-agent.ts";
 
 const { uri } = EXTENSIONS.resumption;
-const server = useServer(extensionAgent());
+const server = useServer(extensionAgent(), { idempotency: "always" });
 
 /** The metadata of a request that goes on after an event. */
 function after(cursor: unknown) {

@@ -24,6 +24,8 @@ export async function serveAgent(agent: Agent, options: ServeAgentOptions = {}):
     host: "127.0.0.1",
     logger: createJsonLogger(level, (line) => process.stderr.write(line)),
     openBackend: async () => commits.watch(wrapBackend(await openSqliteBackend({ folder }))),
+    // The callers of these servers send again what got no answer, and activate no extension.
+    idempotency: "always",
     ...more,
   });
   reportReady(server.url);

@@ -83,7 +83,7 @@ describe("the card of a server that wants a token", () => {
   verifies("R115", "is understood by the resolver of 1.3.0", async () => {
     const card = await new CardResolverV1().resolve(guarded.url);
 
-    const { url } = guarded;
+    const url = guarded.url.replace(/\/$/, "");
     const { host } = new URL(url);
     expect(card.supportedInterfaces).toMatchObject(
       ["1.0", "0.3"].flatMap((protocolVersion) => [
@@ -106,7 +106,7 @@ describe("the card of a server that wants a token", () => {
 
     expect(card).toMatchObject({
       protocolVersion: "0.3.0",
-      url: guarded.url,
+      url: guarded.url.replace(/\/$/, ""),
       preferredTransport: "JSONRPC",
       capabilities: { streaming: true, pushNotifications: true },
       securitySchemes: { bearer: { type: "http", scheme: "bearer" } },

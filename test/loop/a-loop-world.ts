@@ -146,6 +146,7 @@ export class LoopWorld {
       agent,
       backend: mortal(this.backend, this.#life),
       logger: this.logger,
+      idempotency: "always",
       ...(maxParkedRuns !== undefined && { maxParkedRuns }),
       ...(now && { now }),
     });

@@ -67,6 +67,7 @@ export class Process implements Traces {
       backend: this.#asSeenFromHere(),
       logger: memoryLogger(),
       now: options.now,
+      idempotency: "always",
       ...(options.maxParkedRuns !== undefined && { maxParkedRuns: options.maxParkedRuns }),
     });
   }

@@ -29,6 +29,7 @@ export async function aPushingServer(
     logger: memoryLogger(),
     openBackend: async () => backend,
     push: { ...QUICK, ...push },
+    idempotency: "always",
   });
   onTestFinished(() => server.close());
   return Object.assign(server, { backend });

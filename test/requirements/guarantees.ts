@@ -61,7 +61,9 @@ export const GUARANTEES: RequirementGroup = {
       text:
         "Sending a message again with its messageId joins the task that the first send " +
         "created, in parallel and after a restart too. The same id with other content is an " +
-        "error, and a send whose task was pruned long ago still never runs a second time.",
+        "error, and a send whose task was pruned long ago still never runs a second time. This " +
+        "holds for callers that activate the idempotency extension, and for all with " +
+        'idempotency: "always"; for others a repeated id is a new message.',
       source: "Convoke guarantee",
       milestone: "engine",
       status: "proven",

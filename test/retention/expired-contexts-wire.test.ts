@@ -22,7 +22,7 @@ const FORGETFUL = { maxTasks: 0, perCycle: 1, everyMs: 20 };
 const TOKEN = "a-token-of-ours";
 
 describe("a server that has forgotten the tasks of a conversation", () => {
-  const server = useServer(agent, { retention: FORGETFUL });
+  const server = useServer(agent, { retention: FORGETFUL, idempotency: "always" });
 
   describe.each(speakersTo(server))("says so over $binding $version", (speaker) => {
     verifies("R10", "instead of beginning anew under the same name", async () => {
@@ -78,7 +78,7 @@ async function whileServing(
   options: ServeAgentOptions,
   visit: (speakers: readonly Speaker[]) => Promise<void>,
 ): Promise<void> {
-  const server = await serve(agent, { port: 0, ...options });
+  const server = await serve(agent, { port: 0, idempotency: "always", ...options });
   onTestFinished(() => server.close());
   const headers = { authorization: `Bearer ${TOKEN}` };
   await visit(speakersTo(server).map((speaker) => speaker.with(headers)));
@@ -100,7 +100,7 @@ function expectExpired({ binding, version }: Speaker, refusal: Refusal): void {
   // gRPC of 0.3 has a text alone.
   if (binding !== "grpc" || version !== "0.3") expect(refusal.field).toBe("message.contextId");
   const spelled = {
-    jsonrpc: { code: -32602, http: 200 },
+    jsonrpc: { code: -32602 },
     rest: { http: 400 },
     grpc: { grpc: 3 },
   };

@@ -24,6 +24,7 @@ const agent = AGENTS[name]({
 const server = await serve(agent, {
   port: 0,
   data: folder,
+  idempotency: "always",
   push: { allow: ["127.0.0.1"], backoff: { firstMs: 50, longestMs: 100 } },
 });
 reportReady(server.url);

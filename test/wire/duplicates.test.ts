@@ -1,9 +1,10 @@
 import { defineAgent } from "convoke";
 import { setTimeout as sleep } from "node:timers/promises";
-import { textOf } from "@convoke/protocol";
+import { EXTENSIONS, textOf, textOfParts } from "@convoke/protocol";
 import { beforeEach, describe, expect } from "vitest";
 import { verifies } from "../verifies.ts";
 import { DIALECTS, type Dialect } from "./dialect.ts";
+import { Gate } from "./gate.ts";
 import { faultOf } from "./rpc.ts";
 import { WireClient } from "./wire-client.ts";
 import { useServer } from "./wire-server.ts";
@@ -24,7 +25,29 @@ const counting = defineAgent({
   },
 });
 
-const server = useServer(counting);
+const server = useServer(counting, { idempotency: "always" });
+
+const curious = useServer(
+  defineAgent({
+    name: "Asking",
+    description: "Asks two questions.",
+    run: async ({ ask }) => `${await ask("First?")}, ${await ask("Second?")}`,
+  }),
+);
+
+const gates = new Map<string, Gate>();
+
+const thinking = useServer(
+  defineAgent({
+    name: "Thinking",
+    description: "Replies when it may.",
+    replies: true,
+    async run({ text, reply }) {
+      await gates.get(text)?.opened;
+      return reply("At last.");
+    },
+  }),
+);
 
 beforeEach(() => {
   runs = 0;
@@ -141,7 +164,7 @@ const asking = defineAgent({
 });
 
 describe("the same answer again", () => {
-  const asker = useServer(asking);
+  const asker = useServer(asking, { idempotency: "always" });
 
   for (const dialect of DIALECTS) {
     const client = new WireClient(asker, dialect);
@@ -213,3 +236,78 @@ describe("the same answer again", () => {
 function otherThan({ version }: Dialect): Dialect {
   return DIALECTS.find((dialect) => dialect.version !== version) as Dialect;
 }
+
+describe("a server that is not told otherwise", () => {
+  const plain = useServer(counting);
+  const strict = useServer(counting, { strict: true, idempotency: "always" });
+  const active = { "a2a-extensions": EXTENSIONS.idempotency.uri };
+
+  for (const dialect of DIALECTS) {
+    verifies("G6", `takes a repeated id for a new message (${dialect.version})`, async () => {
+      for (const server of [plain, strict]) {
+        const client = new WireClient(server, dialect);
+        const message = { messageId: `repeated-${dialect.version}` };
+
+        const tasks = [
+          await client.sendTask("hello", { message }),
+          await client.sendTask("hello", { message }),
+          await client.sendTask("other words", { message }),
+        ];
+
+        expect(new Set(tasks.map(({ id }) => id)).size).toBe(3);
+      }
+      expect(runs).toBe(6);
+    });
+
+    verifies("G6", `processes once what the extension asks for (${dialect.version})`, async () => {
+      for (const server of [plain, strict]) {
+        const client = new WireClient(server, dialect, active);
+        const message = { messageId: `once-${dialect.version}` };
+
+        const first = await client.sendTask("hello", { message });
+        const again = await client.sendTask("hello", { message });
+        const refused = await client.send("other words", { message });
+
+        expect(again).toEqual(first);
+        expect(faultOf(refused)).toMatchObject({ code: -32602, field: "message.messageId" });
+      }
+      expect(runs).toBe(2);
+    });
+
+    verifies(
+      "G6",
+      `keeps both messages of one id in the history (${dialect.version})`,
+      async () => {
+        const client = new WireClient(curious, dialect);
+        const messageId = `twice-${dialect.version}`;
+        const { id: taskId } = await client.sendTask("ask twice", { message: { messageId } });
+
+        await client.sendTask("one", { message: { messageId, taskId } });
+        const { history = [] } = await client.sendTask("two", { message: { messageId, taskId } });
+
+        const said = history.filter(({ role }) => role === "user");
+        expect(said.map(({ parts }) => textOfParts(parts))).toEqual(["ask twice", "one", "two"]);
+      },
+    );
+  }
+});
+
+describe("a caller that does not wait for an agent that may reply without a task", () => {
+  for (const dialect of DIALECTS) {
+    verifies("R9", `gets the task while the agent thinks (${dialect.version})`, async () => {
+      const client = new WireClient(thinking, dialect);
+      const gate = new Gate();
+      gates.set(dialect.version, gate);
+
+      const task = await client.sendTask(dialect.version, { configuration: dialect.atOnce });
+      gate.open();
+
+      expect(["submitted", "working"]).toContain(task.status.state);
+      await expect
+        .poll(() => client.get(task.id), { timeout: 20_000 })
+        .toMatchObject({
+          status: { state: "completed", message: { parts: [{ text: "At last." }] } },
+        });
+    });
+  }
+});

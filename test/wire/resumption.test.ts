@@ -1,5 +1,5 @@
 import { defineAgent } from "convoke";
-import { type PublicEvent, type Task, applyEvent } from "@convoke/protocol";
+import { EXTENSIONS, type PublicEvent, type Task, applyEvent } from "@convoke/protocol";
 import { describe, expect } from "vitest";
 import { verifies } from "../verifies.ts";
 import { DIALECTS, type Dialect } from "./dialect.ts";
@@ -75,7 +75,9 @@ for (const dialect of DIALECTS) {
     });
 
     verifies(["R42", "G2"], "works by sending the same message again", async () => {
-      const options = { message: { messageId: `again-${dialect.version}` } };
+      const active = { "a2a-extensions": EXTENSIONS.resumption.uri };
+      const message = { messageId: `again-${dialect.version}` };
+      const options = { message, headers: active };
       const first = await client.stream("slow 30", options);
       await first.take(6);
       first.leave();
@@ -83,12 +85,12 @@ for (const dialect of DIALECTS) {
 
       const second = await client.stream("slow 30", {
         ...options,
-        headers: { "last-event-id": lastId(before) },
+        headers: { ...active, "last-event-id": lastId(before) },
       });
       const after = await second.all;
       const third = await client.stream("slow 30", {
         ...options,
-        headers: { "last-event-id": lastId(before) },
+        headers: { ...active, "last-event-id": lastId(before) },
       });
 
       const { id: taskId } = eventsOf(before, dialect)[0] as Task;

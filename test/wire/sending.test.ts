@@ -1,4 +1,4 @@
-import { textOf } from "@convoke/protocol";
+import { EXTENSIONS, textOf } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";
 import { DIALECTS } from "./dialect.ts";
@@ -70,6 +70,7 @@ for (const dialect of DIALECTS) {
         client.sendTask("Ann", {
           message: { taskId, messageId: `m-${version}` },
           configuration: { historyLength },
+          headers: { "a2a-extensions": EXTENSIONS.idempotency.uri },
         });
 
       expect((await answer(undefined)).history?.map(({ role }) => role)).toEqual([

@@ -3,6 +3,7 @@ import {
   type Caller,
   type Calls,
   type Connection,
+  EXTENSIONS,
   RemoteError,
   type RequestContext,
   type Streams,
@@ -70,7 +71,12 @@ export function createInProcessConnection(engine: Engine, caller: Caller): Conne
       caller,
       version: "1.0",
       trace: context?.trace && { ...context.trace, spanId: randomBytes(8).toString("hex") },
-      extensions: new Set(context?.extensions?.filter((uri) => declared.has(uri))),
+      // As with the client of a remote agent, a repeated message is a retry.
+      extensions: new Set(
+        [EXTENSIONS.idempotency.uri, ...(context?.extensions ?? [])].filter((uri) =>
+          declared.has(uri),
+        ),
+      ),
       lastEventId,
     };
   };

@@ -43,6 +43,13 @@ export interface AgentOptions extends AuthOptions {
   readonly timeouts?: Partial<Timeouts>;
   /** Whether clients can stream answers. Default true. If false, they wait for the answer or poll. */
   readonly streaming?: boolean;
+  /**
+   * Which callers can repeat a message without running it twice. Default "extension": those that
+   * activate the idempotency extension, as the client of Convoke does. "always": all callers. Other
+   * clients may use a `messageId` twice for different messages, so it is not the default. With
+   * `strict` the extension is always needed.
+   */
+  readonly idempotency?: "extension" | "always";
   /** How push notifications are delivered. `false` disables them. Default: enabled, public receivers only. */
   readonly push?: PushOptions | false;
   /** When ended tasks are removed. Default: after 30 days, or beyond 100,000 tasks. */

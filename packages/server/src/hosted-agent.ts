@@ -95,7 +95,7 @@ export class HostedAgent {
 
   /** Opens the storage and resumes the unfinished tasks of an earlier process. */
   async open({ openBackend, address }: Opening): Promise<RecoveryReport> {
-    const { logger, push, streaming, retention } = this.#options;
+    const { logger, push, streaming, retention, idempotency, strict } = this.#options;
     const agent = this.#agent;
     const opening = openBackend().then((opened): AgentStorage =>
       "backend" in opened ? opened : { backend: opened },
@@ -111,6 +111,8 @@ export class HostedAgent {
         retention,
         limits: this.#limits,
         streaming: streaming !== false,
+        // A strict server does only what the specification says about a repeated id.
+        idempotency: strict === true ? "extension" : (idempotency ?? "extension"),
       });
       this.#running = running;
       this.#ready.resolve(this.#app(running, address));

@@ -24,6 +24,7 @@ const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
   CONVOKE_STREAMING: "0 if clients cannot stream answers (1)",
   CONVOKE_STRICT: "1 to accept only the forms of the specification (0)",
   CONVOKE_TRUST_PROXY: "1 if a proxy in front sets Forwarded or X-Forwarded-*",
+  CONVOKE_IDEMPOTENCY: "always: a repeated messageId is a retry for every caller",
   CONVOKE_DRAIN_MS: "How long running tasks may take to finish on shutdown (10000)",
   CONVOKE_LOG: "Log level: debug, info, warn, error or silent (warn)",
   CONVOKE_LOG_FORMAT: "pretty, json, or auto: pretty on a terminal, json elsewhere (auto)",

@@ -47,6 +47,7 @@ export interface ServeSettings {
   readonly streaming: boolean;
   readonly strict: boolean;
   readonly extendedCard?: () => Partial<AgentInfo>;
+  readonly idempotency: "extension" | "always";
   readonly token?: string;
   readonly publicUrl?: string;
 }
@@ -101,11 +102,19 @@ export function readSettings(flags: ServeFlags, env: Environment): ServeSettings
     ...readExtendedCard(env["CONVOKE_EXTENDED_CARD"]),
     trustProxy: readSwitch("CONVOKE_TRUST_PROXY", env["CONVOKE_TRUST_PROXY"]),
     ...(data !== undefined && { data }),
+    idempotency: readIdempotency(env["CONVOKE_IDEMPOTENCY"] || "extension"),
     ...(token !== undefined && { token }),
     ...(publicUrl !== undefined && { publicUrl }),
   };
   if (token === undefined && !isLoopback(host)) throw openToTheWorld(host, flags);
   return settings;
+}
+
+function readIdempotency(value: string): ServeSettings["idempotency"] {
+  if (value === "extension" || value === "always") return value;
+  throw new StartError(
+    `CONVOKE_IDEMPOTENCY must be extension or always, not ${JSON.stringify(value)}.`,
+  );
 }
 
 function readSwitch(name: string, value: string | undefined): boolean {

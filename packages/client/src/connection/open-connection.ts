@@ -3,11 +3,12 @@ import {
   type Calls,
   ClientError,
   type Connection,
+  EXTENSIONS,
   type ProtocolVersion,
   type RawCard,
 } from "@convoke/protocol";
 import type { Credentials } from "../auth/credentials.ts";
-import { type DiscoveredCard, offersExtendedCard } from "../cards/card.ts";
+import { type DiscoveredCard, deduplicatesMessages, offersExtendedCard } from "../cards/card.ts";
 import {
   type BindingName,
   type ChosenInterface,
@@ -89,12 +90,20 @@ function openFallback(
   const { card, cardUrl } = discovered;
   const legacy = new LegacyForms(new URL(cardUrl).origin, onNotice);
   legacy.lookAtCard(card);
+  const transports = { client, credentials, extensions: withIdempotency(card, extensions) };
   return new FallbackConnection({
     card,
     candidates: allowDowngrade && version === undefined ? withDowngrades(candidates) : candidates,
-    open: (chosen) => openInterface(chosen, { client, credentials, extensions, legacy }),
+    open: (chosen) => openInterface(chosen, { ...transports, legacy }),
     close: () => client.close(),
   });
+}
+
+/** A message is repeated if its answer is lost, so the agent is asked to process it once, if it can. */
+function withIdempotency(card: RawCard, extensions: readonly string[] = []): readonly string[] {
+  return deduplicatesMessages(card)
+    ? [...new Set([...extensions, EXTENSIONS.idempotency.uri])]
+    : extensions;
 }
 
 /** The interfaces, followed by each 1.0 address with 0.3, which has no tenants. */

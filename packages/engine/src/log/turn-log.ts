@@ -90,11 +90,12 @@ export class TurnLog {
 
   /** Replaces the stored form of a message, which may be redacted, with the message as it was sent. */
   restoreMessage(message: Message): void {
-    this.journal = this.journal.map((event) =>
-      isMessageReceived(event) && event.message.messageId === message.messageId
-        ? { ...event, message }
-        : event,
+    const { messageId } = message;
+    const place = this.journal.findLastIndex(
+      (event) => isMessageReceived(event) && event.message.messageId === messageId,
     );
+    const event = this.journal[place];
+    if (event !== undefined) this.journal = this.journal.with(place, { ...event, message });
   }
 
   /** @param taskNow returns the task after this entry */

@@ -7,7 +7,7 @@ import {
   invalidParams,
   isInterrupted,
 } from "@convoke/protocol";
-import type { CommitResult, NewPush, Seq } from "../log/backend.ts";
+import type { AcceptedMessage, CommitResult, NewPush, Seq } from "../log/backend.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
 import type { TaskSnapshot } from "../log/task-snapshot.ts";
@@ -31,6 +31,11 @@ import { startAttempt } from "../run/resume-task.ts";
 export interface Incoming extends Sender {
   readonly message: Message;
   readonly trace?: TraceContext | undefined;
+  /**
+   * Whether a message with the id of an earlier one is a retry of it. Default true. If false, the id
+   * is not recorded, and the message is a new one whatever its id.
+   */
+  readonly isRetryable?: boolean | undefined;
   /** Creates the push config sent with the message, for the task and the events after a position of its log. */
   readonly push?: ((taskId: string, after: Seq) => NewPush) | undefined;
   /** The id of a new task, chosen by code in this process; requests never choose it. Default: a generated id. */
@@ -105,7 +110,7 @@ async function beginTask(engine: Engine, incoming: Incoming): Promise<AcceptedTa
           createdAt,
           ...(isOpening && { unlessForgotten: true }),
         },
-        message: { messageId: message.messageId, digest: digestMessage(message) },
+        ...recordedId(incoming, message),
         listed: announced,
         ...(live.deadline !== undefined && { wakeAt: live.deadline }),
         ...(push && { push }),
@@ -124,6 +129,15 @@ async function beginTask(engine: Engine, incoming: Incoming): Promise<AcceptedTa
     if (live.writer.head === 0) engine.openTasks.remove(owner);
     engine.tasks.release(live);
   }
+}
+
+/** The id to store with the message, so that a retry is recognized. */
+function recordedId(
+  { isRetryable = true }: Incoming,
+  message: Message,
+): { readonly message?: AcceptedMessage } {
+  if (!isRetryable) return {};
+  return { message: { messageId: message.messageId, digest: digestMessage(message) } };
 }
 
 function expired(): A2AError {
@@ -146,8 +160,10 @@ async function continueTask(
     }
     await untilSuspended(live);
     await engine.agent.beforeAccept?.(live.task);
-    // The same message may be arriving already: then this one is a retry of it.
-    while (live.arriving.has(message.messageId)) await live.arriving.get(message.messageId);
+    if (incoming.isRetryable !== false) {
+      // The same message may be arriving already: then this one is a retry of it.
+      while (live.arriving.has(message.messageId)) await live.arriving.get(message.messageId);
+    }
     return await receive(engine, live, incoming);
   } finally {
     engine.tasks.release(live);
@@ -169,7 +185,9 @@ async function untilSuspended({ run, writer }: LiveTask): Promise<void> {
 function receive(engine: Engine, live: LiveTask, incoming: Incoming): Promise<AcceptedTask> {
   const { taskId, nextState } = live.writer;
   const { message } = incoming;
-  if (live.hasReceived(message)) return joinRetried(engine, live, incoming);
+  if (incoming.isRetryable !== false && live.hasReceived(message)) {
+    return joinRetried(engine, live, incoming);
+  }
   checkHistory(live.task, engine.limits);
   if (isInterrupted(nextState)) return arriving(live, message, answer(engine, live, incoming));
   const isWelcome = nextState === "working" && engine.agent.info.takesMessages;
@@ -226,7 +244,7 @@ async function answer(engine: Engine, live: LiveTask, incoming: Incoming): Promi
   const working = engine.status(live, "working", { trace: parked?.trace ?? incoming.trace });
   const committed = await writer.append([arrived, working], {
     epoch,
-    message: { messageId: received.messageId, digest: digestMessage(stored) },
+    ...recordedId(incoming, stored),
     wakeAt: deadline ?? null,
     ...(push && { push }),
   });
@@ -253,7 +271,7 @@ async function deliverToWorking(
   const arrived = arrivalEvent(live, { incoming, stored: incoming.message, at });
   const committed = await writer.append([arrived], {
     epoch: writer.epoch,
-    message: { messageId: received.messageId, digest: digestMessage(incoming.message) },
+    ...recordedId(incoming, incoming.message),
     ...(push && { push }),
   });
   if (committed.kind !== "committed") return joinOrRefuse(engine, live, { incoming, committed });
@@ -269,10 +287,9 @@ async function joinRetried(
   incoming: Incoming,
 ): Promise<AcceptedTask> {
   const { writer } = live;
-  const { message } = incoming;
   const committed = await writer.append([], {
     epoch: writer.epoch,
-    message: { messageId: message.messageId, digest: digestMessage(message) },
+    ...recordedId(incoming, incoming.message),
   });
   return joinOrRefuse(engine, live, { incoming, committed });
 }
@@ -296,7 +313,9 @@ async function startRun(
     return;
   }
   const context = { owner, contextId, before: live.position };
-  const earlier = (task.history ?? []).filter(({ messageId }) => messageId !== message.messageId);
+  const history = task.history ?? [];
+  const own = history.findLastIndex(({ messageId }) => messageId === message.messageId);
+  const earlier = own === -1 ? history : history.toSpliced(own, 1);
   const conversation = [...(await conversationBefore(engine.backend, context)), ...earlier];
   const { caller, trace, extensions = NO_EXTENSIONS } = incoming;
   const begun = { epoch, turn: endedTurn + 1, attempt: 1, journal: [], task, announced: true };

@@ -11,7 +11,8 @@ import {
 } from "@convoke/protocol";
 import { type AcceptedTask, acceptMessage } from "../messages/accept-message.ts";
 import { checkMessageSize } from "../task/limits.ts";
-import { isDecided, isSettled } from "../run/live-task.ts";
+import { type LiveTask, isDecided, isSettled } from "../run/live-task.ts";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Call } from "./call.ts";
 import { callerView, viewResult } from "./caller-view.ts";
 import { checkMediaTypes } from "./media-types.ts";
@@ -27,7 +28,10 @@ export async function sendMessage(
   // Hold the task: if its run is evicted and resumes, this request must see the same open task.
   const live = await engine.tasks.holdAgain(accepted.live);
   try {
-    const settled = settledOrStopping(live.until(request.blocking ? isSettled : isDecided), call);
+    const settled = settledOrStopping(
+      request.blocking ? live.until(isSettled) : untilDecided(live),
+      call,
+    );
     await engine.storage.orUnavailable(settled, {
       taskId: live.writer.taskId,
       detail: "the task is kept, send the same message again later",
@@ -37,6 +41,21 @@ export async function sendMessage(
   } finally {
     engine.tasks.release(live);
   }
+}
+
+/** How long a caller that does not wait for the answer waits for the decision whether there is a task. */
+const DECISION_MS = 50;
+
+/**
+ * An agent may reply without a task, which only its first event shows. If there is none for some
+ * time, it is a task: the caller asked not to wait (1.0 §3.2.2).
+ */
+async function untilDecided(live: LiveTask): Promise<void> {
+  const decided = live.until(isDecided);
+  if (isDecided(live)) return decided;
+  await Promise.race([decided, sleep(DECISION_MS, undefined, { ref: false })]);
+  if (!isDecided(live)) live.run?.announce();
+  await decided;
 }
 
 /** Validates and accepts a message. Shared by sending and streaming. */
@@ -52,7 +71,14 @@ export async function acceptRequest(
   if (extensions !== undefined && extensions.size > 0) await checkData(message, call, extensions);
   const push = pushConfig && (await inlinePush(pushConfig, call, message.taskId));
   if (engine.isDraining) throw stopping("no new work is accepted");
-  const accepted = acceptMessage(engine, { message, caller, trace, push, extensions });
+  const { uri } = EXTENSIONS.idempotency;
+  // A caller that resumes streams sends the message again to resume one.
+  const asks = [uri, EXTENSIONS.resumption.uri].some((each) => extensions?.has(each) === true);
+  const isRetryable = engine.isIdempotent || asks;
+  // Agents see the extensions that concern them; retries are handled before they run.
+  const seen = extensions && new Set([...extensions].filter((each) => each !== uri));
+  const incoming = { message, caller, trace, push, isRetryable, extensions: seen };
+  const accepted = acceptMessage(engine, incoming);
   const { taskId } = message;
   if (taskId === undefined) return accepted;
   return engine.storage.orUnavailable(accepted, {

@@ -25,7 +25,8 @@ export async function sendStreamingMessage(
   const { taskId, head } = writer;
   const { owner } = live;
   engine.openStreams.admit({ taskId, owner });
-  const cursor = parseCursor(lastEventId, { oldest, head });
+  // A new message has no events that the client could have seen.
+  const cursor = joined && parseCursor(lastEventId, { oldest, head });
   const view = callerView(call, request.acceptedOutputModes);
   const closesAfter = version === "1.0" ? closesAtFinal : closesAtQuestion;
   const source = { engine, taskId, owner, live, closesAfter, ...(view && { view }) };

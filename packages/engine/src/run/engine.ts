@@ -60,6 +60,11 @@ export interface EngineOptions {
   readonly limits?: Partial<Limits>;
   /** Whether clients can stream answers. Default true. */
   readonly streaming?: boolean;
+  /**
+   * Which messages are processed once per messageId. Default "extension": those of callers that
+   * activate the idempotency extension. "always": all.
+   */
+  readonly idempotency?: "extension" | "always";
   /** Creates the service that delivers push notifications. Without it nothing is pushed. */
   readonly push?: (engine: Engine) => PushRules;
   /** Handles a due task: its deadline, the end of its wait for an answer, or the end of its sleep. */
@@ -86,6 +91,8 @@ export class Engine {
   readonly pushRules: PushRules | undefined;
   /** Whether clients can stream answers. */
   readonly streams: boolean;
+  /** Whether a repeated messageId is a retry for every caller. */
+  readonly isIdempotent: boolean;
   readonly tasks: LiveTasks;
   readonly #parked: ParkedRuns;
   readonly #onTaskEnded = new Set<() => void>();
@@ -103,6 +110,7 @@ export class Engine {
     this.openTasks = new OpenTasks(this.limits.openTasks);
     this.openStreams = new OpenStreams(this.limits);
     this.streams = options.streaming !== false;
+    this.isIdempotent = options.idempotency === "always";
     this.tasks = new LiveTasks({
       backend: options.backend,
       info: options.agent.info,

@@ -216,6 +216,11 @@ export class Run {
     if (!repeats) this.#write([update]);
   }
 
+  /** Shows the task to clients before the agent has decided: a reply that comes later completes the task. */
+  announce(): void {
+    if (!this.#isOver()) this.#append(this.#opening());
+  }
+
   /** The `working` status before the first output, if it has not been written yet. */
   #opening(): readonly AgentEvent[] {
     if (this.#announced) return [];

@@ -64,7 +64,11 @@ export function applyEvent(task: Task | undefined, event: AgentEvent): Task {
   if (isPublic(event) && event.kind === "task") return event;
   if (task === undefined)
     throw new TypeError(`a log must begin with a task, not with ${event.kind}`);
-  if (isMessageReceived(event)) return withMessage(withStatusMessage(task), event.message);
+  if (isMessageReceived(event)) {
+    // A client may use the id of an earlier message again for another one.
+    const asked = withStatusMessage(task);
+    return { ...asked, history: [...(asked.history ?? []), event.message] };
+  }
   if (!isPublic(event)) return task;
   switch (event.kind) {
     case "status-update":
@@ -100,14 +104,15 @@ function withExtensionMetadata(task: Task, { status, metadata }: StatusUpdateEve
  */
 function withStatusMessage(task: Task): Task {
   const { message } = task.status;
-  return message === undefined ? task : withMessage(task, message);
+  return message === undefined ? task : withAgentMessage(task, message);
 }
 
-/** Adds a message once per messageId: it may arrive again when a stream is resumed from a snapshot. */
-function withMessage(task: Task, message: Message): Task {
+/** Adds a message once per messageId: some agents add it to the history themselves. */
+function withAgentMessage(task: Task, message: Message): Task {
   const history = task.history ?? [];
-  if (history.some((earlier) => earlier.messageId === message.messageId)) return task;
-  return { ...task, history: [...history, message] };
+  const { role, messageId } = message;
+  const isThere = history.some((one) => one.messageId === messageId && one.role === role);
+  return isThere ? task : { ...task, history: [...history, message] };
 }
 
 function withArtifact(task: Task, event: ArtifactUpdateEvent): Task {
