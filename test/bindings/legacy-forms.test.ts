@@ -31,7 +31,10 @@ interface Answer {
 interface Body {
   readonly id: string;
   readonly contextId: string;
-  readonly status: { readonly state: string };
+  readonly status: {
+    readonly state: string;
+    readonly message?: { readonly inputRequest: { readonly requestId: string } };
+  };
   readonly artifacts?: readonly {
     readonly parts: readonly { readonly text?: string; readonly kind: string }[];
   }[];
@@ -80,22 +83,24 @@ describe("a form of the early documents", () => {
     ]);
   });
 
-  test("a tool's result that refers to one waiting task answers it", async () => {
-    const asked = await call(server.url, "message/send", { message: aMessage("ask") });
-    const taskId = asked.body.result?.id;
-    const parts = [
-      { kind: "tool-result", toolUseId: "t1", result: "yes" },
-      { kind: "text", text: "yes" },
-    ];
+  verifies(
+    "seed-C20",
+    "a tool's result for the question of a task it refers to is its answer",
+    async () => {
+      const asked = await call(server.url, "message/send", { message: aMessage("ask") });
+      const taskId = asked.body.result?.id;
+      const toolUseId = asked.body.result?.status.message?.inputRequest.requestId;
+      const parts = [{ kind: "tool-result", toolUseId, result: "yes" }];
 
-    const answered = await call(server.url, "message/send", {
-      message: { ...aMessage("yes"), parts, referenceTaskIds: [taskId] },
-    });
+      const answered = await call(server.url, "message/send", {
+        message: { ...aMessage("yes"), parts, referenceTaskIds: [taskId] },
+      });
 
-    expect(asked.body.result?.status.state).toBe("input-required");
-    expect(answered.body.result?.id).toBe(taskId);
-    expect(answered.body.result?.status.state).toBe("completed");
-  });
+      expect(asked.body.result?.status.state).toBe("input-required");
+      expect(answered.body.result?.id).toBe(taskId);
+      expect(answered.body.result?.status.state).toBe("completed");
+    },
+  );
 
   verifies("seed-C20", "a reference without a tool's result begins a new task", async () => {
     const asked = await call(server.url, "message/send", { message: aMessage("ask") });

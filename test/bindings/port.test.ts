@@ -133,8 +133,9 @@ describe("a port with a certificate", () => {
     const current = await over(session, { ":path": CARD });
 
     expect(url).toBe(`https://127.0.0.1:${port}/`);
-    expect(JSON.parse(old)).toMatchObject({ url });
-    expect(JSON.parse(current.body)).toMatchObject({ url });
+    const shown = { url: url.slice(0, -1) };
+    expect(JSON.parse(old)).toMatchObject(shown);
+    expect(JSON.parse(current.body)).toMatchObject(shown);
   });
 });
 

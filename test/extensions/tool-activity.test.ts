@@ -116,7 +116,7 @@ verifies(
         kind: "tool-use",
         toolUseId: "demo-1",
         name: "echo",
-        inputSchema: { text: "hi" },
+        input: { text: "hi" },
         ...mark("tool-use"),
       },
       {

@@ -73,7 +73,7 @@ verifies("G11", "the body of a guarded tool does not begin without its decision"
       sink: { take: () => undefined, room: () => undefined },
     });
 
-  expect(await run(aCall(), [])).toEqual({
+  expect(await run(aCall(), [])).toMatchObject({
     kind: "error",
     text: "Tool delete failed: the call is not approved",
   });

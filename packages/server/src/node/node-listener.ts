@@ -14,9 +14,10 @@ import {
 } from "../http/exchange.ts";
 import { stripBasePath } from "../http/address.ts";
 import { A2AError } from "@convoke/protocol";
-import { type Http2ServerRequest, constants } from "node:http2";
+import type { Http2ServerRequest } from "node:http2";
 
-const { NGHTTP2_NO_ERROR } = constants;
+/** The error code of a stream that ends without one (RFC 9113 §7). */
+const NGHTTP2_NO_ERROR = 0;
 
 /** Handles requests of HTTP/1.1 and HTTP/2, which have the same interface in Node. */
 export type NodeListener = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
