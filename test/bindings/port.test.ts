@@ -133,8 +133,8 @@ describe("a port with a certificate", () => {
     const current = await over(session, { ":path": CARD });
 
     expect(url).toBe(`https://127.0.0.1:${port}/`);
-    expect(JSON.parse(old)).toMatchObject({ url });
-    expect(JSON.parse(current.body)).toMatchObject({ url });
+    expect(JSON.parse(old)).toMatchObject({ url: `https://127.0.0.1:${port}` });
+    expect(JSON.parse(current.body)).toMatchObject({ url: `https://127.0.0.1:${port}` });
   });
 });
 

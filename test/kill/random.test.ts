@@ -8,6 +8,9 @@ import { DIALECTS } from "../wire/dialect.ts";
 import { WireClient } from "../wire/wire-client.ts";
 import { killUnder, lastOf, listAll, readLog } from "./logs.ts";
 
+/** Callers send again what got no answer, and activate no extension. */
+const ONCE = { CONVOKE_IDEMPOTENCY: "always" };
+
 // The short form; `npm run test:kill` has the full size.
 const ROUNDS = Number(process.env["CONVOKE_KILL_ROUNDS"] ?? 2);
 const SENDS = 40;
@@ -54,7 +57,7 @@ verifies(
     const all: Sent[] = [];
     let cut = 0;
     for (let round = 0; round < ROUNDS; round++) {
-      const server = await serveConvoke({ cwd });
+      const server = await serveConvoke({ cwd, env: ONCE });
       await check(server, all);
       // Who got no answer asks again; who got one gets the same task, and none runs twice.
       const retried = await Promise.all(all.map((sent, index) => send(server, sent, index)));
@@ -85,7 +88,7 @@ verifies(
       all.push(...fresh);
     }
 
-    const last = await serveConvoke({ cwd });
+    const last = await serveConvoke({ cwd, env: ONCE });
     await check(last, all);
     const finals = await Promise.all(all.map((sent, index) => send(last, sent, index)));
     const tasks = new Set(finals.flatMap((final) => (final.kind === "task" ? [final.id] : [])));

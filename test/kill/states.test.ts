@@ -17,6 +17,9 @@ import { WireClient } from "../wire/wire-client.ts";
 import type { Frame } from "../wire/wire-stream.ts";
 import { INTERRUPTED, V03, V1, killUnder, lastOf, listAll, readLog } from "./logs.ts";
 
+/** Callers send again what got no answer, and activate no extension. */
+const ONCE = { CONVOKE_IDEMPOTENCY: "always" };
+
 /** What to say to the demo agent to get a task into a state and leave it there. */
 const WORDS: Readonly<Record<string, TaskState>> = {
   "slow 10000": "working",
@@ -38,7 +41,7 @@ verifies(
   "whatever finished or waits stays as it was, whatever worked ends as interrupted",
   async () => {
     const cwd = temporaryFolder();
-    const first = await serveConvoke({ cwd });
+    const first = await serveConvoke({ cwd, env: ONCE });
     const client = new WireClient(first, V03);
     const said = Object.entries(WORDS).map(async ([word, state]) => {
       const configuration = { blocking: state !== "working" };
@@ -58,7 +61,7 @@ verifies(
 
     await killUnder(first);
 
-    const second = await serveConvoke({ cwd });
+    const second = await serveConvoke({ cwd, env: ONCE });
     const listed = await listAll(second);
     const again = new WireClient(second, V03);
     expect(second.program.stdout).toContain("1 ended, 2 waiting");
@@ -106,7 +109,7 @@ verifies(
        });`,
     );
     const args = ["serve", agent];
-    const first = await serveConvoke({ cwd, args });
+    const first = await serveConvoke({ cwd, args, env: ONCE });
     const client = new WireClient(first, V1);
     const message = { messageId: "m1" };
     const stream = await client.stream("think", { message });
@@ -114,7 +117,7 @@ verifies(
 
     const [shown] = await killUnder(first, [stream]);
 
-    const second = await serveConvoke({ cwd, args });
+    const second = await serveConvoke({ cwd, args, env: ONCE });
     const [[id, state] = []] = await listAll(second);
     expect(shown).toEqual([]);
     expect(state).toBe("failed");
