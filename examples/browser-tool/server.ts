@@ -26,7 +26,7 @@ const TYPES: Readonly<Record<string, string>> = {
 /** The page and the agent, on one origin. */
 const app = createServer((request, response) => {
   const { pathname } = new URL(request.url ?? "/", "http://page");
-  if (pathname.startsWith("/agent/")) return mounted.node(request, response);
+  if (/^\/agent(?:\/|$)/.test(pathname)) return mounted.node(request, response);
   if (pathname.startsWith("/modules/")) return readModule(pathname, response);
   const file = /^\/(page\.(?:css|js)|page-tools\.js)$/.exec(pathname)?.[1] ?? "index.html";
   return void readFile(new URL(file, import.meta.url)).then((content) => {

@@ -25,6 +25,7 @@ beforeAll(async () => {
     limits: { bodyBytes: 2000 },
     basePath: "/agent",
     tenants: ["acme"],
+    idempotency: "always",
   });
   server = createServer(mounted.node);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

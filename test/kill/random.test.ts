@@ -9,6 +9,9 @@ import { WireClient } from "../wire/wire-client.ts";
 import { interruptible } from "./interruptible.ts";
 import { killUnder, lastOf, listAll, readLog } from "./logs.ts";
 
+/** Callers send again what got no answer, and activate no extension. */
+const ONCE = { CONVOKE_IDEMPOTENCY: "always" };
+
 // The short form; `npm run test:kill` has the full size.
 const ROUNDS = Number(process.env["CONVOKE_KILL_ROUNDS"] ?? 2);
 const SENDS = 40;
@@ -56,7 +59,7 @@ verifies(
     const all: Sent[] = [];
     let cut = 0;
     for (let round = 0; round < ROUNDS; round++) {
-      const server = await serveConvoke({ cwd, args });
+      const server = await serveConvoke({ cwd, args, env: ONCE });
       await check(server, all);
       // Who got no answer asks again; who got one gets the same task, and none runs twice.
       const retried = await Promise.all(all.map((sent, index) => send(server, sent, index)));
@@ -87,7 +90,7 @@ verifies(
       all.push(...fresh);
     }
 
-    const last = await serveConvoke({ cwd, args });
+    const last = await serveConvoke({ cwd, args, env: ONCE });
     await check(last, all);
     const finals = await Promise.all(all.map((sent, index) => send(last, sent, index)));
     const tasks = new Set(finals.flatMap((final) => (final.kind === "task" ? [final.id] : [])));

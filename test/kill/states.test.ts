@@ -18,6 +18,9 @@ import type { Frame } from "../wire/wire-stream.ts";
 import { interruptible } from "./interruptible.ts";
 import { INTERRUPTED, V03, V1, killUnder, lastOf, listAll, readLog } from "./logs.ts";
 
+/** Callers send again what got no answer, and activate no extension. */
+const ONCE = { CONVOKE_IDEMPOTENCY: "always" };
+
 /** What to say to the demo agent to get a task into a state and leave it there. */
 const WORDS: Readonly<Record<string, TaskState>> = {
   "slow 10000": "working",
@@ -40,7 +43,7 @@ verifies(
   async () => {
     const cwd = temporaryFolder();
     const args = interruptible(cwd);
-    const first = await serveConvoke({ cwd, args });
+    const first = await serveConvoke({ cwd, args, env: ONCE });
     const client = new WireClient(first, V03);
     const said = Object.entries(WORDS).map(async ([word, state]) => {
       const configuration = { blocking: state !== "working" };
@@ -60,7 +63,7 @@ verifies(
 
     await killUnder(first);
 
-    const second = await serveConvoke({ cwd, args });
+    const second = await serveConvoke({ cwd, args, env: ONCE });
     const listed = await listAll(second);
     const again = new WireClient(second, V03);
     expect(second.program.stdout).toContain("1 ended, 2 waiting");
@@ -109,7 +112,7 @@ verifies(
        });`,
     );
     const args = ["serve", agent];
-    const first = await serveConvoke({ cwd, args });
+    const first = await serveConvoke({ cwd, args, env: ONCE });
     const client = new WireClient(first, V1);
     const message = { messageId: "m1" };
     const stream = await client.stream("think", { message });
@@ -117,7 +120,7 @@ verifies(
 
     const [shown] = await killUnder(first, [stream]);
 
-    const second = await serveConvoke({ cwd, args });
+    const second = await serveConvoke({ cwd, args, env: ONCE });
     expect(shown).toEqual([]);
     const retried: Task[] = [];
     for (const dialect of DIALECTS) {

@@ -52,13 +52,14 @@ describe.each(DIALECTS)("a database that is locked ($version)", (dialect) => {
       const refused = await client.send("hello again", { message });
       const during = await client.get(id);
       const unheard = await client.send("Ann", answering);
-      const streamRefused = await client
-        .open("stream", { message: { ...message, role: dialect.user, parts: [dialect.text("x")] } })
-        .catch((error: unknown) => String(error));
+      const parts = [dialect.text("x")];
+      const streamRefused = await client.call("stream", {
+        message: { ...message, role: dialect.user, parts },
+      });
 
       expectStorageFailure(refused, "SQLITE_BUSY", server);
       expectStorageFailure(unheard, "SQLITE_BUSY", server);
-      expect(streamRefused).toContain("-32603");
+      expect(streamRefused.text).toContain("-32603");
       expect(await client.get(done.id)).toEqual(done);
       expect(await client.get(asking.id)).toEqual(asking);
       // The agent goes on, but nobody sees what is not stored.

@@ -55,7 +55,7 @@ Try in another terminal:
 
 Press Ctrl+C to stop.
 `);
-    expect(await addressesIn(`${url}${CARD}`)).toEqual(new Set([`${base}/`]));
+    expect(await addressesIn(`${url}${CARD}`)).toEqual(new Set([base]));
     expect(existsSync(join(cwd, ".convoke", "convoke-demo", "tasks.db"))).toBe(true);
   });
 
@@ -102,7 +102,7 @@ Press Ctrl+C to stop.
     const { url, port } = await serveConvoke({ cwd: temporaryFolder(), env });
 
     expect(url).toBe(`http://localhost:${port}/`);
-    expect(await addressesIn(`${url}${CARD}`)).toEqual(new Set([url]));
+    expect(await addressesIn(`${url}${CARD}`)).toEqual(new Set([url.replace(/\/$/, "")]));
   });
 
   test("takes the port and the folder from flags before the environment", async () => {
@@ -127,7 +127,7 @@ Press Ctrl+C to stop.
     expect(program.stdout).toContain(`  Card     https://agents.example.com/demo/${CARD}\n`);
     expect(program.stdout).toContain("  npx convoke tasks https://agents.example.com/demo\n");
     expect(await addressesIn(`http://127.0.0.1:${port}/${CARD}`)).toEqual(
-      new Set(["https://agents.example.com/demo/"]),
+      new Set(["https://agents.example.com/demo"]),
     );
   });
 
@@ -144,9 +144,9 @@ Press Ctrl+C to stop.
     }
     const [byAddress, byName, byNothing] = asked;
     expect(url).toBe(`http://127.0.0.1:${port}/`);
-    expect(byAddress).toContain(`"http://127.0.0.1:${port}/"`);
-    expect(byName).toContain(`"http://localhost:${port}/"`);
-    expect(byNothing).toContain(`"http://127.0.0.1:${port}/"`);
+    expect(byAddress).toContain(`"http://127.0.0.1:${port}"`);
+    expect(byName).toContain(`"http://localhost:${port}"`);
+    expect(byNothing).toContain(`"http://127.0.0.1:${port}"`);
     expect(asked.join("")).not.toContain("0.0.0.0");
     expect(program.stdout).not.toContain("0.0.0.0");
     expect(program.stdout).toContain("  CONVOKE_TOKEN=… npx convoke tasks ");

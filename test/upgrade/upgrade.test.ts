@@ -44,6 +44,7 @@ async function start(name: AgentName, flightsUrl = ""): Promise<Server> {
   const server = await serve(AGENTS[name]({ record, hangs: false, flightsUrl }), {
     port: 0,
     data: join(folder, name),
+    idempotency: "always",
     push: {
       allow: ["127.0.0.1"],
       maxAgeMs: CENTURY_MS,
@@ -74,13 +75,24 @@ async function listenForPushes(): Promise<Webhook> {
   }
 }
 
+/** The frames of the fixture as they are sent today: in 0.3 a request for authorization ends a stream. */
+function framesOf(name: CaseName): readonly Frame[] {
+  const text = JSON.stringify(facts.tasks[name].frames, (key, value: unknown) => {
+    const { status } = (value ?? {}) as { readonly status?: { readonly state?: unknown } };
+    const isLogin = key === "result" && status?.state === "auth-required";
+    return isLogin ? { ...(value as object), final: true } : value;
+  });
+  return JSON.parse(text) as readonly Frame[];
+}
+
 function callerFor(name: CaseName): Caller {
   return new Caller(servers.get(CASES[name].agent)!.url);
 }
 
 /** What the task waits for is what it waited for before the upgrade; then it is answered. */
 async function answer(name: CaseName, content: string | readonly WirePart[]): Promise<WireTask> {
-  const { taskId, contextId, snapshot, frames } = facts.tasks[name];
+  const { taskId, contextId, snapshot } = facts.tasks[name];
+  const frames = framesOf(name);
   const caller = callerFor(name);
   expect(await caller.get(taskId)).toEqual(snapshot);
   expect(await caller.resume(taskId, 0, frames.length)).toEqual(frames);
@@ -95,7 +107,8 @@ async function answer(name: CaseName, content: string | readonly WirePart[]): Pr
 
 /** Follows a task from the last event that was seen before the upgrade to its end. */
 async function ended(name: CaseName): Promise<WireTask> {
-  const { taskId, frames } = facts.tasks[name];
+  const { taskId } = facts.tasks[name];
+  const frames = framesOf(name);
   const caller = callerFor(name);
   const more = await caller.resume(taskId, lastId(frames));
   await expectLog(name, [...frames, ...more]);
