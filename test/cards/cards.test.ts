@@ -81,12 +81,13 @@ describe("the interfaces of a card", () => {
     const old = await get(server.url, { "a2a-version": "0.3" });
 
     const url = "https://grpc.example.com:443/agents/one";
+    const base = server.url.replace(/\/$/, "");
     expect(await current.json()).toMatchObject({
       supportedInterfaces: [
         { url, protocolBinding: "GRPC", protocolVersion: "1.0" },
-        { url: server.url, protocolBinding: "JSONRPC", protocolVersion: "1.0" },
+        { url: base, protocolBinding: "JSONRPC", protocolVersion: "1.0" },
         { url, protocolBinding: "GRPC", protocolVersion: "0.3" },
-        { url: server.url, protocolBinding: "JSONRPC", protocolVersion: "0.3" },
+        { url: base, protocolBinding: "JSONRPC", protocolVersion: "0.3" },
       ],
     });
     expect(await old.json()).toMatchObject({ url, preferredTransport: "GRPC" });

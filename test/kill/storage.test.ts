@@ -319,6 +319,7 @@ async function serveLockable(
   const server = await serve(agent, {
     port: 0,
     host: "127.0.0.1",
+    idempotency: "always",
     logger: createJsonLogger("warn", (line) => log.push(line)),
     openBackend: () =>
       openSqliteBackend({

@@ -127,7 +127,7 @@ describe("a request of 0.3 without a body that could show its dialect", () => {
       });
       const frames = await stream.all;
 
-      expect(JSON.parse(got.text)).toEqual(task);
+      expect(KIND_03.codec.decodeTask(JSON.parse(got.text))).toEqual(task);
       expect(got.text).toMatch(/^\{"kind":"task"/);
       expect(JSON.parse(canceled.text)).toMatchObject({
         kind: "task",
