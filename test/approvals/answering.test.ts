@@ -123,7 +123,7 @@ describe("of several answers at the same time", () => {
             expect(taken).toHaveLength(1);
             for (const outcome of outcomes) {
               if (outcome.status === "fulfilled") continue;
-              expect(String(outcome.reason)).toMatch(/is no open approval|takes no m/);
+              expect(String(outcome.reason)).toMatch(/is no open approval|accepts no m/);
             }
             const [winner] = taken;
             const path = winner === "edit" ? "b" : "a";

@@ -106,8 +106,8 @@ export interface FaultScenario {
    */
   readonly beyond?: string;
   /**
-   * TLS with a certificate that the user trusts or with an untrusted one; "none" means plain HTTP
-   * although the user expects TLS.
+   * TLS with a certificate that the user trusts or does not trust, plain HTTP where the user expects
+   * TLS, TLS where the user expects plain HTTP, or a handshake that never completes.
    */
   readonly tls?: "trusted" | "untrusted" | "expected" | "unexpected" | "silent";
   /** The scenario needs the real agent, which repeats its input. */

@@ -392,7 +392,7 @@ describe("the loop by itself", () => {
     await loop.invokeSync([{ kind: "text", text: "go" }], { taskId: "t1" });
 
     await expect(eventsOf(loop.execute("more", { taskId: "t1" }))).rejects.toThrow(
-      "task t1 is completed and takes no more messages",
+      "task t1 is completed and accepts no more messages",
     );
   });
 

@@ -105,7 +105,7 @@ describe("a call that is cut before the sub-agent has named its task", () => {
 
     const done = await until(boss, "completed", taskId);
     expect(toldIn(done)).toMatchObject([
-      { isError: true, output: expect.stringMatching(/^Unknown: .* may or may not have begun/) },
+      { isError: true, output: expect.stringMatching(/^Unknown: .* may or may not have started/) },
     ]);
     expect(way.arrived).toBe(1);
     expect(await worker.tasks()).toHaveLength(1);
