@@ -4,8 +4,8 @@ import { type Contender, type Field, both } from "./contenders.ts";
 import { type Order, chunkText } from "./targets/order.ts";
 
 /**
- * A figure of a wrong answer is no figure: every contender answers right before
- * it is measured, and so often that its code is compiled.
+ * A figure for a wrong answer is worthless: every contender must answer correctly before it is
+ * measured, and often enough that its code is compiled.
  */
 export async function checkField(field: Field, times: WarmUp): Promise<void> {
   const { bare, ours, memory, sdkV1, sdkV03 } = field;
@@ -37,7 +37,7 @@ function warmUps({ maxRounds }: Contender, { streams }: WarmUp): readonly Order[
   return maxRounds === 1 ? short : [...short, ...Array<Order>(streams).fill(long)];
 }
 
-/** Every chunk is there, once, in order, and the stream ended with its task. */
+/** Every chunk is present, once, in order, and the stream ended with its task. */
 export function checkStream({ body }: Answer, { count }: Order): void {
   const events = new SseDecoder().push(body).map(({ data }) => data);
   const texts = events
@@ -49,14 +49,14 @@ export function checkStream({ body }: Answer, { count }: Order): void {
     throw new Error("the stream did not end with its task");
 }
 
-/** The task is completed and has the whole answer. */
+/** The task is completed and has the complete answer. */
 export function checkTask({ body }: Answer, count: number): void {
   const texts = Array.from(body.matchAll(/"text":"(chunk [^"]*)"/g), ([, text]) => text);
   if (texts.join("") === expected(count) && /completed|COMPLETED/.test(body)) return;
   throw new Error(`this is not the completed task: ${body.slice(0, 500)}`);
 }
 
-/** Ours and bare must write the same events, or their ratio says nothing. */
+/** Ours and bare must write the same events; otherwise their ratio means nothing. */
 async function compareBytes(bare: Contender, ours: Contender): Promise<void> {
   const order: Order = { manner: "burst", count: 100 };
   const sizes = async (contender: Contender): Promise<readonly number[]> => [

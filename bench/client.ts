@@ -37,7 +37,7 @@ export function send(
       });
 }
 
-/** The same by the REST binding of 1.0. */
+/** The same over the REST binding of 1.0. */
 export function sendRest({ target }: Contender, order: Order): Promise<Answer> {
   const url = `${target.url}message:send`;
   return post(url, "1.0", JSON.stringify({ message: messageOf("1.0", order) })).then(whole);
@@ -69,7 +69,7 @@ export interface Opened {
   readonly started: number;
 }
 
-/** Sends an order, and leaves the stream to the caller once its headers are there. */
+/** Sends an order and returns the stream to the caller once its headers have arrived. */
 export function openStream({ target, version }: Contender, order: Order): Promise<Opened> {
   const method = version === "0.3" ? "message/stream" : "SendStreamingMessage";
   return open(target.url, version, method, { message: messageOf(version, order) });
@@ -89,7 +89,7 @@ export function whole({ response, started }: Opened): Promise<Answer> {
   });
 }
 
-/** Does something `total` times, `atOnce` of them at any time. */
+/** Runs something `total` times, `atOnce` at a time. */
 export async function inFlight<T>(
   atOnce: number,
   total: number,
@@ -125,7 +125,7 @@ function post(url: string, version: WireVersion, text: string): Promise<Opened> 
       },
     });
     outgoing.on("error", (error) => {
-      // A server hangs up on connections that were idle; who was just about to use one tries again.
+      // A server closes idle connections; a request that was about to use one is retried.
       if (outgoing.reusedSocket) resolve(post(url, version, text));
       else reject(error);
     });

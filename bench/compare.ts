@@ -96,7 +96,7 @@ function grpcCalls(count: number, call: (client: GrpcClient) => Promise<unknown>
   };
 }
 
-/** One line: the median over the rounds of what this code takes in terms of the other. */
+/** One line: the median over the rounds of this code's cost relative to the other's. */
 async function compare(work: string, rivals: Rivals, measure: Measure): Promise<void> {
   const contenders = [rivals.now, rivals.twin, rivals.before];
   // The first round warms up.

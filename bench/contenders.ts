@@ -1,19 +1,19 @@
 import type { WireVersion } from "./client.ts";
 import { Target } from "./target.ts";
 
-/** A target as one wire version sees it. */
+/** A target in one wire version. */
 export interface Contender {
   readonly target: Target;
   readonly version: WireVersion;
-  /** One whose samples take long is sampled less often than the others. */
+  /** A contender whose samples take long is sampled less often than the others. */
   readonly maxRounds: number;
-  /** A sample that takes longer is cut off, and counts as at least what it took. */
+  /** A sample that takes longer is cut off, and counts as at least the time it took. */
   readonly capMs: number;
 }
 
 export type BothVersions = Readonly<Record<WireVersion, Contender>>;
 
-/** Everyone who is measured. */
+/** All contenders. */
 export interface Field {
   readonly bare: BothVersions;
   /** Ours, in SQLite with synchronous=FULL. */
@@ -23,7 +23,7 @@ export interface Field {
   readonly sdkV03: Contender;
 }
 
-/** Starts all targets, with the data of ours in the folder. */
+/** Starts all targets, with our data in the folder. */
 export async function startField(data: string, sdkCapMs: number): Promise<Field> {
   const bare = await Target.start("bare.ts");
   const ours = await Target.start("convoke.ts", { BENCH_DATA: data });
@@ -52,7 +52,7 @@ export function both({ "0.3": old, "1.0": current }: BothVersions): readonly Con
   return [old, current];
 }
 
-/** Only what is broken takes a minute. */
+/** Only a broken target takes a minute. */
 function unhurried(target: Target, version: WireVersion): Contender {
   return { target, version, maxRounds: Number.POSITIVE_INFINITY, capMs: 60_000 };
 }

@@ -5,7 +5,9 @@ import { type Order, orderText } from "./targets/order.ts";
 
 let messages = 0;
 
-/** Calls a target by gRPC 1.0 over one connection. Nothing is decoded while the server is measured. */
+/**
+ * Calls a target via gRPC 1.0 over one connection. Nothing is decoded while the server is measured.
+ */
 export class GrpcClient {
   readonly #session: ClientHttp2Session;
 
@@ -25,7 +27,7 @@ export class GrpcClient {
     this.#session.destroy();
   }
 
-  /** How many messages came back. */
+  /** The number of messages received. */
   #call(method: GrpcMethod, order: Order): Promise<number> {
     const message = userMessage(`g${++messages}-${process.pid}`, orderText(order));
     const request = PROTO_CODECS["1.0"].encodeSendMessage({ message, blocking: true });

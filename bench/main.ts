@@ -22,8 +22,8 @@ import { type Row, printHead, printRow, short } from "./table.ts";
 import type { Counts } from "./targets/control.ts";
 
 /**
- * Prints the performance budget, line by line, with what was measured. `--quick`
- * only shows that everything works; `--only burst,restart` measures those lines.
+ * Prints the performance budget line by line with the measured values. `--quick` only shows that
+ * everything works; `--only burst,restart` measures those lines.
  */
 const { values: flags } = parseArgs({
   options: { quick: { type: "boolean", default: false }, only: { type: "string" } },
@@ -127,7 +127,8 @@ const TABLE: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
 
 try {
   console.log(`Node ${process.versions.node}; CPU of all threads; SQLite with synchronous=FULL\n`);
-  if (flags.quick) console.log("A quick look: it shows that the bench works, and no figure.\n");
+  if (flags.quick)
+    console.log("A quick run: it shows that the benchmark works; the figures mean nothing.\n");
   await checkField(field, { sends: size(6000, 200), streams: size(60, 5) });
   printHead();
   const perCommit: string[] = [];

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Contender } from "./contenders.ts";
 
-/** What was measured: one number, or a lower bound of it where the measurement was cut off. */
+/** The measured value, or a lower bound if the measurement was cut off. */
 export interface Figure {
   readonly value: number;
   readonly cutOff: boolean;
 }
 
-/** What each contender gave, in the order of the rounds. */
+/** The samples of each contender, in the order of the rounds. */
 export type Samples<T> = ReadonlyMap<Contender, readonly T[]>;
 
-/** Samples all contenders in turn, in changing order, so that a noisy moment meets all of them. */
+/** Samples all contenders in turn, in varying order, so that noise affects all of them. */
 export async function interleave<T>(
   contenders: readonly Contender[],
   rounds: number,
@@ -36,7 +36,10 @@ export interface Cost {
   readonly main: Figure;
 }
 
-/** The CPU of a contender's target for some work. Work that takes too long is cut off with its process. */
+/**
+ * The CPU that a contender's target uses for some work. Work that takes too long is cut off
+ * together with its process.
+ */
 export async function costOf(contender: Contender, work: () => Promise<unknown>): Promise<Cost> {
   const { target, capMs } = contender;
   const before = await target.cpu();
@@ -53,9 +56,8 @@ export async function costOf(contender: Contender, work: () => Promise<unknown>)
 }
 
 /**
- * Keeps this process from sleeping. To wake a sleeping reader is work of the
- * kernel that counts as the writer's, so that a target which is faster than this
- * client would be charged less for the same writes.
+ * Keeps this process from sleeping. The kernel charges the work of waking a sleeping reader to the
+ * writer, so a target that is faster than this client would be charged less for the same writes.
  */
 export function stayAwake(): () => void {
   let isAwake = true;
@@ -68,13 +70,16 @@ export function stayAwake(): () => void {
   };
 }
 
-/** Whether the work is done within the contender's time. One whose work is not must be restarted. */
+/**
+ * Whether the work finishes within the contender's time limit. If not, the contender must be
+ * restarted.
+ */
 export async function finishes({ capMs }: Contender, work: Promise<unknown>): Promise<boolean> {
   const timer = new AbortController();
   const capped = sleep(capMs, false, { signal: timer.signal }).catch(() => false);
   const isDone = await Promise.race([work.then(() => true), capped]);
   timer.abort();
-  // What is cut off may fail as it likes.
+  // Work that is cut off may fail in any way.
   if (!isDone) work.catch(() => undefined);
   return isDone;
 }
@@ -84,7 +89,7 @@ export function medianOf(samples: Samples<Figure>, contender: Contender): Figure
   return combined(samples.get(contender) ?? []);
 }
 
-/** The median over the rounds of how many times the one costs what the other does. */
+/** The median over the rounds of the ratio between two contenders' costs. */
 export function ratioOf(samples: Samples<Figure>, contender: Contender, floor: Contender): Figure {
   const floors = samples.get(floor) ?? [];
   const ratios = (samples.get(contender) ?? []).map(({ value, cutOff }, round) => ({

@@ -1,7 +1,7 @@
 import type { Field } from "./contenders.ts";
 import { type Figure, type Samples, medianOf, ratioOf } from "./rounds.ts";
 
-/** One line of the table, as it is printed. */
+/** One printed line of the table. */
 export interface Row {
   readonly work: string;
   /** By wire version, 0.3 first. */
@@ -42,11 +42,11 @@ export interface RowOptions {
   readonly work: string;
   readonly unit: string;
   readonly limit: number;
-  /** Whom the budget is for. */
+  /** The contender that the budget applies to. */
   readonly ours?: "ours" | "memory";
 }
 
-/** A line whose budget is a multiple of what bare `node:http` costs. */
+/** A line whose budget is a multiple of the cost of bare `node:http`. */
 export function ratioRow(field: Field, samples: Samples<Figure>, options: RowOptions): Row {
   const { work, unit, limit, ours = "ours" } = options;
   const toBare = (contender: Field["sdkV1"]): Figure =>
@@ -64,7 +64,7 @@ export function ratioRow(field: Field, samples: Samples<Figure>, options: RowOpt
   };
 }
 
-/** A line whose budget is a figure of its own. */
+/** A line whose budget is an absolute figure. */
 export function figureRow(
   field: Field,
   figure: (contender: Field["sdkV1"]) => Figure,
@@ -81,7 +81,7 @@ export function figureRow(
   };
 }
 
-/** Two figures with their unit once. */
+/** Two figures with one unit. */
 export function pair(figures: readonly Figure[], unit: string): string {
   return `${figures.map((figure) => show(figure, "")).join(" / ")}${unit}`;
 }
@@ -91,7 +91,7 @@ function show({ value, cutOff }: Figure, unit: string): string {
   return cutOff ? `> ${short(value)}${unit} (cut off)` : `${short(value)}${unit}`;
 }
 
-/** Three digits, as much as such figures are worth. */
+/** Three digits, which is the precision of such figures. */
 export function short(value: number): string {
   const size = Math.abs(value);
   return value.toFixed(size >= 100 ? 0 : size >= 10 ? 1 : 2);

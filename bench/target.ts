@@ -6,18 +6,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Job } from "./targets/client-job.ts";
 import type { Question, Ready } from "./targets/control.ts";
 
-/** How long a target may take to end by itself. */
+/** How long a target may take to exit by itself. */
 const PATIENCE_MS = 2000;
 
 /** CPU since a process started, in microseconds. */
 export interface Cpu {
   /** Of all its threads. */
   readonly total: number;
-  /** Of the thread that runs the event loop; unknown where there is no /proc. */
+  /** CPU of the event loop thread; unknown on systems without /proc. */
   readonly main: number;
 }
 
-/** A server or a client under measurement, in a process of its own. */
+/** A server or a client under measurement, in its own process. */
 export class Target {
   readonly #file: string;
   readonly #env: NodeJS.ProcessEnv;
@@ -61,7 +61,7 @@ export class Target {
     return (await answer)[0];
   }
 
-  /** The CPU it has used, once its event loop has come to rest. */
+  /** The CPU it has used, read once its event loop is idle. */
   async cpu(): Promise<Cpu> {
     await this.ask("ping");
     const cpu = this.busyCpu();
@@ -70,7 +70,7 @@ export class Target {
     return { total: user + system, main: Number.NaN };
   }
 
-  /** The same from outside, for a target whose event loop is blocked. */
+  /** The same, read from outside, for a target whose event loop is blocked. */
   busyCpu(): Cpu | undefined {
     const { pid } = this.#child;
     const threads = `/proc/${pid}/task`;
@@ -83,7 +83,7 @@ export class Target {
     }
   }
 
-  /** Ends it in the middle of what it does, and begins anew. */
+  /** Kills it in the middle of its work and starts it again. */
   async restart(): Promise<void> {
     this.#child.kill("SIGKILL");
     await once(this.#child, "exit");
@@ -100,10 +100,10 @@ export class Target {
   }
 }
 
-/** With `BENCH_PROFILES` set to a folder, each target leaves CPU profiles of its threads there. */
+/** If `BENCH_PROFILES` is set to a folder, each target writes CPU profiles of its threads there. */
 function launch(file: string, env: NodeJS.ProcessEnv, root?: string): ChildProcess {
   const folder = process.env["BENCH_PROFILES"];
-  // By the environment, because the storage thread takes no flags from its parent.
+  // Through the environment, because the storage thread inherits no flags from its parent.
   const profile = folder && { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder}/${file}` };
   const bench = root === undefined ? import.meta.dirname : join(root, "bench");
   return fork(join(bench, "targets", file), {
@@ -121,7 +121,7 @@ async function addressOf(child: ChildProcess): Promise<string> {
   return ready.url;
 }
 
-/** Microseconds on a CPU, of one thread. */
+/** CPU time of one thread, in microseconds. */
 function usedBy(threads: string, id: string): number {
   const [nanoseconds] = readFileSync(`${threads}/${id}/schedstat`, "utf8").split(" ");
   return Number(nanoseconds) / 1000;

@@ -1,7 +1,7 @@
 /**
- * Writes what `convoke check` says about our own server and about both official SDKs to
- * `docs/check/`, so that the guide shows what is true. Ports, ids and times are normalised: a
- * second run changes nothing unless a server or a probe has changed.
+ * Writes the output of `convoke check` for our own server and for both official SDKs to
+ * `docs/check/`, so that the guide shows real output. Ports, ids and times are normalised: a second
+ * run changes nothing unless a server or a probe has changed.
  */
 import { writeFile } from "node:fs/promises";
 import { createJsonLogger } from "@convoke/engine";
@@ -21,7 +21,7 @@ interface Output {
 
 interface Checked {
   readonly url: string;
-  /** Where gRPC has a port of its own. */
+  /** The address of gRPC, if it has its own port. */
   readonly grpcOrigin?: string;
   close(): Promise<void>;
 }
@@ -56,7 +56,7 @@ const OUTPUTS: readonly Output[] = [
 const HABITS = ["--slow", "slow", "--ask", "ask"];
 const folder = new URL("../docs/check/", import.meta.url);
 
-// Both SDKs tell on the console what they refuse.
+// Both SDKs log rejected requests to the console.
 const { log } = console;
 for (const name of ["log", "info", "warn", "error"] as const) console[name] = () => undefined;
 
@@ -81,7 +81,10 @@ function allowed({ grpcOrigin }: Checked): readonly string[] {
   return grpcOrigin === undefined ? [] : ["--allow-origin", grpcOrigin];
 }
 
-/** What differs from run to run, by what stands for it; as long, where it stands in the table. */
+/**
+ * Values that differ between runs, with their replacements, which have the same length inside a
+ * table.
+ */
 function normalised(report: string, { url, grpcOrigin = url }: Checked): string {
   return (
     report
@@ -89,7 +92,7 @@ function normalised(report: string, { url, grpcOrigin = url }: Checked): string 
       .replaceAll(new URL(grpcOrigin).host, "127.0.0.1:30001")
       .replaceAll(/127\.0\.0\.1:(?!3000[01])\d+/g, "127.0.0.1:30002")
       .replaceAll(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, "<id>")
-      // Express shows where it is installed, to whoever asks.
+      // Express exposes its installation path in error responses.
       .replaceAll(
         /(request entity too large<br>).*…/g,
         "$1 [a stack trace with the paths of the server] …",

@@ -1,6 +1,6 @@
 /**
- * Lets our client and the official ones meet every agent that goes wrong, and writes down in
- * `docs/client/faults.md` what each of them did. `--only <id>` runs one scenario and prints it.
+ * Runs our client and the official ones against every faulty agent, and writes the outcomes to
+ * `docs/client/faults.md`. `--only <id>` runs one scenario and prints it.
  */
 import { execFileSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
@@ -24,7 +24,7 @@ import { judge } from "../test/client/faults/verdict.ts";
 const PAGE = new URL("../docs/client/faults.md", import.meta.url);
 const BEGIN = "<!-- what follows is written by scripts/client-faults.ts -->";
 
-/** Most of the time they all wait for the network. */
+/** Runs in parallel, because they mostly wait for the network. */
 const AT_ONCE = 12;
 
 const { values: options } = parseArgs({ options: { only: { type: "string" } } });
@@ -44,7 +44,7 @@ const runs: readonly Run[] = FAULT_GROUPS.flatMap(({ scenarios }) => scenarios)
       .map((client) => ({ ...run, client })),
   );
 
-// What nobody catches is noted, and the others go on.
+// Uncaught errors are recorded, and the other runs continue.
 const unhandled: string[] = [];
 process.on("unhandledRejection", (error) => unhandled.push(String(error)));
 process.on("uncaughtException", (error) => unhandled.push(String(error)));
@@ -68,7 +68,7 @@ async function take({ client, scenario, speaking }: Run): Promise<void> {
   }
 }
 
-// Those that need a processor for themselves come last, one after the other.
+// Runs that need a whole processor come last, one after the other.
 const light = runs.filter(({ scenario }) => scenario.boundMs === undefined);
 const left = [...light];
 await Promise.all(
@@ -90,5 +90,5 @@ if (options.only === undefined) {
   await writeFile(PAGE, `${text}${BEGIN}\n\n${table}`);
   execFileSync("npx", ["--no-install", "oxfmt", fileURLToPath(PAGE)]);
 }
-// The official clients keep connections and timers of their own.
+// The official clients keep their own connections and timers open.
 process.exit(0);

@@ -62,7 +62,7 @@ function parseTables(source: string): Tables {
     messages: Object.fromEntries(messages.map((type) => [type.name, fieldRows(type)])),
     enums: Object.fromEntries(enums.map((type) => [type.name, enumRow(type)])),
   };
-  // The only message of Google's that has no representation of its own in ProtoJSON.
+  // The only Google message that has no special representation in ProtoJSON.
   if (/\bgoogle\.protobuf\.Empty\b/.test(source)) tables.messages["Empty"] = {};
   checkTypes(tables);
   return tables;
@@ -81,11 +81,11 @@ function rpcRow({
 
 function fieldRows(type: protobuf.Type): Rows {
   return Object.fromEntries(
-    // The order of the proto file is the order of the bytes.
+    // The order in the proto file is the order of the bytes.
     type.fieldsArray.map((field) => {
       const rule = ruleFor(field);
       return [
-        // The parser has made camel case of `name`; an explicit `json_name` wins.
+        // The parser has converted `name` to camel case; an explicit `json_name` wins.
         field.jsonName ?? field.name,
         [field.id, shortName(field.type), ...(rule === undefined ? [] : [rule])],
       ];
@@ -112,7 +112,7 @@ function enumRow({ name, values }: protobuf.Enum): Row {
   return row;
 }
 
-/** Types of Google's are known by their last name. */
+/** Google types are identified by their unqualified name. */
 function shortName(type: string): string {
   return type.replace(/^google\.protobuf\./, "");
 }

@@ -1,6 +1,7 @@
 /**
- * Prints per group of the requirements manifest what is proven and what is planned, by the record of
- * the last run of all tests. `--json` prints the whole manifest with the tests that cite each entry.
+ * Prints for each group of the requirements manifest what is proven and what is planned, according
+ * to the record of the last complete test run. `--json` prints the whole manifest with the tests
+ * that cite each entry.
  */
 import { parseArgs } from "node:util";
 import { REQUIREMENTS } from "../test/requirements.ts";
@@ -10,7 +11,7 @@ const { values: options } = parseArgs({ options: { json: { type: "boolean", defa
 
 const record = readRecord();
 if (record === undefined) {
-  console.error("All tests have to run once before this is known: run `npm test` first.");
+  console.error("There is no record of a complete test run yet: run `npm test` first.");
   process.exitCode = 1;
 } else {
   print(record);
@@ -45,5 +46,5 @@ function print({ endedAt, citations }: TestRecord): void {
   }
   const all = groups.flatMap(({ requirements }) => requirements);
   const proven = all.filter(({ isProven }) => isProven).length;
-  console.log(`\nTogether: ${proven}/${all.length} proven, by the tests of ${endedAt}`);
+  console.log(`\nTotal: ${proven}/${all.length} proven, according to the test run of ${endedAt}`);
 }

@@ -13,7 +13,7 @@ import {
   howToGet,
 } from "../test/system-programs.ts";
 
-/** Another process may be installing something; it is given five minutes. */
+/** Another process may be installing something; wait up to five minutes for it. */
 const ATTEMPTS = 60;
 const PAUSE_MS = 5000;
 

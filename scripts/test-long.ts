@@ -1,6 +1,6 @@
 /**
- * Runs every test that has a long form in its full size, one after the other, and prints a line for
- * each. Names as arguments choose some of them: `npm run test:long -- kill push`.
+ * Runs every test that has a long form at full size, one after the other, and prints a line for
+ * each. Arguments select some of them: `npm run test:long -- kill push`.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -29,13 +29,16 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
 };
 
 interface Import {
-  /** Below the root of the repository. */
+  /** Relative to the root of the repository. */
   readonly from: string;
-  /** As it is written. */
+  /** The import specifier. */
   readonly specifier: string;
 }
 
-/** Every import and re-export of a package's sources; type imports count, tests and test doubles do not. */
+/**
+ * Every import and re-export of a package's sources, including type imports, without tests and test
+ * doubles.
+ */
 function importsOf(folder: string): readonly Import[] {
   return globSync(`${folder}/src/**/*.ts`, { cwd: ROOT })
     .map((file) => file.replaceAll("\\", "/"))
@@ -66,7 +69,7 @@ function innerImports(imports: readonly Import[]): readonly (readonly [string, s
     .map(({ from, specifier }) => [from, posix.join(dirname(from), specifier)]);
 }
 
-/** Groups of folders of which each reaches each other by imports. */
+/** Groups of folders that import each other in a cycle. */
 function cyclesIn(pairs: readonly (readonly [string, string])[]): readonly string[][] {
   const next = new Map<string, Set<string>>();
   for (const [from, to] of pairs.map(([from, to]) => [dirname(from), dirname(to)] as const)) {
@@ -74,7 +77,7 @@ function cyclesIn(pairs: readonly (readonly [string, string])[]): readonly strin
   }
   const reached = new Map([...next.keys()].map((folder) => [folder, reachable(folder, next)]));
   const cyclic = [...reached].filter(([folder, all]) => all.has(folder));
-  // Folders of one cycle have the same first folder that they reach and that reaches them.
+  // Folders of one cycle share the first folder that they reach and that reaches them.
   const groups = Map.groupBy(cyclic, ([folder, all]) =>
     cyclic.findIndex(([other]) => all.has(other) && reached.get(other)?.has(folder)),
   );
@@ -135,7 +138,7 @@ describe.each(Object.keys(ORDER))("%s", (folder) => {
   });
 });
 
-test("a cycle is found whatever its length, and a line is none", () => {
+test("a cycle of any length is found, and a chain is not a cycle", () => {
   const line = [
     ["a/x.ts", "b/x.ts"],
     ["b/y.ts", "c/x.ts"],

@@ -2,9 +2,9 @@ import { beforeEach } from "vitest";
 import { NEEDS, type ProgramName, findProgram, howToGet } from "./system-programs.ts";
 
 /**
- * The tests of a file or of a `describe` need a program of the system. Where it
- * is missing they are not run, and the end of the run says so; with
- * CONVOKE_TEST_REQUIRE=all they fail. Returns where the program is.
+ * The tests of a file or of a `describe` need a system program. If it is missing they are skipped,
+ * and the end of the run says so; with CONVOKE_TEST_REQUIRE=all they fail. Returns the path of the
+ * program.
  */
 export function needs(name: ProgramName): () => string {
   const path = findProgram(name);

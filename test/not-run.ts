@@ -1,7 +1,7 @@
 import type { Reporter, TestModule } from "vitest/node";
 import { NEEDS } from "./system-programs.ts";
 
-/** Prints at the end of a run how many tests were not run, and which program they need. */
+/** Prints at the end of a run how many tests were skipped, and which program they need. */
 export class NotRun implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const lacking = new Map<string, number>();

@@ -29,24 +29,24 @@ function byNumber(one: string, other: string): number {
 
 describe("the manifest", () => {
   for (const [prefix, count] of FAMILIES) {
-    test(`${prefix}1 to ${prefix}${count} are there, and no others`, () => {
+    test(`has ${prefix}1 to ${prefix}${count}, and no others`, () => {
       const family = ids.filter((id) => id.replace(/\d+$/, "") === prefix);
 
       expect(family.toSorted(byNumber)).toEqual(numbered(prefix, count));
     });
   }
 
-  test("every id belongs to a family", () => {
+  test("has only ids that belong to a family", () => {
     const prefixes = FAMILIES.map(([prefix]) => prefix);
 
     expect(ids.filter((id) => !prefixes.includes(id.replace(/\d+$/, "")))).toEqual([]);
   });
 
-  test("no id is used twice", () => {
+  test("uses no id twice", () => {
     expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
   });
 
-  test("every requirement says something and where it comes from", () => {
+  test("has a text and a source for every requirement", () => {
     const empty = requirements.filter(({ text, source }) => !text.endsWith(".") || source === "");
 
     expect(empty).toEqual([]);
@@ -62,7 +62,7 @@ describe("citing", () => {
     expect(cite("G1", "a title").name).toBe("a title [G1]");
   });
 
-  test("an unknown id is rejected at once and named", () => {
+  test("an unknown id is rejected immediately with its name", () => {
     expect(findRequirement("R128")).toBeUndefined();
     expect(() => cite("R128", "a title")).toThrow('"a title" cites the unknown requirement R128');
     expect(() => cite(["G1", "R128"], "a title")).toThrow("R128");

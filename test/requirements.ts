@@ -23,7 +23,9 @@ import { STREAMING } from "./requirements/streaming.ts";
 import { SUB_AGENTS } from "./requirements/sub-agents.ts";
 import { TOOLS } from "./requirements/tools.ts";
 
-/** Everything the product has to do, so that nothing is forgotten and nothing claimed too early. */
+/**
+ * Everything the product has to do, so that nothing is forgotten and nothing is claimed too early.
+ */
 export const REQUIREMENTS: readonly RequirementGroup[] = [
   GUARANTEES,
   PROTOCOL_SURFACE,
@@ -54,7 +56,7 @@ const byId: ReadonlyMap<string, Requirement> = new Map(
   REQUIREMENTS.flatMap((group) => group.requirements).map((entry) => [entry.id, entry]),
 );
 
-/** The requirement with this id, or `undefined`, so that a mistyped citation can be told apart. */
+/** The requirement with this id, or `undefined`, so that a mistyped citation can be detected. */
 export function findRequirement(id: string): Requirement | undefined {
   return byId.get(id);
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { findProgram } from "./system-programs.ts";
 
-/** A folder with the programs of these names, until the test is over. */
+/** A folder with programs of these names, which is removed when the test ends. */
 async function aFolderWith(...names: readonly string[]): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "convoke-programs-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -15,7 +15,7 @@ async function aFolderWith(...names: readonly string[]): Promise<string> {
   return folder;
 }
 
-test("a program is found where its variable says, before PATH", async () => {
+test("a program is found at the path in its variable, before PATH", async () => {
   const folder = await aFolderWith("chromium", "mine");
 
   expect(findProgram("chromium", { PATH: folder, CHROMIUM_PATH: join(folder, "mine") })).toBe(
@@ -26,7 +26,7 @@ test("a program is found where its variable says, before PATH", async () => {
   );
 });
 
-test("a program is found on PATH by any of its names, the likeliest first", async () => {
+test("a program is found on PATH under any of its names, the likeliest first", async () => {
   const other = await aFolderWith("google-chrome");
   const likely = await aFolderWith("chromium");
 
@@ -34,7 +34,7 @@ test("a program is found on PATH by any of its names, the likeliest first", asyn
   expect(findProgram("chromium", { PATH: `${other}:${likely}` })).toBe(join(likely, "chromium"));
 });
 
-test("a folder and a file that cannot be run are no programs", async () => {
+test("a folder and a file that is not executable are not programs", async () => {
   const folder = await aFolderWith();
   await mkdir(join(folder, "chromium"));
   await writeFile(join(folder, "google-chrome"), "", { mode: 0o644 });
@@ -43,7 +43,7 @@ test("a folder and a file that cannot be run are no programs", async () => {
   expect(findProgram("chromium", {})).toBeUndefined();
 });
 
-test("a variable that leads nowhere is a mistake, and the error names it", () => {
+test("a variable with a wrong path is an error that names it", () => {
   expect(() => findProgram("chromium", { CHROMIUM_PATH: "/nowhere/chromium" })).toThrow(
     "CHROMIUM_PATH must be the path of chromium: /nowhere/chromium is no program",
   );

@@ -1,33 +1,33 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** A program that npm does not bring, and some tests need. */
+/** A program that npm does not install and some tests need. */
 interface SystemProgram {
-  /** The variable that says where it is. */
+  /** The variable with its path. */
   readonly variable: string;
-  /** What it may be called on PATH, the likeliest first. */
+  /** Its possible names on PATH, the likeliest first. */
   readonly commands: readonly string[];
-  /** The package of Debian and Ubuntu that has it. */
+  /** The Debian and Ubuntu package that contains it. */
   readonly debian: string;
 }
 
-/** A test names its program by the key; `scripts/services.ts` installs whatever is missing. */
+/** A test names its program by the key; `scripts/services.ts` installs missing ones. */
 export const SYSTEM_PROGRAMS = {
   chromium: {
     variable: "CHROMIUM_PATH",
     commands: ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"],
     debian: "chromium",
   },
-  /** Runs a command at a terminal that it makes up. */
+  /** Runs a command in a pseudo-terminal. */
   script: { variable: "SCRIPT_PATH", commands: ["script"], debian: "bsdutils" },
 } as const satisfies Readonly<Record<string, SystemProgram>>;
 
 export type ProgramName = keyof typeof SYSTEM_PROGRAMS;
 
-/** How the note of a test begins that was not run; the end of the run gathers them. */
+/** The start of the note of a skipped test; the end of the run collects them. */
 export const NEEDS = "needs ";
 
-/** Where the program is, or nothing when it is not here. */
+/** The path of the program, or `undefined` if it is not installed. */
 export function findProgram(name: ProgramName, env = process.env): string | undefined {
   const { variable, commands } = SYSTEM_PROGRAMS[name];
   const told = env[variable];
@@ -41,7 +41,7 @@ export function findProgram(name: ProgramName, env = process.env): string | unde
     .find(isProgram);
 }
 
-/** What to do to have it. */
+/** How to install it. */
 export function howToGet(name: ProgramName): string {
   const { variable, debian } = SYSTEM_PROGRAMS[name];
   return `apt-get install ${debian}, or set ${variable} to its path`;

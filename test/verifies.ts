@@ -9,8 +9,8 @@ declare module "vitest" {
 }
 
 /**
- * A test that proves requirements of the manifest. It is an ordinary test whose name ends with
- * the ids, so that a failure says which promise is broken.
+ * A test that proves requirements of the manifest. It is an ordinary test whose name ends with the
+ * ids, so that a failure says which requirement is violated.
  */
 export function verifies(
   ids: string | readonly string[],
@@ -23,7 +23,10 @@ export function verifies(
   test(name, { meta: { requirements }, ...timeout }, async () => body());
 }
 
-/** The name of a test and the requirements that it cites. An unknown id throws, also if the test is filtered out. */
+/**
+ * The name of a test and the requirements that it cites. An unknown id throws, even if the test is
+ * filtered out.
+ */
 export function cite(
   ids: string | readonly string[],
   title: string,

@@ -17,7 +17,7 @@ const LENGTHS: readonly Length[] = [
   [10_000, 4],
 ];
 
-/** For who cannot get to the end of the longest: the growth is seen before. */
+/** For contenders that cannot finish the longest answer: the growth is visible before that. */
 const LENGTHS_OF_SLOW: readonly Length[] = [
   [10, 1],
   [100, 1],
@@ -25,7 +25,10 @@ const LENGTHS_OF_SLOW: readonly Length[] = [
   [10_000, 1],
 ];
 
-/** Whether a chunk of a long answer costs more than one of a short answer, and what a long answer costs. */
+/**
+ * Whether a chunk of a long answer costs more than one of a short answer, and the cost of a long
+ * answer.
+ */
 export async function answerLength(field: Field, options: Options): Promise<readonly Row[]> {
   const { rounds, limits } = options;
   const contenders = [...both(field.ours), field.sdkV1, field.sdkV03];
@@ -62,7 +65,10 @@ interface Cost {
   readonly cpu: Figure;
 }
 
-/** What a chunk between the second and the third length costs, over one between the first and the second. */
+/**
+ * The cost of a chunk between the second and the third length, relative to one between the first
+ * and the second.
+ */
 function growthOf([first, second, third]: readonly Cost[]): Figure {
   const perChunk = (longer: Cost, shorter: Cost): number =>
     (longer.cpu.value - shorter.cpu.value) / (longer.count - shorter.count);

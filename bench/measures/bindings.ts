@@ -15,7 +15,7 @@ interface Options {
 const AT_ONCE = 32;
 const ORDER = { manner: "burst", count: 1 } as const;
 
-/** What the other bindings cost: REST beside JSON-RPC, gRPC beside grpc-js without anything behind it. */
+/** The cost of the other bindings: REST relative to JSON-RPC, gRPC relative to bare grpc-js. */
 export async function bindings({ ours }: Field, options: Options): Promise<readonly Row[]> {
   const { calls, chunks, rounds, limits } = options;
   const bare = bothVersions(await Target.start("bare-grpc.ts"))["1.0"];

@@ -11,7 +11,10 @@ interface Options {
   readonly limits: { readonly all: number; readonly main: number; readonly memory: number };
 }
 
-/** CPU of a message that is answered with its completed task: all threads, the event loop's alone, and in memory. */
+/**
+ * CPU of a message that is answered with its completed task: of all threads, of the event loop
+ * thread only, and with the memory store.
+ */
 export async function blockingSend(field: Field, options: Options): Promise<readonly Row[]> {
   const { bare, ours, memory, sdkV1, sdkV03 } = field;
   const { atOnce, calls, rounds, limits } = options;

@@ -18,7 +18,10 @@ type Work = Omit<Job, "version">;
 
 const CHUNKS = 1000;
 
-/** CPU of the client, not of the server: all speak to ours, which keeps its tasks in memory. */
+/**
+ * CPU of the client, not of the server: all clients call our server, which keeps its tasks in
+ * memory.
+ */
 export async function client({ memory }: Field, options: Options): Promise<readonly Row[]> {
   const server = memory["1.0"].target;
   const { sends, streams, limits } = options;
@@ -27,7 +30,7 @@ export async function client({ memory }: Field, options: Options): Promise<reado
     const samples = await sample(clients, job, options, each);
     return ratioRow(clients, samples, { work, unit: " µs", limit });
   };
-  // A sleeping server would have to be woken by its clients, and by slow ones more often.
+  // Clients would have to wake a sleeping server, and slow clients more often.
   await server.ask("stay awake");
   try {
     const say = { kind: "send", order: { manner: "burst", count: 1 }, atOnce: 32 } as const;
@@ -67,7 +70,7 @@ async function startClients(url: string): Promise<Field> {
   return {
     bare: await start("bare"),
     ours,
-    // Clients keep nothing, so there is one kind of ours.
+    // Clients store nothing, so there is only one variant of ours.
     memory: ours,
     sdkV1: (await start("sdk-v1"))["1.0"],
     sdkV03: (await start("sdk-v03"))["0.3"],
@@ -88,7 +91,10 @@ async function sample(
   }));
 }
 
-/** Microseconds of CPU of the client's process. This process only waits: a third busy one would be in their way. */
+/**
+ * Microseconds of CPU of the client's process. This process only waits: a third busy process would
+ * disturb them.
+ */
 async function cpuOf(contender: Contender, work: Work): Promise<number> {
   const { target, version } = contender;
   const before = await target.cpu();

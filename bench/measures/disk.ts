@@ -2,7 +2,7 @@ import { closeSync, fdatasyncSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { percentile } from "../rounds.ts";
 
-/** A write-ahead log is this many pages long before it is written from its beginning again. */
+/** The number of pages after which a write-ahead log is written from its start again. */
 const PAGES = 1000;
 
 /** Milliseconds for a page to be on the disk. */
@@ -11,7 +11,7 @@ export interface DiskTimes {
   readonly p99: number;
 }
 
-/** How long the disk of a folder takes to keep one page, as a write-ahead log writes it. */
+/** How long the disk of a folder takes to persist one page the way a write-ahead log writes it. */
 export function syncTimes(folder: string, times: number): readonly number[] {
   const path = join(folder, "sync-probe");
   const file = openSync(path, "w");

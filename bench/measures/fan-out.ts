@@ -10,12 +10,12 @@ import type { Order } from "../targets/order.ts";
 interface Options {
   readonly subscribers: number;
   readonly rounds: number;
-  /** How many events, and what one may cost for each reader, in microseconds. */
+  /** The number of events, and the budget per event and reader, in microseconds. */
   readonly flushes: { readonly count: number; readonly limit: number };
   readonly alone: { readonly count: number; readonly limit: number };
 }
 
-/** CPU for each event and reader when many watch one task. */
+/** CPU per event and reader when many readers watch one task. */
 export async function fanOut(field: Field, options: Options): Promise<readonly Row[]> {
   const { subscribers, rounds, flushes, alone } = options;
   const work = `fan-out to ${subscribers} subscribers, per delivered event`;

@@ -7,7 +7,7 @@ import { type Figure, finishes, interleave, medianOf } from "../rounds.ts";
 import { type Row, figureRow, pair } from "../table.ts";
 import type { Order } from "../targets/order.ts";
 
-/** Lets what others left behind come to rest: this is about time, not CPU. */
+/** Lets earlier work settle: this measures time, not CPU. */
 const REST_MS = 200;
 
 interface Options {

@@ -6,16 +6,16 @@ import type { Manner } from "../targets/order.ts";
 
 interface Options {
   readonly turns: number;
-  /** How many turns at the beginning and at the end are compared. */
+  /** How many turns at the start and at the end are compared. */
   readonly share: number;
   readonly rounds: number;
   readonly limit: number;
 }
 
 /**
- * CPU of a late turn of one task over that of an early one. The history is not
- * asked for, so that the answers are of one size. An agent may wait in `ask`, or
- * end its turn and be run anew for the next; the SDKs know only the second.
+ * CPU of a late turn of one task relative to an early one. The history is not requested, so that
+ * the responses have the same size. An agent can wait in `ask`, or end its turn and be run again
+ * for the next; the SDKs support only the second.
  */
 export async function followUpTurns(field: Field, options: Options): Promise<readonly Row[]> {
   const { turns, rounds, limit } = options;
@@ -63,7 +63,7 @@ function idsOf({ body }: Answer): TaskIds {
   const { result } = JSON.parse(body) as { result?: Waiting & { task?: Waiting } };
   const task = result?.task ?? result;
   if (task === undefined || !/input-required|INPUT_REQUIRED/.test(task.status.state))
-    throw new Error(`this task does not wait: ${body.slice(0, 500)}`);
+    throw new Error(`this task does not wait for its caller: ${body.slice(0, 500)}`);
   return { taskId: task.id, contextId: task.contextId };
 }
 

@@ -9,13 +9,13 @@ import type { Order } from "../targets/order.ts";
 interface Options {
   readonly streams: number;
   readonly data: string;
-  /** What a stream may take more than at bare `node:http`, in kB. */
+  /** How much more memory a stream may take than with bare `node:http`, in kB. */
   readonly limit: number;
 }
 
 const IDLE: Order = { manner: "burst", count: 0, gated: true };
 
-/** Memory that a stream takes while nothing happens on it, in processes that have done nothing else. */
+/** Memory of an idle stream, in processes that have done nothing else. */
 export async function idleStreams({ streams, data, limit }: Options): Promise<readonly Row[]> {
   const count = Math.min(streams, descriptors() - 500);
   const measure = async (file: string, version: Contender["version"]): Promise<number> => {
@@ -46,7 +46,7 @@ export async function idleStreams({ streams, data, limit }: Options): Promise<re
 
 async function kilobytesPerStream(contender: Contender, count: number): Promise<number> {
   const { target } = contender;
-  // What the first streams cost is code, not streams.
+  // The first streams also load code, so they are not counted.
   await inFlight(50, 500, () => stream(contender, { manner: "burst", count: 10 }));
   const before = await settledRss(target);
   const opened = await inFlight(50, count, () => openStream(contender, IDLE));

@@ -8,19 +8,22 @@ import type { Stage } from "../targets/loop.ts";
 import { tokensOf } from "../targets/order.ts";
 
 interface Options {
-  /** Of one answer. */
+  /** Tokens of one answer. */
   readonly tokens: number;
-  /** That make a sample, one after the other. */
+  /** Answers per sample, one after the other. */
   readonly answers: number;
   readonly rounds: number;
   readonly data: string;
-  /** In microseconds for each token. */
+  /** Microseconds per token. */
   readonly limits: { readonly loop: number; readonly server: number };
 }
 
 const STAGES: readonly Stage[] = ["provider", "loop", "server"];
 
-/** CPU of a streamed token of a model on its way to the reader: each stage does what the one before does, and more. */
+/**
+ * CPU of a streamed model token on its way to the reader: each stage does what the previous one
+ * does, and more.
+ */
 export async function loop(options: Options): Promise<readonly Row[]> {
   const { rounds, data, limits } = options;
   const provider = await Target.start("provider.ts");
@@ -75,7 +78,7 @@ async function costOfToken(
   return cost.value / total / tokens;
 }
 
-/** Every token is there, once and in order: as one text, or as the texts of the events. */
+/** Every token is present, once and in order: as one text, or as the texts of the events. */
 function check({ body }: Answer, tokens: number): void {
   const texts = Array.from(body.matchAll(/"text":"((?:t\d+ )+)"/g), ([, text]) => text);
   if (texts.join("") === tokensOf(tokens)) return;

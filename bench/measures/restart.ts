@@ -18,10 +18,13 @@ interface Options {
   readonly limit: number;
 }
 
-/** In how many commits the events of a task were written. */
+/** The number of commits in which the events of a task were written. */
 const COMMITS = 10;
 
-/** From the start of the process to the last of many tasks that a crash left open: failed, or queued to run anew. */
+/**
+ * From the start of the process until the last of many tasks that a crash left open is failed or
+ * queued to run again.
+ */
 export async function restart(options: Options): Promise<readonly Row[]> {
   const { tasks, events, rounds, data, limit } = options;
   const crashed = mkdtempSync(join(data, "crashed-"));
@@ -46,11 +49,11 @@ export async function restart(options: Options): Promise<readonly Row[]> {
 
 interface Fate {
   readonly restart: boolean;
-  /** What its tasks end as: failed at once, or completed by the runs that were queued. */
+  /** The final state of its tasks: failed immediately, or completed by the queued runs. */
   readonly state: "failed" | "completed";
 }
 
-/** Starts `convoke` on a copy of the folder, and proves that every task was looked after. */
+/** Starts `convoke` on a copy of the folder, and checks that every task was handled. */
 async function recover({ tasks, data }: Options, crashed: string, fate: Fate): Promise<number> {
   const folder = mkdtempSync(join(data, "restart-"));
   cpSync(crashed, folder, { recursive: true });
@@ -68,14 +71,14 @@ async function recover({ tasks, data }: Options, crashed: string, fate: Fate): P
 async function allBecome(state: Fate["state"], remote: RemoteAgent, tasks: number): Promise<void> {
   for (let found = 0; found < tasks; await sleep(20)) {
     const page = await remote.list({ state, pageSize: 1 });
-    // What fails, fails before the first answer.
+    // Tasks that fail are failed before the first response.
     if (state === "failed" && page.totalSize < tasks)
       throw new Error(`${page.totalSize} of ${tasks} tasks failed`);
     found = page.totalSize;
   }
 }
 
-/** An agent that needs nothing, so that its file can be anywhere. */
+/** An agent without imports, so that its file can be anywhere. */
 function agentSource(restart: boolean): string {
   const info = {
     name: AGENT,
@@ -111,7 +114,7 @@ async function leaveOpen(folder: string, { tasks, events }: Options): Promise<vo
 
 interface Append {
   readonly task: number;
-  /** The places of the events in the log, from 0. */
+  /** The positions of the events in the log, starting at 0. */
   readonly first: number;
   readonly last: number;
   readonly statusAt: number;

@@ -11,7 +11,7 @@ import type { Row } from "../table.ts";
 
 const BIN = fileURLToPath(new URL("../../apps/convoke/bin/convoke.js", import.meta.url));
 
-/** Only what is broken takes a minute. */
+/** Only a broken start takes a minute. */
 const PATIENCE_MS = 60_000;
 
 interface Options {
@@ -42,7 +42,9 @@ export async function start({ starts, data, limit }: Options): Promise<readonly 
 }
 
 export interface Started {
-  /** From the start of the process to its card: it answers nothing before it has looked after its tasks. */
+  /**
+   * From the start of the process to its card: it serves nothing before it has recovered its tasks.
+   */
   readonly seconds: number;
   readonly url: string;
   readonly process: ChildProcess;

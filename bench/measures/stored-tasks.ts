@@ -25,7 +25,7 @@ const WORKS: Readonly<Record<string, Work>> = {
   "a new task": (contender) => send(contender, { manner: "burst", count: 1 }),
 };
 
-/** CPU of the same request with many tasks in the store over that with few (G9). */
+/** CPU of the same request with many stored tasks relative to few (G9). */
 export async function storedTasks(options: Options): Promise<readonly Row[]> {
   const { few, many, calls, rounds, data, limit } = options;
   const small = await targetWith(few, data);
@@ -44,7 +44,7 @@ export async function storedTasks(options: Options): Promise<readonly Row[]> {
         );
         return cost.total.value / calls;
       };
-      // Once to get warm, then for the record.
+      // Once to warm up, then measured.
       await interleave([small, large], 1, sample);
       rows.push(
         rowOf(name, await interleave([small, large], rounds, sample), {
@@ -88,10 +88,10 @@ async function targetWith(tasks: number, data: string): Promise<Contender> {
   return bothVersions(target)["1.0"];
 }
 
-/** How many steps are on their way at a time. */
+/** How many steps are in flight at a time. */
 const AT_ONCE = 2000;
 
-/** Fills a folder with tasks that have ended, one millisecond apart. */
+/** Fills a folder with ended tasks, one millisecond apart. */
 async function fill(folder: string, tasks: number): Promise<void> {
   const backend = await openSqliteBackend({ folder, durability: "process" });
   const began = Date.now() - tasks;

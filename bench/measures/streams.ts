@@ -15,7 +15,7 @@ interface Options {
   readonly limit: number;
 }
 
-/** CPU of streamed answers, beside bare `node:http`. */
+/** CPU of streamed answers, relative to bare `node:http`. */
 export async function streams(field: Field, options: Options): Promise<readonly Row[]> {
   const { order, rounds, work, limit } = options;
   const everyone = [...both(field.bare), ...both(field.ours), field.sdkV1, field.sdkV03];
@@ -25,7 +25,10 @@ export async function streams(field: Field, options: Options): Promise<readonly 
   return [ratioRow(field, samples, { work, unit: " ms", limit })];
 }
 
-/** Milliseconds of CPU for one answer, of several. Who is sampled once streams no more than must be at a time. */
+/**
+ * Milliseconds of CPU for one answer, averaged over several. A contender that is sampled only once
+ * runs as few concurrent streams as possible.
+ */
 export async function cpuOfStream(
   contender: Contender,
   order: Order,

@@ -17,28 +17,28 @@ import { diskTimes, syncTimes } from "./disk.ts";
 interface Options {
   /** How many streams run at a time. */
   readonly atOnce: number;
-  /** How long their CPU is measured, and how long newcomers are. */
+  /** How long their CPU, and then that of new streams, is measured. */
   readonly windowMs: number;
   readonly rounds: number;
-  /** The folder on whose disk our tasks are. */
+  /** The folder on the disk that stores our tasks. */
   readonly data: string;
   readonly limits: { readonly cpu: number; readonly p50: number };
 }
 
-/** Streams begin within this time, so that their tokens do not come in step. */
+/** Streams start within this time, so that their tokens are not synchronized. */
 const RAMP_MS = 400;
 
-/** Between two newcomers. */
+/** Time between two new streams. */
 const PROBE_MS = 5;
 
 interface Session {
   /** CPU for one event, in microseconds. */
   readonly perEvent: Figure;
-  /** What newcomers waited for their first event, in milliseconds. */
+  /** How long new streams waited for their first event, in milliseconds. */
   readonly firstEvents: readonly number[];
 }
 
-/** Many streams at the pace of a model: what they cost, and what a newcomer waits among them. */
+/** Many streams at the speed of a model: their cost, and how long a new stream among them waits. */
 export async function tokenStreams(field: Field, options: Options): Promise<readonly Row[]> {
   const { atOnce, rounds, data, limits } = options;
   const everyone = [...both(field.bare), ...both(field.ours), field.sdkV1, field.sdkV03];
@@ -78,7 +78,7 @@ interface AddedOptions {
   readonly limit: number;
 }
 
-/** What newcomers wait longer than they do at bare `node:http`. */
+/** How much longer new streams wait than with bare `node:http`. */
 function addedRow(field: Field, sessions: Samples<Session>, options: AddedOptions): Row {
   const { work, percent, limit } = options;
   const waited = (contender: Contender): number =>
@@ -115,7 +115,7 @@ async function session(contender: Contender, { atOnce, windowMs }: Options): Pro
   const all = Promise.all(running);
   all.catch(() => undefined);
   await sleep(RAMP_MS);
-  // From outside: a target that cannot keep up would not answer.
+  // From outside, because an overloaded target would not answer.
   const [cpuBefore, before] = [target.busyCpu(), count.events];
   const rest = stayAwake();
   await sleep(windowMs);
@@ -140,7 +140,7 @@ async function newcomer(contender: Contender): Promise<number> {
   return (await stream(contender, { manner: "burst", count: 1 })).firstByteMs;
 }
 
-/** Counts the events of a stream as they come; resolves at its end. */
+/** Counts the events of a stream as they arrive; resolves at its end. */
 function countEvents({ response }: Opened, count: { events: number }): Promise<void> {
   let endsInBreak = false;
   return new Promise((resolve, reject) => {

@@ -14,7 +14,7 @@ import { type Row, short } from "../table.ts";
 import { Target } from "../target.ts";
 
 interface Options {
-  /** How many agents there are, each in a process of its own. */
+  /** The number of agents, each in its own process. */
   readonly agents: number;
   readonly rounds: number;
   readonly data: string;
@@ -24,7 +24,10 @@ interface Options {
 
 const { uri } = EXTENSIONS.approvals;
 
-/** How long a question takes up a row of agents, its answer down, and how long a cancel takes to all of them. */
+/**
+ * How long a question takes up a chain of agents, its answer down, and how long a cancel takes to
+ * reach all of them.
+ */
 export async function tree({ agents, rounds, data, limits }: Options): Promise<readonly Row[]> {
   const targets: Target[] = [];
   const samples = { up: [] as number[], down: [] as number[], cancel: [] as number[] };
@@ -77,11 +80,11 @@ export async function tree({ agents, rounds, data, limits }: Options): Promise<r
 interface Asked {
   readonly task: Task;
   readonly approval: Approval;
-  /** When it was asked for. */
+  /** When the approval was requested. */
   readonly at: number;
 }
 
-/** Begins a task at the first agent, and reads until that asks. */
+/** Starts a task at the first agent, and reads until it asks. */
 async function ask(root: RemoteAgent): Promise<Asked> {
   let task: Task | undefined;
   for await (const event of root.stream("go")) {
@@ -111,7 +114,10 @@ async function answerOne(
   return { up, down: Number(actedAt) - answeredAt };
 }
 
-/** Cancels the task of the first while the last one waits, and hears of it at all of them. */
+/**
+ * Cancels the task of the first agent while the last one waits, and waits until all of them are
+ * canceled.
+ */
 async function cancelOne(remotes: readonly RemoteAgent[]): Promise<number> {
   const [root] = remotes;
   const { task, approval } = await ask(root!);

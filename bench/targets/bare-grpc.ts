@@ -9,7 +9,10 @@ import { GRPC_SERVICES, type GrpcMethod } from "@convoke/protocol/grpc";
 import { report } from "./control.ts";
 import { chunkText, parseOrder } from "./order.ts";
 
-/** What grpc-js itself costs: read the request, write every event of the same stream. No validation, no log, no disk. */
+/**
+ * The cost of grpc-js itself: read the request, write every event of the same stream. No
+ * validation, no log, no disk.
+ */
 const taskId = "01a1dd92-3a70-707f-8878-6323c3be3541";
 const contextId = "01a1dd92-3a70-773d-b691-800de7410cc6";
 

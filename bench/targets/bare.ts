@@ -4,8 +4,8 @@ import { SSE_HEADERS, listen, readJson } from "./listen.ts";
 import { type Order, chunkText, parseOrder, pauseAfterChunk } from "./order.ts";
 
 /**
- * What Node itself costs: parse the request, stringify every event of the same
- * stream, one `write` each. No validation, no log, no disk, and one task for all.
+ * The cost of Node itself: parse the request, stringify every event of the same stream, one `write`
+ * each. No validation, no log, no disk, and a single task.
  */
 const taskId = "01a1dd92-3a70-707f-8878-6323c3be3541";
 const contextId = "01a1dd92-3a70-773d-b691-800de7410cc6";
@@ -20,7 +20,7 @@ interface Request {
   readonly params: { readonly message: Message };
 }
 
-/** The same events in the words of each wire version. */
+/** The same events in the format of each wire version. */
 interface Wire {
   task(state: string, message: Message, text?: string): object;
   status(state: string, final: boolean): object;
@@ -96,7 +96,7 @@ function stateName(state: string): string {
   return `TASK_STATE_${state.toUpperCase()}`;
 }
 
-/** Those who watch the task beside its own stream. */
+/** The streams that watch the task in addition to its own. */
 const subscribers = new Set<ServerResponse>();
 
 listen((request, response) => {

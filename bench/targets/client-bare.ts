@@ -5,8 +5,8 @@ import { type MeasuredClient, reportClient } from "./client-job.ts";
 import { type Order, orderText } from "./order.ts";
 
 /**
- * What Node itself costs: `node:http` with kept connections, and `JSON.parse` of
- * every answer. Nothing is checked or added up, and no event is ever resumed.
+ * The cost of Node itself: `node:http` with keep-alive connections, and `JSON.parse` of every
+ * response. Nothing is checked or aggregated, and no stream is ever resumed.
  */
 const agent = new Agent({ keepAlive: true });
 
@@ -14,7 +14,7 @@ interface Artifact {
   readonly parts: readonly { readonly text: string }[];
 }
 
-/** As much of both wire versions as the text of an answer needs. */
+/** The fields of both wire versions that are needed for the text of an answer. */
 interface Result {
   readonly task?: { readonly artifacts: readonly Artifact[] };
   readonly artifacts?: readonly Artifact[];
@@ -89,7 +89,7 @@ function whole(response: IncomingMessage): Promise<string> {
   });
 }
 
-/** Only what the servers of the bench write: one line of data in each event, after its id. */
+/** Parses only what the servers of the benchmark write: one data line per event, after its id. */
 function readEvents(response: IncomingMessage, read: (data: string) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     let rest = "";

@@ -2,7 +2,10 @@ import { connect } from "@convoke/client";
 import { type MeasuredClient, reportClient } from "./client-job.ts";
 import { orderText } from "./order.ts";
 
-/** The whole client: egress policy, retries, checks, resumption, and the task that the events add up to. */
+/**
+ * The full client: egress policy, retries, validation, resumption, and the task built from the
+ * events.
+ */
 reportClient(async (url, version): Promise<MeasuredClient> => {
   const remote = await connect(url, { version, bindings: ["jsonrpc"] });
   return {

@@ -2,17 +2,20 @@ import { type WireVersion, inFlight } from "../client.ts";
 import { report } from "./control.ts";
 import { type Order, chunkText } from "./order.ts";
 
-/** What the measuring process has a client do. */
+/** A job that the measuring process gives to a client. */
 export interface Job {
   readonly kind: "send" | "stream";
   readonly version: WireVersion;
   readonly order: Order;
-  /** How many at a time, and how many in all. */
+  /** How many at a time, and how many in total. */
   readonly atOnce: number;
   readonly total: number;
 }
 
-/** A client under measurement. Both give the text of the answer, so that a wrong one is no figure. */
+/**
+ * A client under measurement. Both methods return the text of the answer, so that a wrong answer is
+ * noticed.
+ */
 export interface MeasuredClient {
   /** Waits for the completed task. */
   send(order: Order): Promise<string>;
@@ -20,7 +23,10 @@ export interface MeasuredClient {
   stream(order: Order): Promise<string>;
 }
 
-/** Does what the measuring process asks for, by clients of the agent at BENCH_AGENT, one for each version. */
+/**
+ * Runs the jobs of the measuring process with clients of the agent at BENCH_AGENT, one for each
+ * version.
+ */
 export function reportClient(
   open: (url: string, version: WireVersion) => Promise<MeasuredClient>,
 ): void {

@@ -4,7 +4,7 @@ import { ClientFactory } from "a2a-sdk-v03/client";
 import { type MeasuredClient, reportClient } from "./client-job.ts";
 import { type Order, orderText } from "./order.ts";
 
-/** The client of `@a2a-js/sdk` 0.3.14, made as its README does. */
+/** The client of `@a2a-js/sdk` 0.3.14, created as its README shows. */
 reportClient(async (url): Promise<MeasuredClient> => {
   const client = await new ClientFactory().createFromUrl(url);
   return {

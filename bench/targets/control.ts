@@ -1,23 +1,25 @@
 import { stayAwake } from "../rounds.ts";
 import type { Job } from "./client-job.ts";
 
-/** What the measuring process may ask a target. */
+/** The requests of the measuring process to a target. */
 export type Question =
   | "ping"
   | "cpu"
   | "rss"
   | "counts"
   | "open gate"
-  /** Not to sleep while its clients are measured, and to sleep again. */
+  /** Do not sleep while clients are measured, and sleep again. */
   | "stay awake"
   | "rest";
 
-/** Where a target listens. */
+/** The ports that a target listens on. */
 export interface Ready {
   readonly url: string;
 }
 
-/** How often the storage was written to: single steps, and the commits that they shared. */
+/**
+ * How often the storage was written to: the number of steps, and of the commits that they shared.
+ */
 export interface Counts {
   readonly steps: number;
   readonly commits: number;
@@ -30,13 +32,16 @@ export function gateOpened(): Promise<void> {
   return gate.promise;
 }
 
-/** What some targets can say or do. */
+/** What some targets can report or do. */
 interface Abilities {
   readonly counts?: Counts;
   readonly work?: (job: Job) => Promise<void>;
 }
 
-/** Tells the measuring process where this target listens, and answers its questions until it is gone. */
+/**
+ * Reports to the measuring process where this target listens, and answers its requests until it
+ * exits.
+ */
 export function report(url: string, { counts, work }: Abilities = {}): void {
   let rest = (): void => undefined;
   const answers: Record<Question, () => unknown> = {
@@ -69,7 +74,7 @@ export function report(url: string, { counts, work }: Abilities = {}): void {
   process.send?.({ url } satisfies Ready);
 }
 
-/** What went wrong, or "". */
+/** The error, or "". */
 function problemOf(work: Promise<void> | undefined): Promise<string> {
   return work === undefined
     ? Promise.resolve("this target does no jobs")

@@ -6,7 +6,10 @@ import { serve } from "@convoke/server";
 import { gateOpened, report } from "./control.ts";
 import { QUESTION, chunkText, parseOrder, pauseAfterChunk } from "./order.ts";
 
-/** The whole server: validation, log, state machine, streams. Tasks are in the folder BENCH_DATA, or in memory. */
+/**
+ * The full server: validation, log, state machine, streams. Tasks are in the folder BENCH_DATA, or
+ * in memory.
+ */
 const agent = defineAgent({
   name: "Bench",
   description: "Does what the message says.",
@@ -31,7 +34,10 @@ const agent = defineAgent({
 
 const counts = { steps: 0, commits: 0 };
 
-/** Counts steps and the commits they share: the steps of one commit are answered in one turn of the event loop. */
+/**
+ * Counts steps and the commits they share: the steps of one commit resolve in the same turn of the
+ * event loop.
+ */
 function counted(backend: Backend): Backend {
   let isSettling = false;
   const settled = (): void => {
@@ -61,7 +67,8 @@ const server = await serve(agent, {
   port: 0,
   host: "127.0.0.1",
   logger: createJsonLogger("warn", (line) => process.stderr.write(line)),
-  // In memory as many are kept as `convoke` keeps there. On disk nothing is forgotten: how much is stored is what some lines measure.
+  // The memory store keeps as many tasks as `convoke` keeps there. On disk nothing is pruned: some
+  // lines measure the effect of the number of stored tasks.
   retention: { maxTasks: folder === undefined ? 1000 : Number.MAX_SAFE_INTEGER },
   openBackend: async () =>
     folder === undefined ? createMemoryBackend() : counted(await openSqliteBackend({ folder })),

@@ -4,7 +4,7 @@ import { report } from "./control.ts";
 
 export const SSE_HEADERS = { "content-type": "text/event-stream", "cache-control": "no-cache" };
 
-/** Serves on a free port of this machine, and says so. */
+/** Listens on a free local port, and reports it. */
 export function listen(listener: RequestListener): void {
   const server = createServer(listener);
   server.listen(0, "127.0.0.1", () =>
@@ -12,7 +12,7 @@ export function listen(listener: RequestListener): void {
   );
 }
 
-/** Hands over the whole body, parsed. */
+/** Passes on the complete body, parsed. */
 export function readJson(request: IncomingMessage, use: (body: unknown) => void): void {
   const pieces: Buffer[] = [];
   request.on("data", (piece: Buffer) => pieces.push(piece));

@@ -7,7 +7,9 @@ import { serve } from "@convoke/server";
 import { report } from "./control.ts";
 import { listen, readJson } from "./listen.ts";
 
-/** The way of a model's token, up to a stage: what the provider's package does, the loop, or the whole server. */
+/**
+ * The path of a model token up to a stage: the provider's package, the loop, or the full server.
+ */
 export type Stage = "provider" | "loop" | "server";
 
 const stage = process.env["BENCH_STAGE"] as Stage;
@@ -18,7 +20,7 @@ interface Request {
   readonly params: { readonly message: { readonly parts: readonly [{ readonly text: string }] } };
 }
 
-/** Reads the answer as the package gives it, and nothing more. */
+/** Reads the answer from the package, and nothing else. */
 async function readProvider(text: string): Promise<string> {
   const [baseURL = "", name = ""] = model.split("#");
   const provider = createOpenAICompatible({ name: "bench", baseURL, includeUsage: true });

@@ -1,18 +1,18 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 
 /**
- * How an agent works: chunks all at once, one per turn of the event loop, 50 a
- * second, or each only when the last one is out; or no chunks but a question,
- * asked by a run that waits or by one that ends.
+ * How an agent works: all chunks at once, one per turn of the event loop, 50 a second, or each only
+ * after the previous one was sent; or no chunks but a question, asked by a run that waits or by one
+ * that ends.
  */
 export type Manner = "burst" | "turns" | "tokens" | "alone" | "ask" | "end-turn";
 
-/** What a message asks of the agents under measurement. */
+/** What a message asks the agents under measurement to do. */
 export interface Order {
   readonly manner: Manner;
   /** How many chunks. */
   readonly count: number;
-  /** Nothing is said before the gate opens. */
+  /** Nothing is sent before the gate opens. */
   readonly gated?: boolean;
 }
 
@@ -34,15 +34,15 @@ export function pauseAfterChunk({ manner }: Order): Promise<unknown> | undefined
   return manner === "tokens" ? sleep(1000 / TOKENS_PER_SECOND) : nextTurn();
 }
 
-/** What every target streams: chunks of about 40 bytes. */
+/** The data that every target streams: chunks of about 40 bytes. */
 export function chunkText(place: number): string {
   return `chunk ${String(place).padStart(6, "0")} of the streamed answer; `;
 }
 
-/** What an agent asks that waits for its caller. */
+/** The question of an agent that waits for its caller. */
 export const QUESTION = "And what then?";
 
-/** What a model says: so many tokens of about six bytes. */
+/** The output of a model: a number of tokens of about six bytes each. */
 export function tokensOf(count: number): string {
   return Array.from({ length: count }, (_, place) => `t${String(place).padStart(4, "0")} `).join(
     "",

@@ -1,13 +1,12 @@
 import type { RequestListener, ServerResponse } from "node:http";
 import { SSE_HEADERS, readJson } from "./listen.ts";
 
-/** What the SDK's handler answers: one response, or a stream of them. */
+/** The result of the SDK's handler: one response, or a stream of them. */
 type SdkAnswer = object | AsyncIterable<object>;
 
 /**
- * The SDK's framework-neutral handler on bare `node:http`, written as its own
- * Express adapter writes: the first event, then one `write` each. Without
- * Express it is cheaper than what its users run.
+ * The SDK's framework-neutral handler on bare `node:http`, writing as its own Express adapter does:
+ * the first event, then one `write` each. Without Express it is cheaper than what its users run.
  */
 export function sdkListener(handle: (body: object) => Promise<SdkAnswer>): RequestListener {
   return (request, response) => {

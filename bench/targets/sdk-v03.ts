@@ -12,7 +12,7 @@ import { listen } from "./listen.ts";
 import { QUESTION, chunkText, parseOrder, pauseAfterChunk } from "./order.ts";
 import { sdkListener } from "./sdk-listener.ts";
 
-/** `@a2a-js/sdk` 0.3.14 with its store in memory. */
+/** `@a2a-js/sdk` 0.3.14 with its memory store. */
 const card: AgentCard = {
   name: "Bench",
   description: "Does what the message says.",
@@ -73,7 +73,7 @@ const executor: AgentExecutor = {
   cancelTask: async () => undefined,
 };
 
-/** The words of a status that asks. */
+/** The message of a status that asks a question. */
 function asked(state: string): Partial<TaskStatusUpdateEvent["status"]> {
   if (state !== "input-required") return {};
   const parts = [{ kind: "text", text: QUESTION } as const];

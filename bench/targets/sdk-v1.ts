@@ -13,7 +13,7 @@ import { listen } from "./listen.ts";
 import { QUESTION, chunkText, parseOrder, pauseAfterChunk } from "./order.ts";
 import { sdkListener } from "./sdk-listener.ts";
 
-/** `@a2a-js/sdk` 1.3.0 with its store in memory. */
+/** `@a2a-js/sdk` 1.3.0 with its memory store. */
 const card: AgentCard = {
   name: "Bench",
   description: "Does what the message says.",
@@ -56,7 +56,7 @@ const executor: AgentExecutor = {
     const timestamp = new Date().toISOString();
     const submitted = { state: TaskState.TASK_STATE_SUBMITTED, message: undefined, timestamp };
     const created = { artifacts: [], history: [userMessage], metadata: undefined };
-    // Every turn must begin with the task.
+    // Every turn must start with the task.
     bus.publish(AgentEvent.task(task ?? { id: taskId, contextId, status: submitted, ...created }));
     status(TaskState.TASK_STATE_WORKING);
     if (order.manner === "ask") {

@@ -2,13 +2,16 @@ import { type Model, type ModelRequest, defineAgent, serve, tool } from "convoke
 import { type ScriptTurn, scriptedModel } from "@convoke/runtime/testing";
 import { report } from "./control.ts";
 
-// One agent of a row: it hands everything on to the next, and the last one does it, if it may.
+// One agent of a chain: it passes every request on to the next, and the last one executes it if it
+// is approved.
 
 const name = process.env["BENCH_NAME"] ?? "";
 const next = process.env["BENCH_NEXT"] ?? "";
 const isLast = next === "";
 
-/** What was done is told from agent to agent, so that the first one can say when that was. */
+/**
+ * The time of the execution is returned from agent to agent, so that the first one can report it.
+ */
 function say({ transcript }: ModelRequest): ScriptTurn {
   const last = transcript.at(-1);
   if (last?.role === "tool") return last.results.map(({ output }) => JSON.stringify(output)).join();
@@ -23,7 +26,7 @@ const model: Model = {
 };
 const act = tool({
   name: "act",
-  description: "Does something, if somebody approves.",
+  description: "Does something after it was approved.",
   inputSchema: { type: "object", properties: { calledAt: { type: "number" } } },
   confirm: "ask",
   run: () => `acted at ${Date.now()}`,
@@ -31,7 +34,7 @@ const act = tool({
 
 const agent = defineAgent({
   name,
-  description: "Hands work on.",
+  description: "Passes work on.",
   model,
   ...(isLast ? { tools: [act] } : { subAgents: { next } }),
 });

@@ -13,7 +13,7 @@ function asLine({ name, units, revenue }: { name: string; units: number; revenue
 }
 
 describe("the analyst", () => {
-  test("looks at the data, adds up, and answers with numbers and a table", async () => {
+  test("reads the data, adds up, and answers with numbers and a table", async () => {
     const model = scriptedModel([
       { kind: "tool-call", toolName: "look_at_sales", input: {} },
       { kind: "tool-call", toolName: "add_up_sales", input: { by: "region" } },
@@ -32,7 +32,7 @@ describe("the analyst", () => {
     expect(events.filter(({ kind }) => kind === "artifact-update").length).toBeGreaterThan(3);
   });
 
-  test("is told what is wrong with its arguments, and tries again", async () => {
+  test("receives the error if its arguments are invalid, and tries again", async () => {
     const model = scriptedModel([
       { kind: "tool-call", toolName: "add_up_sales", input: { by: "colour" } },
       { kind: "tool-call", toolName: "add_up_sales", input: { by: "product", product: "lamp" } },
@@ -46,7 +46,7 @@ describe("the analyst", () => {
     expect(task?.artifacts?.map(({ name }) => name)).toContain("sales-by-product.csv");
   });
 
-  test("can be tried by a person without a key", async () => {
+  test("can be tried without a key", async () => {
     const { text, task } = await say(defaultAnalyst, "add_up_sales(by=month)");
 
     expect(text).toContain("Demo model, no AI.");
@@ -60,7 +60,7 @@ const PROVIDERS: readonly ServedProvider[] = ["anthropic", "google", "openai", "
 describe.each(PROVIDERS)("through the real provider %s, a server and a client", (provider) => {
   verifies(
     "R49",
-    "its words stream, two tools are called at once, and the provider is asked once for each answer",
+    "its text streams, two tools are called in parallel, and the provider is called once for each answer",
     async () => {
       const provided = await startScriptedModelServer([
         [

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { expectChunks, startExample } from "../../test/embedding/example.ts";
 
-test("an agent streams from inside a Express app, which has pages of its own", async () => {
+test("an agent streams from inside an Express app, which has pages of its own", async () => {
   const { program, url } = await startExample("express/server.ts");
 
   await expectChunks(url);

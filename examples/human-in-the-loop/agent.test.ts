@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 
 describe("the mailroom", () => {
-  test("asks before a mail leaves the house, and sends what was approved", async () => {
+  test("asks before a mail leaves the company, and sends what was approved", async () => {
     const asked = await say(mailroom(sending(MAIL, "Sent.")), "Tell Ann.");
     expect(asked.task?.status.state).toBe("input-required");
     expect(asked.text).toContain("Send “Your order” to ann@example.org");
@@ -60,7 +60,7 @@ describe("the mailroom", () => {
     expect(JSON.stringify(model.requests[1]?.transcript)).toContain("too late for that");
   });
 
-  test("takes any other words as a new message, and sends nothing", async () => {
+  test("treats any other text as a new message, and sends nothing", async () => {
     const model = sending(MAIL, "The weather is fine.");
 
     await say(mailroom(model), "Tell Ann.", { answers: ["How is the weather?"] });
@@ -71,7 +71,7 @@ describe("the mailroom", () => {
 
   verifies(
     ["G11", "R111"],
-    "waits through kill -9 for a person at a terminal, who approves other words than it wrote",
+    "waits through kill -9 for a person at a terminal, who approves an edited text",
     async () => {
       const first = await serve();
       const said = `send_mail(to="${MAIL.to}", subject="${MAIL.subject}", text="${MAIL.text}")`;

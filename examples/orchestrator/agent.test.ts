@@ -30,7 +30,7 @@ beforeEach(() => {
 describe("the trip planner", () => {
   verifies(
     ["R62", "R64", "R66"],
-    "asks two agents at once and then the third, and says so before and after",
+    "calls two agents in parallel and then the third, and reports before and after each call",
     async () => {
       const { remote } = await aTrip();
 
@@ -50,7 +50,7 @@ describe("the trip planner", () => {
     },
   );
 
-  test("asks for the approval that the hotels need, and books once", async () => {
+  test("requests the approval that the hotels agent needs, and books once", async () => {
     const { remote, model } = await aTrip();
     const { text, task } = await remote.send("Two nights in Rome, please.");
     expect(task?.status.state).toBe("input-required");
@@ -68,7 +68,7 @@ describe("the trip planner", () => {
     expect(told).toContain("Booked.");
   });
 
-  test("books nothing that was refused", async () => {
+  test("books nothing if the approval was rejected", async () => {
     const { remote } = await aTrip();
     const { task } = await remote.send("Two nights in Rome, please.");
 
@@ -78,7 +78,7 @@ describe("the trip planner", () => {
     expect(reservations()).toEqual([]);
   });
 
-  test("hands on the question of an agent that does not know where to", async () => {
+  test("passes on the question of an agent that does not know the destination", async () => {
     const { remote } = await aTrip("to the sea");
 
     const { text, task } = await remote.send("Somewhere, please.");
@@ -88,7 +88,7 @@ describe("the trip planner", () => {
     expect(next).toContain("Approve for hotels");
   });
 
-  test("can be tried by a person without a key, at a terminal", async () => {
+  test("can be tried without a key, at a terminal", async () => {
     const env = { RESERVATIONS: join(folder, "reservations") };
     const { program, url } = await startExample("orchestrator/start.ts", env);
     const cli = (...words: readonly string[]): Promise<string> =>

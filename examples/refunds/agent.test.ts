@@ -38,7 +38,7 @@ describe("the refunds agent", () => {
     expect(shop.refunds).toEqual([]);
   });
 
-  test("refunds what was approved, and hands over a receipt", async () => {
+  test("refunds what was approved, and returns a receipt", async () => {
     const { text, task } = await say(refunds, "A-7", { answers: ["yes"] });
 
     expect(text).toBe("Refunded 30 EUR.");
@@ -64,7 +64,7 @@ describe("the refunds agent", () => {
 
   verifies(
     ["G3", "G6", "R111"],
-    "refunds once, although it is killed while it waits and while it pays",
+    "refunds once, even if it is killed while it waits and while it pays",
     async () => {
       const data = aFolder();
       const first = await serve(data);
@@ -104,7 +104,7 @@ describe("the refunds agent", () => {
   );
 });
 
-test("by hand: the shop is a program of its own, and the agent finds it", async () => {
+test("by hand: the shop is a separate program, and the agent finds it", async () => {
   const data = aFolder();
   const program = start(
     process.execPath,
@@ -125,7 +125,7 @@ test("by hand: the shop is a program of its own, and the agent finds it", async 
   );
 });
 
-/** `convoke serve agent.ts`, as a user starts it, and a client that speaks to it. */
+/** `convoke serve agent.ts`, as a user starts it, and a client that calls it. */
 async function serve(
   data: string,
 ): Promise<{ program: Program; agent: Awaited<ReturnType<typeof connect>> }> {

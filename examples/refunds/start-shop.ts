@@ -1,6 +1,6 @@
 import { TinyShop } from "./tiny-shop.ts";
 
-// The shop that the agent talks to, in a process of its own: it must outlive the agent.
+// The shop that the agent calls, in its own process: it must outlive the agent.
 const shop = new TinyShop();
 shop.onRequest = (line) => console.log(line);
 const url = await shop.open(Number(process.env["SHOP_PORT"] ?? 4100));

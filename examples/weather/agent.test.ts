@@ -10,7 +10,7 @@ test("an agent with a model is ten lines, and can be tried without a key", async
   expect(task?.status.state).toBe("completed");
 });
 
-test("the README shows this very agent", async () => {
+test("the README shows exactly this agent", async () => {
   const [readme, code] = await Promise.all(
     ["../../README.md", "./agent.ts"].map((path) =>
       readFile(new URL(path, import.meta.url), "utf8"),

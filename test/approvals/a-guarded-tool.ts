@@ -1,6 +1,6 @@
 import { type Tool, tool } from "@convoke/runtime";
 
-/** A tool that needs an approval, and what it was really called with. */
+/** A tool that needs an approval, and the arguments it was actually called with. */
 export function aGuardedTool(more: Partial<Parameters<typeof tool>[0]> = {}): {
   readonly guarded: Tool;
   readonly ran: unknown[];

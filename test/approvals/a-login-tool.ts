@@ -1,6 +1,6 @@
 import { type Tool, type ToolContext, inputRequired, tool } from "@convoke/runtime";
 
-/** Logs in with a password, and is careless with it: it repeats it wherever it can. */
+/** Logs in with a password, and is careless with it: it repeats it everywhere. */
 export function aLoginTool(): { readonly login: Tool; readonly passwords: string[] } {
   const passwords: string[] = [];
   const login = tool({

@@ -10,12 +10,12 @@ export const APPROVALS = EXTENSIONS.approvals.uri;
 
 export interface ServedAgent {
   readonly url: string;
-  /** What the server wrote about itself. */
+  /** The server's log. */
   readonly log: readonly string[];
   readonly close: () => Promise<void>;
 }
 
-/** An agent with a model behind a real port. Gone when the test is over. */
+/** An agent with a model on a real port. It is stopped when the test ends. */
 export async function servedAgent(
   definition: Partial<ModelAgentDefinition>,
   options: Partial<ServeOptions> = {},
@@ -24,7 +24,7 @@ export async function servedAgent(
   return serveForTest(defineAgent({ ...about, model: "demo", ...definition }), options);
 }
 
-/** An agent that is a function, in the same way. */
+/** A function agent, in the same way. */
 export function servedFunction(
   run: AgentDefinition["run"],
   options: Partial<ServeOptions> = {},
@@ -55,11 +55,11 @@ export interface Answered {
   readonly error?: { readonly code: number; readonly message: string };
 }
 
-/** Somebody who speaks A2A 0.3 to an agent, in plain words or with the extension. */
+/** A client that calls an agent in A2A 0.3, with plain text or with the extension. */
 export class Client {
   readonly #url: string;
   readonly #headers: Readonly<Record<string, string>>;
-  /** Every answer as it came, for those who look for what must not be in any. */
+  /** Every raw response, for tests that search for what must not be in any. */
   readonly heard: string[] = [];
 
   constructor({ url }: ServedAgent, headers: Readonly<Record<string, string>> = {}) {
@@ -71,7 +71,7 @@ export class Client {
     return JSON.parse(await this.call(method, params)) as Answered;
   }
 
-  /** Sends a message, waits until the task has ended or asks, and gives the task. */
+  /** Sends a message, waits until the task has ended or asks, and returns the task. */
   async send(content: string | readonly A2APart[], more: object = {}): Promise<Task> {
     const { result, error } = await this.trySend(content, more);
     if (error !== undefined) throw new Error(error.message);
@@ -91,7 +91,7 @@ export class Client {
     return (await this.rpc("tasks/get", { id: taskId })).result as Task;
   }
 
-  /** A request to the part of the server that is no A2A. */
+  /** A request to a route of the server outside A2A. */
   async fetch(
     path: string,
     body?: unknown,
@@ -105,7 +105,7 @@ export class Client {
     return { status: response.status, body: JSON.parse(text) as Record<string, unknown> };
   }
 
-  /** The answer as it came. */
+  /** The raw response. */
   async call(method: string, params: object): Promise<string> {
     const response = await fetch(this.#url, {
       method: "POST",

@@ -46,7 +46,7 @@ describe("a second answer", () => {
     expect(ran).toEqual([{ path: "a" }]);
   });
 
-  test("to a task that has ended says the same", async () => {
+  test("to an ended task gets the same error", async () => {
     const { agent } = await twoFiles();
     const client = structuredClient(agent);
     const asked = await client.send("go");
@@ -60,7 +60,7 @@ describe("a second answer", () => {
     expect(error?.message).toContain("is no open approval of this task");
   });
 
-  test("that is the first one sent again is no second answer", async () => {
+  test("that repeats the first message is not a second answer", async () => {
     const { agent, ran } = await twoFiles();
     const client = structuredClient(agent);
     const asked = await client.send("go");
@@ -75,12 +75,12 @@ describe("a second answer", () => {
   });
 });
 
-describe("of several answers at the same time", () => {
+describe("of several concurrent answers", () => {
   const options = fc.constantFrom("once", "reject", "conversation", "edit", "words");
 
   verifies(
     "G11",
-    "exactly one is taken, and what runs is what that one decided",
+    "exactly one is accepted, and its decision is executed",
     async () => {
       const folder = temporaryFolder();
       const backend = await openSqliteBackend({ folder });
@@ -123,7 +123,7 @@ describe("of several answers at the same time", () => {
             expect(taken).toHaveLength(1);
             for (const outcome of outcomes) {
               if (outcome.status === "fulfilled") continue;
-              expect(String(outcome.reason)).toMatch(/is no open approval|takes no m/);
+              expect(String(outcome.reason)).toMatch(/is no open approval|accepts no m/);
             }
             const [winner] = taken;
             const path = winner === "edit" ? "b" : "a";
@@ -144,7 +144,7 @@ describe("of several answers at the same time", () => {
     60_000,
   );
 
-  test("that come while the question is still being stored, one is taken", async () => {
+  test("that arrive while the question is still being stored, one is accepted", async () => {
     const { guarded, ran } = aGuardedTool();
     const model = scriptedModel([calls("delete", { path: "a" }), "ok"]);
     const world = new LoopWorld({ model, tools: [guarded] }, { backend: slowToAsk() });
@@ -163,7 +163,7 @@ describe("of several answers at the same time", () => {
     expect(ran).toEqual([{ path: "a" }]);
   });
 
-  test("from two clients, the second is told so", async () => {
+  test("from two clients, the second gets an error", async () => {
     for (let round = 0; round < 5; round++) {
       const { agent, ran } = await twoFiles();
       const ann = structuredClient(agent);
@@ -185,8 +185,8 @@ describe("of several answers at the same time", () => {
   });
 });
 
-describe("a caller that reads words only", () => {
-  test("is shown words, and no data that it would show to somebody", async () => {
+describe("a caller that supports only text", () => {
+  test("gets text, and no data part that it would display", async () => {
     const { agent, ran } = await twoFiles();
     const client = new Client(agent);
 
@@ -203,7 +203,7 @@ describe("a caller that reads words only", () => {
     expect(ran).toEqual([{ path: "a" }]);
   });
 
-  test("and says anything else gives the call up", async () => {
+  test("and sends anything else withdraws the call", async () => {
     const { agent, ran, model } = await twoFiles();
     const client = new Client(agent);
     const asked = await client.send("go");
@@ -227,7 +227,7 @@ test("the card of an agent with a guarded tool declares the extension, and of on
   expect(await declared([open])).not.toContain(EXTENSIONS.approvals.uri);
 });
 
-test("an agent that takes text alone takes the answer of an active extension", async () => {
+test("an agent that accepts only text accepts the answer of an active extension", async () => {
   const { guarded, ran } = aGuardedTool();
   const model = scriptedModel([calls("delete", { path: "a" }), "ok"]);
   const agent = await servedAgent({ model, tools: [guarded], inputModes: ["text/plain"] });
@@ -239,7 +239,7 @@ test("an agent that takes text alone takes the answer of an active extension", a
   expect(ran).toEqual([{ path: "a" }]);
 });
 
-test("a hook that asks in its own words cannot leave out what is asked for", async () => {
+test("a hook that changes the text of the question cannot omit what is being approved", async () => {
   const { guarded, ran } = aGuardedTool();
   const model = scriptedModel([calls("delete", { path: "a" }), "ok"]);
   const agent = await servedAgent({

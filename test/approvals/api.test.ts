@@ -17,7 +17,7 @@ interface Listed {
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
-/** What a client is shown, page by page. */
+/** What a client receives, page by page. */
 async function listed(client: Client, query = ""): Promise<readonly (readonly Listed[])[]> {
   const pages: (readonly Listed[])[] = [];
   for (let token = ""; ;) {
@@ -28,7 +28,7 @@ async function listed(client: Client, query = ""): Promise<readonly (readonly Li
   }
 }
 
-/** An agent that deletes what each of its tasks is told to, if somebody lets it. */
+/** An agent that deletes what each of its tasks names, after an approval. */
 function deletingModel(tasks: number) {
   const turns = Array.from({ length: tasks }, (_, place) => [
     calls("delete", { path: `a${place}` }),
@@ -40,7 +40,7 @@ function deletingModel(tasks: number) {
 describe("GET /convoke/approvals", () => {
   verifies(
     "G11",
-    "shows every open approval of the caller's tasks, after a restart too",
+    "lists every pending approval of the caller's tasks, also after a restart",
     async () => {
       const folder = temporaryFolder();
       const { guarded } = aGuardedTool({
@@ -82,7 +82,7 @@ describe("GET /convoke/approvals", () => {
     },
   );
 
-  test("keeps those of one task together, page by page, and leaves out what waits for something else", async () => {
+  test("keeps those of one task together, page by page, and omits tasks that wait for something else", async () => {
     const { guarded } = aGuardedTool();
     const asking = tool({ name: "asking", description: "Asks.", run: () => inputRequired("?") });
     const tasks = 5;
@@ -103,7 +103,7 @@ describe("GET /convoke/approvals", () => {
     );
   });
 
-  test("ends a page by bytes as well, and shows each approval once", async () => {
+  test("also limits a page by bytes, and lists each approval once", async () => {
     const { guarded } = aGuardedTool();
     const paths = [4, 3, 2, 1, 0].map((place) => `${place}${"x".repeat(3000)}`);
     const model = scriptedModel(paths.toReversed().map((path) => calls("delete", { path })));
@@ -117,7 +117,7 @@ describe("GET /convoke/approvals", () => {
     expect(pages.flat().map(({ arguments: { path } }) => path)).toEqual(paths);
   });
 
-  test("shows nothing of other owners, and nothing to those whom the guard refuses", async () => {
+  test("lists nothing of other owners, and nothing for callers that the guard rejects", async () => {
     const { guarded } = aGuardedTool();
     const model = deletingModel(1);
     const agent = await servedAgent(
@@ -140,7 +140,7 @@ describe("GET /convoke/approvals", () => {
   test.each([
     ["?pageSize=0", "pageSize must be a whole number from 1 to 100"],
     ["?pageToken=x", "pageToken is not a token of an earlier page"],
-  ])("refuses %s: %s", async (query, problem) => {
+  ])("rejects %s: %s", async (query, problem) => {
     const agent = await servedAgent({ model: scriptedModel([]) });
 
     const { status, body } = await new Client(agent).fetch(`/convoke/approvals${query}`);
@@ -150,7 +150,7 @@ describe("GET /convoke/approvals", () => {
   });
 });
 
-/** One approval that waits, and a client that reads data. */
+/** One pending approval, and a client that supports data parts. */
 async function waiting() {
   const { guarded, ran } = aGuardedTool();
   const model = scriptedModel([calls("delete", { path: "a" }), "Done."]);
@@ -163,35 +163,39 @@ async function waiting() {
 }
 
 describe("POST /convoke/approvals/{id}:answer", () => {
-  verifies("G11", "is the same as the message with the answer, and is taken once", async () => {
-    const { client, task, approval, path, ran } = await waiting();
+  verifies(
+    "G11",
+    "is equivalent to the message with the answer, and is accepted once",
+    async () => {
+      const { client, task, approval, path, ran } = await waiting();
 
-    const answered = await client.fetch(path, { decision: "once" });
+      const answered = await client.fetch(path, { decision: "once" });
 
-    expect(answered).toEqual({
-      status: 200,
-      body: { id: approval.id, taskId: task.id, contextId: task.contextId, decision: "once" },
-    });
-    const done = await until(client, task.id, "completed");
-    expect(ran).toEqual([{ path: "a" }]);
-    expect(done.history?.at(-1)?.parts).toEqual([
-      {
-        kind: "data",
-        data: { approvalId: approval.id, digest: approval.digest, option: "once" },
-        metadata: { [APPROVALS]: { type: "approval-answer" } },
-      },
-    ]);
-    const again = await client.fetch(path, { decision: "once" });
-    expect(again.status).toBe(400);
-    expect(JSON.stringify(again.body)).toContain(
-      "is not a pending approval: it was decided or withdrawn",
-    );
-    expect(await listed(client)).toEqual([[]]);
-  });
+      expect(answered).toEqual({
+        status: 200,
+        body: { id: approval.id, taskId: task.id, contextId: task.contextId, decision: "once" },
+      });
+      const done = await until(client, task.id, "completed");
+      expect(ran).toEqual([{ path: "a" }]);
+      expect(done.history?.at(-1)?.parts).toEqual([
+        {
+          kind: "data",
+          data: { approvalId: approval.id, digest: approval.digest, option: "once" },
+          metadata: { [APPROVALS]: { type: "approval-answer" } },
+        },
+      ]);
+      const again = await client.fetch(path, { decision: "once" });
+      expect(again.status).toBe(400);
+      expect(JSON.stringify(again.body)).toContain(
+        "is not a pending approval: it was decided or withdrawn",
+      );
+      expect(await listed(client)).toEqual([[]]);
+    },
+  );
 
   verifies(
     "loop-L13",
-    "of a caller that was asked in words lets it run, for the whole conversation",
+    "from a caller that was asked in text approves it, for the whole conversation",
     async () => {
       const { guarded, ran } = aGuardedTool();
       const script = ["a", "b"].map((path) => calls("delete", { path }));
@@ -206,7 +210,7 @@ describe("POST /convoke/approvals/{id}:answer", () => {
       await client.send("more", { contextId: task.contextId });
 
       expect(ran).toEqual([{ path: "a" }, { path: "b" }]);
-      // What is noted of it is words as well, for whoever reads words.
+      // It is recorded as text as well, for readers that support only text.
       const parts = (done.history ?? []).flatMap((message) =>
         message.role === "agent" ? message.parts : [],
       );
@@ -214,7 +218,7 @@ describe("POST /convoke/approvals/{id}:answer", () => {
     },
   );
 
-  test("rejects in the caller's words, and runs what was edited instead", async () => {
+  test("rejects with the caller's text, and runs edited arguments instead", async () => {
     const rejected = await waiting();
     await rejected.client.fetch(rejected.path, { decision: "reject", feedback: "keep it" });
     await until(rejected.client, rejected.task.id, "completed");
@@ -241,7 +245,7 @@ describe("POST /convoke/approvals/{id}:answer", () => {
       { decision: "once", digest: digestArguments({ path: "b" }) },
       "body.digest is not that of the call that waits",
     ],
-  ])("with %j is refused: %s", async (body, problem) => {
+  ])("with %j is rejected: %s", async (body, problem) => {
     const { client, task, path, ran } = await waiting();
 
     const refused = await client.fetch(path, body);
@@ -252,7 +256,7 @@ describe("POST /convoke/approvals/{id}:answer", () => {
     expect(ran).toEqual([]);
   });
 
-  test("of two at the same time takes one", async () => {
+  test("of two concurrent ones accepts one", async () => {
     const { client, task, path, ran } = await waiting();
 
     const answers = await Promise.all([
@@ -266,7 +270,7 @@ describe("POST /convoke/approvals/{id}:answer", () => {
     expect(ran.length).toBeLessThanOrEqual(1);
   });
 
-  test("takes POST alone, and wants the id written as URLs are", async () => {
+  test("accepts only POST, and requires a URL-encoded id", async () => {
     const { client, path } = await waiting();
 
     expect(await client.fetch(path)).toMatchObject({ status: 405 });
@@ -277,7 +281,7 @@ describe("POST /convoke/approvals/{id}:answer", () => {
 
 verifies(
   "G12",
-  "an approval is pushed with its question, as data where the caller reads them",
+  "an approval is pushed with its question, as data if the caller supports it",
   async () => {
     const webhook = await Webhook.start();
     const { guarded } = aGuardedTool();

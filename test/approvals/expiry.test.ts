@@ -15,8 +15,8 @@ const asking = tool({
 
 const EXPIRED = "Not run: nobody approved it in time.";
 
-describe("an approval whose time is over", () => {
-  verifies("G11", "is refused by the clock, and the agent goes on", async () => {
+describe("an expired approval", () => {
+  verifies("G11", "is rejected by the clock, and the agent continues", async () => {
     const { guarded, ran } = aGuardedTool();
     const model = scriptedModel([calls("delete", { path: "a" }), "Fine."]);
     const world = new LoopWorld({ model, tools: [guarded], approvals: { expiresInMs: 50 } });
@@ -37,7 +37,7 @@ describe("an approval whose time is over", () => {
   test.each([
     ["while the server is down", 80],
     ["after the server came back", 0],
-  ])("%s is refused all the same", async (_, downMs) => {
+  ])("%s is rejected as well", async (_, downMs) => {
     const { guarded, ran } = aGuardedTool();
     const model = scriptedModel([calls("delete", { path: "a" }), "Fine."]);
     const world = new LoopWorld({ model, tools: [guarded], approvals: { expiresInMs: 60 } });
@@ -53,7 +53,7 @@ describe("an approval whose time is over", () => {
     expect(resultsTold(model.requests)).toEqual([EXPIRED]);
   });
 
-  test("leaves what else is open, which is asked for again and waits on", async () => {
+  test("does not affect other pending requests, which are asked again and keep waiting", async () => {
     const { guarded } = aGuardedTool();
     const model = scriptedModel([[calls("delete", { path: "a" }), calls("asking")], "Fine."]);
     const tools = [guarded, asking];
@@ -70,7 +70,7 @@ describe("an approval whose time is over", () => {
     expect(resultsTold(model.requests)).toEqual([EXPIRED, "that"]);
   });
 
-  test("is no input timeout: the task does not fail by it", async () => {
+  test("is not an input timeout: it does not fail the task", async () => {
     const { guarded } = aGuardedTool();
     const model = scriptedModel([calls("delete", { path: "a" }), "Fine."]);
     const world = new LoopWorld({
@@ -87,8 +87,8 @@ describe("an approval whose time is over", () => {
   });
 });
 
-describe("an input timeout that comes before", () => {
-  test("fails the task, where the agent wants that", async () => {
+describe("an input timeout that comes first", () => {
+  test("fails the task, if the agent is configured that way", async () => {
     const { guarded } = aGuardedTool();
     const world = new LoopWorld({
       model: scriptedModel([calls("delete", { path: "a" })]),
@@ -103,7 +103,7 @@ describe("an input timeout that comes before", () => {
       .toBe("failed");
   });
 
-  test("lets the agent go on without, also when that is begun anew", async () => {
+  test("lets the agent continue without an answer, also if it is restarted", async () => {
     const { guarded, ran } = aGuardedTool();
     const model = scriptedModel([[calls("delete", { path: "a" }), calls("asking")], "Fine."]);
     const world = new LoopWorld({

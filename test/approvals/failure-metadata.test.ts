@@ -4,7 +4,7 @@ import { World } from "../engine/a-world.ts";
 import { tell } from "../engine/an-engine.ts";
 import { verifies } from "../verifies.ts";
 
-/** What the last status of a task says beside its message. */
+/** The metadata of the last status of a task. */
 async function failureOf(world: World): Promise<StatusUpdateEvent["metadata"]> {
   const { live } = await tell(world.engine, "go");
   await world.settled(live.task.id);
@@ -13,8 +13,8 @@ async function failureOf(world: World): Promise<StatusUpdateEvent["metadata"]> {
   return last.metadata;
 }
 
-describe("a task that failed says why in the metadata of its last status", () => {
-  verifies("R49", "in safe words, with the id of what the log has, for an error", async () => {
+describe("a failed task has the reason in the metadata of its last status", () => {
+  verifies("R49", "as a safe text with the errorId of the log entry, for an error", async () => {
     const world = new World(() => {
       throw new Error("the secret is 42");
     });
@@ -26,13 +26,13 @@ describe("a task that failed says why in the metadata of its last status", () =>
     });
   });
 
-  verifies("R49", "in the words of the agent, where it chose some", async () => {
+  verifies("R49", "as the agent's own text, if it set one", async () => {
     const world = new World(({ fail }) => Promise.resolve(fail("No paper left.")));
 
     expect(await failureOf(world)).toEqual({ error: "No paper left." });
   });
 
-  verifies("R49", "and in those of the server, when the time was over", async () => {
+  verifies("R49", "as the server's text, after a timeout", async () => {
     const slow = new World(() => new Promise(() => undefined), { timeoutMs: 20 });
     const unanswered = new World(({ ask }) => ask("Who?"), {
       inputTimeout: { ms: 20, onTimeout: "fail" },

@@ -16,7 +16,7 @@ import { slowToAsk } from "./slow-to-ask.ts";
 
 const CANARY = "canary-hunter2-canary";
 
-/** Everything that is in the files of a folder. */
+/** The contents of all files in a folder. */
 function filesIn(folder: string): string {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -27,7 +27,7 @@ function filesIn(folder: string): string {
 describe("a sensitive answer", () => {
   verifies(
     "R60",
-    "reaches its tool, and no file, stream, list, push, log, error or model",
+    "reaches its tool, but no file, stream, list, push, log, error or model",
     async () => {
       const folder = temporaryFolder();
       const { login, passwords } = aLoginTool();
@@ -45,7 +45,7 @@ describe("a sensitive answer", () => {
         pushNotificationConfig: { url: webhook.url },
       });
 
-      // In words, in an answer that does not fit, and as data with more of it around.
+      // As text, in an invalid answer, and as data with other fields.
       await client.send(`wrong ${CANARY}`, { taskId });
       const unfit = { kind: "data", data: { requestId: "nothing", value: CANARY } } as const;
       const { error } = await client.trySend([unfit], { taskId, metadata: { copy: CANARY } });
@@ -72,14 +72,14 @@ describe("a sensitive answer", () => {
       await agent.close();
       const stored = filesIn(folder);
       expect(stored).toContain("Password?");
-      // A part of it alone, because files may share the beginnings of what they hold.
+      // Only a part of it, because files may share prefixes.
       expect(stored).not.toContain("hunter2");
     },
   );
 
   verifies(
     ["R60", "G6"],
-    "that is sent again joins its task, also when that is over and the server is another",
+    "that is sent again joins its task, even if the task has ended and the server restarted",
     async () => {
       const folder = temporaryFolder();
       const { login, passwords } = aLoginTool();
@@ -98,7 +98,7 @@ describe("a sensitive answer", () => {
       expect(done.status.state).toBe("completed");
       expect([again.status, later.status]).toEqual([done.status, done.status]);
       expect(passwords).toEqual([CANARY]);
-      // Nothing that was written tells one from another, not even a digest.
+      // Nothing that is stored distinguishes one answer from another, not even a digest.
       expect((await new Client(second).send("another", answer)).status).toEqual(done.status);
       // Another message under its id is still another message.
       const elsewhere = { taskId: asked.id, messageId: asked.history![0]!.messageId };
@@ -107,7 +107,7 @@ describe("a sensitive answer", () => {
     },
   );
 
-  test("reaches a run that is begun anew for it", async () => {
+  test("reaches a run that is restarted for it", async () => {
     const { login, passwords } = aLoginTool();
     const model = scriptedModel([calls("login"), "In."]);
     const world = new LoopWorld({ model, tools: [login] });
@@ -121,7 +121,7 @@ describe("a sensitive answer", () => {
     expect(JSON.stringify(await world.events(asked.id))).not.toContain(CANARY);
   });
 
-  test("that comes while the question is still being stored is not written either", async () => {
+  test("that arrives while the question is still being stored is not written either", async () => {
     const { login, passwords } = aLoginTool();
     const model = scriptedModel([calls("login"), "In."]);
     const world = new LoopWorld({ model, tools: [login] }, { backend: slowToAsk() });
@@ -136,7 +136,7 @@ describe("a sensitive answer", () => {
     expect(JSON.stringify(await world.events(taskId))).not.toContain(CANARY);
   });
 
-  test("that was taken, and lost in a crash before it was used, is asked for again", async () => {
+  test("that was accepted, and lost in a crash before it was used, is asked for again", async () => {
     const { login, passwords } = aLoginTool();
     const model = scriptedModel([calls("login"), "In."]);
     const world = new LoopWorld({ model, tools: [login] });
@@ -157,7 +157,7 @@ describe("a sensitive answer", () => {
     expect(JSON.stringify(await world.events(asked.id))).not.toContain(CANARY);
   });
 
-  test("is asked for alone, so that words are never taken for a new message", async () => {
+  test("is asked for alone, so that text is never treated as a new message", async () => {
     const { login, passwords } = aLoginTool();
     const { guarded, ran } = aGuardedTool();
     const model = scriptedModel([[calls("delete", { path: "a" }), calls("login")], "Done."]);

@@ -108,7 +108,7 @@ describe("the interfaces of a card", () => {
     expect(trailers["grpc-status"]).toBe("5");
   });
 
-  test("that do not exist are rejected when the server starts", async () => {
+  verifies("v1-S66", "that do not exist are rejected when the server starts", async () => {
     const card = { bindings: ["SOAP" as "GRPC"] };
 
     await expect(serve(agent, { port: 0, data: "memory", card })).rejects.toThrow(
@@ -163,7 +163,7 @@ describe("an extended card", () => {
     ["GetExtendedAgentCard"],
   ])("by %s", (method) => {
     verifies(
-      ["R19", "seed-C16", "v1-S57", "v03-S20"],
+      ["R19", "seed-C16", "v1-S57", "v03-S2", "v03-S20"],
       "is for callers who show their token, and for nobody else",
       async () => {
         const ask = (headers: Record<string, string>): Promise<Response> =>

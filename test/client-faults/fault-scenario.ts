@@ -8,30 +8,30 @@ import type {
 import type { GrpcMove } from "./wire/grpc-move.ts";
 import type { Move } from "./wire/move.ts";
 
-/** How the agent of a scenario is spoken to. */
+/** The version and binding of a scenario's agent. */
 export interface FaultSpeaking {
   readonly version: ProtocolVersion;
   readonly binding: Binding;
 }
 
-/** What a client asks for on the wire. */
+/** The operation a client requests on the wire. */
 export type FaultStep = OperationName | "card";
 
-/** A request as the agent got it. */
+/** A request as the agent received it. */
 export interface FaultCall {
   readonly step: FaultStep;
-  /** Which one of this step it is, from 1 on. */
+  /** The ordinal of the request among those of its step, starting at 1. */
   readonly count: number;
   readonly speaking: FaultSpeaking;
   /** The id of a JSON-RPC request. */
   readonly id: unknown;
   readonly path: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Where the agent is; its card is there. */
+  /** The base URL of the agent, where its card is. */
   readonly origin: string;
-  /** `host:port` of its gRPC. */
+  /** `host:port` of its gRPC endpoint. */
   readonly grpc: string;
-  /** Asks the real agent behind this one, where there is one. */
+  /** Forwards the request to the real agent behind this one, if there is one. */
   readonly behind: () => Promise<Response>;
 }
 
@@ -39,73 +39,79 @@ export type FaultReply = (call: FaultCall) => readonly Move[] | Promise<readonly
 
 export type GrpcReply = (call: FaultCall) => readonly GrpcMove[];
 
-/** One reply for each request of a step; the last one answers all that follow. */
+/** One reply for each request of a step; the last one answers all further requests. */
 type FaultReplies = Readonly<Partial<Record<FaultStep, readonly FaultReply[]>>>;
 
 type GrpcReplies = Readonly<Partial<Record<OperationName, readonly GrpcReply[]>>>;
 
-/** What the user of the client wants. */
+/** What the user of the client requests. */
 type FaultAsk = "connect" | "send" | "stream" | "get" | "subscribe" | "cancel";
 
 export interface ExpectedAnswer {
-  /** The whole text; for "connect" the name on the card. */
+  /** The complete text; for "connect" the name on the card. */
   readonly text: string;
-  /** Where the task is in the end; none where the answer is a message or a card. */
+  /** The final state of the task; absent if the result is a message or a card. */
   readonly state?: TaskState;
 }
 
-/** What a right client does: it has the exact result, or says in one clear error why not. */
+/** The correct outcome: the exact result, or one clear error that says why there is none. */
 export type Right =
   | ExpectedAnswer
-  /** Nothing to speak of came: a `ClientError` of this kind. */
+  /** No usable answer: a `ClientError` of this kind. */
   | { readonly error: ClientErrorKind; readonly says: RegExp; readonly or?: ExpectedAnswer }
-  /** The agent said no: a `RemoteError` with this code. */
+  /** The agent returned an error: a `RemoteError` with this code. */
   | { readonly code: number; readonly says: RegExp; readonly or?: ExpectedAnswer }
-  /** Something before the agent said no: a `RemoteError` with this status and no code. */
+  /**
+   * A proxy or server in front of the agent returned an error: a `RemoteError` with this status and
+   * no code.
+   */
   | { readonly httpStatus: number; readonly says: RegExp; readonly or?: ExpectedAnswer }
-  /** Only the caller can end it: the caller's own reason. */
+  /** Only the caller can end the call: the caller's own abort reason. */
   | { readonly aborted: RegExp };
 
-/** What the user of the client has set, so that a scenario ends soon. */
+/** Client options that the user has set, so that a scenario ends soon. */
 interface FaultSettings {
-  /** How long a stream may be silent. */
+  /** Maximum time without data on a stream. */
   readonly idleTimeoutMs?: number;
-  /** For how long a lost connection is tried again. */
+  /** How long a lost connection is retried. */
   readonly giveUpMs?: number;
-  /** How long one call may take. */
+  /** Timeout of a single call. */
   readonly timeoutMs?: number;
-  /** When the caller has had enough. */
+  /** When the caller's signal aborts. */
   readonly abortMs?: number;
-  /** A token that stays, or one that is new whenever it is asked for: `token-1`, `token-2`… */
+  /** A fixed token, or a new one on every request: `token-1`, `token-2`… */
   readonly token?: "fixed" | "fresh";
-  /** Whether an older version may be tried where the card names none. */
+  /** Whether an older version may be tried if the card declares none. */
   readonly allowDowngrade?: boolean;
 }
 
-/** One thing that goes wrong, and what is right then. */
+/** One fault and the correct reaction to it. */
 export interface FaultScenario {
   readonly id: string;
   /** What the agent does, as a sentence. */
   readonly sentence: string;
-  /** The scenario is the same in each of these. */
+  /** The versions and bindings that the scenario is run with. */
   readonly speaks: readonly FaultSpeaking[];
   readonly asks: FaultAsk;
-  /** What is not listed is answered as a good agent would. */
+  /** Steps that are not listed are answered correctly. */
   readonly replies?: FaultReplies;
   readonly grpcReplies?: GrpcReplies;
   readonly right: Right;
-  /** How many requests of a step a right client makes at most, where more would do harm. */
+  /** The maximum number of requests of a step, if more would do harm. */
   readonly atMost?: Readonly<Partial<Record<FaultStep, number>>>;
   readonly settings?: FaultSettings;
   /**
-   * Why another client may do something else and be right by the specification, such as "A2A has
-   * no ids for events".
+   * Why another outcome is also correct according to the specification, for example "A2A has no ids
+   * for events".
    */
   readonly beyond?: string;
-  /** TLS, by a certificate that the user trusts or one that nobody does; or none where the user expects it. */
+  /**
+   * TLS with a certificate that the user trusts or does not trust, plain HTTP where the user expects
+   * TLS, TLS where the user expects plain HTTP, or a handshake that never completes.
+   */
   readonly tls?: "trusted" | "untrusted" | "expected" | "unexpected" | "silent";
-  /** Needs the real agent: it repeats what it is told. */
+  /** The scenario needs the real agent, which repeats its input. */
   readonly needsAgent?: boolean;
-  /** How long it may take, where ten seconds are too few for the work itself. */
+  /** Time limit, if the work itself takes longer than ten seconds. */
   readonly boundMs?: number;
 }

@@ -10,7 +10,7 @@ import type { Listener } from "./wire/listener.ts";
 import { grpcStepOf, stepOf } from "./wire/step-of.ts";
 
 export interface FaultyAgentOptions {
-  /** One of those that the scenario has; by default its first. */
+  /** One of the versions and bindings of the scenario. Default: the first. */
   readonly speaking?: FaultSpeaking;
   /** The real agent, for scenarios that need one. */
   readonly behind?: ((request: Request) => Promise<Response>) | undefined;
@@ -18,20 +18,20 @@ export interface FaultyAgentOptions {
   readonly tls?: { readonly cert: string; readonly key: string };
 }
 
-/** An agent that goes wrong as its scenario says, behind real sockets. */
+/** An agent that fails as its scenario describes, on real sockets. */
 export interface FaultyAgent {
-  /** Where clients find it. */
+  /** The URL for clients. */
   readonly url: string;
-  /** `host:port` of what its card may lead to besides. */
+  /** `host:port` of a second address that its card may refer to. */
   readonly others: readonly string[];
-  /** What it was asked, in order. */
+  /** The requests it received, in order. */
   readonly seen: readonly FaultCall[];
-  /** How many connections its clients have open. */
+  /** The number of open client connections. */
   readonly openConnections: number;
   close(): Promise<void>;
 }
 
-/** What the request itself says. */
+/** The parts of a call that come from the request itself. */
 type Asked = Pick<FaultCall, "id" | "path" | "headers" | "behind">;
 
 const NOTHING_ASKED: Asked = { id: undefined, path: "", headers: {}, behind: noAgent };
@@ -92,7 +92,7 @@ function firstOf({ id, speaks }: FaultScenario): FaultSpeaking {
   return first;
 }
 
-/** The reply to the request of this number; the last one answers all that follow. */
+/** The reply to the request with this ordinal; the last one answers all further requests. */
 function pick<Reply>(replies: readonly Reply[] | undefined, count: number, honest: Reply): Reply {
   return replies?.[count - 1] ?? replies?.at(-1) ?? honest;
 }
@@ -105,14 +105,14 @@ function hasTls({ tls }: FaultScenario): boolean {
   return tls === "trusted" || tls === "untrusted" || tls === "unexpected";
 }
 
-/** The certificate is for `localhost`, so by its address the agent has another name. */
+/** The certificate is for `localhost`, so the IP address of the agent does not match it. */
 function urlOf({ tls }: FaultScenario, port: number): string {
   if (tls === undefined || tls === "unexpected") return `http://127.0.0.1:${port}`;
   return tls === "untrusted" ? `https://localhost:${port}` : `https://127.0.0.1:${port}`;
 }
 
 async function noAgent(): Promise<never> {
-  throw new TypeError("the scenario asks the real agent, and none was given as `behind`");
+  throw new TypeError("the scenario needs the real agent, but `behind` is not set");
 }
 
 function askBehind(

@@ -1,4 +1,4 @@
-// Agents that misbehave on purpose, behind real sockets, to see how a client reacts.
+// Agents that misbehave on purpose, on real sockets, to test how a client reacts.
 
 export { type FaultyAgent, startFaultyAgent } from "./faulty-agent.ts";
 export type {

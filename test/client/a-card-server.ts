@@ -3,7 +3,7 @@ import { type IncomingHttpHeaders, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** A request for a card as the server saw it. */
+/** A request for a card as the server received it. */
 interface Asked {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
@@ -12,12 +12,12 @@ interface Asked {
 export interface CardServer {
   readonly url: string;
   readonly asked: readonly Asked[];
-  /** What the next answers have. */
+  /** What the next responses have. */
   headers: Readonly<Record<string, string>>;
   card: object;
 }
 
-/** Shows a card with the headers of the test, and knows conditional requests. */
+/** Serves a card with the headers of the test, and supports conditional requests. */
 export async function startCardServer(
   headers: Readonly<Record<string, string>>,
 ): Promise<CardServer> {
@@ -32,7 +32,7 @@ export async function startCardServer(
     const isKnown =
       (etag !== undefined && request.headers["if-none-match"] === etag) ||
       (date !== undefined && request.headers["if-modified-since"] === date);
-    // Slowly, so that those who ask together do.
+    // Slowly, so that concurrent requests overlap.
     setTimeout(() => {
       response.writeHead(isKnown ? 304 : 200, shown.headers);
       response.end(isKnown ? undefined : JSON.stringify(shown.card));

@@ -3,18 +3,18 @@ import { type IncomingHttpHeaders, type ServerHttp2Stream, createServer } from "
 import { type AddressInfo, type Socket, createServer as createNetServer } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** What the agent does with a call. */
+/** How the agent handles a call. */
 export type GrpcScript = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void;
 
 export interface GrpcAgent {
   readonly card: Readonly<Record<string, unknown>>;
   /** The paths that were called. */
   readonly called: readonly string[];
-  /** How many connections were made. */
+  /** The number of connections. */
   readonly connections: number;
 }
 
-/** A server of HTTP/2 that says what a test tells it to. It closes with the test. */
+/** An HTTP/2 server with scripted responses. It closes with the test. */
 export async function startGrpcAgent(script: GrpcScript, version = "1.0"): Promise<GrpcAgent> {
   const called: string[] = [];
   const sockets = new Set<Socket>();
@@ -50,7 +50,7 @@ export async function startGrpcAgent(script: GrpcScript, version = "1.0"): Promi
   };
 }
 
-/** Answers with the messages and then with the trailers. */
+/** Responds with the messages and then the trailers. */
 export function answer(
   stream: ServerHttp2Stream,
   messages: readonly Uint8Array[],
@@ -62,7 +62,7 @@ export function answer(
   stream.end();
 }
 
-/** An error that comes without any message. */
+/** An error without any message. */
 export function refuse(stream: ServerHttp2Stream, headers: Readonly<Record<string, string>>): void {
   stream.respond(
     { ":status": 200, "content-type": "application/grpc", ...headers },
@@ -70,7 +70,7 @@ export function refuse(stream: ServerHttp2Stream, headers: Readonly<Record<strin
   );
 }
 
-/** A flag and a length, and then the message. */
+/** A flag and a length, followed by the message. */
 export function framed(message: Uint8Array, flag = 0): Buffer {
   const prefix = Buffer.alloc(5);
   prefix.writeUInt8(flag, 0);
@@ -78,7 +78,7 @@ export function framed(message: Uint8Array, flag = 0): Buffer {
   return Buffer.concat([prefix, message]);
 }
 
-/** Frames of HTTP/2 after which no call is ever answered. */
+/** HTTP/2 frames after which no call is ever answered. */
 export const STUCK = {
   /** SETTINGS_MAX_CONCURRENT_STREAMS is 0. */
   "accepts no streams": { first: frame(4, 0, "000300000000"), later: Buffer.alloc(0) },
@@ -89,7 +89,7 @@ export const STUCK = {
   },
 } as const;
 
-/** A server of HTTP/2 that leaves every call without an answer. It closes with the test. */
+/** An HTTP/2 server that leaves every call unanswered. It closes with the test. */
 export async function startStuckAgent({
   first,
   later,
@@ -124,7 +124,7 @@ function frame(type: number, stream: number, payload: string): Buffer {
   return Buffer.concat([head, bytes]);
 }
 
-/** The types of the frames in a piece that begins with one, or with the preface. */
+/** The types of the frames in a chunk that starts with a frame or with the preface. */
 function typesIn(data: Buffer): readonly number[] {
   const types: number[] = [];
   let at = data.subarray(0, 3).toString() === "PRI" ? PREFACE : 0;

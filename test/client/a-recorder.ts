@@ -2,14 +2,14 @@ import { once } from "node:events";
 import { type AddressInfo, type Socket, createServer } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** A stranger that keeps every byte that it gets. */
+/** A foreign server that records every byte it receives. */
 export interface Recorder {
   readonly port: number;
-  /** Everything that came, over all connections. */
+  /** Everything received, over all connections. */
   readonly heard: string;
 }
 
-/** Listens on all addresses of this machine and answers each request with 404, whatever it is. */
+/** Listens on all local addresses and answers every request with 404. */
 export async function startRecorder(): Promise<Recorder> {
   const pieces: Buffer[] = [];
   const sockets = new Set<Socket>();

@@ -1,9 +1,9 @@
 import type { Auth } from "@convoke/client";
 
-/** Long enough to be found wherever it turns up. */
+/** Long enough to be found anywhere. */
 export const SECRET = "s3cr3t-0123456789";
 
-/** Every way to say who is calling. */
+/** All kinds of credentials. */
 export const KINDS: readonly (readonly [string, Auth])[] = [
   ["a bearer token", { bearer: SECRET }],
   ["a token from a function", { token: async () => SECRET }],
@@ -16,7 +16,7 @@ export const KINDS: readonly (readonly [string, Auth])[] = [
 
 const BASIC = btoa(`ann:${SECRET}`);
 
-/** Whether the text holds the secret, as it is or as it travels. */
+/** Whether the text contains the secret, plain or encoded. */
 export function tells(text: string): boolean {
   return text.includes(SECRET) || text.includes(BASIC);
 }

@@ -7,10 +7,10 @@ import { KINDS, tells } from "./auth-kinds.ts";
 const CARD = "/.well-known/agent-card.json";
 const GREETING = { message: { messageId: "m1", role: "ROLE_AGENT", parts: [{ text: "Hello" }] } };
 
-/** Nothing but the credentials' own rule keeps them from the stranger. */
+/** Only the rule for credentials keeps them from the foreign server. */
 const ALLOW = ["127.0.0.1", "localhost", "::1", "0.0.0.0"];
 
-/** How a card may name a stranger's port; `home` is the port of the agent that was given. */
+/** How a card may refer to a foreign port; `home` is the port of the agent that was given. */
 const ADDRESSES: readonly (readonly [string, (there: number, home: number) => string])[] = [
   ["plainly", (there) => `http://127.0.0.1:${there}/`],
   ["by https", (there) => `https://127.0.0.1:${there}/`],
@@ -36,7 +36,7 @@ interface Scene {
   readonly stranger: Recorder;
 }
 
-/** An agent whose card names the stranger, and perhaps itself after it. */
+/** An agent whose card refers to the foreign server, and optionally to itself after it. */
 async function aScene(
   address: (there: number, home: number) => string,
   more: { readonly after?: readonly object[]; readonly version?: string } = {},
@@ -66,7 +66,7 @@ async function aScene(
   return { home, stranger };
 }
 
-/** Does whatever a caller may do; how it ends does not matter here. */
+/** Makes every kind of call; their outcome does not matter here. */
 async function useAll(url: string, options: ConnectOptions): Promise<RemoteAgent | undefined> {
   const remote = await connect(url, { allow: ALLOW, retry: false, ...options }).catch(
     () => undefined,
@@ -88,7 +88,7 @@ async function useAll(url: string, options: ConnectOptions): Promise<RemoteAgent
   return remote;
 }
 
-test("the stranger hears what is sent to it", async () => {
+test("the foreign server records what is sent to it", async () => {
   const { home, stranger } = await aScene((there) => `http://127.0.0.1:${there}/`);
 
   await useAll(home.url, {});
@@ -97,20 +97,27 @@ test("the stranger hears what is sent to it", async () => {
 });
 
 describe.each(KINDS)("%s", (_, auth) => {
-  test.each(ADDRESSES)("never goes to a stranger that a card names %s", async (__, address) => {
-    const { home, stranger } = await aScene(address);
+  test.each(ADDRESSES)(
+    "are never sent to a foreign server that a card names %s",
+    async (__, address) => {
+      const { home, stranger } = await aScene(address);
 
-    await useAll(home.url, { auth });
-    await useAll(home.url, { auth, bindings: ["grpc", "rest", "jsonrpc"] });
+      await useAll(home.url, { auth });
+      await useAll(home.url, { auth, bindings: ["grpc", "rest", "jsonrpc"] });
 
-    expect(home.seen.some(({ path, headers }) => tells(path + JSON.stringify(headers)))).toBe(true);
-    expect(tells(stranger.heard)).toBe(false);
-    // The same server by another name is a stranger as well.
-    const elsewhere = home.seen.filter(({ headers }) => headers["host"] !== new URL(home.url).host);
-    expect(tells(JSON.stringify(elsewhere))).toBe(false);
-  });
+      expect(home.seen.some(({ path, headers }) => tells(path + JSON.stringify(headers)))).toBe(
+        true,
+      );
+      expect(tells(stranger.heard)).toBe(false);
+      // The same server under another name is foreign as well.
+      const elsewhere = home.seen.filter(
+        ({ headers }) => headers["host"] !== new URL(home.url).host,
+      );
+      expect(tells(JSON.stringify(elsewhere))).toBe(false);
+    },
+  );
 
-  test("goes to the agent itself where a card has both", async () => {
+  test("are sent to the agent itself if a card has both", async () => {
     const after = [{ url: "/rpc", protocolBinding: "JSONRPC", protocolVersion: "1.0" }];
     const { home, stranger } = await aScene((there) => `http://127.0.0.1:${there}/`, { after });
 
@@ -121,7 +128,7 @@ describe.each(KINDS)("%s", (_, auth) => {
     expect(stranger.heard).toBe("");
   });
 
-  test("never follows a redirect, of the card or of a call, by our own client or by fetch", async () => {
+  test("never follow a redirect, of the card or of a call, with our own client or with fetch", async () => {
     const stranger = await startRecorder();
     const there = { Location: `http://127.0.0.1:${stranger.port}/` };
     for (const [cardStatus, callStatus] of [
@@ -151,7 +158,7 @@ describe.each(KINDS)("%s", (_, auth) => {
     expect(tells(stranger.heard)).toBe(false);
   });
 
-  test("never goes where the keys of a card are said to be", async () => {
+  test("are never sent to the URL of a card's keys", async () => {
     const stranger = await startRecorder();
     const jku = `http://127.0.0.1:${stranger.port}/keys`;
     const header = Buffer.from(JSON.stringify({ alg: "ES256", kid: "k", jku })).toString(
@@ -176,7 +183,7 @@ describe.each(KINDS)("%s", (_, auth) => {
   });
 });
 
-test("credentials may be given for another origin by name, and then go there alone", async () => {
+test("credentials can be bound to another origin by name, and are then sent only there", async () => {
   const { home, stranger } = await aScene((there) => `http://127.0.0.1:${there}/`);
   const auth: Auth = {
     headers: { "X-Secret": "s3cr3t-0123456789" },

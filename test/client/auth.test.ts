@@ -24,7 +24,7 @@ describe("credentials of each kind", () => {
   };
 
   for (const [kind, auth] of KINDS.filter(([name]) => name in EXPECTED)) {
-    verifies(["v03-C4"], `${kind} goes along with every request`, async () => {
+    verifies(["v03-C4"], `${kind} is sent with every request`, async () => {
       const agent = await startFakeAgent({
         pages: pagesV1(),
         answer: (call) => result(call, GREETING),
@@ -38,7 +38,7 @@ describe("credentials of each kind", () => {
     });
   }
 
-  test("a key in the query goes along with every request, and never shows", async () => {
+  test("a key in the query is sent with every request, and never appears in output", async () => {
     const value = `${SECRET} &=`;
     const auth: Auth = { apiKey: { in: "query", name: "key", value } };
     const agent = await startFakeAgent({
@@ -62,7 +62,7 @@ describe("credentials of each kind", () => {
     expect(tells(`${inspected(error)}`)).toBe(false);
   });
 
-  test("what cannot be sent is refused by its name and not quoted", async () => {
+  test("what cannot be sent is rejected by name and not quoted", async () => {
     const bad = `${SECRET}\n`;
     for (const [auth, words] of [
       [{ bearer: bad }, "the token holds characters"],
@@ -88,8 +88,8 @@ describe("credentials of each kind", () => {
   });
 });
 
-describe("a token that is no longer good", () => {
-  /** Takes the newest token only. */
+describe("a token that is no longer valid", () => {
+  /** Accepts only the newest token. */
   async function anAgent(good: string, answer: "one" | "stream" = "one") {
     return startFakeAgent({
       pages: pagesV1(),
@@ -100,7 +100,7 @@ describe("a token that is no longer good", () => {
     });
   }
 
-  test("is renewed once, and the call is made again", async () => {
+  test("is renewed once, and the call is repeated", async () => {
     const tokens = ["old", "new"];
     const agent = await anAgent("new");
     const remote = await connect(agent.url, { auth: { token: () => tokens.shift() ?? "none" } });
@@ -123,7 +123,7 @@ describe("a token that is no longer good", () => {
     expect((await remote.stream("Ann").result).text).toBe("Hello");
   });
 
-  test("is renewed once for all who fail together", async () => {
+  test("is renewed once for all calls that fail together", async () => {
     let asked = 0;
     const agent = await anAgent("token-2");
     const auth: Auth = {
@@ -140,7 +140,7 @@ describe("a token that is no longer good", () => {
     expect(asked).toBe(2);
   });
 
-  test("and is not followed by a better one is an error that says what is asked for", async () => {
+  test("and has no valid successor is an error that says what is required", async () => {
     const agent = await anAgent("never");
     let asked = 0;
     const auth: Auth = { token: () => `${SECRET}-${(asked += 1)}` };
@@ -158,7 +158,7 @@ describe("a token that is no longer good", () => {
     expect(agent.seen).toHaveLength(1 + 2);
   });
 
-  test("a function that fails is asked again by the next call", async () => {
+  test("a function that fails is called again by the next call", async () => {
     const agent = await anAgent("good");
     const given: (() => string)[] = [() => "good", () => "good"];
     given.unshift(() => {
@@ -171,8 +171,8 @@ describe("a token that is no longer good", () => {
   });
 });
 
-describe.each([403, 200])("an agent that quotes what it got with HTTP %d", (status) => {
-  test.each(KINDS)("does not make an error tell %s", async (_, auth) => {
+describe.each([403, 200])("an agent that quotes credentials with HTTP %d", (status) => {
+  test.each(KINDS)("does not make an error reveal %s", async (_, auth) => {
     const agent = await startFakeAgent({
       pages: pagesV1(),
       answer: (__, { headers, path }) =>
@@ -196,7 +196,7 @@ describe.each([403, 200])("an agent that quotes what it got with HTTP %d", (stat
   });
 });
 
-describe("a server of our own with a token", () => {
+describe("our own server with a token", () => {
   const server = useServer(conformanceAgent(), { token: SECRET });
   const WAYS: readonly (readonly [BindingName, ProtocolVersion])[] = [
     ["jsonrpc", "0.3"],
@@ -207,10 +207,10 @@ describe("a server of our own with a token", () => {
     ["grpc", "1.0"],
   ];
 
-  describe.each(WAYS)("by %s in %s", (binding, version) => {
+  describe.each(WAYS)("via %s in %s", (binding, version) => {
     const way = { bindings: [binding], version };
 
-    verifies(["v03-C4"], "serves who has the token, also one that was renewed", async () => {
+    verifies(["v03-C4"], "serves a caller with the token, also a renewed one", async () => {
       const tokens = ["guess", SECRET];
       for (const auth of [
         { bearer: SECRET },
@@ -224,7 +224,7 @@ describe("a server of our own with a token", () => {
       }
     });
 
-    test("refuses who guesses, alike by every binding", async () => {
+    test("rejects a wrong token with the same error on every binding", async () => {
       const remote = await connect(server.url, { ...way, token: "guess-guess" });
 
       for (const error of [
@@ -245,7 +245,7 @@ async function errorOf(promise: Promise<unknown>): Promise<unknown> {
   );
 }
 
-/** Everything that a log might print of an error. */
+/** Everything that a log could print of an error. */
 function inspected(error: unknown): string {
   const { message, stack, cause } = error as Error;
   return [

@@ -5,7 +5,7 @@ import { Webhook } from "../push/a-webhook.ts";
 import { verifies } from "../verifies.ts";
 import { worker } from "./worker-agent.ts";
 
-/** A task that waits for an authorization, which comes by a way of its own. */
+/** A task that waits for an authorization, which arrives out of band. */
 async function aWaitingTask(remote: RemoteAgent): Promise<{
   readonly taskId: string;
   readonly authorize: () => Promise<unknown>;
@@ -17,11 +17,11 @@ async function aWaitingTask(remote: RemoteAgent): Promise<{
 }
 
 describe.each(["1.0", "0.3"] as const)(
-  "a task of %s that waits for an authorization",
+  "a task in %s that waits for an authorization",
   (version) => {
     const aRemote = async () => connect((await aPushingServer(worker)).url, { version });
 
-    verifies(["v1-C10"], "is followed by subscribing to it", async () => {
+    verifies(["v1-C10"], "can be followed by subscribing to it", async () => {
       const remote = await aRemote();
       const { taskId, authorize } = await aWaitingTask(remote);
       const states: string[] = [];
@@ -38,7 +38,7 @@ describe.each(["1.0", "0.3"] as const)(
       expect((await run.result).text).toBe("You are in.");
     });
 
-    verifies(["v1-C10"], "tells a webhook that is registered meanwhile", async () => {
+    verifies(["v1-C10"], "notifies a webhook that is registered in the meantime", async () => {
       const webhook = await Webhook.start();
       const remote = await aRemote();
       const { taskId, authorize } = await aWaitingTask(remote);
@@ -50,7 +50,7 @@ describe.each(["1.0", "0.3"] as const)(
       await expect.poll(last, { timeout: 10_000 }).toContain("completed");
     });
 
-    verifies(["v1-C10"], "can be looked at again and again", async () => {
+    verifies(["v1-C10"], "can be polled", async () => {
       const remote = await aRemote();
       const { taskId, authorize } = await aWaitingTask(remote);
       const state = async () => (await remote.get(taskId)).status.state;
@@ -61,7 +61,7 @@ describe.each(["1.0", "0.3"] as const)(
       await expect.poll(state).toBe("completed");
     });
 
-    verifies(["v1-C10"], "waits here too when an agent here has it do the work", async () => {
+    verifies(["v1-C10"], "also makes a local task that delegates to it wait", async () => {
       const behind = await aRemote();
       const remote = await connect((await aPushingServer(behind)).url, { version });
       const { taskId, authorize } = await aWaitingTask(remote);

@@ -14,7 +14,7 @@ const VERSIONS = [
   { inner: "1.0", outer: "0.3" },
 ] as const;
 
-/** A bridge in a process of its own that can be killed, and comes back at the same address. */
+/** A bridge in its own process that can be killed and restarts at the same address. */
 async function aMortalBridge({ inner, outer }: (typeof VERSIONS)[number]) {
   const logger = createJsonLogger("error", (line) => process.stderr.write(line));
   const server = await serve(worker, { port: 0, data: "memory", logger });
@@ -53,7 +53,7 @@ async function tasksOf(remote: RemoteAgent) {
 }
 
 describe.each(VERSIONS)("a bridge from $outer to $inner that is killed", (versions) => {
-  test("in the middle of a stream goes on with the same task behind it", async () => {
+  test("in the middle of a stream continues with the same remote task", async () => {
     const { remote, behind, killAndBegin } = await aMortalBridge(versions);
     const run = remote.stream("count 150");
     const got = [];
@@ -78,7 +78,7 @@ describe.each(VERSIONS)("a bridge from $outer to $inner that is killed", (versio
     expect(said).toEqual(Array.from({ length: 15 }, (_, place) => `at ${place * 10 + 1}`));
   });
 
-  test("while it waits for an answer takes the answer afterwards", async () => {
+  test("while it waits for an answer accepts the answer afterwards", async () => {
     const { remote, behind, killAndBegin } = await aMortalBridge(versions);
     const asked: string[] = [];
     const conversation = remote.conversation({

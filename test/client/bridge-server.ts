@@ -2,7 +2,7 @@ import { connect } from "@convoke/client";
 import { serve } from "convoke";
 import { reportReady } from "../harness/report-ready.ts";
 
-// A process that serves an agent of another one, in its own name and with its own memory.
+// A process that serves an agent of another process, under its own name and with its own store.
 
 const { CONVOKE_INNER = "", CONVOKE_VERSION, CONVOKE_DATA = "", CONVOKE_PUBLIC = "" } = process.env;
 

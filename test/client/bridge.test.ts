@@ -14,13 +14,13 @@ const logger = createJsonLogger("error", (line) => process.stderr.write(line));
 const serveHere = (agent: Agent) => serve(agent, { port: 0, data: "memory", logger });
 type Served = Awaited<ReturnType<typeof serveHere>>;
 
-describe.each(VERSIONS)("an agent of $inner, served again and called in $outer", (versions) => {
+describe.each(VERSIONS)("an agent in $inner, served again and called in $outer", (versions) => {
   let server: Served;
   let bridge: Served;
-  /** The agent behind the bridge, asked directly. */
+  /** The agent behind the bridge, called directly. */
   let direct: RemoteAgent;
   let remote: RemoteAgent;
-  /** Only 1.0 can list. */
+  /** Only 1.0 has a list operation. */
   let inspector: RemoteAgent;
 
   beforeAll(async () => {
@@ -36,7 +36,7 @@ describe.each(VERSIONS)("an agent of $inner, served again and called in $outer",
     await server.close();
   });
 
-  test("says of itself what its card says", () => {
+  test("has the data of the original card", () => {
     expect(remote.info).toMatchObject({
       name: "Worker",
       description: "Does what it is told.",
@@ -45,7 +45,7 @@ describe.each(VERSIONS)("an agent of $inner, served again and called in $outer",
     });
   });
 
-  test("streams as it does itself", async () => {
+  test("streams like the original", async () => {
     const run = remote.stream("count 30");
     const seen = [];
     for await (const event of run) seen.push(event);
@@ -67,11 +67,11 @@ describe.each(VERSIONS)("an agent of $inner, served again and called in $outer",
     }
   });
 
-  test("answers with a message and no task", async () => {
+  test("returns a message without a task", async () => {
     expect(await remote.send("reply")).toMatchObject({ text: "No task needed.", message: {} });
   });
 
-  test("asks, and takes the answers", async () => {
+  test("asks, and accepts the answers", async () => {
     const asked: string[] = [];
     const answers = ["Ann", "York"];
     const conversation = remote.conversation({
@@ -88,7 +88,7 @@ describe.each(VERSIONS)("an agent of $inner, served again and called in $outer",
     expect(task?.status.state).toBe("completed");
   });
 
-  test("waits for an authorization, and takes the word that it was given", async () => {
+  test("waits for an authorization, and accepts the confirmation", async () => {
     const conversation = remote.conversation({ onAuthRequired: () => "done" });
 
     expect((await conversation.say("auth").result).text).toBe("You are in.");
@@ -97,23 +97,23 @@ describe.each(VERSIONS)("an agent of $inner, served again and called in $outer",
   test.each([
     ["fail", "failed", "It broke."],
     ["reject", "rejected", "Not me."],
-  ])("ends as it does itself (%s)", async (command, state, words) => {
+  ])("ends like the original (%s)", async (command, state, words) => {
     const { task } = await remote.send(command);
 
     expect(task?.status).toMatchObject({ state, message: { parts: [{ text: words }] } });
   });
 
-  test("remembers a conversation, and nobody else's", async () => {
+  test("remembers a conversation, and no other caller's", async () => {
     const { task } = await remote.send("count 1");
     const contextId = task?.contextId ?? "";
 
     expect((await remote.send("remember", { contextId })).text).toBe("count 1");
     expect((await remote.send("remember")).text).toBe("");
-    // The name of a context here is not its name there.
+    // The context id here differs from the one there.
     expect((await direct.send("remember", { contextId })).text).toBe("");
   });
 
-  test("gets what was said as it was said", async () => {
+  test("receives the message unchanged", async () => {
     const parts = [
       { kind: "text", text: "echo" },
       { kind: "data", data: { a: [1, null] } },
@@ -132,7 +132,7 @@ describe.each(VERSIONS)("an agent of $inner, served again and called in $outer",
     expect(task?.artifacts?.[0]?.parts[0]).toMatchObject({ data: { parts, metadata } });
   });
 
-  test("is canceled with the task here", async () => {
+  test("is canceled with the local task", async () => {
     const run = remote.stream("wait");
     for await (const event of run) if (event.kind === "artifact-update") break;
     const { tasks } = await inspector.list({ state: "working" });
@@ -147,7 +147,7 @@ describe.each(VERSIONS)("an agent of $inner, served again and called in $outer",
   });
 });
 
-test("what a remote agent refuses is told in its words", async () => {
+test("an error of a remote agent keeps its text", async () => {
   const agent = await startFakeAgent({
     pages: pagesV1(),
     answer: (call) => failure(call, { code: -32005, message: "I read no such thing" }),
@@ -165,19 +165,22 @@ test("what a remote agent refuses is told in its words", async () => {
 test.each([
   ["invalid params", -32602],
   ["an unsupported operation", -32004],
-])("an agent that chooses its contexts itself, and calls ours %s, may choose", async (_, code) => {
-  const agent = await startFakeAgent({
-    pages: pagesV1(),
-    answer: (call) => {
-      const { contextId } = call.params["message"] as { readonly contextId?: string };
-      if (contextId !== undefined) return failure(call, { code, message: "unknown context" });
-      const status = { state: "TASK_STATE_COMPLETED" };
-      return events(call, [{ task: { id: "t1", contextId: "mine", status } }]);
-    },
-  });
-  const bridge = await serveHere(await connect(agent.url));
-  onTestFinished(() => bridge.close());
-  const remote = await connect(bridge.url);
+])(
+  "an agent that chooses its context ids itself, and names ours %s, may do so",
+  async (_, code) => {
+    const agent = await startFakeAgent({
+      pages: pagesV1(),
+      answer: (call) => {
+        const { contextId } = call.params["message"] as { readonly contextId?: string };
+        if (contextId !== undefined) return failure(call, { code, message: "unknown context" });
+        const status = { state: "TASK_STATE_COMPLETED" };
+        return events(call, [{ task: { id: "t1", contextId: "mine", status } }]);
+      },
+    });
+    const bridge = await serveHere(await connect(agent.url));
+    onTestFinished(() => bridge.close());
+    const remote = await connect(bridge.url);
 
-  expect((await remote.send("hello")).task?.status.state).toBe("completed");
-});
+    expect((await remote.send("hello")).task?.status.state).toBe("completed");
+  },
+);

@@ -4,7 +4,7 @@ import { type Call, failure, pagesV03, result, startFakeAgent } from "./fake-age
 import { frames } from "../../packages/client/src/run/a-stream.suite.ts";
 import { verifies } from "../verifies.ts";
 
-// What an agent of 0.3 says of task t1, as it stands on the wire.
+// What a 0.3 agent sends about task t1, as on the wire.
 const ids = { taskId: "t1", contextId: "c1" };
 const task = (state: string, text?: string) => ({
   kind: "task",
@@ -26,7 +26,7 @@ const completed = { kind: "status-update", ...ids, status: { state: "completed" 
 const methodsOf = (seen: readonly { readonly call: Call | undefined }[]) =>
   seen.flatMap(({ call }) => call?.method ?? []);
 
-verifies(["v03-C7"], "after a broken stream of 0.3 the client subscribes again", async () => {
+verifies(["v03-C7"], "after a broken 0.3 stream the client resubscribes", async () => {
   const agent = await startFakeAgent({
     pages: pagesV03(),
     answer: (call) =>
@@ -46,7 +46,7 @@ verifies(["v03-C7"], "after a broken stream of 0.3 the client subscribes again",
 
 verifies(
   ["v03-C7"],
-  "an agent of 0.3 that has no stream any more is asked for the task in the end",
+  "if a 0.3 agent no longer offers the stream, the client gets the task",
   async () => {
     const agent = await startFakeAgent({
       pages: pagesV03(),

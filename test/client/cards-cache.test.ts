@@ -9,13 +9,13 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Moves the clock of the cache and leaves timers alone. */
+/** Moves the clock of the cache but not timers. */
 function later(ms: number): void {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + ms });
 }
 
 describe("a card", () => {
-  verifies(["v1-C12"], "is asked for once while it is fresh, and then by its tag", async () => {
+  verifies(["v1-C12"], "is requested once while it is fresh, and then with its ETag", async () => {
     const server = await startCardServer({ "cache-control": "max-age=60", etag: '"one"' });
 
     for (let count = 0; count < 3; count += 1) await connect(server.url);
@@ -28,7 +28,7 @@ describe("a card", () => {
     expect(server.asked).toHaveLength(2);
   });
 
-  verifies(["v1-C12"], "that changed replaces the one before", async () => {
+  verifies(["v1-C12"], "that changed replaces the previous one", async () => {
     const server = await startCardServer({ "cache-control": "no-cache", etag: '"one"' });
 
     expect((await connect(server.url)).name).toBe("First");
@@ -50,7 +50,7 @@ describe("a card", () => {
     ["has been under way for long", { "cache-control": "max-age=60", age: "60" }, 3, 0],
     ["has a date", { "last-modified": "Thu, 01 Jan 2026 00:00:00 GMT" }, 3, 2],
     ["varies by the version", { "cache-control": 'max-age="60"', vary: "A2A-Version" }, 1, 0],
-  ] as const)("that %s is treated so", async (_, headers, requests, conditional) => {
+  ] as const)("that %s is cached accordingly", async (_, headers, requests, conditional) => {
     const server = await startCardServer(headers);
 
     for (let count = 0; count < 3; count += 1) {
@@ -64,7 +64,7 @@ describe("a card", () => {
     expect(conditions).toHaveLength(conditional);
   });
 
-  test("that Expires makes fresh is kept as long", async () => {
+  test("is kept as long as Expires says", async () => {
     const server = await startCardServer({
       expires: new Date(Date.now() + 60_000).toUTCString(),
     });
@@ -77,7 +77,7 @@ describe("a card", () => {
     expect(server.asked).toHaveLength(2);
   });
 
-  test("is asked for once by a hundred who connect together", async () => {
+  test("is requested once for a hundred concurrent connects", async () => {
     const server = await startCardServer({});
 
     const remotes = await Promise.all(Array.from({ length: 100 }, () => connect(server.url)));
@@ -86,7 +86,7 @@ describe("a card", () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  test("that one of several no longer waits for comes to the others", async () => {
+  test("whose request one of several callers aborts still reaches the others", async () => {
     const server = await startCardServer({});
     const controller = new AbortController();
     const impatient = connect(server.url, { signal: controller.signal });
@@ -99,7 +99,7 @@ describe("a card", () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  test("for one caller or version is not shown to another", async () => {
+  test("for one caller or version is not returned to another", async () => {
     const server = await startCardServer({ "cache-control": "max-age=60" });
     const own = () => "own";
 
@@ -119,7 +119,7 @@ describe("a card", () => {
     expect(server.asked).toHaveLength(6);
   });
 
-  test("is asked for anew where no cache is wanted", async () => {
+  test("is requested again if caching is disabled", async () => {
     const server = await startCardServer({ "cache-control": "max-age=60" });
 
     await connect(server.url);
@@ -128,7 +128,7 @@ describe("a card", () => {
     expect(server.asked).toHaveLength(2);
   });
 
-  test("is not changed for others by who changes it", async () => {
+  test("is not changed for others by a caller that modifies it", async () => {
     const server = await startCardServer({ "cache-control": "max-age=60" });
     const mine = await connect(server.url);
 
@@ -138,7 +138,7 @@ describe("a card", () => {
   });
 });
 
-test("of many cards those that were used last are kept", async () => {
+test("of many cards the most recently used are kept", async () => {
   const server = await startCardServer({ "cache-control": "max-age=60" });
   const fetch = (async (url: string) => {
     const { pathname } = new URL(url);
@@ -165,7 +165,7 @@ test("of many cards those that were used last are kept", async () => {
 describe("a server of our own", () => {
   const server = useServer(conformanceAgent());
 
-  test("is asked for its card once for each version", async () => {
+  test("gets one request for its card per version", async () => {
     const seen: string[] = [];
     const fetch: typeof globalThis.fetch = async (...call) => {
       const response = await globalThis.fetch(...call);

@@ -24,7 +24,7 @@ describe("a server of our own", () => {
   for (const [binding, version] of WAYS) {
     verifies(
       ["v1-C5", "v03-C5"],
-      `shows its extended card by ${binding} in ${version}`,
+      `serves its extended card via ${binding} in ${version}`,
       async () => {
         const way = { bindings: [binding], version, token: "secret" };
 
@@ -51,7 +51,7 @@ describe.each([
 ] as const)("the extended card in %s", (_, pages, method) => {
   verifies(
     ["v1-C5", "v03-C5"],
-    "is asked for as a known caller and takes the place of the public one",
+    "is requested as an authenticated caller and replaces the public one",
     async () => {
       const extended = { name: "Greeter for friends", capabilities: { streaming: true } };
       const agent = await startFakeAgent({ pages, answer: (call) => result(call, extended) });
@@ -65,7 +65,7 @@ describe.each([
     },
   );
 
-  test("takes its place also when it is asked for later", async () => {
+  test("also replaces it if it is requested later", async () => {
     const agent = await startFakeAgent({
       pages,
       answer: (call) => result(call, { name: "Greeter for friends" }),
@@ -80,7 +80,7 @@ describe.each([
 
 verifies(
   ["v1-C6"],
-  "an agent that has no extended card by its card is not asked for one",
+  "an agent whose card declares no extended card is not asked for one",
   async () => {
     const agent = await startFakeAgent({ pages: pagesV1() });
 
@@ -92,7 +92,7 @@ verifies(
   },
 );
 
-test("an extended card must be signed where the public one must", async () => {
+test("an extended card must be signed if the public one must be", async () => {
   const { publicKey } = await generateCardKey();
   const agent = await startFakeAgent({
     pages: pagesV1({ capabilities: { extendedAgentCard: true } }),

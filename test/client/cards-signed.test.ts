@@ -17,7 +17,10 @@ async function aKey(): Promise<CardKey> {
   return { kid, privateKey, alg: "ES256" };
 }
 
-/** An agent whose card is signed, by a key that is where the test says, and then perhaps changed. */
+/**
+ * An agent whose card is signed, with a key at the given location, and optionally modified
+ * afterwards.
+ */
 async function anAgent(
   signed: Partial<CardKey> | undefined,
   more: { readonly change?: object; readonly keySet?: object } = {},
@@ -44,8 +47,8 @@ async function signatureOf(agent: FakeAgent, options: ConnectOptions = {}) {
   return (await discover(agent.url, options)).signature;
 }
 
-describe("a card that is signed", () => {
-  verifies(["v1-C11"], "is good by a key that the caller has", async () => {
+describe("a signed card", () => {
+  verifies(["v1-C11"], "is valid with a key that the caller has", async () => {
     const agent = await anAgent({});
 
     for (const signatures of ["if-present", "require"] as const) {
@@ -57,7 +60,7 @@ describe("a card that is signed", () => {
     }
   });
 
-  verifies(["v1-C11"], "is good by a key that its own origin shows", async () => {
+  verifies(["v1-C11"], "is valid with a key published at its own origin", async () => {
     const agent = await anAgent({ jku: KEYS });
 
     expect(await signatureOf(agent, { signatures: "require" })).toMatchObject({ kind: "valid" });
@@ -65,7 +68,7 @@ describe("a card that is signed", () => {
     expect(agent.last.headers["authorization"]).toBeUndefined();
   });
 
-  verifies(["v1-C11"], "and changed is an error, and no other card is looked for", async () => {
+  verifies(["v1-C11"], "that was modified is an error, and no other card is tried", async () => {
     const agent = await anAgent({ jku: KEYS }, { change: { name: "Somebody else" } });
 
     for (const options of [{}, { signatures: "require" }, { trustedKeys }] as const) {
@@ -78,7 +81,7 @@ describe("a card that is signed", () => {
     expect(await signatureOf(agent, { signatures: "ignore" })).toEqual({ kind: "unchecked" });
   });
 
-  test("by a key that the caller does not trust is an error", async () => {
+  test("with a key that the caller does not trust is an error", async () => {
     const agent = await anAgent({});
     const other = publicKeySet([await aKey()]).keys;
 
@@ -88,14 +91,14 @@ describe("a card that is signed", () => {
     });
   });
 
-  test("by a key that pretends to be another does not count", async () => {
+  test("with a key that claims another key's id is not accepted", async () => {
     const other = { ...(await aKey()), kid: key.kid };
     const agent = await anAgent({ ...other, jku: KEYS });
 
     await expect(connect(agent.url)).rejects.toMatchObject({ kind: "bad-signature" });
   });
 
-  test("by an algorithm that nobody accepts is an error", async () => {
+  test("with an unsupported algorithm is an error", async () => {
     const header = Buffer.from(JSON.stringify({ alg: "none", kid: "k" })).toString("base64url");
     const agent = await anAgent(
       {},
@@ -108,7 +111,7 @@ describe("a card that is signed", () => {
     });
   });
 
-  test("whose keys cannot be had counts as unsigned, and not where a signature is demanded", async () => {
+  test("whose keys are unavailable counts as unsigned, and is rejected if a signature is required", async () => {
     const agent = await anAgent({});
 
     expect(await signatureOf(agent)).toMatchObject({
@@ -120,7 +123,7 @@ describe("a card that is signed", () => {
     });
   });
 
-  test("whose keys are elsewhere makes nobody go there, unless the caller says so", async () => {
+  test("whose keys are at another origin causes no request there, unless the caller allows it", async () => {
     const elsewhere = await startFakeAgent({ pages: { [KEYS]: () => json(publicKeySet([key])) } });
     const agent = await anAgent({ jku: `${elsewhere.url}${KEYS}` });
     const jkuOrigins = [elsewhere.url];
@@ -130,7 +133,7 @@ describe("a card that is signed", () => {
       kind: "unverified",
       reason: expect.stringContaining(`its keys are at ${elsewhere.url}, which is not permitted`),
     });
-    // Without TLS anybody could have written the keys.
+    // Without TLS anyone could have written the keys.
     expect(await signatureOf(agent, { allow, jkuOrigins })).toMatchObject({
       kind: "unverified",
       reason: expect.stringContaining("which is not permitted without https"),
@@ -138,7 +141,7 @@ describe("a card that is signed", () => {
     expect(elsewhere.seen).toEqual([]);
   });
 
-  test("whose keys should be inside the network makes nobody go there", async () => {
+  test("whose keys are at a private address causes no request there", async () => {
     const agent = await anAgent({ jku: "https://169.254.169.254/keys" });
     const jkuOrigins = ["https://169.254.169.254"];
 
@@ -151,7 +154,7 @@ describe("a card that is signed", () => {
   test.each([
     ["no keys", {}, "has no keys"],
     ["nothing", undefined, "answered 404"],
-  ] as const)("and whose origin shows %s is an error", async (_, keySet, words) => {
+  ] as const)("whose origin serves %s is an error", async (_, keySet, words) => {
     const agent = await anAgent(
       { jku: keySet === undefined ? "/none.json" : KEYS },
       { keySet: keySet ?? {} },
@@ -164,7 +167,7 @@ describe("a card that is signed", () => {
   });
 });
 
-test("a card without a signature is one, unless one is demanded", async () => {
+test("an unsigned card is accepted unless a signature is required", async () => {
   const agent = await anAgent(undefined);
 
   expect(await signatureOf(agent)).toEqual({ kind: "unsigned" });
@@ -174,10 +177,10 @@ test("a card without a signature is one, unless one is demanded", async () => {
   });
 });
 
-describe("a server of our own that signs", () => {
+describe("our own server that signs", () => {
   const server = useServer(conformanceAgent(), { card: { keys: [key] } });
 
-  verifies(["v1-C11"], "is believed by its key", async () => {
+  verifies(["v1-C11"], "is verified with its key", async () => {
     const remote = await connect(server.url, { signatures: "require", trustedKeys });
 
     expect((await remote.send("hello")).text).toBe("hello");

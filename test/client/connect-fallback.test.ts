@@ -33,7 +33,7 @@ function at(url: string, protocolVersion = "1.0", protocolBinding = "JSONRPC"): 
   return { url, protocolBinding, protocolVersion };
 }
 
-/** An agent whose card has the interfaces, and which answers at each as the test says. */
+/** An agent whose card has the given interfaces, with a scripted response at each. */
 function agentWith(
   supportedInterfaces: readonly Offer[],
   answers: Readonly<Record<string, (call: Call) => Reply>>,
@@ -45,7 +45,7 @@ function agentWith(
   return startFakeAgent(script);
 }
 
-/** An address where nobody listens. */
+/** An address where no server listens. */
 async function deadUrl(): Promise<string> {
   const agent = await startFakeAgent({});
   await agent.close();
@@ -53,7 +53,7 @@ async function deadUrl(): Promise<string> {
 }
 
 describe("an interface that does not work", () => {
-  verifies(["v1-C6"], "is left for the next, and the one that works is remembered", async () => {
+  verifies(["v1-C6"], "is skipped for the next, and the one that works is remembered", async () => {
     const dead = await deadUrl();
     const agent = await agentWith([at(dead), at("/none"), at("/rpc")], {
       "/rpc": (call) => result(call, GREETING),
@@ -67,7 +67,7 @@ describe("an interface that does not work", () => {
     expect(agent.seen.map(({ path }) => path)).toEqual([CARD, "/none", "/rpc", "/rpc"]);
   });
 
-  test("is left for the next by a stream too, before its first event", async () => {
+  test("is skipped for the next by a stream too, before its first event", async () => {
     const agent = await agentWith([at("/none"), at("/rpc")], {
       "/rpc": (call) => events(call, [GREETING]),
     });
@@ -77,17 +77,20 @@ describe("an interface that does not work", () => {
     expect(remote.url).toBe(`${agent.url}/rpc`);
   });
 
-  test.each([404, 405, 501])("and answers HTTP %d is left for the next", async (status) => {
-    const agent = await agentWith([at("/odd"), at("/rpc")], {
-      "/odd": () => ({ status, body: "<html><title>not here</title>" }),
-      "/rpc": (call) => result(call, GREETING),
-    });
-    const remote = await connect(agent.url);
+  test.each([404, 405, 501])(
+    "and responds with HTTP %d is skipped for the next",
+    async (status) => {
+      const agent = await agentWith([at("/odd"), at("/rpc")], {
+        "/odd": () => ({ status, body: "<html><title>not here</title>" }),
+        "/rpc": (call) => result(call, GREETING),
+      });
+      const remote = await connect(agent.url);
 
-    expect((await remote.send("Ann")).text).toBe("Hello");
-  });
+      expect((await remote.send("Ann")).text).toBe("Hello");
+    },
+  );
 
-  test("of gRPC where only HTTP/1 is spoken is left for the next", async () => {
+  test("of gRPC where only HTTP/1 is served is skipped for the next", async () => {
     const agent = await agentWith([at("/", "1.0", "GRPC"), at("/rpc")], {
       "/rpc": (call) => result(call, GREETING),
     });
@@ -98,8 +101,9 @@ describe("an interface that does not work", () => {
     expect(remote.binding).toBe("JSONRPC");
   });
 
-  test("because the agent is away is not left for another one at the same door", async () => {
-    // Whichever answers first when the agent is back would be kept, and 0.3 says less.
+  test("because the agent is unavailable is not skipped for another one at the same address", async () => {
+    // Otherwise the interface that responds first after the outage would be kept, and 0.3 offers
+    // less.
     const agent = await agentWith([at("/rpc"), at("/old", "0.3")], {
       "/rpc": (call) => result(call, GREETING),
     });
@@ -113,7 +117,7 @@ describe("an interface that does not work", () => {
     expect(remote.version).toBe("1.0");
   });
 
-  test("is told with all others when none works", async () => {
+  test("is reported with all others if none works", async () => {
     const agent = await agentWith([at("/one"), at("/two", "1.0", "HTTP+JSON")], {});
     const remote = await connect(agent.url);
 
@@ -128,7 +132,7 @@ describe("an interface that does not work", () => {
     });
   });
 
-  test("that leads into the network of the caller is not used, and says so", async () => {
+  test("that refers to a private address is not used, and the error says so", async () => {
     const inside = await startFakeAgent({ answer: (call) => result(call, GREETING) });
     const agent = await agentWith([at(inside.url)], {});
     const remote = await connect(agent.url);
@@ -140,7 +144,7 @@ describe("an interface that does not work", () => {
     expect(inside.seen).toEqual([]);
   });
 
-  test("that leads there at every interface is refused at once, with the rule and how to lift it", async () => {
+  test("that refers to private addresses at every interface is rejected immediately, with the rule and how to lift it", async () => {
     const inside = await startFakeAgent({ answer: (call) => result(call, GREETING) });
     const { host } = new URL(inside.url);
     const offers = [
@@ -172,13 +176,13 @@ describe("an interface that does not work", () => {
   });
 });
 
-describe("an agent that may have begun to work", () => {
+describe("an agent that may have started to work", () => {
   test.each([
     ["breaks the connection", { body: "{", end: "broken" }],
     ["answers 500", { status: 500 }],
     ["answers 502", { status: 502 }],
     ["answers with nonsense", { body: "<html>" }],
-  ] satisfies [string, Reply][])("and %s is not asked again elsewhere", async (_, reply) => {
+  ] satisfies [string, Reply][])("and %s is not called again elsewhere", async (_, reply) => {
     const agent = await agentWith([at("/rpc"), at("/again")], {
       "/rpc": () => reply,
       "/again": (call) => result(call, GREETING),
@@ -190,7 +194,7 @@ describe("an agent that may have begun to work", () => {
     expect(agent.seen.map(({ path }) => path)).toEqual([CARD, "/rpc"]);
   });
 
-  test("and misses a task or a method later is not left", async () => {
+  test("and reports a missing task or method later is not skipped", async () => {
     const agent = await agentWith([at("/rpc"), at("/again")], {
       "/rpc": (call) =>
         call.method === "SendMessage"
@@ -219,8 +223,8 @@ describe("versions", () => {
   describe.each([
     ["-32009", refuse],
     ["-32601", unknown],
-  ] as const)("an address that answers %s to 1.0", (_, answer) => {
-    verifies(["v1-C14"], "is spoken to in 0.3 where the card has that too", async () => {
+  ] as const)("a URL that answers %s to 1.0", (_, answer) => {
+    verifies(["v1-C14"], "is called in 0.3 if the card declares that too", async () => {
       const agent = await agentWith([at("/rpc"), at("/rpc", "0.3")], { "/rpc": answer });
       const remote = await connect(agent.url);
 
@@ -228,7 +232,7 @@ describe("versions", () => {
       expect(remote.version).toBe("0.3");
     });
 
-    verifies(["v1-C14"], "is not where the newest version is demanded", async () => {
+    verifies(["v1-C14"], "is not called in 0.3 if the newest version is required", async () => {
       const agent = await agentWith([at("/rpc"), at("/rpc", "0.3")], { "/rpc": answer });
       const remote = await connect(agent.url, { version: "1.0", allowDowngrade: true });
 
@@ -238,7 +242,7 @@ describe("versions", () => {
 
     verifies(
       ["v1-C14"],
-      "is tried in 0.3 without a word of the card only when allowed",
+      "is tried in 0.3 without a declaration on the card only if allowed",
       async () => {
         const agent = await agentWith([at("/rpc")], { "/rpc": answer });
 
@@ -251,7 +255,7 @@ describe("versions", () => {
     );
   });
 
-  verifies(["v1-C1"], "every request names the version that it is in", async () => {
+  verifies(["v1-C1"], "every request states its version", async () => {
     const agent = await agentWith([at("/rpc"), at("/rpc", "0.3")], { "/rpc": refuse });
     const remote = await connect(agent.url);
     await remote.send("Ann");
@@ -260,8 +264,8 @@ describe("versions", () => {
   });
 });
 
-describe("a card that is given as an object", () => {
-  test("is spoken to where it says, and relative to where it came from", async () => {
+describe("a card that is passed as an object", () => {
+  test("is called at its URL, resolved relative to the card's origin", async () => {
     const agent = await startFakeAgent({ answer: (call) => result(call, GREETING) });
     const whole = { name: "Given", supportedInterfaces: [at(agent.url)] };
     const relative = { name: "Given", supportedInterfaces: [at("/rpc")] };
@@ -275,7 +279,7 @@ describe("a card that is given as an object", () => {
     await expect(connect(relative)).rejects.toThrow("say in cardUrl where the card came from");
   });
 
-  test("binds credentials to where it came from, not to where it leads", async () => {
+  test("binds credentials to the card's origin, not to the URL on it", async () => {
     const agent = await startFakeAgent({ answer: (call) => result(call, GREETING) });
     const card = { name: "Given", supportedInterfaces: [at(agent.url)] };
 
@@ -287,7 +291,7 @@ describe("a card that is given as an object", () => {
 });
 
 describe("discovery", () => {
-  test("looks below the path, at the origin, and at the legacy place of each", async () => {
+  test("tries the path, the origin, and the legacy location of each", async () => {
     const agent = await startFakeAgent({
       pages: { "/.well-known/agent.json": pagesV1()[CARD]! },
     });
@@ -301,7 +305,7 @@ describe("discovery", () => {
     ]);
   });
 
-  test("tells of every place what was there, and what to do", async () => {
+  test("reports for every location what was there, and what to do", async () => {
     const agent = await startFakeAgent({
       pages: {
         [CARD]: () => ({ status: 401, headers: { "WWW-Authenticate": 'Bearer realm="x"' } }),

@@ -8,7 +8,7 @@ const IDEMPOTENT = {
   capabilities: { extensions: [{ uri: "https://convoke.dev/extensions/idempotency/v1" }] },
 };
 
-/** Answers the first calls as told, and then well. */
+/** Responds to the first calls as scripted, and then correctly. */
 async function anAgent(first: readonly Reply[], card: object = {}) {
   const replies = [...first];
   const answer = (call: Call) =>
@@ -27,7 +27,7 @@ describe("a read", () => {
     ["the agent is away", { status: 503, headers: { "Retry-After": "0" } }],
     ["a proxy lost the agent", { status: 502 }],
     ["a proxy waited too long", { status: 504 }],
-  ] satisfies [string, Reply][])("is made again when %s", async (_, reply) => {
+  ] satisfies [string, Reply][])("is retried when %s", async (_, reply) => {
     const agent = await anAgent([reply, reply]);
     const remote = await connect(agent.url, quick());
 
@@ -35,7 +35,7 @@ describe("a read", () => {
     expect(agent.seen).toHaveLength(1 + 3);
   });
 
-  test("is not made again for ever, nor when the agent said no", async () => {
+  test("is not retried forever, nor after an error of the agent", async () => {
     const agent = await anAgent([...Array<Reply>(3).fill({ status: 503 }), { status: 500 }]);
     const remote = await connect(agent.url, quick());
 
@@ -44,7 +44,7 @@ describe("a read", () => {
     expect(agent.seen).toHaveLength(1 + 3 + 1);
   });
 
-  test("waits as long as the agent asks, and not longer than it may", async () => {
+  test("waits as long as the agent asks, but not longer than allowed", async () => {
     const agent = await anAgent([
       { status: 503, headers: { "Retry-After": "1" } },
       { status: 503, headers: { "Retry-After": "3600" } },
@@ -56,7 +56,7 @@ describe("a read", () => {
     expect(Date.now() - begun).toBeGreaterThanOrEqual(990);
   });
 
-  test("is made once where no other is wanted", async () => {
+  test("is made once if retries are disabled", async () => {
     const agent = await anAgent([{ status: 503 }]);
     const remote = await connect(agent.url, { retry: false });
 
@@ -66,7 +66,7 @@ describe("a read", () => {
     );
   });
 
-  test("does not wait for an agent that never answers, and an abort ends the waiting", async () => {
+  test("does not wait for an agent that never responds, and an abort ends the waiting", async () => {
     const silent: Reply = { body: "{", end: "never" };
     const agent = await anAgent([silent, { status: 503 }]);
     const remote = await connect(agent.url, { timeoutMs: 60, retry: { attempts: 1 } });
@@ -81,8 +81,8 @@ describe("a read", () => {
   });
 });
 
-describe("what changes something", () => {
-  test("is made again only when nothing of it can have arrived", async () => {
+describe("a write", () => {
+  test("is retried only if nothing of it can have arrived", async () => {
     const agent = await anAgent([LOST, { status: 502 }, { status: 429 }]);
     const remote = await connect(agent.url, quick());
 
@@ -92,7 +92,7 @@ describe("what changes something", () => {
     expect(agent.seen).toHaveLength(1 + 4);
   });
 
-  test("a message that may have arrived is not sent again to an agent that would take it twice", async () => {
+  test("a message that may have arrived is not sent again to an agent without idempotency", async () => {
     const agent = await anAgent([LOST]);
     const remote = await connect(agent.url, quick());
 

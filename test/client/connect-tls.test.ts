@@ -7,8 +7,8 @@ import { useServer } from "../wire/wire-server.ts";
 
 const server = useServer(conformanceAgent(), { tls: selfSigned() });
 
-describe("a server whose certificate nobody trusts", () => {
-  verifies(["v1-C6", "v03-C5"], "is not asked for its card", async () => {
+describe("a server with an untrusted certificate", () => {
+  verifies(["v1-C6", "v03-C5"], "gets no request for its card", async () => {
     await expect(connect(server.url)).rejects.toMatchObject({
       kind: "unreachable",
       sent: false,
@@ -21,7 +21,7 @@ describe("a server whose certificate nobody trusts", () => {
     ["rest", "HTTP+JSON"],
     ["grpc", "GRPC"],
   ] satisfies [BindingName, string][]) {
-    verifies(["v1-C6", "v03-C5"], `is not spoken to by ${name}`, async () => {
+    verifies(["v1-C6", "v03-C5"], `is not called via ${name}`, async () => {
       const at = { url: server.url, protocolBinding: binding, protocolVersion: "1.0" };
       const remote = await connect(
         { name: "Parrot", supportedInterfaces: [at] },

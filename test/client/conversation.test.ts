@@ -16,7 +16,7 @@ describe.each(["1.0", "0.3"] as const)("a conversation in %s", (version) => {
 
   afterAll(() => server.close());
 
-  test("stays in one context, and each word refers to the task before it", async () => {
+  test("stays in one context, and each message refers to the previous task", async () => {
     const conversation = remote.conversation();
     const first = await conversation.say("count 1").result;
     const second = await conversation.say("count 2").result;
@@ -32,7 +32,7 @@ describe.each(["1.0", "0.3"] as const)("a conversation in %s", (version) => {
     });
   });
 
-  test("is one run over all its questions when somebody answers them", async () => {
+  test("is one run over all its questions if a callback answers them", async () => {
     const answers = ["Ann", "York"];
     const conversation = remote.conversation({ onQuestion: async () => answers.shift() });
     const run = conversation.say("ask");
@@ -58,7 +58,7 @@ describe.each(["1.0", "0.3"] as const)("a conversation in %s", (version) => {
     expect((await run.result).question).toBeUndefined();
   });
 
-  test("ends with the question when nobody answers, and the next word answers it", async () => {
+  test("ends with the question if there is no callback, and the next message answers it", async () => {
     const conversation = remote.conversation();
     const asked = await conversation.say("ask").result;
     expect(asked.question).toMatchObject({ kind: "input-required", text: "Who are you?" });
@@ -73,7 +73,7 @@ describe.each(["1.0", "0.3"] as const)("a conversation in %s", (version) => {
     expect(conversation.state.taskId).toBeUndefined();
   });
 
-  test("can be kept as JSON, and gone on with by somebody else", async () => {
+  test("can be stored as JSON and continued elsewhere", async () => {
     const conversation = remote.conversation();
     await conversation.say("ask").result;
     const kept = JSON.stringify(conversation.state);
@@ -84,7 +84,7 @@ describe.each(["1.0", "0.3"] as const)("a conversation in %s", (version) => {
     expect((await later.say("Ann").result).text).toBe("Well. Ann of York");
   });
 
-  test("goes step by step, with questions to answer", async () => {
+  test("can be iterated step by step, with questions to answer", async () => {
     const conversation = remote.conversation();
     const answers = ["Ann", "York"];
     const steps: string[] = [];
@@ -100,7 +100,7 @@ describe.each(["1.0", "0.3"] as const)("a conversation in %s", (version) => {
     expect(steps.at(-1)).toBe("status-update");
   });
 
-  test("ends at a question that nobody answers in the loop", async () => {
+  test("ends at a question that is not answered in the loop", async () => {
     const conversation = remote.conversation();
     const steps: ExchangeStep[] = [];
 
@@ -110,7 +110,7 @@ describe.each(["1.0", "0.3"] as const)("a conversation in %s", (version) => {
     expect(conversation.state.taskId).toBeDefined();
   });
 
-  test("says that an authorization was given, when somebody is there to say it", async () => {
+  test("confirms an authorization if a callback does so", async () => {
     const asked: string[] = [];
     const conversation = remote.conversation({
       onAuthRequired: ({ kind, text }) => {
@@ -123,7 +123,7 @@ describe.each(["1.0", "0.3"] as const)("a conversation in %s", (version) => {
     expect(asked).toEqual(["auth-required: Log in first."]);
   });
 
-  test("asks what needs nobody first", async () => {
+  test("first handles what needs no answer", async () => {
     const conversation = remote.conversation({
       answerFirst: ({ text }) => (text.startsWith("Who") ? "Bot" : undefined),
       onQuestion: () => "York",
@@ -132,7 +132,7 @@ describe.each(["1.0", "0.3"] as const)("a conversation in %s", (version) => {
     expect((await conversation.say("ask").result).text).toBe("Well. Bot of York");
   });
 
-  test("an error of who answers is the error of the run, and the question stays", async () => {
+  test("an error of the callback is the error of the run, and the question stays pending", async () => {
     const conversation = remote.conversation({
       onQuestion: () => {
         throw new Error("no idea");
@@ -143,7 +143,7 @@ describe.each(["1.0", "0.3"] as const)("a conversation in %s", (version) => {
     expect(conversation.state.taskId).toBeDefined();
   });
 
-  test("can be left while somebody thinks about an answer", async () => {
+  test("can be aborted while the callback is running", async () => {
     const controller = new AbortController();
     const conversation = remote.conversation({
       signal: controller.signal,
@@ -156,7 +156,7 @@ describe.each(["1.0", "0.3"] as const)("a conversation in %s", (version) => {
     await expect(conversation.say("ask").result).rejects.toThrow("enough");
   });
 
-  test("canceling the run cancels the task that it has come to", async () => {
+  test("canceling the run cancels its current task", async () => {
     const conversation = remote.conversation();
     const run = conversation.say("wait");
     const { result } = run;
@@ -169,7 +169,7 @@ describe.each(["1.0", "0.3"] as const)("a conversation in %s", (version) => {
   });
 });
 
-test("what is no state of a conversation is refused with the field at fault", async () => {
+test("an invalid conversation state is rejected with the invalid field", async () => {
   const logger = createJsonLogger("error", (line) => process.stderr.write(line));
   const server = await serve(worker, { port: 0, data: "memory", logger });
   onTestFinished(() => server.close());

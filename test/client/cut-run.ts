@@ -2,18 +2,18 @@ import type { PublicEvent } from "@convoke/protocol";
 import type { RemoteAgent } from "@convoke/client";
 import { expect } from "vitest";
 
-/** What a reader got: each event with the id that resumes after it. */
+/** What a reader received: each event with the id that resumes after it. */
 export interface Got {
   readonly id: string | undefined;
   readonly event: PublicEvent;
 }
 
-/** Says something over a line that is cut, and reads what comes of it. */
+/** Sends a message over a connection that is cut, and reads the result. */
 export async function runOverCuts(
   remote: RemoteAgent,
   text: string,
 ): Promise<{ readonly taskId: string; readonly got: readonly Got[]; readonly text: string }> {
-  // The agent knows a message by its id.
+  // The agent identifies a message by its id.
   const run = remote.stream(text, { reconnect: { resend: "always" } });
   const got: Got[] = [];
   const deltas: string[] = [];
@@ -29,7 +29,7 @@ export async function runOverCuts(
   return { taskId: run.taskId ?? "", got, text: whole };
 }
 
-/** The log, as somebody reads it whom nobody cuts. */
+/** The log, as read without interruptions. */
 export async function logOf(direct: RemoteAgent, taskId: string): Promise<readonly Got[]> {
   const run = direct.subscribe(taskId, { lastEventId: "0", reconnect: false });
   const log: Got[] = [];

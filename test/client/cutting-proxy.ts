@@ -1,17 +1,19 @@
 import { once } from "node:events";
 import { type AddressInfo, type Socket, connect, createServer } from "node:net";
 
-/** Decides after how many bytes of the answer a new connection is cut; nothing lets it live. */
+/**
+ * Returns after how many bytes of the response a new connection is cut; `undefined` keeps it alive.
+ */
 export type Cut = () => number | undefined;
 
 /**
- * A TCP proxy that cuts connections at any byte: before the head, within a
- * frame, within a letter. It knows nothing of what it carries.
+ * A TCP proxy that cuts connections at any byte: before the head, within a frame, within a
+ * character. It does not interpret the data.
  */
 export class CuttingProxy {
-  /** Where it sends what it gets; may change, as when a server comes back elsewhere. */
+  /** The target address; can change, as when a server restarts elsewhere. */
   target: URL | undefined;
-  /** How many connections it has cut. */
+  /** The number of connections it has cut. */
   cuts = 0;
   #cut: Cut = () => undefined;
   readonly #server = createServer((socket) => this.#carry(socket));
@@ -23,7 +25,7 @@ export class CuttingProxy {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`;
   }
 
-  /** From now on new connections are cut so; those that live are closed first. */
+  /** Sets how new connections are cut; open ones are closed first. */
   cutBy(cut: Cut): void {
     this.#cut = cut;
     for (const socket of this.#sockets) socket.destroy();
@@ -61,7 +63,7 @@ export class CuttingProxy {
         return;
       }
       this.cuts++;
-      // What was sent before the cut arrives, as when a proxy ends in the middle.
+      // Data sent before the cut arrives, as when a proxy ends in the middle.
       near.end(bytes.subarray(0, left));
       far.destroy();
       left = 0;

@@ -4,13 +4,13 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 
-/** A request as the agent saw it. */
+/** A request as the agent received it. */
 export interface Seen {
   readonly path: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** The parsed body of a call; undefined for a GET. */
   readonly call: Call | undefined;
-  /** Resolves when the connection of the answer is closed, by whichever side. */
+  /** Resolves when the connection of the response is closed, by either side. */
   readonly closed: Promise<unknown>;
 }
 
@@ -21,17 +21,17 @@ export interface Call {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** What the agent answers, byte for byte. */
+/** The response of the agent, byte for byte. */
 export interface Reply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** How the answer ends: properly, never, or with a broken connection. */
+  /** How the response ends: properly, never, or with a broken connection. */
   readonly end?: "properly" | "never" | "broken";
 }
 
 export interface FakeAgentScript {
-  /** By path; `origin` is the agent's own address. */
+  /** By path; `origin` is the agent's own origin. */
   readonly pages?: Readonly<Record<string, (origin: string) => Reply>>;
   /** Answers every POST. */
   readonly answer?: (call: Call, seen: Seen) => Reply;
@@ -42,13 +42,13 @@ export interface FakeAgent {
   readonly seen: readonly Seen[];
   /** The last call. */
   readonly last: Seen;
-  /** Before the test ends, for tests about agents that are gone. */
+  /** Before the test ends, for tests about unreachable agents. */
   close(): Promise<void>;
 }
 
 /**
- * An agent that says what a test tells it to, over a real socket and in
- * literal JSON. It closes with the test that started it.
+ * An agent with scripted responses, on a real socket and in literal JSON. It closes with the test
+ * that started it.
  */
 export async function startFakeAgent(script: FakeAgentScript): Promise<FakeAgent> {
   const seen: Seen[] = [];
@@ -89,7 +89,10 @@ export async function startFakeAgent(script: FakeAgentScript): Promise<FakeAgent
   };
 }
 
-/** Ports of earlier agents of this worker. The client may still keep the card of such an agent. */
+/**
+ * Ports of earlier agents of this worker. The client may still have the card of such an agent in
+ * its cache.
+ */
 const usedPorts = new Set<number>();
 
 async function listen(server: Server): Promise<number> {
@@ -113,7 +116,7 @@ function write(response: ServerResponse, reply: Reply): void {
   else response.end(reply.body);
 }
 
-/** A page or an answer in JSON. */
+/** A page or a JSON response. */
 export function json(value: unknown, status = 200): Reply {
   return { status, headers: { "Content-Type": "application/json" }, body: JSON.stringify(value) };
 }
@@ -145,7 +148,7 @@ export function stream(body: string, end: Reply["end"] = "properly"): Reply {
 
 const CARD = "/.well-known/agent-card.json";
 
-/** The card of an agent that speaks 1.0 at its own origin. */
+/** The card of a 1.0 agent at its own origin. */
 export function pagesV1(more: object = {}): NonNullable<FakeAgentScript["pages"]> {
   return {
     [CARD]: (origin) =>
@@ -165,7 +168,7 @@ export function pagesV1(more: object = {}): NonNullable<FakeAgentScript["pages"]
   };
 }
 
-/** The card of an agent that speaks 0.3 at its own origin. */
+/** The card of a 0.3 agent at its own origin. */
 export function pagesV03(more: object = {}): NonNullable<FakeAgentScript["pages"]> {
   return {
     [CARD]: (origin) =>

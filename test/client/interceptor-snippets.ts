@@ -1,7 +1,8 @@
 import type { Interceptor } from "@convoke/client";
 import type { CallOptions } from "@convoke/client/connection";
 
-// The code of docs/guide/interceptors.md below "Calling agents", word for word; interceptors.test.ts compares and runs it.
+// The code of docs/guide/interceptors.md below "Calling agents", verbatim; interceptors.test.ts
+// compares and runs it.
 
 export const withTenant: Interceptor = (next) => {
   const add = (options: CallOptions = {}): CallOptions => ({

@@ -35,7 +35,7 @@ function startTaskAgent(reply = (call: Call) => result(call, TASK)) {
   return startFakeAgent({ pages: pagesV1(), answer: reply });
 }
 
-test("interceptors wrap a call from the outside in, in the order in which they are given", async () => {
+test("interceptors wrap a call from the outside in, in the given order", async () => {
   const agent = await startTaskAgent();
   const seen: string[] = [];
   const interceptors = [named("outer", seen), named("inner", seen)];
@@ -119,7 +119,7 @@ describe("headers of an interceptor arrive", () => {
   });
 });
 
-test("a message can have headers of its own", async () => {
+test("a message can have its own headers", async () => {
   const agent = await startTaskAgent((call) => result(call, aTask("COMPLETED")));
   const remote = await connect(agent.url);
 
@@ -128,7 +128,7 @@ test("a message can have headers of its own", async () => {
   expect(agent.last.headers["x-request"]).toBe("42");
 });
 
-test("headers do not replace credentials, whatever their case", async () => {
+test("headers do not replace credentials, regardless of case", async () => {
   const agent = await startTaskAgent();
   const remote = await connect(agent.url, {
     auth: { apiKey: { in: "header", name: "X-Api-Key", value: "secret" } },
@@ -140,7 +140,7 @@ test("headers do not replace credentials, whatever their case", async () => {
   expect(agent.last.headers).toMatchObject({ "x-api-key": "secret", "x-other": "1" });
 });
 
-describe("a header that cannot be sent is an error that does not repeat its value", () => {
+describe("an invalid header is an error that does not repeat its value", () => {
   for (const [name, value, problem] of [
     ["Authorization", "Bearer secret", 'the header "Authorization" is reserved'],
     ["A2A-Version", "secret", 'the header "A2A-Version" is reserved'],
@@ -162,7 +162,7 @@ describe("a header that cannot be sent is an error that does not repeat its valu
   }
 });
 
-test("the time of calls and streams can be measured", async () => {
+test("the duration of calls and streams can be measured", async () => {
   const agent = await startFakeAgent({
     pages: pagesV1(),
     answer: (call) =>
@@ -181,7 +181,7 @@ test("the time of calls and streams can be measured", async () => {
   expect(measured).toEqual(["getTask", "sendStreamingMessage"]);
 });
 
-test("what succeeds and what fails can be logged", async () => {
+test("successes and failures can be logged", async () => {
   const agent = await startFakeAgent({
     pages: pagesV1(),
     answer: (call) =>

@@ -14,7 +14,7 @@ import { onTestFinished } from "vitest";
 export interface Answer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A string goes out as it is, anything else as JSON; "never" keeps the caller waiting. */
+  /** A string is sent unchanged, anything else as JSON; "never" leaves the caller waiting. */
   readonly body?: unknown;
 }
 
@@ -35,22 +35,22 @@ export interface LegacyTask {
 }
 
 export interface LegacyHabits {
-  /** What stands at the well-known path; by default the card of such an agent. */
+  /** The response at the well-known path. Default: the card of such an agent. */
   readonly card?: (() => Answer) | undefined;
-  /** Instead of taking the task. */
+  /** Response instead of accepting the task. */
   readonly submit?: (() => Answer) | undefined;
-  /** What happens to a task before it is shown for the first, second, … time. */
+  /** What happens to a task before it is returned for the first, second, … time. */
   readonly work?: ((task: LegacyTask, look: number) => Answer | void) | undefined;
-  /** What stands at any other path; by default nothing. */
+  /** The response at any other path. Default: none. */
   readonly other?: ((request: Seen) => Answer | undefined) | undefined;
-  /** Demanded of every request but the one for the card. */
+  /** Required of every request except the one for the card. */
   readonly bearer?: string | undefined;
 }
 
 /**
- * An agent of the polling protocol, as its document describes it: a public card, `POST
+ * An agent of the polling protocol, as its documentation describes it: a public card, `POST
  * /a2a/tasks/send` with the message in `params`, `GET /a2a/tasks/:id`, four states, the answer as
- * the last message of the agent. It remembers every request.
+ * the last message of the agent. It records every request.
  */
 export class LegacyAgent {
   readonly seen: Seen[] = [];
@@ -64,7 +64,7 @@ export class LegacyAgent {
     this.#server = createServer((request, response) => void this.#answer(request, response));
   }
 
-  /** Closed when the test is over. */
+  /** Closed when the test ends. */
   static async start(habits: LegacyHabits = {}): Promise<LegacyAgent> {
     const agent = new LegacyAgent(habits);
     agent.#server.listen(0, "127.0.0.1");
@@ -148,7 +148,10 @@ export class LegacyAgent {
   }
 }
 
-/** As agents of the polling protocol write it: with a URL, and with nothing that says A2A 0.3 or 1.0. */
+/**
+ * As agents of the polling protocol write it: with a URL, and without anything that indicates A2A
+ * 0.3 or 1.0.
+ */
 export function legacyCard(url: string): Readonly<Record<string, unknown>> {
   return {
     name: "Old Hand",
@@ -165,7 +168,7 @@ export function legacyCard(url: string): Readonly<Record<string, unknown>> {
   };
 }
 
-/** Ends a task with something said. */
+/** Ends a task with a message. */
 export function finish(task: LegacyTask, state: string, ...texts: readonly string[]): void {
   task.state = state;
   task.updatedAt = new Date().toISOString();

@@ -15,7 +15,7 @@ const TASK_03 = { kind: "task", id: "t1", contextId: "c1", status: { state: "com
 const { kind: _, ...TASK_BEFORE_03 } = TASK_03;
 
 describe("an agent that uses legacy forms", () => {
-  verifies(["v1-C15"], "is understood, told of once, and written to in today's words", async () => {
+  verifies(["v1-C15"], "is understood, logged once, and called in the current form", async () => {
     const agent = await startFakeAgent({
       pages: pagesV1(),
       answer: (call) =>
@@ -44,7 +44,7 @@ describe("an agent that uses legacy forms", () => {
     expect(JSON.stringify(sent)).not.toContain('"kind"');
   });
 
-  test("in 0.3 is one whose answers do not say what they are", async () => {
+  test("in 0.3 includes one whose responses have no kind", async () => {
     const agent = await startFakeAgent({
       pages: pagesV03(),
       answer: (call) => result(call, TASK_BEFORE_03),
@@ -73,7 +73,7 @@ describe("an agent that uses legacy forms", () => {
     expect(notices[0]?.message).toContain("capabilities.extendedAgentCard");
   });
 
-  test("is understood as well when nobody listens", async () => {
+  test("is understood even if no warning handler is set", async () => {
     const agent = await startFakeAgent({
       pages: pagesV1(),
       answer: (call) => result(call, TASK_03),
@@ -87,23 +87,20 @@ const WAYS = (["jsonrpc", "rest", "grpc"] as const).flatMap((binding) =>
   (["1.0", "0.3"] as const).map((version) => ({ binding, version })),
 );
 
-test.each(WAYS)(
-  "there is nothing to tell of $version by $binding",
-  async ({ binding, version }) => {
-    const logger = createJsonLogger("error", (line) => process.stderr.write(line));
-    const server = await serve(worker, { port: 0, data: "memory", logger });
-    onTestFinished(() => server.close());
-    const { notices, onNotice } = aListener();
-    const remote = await connect(server.url, { version, bindings: [binding], onNotice });
+test.each(WAYS)("there is no warning for $version via $binding", async ({ binding, version }) => {
+  const logger = createJsonLogger("error", (line) => process.stderr.write(line));
+  const server = await serve(worker, { port: 0, data: "memory", logger });
+  onTestFinished(() => server.close());
+  const { notices, onNotice } = aListener();
+  const remote = await connect(server.url, { version, bindings: [binding], onNotice });
 
-    const { task } = await remote.send("count 2");
-    await remote.stream("count 2").result;
-    await remote.stream("reply").result;
-    await remote.get(task?.id ?? "");
+  const { task } = await remote.send("count 2");
+  await remote.stream("count 2").result;
+  await remote.stream("reply").result;
+  await remote.get(task?.id ?? "");
 
-    expect(notices).toEqual([]);
-  },
-);
+  expect(notices).toEqual([]);
+});
 
 test("a card for both versions may have both names", async () => {
   const agent = await startFakeAgent({

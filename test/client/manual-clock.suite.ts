@@ -7,11 +7,11 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** A clock that stands still until a test turns it; nobody waits for real. */
+/** A clock that stands still until a test advances it, so that no test waits in real time. */
 export class ManualClock implements Clock {
   #now = 1_000_000;
   readonly #sleepers = new Set<Sleeper>();
-  /** How long others have slept so far, in order. */
+  /** The durations of all sleeps so far, in order. */
   readonly slept: number[] = [];
 
   now(): number {
@@ -43,7 +43,7 @@ export class ManualClock implements Clock {
     for (const sleeper of this.#sleepers) if (sleeper.due <= this.#now) sleeper.wake();
   }
 
-  /** Waits, in real time but briefly, until somebody sleeps for so long. */
+  /** Waits, briefly and in real time, until there is a sleep of this duration. */
   async someoneSleeps(ms: number): Promise<void> {
     const isAsleep = () => [...this.#sleepers].some((sleeper) => sleeper.ms === ms);
     for (let tries = 0; !isAsleep(); tries += 1) {
@@ -52,7 +52,7 @@ export class ManualClock implements Clock {
     }
   }
 
-  /** Turns the clock whenever somebody sleeps for so long, until the work is done. */
+  /** Advances the clock whenever there is a sleep of this duration, until the work is done. */
   async passing<T>(ms: number, work: Promise<T>): Promise<T> {
     let isOver = false;
     const over = () => {

@@ -3,9 +3,9 @@ import { ClientError, RemoteError } from "@convoke/client";
 import { createPushReceiver } from "@convoke/client/push-receiver";
 import { serve } from "convoke";
 
-// The code of packages/client/README.md, word for word; readme.test.ts compares and runs it.
+// The code of packages/client/README.md, verbatim; readme.test.ts compares and runs it.
 
-/** It runs without a word. */
+/** Runs without printing anything. */
 const console = { log: (..._words: unknown[]) => undefined, warn: (_words: string) => undefined };
 
 export async function send(url: string): Promise<string> {

@@ -15,7 +15,7 @@ test("every line of code in the README of the client is one that runs here", () 
 
   expect(blocks.length).toBeGreaterThan(6);
   for (const [, code = ""] of blocks) {
-    // Imports stand apart in the file, the rest of a block together.
+    // Imports are separate in the file, the rest of a block is contiguous.
     const isImport = (line: string) => line.startsWith("import ");
     const body = lines(code.trim()).filter((line) => !isImport(line));
     for (const line of lines(code).filter(isImport)) expect(known).toContain(`${line}\n`);
@@ -38,7 +38,7 @@ describe("the code in the README of the client", () => {
     expect(await snippets.stream(server.url)).toBe("1 2 3 4 5");
   });
 
-  test("goes on with a task", async () => {
+  test("continues a task", async () => {
     const { task } = await (await connect(server.url)).send("count 3");
 
     expect(await snippets.goOn(server.url, { taskId: task?.id ?? "" })).toBe("completed");
@@ -65,12 +65,12 @@ describe("the code in the README of the client", () => {
     }
   });
 
-  test("tells an agent that says no from one that is not there", async () => {
+  test("distinguishes an error of the agent from an unreachable agent", async () => {
     expect(await snippets.explain(server.url)).toMatch(/^the agent said no: TaskNotFound /);
     expect(await snippets.explain("http://127.0.0.1:1")).toMatch(/^no answer: /);
   });
 
-  test("refuses a notification without proof", async () => {
+  test("rejects a notification without valid credentials", async () => {
     expect(await snippets.receive(new Headers(), "{}")).toBe(401);
   });
 });

@@ -13,7 +13,7 @@ import { verifies } from "../verifies.ts";
 const said = (text: string) => ({ messageId: `m-${text}`, role: "ROLE_AGENT", parts: [{ text }] });
 
 describe("the result of a task", () => {
-  verifies(["v1-C7"], "is in its artifacts, whatever was said besides", async () => {
+  verifies(["v1-C7"], "is in its artifacts, regardless of other messages", async () => {
     const agent = await startFakeAgent({
       pages: pagesV1(),
       answer: (call) =>
@@ -30,7 +30,7 @@ describe("the result of a task", () => {
     expect((await (await connect(agent.url)).send("a")).text).toBe("the report");
   });
 
-  verifies(["v1-C7"], "needs no history, and no word of the agent", async () => {
+  verifies(["v1-C7"], "needs no history, and no message of the agent", async () => {
     const agent = await startFakeAgent({
       pages: pagesV1(),
       answer: (call) => result(call, aTask("COMPLETED", { artifacts: [anArtifact("the report")] })),
@@ -41,7 +41,7 @@ describe("the result of a task", () => {
     expect(task?.history).toBeUndefined();
   });
 
-  verifies(["v1-C7"], "is streamed without the words about the work", async () => {
+  verifies(["v1-C7"], "is streamed without the status messages", async () => {
     const agent = await startFakeAgent({
       pages: pagesV1(),
       answer: (call) =>

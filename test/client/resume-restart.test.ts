@@ -7,14 +7,14 @@ import { CuttingProxy } from "./cutting-proxy.ts";
 
 const SCRIPT = new URL("./talker-server.ts", import.meta.url);
 
-// The other bindings and versions resume by the same code; `resume.test.ts` cuts all of them.
+// The other bindings and versions resume with the same code; `resume.test.ts` cuts all of them.
 const WAYS = [
   { binding: "jsonrpc", version: "0.3" },
   { binding: "grpc", version: "1.0" },
 ] as const;
 
 test.each(WAYS)(
-  "an answer goes on over restarts of its server ($binding $version)",
+  "an answer resumes across restarts of its server ($binding $version)",
   async ({ binding, version }) => {
     const proxy = new CuttingProxy();
     const url = await proxy.open();
@@ -34,7 +34,7 @@ test.each(WAYS)(
 
     const run = remote.stream("1500", { onNotice: (notice) => notices.push(notice) });
     const got: Got[] = [];
-    // Once as kill -9 does, and once as an operator does.
+    // Once with kill -9, and once as an operator stops it.
     const ends: [number, NodeJS.Signals][] = [
       [20, "SIGKILL"],
       [100, "SIGTERM"],
@@ -46,13 +46,13 @@ test.each(WAYS)(
       if (next === undefined || got.length < next[0] || restarting !== undefined) continue;
       ends.shift();
       server!.signal(next[1]);
-      // The run finds out by itself that nobody is there for a while.
+      // The run detects by itself that the server is unavailable for a while.
       restarting = server!.ended.then(begin).finally(() => (restarting = undefined));
     }
     await restarting;
 
     expect(ends).toEqual([]);
-    // A server that is asked to stop may have said all there was before it did.
+    // A server that is asked to stop may have sent everything before it did.
     expect(notices.filter(({ kind }) => kind === "resumed").length).toBeGreaterThanOrEqual(1);
     expect(got).toEqual(await logOf(remote, run.taskId ?? ""));
     expect((await run.result).task).toEqual(await remote.get(run.taskId ?? ""));

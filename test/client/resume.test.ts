@@ -11,7 +11,7 @@ import { logOf, runOverCuts } from "./cut-run.ts";
 import { CuttingProxy } from "./cutting-proxy.ts";
 import { talker } from "./talker.ts";
 
-/** How many answers are read over lines that are cut, over all versions and bindings. */
+/** How many answers are read over cut connections, over all versions and bindings. */
 const RUNS = Number(process.env["CONVOKE_RESUME_RUNS"] ?? 60);
 const SEED = Number(process.env["CONVOKE_RESUME_SEED"] ?? Date.now() % 1_000_000);
 const AT_ONCE = 12;
@@ -20,7 +20,7 @@ const WAYS = (["jsonrpc", "rest", "grpc"] as const).flatMap((binding) =>
   (["1.0", "0.3"] as const).map((version) => ({ binding, version })),
 );
 
-describe(`answers over lines that are cut at random bytes (seed ${SEED})`, () => {
+describe(`answers over connections that are cut at random bytes (seed ${SEED})`, () => {
   const proxy = new CuttingProxy();
   let server: Awaited<ReturnType<typeof serve>>;
   let url: string;
@@ -52,7 +52,8 @@ describe(`answers over lines that are cut at random bytes (seed ${SEED})`, () =>
       const direct = await connect(url, { bindings: [binding], version });
       const cutsBefore = proxy.cuts;
       let left = Math.ceil(RUNS / WAYS.length);
-      // Some in the head or before it, most in the middle; some live long enough for several answers.
+      // Some in the head or before it, most in the middle; some last long enough for several
+      // answers.
       proxy.cutBy(() => {
         const dice = random();
         if (dice < 0.1) return 0;
@@ -75,13 +76,13 @@ describe(`answers over lines that are cut at random bytes (seed ${SEED})`, () =>
         expect(text).toContain("🦉");
       }
       runs += tasks.length;
-      // A few answers may share a line that lives long; many do not.
+      // A few answers may share a connection that lasts long; most do not.
       expect(cuts).toBeGreaterThan(RUNS < 1000 ? 0 : tasks.length / 4);
     };
     verifies("G2", title, run, 30_000 + RUNS * 500);
   }
 
-  test("and no message was taken twice, however often it was sent", async () => {
+  test("and no message was accepted twice, however often it was sent", async () => {
     const inspector = await connect(url, { version: "1.0" });
 
     const { totalSize } = await inspector.list({ pageSize: 1 });

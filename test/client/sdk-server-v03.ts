@@ -16,7 +16,7 @@ import { A2AService, grpcService } from "a2a-sdk-v03/server/grpc";
 import express from "express";
 import { type SdkServer, closeBoth, listenGrpc, listenHttp } from "./sdk-server.ts";
 
-/** Hands back the parts that it gets, or waits for more when it is told to ask. */
+/** Returns the parts that it receives, or waits for more if told to ask. */
 const executor: AgentExecutor = {
   async execute({ taskId, contextId, userMessage, task }, bus) {
     const ids = { taskId, contextId };
@@ -65,7 +65,7 @@ const executor: AgentExecutor = {
   },
 };
 
-/** `@a2a-js/sdk` 0.3.14, as its documentation sets it up. */
+/** `@a2a-js/sdk` 0.3.14, set up as documented. */
 export async function startSdkV03(): Promise<SdkServer> {
   const app = express();
   const { server: http, port } = await listenHttp(app);

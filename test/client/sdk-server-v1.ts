@@ -17,7 +17,7 @@ import { A2AService, grpcService } from "a2a-sdk-v1/server/grpc";
 import express from "express";
 import { type SdkServer, closeBoth, listenGrpc, listenHttp } from "./sdk-server.ts";
 
-/** Hands back the parts that it gets, or fails the way it is told to. */
+/** Returns the parts that it receives, or fails as instructed. */
 const executor: AgentExecutor = {
   async execute({ taskId, contextId, userMessage, task }, bus) {
     const ids = { taskId, contextId };
@@ -78,7 +78,7 @@ const executor: AgentExecutor = {
   },
 };
 
-/** `@a2a-js/sdk` 1.3.0, as its documentation sets it up. */
+/** `@a2a-js/sdk` 1.3.0, set up as documented. */
 export async function startSdkV1(): Promise<SdkServer> {
   const app = express();
   const { server: http, port } = await listenHttp(app);

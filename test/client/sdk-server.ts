@@ -7,12 +7,12 @@ import type { Express } from "express";
 /** A server of an official SDK, on every binding that it has. */
 export interface SdkServer {
   readonly url: string;
-  /** The addresses that its card names and that are not public. */
+  /** The URLs on its card that are not public. */
   readonly allow: readonly string[];
   close(): Promise<void>;
 }
 
-/** Where gRPC will be; the SDKs have it on a port of its own. */
+/** The address of gRPC; the SDKs serve it on a separate port. */
 export async function listenGrpc(server: GrpcServer): Promise<number> {
   return new Promise((resolve, reject) => {
     server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) => {
@@ -22,7 +22,7 @@ export async function listenGrpc(server: GrpcServer): Promise<number> {
   });
 }
 
-/** Finds a port before the card is written that has to name it. */
+/** Finds a port before the card that has to name it is written. */
 export async function listenHttp(app: Express): Promise<{ server: HttpServer; port: number }> {
   const server = app.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -18,7 +18,7 @@ describe("our own server", () => {
   const parrot = useServer(conformanceAgent());
   const guarded = useServer(undefined, { token: "a-secret" });
 
-  verifies("R89", "is spoken to in A2A, because its card says that it speaks it", async () => {
+  verifies("R89", "is called via A2A, because its card declares it", async () => {
     const result = await invokeRemoteAgent(demo.url, "slow 3");
     const remote = await connect(demo.url);
     const task = await remote.get(result.taskId);
@@ -33,7 +33,7 @@ describe("our own server", () => {
     expect(task.status.state).toBe("completed");
   });
 
-  verifies("seed-C24", "answers with artifacts, a status or a message without a task", async () => {
+  verifies("seed-C24", "returns artifacts, a status or a message without a task", async () => {
     const artifact = await invokeRemoteAgent(parrot.url, "hand this back");
     const status = await invokeRemoteAgent(demo.url, "artifact");
     const message = await invokeRemoteAgent(demo.url, "message");
@@ -48,7 +48,7 @@ describe("our own server", () => {
     });
   });
 
-  verifies(["inbound-K8", "R102"], "is told the skill and the depth", async () => {
+  verifies(["inbound-K8", "R102"], "receives the skill and the depth", async () => {
     const { taskId } = await invokeRemoteAgent(parrot.url, "hand this back", {
       skill: "echo",
       depth: 3,
@@ -65,7 +65,7 @@ describe("our own server", () => {
     expect(task.history?.[0]?.extensions).toEqual([BUDGET]);
   });
 
-  verifies("inbound-K9", "lets in who has the token, and says why others stay out", async () => {
+  verifies("inbound-K9", "accepts callers with the token, and gives others a reason", async () => {
     const inside = await invokeRemoteAgent(guarded.url, "hi", { token: "a-secret" });
     const outside = await invokeRemoteAgent(guarded.url, "hi");
 
@@ -73,24 +73,28 @@ describe("our own server", () => {
     expect(outside.error).toMatch(/^Submit failed: HTTP 401 /);
   });
 
-  verifies(["R93", "seed-C9"], "fails, refuses and asks in the words of the result", async () => {
-    const failed = await invokeRemoteAgent(demo.url, "fail");
-    const rejected = await invokeRemoteAgent(demo.url, "reject");
-    const asked = await invokeRemoteAgent(demo.url, "ask");
+  verifies(
+    ["R93", "seed-C9"],
+    "reports failures, rejections and questions in the result",
+    async () => {
+      const failed = await invokeRemoteAgent(demo.url, "fail");
+      const rejected = await invokeRemoteAgent(demo.url, "reject");
+      const asked = await invokeRemoteAgent(demo.url, "ask");
 
-    expect(failed).toMatchObject({ success: false, error: failed.responseText });
-    expect(failed).not.toHaveProperty("a2aState");
-    expect(rejected).toMatchObject({ success: false, a2aState: "rejected" });
-    expect(rejected.error).toMatch(/\S/);
-    expect(asked).toMatchObject({
-      success: false,
-      responseText: "What is your name?",
-      error: "Task needs input: What is your name?",
-      a2aState: "input-required",
-    });
-  });
+      expect(failed).toMatchObject({ success: false, error: failed.responseText });
+      expect(failed).not.toHaveProperty("a2aState");
+      expect(rejected).toMatchObject({ success: false, a2aState: "rejected" });
+      expect(rejected.error).toMatch(/\S/);
+      expect(asked).toMatchObject({
+        success: false,
+        responseText: "What is your name?",
+        error: "Task needs input: What is your name?",
+        a2aState: "input-required",
+      });
+    },
+  );
 
-  verifies("seed-C9", "is canceled by somebody else, which is a failure that says so", async () => {
+  verifies("seed-C9", "canceled by another caller is a failure that says so", async () => {
     const remote = await connect(parrot.url);
     const onTask = async () => {
       for (;;) {
@@ -107,14 +111,14 @@ describe("our own server", () => {
     expect(result.error).toMatch(/\S/);
   });
 
-  verifies(["R92", "seed-C9"], "waits for authorization as long as there is time", async () => {
+  verifies(["R92", "seed-C9"], "waits for authorization until the timeout", async () => {
     const result = await invokeRemoteAgent(parrot.url, "authorize", { timeoutMs: 1000 });
 
     expect(result).toMatchObject({ success: false, error: "Timed out after 1000ms" });
     expect(result.taskId).not.toBe("");
   });
 
-  test("is not an agent of the polling protocol, whoever says so", async () => {
+  test("is not treated as an agent of the polling protocol, whatever the caller says", async () => {
     const result = await invokeRemoteAgent(demo.url, "hi", { protocol: "legacy" });
 
     expect(result.error).toMatch(/^Submit failed: HTTP 40[45]/);
@@ -146,14 +150,14 @@ describe.each([
     });
   });
 
-  verifies("seed-C9", "asks, and says nothing about what", async () => {
+  verifies("seed-C9", "asks a question without a text", async () => {
     const result = await invokeRemoteAgent(server.url, "ask");
 
     expect(result).toMatchObject({ error: "Task needs input", a2aState: "input-required" });
   });
 });
 
-describe("a submit in A2A that fails", () => {
+describe("a submit via A2A that fails", () => {
   for (const [what, answer, error] of [
     ["an error of HTTP", { status: 500, body: "boom" }, /^Submit failed: HTTP 500 .*boom/],
     ["being turned away", { status: 503, body: "later" }, /^Submit failed: HTTP 503 .*later/],
@@ -165,7 +169,7 @@ describe("a submit in A2A that fails", () => {
     ],
     ["a page", { body: "<html>hello</html>" }, /^Submit failed: /],
   ] as const) {
-    verifies(["R89", "R91"], `by ${what} is made once, and in A2A alone`, async () => {
+    verifies(["R89", "R91"], `with ${what} is made once, and only via A2A`, async () => {
       const agent = await a2aAgent(() => answer);
 
       const result = await invokeRemoteAgent(agent.url, "hi");
@@ -176,7 +180,7 @@ describe("a submit in A2A that fails", () => {
     });
   }
 
-  test("because the card leads nowhere is told before anything is sent", async () => {
+  test("because the URL on the card is invalid is reported before anything is sent", async () => {
     const agent = await LegacyAgent.start({
       card: () => ({
         body: { name: "A", version: "1", protocolVersion: "0.3.0", preferredTransport: "SMOKE" },
@@ -189,7 +193,7 @@ describe("a submit in A2A that fails", () => {
     expect(agent.story).toEqual(["GET /.well-known/agent-card.json"]);
   });
 
-  test("by a card that must be signed and is not, is not tried by the other protocol", async () => {
+  test("because a required signature is missing is not tried with the other protocol", async () => {
     const agent = await LegacyAgent.start();
 
     const result = await invokeRemoteAgent(agent.url, "hi", { signatures: "require" });
@@ -199,7 +203,7 @@ describe("a submit in A2A that fails", () => {
   });
 });
 
-/** Shows a card of A2A 0.3 and answers calls as told. */
+/** Serves an A2A 0.3 card and answers calls as scripted. */
 async function a2aAgent(rpc: () => object): Promise<LegacyAgent> {
   const agent: LegacyAgent = await LegacyAgent.start({
     card: () => ({

@@ -26,7 +26,7 @@ describe("fetchAgentCard", () => {
     expect(agent.story).toEqual(["GET /.well-known/agent-card.json"]);
   });
 
-  verifies("R85", "asks nobody for five minutes whatever the headers say", async () => {
+  verifies("R85", "makes no request for five minutes regardless of the headers", async () => {
     const agent = await LegacyAgent.start({
       card: () => ({ headers: { "cache-control": "no-store" }, body: legacyCard("http://a.test") }),
     });
@@ -44,7 +44,7 @@ describe("fetchAgentCard", () => {
     expect(agent.seen).toHaveLength(2);
   });
 
-  verifies("R85", "does not keep one longer because its headers allow it", async () => {
+  verifies("R85", "does not keep a card longer because its headers allow it", async () => {
     const agent = await LegacyAgent.start({
       card: () => ({
         headers: { "cache-control": "max-age=86400" },
@@ -60,7 +60,7 @@ describe("fetchAgentCard", () => {
     expect(agent.seen).toHaveLength(2);
   });
 
-  verifies("inbound-K13", "makes one request for those who ask at the same time", async () => {
+  verifies("inbound-K13", "makes one request for concurrent callers", async () => {
     const agent = await LegacyAgent.start();
 
     const cards = await Promise.all(Array.from({ length: 20 }, () => fetchAgentCard(agent.url)));
@@ -69,7 +69,7 @@ describe("fetchAgentCard", () => {
     expect(agent.seen).toHaveLength(1);
   });
 
-  test("who leaves takes nothing from those who still wait", async () => {
+  test("a caller that aborts does not affect those that still wait", async () => {
     const agent = await LegacyAgent.start();
     const leaving = new AbortController();
 
@@ -82,7 +82,7 @@ describe("fetchAgentCard", () => {
     expect(agent.seen).toHaveLength(1);
   });
 
-  test("a card that one caller was shown is not shown to another", async () => {
+  test("a card that was served to one caller is not returned to another", async () => {
     const agent = await LegacyAgent.start();
 
     await fetchAgentCard(agent.url, { token: "mine" });
@@ -93,7 +93,7 @@ describe("fetchAgentCard", () => {
     expect(tokens).toEqual(["Bearer mine", "Bearer yours", undefined]);
   });
 
-  verifies("R86", "throws ExternalServiceError with the status of a non-2xx answer", async () => {
+  verifies("R86", "throws ExternalServiceError with the status of a non-2xx response", async () => {
     const agent = await LegacyAgent.start({ card: () => ({ status: 503, body: "soon" }) });
 
     const error = await fetchAgentCard(agent.url).catch((thrown: unknown) => thrown);
@@ -118,7 +118,7 @@ describe("fetchAgentCard", () => {
     });
   }
 
-  test("says that nobody is there", async () => {
+  test("reports that the server is unreachable", async () => {
     await expect(fetchAgentCard("http://127.0.0.1:1")).rejects.toThrow(
       /^A2A: Failed to fetch Agent Card from .*ECONNREFUSED/,
     );
@@ -129,7 +129,7 @@ describe("fetchAgentCard", () => {
     ["name", { version: "1", name: "" }],
     ["name, version", { description: "neither" }],
   ] as const) {
-    verifies(["R86", "seed-C23"], `names what a card lacks: ${missing}`, async () => {
+    verifies(["R86", "seed-C23"], `names the field that a card lacks: ${missing}`, async () => {
       const agent = await LegacyAgent.start({ card: () => ({ body: card }) });
 
       const error = await fetchAgentCard(agent.url).catch((thrown: unknown) => thrown);
@@ -140,7 +140,7 @@ describe("fetchAgentCard", () => {
     });
   }
 
-  verifies("seed-C23", "takes a card without a version when it is told to be lenient", async () => {
+  verifies("seed-C23", "accepts a card without a version in lenient mode", async () => {
     const agent = await LegacyAgent.start({ card: () => ({ body: { name: "A", url: "/" } }) });
 
     expect(await fetchAgentCard(agent.url, { lenient: true })).toEqual({
@@ -150,7 +150,7 @@ describe("fetchAgentCard", () => {
     });
   });
 
-  test("a card that lacks something is asked for again, because it may be mended", async () => {
+  test("a card that lacks something is requested again, because it may be fixed", async () => {
     let card: object = { name: "A" };
     const agent = await LegacyAgent.start({ card: () => ({ body: card }) });
     await fetchAgentCard(agent.url, { lenient: true });
@@ -160,7 +160,7 @@ describe("fetchAgentCard", () => {
     expect(await fetchAgentCard(agent.url)).toEqual(card);
   });
 
-  verifies("R110", "gives up after ten seconds", async () => {
+  verifies("R110", "times out after ten seconds", async () => {
     const agent = await LegacyAgent.start({ card: () => ({ body: "never" }) });
     const clock = new ManualClock();
 
@@ -175,7 +175,7 @@ describe("fetchAgentCard", () => {
   });
 
   for (const url of ["", "agent.example.com", "ftp://a.test", "http://me:secret@a.test"]) {
-    test(`"${url}" is refused by its name`, async () => {
+    test(`"${url}" is rejected by name`, async () => {
       const error = await fetchAgentCard(url).catch((thrown: unknown) => thrown);
 
       expect(error).toBeInstanceOf(ValidationError);
@@ -188,7 +188,7 @@ describe("fetchAgentCard", () => {
 describe("discoverAgent", () => {
   const own = useServer();
 
-  verifies("R87", "gives the card of an agent", async () => {
+  verifies("R87", "returns the card of an agent", async () => {
     expect(await discoverAgent(own.url)).toMatchObject({ name: "Convoke Demo" });
   });
 
@@ -197,7 +197,7 @@ describe("discoverAgent", () => {
     ["a card without a version", { card: () => ({ body: { name: "A" } }) }],
     ["something that is no card", { card: () => ({ body: "<html>" }) }],
   ] as const) {
-    verifies("R87", `gives null for ${what}`, async () => {
+    verifies("R87", `returns null for ${what}`, async () => {
       const agent = await LegacyAgent.start(habits);
 
       expect(await discoverAgent(agent.url)).toBeNull();
@@ -206,7 +206,7 @@ describe("discoverAgent", () => {
 
   verifies(
     "R87",
-    "gives null for a bad address, a closed port and a caller that left",
+    "returns null for an invalid URL, a closed port and an aborted caller",
     async () => {
       expect(await discoverAgent("not a url")).toBeNull();
       expect(await discoverAgent("http://127.0.0.1:1")).toBeNull();
@@ -217,7 +217,7 @@ describe("discoverAgent", () => {
 });
 
 describe("clearAgentCardCache", () => {
-  verifies("R88", "has the next fetch ask the server again", async () => {
+  verifies("R88", "makes the next fetch request the card again", async () => {
     const agent = await LegacyAgent.start();
     await fetchAgentCard(agent.url);
 
@@ -227,7 +227,7 @@ describe("clearAgentCardCache", () => {
     expect(agent.seen).toHaveLength(2);
   });
 
-  verifies("R88", "a card that was on its way is not kept", async () => {
+  verifies("R88", "a card that was being fetched is not cached", async () => {
     const agent = await LegacyAgent.start();
     const onItsWay = fetchAgentCard(agent.url);
 
@@ -239,7 +239,7 @@ describe("clearAgentCardCache", () => {
   });
 });
 
-test("the errors say what a server that passes them on should answer", () => {
+test("the errors have the status that a server should respond with", () => {
   expect(new NotFoundError("Agent with default project")).toMatchObject({
     message: "Agent with default project not found",
     code: "NOT_FOUND",

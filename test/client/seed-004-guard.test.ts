@@ -38,7 +38,7 @@ describe("the budget of a session", () => {
     ]);
   });
 
-  verifies("R94", "is three agents, each of them again and again", () => {
+  verifies("R94", "is three agents, each with any number of calls", () => {
     const budget = createInvocationBudget({ cooldownMs: 0 });
 
     for (const agent of ["a", "b", "c", "a"]) expect(budget.take(agent)).toBeUndefined();
@@ -48,7 +48,7 @@ describe("the budget of a session", () => {
     expect(budget).toMatchObject({ callsMade: 5, agentsCalled: 3 });
   });
 
-  verifies("R94", "leaves an agent alone for five seconds, and others not", () => {
+  verifies("R94", "requires five seconds between calls to one agent, and none for others", () => {
     let now = 0;
     const budget = createInvocationBudget({ now: () => now });
     expect(budget.take("a")).toBeUndefined();
@@ -65,7 +65,7 @@ describe("the budget of a session", () => {
     expect(budget.callsMade).toBe(3);
   });
 
-  verifies("R94", "holds for calls at the same time", async () => {
+  verifies("R94", "applies to concurrent calls", async () => {
     const agent = await anAgent();
     const budget = createInvocationBudget();
     const calls = Array.from({ length: 5 }, () => invokeRemoteAgent(agent.url, "hi", { budget }));
@@ -76,7 +76,7 @@ describe("the budget of a session", () => {
     expect(results.filter(({ error }) => error === REFUSED.error)).toHaveLength(4);
   });
 
-  test("knows an agent by whatever spelling", async () => {
+  test("identifies an agent in every notation of its URL", async () => {
     const agent = await anAgent();
     const budget = createInvocationBudget({ maxAgents: 1, cooldownMs: 0 });
     const { port } = new URL(agent.url);
@@ -91,7 +91,7 @@ describe("the budget of a session", () => {
     expect(budget).toMatchObject({ agentsCalled: 1, callsMade: 7 });
   });
 
-  test("counts a call that fails, because the agent may have worked", async () => {
+  test("counts a failed call, because the agent may have worked", async () => {
     const agent = await LegacyAgent.start({ submit: () => ({ status: 500, body: "" }) });
     const budget = createInvocationBudget();
 
@@ -101,7 +101,7 @@ describe("the budget of a session", () => {
   });
 
   for (const options of [{ maxCalls: -1 }, { maxAgents: 0.5 }, { cooldownMs: Number.NaN }]) {
-    test(`is refused as ${JSON.stringify(options)}, by name`, () => {
+    test(`is rejected as ${JSON.stringify(options)}, by name`, () => {
       const [field = ""] = Object.keys(options);
 
       expect(() => createInvocationBudget(options)).toThrow(ValidationError);
@@ -129,7 +129,7 @@ describe("a chain of agents", () => {
     expect(budget.callsMade).toBe(1);
   });
 
-  test("may be as long as the operator says", async () => {
+  test("may be as long as the operator configures", async () => {
     const agent = await anAgent();
 
     const result = await invokeRemoteAgent(agent.url, "hi", { depth: 5, maxDepth: 5 });
@@ -164,7 +164,7 @@ describe("the trust in an agent", () => {
     );
   }
 
-  verifies("R94", "is none when nobody can say, which the operator is told", async () => {
+  verifies("R94", "is none if it is unknown, and the operator is notified", async () => {
     const agent = await anAgent();
     const told: InvocationRefusal[] = [];
     const trust = { of: () => Promise.reject(new Error("registry is down")) };
@@ -177,7 +177,7 @@ describe("the trust in an agent", () => {
   });
 });
 
-verifies("R94", "whichever rule refuses a call, its caller hears the same", async () => {
+verifies("R94", "every rule rejects a call with the same error", async () => {
   const [first, second] = [await anAgent(), await anAgent()];
   const told: string[] = [];
   const onRefusal = ({ reason }: InvocationRefusal) => told.push(reason);
@@ -211,7 +211,7 @@ verifies("R94", "progress appears as status text", async () => {
   ]);
 });
 
-describe("a URL that comes from a model", () => {
+describe("a URL from a model", () => {
   for (const host of [
     "127.0.0.1",
     "localhost",
@@ -247,14 +247,14 @@ describe("a URL that comes from a model", () => {
     });
   }
 
-  verifies("inbound-K12", "is not answered from what a trusted caller has in memory", async () => {
+  verifies("inbound-K12", "is not served from a trusted caller's cache", async () => {
     const agent = await anAgent();
     await fetchAgentCard(agent.url);
 
     await expect(fetchAgentCard(agent.url, { trusted: false })).rejects.toThrow(ValidationError);
   });
 
-  verifies("inbound-K12", "may lead to what the operator has listed", async () => {
+  verifies("inbound-K12", "may lead to hosts that the operator has listed", async () => {
     const agent = await anAgent();
     const allow = [new URL(agent.url).host];
 
@@ -288,8 +288,8 @@ describe("a URL that comes from a model", () => {
   });
 });
 
-describe("an agent that one trusts", () => {
-  verifies("inbound-K12", "cannot send the caller on to another origin", async () => {
+describe("a trusted agent", () => {
+  verifies("inbound-K12", "cannot redirect the caller to another origin", async () => {
     const victim = await anAgent();
     const location = `${victim.url}/a2a/tasks/send`;
     const liar = await LegacyAgent.start({
@@ -308,27 +308,31 @@ describe("an agent that one trusts", () => {
     expect(victim.seen).toEqual([]);
   });
 
-  verifies("inbound-K12", "cannot lead the message to a private address by its card", async () => {
-    const victim = await anAgent();
-    const liar = await LegacyAgent.start({
-      card: () => ({
-        body: {
-          name: "A",
-          version: "1",
-          protocolVersion: "0.3.0",
-          preferredTransport: "JSONRPC",
-          url: `${victim.url}/rpc`,
-        },
-      }),
-    });
+  verifies(
+    "inbound-K12",
+    "cannot direct the message to a private address with its card",
+    async () => {
+      const victim = await anAgent();
+      const liar = await LegacyAgent.start({
+        card: () => ({
+          body: {
+            name: "A",
+            version: "1",
+            protocolVersion: "0.3.0",
+            preferredTransport: "JSONRPC",
+            url: `${victim.url}/rpc`,
+          },
+        }),
+      });
 
-    const open = await invokeRemoteAgent(liar.url, "hi");
-    const secret = await invokeRemoteAgent(liar.url, "hi", { token: "a-secret" });
+      const open = await invokeRemoteAgent(liar.url, "hi");
+      const secret = await invokeRemoteAgent(liar.url, "hi", { token: "a-secret" });
 
-    expect(open.error).toMatch(/is not a public address/);
-    expect(secret.error).toMatch(/credentials were not given for/);
-    expect(victim.seen).toEqual([]);
-  });
+      expect(open.error).toMatch(/is not a public address/);
+      expect(secret.error).toMatch(/credentials were not given for/);
+      expect(victim.seen).toEqual([]);
+    },
+  );
 });
 
 function anAgent(): Promise<LegacyAgent> {

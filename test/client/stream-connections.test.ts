@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { type Call, pagesV1 } from "./fake-agent.ts";
 import { aStatus, aTask, frames } from "../../packages/client/src/run/a-stream.suite.ts";
 
-/** An agent that streams short answers and counts the connections that it gets. */
+/** An agent that streams short answers and counts its connections. */
 async function startCounting() {
   let connections = 0;
   const replyTo = async (request: IncomingMessage) =>
@@ -35,6 +35,6 @@ test("answers that are streamed one after the other share a connection", async (
     for await (const _ of remote.stream("a"));
   }
 
-  // One for the card may have been another.
+  // The one for the card may have been another.
   expect(agent.connections()).toBeLessThanOrEqual(2);
 });

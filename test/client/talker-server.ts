@@ -2,7 +2,7 @@ import { serve } from "convoke";
 import { reportReady } from "../harness/report-ready.ts";
 import { talker } from "./talker.ts";
 
-// The talker in a process of its own, with its tasks on disk.
+// The talker in its own process, with its tasks on disk.
 
 const { CONVOKE_DATA = "", CONVOKE_PUBLIC = "" } = process.env;
 const server = await serve(talker, { port: 0, data: CONVOKE_DATA, publicUrl: CONVOKE_PUBLIC });

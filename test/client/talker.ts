@@ -1,17 +1,17 @@
 import { defineAgent } from "convoke";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** One letter of each length that UTF-8 has. */
+/** One character of each length in UTF-8. */
 const LETTERS = ["a", "ä", "€", "🦉", "\n", '"', "\\"];
 
 /**
- * Says as many chunks as it is told, in all kinds of letters and at an uneven
- * pace, with words and files in between.
+ * Emits the requested number of chunks, with all kinds of characters and at an uneven pace, with
+ * messages and files in between.
  */
 export const talker = defineAgent({
   name: "Talker",
   description: "Says as much as it is told.",
-  // A run that is cut by the end of its process is begun anew, so that it still ends.
+  // A run that is interrupted by the end of its process restarts, so that it still ends.
   restart: true,
   async *run({ text, status, artifact, signal }) {
     const count = Number(text);

@@ -4,7 +4,7 @@ import { type Call, type Seen, pagesV03, pagesV1, result, startFakeAgent } from 
 import { frames } from "../../packages/client/src/run/a-stream.suite.ts";
 import { verifies } from "../verifies.ts";
 
-/** Ids that mean something to whoever reads them; nobody is to. */
+/** Ids that look meaningful, although the client must treat them as opaque. */
 const ODD = { id: "../t 1?x=%2F#ü", contextId: "00042" };
 
 interface Said {
@@ -22,8 +22,8 @@ const VERSIONS = [
   { version: "0.3", pages: pagesV03(), states: (name: string) => name },
 ] as const;
 
-describe.each(VERSIONS)("a client of $version", ({ version, pages, states }) => {
-  /** An agent whose tasks end in the states, one after the other. */
+describe.each(VERSIONS)("a client in $version", ({ version, pages, states }) => {
+  /** An agent whose tasks end in the given states, one after the other. */
   async function startAgent(...ends: readonly string[]) {
     const left = [...ends];
     const task = () => ({
@@ -46,23 +46,27 @@ describe.each(VERSIONS)("a client of $version", ({ version, pages, states }) => 
   const saidIn = (seen: readonly Seen[]): readonly Said[] =>
     seen.flatMap(({ call }) => (call === undefined ? [] : placeOf(call)));
 
-  verifies(["v1-C3"], "names a task to answer it, and else refers to the one before", async () => {
-    const agent = await startAgent("input-required", "completed", "completed");
-    const conversation = (await connect(agent.url)).conversation();
+  verifies(
+    ["v1-C3"],
+    "sends a taskId to answer a task, and otherwise refers to the previous one",
+    async () => {
+      const agent = await startAgent("input-required", "completed", "completed");
+      const conversation = (await connect(agent.url)).conversation();
 
-    for (const words of ["begin", "the answer", "something new"]) {
-      await conversation.say(words).result;
-    }
+      for (const words of ["begin", "the answer", "something new"]) {
+        await conversation.say(words).result;
+      }
 
-    const { id, contextId } = ODD;
-    expect(saidIn(agent.seen)).toEqual([
-      {},
-      { contextId, taskId: id },
-      { contextId, referenceTaskIds: [id] },
-    ]);
-  });
+      const { id, contextId } = ODD;
+      expect(saidIn(agent.seen)).toEqual([
+        {},
+        { contextId, taskId: id },
+        { contextId, referenceTaskIds: [id] },
+      ]);
+    },
+  );
 
-  verifies(["v1-C4"], "makes up no ids of contexts or tasks", async () => {
+  verifies(["v1-C4"], "generates no context ids or task ids", async () => {
     const agent = await startAgent();
     const remote = await connect(agent.url);
 
@@ -73,7 +77,7 @@ describe.each(VERSIONS)("a client of $version", ({ version, pages, states }) => 
     expect(saidIn(agent.seen)).toEqual([{}, {}, {}]);
   });
 
-  verifies(["v1-C4"], "gives ids back as they came, whatever they look like", async () => {
+  verifies(["v1-C4"], "returns ids unchanged, whatever they look like", async () => {
     const agent = await startAgent();
     const remote = await connect(agent.url);
 

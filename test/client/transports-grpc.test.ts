@@ -23,8 +23,8 @@ const EVENT_BYTES = bytesOf("subscribeToTask", { task: PROTO_CODECS["1.0"].encod
 
 const NO_RETRY = { retry: false } as const;
 
-describe("a call by gRPC", () => {
-  test("goes over one connection to the path of its service, with its metadata", async () => {
+describe("a call via gRPC", () => {
+  test("uses one connection and the path of its service, with its metadata", async () => {
     const seen: unknown[] = [];
     const agent = await startGrpcAgent((stream, headers) => {
       seen.push([headers["content-type"], headers["te"], headers["a2a-version"]]);
@@ -41,7 +41,7 @@ describe("a call by gRPC", () => {
     remote.close();
   });
 
-  test("comes in pieces as small as they may be", async () => {
+  test("can arrive in chunks of any size", async () => {
     const agent = await startGrpcAgent((stream) => {
       stream.respond({ ":status": 200 }, { waitForTrailers: true });
       stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
@@ -92,7 +92,7 @@ describe("a call by gRPC", () => {
     });
   });
 
-  test("has the kind that its details say, whatever its status", async () => {
+  test("has the kind that its details say, regardless of its status", async () => {
     const details = encodeStatusDetails({
       code: 9,
       message: "no",
@@ -121,7 +121,7 @@ describe("a call by gRPC", () => {
     });
   });
 
-  test("that a proxy answers in its own way has its status", async () => {
+  test("that a proxy answers in its own format has its status", async () => {
     const agent = await startGrpcAgent((stream) => {
       stream.respond({ ":status": 502, "content-type": "text/html" });
       stream.end("<html>");
@@ -162,7 +162,7 @@ describe("a call by gRPC", () => {
     },
   );
 
-  test("that the agent refused to look at was not sent", async () => {
+  test("that the agent refused to process counts as not sent", async () => {
     let count = 0;
     const agent = await startGrpcAgent((stream) => {
       count += 1;
@@ -171,7 +171,7 @@ describe("a call by gRPC", () => {
     });
     const remote = await connect(agent.card, { retry: { baseMs: 1 } });
 
-    // What changes something is made again only when it did not arrive.
+    // A write is repeated only if it did not arrive.
     expect(await remote.cancel("t1")).toMatchObject({ id: "t1" });
   });
 
@@ -181,7 +181,7 @@ describe("a call by gRPC", () => {
     ["is not there", [], "has 0 messages"],
     ["is there twice", [framed(TASK_BYTES), framed(TASK_BYTES)], "has 2 messages"],
     ["is larger than anything", [Buffer.from([0, 0xff, 0xff, 0xff, 0xff])], "is larger than"],
-  ] as const)("whose answer %s is unreadable", async (_, pieces, words) => {
+  ] as const)("whose response %s is unreadable", async (_, pieces, words) => {
     const agent = await startGrpcAgent((stream) => {
       stream.respond({ ":status": 200 }, { waitForTrailers: true });
       stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
@@ -196,8 +196,8 @@ describe("a call by gRPC", () => {
   });
 });
 
-describe("a stream by gRPC", () => {
-  test("ends the call when its reader leaves", async () => {
+describe("a stream via gRPC", () => {
+  test("ends the call when its reader stops", async () => {
     const closed = Promise.withResolvers<number>();
     const agent = await startGrpcAgent((stream) => {
       stream.respond({ ":status": 200 });

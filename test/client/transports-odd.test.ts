@@ -7,7 +7,7 @@ import { verifies } from "../verifies.ts";
 const TASK_V1 = { id: "t1", contextId: "c1", status: { state: "TASK_STATE_COMPLETED" } };
 const CARD = "/.well-known/agent-card.json";
 
-/** An agent that has REST alone, at `/api`. */
+/** An agent with only REST, at `/api`. */
 function restPages(version: "0.3" | "1.0", more: object = {}) {
   if (version === "0.3") {
     return {
@@ -20,39 +20,43 @@ function restPages(version: "0.3" | "1.0", more: object = {}) {
 }
 
 describe("REST", () => {
-  verifies(["v1-C13"], "a path, a query and a body say in 1.0 what the request says", async () => {
-    const agent = await startFakeAgent({
-      pages: {
-        ...restPages("1.0", { tenant: "a b" }),
-        "/api/a%20b/tasks/t%2F1?historyLength=2": () => json(TASK_V1),
-        "/api/a%20b/tasks?pageSize=5&includeArtifacts=false&statusTimestampAfter=2026-01-31T12%3A00%3A00.000Z&status=TASK_STATE_WORKING":
-          () => json({ tasks: [TASK_V1] }),
-      },
-      answer: () => json({ task: TASK_V1 }),
-    });
-    const extensions = ["https://one.test/v1", "https://two.test/v2"];
-    const remote = await connect(agent.url, { extensions });
+  verifies(
+    ["v1-C13"],
+    "the path, the query and the body of a 1.0 request match the params",
+    async () => {
+      const agent = await startFakeAgent({
+        pages: {
+          ...restPages("1.0", { tenant: "a b" }),
+          "/api/a%20b/tasks/t%2F1?historyLength=2": () => json(TASK_V1),
+          "/api/a%20b/tasks?pageSize=5&includeArtifacts=false&statusTimestampAfter=2026-01-31T12%3A00%3A00.000Z&status=TASK_STATE_WORKING":
+            () => json({ tasks: [TASK_V1] }),
+        },
+        answer: () => json({ task: TASK_V1 }),
+      });
+      const extensions = ["https://one.test/v1", "https://two.test/v2"];
+      const remote = await connect(agent.url, { extensions });
 
-    expect(await remote.get("t/1", { historyLength: 2 })).toMatchObject({ id: "t1" });
-    const page = await remote.list({
-      pageSize: 5,
-      statusTimestampAfter: "2026-01-31T12:00:00.000Z",
-      state: "working",
-    });
-    expect(page.tasks).toHaveLength(1);
-    await remote.send("hi", { messageId: "m1" });
+      expect(await remote.get("t/1", { historyLength: 2 })).toMatchObject({ id: "t1" });
+      const page = await remote.list({
+        pageSize: 5,
+        statusTimestampAfter: "2026-01-31T12:00:00.000Z",
+        state: "working",
+      });
+      expect(page.tasks).toHaveLength(1);
+      await remote.send("hi", { messageId: "m1" });
 
-    expect(agent.last.path).toBe("/api/a%20b/message:send");
-    expect(agent.last.headers).toMatchObject({
-      "content-type": "application/a2a+json",
-      accept: "application/a2a+json, application/json",
-      "a2a-version": "1.0",
-      "a2a-extensions": "https://one.test/v1, https://two.test/v2",
-    });
-    expect(agent.last.call).toMatchObject({ message: { messageId: "m1", role: "ROLE_USER" } });
-  });
+      expect(agent.last.path).toBe("/api/a%20b/message:send");
+      expect(agent.last.headers).toMatchObject({
+        "content-type": "application/a2a+json",
+        accept: "application/a2a+json, application/json",
+        "a2a-version": "1.0",
+        "a2a-extensions": "https://one.test/v1, https://two.test/v2",
+      });
+      expect(agent.last.call).toMatchObject({ message: { messageId: "m1", role: "ROLE_USER" } });
+    },
+  );
 
-  test("a server that does not take the media type of 1.0.1 gets the one before", async () => {
+  test("a server that does not accept the media type of 1.0.1 gets the earlier one", async () => {
     const agent = await startFakeAgent({
       pages: restPages("1.0"),
       answer: (_, { headers }) =>
@@ -67,28 +71,31 @@ describe("REST", () => {
     expect(agent.seen).toHaveLength(1 + 2 + 1);
   });
 
-  test.each([404, 405])("who cannot subscribe by POST (%d) does it by GET", async (status) => {
-    const frame = `data: ${JSON.stringify({ statusUpdate: { taskId: "t1", contextId: "c1", status: { state: "TASK_STATE_COMPLETED" } } })}\n\n`;
-    const agent = await startFakeAgent({
-      pages: {
-        ...restPages("1.0"),
-        "/api/tasks/t1:subscribe": () => stream(frame),
-      },
-      answer: () => ({ status, body: "no such route" }),
-    });
-    const remote = await connect(agent.url);
+  test.each([404, 405])(
+    "if subscribing with POST fails (%d) the client uses GET",
+    async (status) => {
+      const frame = `data: ${JSON.stringify({ statusUpdate: { taskId: "t1", contextId: "c1", status: { state: "TASK_STATE_COMPLETED" } } })}\n\n`;
+      const agent = await startFakeAgent({
+        pages: {
+          ...restPages("1.0"),
+          "/api/tasks/t1:subscribe": () => stream(frame),
+        },
+        answer: () => ({ status, body: "no such route" }),
+      });
+      const remote = await connect(agent.url);
 
-    for await (const event of remote.subscribe("t1")) expect(event.kind).toBe("status-update");
-    for await (const event of remote.subscribe("t1")) expect(event.kind).toBe("status-update");
+      for await (const event of remote.subscribe("t1")) expect(event.kind).toBe("status-update");
+      for await (const event of remote.subscribe("t1")) expect(event.kind).toBe("status-update");
 
-    expect(agent.seen.slice(1).map(({ call }) => (call === undefined ? "GET" : "POST"))).toEqual([
-      "POST",
-      "GET",
-      "GET",
-    ]);
-  });
+      expect(agent.seen.slice(1).map(({ call }) => (call === undefined ? "GET" : "POST"))).toEqual([
+        "POST",
+        "GET",
+        "GET",
+      ]);
+    },
+  );
 
-  test("a task that is missing is no reason to try another method", async () => {
+  test("a missing task does not make the client try another method", async () => {
     const missing = {
       error: {
         code: 404,
@@ -113,7 +120,7 @@ describe("REST", () => {
     expect(agent.seen.filter(({ path }) => path.endsWith(":subscribe"))).toHaveLength(1);
   });
 
-  test("0.3 has its own dialect, and answers in either are read", async () => {
+  test("0.3 has its own dialect, and responses in either are read", async () => {
     const proto = {
       task: {
         id: "t1",
@@ -193,7 +200,7 @@ describe("errors", () => {
   );
 
   for (const reason of REASONS) {
-    verifies(["v03-C3"], `${reason} is understood in each form that it comes in`, async () => {
+    verifies(["v03-C3"], `${reason} is recognized in each of its forms`, async () => {
       const { code, http, grpc, title } = ERRORS[reason];
       const upper = reason.replaceAll(/(?<!^)(?=[A-Z])/g, "_").toUpperCase();
       const details = [
@@ -232,7 +239,7 @@ describe("errors", () => {
     [503, "Unavailable"],
   ];
 
-  test.each(REFUSALS)("HTTP %d is %s, whoever says it", async (status, reason) => {
+  test.each(REFUSALS)("HTTP %d is %s, regardless of its sender", async (status, reason) => {
     const agent = await startFakeAgent({
       pages: pagesV1(),
       answer: () => ({ status, headers: { "Retry-After": "7" } }),
@@ -247,7 +254,7 @@ describe("errors", () => {
     });
   });
 
-  test("of a page for people only the title is quoted", async () => {
+  test("only the title of an HTML page is quoted", async () => {
     const page = `<!DOCTYPE html><html><head><title>504 Gateway\n Time-out</title></head>${"<p>".repeat(999)}`;
     const agent = await startFakeAgent({
       pages: pagesV1(),
@@ -264,7 +271,7 @@ describe("errors", () => {
 describe("the end", () => {
   verifies(
     ["v1-C16"],
-    "of a stream is where it closes, also with the whole task once more",
+    "of a stream is its close, also if the whole task is sent once more",
     async () => {
       const ids = { taskId: "t1", contextId: "c1" };
       const frames = [
@@ -286,7 +293,7 @@ describe("the end", () => {
     },
   );
 
-  verifies(["v1-C16"], "of a list is where no further page is named", async () => {
+  verifies(["v1-C16"], "of a list is a page without a next page token", async () => {
     const pages = [{ tasks: [TASK_V1], nextPageToken: "" }, { tasks: [TASK_V1] }];
     const agent = await startFakeAgent({
       pages: pagesV1(),
@@ -299,8 +306,8 @@ describe("the end", () => {
   });
 });
 
-describe("an answer to another question", () => {
-  test("is not taken for ours", async () => {
+describe("a response to another request", () => {
+  test("is not accepted as ours", async () => {
     const agent = await startFakeAgent({
       pages: pagesV1(),
       answer: ({ id }) => json({ jsonrpc: "2.0", id: id + 41, result: TASK_V1 }),
@@ -313,7 +320,7 @@ describe("an answer to another question", () => {
     });
   });
 
-  test("is let pass where it cannot be told: as text, or always 1 as early servers of 0.3 write it", async () => {
+  test("is accepted if it is ambiguous: as a string, or always 1 as early 0.3 servers write it", async () => {
     const task = { kind: "task", id: "t1", contextId: "c1", status: { state: "started" } };
     const ids: unknown[] = ["1", 1, undefined];
     const agent = await startFakeAgent({
@@ -331,7 +338,7 @@ describe("an answer to another question", () => {
 describe("early forms", () => {
   const ids = { taskId: "t1", contextId: "c1" };
 
-  verifies(["v1-C15"], "of events are read as today's", async () => {
+  verifies(["v1-C15"], "of events are read as current ones", async () => {
     const events = [
       { id: "t1", contextId: "c1", status: { state: "started" } },
       {
@@ -364,7 +371,7 @@ describe("early forms", () => {
     });
   });
 
-  test("a push config that was only said to be set is as it was asked for", async () => {
+  test("a push config that was only confirmed is returned as requested", async () => {
     const agent = await startFakeAgent({
       pages: pagesV03(),
       answer: (call) => result(call, { success: true }),
@@ -378,7 +385,7 @@ describe("early forms", () => {
     });
   });
 
-  verifies(["v1-C15"], "words of 0.3 in an answer of 1.0 are understood", async () => {
+  verifies(["v1-C15"], "0.3 names in a 1.0 response are understood", async () => {
     const agent = await startFakeAgent({
       pages: pagesV1(),
       answer: (call) =>
@@ -408,26 +415,24 @@ describe("early forms", () => {
 
 const NAMES: readonly BindingName[] = ["jsonrpc", "rest", "grpc"];
 
-test.each(NAMES)(
-  "an agent that is gone is unreachable by %s, and nothing was sent",
-  async (name) => {
-    const agent = await startFakeAgent({
-      pages: {
-        [CARD]: (origin) =>
-          json({
-            name: "Gone",
-            supportedInterfaces: ["JSONRPC", "HTTP+JSON", "GRPC"].map((protocolBinding) => ({
-              url: origin,
-              protocolBinding,
-              protocolVersion: "1.0",
-            })),
-          }),
-      },
-    });
-    // A kept connection may die with the first attempt, and then nobody can tell; the next knows.
-    const remote = await connect(agent.url, { bindings: [name], retry: { baseMs: 1 } });
-    await agent.close();
+test.each(NAMES)("a stopped agent is unreachable via %s, and nothing was sent", async (name) => {
+  const agent = await startFakeAgent({
+    pages: {
+      [CARD]: (origin) =>
+        json({
+          name: "Gone",
+          supportedInterfaces: ["JSONRPC", "HTTP+JSON", "GRPC"].map((protocolBinding) => ({
+            url: origin,
+            protocolBinding,
+            protocolVersion: "1.0",
+          })),
+        }),
+    },
+  });
+  // A kept connection may die with the first attempt, which is then ambiguous; the next attempt
+  // is not.
+  const remote = await connect(agent.url, { bindings: [name], retry: { baseMs: 1 } });
+  await agent.close();
 
-    await expect(remote.get("t1")).rejects.toMatchObject({ kind: "unreachable", sent: false });
-  },
-);
+  await expect(remote.get("t1")).rejects.toMatchObject({ kind: "unreachable", sent: false });
+});

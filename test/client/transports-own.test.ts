@@ -49,7 +49,7 @@ const PARTS: readonly A2APart[] = [
   { kind: "file", file: { name: "b.txt", mimeType: "text/plain", uri: "https://files.test/b" } },
 ];
 
-describe.each(WAYS)("an agent spoken to by %s in %s", (name, version, binding) => {
+describe.each(WAYS)("an agent called via %s in %s", (name, version, binding) => {
   let remote: RemoteAgent;
   let mute: RemoteAgent;
 
@@ -62,11 +62,11 @@ describe.each(WAYS)("an agent spoken to by %s in %s", (name, version, binding) =
     };
   });
 
-  verifies(["v1-C2", "v03-C1"], "is spoken to at the interface that its card has for it", () => {
+  verifies(["v1-C2", "v03-C1"], "is called at the matching interface of its card", () => {
     expect(remote).toMatchObject({ name: "Parrot", version, binding });
   });
 
-  verifies(["v03-C2"], "hands back text, data and files as they were sent", async () => {
+  verifies(["v03-C2"], "returns text, data and files as they were sent", async () => {
     const { task, text } = await remote.send(PARTS);
 
     expect(task?.status.state).toBe("completed");
@@ -75,7 +75,7 @@ describe.each(WAYS)("an agent spoken to by %s in %s", (name, version, binding) =
     expect(await remote.get(task?.id ?? "")).toMatchObject({ id: task?.id, artifacts: [{}] });
   });
 
-  test("is told the output modes, the history length, the metadata and the extensions of a call", async () => {
+  test("receives the output modes, the history length, the metadata and the extensions of a call", async () => {
     const extensions = [EXTENSIONS.skill.uri];
     const metadata = { tier: "gold", list: [1, { deep: true }] };
     const options = { acceptedOutputModes: ["text/plain"], historyLength: 1, metadata };
@@ -114,7 +114,7 @@ describe.each(WAYS)("an agent spoken to by %s in %s", (name, version, binding) =
     }
   });
 
-  test("streams, with a cursor for each event, and goes on after one", async () => {
+  test("streams, with a cursor for each event, and resumes after one", async () => {
     const seen: [PublicEvent, string | undefined][] = [];
     const run = remote.stream("count 4");
     for await (const event of run) seen.push([event, run.lastEventId]);
@@ -129,7 +129,7 @@ describe.each(WAYS)("an agent spoken to by %s in %s", (name, version, binding) =
     expect(rest).toEqual(seen.slice(2).map(([event]) => event));
   });
 
-  test("asks, is answered, and may be canceled", async () => {
+  test("asks, is answered, and can be canceled", async () => {
     const asked = await remote.send("ask");
     const { taskId, contextId } = { taskId: asked.task?.id, contextId: asked.task?.contextId };
     expect(asked.task?.status.state).toBe("input-required");
@@ -142,7 +142,7 @@ describe.each(WAYS)("an agent spoken to by %s in %s", (name, version, binding) =
     expect(canceled.status.state).toBe("canceled");
   });
 
-  test("takes, shows, lists and forgets push configs, whatever their ids", async () => {
+  test("creates, returns, lists and deletes push configs with any id", async () => {
     const { task } = await remote.send("ask");
     const taskId = task?.id ?? "";
     const url = "http://127.0.0.1:9/hook";
@@ -162,7 +162,7 @@ describe.each(WAYS)("an agent spoken to by %s in %s", (name, version, binding) =
     await remote.cancel(taskId);
   });
 
-  verifies(["v03-C3"], "refuses in the same words, codes and kinds as everywhere", async () => {
+  verifies(["v03-C3"], "returns the same errors as every other binding", async () => {
     const { task } = await mute.send("done");
     const taskId = task?.id ?? "";
     const url = "https://hooks.test/";
@@ -180,7 +180,7 @@ describe.each(WAYS)("an agent spoken to by %s in %s", (name, version, binding) =
     await expectError(mute.send([]), { code: -32602, reason: "InvalidParams" });
   });
 
-  test("lists tasks where its version can", async () => {
+  test("lists tasks if its version can", async () => {
     const contextId = randomUUID();
     await remote.send("one", { contextId });
     if (version === "0.3") {
@@ -199,7 +199,7 @@ describe.each(WAYS)("an agent spoken to by %s in %s", (name, version, binding) =
     expect(page).toMatchObject({ nextPageToken: "", totalSize: 1 });
   });
 
-  test("an abort ends a call and a stream, and the task goes on", async () => {
+  test("an abort ends a call and a stream, and the task continues", async () => {
     const gate = randomUUID();
     const controller = new AbortController();
     const { signal } = controller;
@@ -215,7 +215,7 @@ describe.each(WAYS)("an agent spoken to by %s in %s", (name, version, binding) =
   });
 });
 
-describe.each(["jsonrpc", "rest", "grpc"] as const)("a tenant spoken for by %s", (name) => {
+describe.each(["jsonrpc", "rest", "grpc"] as const)("a tenant called via %s", (name) => {
   const shared = useServer(conformanceAgent(), { tenants: ["acme", "beta"] });
 
   verifies(["v1-C2"], "sees its own tasks and no other", async () => {

@@ -15,7 +15,7 @@ const PARTS: readonly A2APart[] = [
   { kind: "file", file: { name: "b.txt", mimeType: "text/plain", uri: "https://files.test/b" } },
 ];
 
-/** On REST and gRPC 0.3.14 forgets the names of files: its model of the proto has no place for them. */
+/** On REST and gRPC 0.3.14 loses the names of files: its proto model has no field for them. */
 function asTold(version: string, binding: BindingName): readonly A2APart[] {
   if (version === "1.0" || binding === "jsonrpc") return PARTS;
   return PARTS.map((part) => {
@@ -39,7 +39,7 @@ describe.each([
     await server.close();
   });
 
-  describe.each(BINDINGS)("by %s", (binding) => {
+  describe.each(BINDINGS)("via %s", (binding) => {
     let remote: RemoteAgent;
 
     beforeAll(async () => {
@@ -47,23 +47,19 @@ describe.each([
       return () => remote.close();
     });
 
-    verifies(
-      ["v03-C1", "v03-C2"],
-      "is sent text, data and files, and hands them back",
-      async () => {
-        expect(remote.version).toBe(version);
+    verifies(["v03-C1", "v03-C2"], "receives text, data and files, and returns them", async () => {
+      expect(remote.version).toBe(version);
 
-        const { task, text } = await remote.send(PARTS);
+      const { task, text } = await remote.send(PARTS);
 
-        expect(task?.status.state).toBe("completed");
-        expect(task?.artifacts?.[0]?.parts).toEqual(asTold(version, binding));
-        expect(text).toBe("grüß dich 👋");
-        expect(await remote.get(task?.id ?? "")).toMatchObject({
-          id: task?.id,
-          status: { state: "completed" },
-        });
-      },
-    );
+      expect(task?.status.state).toBe("completed");
+      expect(task?.artifacts?.[0]?.parts).toEqual(asTold(version, binding));
+      expect(text).toBe("grüß dich 👋");
+      expect(await remote.get(task?.id ?? "")).toMatchObject({
+        id: task?.id,
+        status: { state: "completed" },
+      });
+    });
 
     test("streams the same", async () => {
       const seen: PublicEvent[] = [];
@@ -80,7 +76,7 @@ describe.each([
       expect(task?.artifacts?.[0]?.parts).toEqual(asTold(version, binding));
     });
 
-    test("asks, is canceled, and refuses what it does not know", async () => {
+    test("asks, is canceled, and rejects what it does not know", async () => {
       const { task } = await remote.send("ask");
       expect(task?.status.state).toBe("input-required");
 
@@ -94,7 +90,7 @@ describe.each([
       });
     });
 
-    test("keeps push configs", async () => {
+    test("stores push configs", async () => {
       const { task } = await remote.send("ask");
       const taskId = task?.id ?? "";
       const url = "https://hooks.test/a";
@@ -108,7 +104,7 @@ describe.each([
       expect(await remote.push.list(taskId)).toEqual([]);
     });
 
-    test("follows a task that exists", async () => {
+    test("streams an existing task", async () => {
       const { task } = await remote.send("ask");
       const taskId = task?.id ?? "";
 

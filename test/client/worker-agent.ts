@@ -1,7 +1,7 @@
 import { type FunctionTurn, defineAgent } from "convoke";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Does what it is told, so that a bridge can be seen carrying it. */
+/** Follows commands, so that a test can observe a bridge. */
 export const worker = defineAgent({
   name: "Worker",
   description: "Does what it is told.",
@@ -49,7 +49,7 @@ export const worker = defineAgent({
   },
 });
 
-/** Counts aloud, with a word about it now and then. */
+/** Counts, with an occasional message. */
 async function* count({ status, signal }: FunctionTurn, many: number) {
   for (let place = 1; place < many; place++) {
     if (place % 10 === 1) yield status(`at ${place}`);

@@ -15,17 +15,21 @@ const reserved = useServer(conformanceAgent(), {
 const open = useServer(conformanceAgent(), { extendedCard: () => ({ description: "Hidden." }) });
 
 describe.each(speakersTo(plain))("over $binding $version", (speaker) => {
-  verifies(["v1-S28", "v03-S5"], "so is an extended card that it does not announce", async () => {
-    const { reason } = await refusalOf(speaker.call("getExtendedCard", {}));
+  verifies(
+    ["v1-S28", "v03-S5"],
+    "an extended card that the card does not declare is rejected as well",
+    async () => {
+      const { reason } = await refusalOf(speaker.call("getExtendedCard", {}));
 
-    expect(reason).toBe(
-      speaker.version === "1.0" ? "UnsupportedOperation" : "ExtendedAgentCardNotConfigured",
-    );
-  });
+      expect(reason).toBe(
+        speaker.version === "1.0" ? "UnsupportedOperation" : "ExtendedAgentCardNotConfigured",
+      );
+    },
+  );
 });
 
 describe.each(speakersTo(reserved))("over $binding $version", (speaker) => {
-  verifies("v1-S28", "an extended card that is announced may be missing", async () => {
+  verifies("v1-S28", "an extended card that is declared may be missing", async () => {
     const { reason } = await refusalOf(speaker.call("getExtendedCard", {}));
 
     expect(reason).toBe("ExtendedAgentCardNotConfigured");
@@ -35,7 +39,7 @@ describe.each(speakersTo(reserved))("over $binding $version", (speaker) => {
 describe.each(speakersTo(open))("over $binding $version", (speaker) => {
   verifies(
     ["R19", "v1-S57"],
-    "an agent that accepts every caller shows its extended card to none",
+    "an agent that accepts every caller serves its extended card to none",
     async () => {
       const { reason } = await refusalOf(speaker.call("getExtendedCard", {}));
 
@@ -45,7 +49,7 @@ describe.each(speakersTo(open))("over $binding $version", (speaker) => {
   );
 });
 
-verifies(["v1-S27", "v1-S28", "v03-S5"], "the card says what there is", async () => {
+verifies(["v1-S27", "v1-S28", "v03-S5"], "the card declares what is supported", async () => {
   const capabilities = async ({ url }: { readonly url: string }): Promise<unknown> => {
     const answer = await fetch(new URL("/.well-known/agent-card.json", url));
     return ((await answer.json()) as { readonly capabilities: unknown }).capabilities;
@@ -58,7 +62,7 @@ verifies(["v1-S27", "v1-S28", "v03-S5"], "the card says what there is", async ()
 });
 
 test.each(["jsonrpc", "rest", "grpc"] as const)(
-  "our client gets the answer all the same, by %s",
+  "our client still gets the answer, via %s",
   async (binding) => {
     const remote = await connect(plain.url, { bindings: [binding] });
 

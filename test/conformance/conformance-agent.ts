@@ -4,7 +4,7 @@ import { Gate } from "../wire/gate.ts";
 
 const gates = new Map<string, Gate>();
 
-/** What a task that was sent `wait <name>` waits for. */
+/** What a task that received `wait <name>` waits for. */
 export function gateOf(name: string): Gate {
   const gate = gates.get(name) ?? new Gate();
   gates.set(name, gate);
@@ -12,8 +12,8 @@ export function gateOf(name: string): Gate {
 }
 
 /**
- * An agent with one habit for each thing that a test wants to see; anything else it hands back
- * as it came, parts and metadata.
+ * An agent with one command for each behavior that a test needs; it returns any other message
+ * unchanged, parts and metadata.
  */
 export function conformanceAgent(more: Partial<AgentDefinition> = {}) {
   return defineAgent({

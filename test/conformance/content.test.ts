@@ -11,7 +11,7 @@ const server = useServer(conformanceAgent());
 
 const METADATA = { "https://example.com/v1": { deep: [1, 2.5, null, true], text: "ü – 猫" } };
 
-/** One part of each kind, with everything that both versions can say. */
+/** One part of each kind, with every field that both versions have. */
 const PARTS: Readonly<Record<string, A2APart>> = {
   text: { kind: "text", text: "Grüße, 世界 🌍\n\t\u0000", metadata: METADATA },
   "empty text": { kind: "text", text: "" },
@@ -37,21 +37,25 @@ const PARTS: Readonly<Record<string, A2APart>> = {
 };
 
 describe.each(speakersTo(server))("content over $binding $version", (speaker) => {
-  verifies(["R13", "R27", "R28", "v03-S11"], "of all kinds comes back as it was sent", async () => {
-    const parts = Object.values(PARTS);
-    const message = aMessage("", { parts, metadata: METADATA });
+  verifies(
+    ["R13", "R27", "R28", "v03-S11"],
+    "of all kinds is returned as it was sent",
+    async () => {
+      const parts = Object.values(PARTS);
+      const message = aMessage("", { parts, metadata: METADATA });
 
-    const task = await speaker.sendTask(aRequest(message));
-    const streamed = await readAll(
-      speaker.stream(aRequest({ ...message, messageId: `${message.messageId}-2` })),
-    );
+      const task = await speaker.sendTask(aRequest(message));
+      const streamed = await readAll(
+        speaker.stream(aRequest({ ...message, messageId: `${message.messageId}-2` })),
+      );
 
-    expect(task.artifacts?.[0]).toMatchObject({ parts, metadata: METADATA });
-    expect(task.history?.[0]).toMatchObject({ role: "user", parts, metadata: METADATA });
-    expect(streamed.map(({ event }) => event)).toContainEqual(
-      expect.objectContaining({ artifact: task.artifacts?.[0] }),
-    );
-  });
+      expect(task.artifacts?.[0]).toMatchObject({ parts, metadata: METADATA });
+      expect(task.history?.[0]).toMatchObject({ role: "user", parts, metadata: METADATA });
+      expect(streamed.map(({ event }) => event)).toContainEqual(
+        expect.objectContaining({ artifact: task.artifacts?.[0] }),
+      );
+    },
+  );
 
   verifies(["R13"], "in the metadata of a cancel does no harm", async () => {
     const { id: taskId } = await speaker.sendTask(aRequest("ask"));
@@ -61,7 +65,7 @@ describe.each(speakersTo(server))("content over $binding $version", (speaker) =>
     expect(task.status.state).toBe("canceled");
   });
 
-  verifies(["v1-S13", "R14"], "that the caller does not take comes as text", async () => {
+  verifies(["v1-S13", "R14"], "that the caller does not accept is converted to text", async () => {
     const parts: readonly A2APart[] = [{ kind: "data", data: { total: 5 } }];
     const acceptedOutputModes = ["text/plain"];
 
@@ -72,7 +76,7 @@ describe.each(speakersTo(server))("content over $binding $version", (speaker) =>
   });
 });
 
-describe.each(speakersOf(server, "1.0"))("content of 1.0 over $binding", (speaker) => {
+describe.each(speakersOf(server, "1.0"))("content in 1.0 over $binding", (speaker) => {
   verifies("R28", "has a media type and a file name on every part", async () => {
     const parts: readonly A2APart[] = [
       { kind: "text", text: "# Hi", mediaType: "text/markdown", filename: "hi.md" },

@@ -12,7 +12,7 @@ import { speakersOf, speakersTo } from "./speakers.ts";
 const server = useServer(conformanceAgent(), { idempotency: "always" });
 
 describe.each(speakersTo(server))("a conversation over $binding $version", (speaker) => {
-  verifies("R10", "is refused while the agent works and takes no messages", async () => {
+  verifies("R10", "is rejected while the agent works and accepts no messages", async () => {
     const gate = randomUUID();
     const stream = speaker.stream(aRequest(`wait ${gate}`));
     const begun = [await next(stream), await next(stream)];
@@ -38,7 +38,7 @@ describe.each(speakersTo(server))("a conversation over $binding $version", (spea
   const isKept = speaker.version === "1.0";
   verifies(
     ["v1-S59", "seed-C14"],
-    `${isKept ? "keeps" : "ends"} a stream at a request for authorization`,
+    `${isKept ? "keeps" : "ends"} a stream at auth-required`,
     async () => {
       const stream = speaker.stream(aRequest("authorize"));
       const begun = [await next(stream), await next(stream), await next(stream)];
@@ -58,7 +58,7 @@ describe.each(speakersTo(server))("a conversation over $binding $version", (spea
 
   verifies(
     ["seed-C14", "R57"],
-    "ends a stream with its question, and goes on in another",
+    "ends a stream with its question, and continues in another",
     async () => {
       const asking = await readAll(speaker.stream(aRequest("ask")));
       const taskId = taskIdIn(asking);
@@ -79,7 +79,7 @@ describe.each(speakersTo(server))("a conversation over $binding $version", (spea
 describe.each(speakersTo(server))(
   "a message that is sent again over $binding $version",
   (speaker) => {
-    verifies("R12", "finds its task, on whichever binding it comes", async () => {
+    verifies("R12", "finds its task, regardless of the binding", async () => {
       const request = aRequest("hello");
 
       const first = await speaker.sendTask(request);
@@ -90,7 +90,7 @@ describe.each(speakersTo(server))(
       expect(new Set(again)).toEqual(new Set([first.id]));
     });
 
-    verifies("R12", "with other words is refused", async () => {
+    verifies("R12", "with different content is rejected", async () => {
       const request = aRequest("hello");
       await speaker.send(request);
 
@@ -106,7 +106,7 @@ describe.each(speakersTo(server))(
 describe.each(speakersOf(server, "1.0"))("over $binding $version", (speaker) => {
   verifies(
     "v1-S37",
-    "an agent is given what was said in the context, and references to other tasks",
+    "an agent receives the conversation of the context, and references to other tasks",
     async () => {
       const first = await speaker.sendTask(aRequest("count 2"));
       const { id, contextId } = first;

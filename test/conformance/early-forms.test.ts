@@ -12,7 +12,7 @@ const confirming = useServer(conformanceAgent(), { compat: { pushSuccess: true }
 const jsonRpc = jsonRpcSpeaker(server, "0.3");
 
 describe("a body with kinds on REST", () => {
-  verifies("seed-C7", "is answered with kinds, without an envelope", async () => {
+  verifies("seed-C7", "gets a response with kinds, without an envelope", async () => {
     const answer = await post("/v1/message:send", { message: withKind("message") });
 
     expect(await answer.json()).toMatchObject({
@@ -22,7 +22,7 @@ describe("a body with kinds on REST", () => {
     });
   });
 
-  verifies("seed-C7", "is answered with bare events of a kind in a stream", async () => {
+  verifies("seed-C7", "gets bare events with kinds in a stream", async () => {
     const answer = await post("/v1/message:stream", { message: withKind("message") });
     const events = (await answer.text())
       .split("\n")
@@ -37,7 +37,7 @@ describe("a body with kinds on REST", () => {
     ]);
   });
 
-  verifies("seed-C7", "is not what one without kinds gets", async () => {
+  verifies("seed-C7", "differs from what a body without kinds gets", async () => {
     const speaker = restSpeaker(server, "0.3");
     const params = speaker.codec.encodeSendMessage(aRequest("hello"));
 
@@ -48,7 +48,7 @@ describe("a body with kinds on REST", () => {
 });
 
 describe("the kind of a message", () => {
-  verifies("seed-C13", "may be left out", async () => {
+  verifies("seed-C13", "may be omitted", async () => {
     const { kind: _, ...message } = withKind("message");
 
     const answer = await jsonRpc.call("sendMessage", { message });
@@ -57,7 +57,7 @@ describe("the kind of a message", () => {
   });
 
   for (const kind of ["task", "text", ""]) {
-    verifies("seed-C13", `may not be ${JSON.stringify(kind)}`, async () => {
+    verifies("seed-C13", `must not be ${JSON.stringify(kind)}`, async () => {
       const refusal = await refusalOf(jsonRpc.call("sendMessage", { message: withKind(kind) }));
 
       expect(refusal).toMatchObject({ code: -32602, field: "message.kind" });
@@ -68,7 +68,7 @@ describe("the kind of a message", () => {
 describe("headers of a push config", () => {
   const url = "https://hooks.example.com/";
 
-  verifies("seed-C15", "are kept, and the answer is the config", async () => {
+  verifies("seed-C15", "are stored, and the response is the config", async () => {
     const { id: taskId } = await jsonRpc.sendTask(aRequest("ask"));
     const pushNotificationConfig = { url, headers: { "X-Api-Key": "secret" } };
 
@@ -78,20 +78,24 @@ describe("headers of a push config", () => {
     await jsonRpc.cancel({ taskId });
   });
 
-  verifies("seed-C15", "are answered with success where the server is told to", async () => {
-    const speaker = jsonRpcSpeaker(confirming, "0.3");
-    const { id: taskId } = await speaker.sendTask(aRequest("ask"));
+  verifies(
+    "seed-C15",
+    "get a response with success if the server is configured that way",
+    async () => {
+      const speaker = jsonRpcSpeaker(confirming, "0.3");
+      const { id: taskId } = await speaker.sendTask(aRequest("ask"));
 
-    const answer = await speaker.call("createPushConfig", {
-      taskId,
-      pushNotificationConfig: { url },
-    });
+      const answer = await speaker.call("createPushConfig", {
+        taskId,
+        pushNotificationConfig: { url },
+      });
 
-    expect(answer).toMatchObject({ taskId, pushNotificationConfig: { url }, success: true });
-  });
+      expect(answer).toMatchObject({ taskId, pushNotificationConfig: { url }, success: true });
+    },
+  );
 
   for (const name of ["Host", "Content-Length", "Connection", "Transfer-Encoding"]) {
-    verifies("seed-C15", `may not be ${name}`, async () => {
+    verifies("seed-C15", `must not include ${name}`, async () => {
       const { id: taskId } = await jsonRpc.sendTask(aRequest("ask"));
       const pushNotificationConfig = { url, headers: { [name]: "1" } };
 

@@ -15,9 +15,9 @@ const server = useServer(conformanceAgent(), { idempotency: "always" });
 const speakers = speakersTo(server);
 
 /**
- * Whatever both versions can say on every binding. The proto of 0.3 has no references to other
- * tasks, and no proto tells an empty name from none. The text of the first part is fixed, because
- * the agent does as it is told.
+ * Everything that both versions can express on every binding. The 0.3 proto has no references to
+ * other tasks, and no proto distinguishes an empty name from an absent one. The text of the first
+ * part is fixed, because the agent treats it as a command.
  */
 const messages: Arbitrary<Message> = fc
   .record(
@@ -36,7 +36,7 @@ const messages: Arbitrary<Message> = fc
 const RUNS = { numRuns: 10 };
 
 describe("all bindings in both versions", () => {
-  verifies(["v1-S5", "v03-S10"], "make the same task of the same message", async () => {
+  verifies(["v1-S5", "v03-S10"], "create the same task from the same message", async () => {
     await fc.assert(
       fc.asyncProperty(messages, async (message) => {
         const tasks = await Promise.all(
@@ -53,7 +53,7 @@ describe("all bindings in both versions", () => {
     );
   });
 
-  verifies(["v1-S5", "v03-S10"], "take a message that is sent again for the same", async () => {
+  verifies(["v1-S5", "v03-S10"], "recognize a message that is sent again", async () => {
     await fc.assert(
       fc.asyncProperty(messages, async (drawn) => {
         const request = aRequest({ ...drawn, messageId: randomUUID() });
@@ -66,7 +66,7 @@ describe("all bindings in both versions", () => {
     );
   });
 
-  verifies(["v1-S5", "v1-S16", "v03-S10"], "tell the same events under the same ids", async () => {
+  verifies(["v1-S5", "v1-S16", "v03-S10"], "send the same events with the same ids", async () => {
     await fc.assert(
       fc.asyncProperty(messages, async (drawn) => {
         const request = aRequest({ ...drawn, messageId: randomUUID() });
@@ -82,7 +82,7 @@ describe("all bindings in both versions", () => {
   });
 });
 
-/** A task without what is its own alone: ids that were made for it, and times. */
+/** A task without what is unique to it: generated ids and times. */
 function anonymous(task: Task, sent: Message): Task {
   const contextId = sent.contextId ?? "context";
   const { timestamp: _, ...status } = task.status;
@@ -102,7 +102,7 @@ function anonymous(task: Task, sent: Message): Task {
   };
 }
 
-/** Names that are not empty, and bytes in the one way that base64 writes them. */
+/** Names that are not empty, and bytes in canonical base64. */
 function sayable(part: A2APart): A2APart {
   if (part.kind !== "file") return part;
   const { name, mimeType, bytes, uri } = part.file;
@@ -115,7 +115,7 @@ function sayable(part: A2APart): A2APart {
   return { ...part, file };
 }
 
-/** A proto leaves out what is false. */
+/** A proto omits false. */
 function plain({ id, event }: Told): Told {
   if (event.kind !== "artifact-update") return { id, event };
   const { append = false, lastChunk = false, ...rest } = event;

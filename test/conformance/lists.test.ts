@@ -8,18 +8,21 @@ import { speakersOf } from "./speakers.ts";
 
 const server = useServer(conformanceAgent(), { tenants: ["acme", "beta"] });
 
-describe.each(speakersOf(server, "1.0"))("tasks of another over $binding $version", (speaker) => {
-  verifies(["v1-S22", "v1-S56"], "are neither in the list nor there", async () => {
-    const sent = await speaker.sendTask(aRequest("hello", { tenant: "acme" }));
-    const ids = async (tenant: string): Promise<readonly string[]> => {
-      const page = await speaker.call("listTasks", { tenant });
-      return speaker.codec.decodeTaskPage(page).tasks.map(({ id }) => id);
-    };
+describe.each(speakersOf(server, "1.0"))(
+  "tasks of another caller over $binding $version",
+  (speaker) => {
+    verifies(["v1-S22", "v1-S56"], "are neither listed nor found", async () => {
+      const sent = await speaker.sendTask(aRequest("hello", { tenant: "acme" }));
+      const ids = async (tenant: string): Promise<readonly string[]> => {
+        const page = await speaker.call("listTasks", { tenant });
+        return speaker.codec.decodeTaskPage(page).tasks.map(({ id }) => id);
+      };
 
-    const refusal = await refusalOf(speaker.call("getTask", { tenant: "beta", id: sent.id }));
+      const refusal = await refusalOf(speaker.call("getTask", { tenant: "beta", id: sent.id }));
 
-    expect(await ids("acme")).toContain(sent.id);
-    expect(await ids("beta")).not.toContain(sent.id);
-    expect(refusal.reason).toBe("TaskNotFound");
-  });
-});
+      expect(await ids("acme")).toContain(sent.id);
+      expect(await ids("beta")).not.toContain(sent.id);
+      expect(refusal.reason).toBe("TaskNotFound");
+    });
+  },
+);

@@ -3,21 +3,21 @@ import type { Told } from "./speaker.ts";
 
 type Stream = AsyncGenerator<Told, void>;
 
-/** Everything that a stream tells until it closes. */
+/** All events of a stream until it closes. */
 export async function readAll(stream: Stream): Promise<readonly Told[]> {
   const told: Told[] = [];
   for await (const one of stream) told.push(one);
   return told;
 }
 
-/** The next event of a stream that goes on. */
+/** The next event of an open stream. */
 export async function next(stream: Stream): Promise<Told> {
   const { done, value } = await stream.next();
   if (done === true) throw new Error("The stream ended");
   return value;
 }
 
-/** The id of the task that a stream begins with. */
+/** The id of the task that a stream starts with. */
 export function taskIdIn([first]: readonly Told[]): string {
   if (first?.event.kind === "task") return first.event.id;
   throw new Error(`This is no task: ${JSON.stringify(first)}`);

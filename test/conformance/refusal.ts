@@ -1,21 +1,21 @@
 import type { WireError } from "@convoke/check/wire";
 import { ERRORS, type ErrorReason } from "@convoke/protocol";
 
-/** What a refusal looked like on its binding. */
+/** An error as its binding represents it. */
 interface RefusalFacts {
   readonly reason: ErrorReason | undefined;
   readonly message: string;
-  /** The JSON-RPC code, where the binding has one. */
+  /** The JSON-RPC code, if the binding has one. */
   readonly code?: number;
-  /** The HTTP status, where there is one that means something. */
+  /** The HTTP status, if it is significant. */
   readonly http?: number;
   /** The gRPC status. */
   readonly grpc?: number;
-  /** Its name, where REST tells it. */
+  /** Its name, if REST has it. */
   readonly status?: string | undefined;
   /** The typed details of 1.0. */
   readonly details?: readonly ErrorDetail[];
-  /** The field at fault. */
+  /** The invalid field. */
   readonly field?: string | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface ErrorDetail {
   readonly fieldViolations?: readonly { readonly field: string; readonly description: string }[];
 }
 
-/** A server said no. The reason is the same on every binding; the rest is how that binding spelled it. */
+/** An error response. The reason is the same on every binding; the rest depends on the binding. */
 export class Refusal extends Error {
   readonly reason: ErrorReason | undefined;
   readonly code: number | undefined;
@@ -54,7 +54,7 @@ export class Refusal extends Error {
 
 const REASONS = Object.keys(ERRORS) as readonly ErrorReason[];
 
-/** The refusal in an error response, or in the last event of a stream. */
+/** The error in a response, or in the last event of a stream. */
 export function refusalFrom(error: WireError, body: unknown): Refusal {
   const { message, code, http, grpc } = error;
   const details = error.details as readonly ErrorDetail[];
@@ -71,7 +71,7 @@ export function refusalFrom(error: WireError, body: unknown): Refusal {
   });
 }
 
-/** The error of REST 0.3 itself, or in the envelope of JSON-RPC and of REST 1.0. */
+/** The bare error of 0.3 REST, or the one in the envelope of JSON-RPC and 1.0 REST. */
 interface ErrorBody extends ErrorFields {
   readonly error?: ErrorFields;
 }
@@ -81,7 +81,10 @@ interface ErrorFields {
   readonly data?: { readonly field?: string };
 }
 
-/** Typed details must name the reason. Without them it is the code, or in gRPC 0.3 the start of the text. */
+/**
+ * Typed details must have the reason. Without them it follows from the code, or in 0.3 gRPC from
+ * the start of the text.
+ */
 function reasonOf(
   { code, message }: WireError,
   details: readonly ErrorDetail[],
@@ -97,12 +100,12 @@ function reasonInDetails(details: readonly ErrorDetail[]): ErrorReason | undefin
   return REASONS.find((reason) => reason.toLowerCase() === written);
 }
 
-/** The reason that a JSON-RPC code stands for. */
+/** The reason that a JSON-RPC code means. */
 function reasonOfCode(code: number): ErrorReason | undefined {
   return REASONS.find((reason) => ERRORS[reason].code === code);
 }
 
-/** All that gRPC says in 0.3 is a status and a text, which begins with the name of the error. */
+/** gRPC in 0.3 has only a status and a text, which starts with the name of the error. */
 function reasonOfText(text: string): ErrorReason | undefined {
   return REASONS.find((reason) => text.startsWith(ERRORS[reason].title));
 }
@@ -111,7 +114,7 @@ function violatedField(details: readonly ErrorDetail[]): string | undefined {
   return details.flatMap(({ fieldViolations = [] }) => fieldViolations)[0]?.field;
 }
 
-/** The refusal that a call ends in. */
+/** The error that a call ends with. */
 export async function refusalOf(call: Promise<unknown>): Promise<Refusal> {
   try {
     const answer = await call;

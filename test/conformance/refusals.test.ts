@@ -12,18 +12,18 @@ const server = useServer(conformanceAgent({ inputModes: ["text/plain"] }), { pus
 
 interface Spelling {
   readonly reason: string;
-  /** As 1.0 writes the reason. */
+  /** The reason as 1.0 writes it. */
   readonly spelled: string;
   readonly code: number;
   readonly http: number;
   readonly grpc: number;
-  /** Where 0.3, which has no table, is used with another one. */
+  /** Overrides for 0.3, which has no table. */
   readonly grpc03?: number;
   readonly status: string;
   readonly provoke: (speaker: Speaker) => Promise<unknown>;
 }
 
-/** How each error is spelled (0.3 §8, 1.0 §5.4), and something that leads to it. */
+/** How each error is represented (0.3 §8, 1.0 §5.4), and a request that causes it. */
 const SPELLINGS: readonly Spelling[] = [
   {
     reason: "TaskNotFound",
@@ -94,7 +94,7 @@ describe.each(speakersTo(server))("an error over $binding $version", (speaker) =
   for (const { provoke, ...spelling } of SPELLINGS) {
     verifies(
       ["v1-S10", "v1-S49", "v1-S50", "v1-S51", "v1-S53", "v03-S8", "v03-S9", "v03-S11"],
-      `is spelled as its binding spells ${spelling.reason}`,
+      `is represented as its binding defines ${spelling.reason}`,
       async () => {
         const refusal = await refusalOf(provoke(speaker));
 
@@ -105,7 +105,7 @@ describe.each(speakersTo(server))("an error over $binding $version", (speaker) =
   }
 });
 
-/** What is expected of an error on a binding. */
+/** The expected fields of an error on a binding. */
 function expected({ binding, version }: Speaker, spelling: Omit<Spelling, "provoke">): object {
   const { reason, spelled, code, http, grpc, grpc03 = grpc, status } = spelling;
   const info = {

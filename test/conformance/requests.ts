@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type Message, type SendMessageRequest, userMessage } from "@convoke/protocol";
 
-/** An ordinary message of one text with an id of its own; a test overrides only what matters to it. */
+/** An ordinary message with one text and a unique id; a test overrides only what matters to it. */
 export function aMessage(text: string, overrides: Partial<Message> = {}): Message {
   return { ...userMessage(randomUUID(), text), ...overrides };
 }

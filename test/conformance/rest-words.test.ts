@@ -10,7 +10,7 @@ const server = useServer(conformanceAgent());
 describe("REST", () => {
   verifies(
     "v1-S52",
-    "speaks application/a2a+json in 1.0, or JSON to whom takes only that",
+    "uses application/a2a+json in 1.0, or JSON for clients that accept only that",
     async () => {
       const body = aSend();
 
@@ -31,7 +31,7 @@ describe("REST", () => {
     expect(text).toContain("Grüße 世界");
   });
 
-  verifies(["v03-S8"], "speaks application/json in 0.3 and has one shape for errors", async () => {
+  verifies(["v03-S8"], "uses application/json in 0.3 and has one format for errors", async () => {
     const sent = await post("/v1/message:send", { message: aMessage("hello") });
     const unknown = await fetch(new URL("/v1/tasks/unknown", server.url));
     const broken = await post("/v1/message:send", "no JSON");
@@ -50,7 +50,7 @@ describe("REST", () => {
     });
   });
 
-  verifies(["v1-S51", "v03-S8"], "takes a subscription by GET as well as by POST", async () => {
+  verifies(["v1-S51", "v03-S8"], "accepts a subscription via GET as well as via POST", async () => {
     const { id } = await jsonRpcSpeaker(server, "0.3").sendTask(aRequest("hello"));
 
     const subscribed = await fetch(new URL(`/v1/tasks/${id}:subscribe`, server.url));

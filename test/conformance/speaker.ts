@@ -30,7 +30,7 @@ import {
 } from "@convoke/protocol";
 import { refusalFrom } from "./refusal.ts";
 
-/** The server under test; its address is known once the tests run. */
+/** The server under test; its URL is known once the tests run. */
 export interface Peer {
   readonly url: string;
 }

@@ -10,7 +10,7 @@ import { speakersTo } from "./speakers.ts";
 const server = useServer(conformanceAgent(), { idempotency: "always" });
 
 describe.each(speakersTo(server))("a stream over $binding $version", (speaker) => {
-  verifies(["v1-S15", "R42"], "goes on exactly where it was cut, wherever that was", async () => {
+  verifies(["v1-S15", "R42"], "resumes exactly where it was cut, at any position", async () => {
     const request = aRequest("count 3");
     const told = await readAll(speaker.stream(request));
     const taskId = taskIdIn(told);
@@ -24,7 +24,7 @@ describe.each(speakersTo(server))("a stream over $binding $version", (speaker) =
     }
   });
 
-  verifies(["v1-S15", "R42"], "goes on where it was cut while the agent works", async () => {
+  verifies(["v1-S15", "R42"], "resumes where it was cut while the agent works", async () => {
     const gate = randomUUID();
     const cut = speaker.stream(aRequest(`wait ${gate}`));
     const begun = [await next(cut), await next(cut), await next(cut)];
@@ -39,7 +39,7 @@ describe.each(speakersTo(server))("a stream over $binding $version", (speaker) =
     expect(outline(rest)).toEqual(["artifact and ", "artifact done", "status completed"]);
   });
 
-  verifies("R42", "begins anew, and says so, after a cursor that is none of its own", async () => {
+  verifies("R42", "starts over with a reset after a cursor that is not its own", async () => {
     const task = await speaker.sendTask(aRequest("hello"));
 
     for (const lastEventId of ["999999", "nonsense"]) {

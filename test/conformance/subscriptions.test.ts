@@ -9,7 +9,7 @@ import { speakersOf, speakersTo } from "./speakers.ts";
 const server = useServer(conformanceAgent());
 
 describe.each(speakersTo(server))("a subscription over $binding $version", (speaker) => {
-  verifies("v1-S17", "outlives a question to the caller", async () => {
+  verifies("v1-S17", "stays open after a question to the caller", async () => {
     const { id: taskId } = await speaker.sendTask(aRequest("ask"));
 
     const stream = speaker.subscribe({ taskId });
@@ -23,7 +23,7 @@ describe.each(speakersTo(server))("a subscription over $binding $version", (spea
 });
 
 describe.each(speakersOf(server, "0.3"))("over $binding $version", (speaker) => {
-  verifies("R42", "a subscription to an ended task tells it and closes", async () => {
+  verifies("R42", "a subscription to an ended task returns it and closes", async () => {
     const task = await speaker.sendTask(aRequest("hello"));
 
     const told = await readAll(speaker.subscribe({ taskId: task.id }));

@@ -13,13 +13,13 @@ const strict = useServer(conformanceAgent(), { strict: true });
 describe.each(speakersTo(server))("a version over $binding $version", (speaker) => {
   verifies(
     ["v1-S7", "seed-C28"],
-    "that is empty leaves it to the words that are used",
+    "that is empty is derived from the format of the request",
     async () => {
       await expectServed(speaker, "");
     },
   );
 
-  verifies("v1-S6", "that is not served is rejected, and the message names it", async () => {
+  verifies("v1-S6", "that is not supported is rejected, and the message names it", async () => {
     const refusal = await refusalOf(ask(speaker, "1.1"));
 
     expect(refusal.reason).toBe("VersionNotSupported");
@@ -32,7 +32,7 @@ describe.each(speakersTo(server))("a version over $binding $version", (speaker) 
 describe.each(speakersTo(server).filter(({ binding }) => binding !== "jsonrpc"))(
   "over $binding $version",
   (speaker) => {
-    verifies("v1-S6", "a version that contradicts the address is refused", async () => {
+    verifies("v1-S6", "a version that contradicts the URL is rejected", async () => {
       const refusal = await refusalOf(ask(speaker, speaker.version === "1.0" ? "0.3" : "1.0"));
 
       expect(refusal.reason).toBe("VersionNotSupported");
@@ -43,21 +43,21 @@ describe.each(speakersTo(server).filter(({ binding }) => binding !== "jsonrpc"))
 describe.each(["0.3", "1.0"] as const)("over JSON-RPC %s", (version) => {
   const other = version === "1.0" ? "0.3" : "1.0";
 
-  verifies("seed-C28", "the method decides where the version contradicts it", async () => {
+  verifies("seed-C28", "the method wins if the version contradicts it", async () => {
     await expectServed(jsonRpcSpeaker(server, version), other);
   });
 
-  verifies("v1-S6", "a strict server knows no method of another version", async () => {
+  verifies("v1-S6", "a strict server accepts no method of another version", async () => {
     const refusal = await refusalOf(ask(jsonRpcSpeaker(strict, version), other));
 
     expect(refusal.code).toBe(-32601);
   });
 });
 
-describe("a request that names no version", () => {
+describe("a request without a version", () => {
   verifies(
     ["v1-S7", "seed-C28"],
-    "and no method that we know is refused in words of 0.3",
+    "and with an unknown method is rejected in the 0.3 format",
     async () => {
       const answer = await fetch(server.url, {
         method: "POST",
@@ -73,7 +73,7 @@ describe("a request that names no version", () => {
     },
   );
 
-  verifies("v1-S6", "in its headers may name it in the query", async () => {
+  verifies("v1-S6", "in its headers may have it in the query", async () => {
     const refusal = await refusalOf(
       ask(jsonRpcSpeaker({ url: `${server.url}?A2A-Version=99.0` }, "0.3"), undefined),
     );
@@ -81,7 +81,7 @@ describe("a request that names no version", () => {
     expect(refusal.reason).toBe("VersionNotSupported");
   });
 
-  verifies("seed-C28", "gets both versions at one address, each in its own words", async () => {
+  verifies("seed-C28", "gets both versions at one URL, each in its own format", async () => {
     const [old, current] = [jsonRpcSpeaker(server, "0.3"), jsonRpcSpeaker(server, "1.0")];
 
     const told = [await ask(old, ""), await ask(current, "")];
@@ -93,7 +93,7 @@ describe("a request that names no version", () => {
 });
 
 describe.each(speakersOf(server, "1.0"))("an unknown version over $binding", (speaker) => {
-  verifies(["v1-S6", "v1-S49"], "is refused in the words of 1.0", async () => {
+  verifies(["v1-S6", "v1-S49"], "is rejected in the 1.0 format", async () => {
     const { details } = await refusalOf(ask(speaker, "99.0"));
 
     expect(details[0]).toMatchObject({
@@ -105,7 +105,7 @@ describe.each(speakersOf(server, "1.0"))("an unknown version over $binding", (sp
   });
 });
 
-/** Sends something and says that version. */
+/** Sends a request with that version. */
 function ask(speaker: Speaker, version: string | undefined): Promise<unknown> {
   const params = speaker.codec.encodeSendMessage(aRequest("hello"));
   const headers = version === undefined ? {} : { "a2a-version": version };

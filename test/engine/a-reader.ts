@@ -6,17 +6,17 @@ import {
   SseFraming,
 } from "../../packages/server/src/bindings/event-stream.ts";
 
-/** One frame, as a client of 0.3 decodes it. */
+/** One frame, as a 0.3 client decodes it. */
 export interface Frame {
   readonly id: number;
   readonly event: AgentEvent;
 }
 
-/** A client of a stream, in process. It can refuse to read. */
+/** An in-process client of a stream that can stop reading. */
 export class Reader {
   readonly frames: Frame[] = [];
   readonly ended: Promise<void>;
-  /** How many writes came while the reader had said that it was full. */
+  /** How many writes arrived after the reader had signaled that it was full. */
   writesWhileFull = 0;
   #decoder = new SseDecoder();
   #isFull = false;
@@ -56,7 +56,7 @@ export class Reader {
 
   readonly #drain: () => void;
 
-  /** Takes what was written, and so asks for the next page. */
+  /** Consumes what was written, which requests the next page. */
   drain(): void {
     this.#drain();
   }
@@ -65,7 +65,7 @@ export class Reader {
     this.#control.closed();
   }
 
-  /** The task as this reader knows it. */
+  /** The task built from the events that this reader received. */
   fold(): Task {
     const task = this.frames.reduce<Task | undefined>(
       (folded, { event }) => applyEvent(folded, event),

@@ -4,7 +4,7 @@ import type { Backend } from "@convoke/engine";
 import { onTestFinished } from "vitest";
 import { memoryLogger } from "./an-engine.ts";
 
-/** An agent behind a real port, with its tasks where the test wants them. Gone when the test is over. */
+/** An agent on a real port, with a store chosen by the test. It is stopped when the test ends. */
 export async function aServer(agent: Agent, backend: Backend): Promise<Server> {
   const server = await serve(agent, {
     port: 0,
@@ -17,13 +17,13 @@ export async function aServer(agent: Agent, backend: Backend): Promise<Server> {
   return server;
 }
 
-/** What a JSON-RPC server answered. */
+/** The response of a JSON-RPC server. */
 export interface RpcAnswer {
   readonly result?: unknown;
   readonly error?: { readonly code: number; readonly message: string };
 }
 
-/** Calls a method, in the version that its name belongs to. */
+/** Calls a method in the version that its name belongs to. */
 export async function call(url: string, method: string, params: unknown): Promise<RpcAnswer> {
   const response = await fetch(url, {
     method: "POST",

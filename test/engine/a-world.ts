@@ -14,13 +14,13 @@ import { CALLER, memoryLogger } from "./an-engine.ts";
 export interface WorldOptions extends Partial<AgentDefinition> {
   readonly maxParkedRuns?: number;
   readonly now?: () => number;
-  /** By default one in memory. */
+  /** Default: the memory backend. */
   readonly backend?: Backend;
-  /** Whether a dead process is known to have crashed. By default that is not known. */
+  /** Whether the end of the previous process is known to be a crash. Default: unknown. */
   readonly isAfterCrash?: boolean;
 }
 
-/** A world in which the process may die: the log stays, and the next engine is another. */
+/** A world in which the process can die: the log survives, and the next engine is a new one. */
 export class World {
   readonly backend: Backend;
   engine: Engine;
@@ -34,7 +34,7 @@ export class World {
     this.engine = this.#start();
   }
 
-  /** Drops the process without a word to anyone, and starts another, perhaps with another agent. */
+  /** Drops the process without a shutdown and starts another, optionally with another agent. */
   async restart(changes: Partial<AgentDefinition> = {}): Promise<RecoveryReport> {
     this.#life.isOver = true;
     this.#life = { isOver: false };
@@ -51,7 +51,7 @@ export class World {
     return stored.map(({ json }) => JSON.parse(json) as AgentEvent);
   }
 
-  /** Resolves when the log holds an event of the kind. */
+  /** Resolves when the log contains an event of the kind. */
   async hasEvent(taskId: string, kind: string): Promise<void> {
     await expect
       .poll(async () => (await this.events(taskId)).map((event) => event.kind), { timeout: 5000 })
@@ -91,7 +91,7 @@ export class World {
   }
 }
 
-/** What a dead process still wants to write never happens. */
+/** Writes of a dead process are never executed. */
 function mortal(backend: Backend, life: { readonly isOver: boolean }): Backend {
   return {
     tasks: backend.tasks,

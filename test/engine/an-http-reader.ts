@@ -1,7 +1,7 @@
 import { type IncomingMessage, request } from "node:http";
 import { SseDecoder, type SseEvent } from "@convoke/protocol";
 
-/** A client of `message/stream` over a socket of its own. It reads nothing until it is asked to. */
+/** A client of `message/stream` on its own socket. It reads nothing until it is told to. */
 export class HttpReader {
   readonly #response: IncomingMessage;
 
@@ -9,7 +9,7 @@ export class HttpReader {
     this.#response = response;
   }
 
-  /** Resolves when the server has begun to answer. */
+  /** Resolves when the server has started to respond. */
   static open(url: string, method: string, params: unknown): Promise<HttpReader> {
     return new Promise((resolve, reject) => {
       const headers = { "content-type": "application/json" };
@@ -22,7 +22,7 @@ export class HttpReader {
     });
   }
 
-  /** Reads to the end, and hands over each event. */
+  /** Reads to the end and passes on each event. */
   async read(take: (event: SseEvent) => void): Promise<void> {
     const decoder = new SseDecoder();
     this.#response.setEncoding("utf8");
@@ -31,7 +31,7 @@ export class HttpReader {
     }
   }
 
-  /** Goes away without a word. */
+  /** Disconnects without notice. */
   hangUp(): void {
     this.#response.destroy();
   }

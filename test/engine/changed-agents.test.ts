@@ -11,7 +11,9 @@ function logOf({ engine }: World): readonly string[] {
   return (engine.logger as ReturnType<typeof memoryLogger>).lines;
 }
 
-/** Starts a task, restarts with other code while it waits, and answers or lets its time come. */
+/**
+ * Starts a task, restarts with changed code while it waits, and answers or lets its timer expire.
+ */
 async function deploy(before: Run, after: Run, answer = "yes") {
   const world = new World(before);
   const { live } = await tell(world.engine, "go");
@@ -26,12 +28,12 @@ async function deploy(before: Run, after: Run, answer = "yes") {
   return { world, taskId, task: await world.settled(taskId) };
 }
 
-/** What the log does not store makes no difference. */
+/** Properties that are not in the log do not matter. */
 const SENTENCE = { type: "string", title: undefined };
 
 const AMOUNT = { type: "object", properties: { amount: { type: "number" } } };
 
-/** Each case: the code that asked, the code that is deployed, and how the log names both. */
+/** Each case: the code that asked, the deployed code, and how the log describes both. */
 const CHANGES: Readonly<Record<string, readonly [Run, Run, string, string]>> = {
   "another question": [
     async ({ ask }) => ask("Refund 30 EUR?"),
@@ -77,7 +79,7 @@ describe("an agent that was changed while a task was open", () => {
     async (_name, [before, after, recorded, requested]) => {
       let received: unknown;
       const { world, taskId, task } = await deploy(before, (turn) =>
-        // A function that catches everything still gets no answer to another question.
+        // Even a function that catches everything gets no answer to a different question.
         Promise.resolve(after(turn) as Promise<string>).then(
           (answer) => {
             received = answer;
@@ -100,7 +102,7 @@ describe("an agent that was changed while a task was open", () => {
     },
   );
 
-  test("replaces a step that is done: the new step does not run", async () => {
+  test("replaces a finished step: the new step does not run", async () => {
     const effects: string[] = [];
     const charging =
       (name: string): Run =>
@@ -118,7 +120,7 @@ describe("an agent that was changed while a task was open", () => {
     );
   });
 
-  test("may add steps, drop steps, sleep longer, and change what comes after", async () => {
+  test("may add steps, drop steps, sleep longer, and change what follows", async () => {
     const { task } = await deploy(
       async ({ step, sleep, ask }) => {
         await step("dropped", () => 1);
@@ -136,7 +138,7 @@ describe("an agent that was changed while a task was open", () => {
     expect(textOf(task)).toBe("yes and a new step");
   });
 
-  test("may keep the old way for the turns that began with it", async () => {
+  test("may keep the old code path for turns that started with it", async () => {
     const { task, world } = await deploy(
       async ({ ask }) => `refund: ${await ask("Refund?")}`,
       async ({ attempt, step, ask }) => {

@@ -10,7 +10,7 @@ import { wrapBackend } from "./wrapped-backend.ts";
 
 const CALL = { caller: CALLER, version: "1.0", trace: undefined, lastEventId: undefined } as const;
 
-/** An agent that says one thing whenever it is let. */
+/** An agent that emits one event each time the test lets it. */
 function aStepwiseAgent() {
   const steps: PromiseWithResolvers<string>[] = [];
   const step = (place: number) => (steps[place] ??= Promise.withResolvers<string>());
@@ -29,16 +29,16 @@ function aStepwiseAgent() {
   return { agent, say: (text: string) => step(said++).resolve(text) };
 }
 
-/** Lets everything that is ready happen. */
+/** Lets all pending work run. */
 const settle = () => new Promise((resolve) => setTimeout(resolve, 20));
 
 const textNow = async (engine: Engine, taskId: string) =>
   textOf(await getTask({ taskId }, { engine, ...CALL }));
 
-describe("a commit that is held", () => {
+describe("a commit that is held back", () => {
   verifies(
     "G1",
-    "shows nothing of itself to snapshot, list, stream or new subscriber",
+    "is not visible in a snapshot, a list, a stream or a new subscription",
     async () => {
       const { agent, say } = aStepwiseAgent();
       const backend = wrapBackend(createMemoryBackend());
@@ -98,8 +98,8 @@ describe("a commit that is held", () => {
   });
 });
 
-describe("a storage that fails", () => {
-  test("refuses the message, and the retry creates the task", async () => {
+describe("a storage failure", () => {
+  test("rejects the message, and the retry creates the task", async () => {
     const { agent } = aStepwiseAgent();
     const backend = wrapBackend(createMemoryBackend());
     const engine = anEngine(agent, backend);
@@ -117,7 +117,7 @@ describe("a storage that fails", () => {
     engine.close();
   });
 
-  verifies("G1", "does not lose what an agent says meanwhile", async () => {
+  verifies("G1", "does not lose what an agent emits in the meantime", async () => {
     const { agent, say } = aStepwiseAgent();
     const backend = wrapBackend(createMemoryBackend());
     const engine = anEngine(agent, backend);
@@ -133,7 +133,7 @@ describe("a storage that fails", () => {
     engine.close();
   });
 
-  test("that failed after it had written is not written twice", async () => {
+  test("that is reported after the write does not write twice", async () => {
     const { agent, say } = aStepwiseAgent();
     const memory = createMemoryBackend();
     let failOnce = false;

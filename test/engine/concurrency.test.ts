@@ -38,7 +38,7 @@ async function follow(engine: Engine, taskId: string, lastEventId?: string): Pro
   return new Reader(await subscribeToTask({ taskId }, { engine, ...CALL, lastEventId }));
 }
 
-/** The code of the refusal, or nothing when it was taken. */
+/** The error code, or `undefined` if the message was accepted. */
 async function refusalOf(work: Promise<unknown>): Promise<number | undefined> {
   try {
     await work;
@@ -49,7 +49,7 @@ async function refusalOf(work: Promise<unknown>): Promise<number | undefined> {
   }
 }
 
-/** The chunks of the answer, one for each event that brought some. */
+/** The chunks of the answer, one for each event that had some. */
 function chunksOf(log: readonly AgentEvent[]): readonly string[] {
   return log
     .filter(({ kind }) => kind === "artifact-update")
@@ -64,10 +64,10 @@ function stateOf(event: AgentEvent | undefined): string | undefined {
 const numbers = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, n) => `${n} `);
 
-describe("a second message to a task that works", () => {
+describe("a second message to a working task", () => {
   verifies(
     ["G7", "sdk-p2"],
-    "is refused, and whoever follows the first notices nothing",
+    "is rejected, and the stream of the first message is not affected",
     async () => {
       const gate = Promise.withResolvers<void>();
       const world = new World(async function* () {
@@ -96,7 +96,7 @@ describe("a second message to a task that works", () => {
     },
   );
 
-  verifies("G4", "reaches an agent that takes messages, in the order of the log", async () => {
+  verifies("G4", "reaches an agent that accepts messages, in the order of the log", async () => {
     const world = new World(
       async function* ({ inbox }) {
         for (let n = 0; n < 30; n++) yield textOfParts((await inbox.next()).value!.parts);
@@ -119,7 +119,7 @@ describe("a second message to a task that works", () => {
 
   verifies(
     ["G3", "G4"],
-    "reaches it in that order after a crash too, before what comes during recovery",
+    "reaches it in that order after a crash too, before messages that arrive during recovery",
     async () => {
       const memory = createMemoryBackend();
       const gate = Promise.withResolvers<void>();
@@ -131,7 +131,7 @@ describe("a second message to a task that works", () => {
           changedSince: (query: ChangedQuery) => memory.tasks.changedSince(query),
           unfinished: (after: string, limit: number) => memory.tasks.unfinished(after, limit),
           waking: memory.tasks.waking.bind(memory.tasks),
-          // What the turn is begun anew with is read after the log, and takes its time.
+          // The input of the restarted turn is read after the log, and slowly.
           ofContext: async (query: ContextQuery) => {
             await gate.promise;
             return memory.tasks.ofContext(query);
@@ -163,7 +163,7 @@ describe("a second message to a task that works", () => {
 describe("a subscriber under load, with a slow disk", () => {
   verifies(
     ["G2", "G7", "sdk-p1"],
-    "who comes at any moment misses nothing and gets nothing twice",
+    "that connects at any moment misses nothing and receives nothing twice",
     async () => {
       const enough = Promise.withResolvers<void>();
       const world = new World(
@@ -200,7 +200,7 @@ describe("a subscriber under load, with a slow disk", () => {
   );
 });
 
-/** A backend of which one read can be held back: it brings what was there when it was asked for. */
+/** A backend where one read can be held back: it returns the state at the time of the request. */
 function aBackendThatReadsLate() {
   const memory = createMemoryBackend();
   const gate = Promise.withResolvers<void>();
@@ -222,7 +222,7 @@ function aBackendThatReadsLate() {
 }
 
 describe("a task that is not in memory", () => {
-  verifies(["G2", "G8"], "hides nothing from a subscriber who is still reading", async () => {
+  verifies(["G2", "G8"], "hides nothing from a subscriber that is still reading", async () => {
     const { backend, gate, holdNextRead } = aBackendThatReadsLate();
     const world = new World(async ({ ask }) => ask("Who?"), { backend });
     const { live } = await tell(world.engine, "go");
@@ -244,7 +244,7 @@ describe("a task that is not in memory", () => {
     expect(stateOf(reader.frames[0]?.event)).toBe("canceled");
   });
 
-  verifies("G4", "is not opened as it was before another changed it", async () => {
+  verifies("G4", "is not loaded in a state from before a concurrent change", async () => {
     const { backend, gate, holdNextRead } = aBackendThatReadsLate();
     const world = new World(async ({ ask }) => ask("Who?"), { backend });
     const { live } = await tell(world.engine, "go");
@@ -296,7 +296,7 @@ describe("cancel", () => {
 
   verifies(
     ["G5", "G10", "sdk-p4", "sdk-p5"],
-    "of an agent that does not listen cuts it off, and what it says later is not stored",
+    "of an agent that ignores its signal cuts it off, and its later output is not stored",
     async () => {
       let said = 0;
       const world = new World(async function* () {
@@ -315,7 +315,7 @@ describe("cancel", () => {
       const took = performance.now() - began;
       const { head } = live.writer;
       const saidThen = said;
-      // It still says something after the end, and learns from it that nobody hears it.
+      // It emits another event after the end, and its iterator is then ended.
       await expect.poll(() => said, { timeout: 5000 }).toBeGreaterThan(saidThen);
       await sleep(50);
 
@@ -329,7 +329,7 @@ describe("cancel", () => {
     },
   );
 
-  verifies("G10", "cannot be turned into a success by an agent that answers it", async () => {
+  verifies("G10", "cannot be turned into a success by an agent that catches it", async () => {
     const world = new World(async ({ signal, reply }) => {
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
       return reply("I had finished anyway");
@@ -362,7 +362,7 @@ describe("cancel", () => {
     expect(stateOf((await world.events(live.task.id)).at(-1))).toBe("canceled");
   });
 
-  verifies("G10", "many times at once is one cancel", async () => {
+  verifies("G10", "sent many times at once is one cancel", async () => {
     const world = new World(async ({ ask }) => ask("Who?"), {
       maxParkedRuns: 0,
       backend: slowBackend(createMemoryBackend(), 2),
@@ -386,7 +386,7 @@ describe("cancel", () => {
 
   verifies(
     ["G3", "G10"],
-    "that was recorded before a kill is carried out by the next",
+    "that was recorded before a kill is carried out by the next process",
     async () => {
       let attempts = 0;
       const world = new World(
@@ -421,7 +421,7 @@ describe("cancel", () => {
 });
 
 describe("two answers at once", () => {
-  verifies("G4", "are one answer, and the other is refused, a hundred times", async () => {
+  verifies("G4", "are one answer, and the other is rejected, a hundred times", async () => {
     for (const maxParkedRuns of [0, 1000]) {
       const world = new World(async ({ ask }) => `hello ${await ask("Who?")}`, { maxParkedRuns });
       const oneRound = async (): Promise<void> => {
@@ -445,7 +445,7 @@ describe("two answers at once", () => {
 
   verifies(
     "G4",
-    "that come while the question is being stored go to the run that asks",
+    "that arrive while the question is being stored go to the run that asks",
     async () => {
       const backend = wrapBackend(createMemoryBackend());
       const asks = Promise.withResolvers<void>();
@@ -486,7 +486,7 @@ describe("an answer and a cancel at once", () => {
         async ({ ask, signal }) => {
           await ask("Who?");
           running++;
-          // Ends by being told, and by nothing else.
+          // Ends only when its signal fires.
           await new Promise((resolve) => signal.addEventListener("abort", resolve));
           running--;
         },

@@ -13,11 +13,11 @@ import { World } from "./a-world.ts";
 import { CALLER, tell } from "./an-engine.ts";
 import { wrapBackend } from "./wrapped-backend.ts";
 
-/** A promise that nobody keeps: the process dies while it waits. */
+/** A promise that never settles: the process dies while it waits. */
 const never = (): Promise<never> => new Promise(() => undefined);
 
 describe("a step", () => {
-  verifies("G3", "that has finished is not run again after a crash", async () => {
+  verifies("G3", "that has finished does not run again after a crash", async () => {
     const effects: string[] = [];
     const world = new World(async function* ({ step, attempt }) {
       const first = await step("first", () => {
@@ -40,7 +40,7 @@ describe("a step", () => {
     expect(effects).toEqual(["first in attempt 1", "second in attempt 2"]);
   });
 
-  test("that a crash cut is unknown, and the function is told, once and for all", async () => {
+  test("that a crash interrupted has an unknown outcome, and the function is informed once", async () => {
     const told: string[] = [];
     const world = new World(async function* ({ step, attempt }) {
       try {
@@ -80,7 +80,7 @@ describe("a step", () => {
     expect(new Set(keys).size).toBe(1);
   });
 
-  test("that failed and was caught fails in the same words again", async () => {
+  test("that failed and was caught fails again with the same text", async () => {
     let runs = 0;
     const world = new World(
       async function* ({ step, ask }) {
@@ -103,7 +103,7 @@ describe("a step", () => {
     expect(runs).toBe(1);
   });
 
-  test("may run beside others, and they may end in any order", async () => {
+  test("may run in parallel with others, and they may finish in any order", async () => {
     const runs: string[] = [];
     const gates = new Map<string, PromiseWithResolvers<void>>(
       ["a", "b", "c"].map((name) => [name, Promise.withResolvers()]),
@@ -142,7 +142,7 @@ describe("a step", () => {
 describe("a question", () => {
   verifies(
     ["G3", "R111"],
-    "survives the process, and its answer goes on where it was asked",
+    "survives the process, and its answer resumes the function where it asked",
     async () => {
       const effects: string[] = [];
       const world = new World(async function* ({ step, ask }) {
@@ -171,7 +171,7 @@ describe("a question", () => {
     },
   );
 
-  test("that makes its run leave memory runs no code of the function, not even `finally`", async () => {
+  test("whose run leaves memory runs no code of the function, not even `finally`", async () => {
     const ran: string[] = [];
     const world = new World(
       async function* ({ ask, attempt }) {
@@ -195,8 +195,8 @@ describe("a question", () => {
   });
 });
 
-describe("what is said again", () => {
-  test("is not written twice where it is the same", async () => {
+describe("output that is repeated after a restart", () => {
+  test("is not written twice if it is the same", async () => {
     const world = new World(async function* ({ step, status, artifact, attempt }) {
       yield status("looking");
       yield "one ";
@@ -228,7 +228,7 @@ describe("what is said again", () => {
     ["is shorter", ["one "]],
     ["is longer", ["one ", "two ", "three ", "four"]],
     ["comes in other pieces", ["on", "e two thr", "ee!"]],
-  ])("replaces what was said where it %s", async (_, second) => {
+  ])("replaces the earlier output if it %s", async (_, second) => {
     const world = new World(async function* ({ step, attempt }) {
       await step("s", () => "s");
       for (const chunk of attempt === 1 ? ["one ", "two ", "three "] : second) yield chunk;
@@ -246,7 +246,7 @@ describe("what is said again", () => {
 });
 
 describe("a crash", () => {
-  verifies("G3", "ends a task without a journal as interrupted", async () => {
+  verifies("G3", "fails a task without a journal as interrupted", async () => {
     const world = new World(async function* () {
       yield "half";
       await never();
@@ -264,7 +264,7 @@ describe("a crash", () => {
     });
   });
 
-  verifies("G3", "begins a turn again that has written nothing but working", async () => {
+  verifies("G3", "restarts a turn that has written nothing except working", async () => {
     const world = new World(async function* ({ attempt, ask, text }) {
       if (attempt === 1) await never();
       yield `${text}! `;
@@ -284,7 +284,7 @@ describe("a crash", () => {
 
   verifies(
     "G3",
-    "restarts an agent that may be restarted, and what it says again replaces the first",
+    "restarts an agent that may be restarted, and its repeated output replaces the first",
     async () => {
       const world = new World(
         async function* ({ attempt }) {
@@ -310,7 +310,7 @@ describe("a crash", () => {
     },
   );
 
-  verifies("G3", "leaves the tasks of another agent alone, asleep or waiting", async () => {
+  verifies("G3", "does not affect the tasks of another agent, sleeping or waiting", async () => {
     let time = Date.now();
     const run: AgentDefinition["run"] = async ({ text, ask, sleep }) => {
       if (text === "ask") return ask("Who?");
@@ -332,7 +332,7 @@ describe("a crash", () => {
     await expect(tell(world.engine, "Ann", { taskId: asking })).rejects.toThrow(
       `task ${asking} belongs to the agent "Durable", which is not served here`,
     );
-    // Its own tasks are woken, although those of the other agent are due before them.
+    // Its own tasks are woken although the other agent's tasks are due earlier.
     const slept = (await tell(world.engine, "1")).live.task.id;
     await world.settled(slept);
     expect(await Promise.all([asking, sleeping].map((id) => world.events(id)))).toEqual(logs);
@@ -344,7 +344,7 @@ describe("a crash", () => {
     expect((await world.settled(sleeping)).status.state).toBe("completed");
   });
 
-  test("knows an agent with a new name by its id", async () => {
+  test("identifies an agent with a new name by its id", async () => {
     const world = new World(async ({ ask }) => `Hello, ${await ask("Who?")}!`, { id: "desk" });
     const { live } = await tell(world.engine, "go");
     await world.settled(live.task.id);
@@ -366,7 +366,7 @@ describe("a crash", () => {
           crashes++;
           await never();
         }
-        // What runs beside the poison never comes to its end.
+        // Other tasks in the same process as the poison task never finish.
         return step("work", ({ key }) => (isPoisoned ? never() : `done ${key === ""}`));
       },
       { isAfterCrash: true },
@@ -388,7 +388,7 @@ describe("a crash", () => {
     expect(crashes).toBe(6);
   });
 
-  test("counts only the crashes since a task has finished something", async () => {
+  test("counts only if the task has finished nothing since the previous crash", async () => {
     let life = 0;
     const world = new World(
       async ({ step }) => {
@@ -413,7 +413,7 @@ describe("a crash", () => {
     expect((await world.settled(live.task.id)).status.state).toBe("completed");
   });
 
-  verifies("G10", "does not bring back a task whose cancel was recorded", async () => {
+  verifies("G10", "does not revive a task whose cancel was recorded", async () => {
     let attempts = 0;
     const world = new World(async ({ step }) => {
       attempts++;
@@ -431,7 +431,7 @@ describe("a crash", () => {
     expect(attempts).toBe(1);
   });
 
-  test("with a hundred cut runs begins at most 64 of them anew at a time", async () => {
+  test("with a hundred interrupted runs restarts at most 64 of them at a time", async () => {
     let running = 0;
     let most = 0;
     const world = new World(async ({ step, attempt }) => {
@@ -452,14 +452,14 @@ describe("a crash", () => {
   });
 });
 
-describe("a storage whose reads fail for a moment", () => {
-  verifies("G3", "does not keep an answered task from going on", async () => {
+describe("storage reads that fail for a moment", () => {
+  verifies("G3", "do not keep an answered task from continuing", async () => {
     const backend = wrapBackend(createMemoryBackend());
     const world = new World(async ({ ask }) => `hello ${await ask("Who are you?")}`, { backend });
     const { live } = await tell(world.engine, "go");
     const { id: taskId } = await world.settled(live.task.id);
     await world.restart();
-    // Opened before, so that what fails is the reading that comes after the answer is stored.
+    // Opened beforehand, so that the read after storing the answer is the one that fails.
     await world.engine.tasks.openFor(CALLER, taskId);
 
     backend.failNextReads(3);
@@ -468,7 +468,7 @@ describe("a storage whose reads fail for a moment", () => {
     expect(textOf(await world.settled(taskId))).toBe("hello Ann");
   });
 
-  verifies("G3", "does not keep an interrupted one from being begun anew", async () => {
+  verifies("G3", "do not keep an interrupted task from being restarted", async () => {
     const backend = wrapBackend(createMemoryBackend());
     const world = new World(
       async ({ step, attempt }) => {

@@ -55,7 +55,7 @@ function outline({ frames }: Reader): readonly string[] {
 
 const EMPTY: Task = { kind: "task", id: "", contextId: "", status: { state: "working" } };
 
-/** Says what it was told, and how often it has been run. */
+/** Repeats its input, and counts its runs. */
 function anEchoingWorld(backend: Backend = createMemoryBackend()) {
   const runs: string[] = [];
   const world = new World(
@@ -73,7 +73,7 @@ function anEchoingWorld(backend: Backend = createMemoryBackend()) {
 describe("a message that is sent a hundred times at once", () => {
   verifies(
     ["G6", "sdk-p6"],
-    "runs the agent once, and all who sent it get the same task",
+    "runs the agent once, and every sender gets the same task",
     async () => {
       const { world, runs } = anEchoingWorld();
       const message = userMessage("m1", "hello");
@@ -94,7 +94,7 @@ describe("a message that is sent a hundred times at once", () => {
     },
   );
 
-  verifies("G6", "runs it once also when the server dies in the middle", async () => {
+  verifies("G6", "runs it once even if the server dies in the middle", async () => {
     const effects: string[] = [];
     const world = new World(async ({ step, attempt }) => {
       await step("first", () => effects.push("first"));
@@ -158,7 +158,7 @@ describe("a message that is sent again", () => {
     expect(runs).toEqual(["hello"]);
   });
 
-  verifies(["G2", "G6"], "is told everything again, also when the task has ended", async () => {
+  verifies(["G2", "G6"], "receives all events again, even if the task has ended", async () => {
     const { world, runs } = anEchoingWorld();
     const message = userMessage("m1", "hello");
     const first = await stream(world.engine, message);
@@ -177,7 +177,7 @@ describe("a message that is sent again", () => {
     expect(runs).toEqual(["hello"]);
   });
 
-  verifies("G2", "with a cursor is told what follows it, and only that", async () => {
+  verifies("G2", "with a cursor receives exactly the events after it", async () => {
     const { world } = anEchoingWorld();
     const message = userMessage("m1", "hello");
     const first = await stream(world.engine, message);
@@ -190,7 +190,7 @@ describe("a message that is sent again", () => {
     }
   });
 
-  test("within a task tells its own turn again: the task with it, and what came after", async () => {
+  test("within a task receives its own turn again: the task at that time, and what followed", async () => {
     const world = new World(async function* ({ ask }) {
       yield "first ";
       const name = await ask("Who?");
@@ -218,7 +218,7 @@ describe("a message that is sent again", () => {
     const restarted = await stream(world.engine, message);
     await restarted.ended;
 
-    // The same turn, from its message to its end: not the answer to the next question.
+    // The same turn, from its message to its end, without the answer to the next question.
     expect(outline(waiting)).toEqual([
       "task input-required",
       "working",
@@ -231,7 +231,7 @@ describe("a message that is sent again", () => {
     expect(first.frames.at(-1)).toEqual(waiting.frames.at(-1));
   });
 
-  verifies("G6", "with other words is refused, and the error says what to do", async () => {
+  verifies("G6", "with different content is rejected, and the error says what to do", async () => {
     const { world, runs } = anEchoingWorld();
     const { id } = await send(world.engine, userMessage("m1", "hello"), true);
 
@@ -259,38 +259,34 @@ const BACKENDS: Readonly<Record<string, () => Promise<Backend>>> = {
   SQLite: () => openSqliteBackend({ folder: temporaryFolder() }),
 };
 
-describe.each(Object.entries(BACKENDS))("the id of a message, in %s,", (_, open) => {
-  verifies(
-    ["R12", "G6"],
-    "is taken once by each owner, and each has a task of its own",
-    async () => {
-      const backend = await open();
-      onTestFinished(() => backend.close());
-      const { world, runs } = anEchoingWorld(backend);
-      const message = userMessage("m1", "hello");
-      const sendAs = async (owner: string, sent: Message): Promise<Task> => {
-        const call = { engine: world.engine, ...CALL, caller: { owner }, lastEventId: undefined };
-        return (await sendMessage({ message: sent, blocking: true }, call)) as Task;
-      };
+describe.each(Object.entries(BACKENDS))("a messageId, in %s,", (_, open) => {
+  verifies(["R12", "G6"], "can be used once by each owner, and each has its own task", async () => {
+    const backend = await open();
+    onTestFinished(() => backend.close());
+    const { world, runs } = anEchoingWorld(backend);
+    const message = userMessage("m1", "hello");
+    const sendAs = async (owner: string, sent: Message): Promise<Task> => {
+      const call = { engine: world.engine, ...CALL, caller: { owner }, lastEventId: undefined };
+      return (await sendMessage({ message: sent, blocking: true }, call)) as Task;
+    };
 
-      const ann = await sendAs("ann", message);
-      const bob = await sendAs("bob", message);
-      const again = [await sendAs("bob", message), await sendAs("ann", message)];
+    const ann = await sendAs("ann", message);
+    const bob = await sendAs("bob", message);
+    const again = [await sendAs("bob", message), await sendAs("ann", message)];
 
-      expect(bob.id).not.toBe(ann.id);
-      expect(again.map(({ id }) => id)).toEqual([bob.id, ann.id]);
-      expect(runs).toEqual(["hello", "hello"]);
-      // What one of them says under an id does not bind the other, but it binds the one.
-      await expect(sendAs("bob", userMessage("m1", "good bye"))).rejects.toThrow(
-        `message.messageId was used for another message, of task ${bob.id}`,
-      );
-      const eve = await sendAs("eve", userMessage("m1", "good bye"));
-      expect(textOf(eve)).toBe("good bye done");
-    },
-  );
+    expect(bob.id).not.toBe(ann.id);
+    expect(again.map(({ id }) => id)).toEqual([bob.id, ann.id]);
+    expect(runs).toEqual(["hello", "hello"]);
+    // The content that one owner sent under an id does not restrict the other owner, only itself.
+    await expect(sendAs("bob", userMessage("m1", "good bye"))).rejects.toThrow(
+      `message.messageId was used for another message, of task ${bob.id}`,
+    );
+    const eve = await sendAs("eve", userMessage("m1", "good bye"));
+    expect(textOf(eve)).toBe("good bye done");
+  });
 });
 
-describe("a message whose first sender learns last that it is stored", () => {
+describe("a message whose first sender is notified last that it is stored", () => {
   verifies("G6", "has one task, and its retry waits for it", async () => {
     const memory = createMemoryBackend();
     let commits = 0;
@@ -326,8 +322,8 @@ describe("a message whose first sender learns last that it is stored", () => {
   });
 });
 
-describe("a message that was stored although the disk said that it failed", () => {
-  verifies(["G3", "G6"], "has its task and its run, and so has its retry", async () => {
+describe("a message that was stored although the disk reported a failure", () => {
+  verifies(["G3", "G6"], "has its task and its run, and so does its retry", async () => {
     const backend = wrapBackend(createMemoryBackend());
     const runs: string[] = [];
     const world = new World(
@@ -354,7 +350,7 @@ describe("a message that was stored although the disk said that it failed", () =
 });
 
 describe("a message whose task was interrupted", () => {
-  verifies(["G3", "G6"], "gets that task again, and is told so", async () => {
+  verifies(["G3", "G6"], "gets that task again, with its interrupted status", async () => {
     let runs = 0;
     const world = new World(async function* () {
       runs++;
@@ -400,7 +396,7 @@ describe("the same message in both versions of A2A", () => {
   ];
   const facts = { messageId: "m1", contextId: "c1", metadata: { from: "test" } };
   const in03 = { kind: "message", role: "user", ...facts, parts: parts03 };
-  /** Generated 1.0 clients write empty fields, too. */
+  /** Generated 1.0 clients also write empty fields. */
   const in10 = {
     ...facts,
     role: "ROLE_USER",
@@ -430,7 +426,7 @@ describe("the same message in both versions of A2A", () => {
     });
   }
 
-  verifies("G6", "with other words is refused in either", async () => {
+  verifies("G6", "with different content is rejected in both versions", async () => {
     const agent = defineAgent({ name: "Mute", description: "Says nothing.", run: () => undefined });
     const { url } = await aServer(agent, createMemoryBackend());
     const taskId = taskIdOf(await call(url, "message/send", { message: in03 }));
@@ -450,7 +446,7 @@ describe("the same message in both versions of A2A", () => {
   });
 });
 
-/** 0.3 answers with the task, 1.0 with an object that holds it. */
+/** 0.3 returns the task, 1.0 an object that contains it. */
 function taskIdOf({ result }: { readonly result?: unknown }): string {
   const { id, task } = result as { readonly id?: string; readonly task?: { readonly id: string } };
   const taskId = task?.id ?? id;

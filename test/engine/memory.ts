@@ -4,9 +4,9 @@ import { runInNewContext } from "node:vm";
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-/** What this process holds on to, in bytes: its objects and its buffers, without what is garbage. */
+/** Memory held by this process in bytes: objects and buffers, without garbage. */
 export async function bytesHeld(): Promise<number> {
-  // Twice, with a turn in between: what is finalised late is gone by then.
+  // Twice, with a turn in between: late finalizers have run by then.
   collectGarbage();
   await new Promise((resolve) => setTimeout(resolve, 20));
   collectGarbage();

@@ -32,7 +32,7 @@ class Importer implements Agent {
     const { id: taskId, contextId } = task;
     const last = journal.findLast(({ kind }) => kind === POSITION);
     for (let line = Number(last?.["line"] ?? 0); line < LINES.length; line++) {
-      // A process that crashes says nothing more.
+      // A crashed process emits nothing more.
       if (line === this.#crashesAt) await new Promise(() => undefined);
       this.imported.push(LINES[line]!);
       yield { kind: POSITION, taskId, line: line + 1, ...(this.#resumable && { resumable: true }) };
@@ -43,7 +43,7 @@ class Importer implements Agent {
   }
 }
 
-/** An import that crashes before its third line, and what a second process makes of it. */
+/** An import that crashes before its third line, and its continuation in a second process. */
 async function importWithCrash(resumable: boolean) {
   const backend = createMemoryBackend();
   const first = new Importer({ crashesAt: 2, resumable });

@@ -27,7 +27,7 @@ function aWorker() {
   return { agent, world };
 }
 
-test("a paused task is told to stop, does not end, and resumes from its journal", async () => {
+test("a paused task is aborted, does not end, and resumes from its journal", async () => {
   const { agent, world } = aWorker();
   const engine = anEngine(agent);
   const { live } = await tell(engine, "go");
@@ -53,7 +53,7 @@ test("a paused task is told to stop, does not end, and resumes from its journal"
   expect(world.firstSteps).toBe(1);
 });
 
-test("a task that is paused at the very start loses nothing that was said before", async () => {
+test("a task that is paused right at its start loses none of its earlier output", async () => {
   const { agent, world } = aWorker();
   const engine = anEngine(agent);
   const { live } = await tell(engine, "go");

@@ -15,13 +15,13 @@ import { wrapBackend } from "./wrapped-backend.ts";
 
 const EVENTS = 100_000;
 
-/** Far more than the server may hold on to, and less than what is not read. */
+/** Far more than the server may buffer, and less than what is not read. */
 const MAX_GROWTH = 20e6;
 
-/** What one reader may cost is 1 MB; garbage makes the figure rough. */
+/** A reader may cost 1 MB; garbage makes the figure imprecise. */
 const MAX_COST = 5e6;
 
-/** Says as many words as it is asked for, and counts them. */
+/** Emits the requested number of words, and counts them. */
 function aTalker() {
   const counts = { said: 0 };
   const ended = new Set<string>();
@@ -58,7 +58,7 @@ async function get(url: string, id: string): Promise<Task> {
   return (await call(url, "tasks/get", { id })).result as Task;
 }
 
-/** What it took, in milliseconds. */
+/** The elapsed time in milliseconds. */
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const began = performance.now();
   await work();
@@ -78,7 +78,7 @@ async function aFolder(): Promise<string> {
 describe("a client that never reads", () => {
   verifies(
     "G8",
-    "costs next to nothing, holds up nobody, and gets everything when it does read",
+    "costs almost no memory, delays no other client, and gets everything once it reads",
     async () => {
       const { agent, ended } = aTalker();
       const data = await aFolder();
@@ -96,7 +96,7 @@ describe("a client that never reads", () => {
         waits.push(await timed(() => get(url, quick.id)));
         waits.push(await timed(() => send(url, "1")));
       }
-      // Everything is said, and nothing but the first pages was ever written to the sockets.
+      // Everything has been emitted, and only the first pages were written to the sockets.
       await sleep(200);
       const held = await bytesHeld();
       leaving.hangUp();
@@ -132,7 +132,7 @@ function partsText(artifact: unknown): string {
   return parts.map((part) => part.text ?? "").join("");
 }
 
-/** A backend that knows how many watch it. */
+/** A backend that counts its watchers. */
 function countingBackend(backend: Backend): Backend & { readonly watchers: number } {
   let watchers = 0;
   return {
@@ -158,8 +158,8 @@ function countingBackend(backend: Backend): Backend & { readonly watchers: numbe
   };
 }
 
-describe("five hundred clients that hang up", () => {
-  verifies("G8", "are forgotten at once, and the one that stays gets everything", async () => {
+describe("five hundred clients that disconnect", () => {
+  verifies("G8", "are released at once, and the remaining one gets everything", async () => {
     const gate = Promise.withResolvers<void>();
     const agent = defineAgent({
       name: "Waiter",
@@ -196,7 +196,7 @@ describe("five hundred clients that hang up", () => {
 describe("a disk that stalls for five seconds", () => {
   verifies(
     ["G1", "G8"],
-    "stops the agent and not the server, and everything is done afterwards",
+    "stops the agent but not the server, and everything completes afterwards",
     async () => {
       const { agent, counts } = aTalker();
       const backend = wrapBackend(createMemoryBackend());

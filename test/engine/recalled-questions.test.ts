@@ -15,7 +15,7 @@ import { expect, test } from "vitest";
 import { anAgentInfo } from "../../packages/server/src/cards/an-agent-info.suite.ts";
 import { CALLER, anEngine, tell } from "./an-engine.ts";
 
-/** An agent that asks for a decision which may also be taken elsewhere. */
+/** An agent that asks for a decision which can also be made elsewhere. */
 class AskingAgent implements Agent {
   readonly info = anAgentInfo({ name: "Asker", restart: true });
   readonly abandoned: InternalEvent[] = [];
@@ -76,10 +76,10 @@ async function ended(engine: Engine, taskId: string): Promise<Task> {
   return live.task;
 }
 
-test("a question that was settled elsewhere is taken back, and the task goes on", async () => {
+test("a question that was settled elsewhere is withdrawn, and the task continues", async () => {
   const agent = new AskingAgent({ watches: true });
   const backend = createMemoryBackend();
-  // No run that merely waits would be kept.
+  // A run that only waits would not be kept in memory.
   const { engine, taskId } = await asked(agent, backend, 0);
   await new Promise((resolve) => setTimeout(resolve, 20));
 
@@ -94,7 +94,7 @@ test("a question that was settled elsewhere is taken back, and the task goes on"
   ]);
 });
 
-test("an answer in the same moment is either taken or refused, and never lost", async () => {
+test("a concurrent answer is either accepted or rejected, and never lost", async () => {
   for (const isAnswerFirst of [true, false]) {
     const agent = new AskingAgent({ watches: true });
     const { engine, taskId } = await asked(agent);
@@ -114,7 +114,7 @@ test("an answer in the same moment is either taken or refused, and never lost", 
   }
 });
 
-test("one that watches is begun anew when the server starts, without asking again", async () => {
+test("a run that watches is restarted when the server starts, without asking again", async () => {
   const backend = createMemoryBackend();
   const before = new AskingAgent({ watches: true });
   const { taskId } = await asked(before, backend);
@@ -135,7 +135,7 @@ test("one that watches is begun anew when the server starts, without asking agai
   ]);
 });
 
-test("an agent hears of the cancel of a task that it does not work on", async () => {
+test("an agent is notified of the cancel of a task that it is not working on", async () => {
   const agent = new AskingAgent({ watches: false });
   const backend = createMemoryBackend();
   const { taskId } = await asked(agent, backend);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Backend } from "@convoke/engine";
 
-/** A backend that takes its time for every commit and every read. */
+/** A backend that delays every commit and every read. */
 export function slowBackend(backend: Backend, ms: number): Backend {
   return {
     tasks: backend.tasks,
@@ -11,7 +11,7 @@ export function slowBackend(backend: Backend, ms: number): Backend {
       await sleep(ms);
       return backend.commit(step);
     },
-    // What is read is as old as the moment it was asked for.
+    // A read returns the state at the time of the request.
     read: async (taskId, after, limit) => {
       const page = await backend.read(taskId, after, limit);
       await sleep(ms);

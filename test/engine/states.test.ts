@@ -32,19 +32,23 @@ function statusOf(
 }
 
 describe("states", () => {
-  verifies("G5", "an agent that moves its task backwards fails it, and says so", async () => {
-    const agent = rawAgent(async function* (turn) {
-      yield statusOf(turn, "submitted");
-    });
-    const { live } = await tell(anEngine(agent), "go");
+  verifies(
+    "G5",
+    "an agent that moves its task backwards fails it, and the status says so",
+    async () => {
+      const agent = rawAgent(async function* (turn) {
+        yield statusOf(turn, "submitted");
+      });
+      const { live } = await tell(anEngine(agent), "go");
 
-    await live.until(isSettled);
+      await live.until(isSettled);
 
-    expect(live.task.status.state).toBe("failed");
-    expect(textOfParts(live.task.status.message!.parts)).toContain(
-      "cannot go from working to submitted",
-    );
-  });
+      expect(live.task.status.state).toBe("failed");
+      expect(textOfParts(live.task.status.message!.parts)).toContain(
+        "cannot go from working to submitted",
+      );
+    },
+  );
 
   verifies("G5", "nothing is appended after the end, and the agent is stopped there", async () => {
     let isStopped = false;
@@ -66,7 +70,7 @@ describe("states", () => {
     expect(live.writer.head).toBe(3);
   });
 
-  test("`final` depends on the state, whatever the agent says", async () => {
+  test("`final` depends on the state, regardless of what the agent sets", async () => {
     const agent = rawAgent(async function* (turn) {
       yield { ...statusOf(turn, "working", "still at it"), final: true } as AgentEvent;
       yield statusOf(turn, "input-required", "and you?");
@@ -98,7 +102,7 @@ describe("a turn that ended with a question", () => {
     );
   });
 
-  test("goes on in a new run that knows what was said", async () => {
+  test("continues in a new run that knows the conversation", async () => {
     const engine = anEngine(agent);
     const { live } = await tell(engine, "hello");
     await live.until(isSettled);
@@ -113,7 +117,7 @@ describe("a turn that ended with a question", () => {
 describe("cancel", () => {
   verifies(
     "G10",
-    "an agent that ignores its signal is fenced off, and what it says later is not heard",
+    "an agent that ignores its signal is fenced off, and its later output is dropped",
     async () => {
       const talk = Promise.withResolvers<void>();
       let wasHeard = true;

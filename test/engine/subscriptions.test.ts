@@ -8,7 +8,7 @@ import { Reader } from "./a-reader.ts";
 
 const CALL = { caller: CALLER, version: "1.0", trace: undefined } as const;
 
-/** Counts, and now and then lets others run, so that commits come in every size. */
+/** Counts, and occasionally yields to the event loop, so that commits have every size. */
 const counter = defineAgent({
   name: "Counter",
   description: "Counts to the number it is given.",
@@ -26,7 +26,7 @@ const counted = (count: number): string =>
 describe("a subscriber", () => {
   verifies(
     ["G2", "G7"],
-    "who comes at any moment, ten thousand times, misses nothing and sees nothing twice",
+    "that connects at any moment, ten thousand times, misses nothing and sees nothing twice",
     async () => {
       const engine = anEngine(counter);
       let subscriptions = 0;
@@ -34,7 +34,8 @@ describe("a subscriber", () => {
         const { live } = await tell(engine, "60");
         const { taskId } = live.writer;
         const readers: Reader[] = [];
-        // Between commit and wake and everywhere else: some in each microtask, some in each turn.
+        // Between commit and wake-up and everywhere else: some in each microtask, some in each
+        // turn.
         while (!isSettled(live)) {
           for (let n = 0; n < 10 && !isSettled(live); n++) {
             const lastEventId = n % 2 === 0 ? undefined : String(live.writer.head);
@@ -63,7 +64,7 @@ describe("a subscriber", () => {
 
   verifies(
     "G8",
-    "who does not read holds up nobody, and still gets every event when it does",
+    "that does not read delays no other reader, and still gets every event once it reads",
     async () => {
       const engine = anEngine(counter);
       const { live } = await tell(engine, "3000");
@@ -96,7 +97,7 @@ describe("a subscriber", () => {
     },
   );
 
-  verifies("G7", "who leaves affects nobody", async () => {
+  verifies("G7", "that disconnects does not affect the others", async () => {
     const engine = anEngine(counter);
     const { live } = await tell(engine, "500");
     const { taskId } = live.writer;

@@ -9,7 +9,7 @@ import { tell } from "./an-engine.ts";
 const never = (): Promise<never> => new Promise(() => undefined);
 
 describe("a sleep", () => {
-  test("ends, and the function goes on", async () => {
+  test("ends, and the function continues", async () => {
     const world = new World(async ({ sleep }) => {
       await sleep(20);
       return "awake";
@@ -19,7 +19,7 @@ describe("a sleep", () => {
     expect(textOf(await world.settled(live.task.id))).toBe("awake");
   });
 
-  verifies("G3", "ends once, also when the process died meanwhile", async () => {
+  verifies("G3", "ends once, even if the process died in the meantime", async () => {
     const world = new World(async ({ sleep, attempt }) => {
       await sleep(1000);
       await sleep(30);
@@ -37,7 +37,7 @@ describe("a sleep", () => {
     expect(woken).toHaveLength(2);
   });
 
-  test("ends although the clock was set back", async () => {
+  test("ends even if the clock was set back", async () => {
     let offset = 0;
     const world = new World(
       async ({ sleep }) => {
@@ -85,7 +85,7 @@ describe("a wait of more days than a timer can measure", () => {
       before: "working",
       after: "failed",
     },
-  ])("ends $wait at its end, and not before", async ({ run, options, before, after }) => {
+  ])("ends $wait at its end, and not earlier", async ({ run, options, before, after }) => {
     const world = new World(run, options);
     const { live } = await tell(world.engine, "go");
     const state = async (): Promise<string> => (await world.task(live.task.id)).status.state;
@@ -128,28 +128,32 @@ describe("a clock that is corrected", () => {
 });
 
 describe("a task timeout", () => {
-  verifies("R107", "fails the task, tells the agent, and nothing is appended after", async () => {
-    let wasTold = false;
-    const world = new World(
-      async function* ({ signal }) {
-        signal.addEventListener("abort", () => {
-          wasTold = true;
-        });
-        yield "half";
-        await never();
-      },
-      { timeoutMs: 30 },
-    );
-    const { live } = await tell(world.engine, "go");
+  verifies(
+    "R107",
+    "fails the task and aborts the agent, and nothing is appended afterwards",
+    async () => {
+      let wasTold = false;
+      const world = new World(
+        async function* ({ signal }) {
+          signal.addEventListener("abort", () => {
+            wasTold = true;
+          });
+          yield "half";
+          await never();
+        },
+        { timeoutMs: 30 },
+      );
+      const { live } = await tell(world.engine, "go");
 
-    const task = await world.settled(live.task.id);
+      const task = await world.settled(live.task.id);
 
-    expect(task.status.state).toBe("failed");
-    expect(textOfParts(task.status.message!.parts)).toBe("Task timed out");
-    expect(wasTold).toBe(true);
-  });
+      expect(task.status.state).toBe("failed");
+      expect(textOfParts(task.status.message!.parts)).toBe("Task timed out");
+      expect(wasTold).toBe(true);
+    },
+  );
 
-  verifies("R108", "that comes after the end changes nothing", async () => {
+  verifies("R108", "that expires after the end changes nothing", async () => {
     const world = new World(async () => "done", { timeoutMs: 30 });
     const { live } = await tell(world.engine, "go");
     await live.until(isSettled);
@@ -161,7 +165,7 @@ describe("a task timeout", () => {
     expect((await world.task(live.task.id)).status.state).toBe("completed");
   });
 
-  test("holds across restarts", async () => {
+  test("persists across restarts", async () => {
     const world = new World(
       async ({ step, sleep }) => {
         await step("s", () => "s");
@@ -180,8 +184,8 @@ describe("a task timeout", () => {
 
 describe("an unanswered question", () => {
   verifies(
-    ["R61", "R109"],
-    "fails the task with the facts, where the agent wants that",
+    ["R61", "R109", "seed-C2"],
+    "fails the task with details, if the agent is configured that way",
     async () => {
       const world = new World(async ({ ask }) => ask("Who?"), {
         inputTimeout: { ms: 30, onTimeout: "fail" },
@@ -200,7 +204,7 @@ describe("an unanswered question", () => {
 
   verifies(
     "R61",
-    "lets the agent go on without, where it wants that, also after a restart",
+    "lets the agent continue without an answer, if configured that way, also after a restart",
     async () => {
       const world = new World(async ({ ask }) => `name: "${await ask("Who?")}"`, {
         inputTimeout: { ms: 50, onTimeout: "continue" },
@@ -248,7 +252,7 @@ describe("an unanswered question", () => {
 });
 
 describe("a turn that ended with its question", () => {
-  test("cannot go on without an answer, so its task fails when the time is over", async () => {
+  test("cannot continue without an answer, so its task fails at the timeout", async () => {
     let runs = 0;
     const world = new World(
       async function* ({ task }) {

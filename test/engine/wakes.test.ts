@@ -13,7 +13,7 @@ const CALL = { caller: CALLER, version: "1.0", trace: undefined } as const;
 
 const never = (): Promise<never> => new Promise(() => undefined);
 
-/** Notes that a sleep is over are not stored before the gate opens. */
+/** Events that end a sleep are not stored before the gate opens. */
 function aBackendThatWakesLate() {
   const memory = createMemoryBackend();
   const gate = Promise.withResolvers<void>();
@@ -29,7 +29,7 @@ function aBackendThatWakesLate() {
 }
 
 describe("a run that waits and leaves memory", () => {
-  verifies("G3", "is woken although it should leave in the same moment", async () => {
+  verifies("G3", "is woken even if it is about to leave in the same moment", async () => {
     const { backend, ringing, gate } = aBackendThatWakesLate();
     const world = new World(
       async ({ sleep: nap, text }) => {
@@ -52,7 +52,7 @@ describe("a run that waits and leaves memory", () => {
     }
   });
 
-  test("takes nobody with it who waits for its end, before or after it left", async () => {
+  test("does not end callers that wait for its end, whether they started before or after it left", async () => {
     const world = new World(
       async ({ sleep: nap }) => {
         await nap(150);
@@ -75,8 +75,8 @@ describe("a run that waits and leaves memory", () => {
   });
 });
 
-describe("a time that has come", () => {
-  test("before its wish is stored is not missed", async () => {
+describe("a timer that expires", () => {
+  test("before its wakeAt is stored is not missed", async () => {
     const world = new World(
       async ({ sleep: nap }) => {
         await nap(1);
@@ -90,7 +90,7 @@ describe("a time that has come", () => {
     expect(textOf(await world.settled(live.task.id))).toBe("awake");
   });
 
-  test("while others are being woken is not missed", async () => {
+  test("while other tasks are being woken is not missed", async () => {
     const { backend, ringing, gate } = aBackendThatWakesLate();
     const world = new World(
       async ({ sleep: nap }) => {
@@ -112,30 +112,34 @@ describe("a time that has come", () => {
     }
   });
 
-  verifies("G3", "for an attempt that a crash cut is of no concern to the next", async () => {
-    const world = new World(
-      async function* ({ task, attempt }) {
-        const { id: taskId, contextId } = task;
-        if (attempt === 1) {
-          const status = { state: "input-required" } as const;
-          yield { kind: "status-update", taskId, contextId, status, final: true };
-          await never();
-        }
-        // Its question would have expired by then.
-        await sleep(300);
-        yield `attempt ${attempt}`;
-      },
-      { restart: true, inputTimeout: { ms: 200, onTimeout: "fail" } },
-    );
-    const { live } = await tell(world.engine, "go");
-    await live.until(isSettled);
+  verifies(
+    "G3",
+    "for an attempt that a crash interrupted does not affect the next attempt",
+    async () => {
+      const world = new World(
+        async function* ({ task, attempt }) {
+          const { id: taskId, contextId } = task;
+          if (attempt === 1) {
+            const status = { state: "input-required" } as const;
+            yield { kind: "status-update", taskId, contextId, status, final: true };
+            await never();
+          }
+          // Its question would have expired by then.
+          await sleep(300);
+          yield `attempt ${attempt}`;
+        },
+        { restart: true, inputTimeout: { ms: 200, onTimeout: "fail" } },
+      );
+      const { live } = await tell(world.engine, "go");
+      await live.until(isSettled);
 
-    await world.restart();
+      await world.restart();
 
-    const state = async (): Promise<string> => (await world.task(live.task.id)).status.state;
-    await expect.poll(state, { timeout: 5000 }).toBe("completed");
-    expect(textOf(await world.task(live.task.id))).toBe("attempt 2");
-  });
+      const state = async (): Promise<string> => (await world.task(live.task.id)).status.state;
+      await expect.poll(state, { timeout: 5000 }).toBe("completed");
+      expect(textOf(await world.task(live.task.id))).toBe("attempt 2");
+    },
+  );
 
   verifies("R61", "after its question was answered changes nothing", async () => {
     const backend = wrapBackend(createMemoryBackend());
@@ -147,7 +151,7 @@ describe("a time that has come", () => {
     const taskId = live.task.id;
     await world.hasEvent(taskId, "internal:ask");
 
-    // The answer is on its way to the disk when the time comes.
+    // The answer is being written when the timer expires.
     backend.hold();
     const answered = tell(world.engine, "Ann", { taskId });
     await sleep(400);

@@ -1,19 +1,19 @@
 import type { Backend, CommitResult, CommitStep } from "@convoke/engine";
 
-/** A backend whose commits a test can hold back or let fail. */
+/** A backend whose commits a test can hold back or fail. */
 export interface WrappedBackend extends Backend {
   /** Commits wait until `release`. */
   hold(): void;
   release(): void;
-  /** The next `count` commits fail as a broken disk would. */
+  /** The next `count` commits fail like those of a broken disk. */
   failNext(count: number): void;
   /** The next `count` reads of a log fail. */
   failNextReads(count: number): void;
   /** The next `count` reads of a conversation fail. */
   failNextConversations(count: number): void;
-  /** The next commit is stored, and then fails: whoever made it does not learn of it. */
+  /** The next commit is stored and then fails, so its caller cannot know that it was stored. */
   loseNextAnswer(): void;
-  /** Every step that was handed over so far, committed or not. */
+  /** Every step submitted so far, committed or not. */
   readonly steps: readonly CommitStep[];
 }
 

@@ -11,7 +11,7 @@ import {
 } from "@convoke/protocol";
 import { type LoggedEvent, foldLog } from "./task-log.ts";
 
-/** Knows the address of the server that is up, or of the next one. */
+/** Knows the URL of the running server, or of the next one. */
 export interface Directory {
   url(): Promise<string>;
 }
@@ -30,12 +30,12 @@ class RefusedError extends Error {
 /** The task has already ended. */
 const NOT_CANCELABLE = -32002;
 
-/** How long a caller that lost the server waits before it tries again. */
+/** How long a caller that lost the server waits before it retries. */
 const RETRY_MS = 20;
 
 /**
- * A client of one task that does what clients should: if it got no answer it sends the message
- * again under the same id, and it resumes a stream after the last event that it has.
+ * A client of one task that behaves correctly: without an answer it sends the message again with
+ * the same id, and it resumes a stream after the last event that it has.
  */
 export class Caller {
   readonly messageId: string;
@@ -53,12 +53,12 @@ export class Caller {
     this.#text = text;
   }
 
-  /** The task that the frames so far add up to. */
+  /** The task built from the frames so far. */
   get task(): Task {
     return foldLog(this.frames);
   }
 
-  /** The task's id, once the first frame is there. */
+  /** The task's id, once the first frame has arrived. */
   get taskId(): string | undefined {
     const event = this.frames[0]?.event;
     return event?.kind === "task" ? (event as Task).id : undefined;
@@ -85,13 +85,16 @@ export class Caller {
     while (!this.frames.some(({ event }) => fits(event))) await sleep(5);
   }
 
-  /** Answers the task's question, and waits for it to end or to ask again. The name distinguishes several answers. */
+  /**
+   * Answers the task's question, and waits for it to end or to ask again. The name distinguishes
+   * several answers.
+   */
   answer(taskId: string, content: string | readonly A2APart[], name = "answer"): Promise<Task> {
     const message = { ...userMessage(`${this.messageId}-${name}`, content), taskId };
     return this.#call<Task>("message/send", { message });
   }
 
-  /** Cancels the task. "Already canceled" is what a client gets that has to ask twice. */
+  /** Cancels the task. "Already canceled" is the response to a client that has to ask twice. */
   async cancel(taskId: string): Promise<void> {
     await this.#call<Task>("tasks/cancel", { id: taskId }).catch((error: unknown) => {
       if (error instanceof RefusedError && error.code === NOT_CANCELABLE) return;
@@ -99,7 +102,7 @@ export class Caller {
     });
   }
 
-  /** Either method resumes a stream, so they take turns. */
+  /** Either method resumes a stream, so they alternate. */
   #streamRequest(): readonly [method: string, params: object, lastEventId?: string] {
     const last = this.frames.at(-1);
     const send = ["message/stream", { message: this.#message() }] as const;
@@ -121,7 +124,7 @@ export class Caller {
     });
   }
 
-  /** Tries until there is an answer, over restarts of the server. */
+  /** Retries until there is a response, across restarts of the server. */
   async #insist<T>(attempt: (url: string) => Promise<T>): Promise<T> {
     for (;;) {
       const url = await this.#directory.url();
@@ -172,7 +175,7 @@ function resultOf<T>(body: string): T {
   return answer.result as T;
 }
 
-/** What `fetch` and its bodies throw when the server is gone. */
+/** What `fetch` and its bodies throw if the server is gone. */
 function isConnectionLoss(error: unknown): boolean {
   return error instanceof TypeError && /^(fetch failed|terminated)$/.test(error.message);
 }

@@ -2,9 +2,9 @@ import { closeSync, openSync, readSync, writeSync } from "node:fs";
 import type { Backend } from "@convoke/engine";
 
 /**
- * How many commits a server has begun and how many were answered, in a file that outlives it. The
- * pages of a file are shared memory, so a reader knows the current count, and after a kill the file
- * says whether a commit was in flight.
+ * How many commits a server has started and how many have completed, in a file that outlives it.
+ * The pages of a file are shared memory, so a reader knows the current count, and after a kill the
+ * file says whether a commit was in flight.
  */
 export class CommitCounter {
   readonly #file: number;

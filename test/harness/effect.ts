@@ -1,10 +1,10 @@
-/** Something that an agent did to the world outside. */
+/** A side effect of an agent. */
 export interface Effect {
-  /** Which task did it: its id, or the id of its message. */
+  /** The task that caused it: its id, or the id of its message. */
   readonly by: string;
   /** What was done. */
   readonly name: string;
-  /** An idempotency key, by which a repetition can be recognized. */
+  /** An idempotency key that identifies a repetition. */
   readonly key?: string;
 }
 

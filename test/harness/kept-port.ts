@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type Server, createServer } from "node:net";
 
-/** Below the ports that Linux and macOS hand out for port 0. */
+/** Below the ports that Linux and macOS assign for port 0. */
 const FIRST = 20_000;
 const PORTS_OF_A_WORKER = 1000;
 const WORKERS = 12;
@@ -10,8 +10,8 @@ let next = Math.floor(Math.random() * PORTS_OF_A_WORKER);
 
 /**
  * A free port for a server that restarts at the same address, or whose address others must know
- * before it starts. The system could hand out a port of its own choice to another process in the
- * meantime, so each worker has its own range below those, and uses no port twice.
+ * before it starts. The system could assign any other port to another process in the meantime, so
+ * each worker has its own range below those, and uses no port twice.
  */
 export async function keptPort(): Promise<number> {
   const worker = Number(process.env["VITEST_POOL_ID"] ?? 0) % WORKERS;

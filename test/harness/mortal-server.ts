@@ -10,9 +10,9 @@ import { type StoredTask, readStoredTasks } from "./stored-tasks.ts";
 export interface MortalServerOptions {
   /** A script that serves the folder CONVOKE_DATA and calls `reportReady`; see `serveAgent`. */
   readonly script: URL;
-  /** More environment for a process, by how many processes there were before it. */
+  /** Additional environment for a process, by the number of processes before it. */
   readonly env?: (before: number) => Readonly<Record<string, string>>;
-  /** How many processes end themselves, as their environment tells them to. Default none. */
+  /** How many processes end themselves, as their environment says. Default: none. */
   readonly plannedCrashes?: number;
 }
 
@@ -25,12 +25,12 @@ export interface Moment {
   readonly atCommit: boolean;
 }
 
-/** A server that commits nothing for so long will not do it later. */
+/** A server that has committed nothing for this long will not commit later. */
 const COMMIT_TIMEOUT_MS = 10_000;
 
 /**
- * A server that is killed again and again and started again on the same data. One that ends in any
- * other way fails the test.
+ * A server that is repeatedly killed and restarted on the same data. If it ends in any other way
+ * the test fails.
  */
 export class MortalServer implements Directory {
   /** Everything that its processes leave behind. */
@@ -51,17 +51,17 @@ export class MortalServer implements Directory {
     this.#options = options;
   }
 
-  /** Everything that its processes complained about. */
+  /** Everything that its processes wrote to standard error. */
   get complaints(): string {
     return this.#processes.map(({ stderr }) => stderr).join("");
   }
 
-  /** The signals that ended processes without the test's doing. */
+  /** The signals that ended processes without the test's involvement. */
   get crashes(): readonly (string | null)[] {
     return this.#crashed().map(({ end }) => end!.signal);
   }
 
-  /** Starts the next process, and resolves with its address when it is ready. */
+  /** Starts the next process, and resolves to its URL when it is ready. */
   start(): Promise<string> {
     writeFileSync(this.#counter, new Uint32Array(2));
     const began = performance.now();
@@ -78,7 +78,7 @@ export class MortalServer implements Directory {
     return started.ready;
   }
 
-  /** The address of the process that is up, or of the next one. */
+  /** The URL of the running process, or of the next one. */
   async url(): Promise<string> {
     while (!this.#isClosed) {
       const current = this.#current;
@@ -138,7 +138,7 @@ export class MortalServer implements Directory {
     throw new Error(`the server ended with ${code ?? signal} instead of SIGKILL`);
   }
 
-  /** Resolves when a commit is in flight, or when there was none for a long time. */
+  /** Resolves when a commit is in flight, or if there was none for a long time. */
   async #commitBegun(): Promise<void> {
     const deadline = performance.now() + COMMIT_TIMEOUT_MS;
     while (commitsInFlight(this.#counter) === 0 && performance.now() < deadline) await nextTurn();

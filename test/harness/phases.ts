@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** How far a kill test has come: the number of kills so far. */
+/** The progress of a kill test: the number of kills so far. */
 export class Phases {
   readonly #announce: (phase: number) => Promise<void>;
   #phase = 0;
   #waiting: { readonly wanted: number; readonly resolve: () => void }[] = [];
 
-  /** `announce` is called first when a phase begins. */
+  /** `announce` is called first when a phase starts. */
   constructor(announce: (phase: number) => Promise<void> = async () => undefined) {
     this.#announce = announce;
   }
@@ -19,7 +19,7 @@ export class Phases {
     for (const { resolve } of due) resolve();
   }
 
-  /** Resolves when the test has come this far. */
+  /** Resolves when the test has reached this phase. */
   reach(wanted: number): Promise<void> {
     if (wanted <= this.#phase) return Promise.resolve();
     return new Promise((resolve) => this.#waiting.push({ wanted, resolve }));
@@ -31,17 +31,19 @@ export interface KillPlan {
   /** Kills something and starts it again; the first kill is 1. */
   readonly kill: (kill: number) => Promise<void>;
   readonly phases: Phases;
-  /** What must come through, each run to its end. */
+  /** The runs that must survive to their end. */
   readonly runs: readonly (() => Promise<void>)[];
-  /** Whether they begin one after the other, so that every kill hits some of them midway. */
+  /** Whether they start one after the other, so that every kill hits some of them midway. */
   readonly staggered: boolean;
   /** What else must have happened when all runs have ended. */
   readonly settled?: () => Promise<void>;
-  /** How long the runs may take after the last kill. What has not ended by then is for the test to find. */
+  /**
+   * How long the runs may take after the last kill. The test reports what has not ended by then.
+   */
   readonly withinMs: number;
 }
 
-/** Lets the runs go on through all the kills and to their end. Returns how many seconds it took. */
+/** Executes the runs through all kills to their end. Returns how many seconds it took. */
 export async function runThroughKills(plan: KillPlan): Promise<number> {
   const { kills, kill, phases, runs, staggered, settled, withinMs } = plan;
   const began = performance.now();

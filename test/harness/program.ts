@@ -3,7 +3,7 @@ import { Program, type ProgramEnd, type ProgramOptions } from "./running-program
 
 export type { Program } from "./running-program.ts";
 
-/** Starts a program that is killed when its test is over. */
+/** Starts a program that is killed when its test ends. */
 export function start(command: string, args: readonly string[], options: ProgramOptions): Program {
   const program = new Program(command, args, options);
   onTestFinished(async () => void (await program.kill()));
@@ -19,7 +19,7 @@ export function run(
   return new Program(command, args, options).ended;
 }
 
-/** Runs a program that has to succeed, and returns what it printed. */
+/** Runs a program that has to succeed, and returns its output. */
 export async function succeed(
   command: string,
   args: readonly string[],

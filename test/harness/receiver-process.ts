@@ -5,7 +5,7 @@ import type { Effect } from "./effect.ts";
 import { reportReady } from "./report-ready.ts";
 
 // The world outside the server, in a process that survives its kills. It records every effect,
-// repetitions too, and answers with the phase that the test is in.
+// including repetitions, and responds with the current phase of the test.
 
 const effects: Effect[] = [];
 let phase = 0;

@@ -16,13 +16,13 @@ export class Receiver {
     return new Receiver(receiver, await receiver.ready);
   }
 
-  /** Every effect that reached it so far, repetitions too. */
+  /** Every effect that reached it so far, including repetitions. */
   async effects(): Promise<readonly Effect[]> {
     const response = await fetch(new URL("/effects", this.url));
     return (await response.json()) as readonly Effect[];
   }
 
-  /** Answers each effect with this phase from now on. */
+  /** Responds to each effect with this phase from now on. */
   async enter(phase: number): Promise<void> {
     await fetch(new URL("/phase", this.url), { method: "POST", body: String(phase) });
   }

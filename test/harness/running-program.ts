@@ -3,12 +3,15 @@ import { delimiter, dirname } from "node:path";
 
 export interface ProgramOptions {
   readonly cwd?: string;
-  /** The Node that `node` means, also for scripts that begin with `#!/usr/bin/env node`. */
+  /** The Node that `node` means, also for scripts that start with `#!/usr/bin/env node`. */
   readonly node?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** `pipe` lets the program notice that this process is gone: its standard input ends. */
+  /** With `pipe` the program notices when this process is gone: its standard input ends. */
   readonly stdin?: "ignore" | "pipe";
-  /** Killed after this time, so that a failed test leaves nothing behind. Default 2 minutes; 0 is never. */
+  /**
+   * Killed after this time, so that a failed test leaves nothing behind. Default: 2 minutes; 0
+   * means never.
+   */
   readonly timeoutMs?: number;
 }
 
@@ -104,7 +107,9 @@ export class Program {
   }
 }
 
-/** What the test runner, `npm run` and this project's own settings add, and a user does not have. */
+/**
+ * What the test runner, `npm run` and this project's own settings add, and a user does not have.
+ */
 const OURS =
   /^(npm_(package|lifecycle|command|config_local_prefix)|VITEST|CONVOKE_|NODE_OPTIONS$|NODE_ENV$|PORT$|BIND_HOST$|PUBLIC_URL$|FORCE_COLOR$)/;
 

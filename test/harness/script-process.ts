@@ -3,15 +3,15 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Program } from "./running-program.ts";
 
-/** Where Node keeps compiled code; the same scripts are started many times. */
+/** Where Node caches compiled code; the same scripts are started many times. */
 const COMPILE_CACHE = process.env["NODE_COMPILE_CACHE"] ?? join(tmpdir(), "node-compile-cache");
 
 /**
- * A script as a process of its own, on the live sources. It calls `reportReady` when it is ready,
- * and ends by itself when this process is gone.
+ * A script in its own process, on the live sources. It calls `reportReady` when it is ready, and
+ * ends by itself when this process is gone.
  */
 export class ScriptProcess extends Program {
-  /** Resolves with the line that `reportReady` printed, usually an address. */
+  /** Resolves to the line that `reportReady` printed, usually a URL. */
   readonly ready: Promise<string>;
 
   constructor(script: URL, env: Readonly<Record<string, string>> = {}) {

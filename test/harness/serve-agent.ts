@@ -8,13 +8,16 @@ import { reportReady } from "./report-ready.ts";
 type ServeOptions = NonNullable<Parameters<typeof serve>[1]>;
 
 export interface ServeAgentOptions extends Pick<ServeOptions, "push"> {
-  /** Puts something between the server and its storage. */
+  /** Wraps the storage of the server. */
   readonly wrapBackend?: (backend: Backend) => Backend;
-  /** What it logs to standard error. Default `warn`. */
+  /** The level of its log on standard error. Default: `warn`. */
   readonly level?: "warn" | "error";
 }
 
-/** The script of a `MortalServer`: serves an agent from the folder that it gave, with its commits counted. */
+/**
+ * The script of a `MortalServer`: serves an agent from the folder that it was given, with its
+ * commits counted.
+ */
 export async function serveAgent(agent: Agent, options: ServeAgentOptions = {}): Promise<void> {
   const { wrapBackend = (backend: Backend) => backend, level = "warn", ...more } = options;
   const folder = process.env["CONVOKE_DATA"] ?? "";

@@ -3,7 +3,7 @@ import type { AgentEvent } from "@convoke/protocol";
 import type { TaskRecord } from "@convoke/engine";
 import type { LoggedEvent } from "./task-log.ts";
 
-/** One task as the store has it, with its whole log. */
+/** One stored task with its whole log. */
 export interface StoredTask {
   readonly record: TaskRecord;
   readonly log: readonly LoggedEvent[];

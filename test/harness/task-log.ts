@@ -15,7 +15,7 @@ export interface LoggedEvent {
   readonly event: AgentEvent;
 }
 
-/** The public events of a log, as a client of 0.3 over JSON-RPC sees them. */
+/** The public events of a log, as a 0.3 client over JSON-RPC receives them. */
 export function shownIn(log: readonly LoggedEvent[]): readonly LoggedEvent[] {
   return log.flatMap(({ id, event }) => {
     if (!isPublic(event)) return [];
@@ -24,7 +24,7 @@ export function shownIn(log: readonly LoggedEvent[]): readonly LoggedEvent[] {
   });
 }
 
-/** The task that a log adds up to. */
+/** The task that a log produces. */
 export function foldLog(log: readonly { readonly event: AgentEvent }[]): Task {
   const task = log.reduce<Task | undefined>(
     (folded, { event }) => applyEvent(folded, event),

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Caller, type Directory } from "../harness/caller.ts";
 import type { Job } from "./jobs.ts";
 
-/** The client of one job, and what it saw of it. */
+/** The client of one job, and what it observed. */
 export class Client {
   readonly job: Job;
   readonly caller: Caller;
-  /** How often it said something to the task after the first message. */
+  /** How many messages it sent to the task after the first one. */
   answers = 0;
   cancels = 0;
 
@@ -15,7 +15,7 @@ export class Client {
     this.caller = new Caller(directory, messageId, JSON.stringify(job));
   }
 
-  /** Sees the job through to its end. `phase` resolves when the test has come so far. */
+  /** Follows the job to its end. `phase` resolves when the test has reached that phase. */
   async run(phase: (wanted: number) => Promise<void>): Promise<void> {
     if (this.job.kind === "cancel") return this.#runAndCancel(phase);
     const state = await this.caller.follow();

@@ -2,29 +2,29 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type AgentDefinition, type FunctionTurn, StepUnknownError } from "@convoke/runtime";
 import { cause } from "../harness/effect.ts";
 
-/** What a task does, over and over until its phase has come. */
+/** What a task repeats until its phase is reached. */
 export const KINDS = ["steps", "stream", "ask", "cancel", "plain"] as const;
 
 type Kind = (typeof KINDS)[number];
 
-/** A job as its message says it. */
+/** A job as described by its message. */
 export interface Job {
   readonly kind: Kind;
-  /** The phase in which it is done; one that is to be canceled is never done by itself. */
+  /** The phase in which it completes; a job that will be canceled never completes by itself. */
   readonly until: number;
-  /** About how long it rests between two rounds. */
+  /** Approximate pause between two rounds. */
   readonly restMs: number;
 }
 
-/** How many chunks a round of a stream has. */
+/** The number of chunks in one round of a stream. */
 export const CHUNKS = 10;
 
-/** What the agent says in a round of a stream. */
+/** The agent's output in one round of a stream. */
 export function chunkOf(round: number, place: number): string {
   return `${round}.${place} `;
 }
 
-/** Works on one job; everything it does to the world goes to the receiver. */
+/** Executes one job; all its side effects go to the receiver. */
 async function* work(
   turn: FunctionTurn,
   receiverUrl: string,
@@ -36,13 +36,13 @@ async function* work(
     if (job.kind === "stream") yield* burst(round);
     else yield `${round} ${await ship(turn, receiverUrl, round)}; `;
     if (job.kind !== "cancel" && phase >= job.until) break;
-    // Some rounds follow each other at once.
+    // Some rounds follow each other immediately.
     if (round % 3 !== 0) await turn.sleep(job.restMs * (0.2 + 0.4 * (round % 5)));
   }
   if (job.kind === "ask") yield `${await turn.ask("Enough?", ["yes", "no"])}!`;
 }
 
-/** Without a journal: a crash ends it, or it is begun from the top. */
+/** Without a journal: a crash fails it, or it restarts from the top. */
 async function* plain({ until }: Job): AsyncGenerator<string, void, unknown> {
   for (let place = 0; place < CHUNKS; place++) {
     yield chunkOf(1, place);
@@ -57,13 +57,13 @@ async function* burst(round: number): AsyncGenerator<string, void, unknown> {
   }
 }
 
-/** May be done again after a crash, under the same key. Returns the phase. */
+/** May run again after a crash, with the same key. Returns the phase. */
 function pay({ step, message }: FunctionTurn, receiverUrl: string, round: number): Promise<number> {
   const effect = { by: message.messageId, name: `pay ${round}` };
   return step("pay", ({ key }) => cause(receiverUrl, { ...effect, key }));
 }
 
-/** May not be done again: after a crash nobody may know whether it was. */
+/** Must not run again: after a crash it is unknown whether it ran. */
 async function ship(
   { step, message }: FunctionTurn,
   receiverUrl: string,
@@ -78,7 +78,9 @@ async function ship(
   }
 }
 
-/** The agent that the test kills. With `restart`, a task without a journal is begun from the top. */
+/**
+ * The agent that the test kills. With `restart`, a task without a journal restarts from the top.
+ */
 export function worker(receiverUrl: string, restart: boolean): AgentDefinition {
   return {
     name: "Worker",

@@ -10,7 +10,7 @@ import { problemsOf } from "./verdict.ts";
 import type { Effect } from "../harness/effect.ts";
 import type { StoredTask } from "../harness/stored-tasks.ts";
 
-// The short form; `npm run test:kill` has the full size.
+// The short form; `npm run test:kill` runs the full size.
 const TASKS = Number(process.env["CONVOKE_KILL_TASKS"] ?? 25);
 const KILLS = Number(process.env["CONVOKE_KILL_COUNT"] ?? 4);
 const SEED = Number(process.env["CONVOKE_KILL_SEED"] ?? Date.now() % 1_000_000);
@@ -18,10 +18,10 @@ const SEED = Number(process.env["CONVOKE_KILL_SEED"] ?? Date.now() % 1_000_000);
 /** About twenty rounds for a task that lasts to the end. */
 const REST_MS = 50 * KILLS;
 
-/** One task in so many lasts until the last kill, so that every kill hits some. */
+/** One task in this many lasts until the last kill, so that every kill hits some. */
 const LASTING = 8;
 
-/** One kill in so many does not wait for a commit: it may also hit a server that is starting. */
+/** One kill in this many does not wait for a commit: it may also hit a server that is starting. */
 const BLIND = 10;
 
 /** How long the last tasks may take after the last kill. */
@@ -65,7 +65,7 @@ verifies(
       expect(problems).toEqual([]);
       expect(stored.size).toBe(TASKS);
       expect(server.kills).toBe(KILLS);
-      // Of a few kills some may miss their moment on a busy machine.
+      // On a busy machine some of a few kills may miss their moment.
       expect(server.hits / server.kills).toBeGreaterThanOrEqual(KILLS < 50 ? 0.4 : 0.8);
       expect(server.complaints).toBe("");
     } finally {
@@ -87,7 +87,7 @@ function aServer(receiverUrl: string): MortalServer {
     script: new URL("./kill-server.ts", import.meta.url),
     env: (before) => ({
       CONVOKE_RECEIVER: receiverUrl,
-      // Usually a task without a journal starts over after a kill; now and then it is given up.
+      // Usually a task without a journal starts over after a kill; occasionally it is failed.
       CONVOKE_RESTART: before % 10 === 4 ? "no" : "yes",
     }),
   });

@@ -6,14 +6,16 @@ import { chunksIn, foldLog, shownIn } from "../harness/task-log.ts";
 import type { Client } from "./client.ts";
 import { CHUNKS, chunkOf } from "./jobs.ts";
 
-/** The notes by which a function goes on after a crash. */
+/** The journal events from which a function resumes after a crash. */
 const JOURNAL: ReadonlySet<string> = new Set([
   "internal:step-start",
   "internal:ask",
   "internal:sleep",
 ]);
 
-/** What is wrong with a task in the end, in words; nothing when it kept every promise. */
+/**
+ * Everything that is wrong with a task at the end, as sentences; empty if it kept every guarantee.
+ */
 export function problemsOf(
   client: Client,
   stored: StoredTask | undefined,
@@ -58,21 +60,27 @@ function problemsOfEnd({ job, answers }: Client, { record, log }: StoredTask): r
   return problems;
 }
 
-/** What is said again after a crash is not written again, unless the task was begun from the top. */
+/**
+ * Output that is repeated after a crash is not written again, unless the task restarted from the
+ * top.
+ */
 function problemsOfChunks({ job }: Client, { log }: StoredTask): readonly string[] {
   const chunks = chunksIn(log.map(({ event }) => event));
   const repeated = chunks.length - new Set(chunks).size;
   return job.kind === "plain" || repeated === 0 ? [] : [`${repeated} chunks were written twice`];
 }
 
-/** What all connections brought, one after the other, is what the log shows. */
+/** The events of all connections, concatenated, equal the log. */
 function problemsOfFrames({ caller }: Client, { log }: StoredTask): readonly string[] {
   const shown = shownIn(log);
   if (isDeepStrictEqual(caller.frames, shown)) return [];
   return [`the client has ${caller.frames.length} frames and the log ${shown.length}`];
 }
 
-/** What can be told from its repetition has one key, however often it was tried; the rest happened once. */
+/**
+ * A repeatable effect has one key regardless of how often it was tried; every other effect happened
+ * once.
+ */
 function problemsOfEffects(effects: readonly Effect[]): readonly string[] {
   return [...Map.groupBy(effects, ({ name }) => name)].flatMap(([name, same]) => {
     const keys = new Set(same.map(({ key }) => key));
@@ -82,7 +90,7 @@ function problemsOfEffects(effects: readonly Effect[]): readonly string[] {
   });
 }
 
-/** The agent's words are those of one run without a crash, and say what was done. */
+/** The agent's output equals that of one run without a crash, and matches the effects. */
 function problemsOfWords(
   { job }: Client,
   { record, log }: StoredTask,

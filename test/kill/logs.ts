@@ -7,14 +7,14 @@ import type { Frame, WireStream } from "../wire/wire-stream.ts";
 
 export const [V03, V1] = DIALECTS as [Dialect, Dialect];
 
-/** How the log of a task ends when the server died under it. */
+/** The end of the log of a task whose server died. */
 export const INTERRUPTED = {
   kind: "status-update",
   status: { state: "failed" },
   metadata: { reason: "interrupted" },
 };
 
-/** Kills the server as nothing else can, and gives what each stream had brought until then. */
+/** Kills the server with SIGKILL, and returns what each stream had received until then. */
 export async function killUnder(
   { program }: ServedProcess,
   streams: readonly WireStream[] = [],
@@ -29,7 +29,7 @@ export async function killUnder(
   );
 }
 
-/** The whole log of a task, as a reader gets it who has seen nothing yet. */
+/** The whole log of a task, as a new reader gets it. */
 export async function readLog(
   server: { readonly url: string },
   taskId: string,
@@ -41,7 +41,7 @@ export async function readLog(
 
 /** The last event of a log without a gap. */
 export function lastOf(log: readonly Frame[], dialect: Dialect = V03): PublicEvent {
-  // Numbers may be missing where the engine noted something for itself.
+  // Numbers may be missing where the engine wrote internal events.
   const ids = idsOf(log);
   expect(ids[0]).toBe(1);
   expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => a - b));
@@ -52,7 +52,7 @@ export function idsOf(frames: readonly Frame[]): readonly number[] {
   return frames.map(({ id }) => Number(id));
 }
 
-/** The task that a stream begins with. */
+/** The task that a stream starts with. */
 export function taskOf(frames: readonly Frame[], dialect: Dialect): Task {
   const first = dialect.codec.decodeEvent(frames[0]?.body.result);
   if (first.kind !== "task") throw new Error(`The stream begins with ${first.kind}.`);

@@ -12,12 +12,12 @@ import { killUnder, lastOf, listAll, readLog } from "./logs.ts";
 /** Callers send again what got no answer, and activate no extension. */
 const ONCE = { CONVOKE_IDEMPOTENCY: "always" };
 
-// The short form; `npm run test:kill` has the full size.
+// The short form; `npm run test:kill` runs the full size.
 const ROUNDS = Number(process.env["CONVOKE_KILL_ROUNDS"] ?? 2);
 const SENDS = 40;
 const WORDS = ["hello", "slow 1", "slow 3", "slow 6", "artifact", "ask", "fail", "message"];
 
-/** One message and, once it was answered, with what. */
+/** One message and, once there is one, its answer. */
 interface Sent {
   readonly messageId: string;
   readonly word: string;
@@ -33,7 +33,10 @@ async function send(server: ServedProcess, sent: Sent, index: number): Promise<T
   return client.resultOf(await client.send(sent.word, { message, configuration }));
 }
 
-/** Everything that was answered is there, everything has ended or waits for its caller, and no log has a gap. */
+/**
+ * Asserts that every acknowledged task exists, that every task has ended or waits for its caller,
+ * and that no log has a gap.
+ */
 async function check(server: ServedProcess, answered: readonly Sent[]): Promise<void> {
   const client = new WireClient(server, DIALECTS[0]!);
   const listed = await listAll(server);
@@ -52,7 +55,7 @@ async function check(server: ServedProcess, answered: readonly Sent[]): Promise<
 
 verifies(
   ["G1", "G3", "G6"],
-  `${ROUNDS} kills at random moments of ${SENDS} sends lose nothing that was answered`,
+  `${ROUNDS} kills at random moments of ${SENDS} sends lose no acknowledged task`,
   async () => {
     const cwd = temporaryFolder();
     const args = interruptible(cwd);
@@ -61,7 +64,8 @@ verifies(
     for (let round = 0; round < ROUNDS; round++) {
       const server = await serveConvoke({ cwd, args, env: ONCE });
       await check(server, all);
-      // Who got no answer asks again; who got one gets the same task, and none runs twice.
+      // Senders without an answer retry; those with an answer get the same task, and none runs
+      // twice.
       const retried = await Promise.all(all.map((sent, index) => send(server, sent, index)));
       for (const [index, answer] of retried.entries()) {
         const earlier = all[index]!.answer;

@@ -10,15 +10,15 @@ import type { Frame } from "../wire/wire-stream.ts";
 import { interruptible } from "./interruptible.ts";
 import { INTERRUPTED, V03, V1, killUnder, lastOf, listAll, readLog, taskOf } from "./logs.ts";
 
-/** Starting many processes takes long on a busy machine; none of it is timed. */
+/** Starting many processes takes long on a busy machine; nothing here measures time. */
 const WITHIN_MS = 120_000;
 
-// The short form; `npm run test:kill` has the full size.
+// The short form; `npm run test:kill` runs the full size.
 const KILLS = Number(process.env["CONVOKE_KILL_ROUNDS"] ?? 2);
 
 verifies(
   ["G3", "G4"],
-  `a start works at once after each of ${KILLS} kills, whoever the folder says holds it`,
+  `a start works immediately after each of ${KILLS} kills, regardless of the process id in the data folder`,
   async () => {
     const cwd = temporaryFolder();
     const data = join(cwd, ".convoke", "convoke-demo");
@@ -42,7 +42,7 @@ verifies(
       const [seen = []] = await killUnder(server, [stream]);
 
       cut = { id, seen: seen.length };
-      // Where process ids repeat, the dead one's may be that of a living process.
+      // Process ids are reused, so the id of the dead process may belong to a living one.
       if (dialect === V1) writeFileSync(join(data, "holder.json"), `{"pid":${process.pid}}`);
     }
 
@@ -51,7 +51,7 @@ verifies(
   WITHIN_MS,
 );
 
-verifies("G3", "more unfinished tasks than fit a page end before the first answer", async () => {
+verifies("G3", "more unfinished tasks than fit a page end before the first response", async () => {
   const cwd = temporaryFolder();
   const args = interruptible(cwd);
   const first = await serveConvoke({ cwd, args });

@@ -11,7 +11,7 @@ import { WireClient } from "../wire/wire-client.ts";
 import { interruptible } from "./interruptible.ts";
 import { INTERRUPTED, V03, idsOf, killUnder, lastOf, listAll, readLog, taskOf } from "./logs.ts";
 
-/** Whoever needs this agent for an answer gets none; by its name it is the one that was cut. */
+/** An agent that never answers; its name is that of the agent that was killed. */
 const GONE = `export default defineAgent({
   name: "Convoke Demo",
   description: "Ends the process when it is run.",
@@ -20,7 +20,7 @@ const GONE = `export default defineAgent({
 
 verifies(
   ["G2", "G3", "R35", "R42"],
-  "streams that kill -9 cut go on exactly where they were, from disk alone",
+  "streams that kill -9 cut resume exactly where they were, from disk alone",
   async () => {
     const cwd = temporaryFolder();
     const first = await serveConvoke({ cwd, args: interruptible(cwd) });
@@ -47,13 +47,13 @@ verifies(
       expect(rest.length).toBeGreaterThan(0);
       expect([...before, ...rest]).toEqual(log);
       expect(lastOf(log, dialect)).toMatchObject(INTERRUPTED);
-      // Whatever a reader has seen, it gets the rest, also when there is none.
+      // A reader at any position gets the rest, even if there is none.
       for (let place = 1; place <= log.length; place++) {
         const after = await (await client.subscribe(id, String(place))).all;
         expect(after).toEqual(log.slice(place));
       }
       expect(await client.get(id)).toEqual(foldOf(log, dialect));
-      // And whoever has no cursor is told how it ended.
+      // A reader without a cursor gets the final state.
       const told = await client.call("subscribe", { id });
       if (dialect === V03) expect(told.text.match(/^id: /gm)).toHaveLength(1);
       else expect(faultOf(told).code).toBe(-32004);
@@ -61,7 +61,7 @@ verifies(
     }
     expect(await listAll(second)).toEqual(states);
 
-    // What was ended once is not ended again.
+    // A task that has ended is not ended again.
     const logs = await Promise.all([...states.keys()].map((id) => readLog(second, id)));
     await killUnder(second);
     const third = await serveConvoke({ cwd, args });
@@ -72,7 +72,7 @@ verifies(
 
 verifies(
   ["G2", "G3", "R42"],
-  "the demo goes on after kill -9: who reconnects gets the rest of the answer, and its end",
+  "the demo resumes after kill -9: a client that reconnects gets the rest of the answer, and its end",
   async () => {
     const cwd = temporaryFolder();
     const first = await serveConvoke({ cwd });
@@ -95,7 +95,7 @@ verifies(
 
 verifies(
   ["G2", "R42", "R111"],
-  "a reader who left before the kill gets what was written after, in either version",
+  "a reader that left before the kill gets what was written after it, in either version",
   async () => {
     const cwd = temporaryFolder();
     const first = await serveConvoke({ cwd });

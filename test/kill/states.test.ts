@@ -21,7 +21,7 @@ import { INTERRUPTED, V03, V1, killUnder, lastOf, listAll, readLog } from "./log
 /** Callers send again what got no answer, and activate no extension. */
 const ONCE = { CONVOKE_IDEMPOTENCY: "always" };
 
-/** What to say to the demo agent to get a task into a state and leave it there. */
+/** The command that brings a task of the demo agent into a state and leaves it there. */
 const WORDS: Readonly<Record<string, TaskState>> = {
   "slow 10000": "working",
   ask: "input-required",
@@ -39,7 +39,7 @@ function writtenIn({ artifacts = [] }: Task): string {
 
 verifies(
   ["G3", "G5"],
-  "whatever finished or waits stays as it was, whatever worked ends as interrupted",
+  "finished and waiting tasks stay unchanged, and working tasks end as interrupted",
   async () => {
     const cwd = temporaryFolder();
     const args = interruptible(cwd);
@@ -74,14 +74,14 @@ verifies(
         expect(now).toEqual(task);
         expect(await readLog(second, task.id)).toEqual(logs.get(task.id));
       } else if (isInterrupted(task.status.state)) {
-        // A question waits for its answer, whichever process asked it.
+        // A question waits for its answer, regardless of which process asked it.
         expect(now).toEqual(task);
         const answered = await again.sendTask("Ann", { message: { taskId: task.id } });
         expect(answered.status.state).toBe("completed");
       } else {
         expect(lastOf(await readLog(second, task.id))).toMatchObject(INTERRUPTED);
         expect(now.status.state).toBe("failed");
-        // One that was working may have said more before the end.
+        // A working task may have emitted more before the end.
         expect(writtenIn(now).startsWith(writtenIn(task))).toBe(true);
       }
     }
@@ -93,7 +93,7 @@ verifies(
 
 verifies(
   ["G3", "G6"],
-  "a task that had written nothing yet begins again, and a retry of its message joins it",
+  "a task that had written nothing yet starts again, and a retry of its message joins it",
   async () => {
     const cwd = temporaryFolder();
     const agent = writeAgent(

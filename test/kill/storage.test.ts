@@ -20,7 +20,7 @@ import { type Server, serve } from "@convoke/server";
 import { acceptMessage, createEngine, createJsonLogger, isSettled } from "@convoke/engine";
 import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 
-/** The storage failed: the caller can come back, and only the log says what happened. */
+/** The storage failed: the caller can retry, and only the log says what happened. */
 function expectStorageFailure(answer: Answer, code: string, { log }: LockableServer): void {
   expect(answer.status).toBe(503);
   expect(answer.headers.get("retry-after")).toBe("1");
@@ -37,7 +37,7 @@ function counted(count: number): string {
 describe.each(DIALECTS)("a database that is locked ($version)", (dialect) => {
   verifies(
     ["G1", "G5"],
-    "a send fails and leaves nothing, others are read, and a stream goes on after",
+    "a send fails without a trace, other tasks can be read, and a stream continues afterwards",
     async () => {
       const server = await serveLockable();
       const client = new WireClient(server, dialect);
@@ -62,7 +62,7 @@ describe.each(DIALECTS)("a database that is locked ($version)", (dialect) => {
       expect(streamRefused.text).toContain("-32603");
       expect(await client.get(done.id)).toEqual(done);
       expect(await client.get(asking.id)).toEqual(asking);
-      // The agent goes on, but nobody sees what is not stored.
+      // The agent continues, but nothing is visible before it is stored.
       expect(await client.get(id)).toEqual(during);
       expect([...(await listAll(server)).keys()].toSorted()).toEqual(
         [done.id, asking.id, id].toSorted(),
@@ -84,7 +84,7 @@ describe.each(DIALECTS)("a database that is locked ($version)", (dialect) => {
 
   verifies(
     "G1",
-    "a task is canceled once that can be stored, also when its agent is deaf",
+    "a task is canceled once that can be stored, even if its agent ignores the signal",
     async () => {
       const goOn = Promise.withResolvers<void>();
       const agent = defineAgent({
@@ -103,7 +103,7 @@ describe.each(DIALECTS)("a database that is locked ($version)", (dialect) => {
 
       server.lock();
       const canceling = client.cancel(id);
-      // Longer than a deaf agent is waited for.
+      // Longer than the engine waits for an agent that ignores its signal.
       await sleep(800);
       const during = await client.get(id);
       server.release();
@@ -120,7 +120,7 @@ describe.each(DIALECTS)("a database that is locked ($version)", (dialect) => {
   );
 });
 
-test("nobody waits for a storage that stays locked, and what was asked for happens later", async () => {
+test("no caller waits for a storage that stays locked, and its request is executed later", async () => {
   const begun = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
   const agent = defineAgent({
@@ -157,7 +157,7 @@ test("nobody waits for a storage that stays locked, and what was asked for happe
   expect((await client.sendTask("work", { message })).id).toBe(id);
 });
 
-test("a server that is closed while its database is locked does not go on trying", async () => {
+test("a server that is closed while its database is locked stops retrying", async () => {
   const server = await serveLockable();
   const stream = await new WireClient(server, V03).stream("slow 1000");
   await stream.take(3);
@@ -186,10 +186,11 @@ test.each(DIALECTS)("a database that is full ($version)", async (dialect) => {
 
 verifies(
   "G3",
-  "the end of the storage thread is the end of the process, in one sentence",
+  "the end of the storage thread is the end of the process, with one sentence",
   async () => {
     const cwd = temporaryFolder();
-    // Node tells the main thread of every thread that is started, and the storage's is the only one.
+    // Node reports every thread that is started to the main thread, and the storage thread is the
+    // only one.
     const agent = writeAgent(
       cwd,
       `import { existsSync } from "node:fs";
@@ -252,7 +253,7 @@ function replaceLock(data: string): void {
 }
 
 describe("a database with a damaged page", () => {
-  test("is named in one sentence at the start", async () => {
+  test("is reported in one sentence at the start", async () => {
     const cwd = temporaryFolder();
     const data = await damagedFolder(cwd);
 
@@ -267,7 +268,7 @@ describe("a database with a damaged page", () => {
     );
   });
 
-  test("stops the storage at the first write, which is not tried again", async () => {
+  test("stops the storage at the first write, which is not retried", async () => {
     const folder = await damagedFolder(temporaryFolder());
     const fatal = Promise.withResolvers<Error>();
     const backend = await openSqliteBackend({ folder, onFatal: fatal.resolve });
@@ -282,7 +283,10 @@ describe("a database with a damaged page", () => {
   });
 });
 
-/** A data folder with an unfinished task, in whose database every page but the first is overwritten. */
+/**
+ * A data folder with an unfinished task, in whose database every page except the first is
+ * overwritten.
+ */
 async function damagedFolder(cwd: string): Promise<string> {
   const data = join(cwd, "data");
   const backend = await openSqliteBackend({ folder: data });
@@ -300,12 +304,12 @@ async function damagedFolder(cwd: string): Promise<string> {
   return data;
 }
 
-/** A whole server in this process, whose storage a test can take away for a while. */
+/** A complete server in this process, whose storage a test can lock for a while. */
 interface LockableServer extends Server {
   readonly folder: string;
   /** Everything it logged. */
   readonly log: readonly string[];
-  /** Another program writes to the database, and for as long as it does nobody else can. */
+  /** Another program writes to the database and locks out all other writers. */
   lock(): void;
   release(): void;
 }

@@ -26,17 +26,17 @@ import { expect } from "vitest";
 import { CALLER, memoryLogger } from "../engine/an-engine.ts";
 
 export interface LoopWorldOptions {
-  /** By default one in memory. */
+  /** Default: the memory backend. */
   readonly backend?: Backend;
   readonly maxParkedRuns?: number;
   readonly now?: () => number;
-  /** What callers activate; by default nothing. */
+  /** The extensions that callers activate. Default: none. */
   readonly extensions?: ReadonlySet<string>;
-  /** The trace that callers send; by default none. */
+  /** The trace that callers send. Default: none. */
   readonly trace?: TraceContext;
 }
 
-/** An agent with a model under the real engine, in a world in which the process may die. */
+/** An agent with a model on the real engine, in a world in which the process can die. */
 export class LoopWorld {
   readonly backend: Backend;
   engine: Engine;
@@ -52,7 +52,7 @@ export class LoopWorld {
     this.engine = this.#start();
   }
 
-  /** Drops the process without a word to anyone, and starts another, which may die as well. */
+  /** Drops the process without a shutdown and starts another, which can die as well. */
   async restart(
     changes: Partial<ModelAgentDefinition> = {},
     dieAfter = Number.POSITIVE_INFINITY,
@@ -70,7 +70,9 @@ export class LoopWorld {
     this.#life.isOver = true;
   }
 
-  /** The process dies when so many events more are stored, and before it learns of the last. */
+  /**
+   * The process dies when this many more events are stored, before it is notified of the last one.
+   */
   dieAfter(events: number): void {
     this.#life.eventsLeft = events;
   }
@@ -79,12 +81,12 @@ export class LoopWorld {
     return this.#life.isOver;
   }
 
-  /** Resolves when everything that a dead process had begun to store is stored. */
+  /** Resolves when all pending writes of a dead process are stored. */
   async atRest(): Promise<void> {
     await this.#life.lastCommit;
   }
 
-  /** Sends a message to a new task, or to one that waits, and gives the task's id. */
+  /** Sends a message to a new task, or to one that waits, and returns the task's id. */
   async tell(
     content: Parameters<typeof userMessage>[1],
     more: Partial<Message> = {},
@@ -109,7 +111,7 @@ export class LoopWorld {
     return stored.map(({ json }) => JSON.parse(json) as AgentEvent);
   }
 
-  /** The notes of one kind. */
+  /** The journal events of one kind. */
   async notes(taskId: string, kind: InternalEvent["kind"]): Promise<readonly InternalEvent[]> {
     const events = await this.events(taskId);
     return events.filter((event): event is InternalEvent => event.kind === kind);
@@ -156,7 +158,7 @@ export class LoopWorld {
 interface Life {
   isOver: boolean;
   eventsLeft: number;
-  /** Settles when the last commit that was begun is stored. */
+  /** Settles when the last pending commit is stored. */
   lastCommit: Promise<unknown>;
 }
 
@@ -168,7 +170,7 @@ function aLife(): Life {
   };
 }
 
-/** What a dead process still wants to write never happens, and it learns of nothing. */
+/** Later writes of a dead process are not executed, and it gets no results. */
 function mortal(backend: Backend, life: Life): Backend {
   return {
     tasks: backend.tasks,
@@ -178,7 +180,7 @@ function mortal(backend: Backend, life: Life): Backend {
       if (life.isOver) return new Promise(() => undefined);
       const left = life.eventsLeft;
       life.eventsLeft -= step.events.length;
-      // Nothing is handed to the storage after the last event, however long that takes.
+      // Nothing is passed to the storage after the last event, however long that takes.
       life.isOver = life.eventsLeft <= 0;
       const commit = life.isOver ? commitSome(backend, step, left) : backend.commit(step);
       life.lastCommit = commit;
@@ -192,8 +194,8 @@ function mortal(backend: Backend, life: Life): Backend {
 }
 
 /**
- * The first events of a step. What a run says gathers for one commit by chance,
- * so a crash may come between any two of them; a message is one with its status.
+ * The first events of a step. Which events share a commit is arbitrary, so a crash may come between
+ * any two of them; a message and its status are written together.
  */
 async function commitSome(
   backend: Backend,

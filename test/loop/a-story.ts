@@ -29,17 +29,17 @@ export type Story = readonly StoryStep[];
 export interface PlayedStory {
   readonly answer: string;
   readonly state: string;
-  /** What the model was told in the end. */
+  /** What the model received at the end. */
   readonly transcript: readonly string[];
-  /** How many events its log got after the task was made. */
+  /** The number of events in the log after the task was created. */
   readonly events: number;
   /** Calls that ran again after their result was on disk. */
   readonly repeated: readonly string[];
 }
 
 /**
- * A model that is a pure function of what it is told: it finds its place in the
- * story by the answers it has given, and in the end says what its tools gave.
+ * A model that is a pure function of its input: it finds its position in the story by its earlier
+ * answers, and at the end repeats the results of its tools.
  */
 export function playing(story: Story): Model & { readonly requests: ModelRequest[] } {
   const requests: ModelRequest[] = [];
@@ -73,7 +73,7 @@ export function playing(story: Story): Model & { readonly requests: ModelRequest
   return { id: "story", requests, stream };
 }
 
-/** Tools that may run again, and note that they ran. */
+/** Tools that may run again, and record that they ran. */
 function storyTools(ran: (toolCallId: string) => void): readonly Tool[] {
   const facts = { description: "Part of a story.", idempotent: true } as const;
   const input = { type: "object", properties: { n: { type: "integer" } } } as const;
@@ -122,7 +122,7 @@ function storyTools(ran: (toolCallId: string) => void): readonly Tool[] {
   ];
 }
 
-/** Plays a story to its end, with a death after so many events in each of its first lives. */
+/** Plays a story to its end; each of its first processes dies after the given number of events. */
 export async function playStory(
   story: Story,
   backend: Backend,
@@ -142,11 +142,11 @@ export async function playStory(
   if (first !== undefined) world.dieAfter(first);
   let task: Task | undefined;
   while (task === undefined || !isTerminal(task.status.state)) {
-    // The index may be ahead of the engine, which must have its turn then.
+    // The index may be ahead of the engine, which must get a turn then.
     await new Promise((resolve) => setTimeout(resolve, 1));
     task = await goOn(world, taskId, { finished, later });
   }
-  // A dead process still asks for a while, in this world: what counts is the request for the end.
+  // In this world a dead process still makes requests for a while: only the final request counts.
   const longest = model.requests.toSorted((a, b) => b.transcript.length - a.transcript.length)[0]!;
   const transcript = told(longest.transcript);
   const events = (await world.events(taskId)).length - 2;
@@ -154,7 +154,9 @@ export async function playStory(
   return { answer: textOf(task), state: task.status.state, transcript, events, repeated };
 }
 
-/** Waits until the task has ended or asks, answers it, and starts another process where one has died. */
+/**
+ * Waits until the task has ended or asks, answers it, and starts another process if one has died.
+ */
 async function goOn(
   world: LoopWorld,
   taskId: string,
@@ -178,12 +180,12 @@ async function goOn(
   const { message } = task.status;
   const open = openRequestsOf(task);
   if (message !== undefined && open.length > 0) {
-    // Half of them at a time, so that some stay open.
+    // Half of them at a time, so that some stay pending.
     const parts = open.slice(0, Math.ceil(open.length / 2)).map((request): DataPart => {
       if (request.kind === "approval") return answerTo(request.approval, { option: "once" });
       return { kind: "data", data: { requestId: request.requestId, value: "that" } };
     });
-    // The same message again, if this process dies with it.
+    // The same message again, in case this process dies while handling it.
     const messageId = `answer-${message.messageId}`;
     void world.tell(parts, { taskId, messageId }).catch(() => undefined);
     await expect

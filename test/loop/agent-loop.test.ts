@@ -24,8 +24,8 @@ function aLoop(): AgentLoop {
   return new AgentLoop({ model: scriptedModel(SCRIPT), tools: [echoTool()] });
 }
 
-describe("what a loop emits", () => {
-  verifies(["R45", "R47"], "passes the compliance test of its document as written", async () => {
+describe("the output of a loop", () => {
+  verifies(["R45", "R47"], "passes the compliance test of its documentation verbatim", async () => {
     const agentLoop = aLoop();
     const events$ = agentLoop.execute("Test prompt");
     const a2aEvents: AgentEvent[] = [];
@@ -59,7 +59,7 @@ describe("what a loop emits", () => {
     await completed;
   });
 
-  verifies(["R48", "R50", "R112"], "comes in one order, iteration by iteration", async () => {
+  verifies(["R48", "R50", "R112"], "has a fixed order, iteration by iteration", async () => {
     const events = await eventsOf(aLoop().execute("Test prompt"));
 
     const kinds = events
@@ -92,7 +92,7 @@ describe("what a loop emits", () => {
     ]);
   });
 
-  verifies("R48", "has internal events with the fields of their document", async () => {
+  verifies("R48", "has internal events with the documented fields", async () => {
     const events = await eventsOf(
       new AgentLoop({
         model: scriptedModel([[calls("echo", {}, "good"), calls("broken", {}, "bad")], "Done."]),
@@ -136,7 +136,7 @@ describe("what a loop emits", () => {
 
   verifies(
     "R46",
-    "is what a server relays: the same loop behind a port sends the same events, field by field",
+    "is what a server relays: the same loop on a port sends the same events, field by field",
     async () => {
       const alone = (await eventsOf(aLoop().execute("Test prompt"))).filter(isPublic);
       const definition = { name: "Loop", description: "Loops." };
@@ -179,7 +179,7 @@ describe("what a loop emits", () => {
     },
   );
 
-  verifies("R49", "says the final answer in the completed status, once", async () => {
+  verifies("R49", "has the final answer in the completed status, once", async () => {
     const model = scriptedModel([...SCRIPT, "Yes."]);
     const loop = new AgentLoop({ model, tools: [echoTool()] });
 
@@ -195,7 +195,7 @@ describe("what a loop emits", () => {
     expect(told.split("It said hi.")).toHaveLength(2);
   });
 
-  verifies("R49", "behind a server says it only if the agent sets finalMessage", async () => {
+  verifies("R49", "has it on a server only if the agent sets finalMessage", async () => {
     const agent = { name: "Loop", description: "Loops." };
     const statuses = await Promise.all(
       [undefined, true].map(async (finalMessage) => {
@@ -217,7 +217,7 @@ describe("what a loop emits", () => {
   });
 });
 
-/** The events without what no two tasks have in common: ids, times, and how long it took. */
+/** The events without what differs between tasks: ids, times and durations. */
 function comparable(events: readonly AgentEvent[]): unknown {
   const { id, contextId, history } = events[0] as Task;
   const ids = new Map([
@@ -232,8 +232,8 @@ function comparable(events: readonly AgentEvent[]): unknown {
   return JSON.parse(plain);
 }
 
-describe("the loop by itself", () => {
-  verifies("R51", "takes ids, and gives the task when it is over", async () => {
+describe("a standalone loop", () => {
+  verifies("R51", "accepts ids, and returns the task at the end", async () => {
     const loop = aLoop();
 
     const task = await loop.invokeSync([{ kind: "text", text: "go" }], {
@@ -245,7 +245,7 @@ describe("the loop by itself", () => {
     expect(textOf(task)).toBe("Let me see. \n\nIt said hi.");
   });
 
-  test("starts when somebody subscribes, and once", async () => {
+  test("starts on the first subscription, and only once", async () => {
     const model = scriptedModel(["one"]);
     const events$ = new AgentLoop({ model }).execute("go");
     expect(model.requests).toHaveLength(0);
@@ -258,7 +258,7 @@ describe("the loop by itself", () => {
     expect(later).toEqual(first);
   });
 
-  test("a new task of a conversation begins with what was said in it", async () => {
+  test("a new task of a conversation starts with its earlier messages", async () => {
     const model = scriptedModel(["Hello, Ann.", "You are Ann."]);
     const loop = new AgentLoop({ model });
 
@@ -272,7 +272,7 @@ describe("the loop by itself", () => {
     ]);
   });
 
-  verifies("R51", "a question ends the stream, and the answer goes on with the task", async () => {
+  verifies("R51", "a question ends the stream, and the answer continues the task", async () => {
     const name = tool({
       name: "name",
       description: "Asks for the name.",
@@ -295,7 +295,7 @@ describe("the loop by itself", () => {
 
   verifies(
     "R51",
-    "the word approve approves a call, and reject with a reason rejects one",
+    'the text "approve" approves a call, and "reject" with a reason rejects one',
     async () => {
       const guarded = echoTool({ confirm: "ask" });
       const script = [calls("echo", { text: "hi" }), "Done."];
@@ -314,7 +314,7 @@ describe("the loop by itself", () => {
     },
   );
 
-  test("with acceptPlainText: false, the word approve is a new message, and the call is not run", async () => {
+  test('with acceptPlainText: false, the text "approve" is a new message, and the call does not run', async () => {
     const model = scriptedModel([calls("echo", { text: "hi" }), "Done."]);
     const loop = new AgentLoop({
       model,
@@ -328,7 +328,7 @@ describe("the loop by itself", () => {
     expect(resultsTold(model.requests)).toEqual(["Not run: the user sent a new message instead."]);
   });
 
-  verifies("R112", "a finished task that is resumed says that it is completed", async () => {
+  verifies("R112", "a finished task that is resumed emits completed", async () => {
     const loop = aLoop();
     const task = await loop.invokeSync([{ kind: "text", text: "go" }]);
 
@@ -339,26 +339,32 @@ describe("the loop by itself", () => {
     expect(events[1]).toMatchObject({ status: { state: "completed" }, final: true });
   });
 
-  verifies("R112", "a task that was left goes on where it was, and repeats nothing", async () => {
-    let runs = 0;
-    const counted = echoTool({ run: () => `run ${(runs += 1)}` });
-    const model = scriptedModel([
-      [{ kind: "text", text: "First." }, calls("echo")],
-      [{ kind: "text", text: "half an " }, { kind: "silence" }],
-      "half an answer",
-    ]);
-    const loop = new AgentLoop({ model, tools: [counted] });
-    await leaveWhen(loop.execute("go", { taskId: "t1" }), (event) => textIn(event).includes("an "));
+  verifies(
+    "R112",
+    "a task whose stream was left resumes where it was, and repeats nothing",
+    async () => {
+      let runs = 0;
+      const counted = echoTool({ run: () => `run ${(runs += 1)}` });
+      const model = scriptedModel([
+        [{ kind: "text", text: "First." }, calls("echo")],
+        [{ kind: "text", text: "half an " }, { kind: "silence" }],
+        "half an answer",
+      ]);
+      const loop = new AgentLoop({ model, tools: [counted] });
+      await leaveWhen(loop.execute("go", { taskId: "t1" }), (event) =>
+        textIn(event).includes("an "),
+      );
 
-    const events = await eventsOf(loop.resume("t1"));
+      const events = await eventsOf(loop.resume("t1"));
 
-    expect(textOf(events[0] as Task)).toBe("First.\n\nhalf an ");
-    expect(events.at(-1)).toMatchObject({ status: { state: "completed" } });
-    const task = (await eventsOf(loop.resume("t1")))[0] as Task;
-    expect(textOf(task)).toBe("First.\n\nhalf an answer");
-    expect(runs).toBe(1);
-    expect(model.requests).toHaveLength(3);
-  });
+      expect(textOf(events[0] as Task)).toBe("First.\n\nhalf an ");
+      expect(events.at(-1)).toMatchObject({ status: { state: "completed" } });
+      const task = (await eventsOf(loop.resume("t1")))[0] as Task;
+      expect(textOf(task)).toBe("First.\n\nhalf an answer");
+      expect(runs).toBe(1);
+      expect(model.requests).toHaveLength(3);
+    },
+  );
 
   verifies("R51", "a canceled task ends its stream, and its tool is aborted", async () => {
     const started = Promise.withResolvers<void>();
@@ -387,18 +393,18 @@ describe("the loop by itself", () => {
     await expect(loop.cancel("t2")).rejects.toThrow("there is no task t2");
   });
 
-  test("a task that does not wait takes no message", async () => {
+  test("a task that does not wait accepts no message", async () => {
     const loop = aLoop();
     await loop.invokeSync([{ kind: "text", text: "go" }], { taskId: "t1" });
 
     await expect(eventsOf(loop.execute("more", { taskId: "t1" }))).rejects.toThrow(
-      "task t1 is completed and takes no more messages",
+      "task t1 is completed and accepts no more messages",
     );
   });
 
   verifies(
     "R49",
-    "an unexpected error is a failed task with an id, and its text stays here",
+    "an unexpected error fails the task with an errorId, and its text is not sent",
     async () => {
       const errors: unknown[] = [];
       const loop = new AgentLoop({
@@ -426,7 +432,7 @@ function textIn(event: AgentEvent): string {
   return event.kind === "artifact-update" ? JSON.stringify(event) : "";
 }
 
-/** Unsubscribes at the first event that fits. */
+/** Unsubscribes at the first matching event. */
 function leaveWhen(
   source: ReturnType<AgentLoop["execute"]>,
   isEnough: (event: AgentEvent) => boolean,

@@ -3,7 +3,7 @@ import { openRequestsOf } from "@convoke/runtime";
 
 const URI = "https://convoke.dev/extensions/approvals/v1";
 
-/** The approvals that a task waits for. */
+/** The pending approvals of a task. */
 export function openApprovals(task: Task): readonly Approval[] {
   return openRequestsOf(task).flatMap((request) =>
     request.kind === "approval" ? [request.approval] : [],

@@ -39,7 +39,7 @@ const backends: readonly [string, () => Backend | Promise<Backend>][] = [
 describe.each(backends)("a guarded call on %s", (_, open) => {
   verifies(
     "G11",
-    "waits for a decision, survives a restart, and runs once with what was approved",
+    "waits for a decision, survives a restart, and runs once with the approved arguments",
     async () => {
       const { guarded, ran } = aGuardedTool();
       const model = scriptedModel([calls("delete", { path: "a.txt" }), "Gone."]);
@@ -95,7 +95,7 @@ async function waiting(paths: readonly string[], extensions = ACTIVE) {
 }
 
 describe("a decision", () => {
-  test("that rejects is told the model in the caller's words", async () => {
+  test("that rejects reaches the model with the caller's text", async () => {
     const { world, model, ran, task, approvals } = await waiting(["a"]);
 
     await world.ask([answerTo(approvals[0]!, { option: "reject", feedback: "keep it" })], {
@@ -112,7 +112,7 @@ describe("a decision", () => {
     });
   });
 
-  test("with other arguments runs those, and is recorded for those", async () => {
+  test("with changed arguments runs with those, and is recorded for those", async () => {
     const { world, ran, task, approvals } = await waiting(["a"]);
 
     await world.ask([answerTo(approvals[0]!, { option: "edit", arguments: { path: "b" } })], {
@@ -129,7 +129,7 @@ describe("a decision", () => {
     });
   });
 
-  test("with arguments that do not fit is not taken, and the question says why", async () => {
+  test("with invalid arguments is not accepted, and the question says why", async () => {
     const { world, ran, task, approvals } = await waiting(["a"]);
 
     const again = await world.ask(
@@ -193,7 +193,7 @@ describe("a decision", () => {
       (task) => [answerTo(openApprovals(task)[0]!, { option: "maybe" as never })],
       "option must be one of once, conversation",
     ],
-  ])("on %s is refused, and nothing is added to the task", async (_, partsOf, problem) => {
+  ])("on %s is rejected, and nothing is added to the task", async (_, partsOf, problem) => {
     const { world, ran, task } = await waiting(["a"]);
     const before = await world.events(task.id);
 
@@ -207,7 +207,7 @@ describe("a decision", () => {
 describe("a plain message", () => {
   verifies(
     "G11",
-    "supersedes every open approval, whatever it says, and is what the model hears",
+    "supersedes every pending approval, regardless of its text, and reaches the model",
     async () => {
       for (const words of ["yes", "approve", "do something else"]) {
         const { world, model, ran, task } = await waiting(["a", "b"], NOTHING_ACTIVE);
@@ -232,7 +232,7 @@ describe("a plain message", () => {
     },
   );
 
-  test("from a caller that reads data rejects by one word, and never approves", async () => {
+  test("from a caller that supports data parts rejects with one word, and never approves", async () => {
     const rejected = await waiting(["a"]);
     await rejected.world.ask("No", { taskId: rejected.task.id });
     expect(resultsTold(rejected.model.requests)).toEqual(["Not run: the user rejected it."]);
@@ -242,7 +242,7 @@ describe("a plain message", () => {
     expect(cautious.ran).toEqual([]);
   });
 
-  test("from a caller that reads words only decides by the words it was told", async () => {
+  test("from a caller that supports only text decides with the words it was offered", async () => {
     const approved = await waiting(["a"], NOTHING_ACTIVE);
     expect(approved.task.status.message?.parts).toHaveLength(1);
     expect(statusText(approved.task)).toContain('Answer "approve", or "reject" and why.');
@@ -264,7 +264,7 @@ describe("a plain message", () => {
     ]);
   });
 
-  test("decides in words or not as the agent says, where it says so", async () => {
+  test("decides with text or not as the agent configures it", async () => {
     for (const acceptPlainText of [true, false]) {
       const { guarded, ran } = aGuardedTool();
       const model = scriptedModel([calls("delete", { path: "a" }), "ok"]);
@@ -289,7 +289,7 @@ describe("an approval for more than one call", () => {
     "second",
   ];
 
-  test("for this conversation holds in it, after a restart too, and in no other", async () => {
+  test("for this conversation applies in it, also after a restart, and in no other", async () => {
     const { guarded, ran } = aGuardedTool();
     const other = [calls("delete", { path: "d" }), "third"];
     const model = scriptedModel([...script(), ...other]);
@@ -311,7 +311,7 @@ describe("an approval for more than one call", () => {
     expect((await world.ask("elsewhere")).status.state).toBe("input-required");
   });
 
-  test("always holds everywhere for the same caller", async () => {
+  test('"always" applies everywhere for the same caller', async () => {
     const { guarded, ran } = aGuardedTool();
     const world = new LoopWorld({ model: scriptedModel(script()), tools: [guarded] });
     const asked = await world.ask("go");
@@ -324,7 +324,7 @@ describe("an approval for more than one call", () => {
     expect(ran).toEqual([{ path: "a" }, { path: "b" }, { path: "c" }]);
   });
 
-  test("cannot be forged by an agent message, nor by an answer to nothing", async () => {
+  test("cannot be forged by an agent message, nor by an answer without a question", async () => {
     const { guarded, ran } = aGuardedTool();
     const model = scriptedModel(["hello", calls("delete", { path: "a" }), "x"]);
     const world = new LoopWorld({ model, tools: [guarded] });
@@ -339,7 +339,7 @@ describe("an approval for more than one call", () => {
 });
 
 describe("a rule", () => {
-  test("lets through, refuses, or asks in its own words", async () => {
+  test("allows, denies, or asks with its own text", async () => {
     const { guarded, ran } = aGuardedTool({
       confirm: ({ input, caller }) => {
         const { path } = input as { readonly path: string };
@@ -376,7 +376,7 @@ describe("a rule", () => {
     ]);
   });
 
-  test("that says nothing we know asks", async () => {
+  test("with an unknown result asks", async () => {
     const { guarded, ran } = aGuardedTool({ confirm: () => "sure" as never });
     const world = new LoopWorld({
       model: scriptedModel([calls("delete", { path: "a" })]),
@@ -388,7 +388,7 @@ describe("a rule", () => {
   });
 });
 
-test("an answer from the moment of expiry on is refused, and the call counts as refused", async () => {
+test("an answer at or after the time of expiry is rejected, and the call counts as rejected", async () => {
   const { guarded, ran } = aGuardedTool();
   const model = scriptedModel([calls("delete", { path: "a" }), "ok"]);
   let now = Date.parse("2026-01-31T12:00:00Z");

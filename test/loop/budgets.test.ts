@@ -25,7 +25,7 @@ async function spent(
   return { task, metadata: last.metadata };
 }
 
-describe("a task that is beyond its budget fails, and names it", () => {
+describe("a task that exceeds its budget fails with the name of the limit", () => {
   test.each<[Budget, string, object]>([
     [{ iterations: 3 }, "iterations is limited to 3, and 3 was used", { iterations: 3 }],
     [
@@ -59,7 +59,7 @@ describe("a task that is beyond its budget fails, and names it", () => {
     expect(wasStopped).toBe(true);
   });
 
-  test("of failures in a row; one success begins to count anew", async () => {
+  test("of consecutive failures; one success resets the count", async () => {
     let n = 0;
     const fickle = tool({
       name: "echo",
@@ -87,13 +87,13 @@ describe("without a budget of its own", () => {
       ]),
     );
 
-  verifies("G14", "an agent asks its model fifty times at most", async () => {
+  verifies("G14", "an agent calls its model fifty times at most", async () => {
     const { task } = await spent({}, { model: endless(1) });
 
     expect(statusText(task)).toContain("iterations is limited to 50, and 50 was used");
   });
 
-  verifies("G14", "it uses ten million tokens at most, unless it may use any", async () => {
+  verifies("G14", "it uses ten million tokens at most, unless tokens are unlimited", async () => {
     const { task } = await spent({}, { model: endless(4_000_000) });
     const { task: free } = await spent({ tokens: Infinity }, { model: endless(4_000_000) });
 
@@ -101,7 +101,7 @@ describe("without a budget of its own", () => {
     expect(statusText(free)).toContain("iterations is limited to 50");
   });
 
-  verifies("G14", "it works for six hours at most, unless it may for ever", () => {
+  verifies("G14", "it works for six hours at most, unless time is unlimited", () => {
     const turn = { message: userMessage("m1", "go"), extensions: new Set<string>() };
     const now = new Date();
     const HOUR = 3_600_000;
@@ -113,7 +113,7 @@ describe("without a budget of its own", () => {
   });
 });
 
-test("a task that ends well says what it used", async () => {
+test("a completed task reports its usage", async () => {
   const model = scriptedModel([
     [calls("echo"), calls("echo"), { kind: "finish", usage }],
     [
@@ -149,7 +149,7 @@ test("a task that ends well says what it used", async () => {
   });
 });
 
-test("an answer that the model could not finish says so", async () => {
+test("an answer that the model could not finish is marked as such", async () => {
   const finish = (reason: "length" | "content-filter") => ({ kind: "finish", reason }) as const;
   const cut = await spent(
     {},

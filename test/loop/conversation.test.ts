@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { LoopWorld } from "./a-loop-world.ts";
 import { calls, echoTool } from "./scripts.ts";
 
-test("a new task of a known context begins with its conversation, answers included, after a restart too", async () => {
+test("a new task of a known context starts with its conversation, including answers, also after a restart", async () => {
   const folder = await mkdtemp(join(tmpdir(), "convoke-conversation-"));
   const model = scriptedModel([
     [{ kind: "text", text: "One moment." }, calls("echo", { text: "Ann" })],

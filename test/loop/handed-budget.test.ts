@@ -27,11 +27,11 @@ async function working(
   return { task, metadata: last.metadata };
 }
 
-describe("a budget that comes with a message", () => {
+describe("a budget that is sent with a message", () => {
   test.each<[Budget, string, string]>([
     [{ tokens: 1500 }, "tokens is limited to 1500, and 2000 was used", "tokens"],
     [{ costUsd: 0.5 }, "cost is limited to 0.5, and 1 was used", "cost"],
-  ])("ends the task where it is smaller than the agent's own: %j", async (budget, text, limit) => {
+  ])("limits the task if it is smaller than the agent's own: %j", async (budget, text, limit) => {
     const { task, metadata } = await working(budget);
 
     expect(task.status.state).toBe("failed");
@@ -51,13 +51,13 @@ describe("a budget that comes with a message", () => {
     expect(metadata?.[uri]).toMatchObject({ exceeded: "deadline" });
   });
 
-  test("is not the agent's where it is larger", async () => {
+  test("does not replace the agent's own if it is larger", async () => {
     const { metadata } = await working({ tokens: 1_000_000 });
 
     expect(metadata).toMatchObject({ reason: "budget", budget: "iterations" });
   });
 
-  test("means nothing to an agent whose caller has not activated the extension", async () => {
+  test("is ignored by an agent whose caller has not activated the extension", async () => {
     const { metadata } = await working({ tokens: 1 }, aWorld([]));
 
     expect(metadata).toMatchObject({ budget: "iterations" });
@@ -68,7 +68,7 @@ describe("a budget that comes with a message", () => {
     [{ tokens: 0 }, "tokens is 0", "tokens"],
     [{ costUsd: 0 }, "costUsd is 0", "cost"],
     [{ deadline: "2026-01-31T12:00:00Z" }, "2026-01-31T12:00:00Z", "deadline"],
-  ])("that is used up is refused before the model is asked: %j", async (budget, text, limit) => {
+  ])("that is used up is rejected before the model is called: %j", async (budget, text, limit) => {
     const world = aWorld();
     const { task, metadata } = await working(budget, world);
 
@@ -79,10 +79,10 @@ describe("a budget that comes with a message", () => {
   });
 });
 
-test("what was used stays with the task", async () => {
+test("the usage stays on the task", async () => {
   const { task } = await working({});
 
   expect(task.metadata?.[uri]).toEqual({ used: { tokens: 4000, costUsd: 4, calls: 0 } });
-  // What is about the last status alone is not kept with the task.
+  // Details of only the last status are not kept on the task.
   expect(Object.keys(task.metadata ?? {})).toEqual([uri]);
 });

@@ -12,7 +12,7 @@ function aWorld(hooks: LoopHooks, script: Parameters<typeof scriptedModel>[0]) {
 }
 
 describe("hooks", () => {
-  verifies("R52", "change what the model is asked and what it said", async () => {
+  verifies("R52", "change the request to the model and its answer", async () => {
     const { model, world } = aWorld(
       {
         beforeModel: (request) => ({ ...request, instructions: "Be brief." }),
@@ -44,7 +44,7 @@ describe("hooks", () => {
     expect(resultsTold(model.requests)).toEqual(["<echo a!>"]);
   });
 
-  test("veto a tool call, and the model is told; veto the model, and the task is rejected", async () => {
+  test("veto a tool call, and the model is informed; veto the model call, and the task is rejected", async () => {
     const vetoed = aWorld({ beforeTool: () => ({ veto: "Not today." }) }, [calls("echo"), "ok"]);
     await vetoed.world.ask("go");
     expect(resultsTold(vetoed.model.requests)).toEqual(["Not today."]);
@@ -56,7 +56,7 @@ describe("hooks", () => {
     expect(model.requests).toEqual([]);
   });
 
-  test("filter tools: one that is filtered out is neither told of nor run", async () => {
+  test("filter tools: a tool that is filtered out is neither offered nor run", async () => {
     const { model, world } = aWorld({ toolFilter: () => false }, [calls("echo"), "ok"]);
 
     await world.ask("go");
@@ -67,34 +67,38 @@ describe("hooks", () => {
     ]);
   });
 
-  verifies("R52", "transform events, but cannot lose what the task is resumed by", async () => {
-    const seen: string[] = [];
-    const { world } = aWorld(
-      {
-        transformEvent: (event) => {
-          seen.push(event.kind);
-          if (event.kind !== "artifact-update") return undefined;
-          const update = event as ArtifactUpdateEvent;
-          const parts = update.artifact.parts.map((part) =>
-            part.kind === "text" ? textPart(part.text.toUpperCase()) : part,
-          );
-          return { ...update, artifact: { ...update.artifact, parts } };
+  verifies(
+    "R52",
+    "transform events, but cannot drop those that the task is resumed from",
+    async () => {
+      const seen: string[] = [];
+      const { world } = aWorld(
+        {
+          transformEvent: (event) => {
+            seen.push(event.kind);
+            if (event.kind !== "artifact-update") return undefined;
+            const update = event as ArtifactUpdateEvent;
+            const parts = update.artifact.parts.map((part) =>
+              part.kind === "text" ? textPart(part.text.toUpperCase()) : part,
+            );
+            return { ...update, artifact: { ...update.artifact, parts } };
+          },
         },
-      },
-      [calls("echo"), "quiet"],
-    );
+        [calls("echo"), "quiet"],
+      );
 
-    const task = await world.ask("go");
+      const task = await world.ask("go");
 
-    expect(textOf(task)).toBe("QUIET");
-    expect(task.status.state).toBe("completed");
-    expect(seen).toContain("internal:tool-start");
-    const kinds = (await world.events(task.id)).map(({ kind }) => kind);
-    expect(kinds.filter((kind) => kind === "internal:tool-start")).toHaveLength(1);
-    expect(kinds.filter((kind) => kind === "internal:llm-result")).toHaveLength(2);
-  });
+      expect(textOf(task)).toBe("QUIET");
+      expect(task.status.state).toBe("completed");
+      expect(seen).toContain("internal:tool-start");
+      const kinds = (await world.events(task.id)).map(({ kind }) => kind);
+      expect(kinds.filter((kind) => kind === "internal:tool-start")).toHaveLength(1);
+      expect(kinds.filter((kind) => kind === "internal:llm-result")).toHaveLength(2);
+    },
+  );
 
-  test("can show what the model thinks, which nobody else sees", async () => {
+  test("can show the model's reasoning, which is hidden otherwise", async () => {
     const script = [
       [{ kind: "reasoning", text: "hm hm" } as const, { kind: "text", text: "ok" } as const],
     ];

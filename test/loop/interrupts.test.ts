@@ -36,7 +36,7 @@ function answer(requestId: string, value: unknown): DataPart {
 describe("a tool that asks", () => {
   verifies(
     ["R57", "R59"],
-    "puts the task into input-required, and the answer calls it again",
+    "sets the task to input-required, and the answer calls it again",
     async () => {
       const runs: string[] = [];
       const model = scriptedModel([calls("greet", { title: "Dr" }), "Done."]);
@@ -85,7 +85,7 @@ describe("a tool that asks", () => {
     expect(resultsTold(model.requests)).toEqual(["Dr Who", "Mr Bean"]);
   });
 
-  verifies("R58", "takes the answer in the form of a tool result as well", async () => {
+  verifies("R58", "also accepts the answer in the form of a tool result", async () => {
     const model = scriptedModel([calls("greet", { title: "Dr" }), "Done."]);
     const world = new LoopWorld({ model, tools: [greetTool()] });
     const asked = await world.ask("go");
@@ -115,7 +115,7 @@ describe("a tool that asks", () => {
     expect(resultsTold(model.requests)).toEqual(["Blue"]);
   });
 
-  test("a new message in place of several answers gives them up", async () => {
+  test("is given up if a new message arrives instead of the answers", async () => {
     const model = scriptedModel([
       [calls("greet", { title: "Dr" }), calls("greet", { title: "Mr" })],
       "Fine.",
@@ -136,7 +136,7 @@ describe("a tool that asks", () => {
     });
   });
 
-  test("that asks again for the same waits again, also when a crash comes in between", async () => {
+  test("that asks the same again waits again, also if there is a crash in between", async () => {
     const twice = tool({
       name: "twice",
       description: "Wants a long answer.",
@@ -157,7 +157,7 @@ describe("a tool that asks", () => {
     expect(resultsTold(model.requests)).toEqual(["abcdef"]);
   });
 
-  test("to sign in is auth-required, and goes on when somebody says so", async () => {
+  test("to sign in is auth-required, and continues when the caller confirms it", async () => {
     const signIn = tool({
       name: "calendar",
       description: "Reads the calendar.",
@@ -182,7 +182,7 @@ describe("a tool that asks", () => {
 describe("a sensitive answer", () => {
   const SECRET = "hunter2-hunter2";
 
-  /** Logs in with a password, and is careless with it. */
+  /** Logs in with a password, and handles it carelessly. */
   function login(passwords: string[]) {
     return tool({
       name: "login",
@@ -202,7 +202,7 @@ describe("a sensitive answer", () => {
 
   verifies(
     "R60",
-    "reaches its tool, and neither log nor model, however careless the tool is",
+    "reaches its tool, but neither the log nor the model, however careless the tool is",
     async () => {
       const passwords: string[] = [];
       const model = scriptedModel([calls("login"), "In."]);

@@ -3,7 +3,7 @@ import { AgentLoop, tool } from "@convoke/runtime";
 import { scriptedModel } from "@convoke/runtime/testing";
 import { calls } from "./scripts.ts";
 
-/** The loop of both processes: its tool leaves a mark on disk each time it runs. */
+/** The loop of both processes: its tool writes a mark to disk each time it runs. */
 export function aLoopOnDisk(folder: string, model: ReturnType<typeof scriptedModel>): AgentLoop {
   const mark = tool({
     name: "mark",
@@ -16,7 +16,8 @@ export function aLoopOnDisk(folder: string, model: ReturnType<typeof scriptedMod
   return new AgentLoop({ model, tools: [mark], data: `${folder}/tasks` });
 }
 
-// As a program of its own: works until it is killed, and says when it has come to its second answer.
+// Run as a separate program: works until it is killed, and reports when it has reached its second
+// answer.
 if (process.argv[2] === "--until-killed") {
   const model = scriptedModel([
     [{ kind: "text", text: "First. " }, calls("mark")],

@@ -19,7 +19,7 @@ const TEXT = [{ kind: "text", text: "go" }] as const;
 const SOURCE = "--conditions=@convoke/source";
 
 describe("a loop with a data folder", () => {
-  test("resumes in the next process what a killed one left, and repeats nothing", async () => {
+  test("resumes in the next process what a killed one left unfinished, and repeats nothing", async () => {
     const folder = temporaryFolder();
     const program = start(process.execPath, [SOURCE, KILLED, "--until-killed", folder], {
       cwd: folder,
@@ -41,7 +41,7 @@ describe("a loop with a data folder", () => {
     expect(model.requests).toHaveLength(1);
   });
 
-  test("runs nothing of an earlier process by itself", async () => {
+  test("does not by itself run tasks of an earlier process", async () => {
     const data = temporaryFolder();
     const first = new AgentLoop({ model: scriptedModel([{ kind: "silence" }]), data });
     await leaveAt("internal:llm-call", first.execute("go", { taskId: "t1" }));
@@ -73,7 +73,7 @@ describe("a loop is an agent", () => {
   const aLoop = () =>
     new AgentLoop({ name: "Loop", model: scriptedModel(script), tools: [echoTool()] });
 
-  test("that is served", async () => {
+  test("that can be served", async () => {
     await using server = await serve(aLoop(), { port: 0, data: "memory" });
     const remote = await connect(server.url);
 
@@ -83,7 +83,7 @@ describe("a loop is an agent", () => {
     expect(textOf(task!)).toBe("It said hi.");
   });
 
-  test("that is mounted in a server of one's own", async () => {
+  test("that can be mounted in your own server", async () => {
     await using mounted = await mount(aLoop(), { data: "memory" });
 
     const card = await mounted.fetch(new Request("http://localhost/.well-known/agent-card.json"));
@@ -91,12 +91,12 @@ describe("a loop is an agent", () => {
     expect(await card.json()).toMatchObject({ name: "Loop" });
   });
 
-  test("that is spoken to in a test", async () => {
+  test("that can be called in a test", async () => {
     expect((await say(aLoop(), "go")).text).toBe("It said hi.");
   });
 });
 
-test("a loop that is left and subscribed to again goes on where it was", async () => {
+test("a loop whose stream is left and subscribed to again resumes where it was", async () => {
   const model = scriptedModel([
     [{ kind: "text", text: "half an " }, { kind: "silence" }],
     "half an answer",
@@ -127,7 +127,7 @@ test("closing a loop ends its streams with an error, and later calls are rejecte
   await loop.close();
 });
 
-/** Subscribes, and leaves after the first event of that kind. */
+/** Subscribes, and leaves after the first event of the kind. */
 function leaveAt(kind: string, events$: ReturnType<AgentLoop["execute"]>): Promise<void> {
   return new Promise((resolve, reject) => {
     const subscription = events$.subscribe({
@@ -143,11 +143,14 @@ function leaveAt(kind: string, events$: ReturnType<AgentLoop["execute"]>): Promi
   });
 }
 
-test.each([[undefined], [{}], [{ tools: [] }]])("a loop without a model says so: %j", (given) => {
-  expect(() => new AgentLoop(given as never)).toThrow(
-    'AgentLoop needs a model: new AgentLoop({ model: "anthropic:claude-sonnet-4-5" })',
-  );
-});
+test.each([[undefined], [{}], [{ tools: [] }]])(
+  "a loop without a model gets a clear error: %j",
+  (given) => {
+    expect(() => new AgentLoop(given as never)).toThrow(
+      'AgentLoop needs a model: new AgentLoop({ model: "anthropic:claude-sonnet-4-5" })',
+    );
+  },
+);
 
 test("data and backend cannot be combined", () => {
   const both = { model: "demo", data: "tasks", backend: createMemoryBackend() } as const;
@@ -155,7 +158,7 @@ test("data and backend cannot be combined", () => {
 });
 
 describe("RxJS", () => {
-  /** Runs a module of its own, and prints how many modules of RxJS it has loaded. */
+  /** Runs a separate module, and prints how many RxJS modules it has loaded. */
   async function loadedBy(body: string): Promise<string> {
     const folder = temporaryFolder();
     const file = join(folder, "main.mts");
@@ -184,7 +187,7 @@ describe("RxJS", () => {
     expect(stdout).toBe("completed\nloaded 0\n");
   });
 
-  test("is loaded by a loop, whose process ends by itself when its task has", async () => {
+  test("is loaded by a loop, whose process exits by itself when its task has ended", async () => {
     const stdout = await loadedBy(`
       const loop = new AgentLoop({ model: "demo" });
       console.log((await loop.invokeSync([{ kind: "text", text: "hi" }])).status.state);`);

@@ -10,8 +10,8 @@ import { describe, expect, test } from "vitest";
 import { LoopWorld } from "./a-loop-world.ts";
 import { calls, echoTool, statusText, told } from "./scripts.ts";
 
-describe("a passing error of the model", () => {
-  test("is tried again, visibly, and what broke off is not said twice", async () => {
+describe("a transient error of the model", () => {
+  test("is retried visibly, and partial output is not repeated", async () => {
     const model = scriptedModel([
       [{ kind: "text", text: "I look." }, calls("echo", { text: "a" })],
       [{ kind: "text", text: "The answer is forty" }, { kind: "cut" }],
@@ -44,7 +44,7 @@ describe("a passing error of the model", () => {
     ]);
   });
 
-  test("that stays is given up after the attempts that are allowed, with safe words", async () => {
+  test("that persists is given up after the allowed attempts, with a safe text", async () => {
     const model = scriptedModel(
       Array.from({ length: 9 }, () => ({ kind: "error", status: 529 }) as const),
     );
@@ -59,7 +59,7 @@ describe("a passing error of the model", () => {
     expect(last.metadata?.["error"]).toBe(statusText(task));
   });
 
-  test("that says when to come back is heeded, and given up where that is too late", async () => {
+  test("with a retry time is respected, and given up if that is too late", async () => {
     const model = scriptedModel([{ kind: "error", status: 429, retryAfterSeconds: 3600 }, "never"]);
     const world = new LoopWorld({ model });
 
@@ -68,7 +68,7 @@ describe("a passing error of the model", () => {
   });
 });
 
-test("an error that stays is not tried again", async () => {
+test("a permanent error is not retried", async () => {
   const model = scriptedModel([{ kind: "error", status: 401 }, "never"]);
   const world = new LoopWorld({ model });
 
@@ -76,7 +76,7 @@ test("an error that stays is not tried again", async () => {
   expect(model.requests).toHaveLength(1);
 });
 
-test("a model that cannot be had fails the task, and says what is missing", async () => {
+test("a model that is not available fails the task with what is missing", async () => {
   const world = new LoopWorld({
     model: "anthropic:claude-sonnet-4-5",
     modelOptions: { environment: {} },
@@ -89,7 +89,7 @@ test("a model that cannot be had fails the task, and says what is missing", asyn
 });
 
 describe("a transcript that is too long", () => {
-  /** Reads so many entries, and refuses more. */
+  /** Accepts a number of entries, and rejects more. */
   function shortSighted(
     entries: number,
     contextTokens?: number,
@@ -109,7 +109,7 @@ describe("a transcript that is too long", () => {
     return Object.assign(scripted, { requests }) as never;
   }
 
-  test("is trimmed from its oldest entries when the provider says so, in whole pairs", async () => {
+  test("is trimmed from its oldest entries when the provider rejects it, in complete pairs", async () => {
     const model = shortSighted(5);
     const world = new LoopWorld({ model, tools: [echoTool()] });
 
@@ -121,7 +121,7 @@ describe("a transcript that is too long", () => {
     expect(told(model.requests.at(-1)!.transcript)[0]).toContain("the subject");
   });
 
-  test("is trimmed before it is sent where the model's limit is known", async () => {
+  test("is trimmed before it is sent if the model's limit is known", async () => {
     const model = shortSighted(100, 800);
     const world = new LoopWorld({ model, tools: [echoTool()] });
 
@@ -137,7 +137,7 @@ describe("a transcript that is too long", () => {
   });
 });
 
-/** Each call has its result right after it, and no result stands alone. */
+/** Each call has its result right after it, and no result is without its call. */
 function expectWholePairs(transcript: ModelRequest["transcript"]): void {
   for (const [place, entry] of transcript.entries()) {
     if (entry.role === "tool") expect(transcript[place - 1]?.role).toBe("assistant");

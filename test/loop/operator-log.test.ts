@@ -14,7 +14,7 @@ interface Line {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** What the operator of an agent reads while its tests run. */
+/** What the operator of an agent sees in the log during these tests. */
 function operatorOf({ engine }: LoopWorld): {
   readonly lines: Line[];
   warnings(): readonly Line[];
@@ -28,7 +28,7 @@ function operatorOf({ engine }: LoopWorld): {
   return { lines, warnings: () => lines.filter(({ level }) => level === "warn") };
 }
 
-test("a tool that throws is one warning with the task and an id, and its stack at level debug", async () => {
+test("a tool that throws logs one warning with the task and an errorId, and its stack at level debug", async () => {
   const broken = echoTool({
     name: "broken",
     run: () => {
@@ -75,7 +75,7 @@ test("a secret that a tool repeats in its error does not reach the log", async (
   expect(JSON.stringify([operator.lines, errors])).not.toContain("hunter2");
 });
 
-test("a model call that fails is a warning each time, and the task has the id of the last", async () => {
+test("a failed model call logs a warning each time, and the task has the errorId of the last", async () => {
   const model = scriptedModel([
     { kind: "error", status: 503 },
     { kind: "error", status: 401 },
@@ -96,7 +96,7 @@ test("a model call that fails is a warning each time, and the task has the id of
   });
 });
 
-test("a tool of an MCP server that fails is a warning that names the server", async () => {
+test("a failed tool of an MCP server logs a warning that names the server", async () => {
   const world = new AgentWorld({
     model: scriptedModel([calls("helpful__fail"), "Sorry."]),
     mcpServers: { helpful: ours("helpful-server") },
@@ -113,7 +113,7 @@ test("a tool of an MCP server that fails is a warning that names the server", as
   ]);
 });
 
-test("a sub-agent that is down is one warning for each call, in plain text", async () => {
+test("a sub-agent that is down logs one warning for each call, in plain text", async () => {
   const url = `http://127.0.0.1:${await keptPort()}`;
   const world = new LoopWorld({
     model: scriptedModel([calls("clerk", { message: "go" }), "Sorry."]),

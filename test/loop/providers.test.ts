@@ -16,7 +16,7 @@ const providers: readonly ServedProvider[] = [
 describe.each(providers)("the loop through the real provider %s", (provider) => {
   verifies(
     "R51",
-    "asks once for each note, runs what the model calls, and streams its answer",
+    "calls it once for each turn, runs the tools that the model calls, and streams its answer",
     async () => {
       const server = await startScriptedModelServer([
         [

@@ -26,7 +26,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 verifies(
   "loop-L1",
-  "a model that calls tools for ever ends at its budget, which is named",
+  "a model that calls tools forever is stopped by its budget, and the error names it",
   async () => {
     const model = stubborn("echo");
     const world = new LoopWorld({ model, tools: [echoTool()] });
@@ -82,7 +82,7 @@ describe("leaving", () => {
 
   verifies(
     "loop-L2",
-    "stops every tool at once, and one that does not listen is not heard",
+    "stops every tool immediately, and the output of one that ignores its signal is dropped",
     async () => {
       const stopped: string[] = [];
       let release = (): void => undefined;
@@ -146,7 +146,7 @@ verifies("loop-L4", "a model error ends its task, and the next turn works", asyn
 });
 
 describe("an unknown tool", () => {
-  verifies(["loop-L5", "R55"], "is a tool error that names those there are", async () => {
+  verifies(["loop-L5", "R55"], "is a tool error that lists the available tools", async () => {
     const model = scriptedModel([calls("ecko", { text: "a" }), calls("echo", { text: "a" }), "ok"]);
     const world = new LoopWorld({ model, tools: [echoTool()] });
 
@@ -174,7 +174,7 @@ describe("an unknown tool", () => {
 
 verifies(
   "loop-L8",
-  "50 calls at once run five at a time, and are answered in their order",
+  "50 calls at once run five at a time, and their results keep the order of the calls",
   async () => {
     let running = 0;
     let most = 0;
@@ -185,7 +185,7 @@ verifies(
       run: async ({ n }) => {
         running += 1;
         most = Math.max(most, running);
-        // The later ones are quicker, so that the order of ends is another than that of calls.
+        // The later ones are faster, so that they finish in a different order.
         await pause(10 - (Number(n) % 10));
         running -= 1;
         return n;
@@ -203,7 +203,7 @@ verifies(
   },
 );
 
-verifies("loop-L11", "ids that a model chooses, however they look, become no path", async () => {
+verifies("loop-L11", "ids that a model chooses are never used as a path", async () => {
   const outside = temporaryFolder();
   const data = join(outside, "a", "b", "data");
   const escaping = "../../../../escaped";
@@ -229,7 +229,7 @@ verifies("loop-L11", "ids that a model chooses, however they look, become no pat
   expect(written.filter((folder) => !folder.startsWith(data))).toEqual([]);
 });
 
-describe("whatever a loop asks for", () => {
+describe("every kind of question that a loop asks", () => {
   const asking = (name: string, request: unknown): Tool =>
     tool({ name, description: "Asks.", run: () => request });
   const guarded = tool({ name: "rm", description: "Removes.", confirm: "ask", run: () => "gone" });
@@ -258,13 +258,13 @@ describe("whatever a loop asks for", () => {
 describe("definitions", () => {
   const facts = { name: "A", description: "B", model: "demo" } as const;
 
-  verifies("loop-L17", "with two tools of one name are refused at once", () => {
+  verifies("loop-L17", "with two tools of the same name are rejected immediately", () => {
     expect(() => defineAgent({ ...facts, tools: [echoTool(), echoTool()] })).toThrow(
       'two tools are called "echo"',
     );
   });
 
-  test("with both a function and a model, or neither, are refused", () => {
+  test("with both a function and a model, or neither, are rejected", () => {
     const both = { ...facts, run: () => "x" } as never;
     expect(() => defineAgent(both)).toThrow("either a run function or a model");
     expect(() => defineAgent({ name: "A", description: "B" } as never)).toThrow("a model");
@@ -275,12 +275,12 @@ describe("definitions", () => {
     [{ budget: { dollars: 1 } }, "budget.dollars is unknown; there are iterations"],
     [{ maxParallelTools: 0.5 }, "maxParallelTools must be a whole number above 0, not 0.5"],
     [{ tools: [{ name: "x" }] }, "tools holds what tool({ name, description, run }) makes"],
-  ])("with %j are refused: %s", (overrides, problem) => {
+  ])("with %j are rejected: %s", (overrides, problem) => {
     expect(() => defineAgent({ ...facts, ...overrides })).toThrow(problem);
   });
 });
 
-test("an Observable that nobody subscribes to does nothing", async () => {
+test("an Observable without a subscriber does nothing", async () => {
   const model = scriptedModel(["x"]);
   new AgentLoop({ model }).execute("go");
   await pause(20);

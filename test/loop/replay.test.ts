@@ -25,7 +25,7 @@ const story: fc.Arbitrary<Story> = fc.array(step, { maxLength: 3 });
 describe("a task whose process dies after any event", () => {
   verifies(
     ["R113", "G3", "G11"],
-    "ends as if nothing had happened, and nothing finished is done twice",
+    "ends as if nothing had happened, and no finished work is repeated",
     async () => {
       await fc.assert(
         fc.asyncProperty(story, secondDeath, (steps, second) =>
@@ -51,7 +51,9 @@ describe("a task whose process dies after any event", () => {
   }, 120_000);
 });
 
-/** Plays a story once whole, and once for each of its events with a death right after it. */
+/**
+ * Plays a story once without a crash, and once for each of its events with a crash right after it.
+ */
 async function everyCut(
   steps: Story,
   open: () => Backend | Promise<Backend>,
@@ -68,10 +70,12 @@ async function everyCut(
   }
 }
 
-describe("a tool that a crash cut", () => {
+describe("a tool that a crash interrupted", () => {
   const never = (): Promise<never> => new Promise(() => undefined);
 
-  /** A world that dies while the tool runs for the first time, and its model's view of the result. */
+  /**
+   * A world that dies while the tool runs for the first time, and its model's view of the result.
+   */
   async function cutTool(
     idempotent: boolean,
   ): Promise<{ readonly keys: string[]; readonly task: Task }> {
@@ -98,7 +102,7 @@ describe("a tool that a crash cut", () => {
     return { keys, task: await world.settled(taskId) };
   }
 
-  test("runs again with the same key if it may", async () => {
+  test("runs again with the same key if it is idempotent", async () => {
     const { keys, task } = await cutTool(true);
 
     expect(keys).toHaveLength(2);
@@ -106,14 +110,14 @@ describe("a tool that a crash cut", () => {
     expect(textOf(task)).toContain('"paid"');
   });
 
-  test("is not run again otherwise, and the model is told what is not known", async () => {
+  test("does not run again otherwise, and the model is informed that the outcome is unknown", async () => {
     const { keys, task } = await cutTool(false);
 
     expect(keys).toHaveLength(1);
     expect(textOf(task)).toContain("a crash cut this call; it may or may not have done its work");
   });
 
-  test("had its start on disk before it began", async () => {
+  test("had its start on disk before it started", async () => {
     const logged: string[][] = [];
     const world: LoopWorld = new LoopWorld({
       model: playing([{ text: "", calls: ["it"], errors: 0 }]),
@@ -135,7 +139,7 @@ describe("a tool that a crash cut", () => {
   });
 });
 
-test("a run that was dropped while it waited goes on by its journal", async () => {
+test("a run that left memory while it waited resumes from its journal", async () => {
   const asking = tool({
     name: "asking",
     description: "Asks.",
@@ -154,7 +158,7 @@ test("a run that was dropped while it waited goes on by its journal", async () =
   expect((await world.notes(first.id, "internal:attempt")).length).toBe(1);
 });
 
-test("a question that was noted and not asked any more is asked, and noted once", async () => {
+test("a question that was recorded but not asked before the crash is asked, and recorded once", async () => {
   const asking = tool({
     name: "asking",
     description: "Asks.",
@@ -167,7 +171,7 @@ test("a question that was noted and not asked any more is asked, and noted once"
   const world = new LoopWorld({ model: playing(story), tools: [asking] });
 
   const taskId = await world.tell("go");
-  // The task and its first status are there already.
+  // The task and its first status are already there.
   world.dieAfter(kinds.indexOf("internal:ask") + 1 - 2);
   await expect.poll(() => world.isDead, { interval: 2 }).toBe(true);
   await world.restart();

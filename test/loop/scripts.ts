@@ -13,7 +13,7 @@ export function calls(toolName: string, input: unknown = {}, toolCallId?: string
   return { kind: "tool-call", toolName, input, ...(toolCallId !== undefined && { toolCallId }) };
 }
 
-/** A tool that says which arguments it got. */
+/** A tool that returns its arguments. */
 export function echoTool(overrides: Partial<Parameters<typeof tool>[0]> = {}): Tool {
   return tool({
     name: "echo",
@@ -24,14 +24,14 @@ export function echoTool(overrides: Partial<Parameters<typeof tool>[0]> = {}): T
   });
 }
 
-/** What the model was told of its tools, request by request. */
+/** The tool results that the model received, request by request. */
 export function resultsTold(requests: readonly ModelRequest[]): readonly unknown[] {
   return (requests.at(-1)?.transcript ?? []).flatMap((entry) =>
     entry.role === "tool" ? entry.results.map(({ output }) => output) : [],
   );
 }
 
-/** The transcript of the last request, as who said what. */
+/** The transcript of the last request, with roles. */
 export function told(transcript: readonly TranscriptEntry[]): readonly string[] {
   return transcript.map((entry) => {
     if (entry.role === "user") return `user: ${JSON.stringify(entry.parts)}`;
@@ -40,7 +40,7 @@ export function told(transcript: readonly TranscriptEntry[]): readonly string[] 
   });
 }
 
-/** Everything an Observable of events says, to its end. */
+/** All events of an Observable. */
 export function eventsOf(source: ReturnType<AgentLoop["execute"]>): Promise<readonly AgentEvent[]> {
   const events: AgentEvent[] = [];
   return new Promise((resolve, reject) => {
@@ -52,7 +52,7 @@ export function eventsOf(source: ReturnType<AgentLoop["execute"]>): Promise<read
   });
 }
 
-/** The words with which a task ended or asks. */
+/** The text of the final status or question of a task. */
 export function statusText({ status }: Task): string {
   return (status.message?.parts ?? [])
     .map((part) => (part.kind === "text" ? part.text : ""))

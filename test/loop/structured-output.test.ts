@@ -29,7 +29,7 @@ function both(data: object): readonly A2APart[] {
   ];
 }
 
-test("an answer that fits is one artifact with its text and its data, without what was said before", async () => {
+test("a valid answer is one artifact with its text and its data, without the text before it", async () => {
   const model = scriptedModel([
     [{ kind: "text", text: "Let me see." }, calls("echo", { text: "a" })],
     JSON.stringify(ROME),
@@ -48,7 +48,7 @@ test("an answer that fits is one artifact with its text and its data, without wh
 test.each([
   ["a code block", '```json\n{"city": "Rome", "celsius": 21}\n```'],
   ["words around it", 'Here it is: {"city": "Rome", "celsius": 21}. Enjoy!'],
-])("an answer in %s is read", async (_, answer) => {
+])("an answer in %s is parsed", async (_, answer) => {
   const world = new LoopWorld({ model: scriptedModel([answer]), output: JSON_SCHEMA });
 
   const { artifacts } = await world.ask("go");
@@ -56,7 +56,7 @@ test.each([
   expect(artifacts?.[0]?.parts).toEqual(both(ROME));
 });
 
-test("an answer that does not fit is requested once more, with the problem", async () => {
+test("an invalid answer is requested once more, with the validation error", async () => {
   const model = scriptedModel(['{"city": "Rome"}', JSON.stringify(ROME)]);
   const world = new LoopWorld({ model, output: JSON_SCHEMA });
 
@@ -78,7 +78,7 @@ test("an answer that does not fit is requested once more, with the problem", asy
   ]);
 });
 
-test("a second answer that does not fit fails the task, with a reason", async () => {
+test("a second invalid answer fails the task, with a reason", async () => {
   const model = scriptedModel(["Sunny.", '{"city": 1, "celsius": 21}']);
   const world = new LoopWorld({ model, output: WEATHER });
 
@@ -91,7 +91,7 @@ test("a second answer that does not fit fails the task, with a reason", async ()
   expect(last).toMatchObject({ metadata: { reason: "output" } });
 });
 
-test("a process that dies before the repair does not ask for the first answer again", async () => {
+test("a process that dies before the repair does not request the first answer again", async () => {
   const model = scriptedModel([
     "Sunny.",
     [{ kind: "text", text: '{"ci' }, { kind: "silence" }],
@@ -112,7 +112,7 @@ test("a process that dies before the repair does not ask for the first answer ag
 describe.each(["anthropic", "google", "openai", "ollama", "openai-compatible"] as const)(
   "through the real provider %s",
   (provider: ServedProvider) => {
-    test("the request asks for the schema, and the answer is read", async () => {
+    test("the request asks for the schema, and the answer is parsed", async () => {
       const server = await startScriptedModelServer([JSON.stringify(ROME)]);
       onTestFinished(() => server.close());
       const world = new LoopWorld({ model: await server.model(provider), output: JSON_SCHEMA });
@@ -143,7 +143,7 @@ const FORMATS: Readonly<Record<ServedProvider, object>> = {
   "openai-compatible": { type: "json_object" },
 };
 
-test("say gives it as output, also with the demo model", async () => {
+test("say returns it as output, also with the demo model", async () => {
   const facts = { name: "Weather", description: "Knows it.", output: WEATHER };
   const scripted = defineAgent({ ...facts, model: scriptedModel([JSON.stringify(ROME)]) });
 
@@ -155,7 +155,7 @@ test("say gives it as output, also with the demo model", async () => {
   expect(WEATHER.safeParse(demo.output).success).toBe(true);
 });
 
-test("a schema of anything but an object is refused when the agent is defined", () => {
+test("a schema that is not an object is rejected when the agent is defined", () => {
   const facts = { name: "List", description: "Lists.", model: "demo" };
 
   expect(() => defineAgent({ ...facts, output: z.array(z.string()) })).toThrow(

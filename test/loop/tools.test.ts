@@ -9,7 +9,7 @@ import { verifies } from "../verifies.ts";
 import { LoopWorld } from "./a-loop-world.ts";
 import { calls, resultsTold } from "./scripts.ts";
 
-/** What the model is told of one call of a tool. */
+/** What the model receives for one tool call. */
 async function resultOf(
   run: ToolDefinition["run"],
   more: Partial<ToolDefinition> = {},
@@ -21,7 +21,7 @@ async function resultOf(
   return resultsTold(model.requests)[0];
 }
 
-describe("what a tool returns", () => {
+describe("the result of a tool", () => {
   test.each<[string, ToolDefinition["run"], unknown]>([
     ["a value", () => ({ a: 1 }), { a: 1 }],
     ["nothing", () => undefined, null],
@@ -66,22 +66,28 @@ describe("what a tool returns", () => {
     expect(await resultOf(run)).toEqual(result);
   });
 
-  verifies("R55", "or throws is a tool error in its words, and the task goes on", async () => {
-    const fails = (): never => {
-      throw new Error("disk full");
-    };
+  verifies(
+    ["R55", "seed-C2"],
+    "that throws is a tool error with its text, and the task continues",
+    async () => {
+      const fails = (): never => {
+        throw new Error("disk full");
+      };
 
-    expect(await resultOf(fails)).toBe("Tool it failed: disk full");
-    expect(await resultOf(() => Promise.reject(new Error("later")))).toBe("Tool it failed: later");
-    expect(await resultOf(() => 10n)).toContain("The result of the tool is not JSON");
-    expect(await resultOf(() => ({ kind: "tool:reslut", value: 1 }))).toContain(
-      'there is no tool event "tool:reslut"',
-    );
-  });
+      expect(await resultOf(fails)).toBe("Tool it failed: disk full");
+      expect(await resultOf(() => Promise.reject(new Error("later")))).toBe(
+        "Tool it failed: later",
+      );
+      expect(await resultOf(() => 10n)).toContain("The result of the tool is not JSON");
+      expect(await resultOf(() => ({ kind: "tool:reslut", value: 1 }))).toContain(
+        'there is no tool event "tool:reslut"',
+      );
+    },
+  );
 });
 
 describe("while a tool runs", () => {
-  test("its progress, output and artifacts are seen, and it cannot write as the loop does", async () => {
+  test("its progress, output and artifacts are visible, and it cannot write as the loop does", async () => {
     const it = tool({
       name: "it",
       description: "Shows things.",
@@ -148,14 +154,14 @@ describe("arguments", () => {
     ],
   ];
 
-  test.each(schemas)("are checked by %s, whose output the tool gets", async (_, more) => {
+  test.each(schemas)("are validated by %s, whose output the tool gets", async (_, more) => {
     const run = (input: unknown): unknown => input;
 
     expect(await resultOf(run, more, { n: 1 })).toEqual({ n: 1, unit: "m" });
     expect(await resultOf(run, more, { n: "one" })).toMatch(/^The arguments of it do not fit. n: /);
   });
 
-  test("are checked by JSON Schema, with the names of what is wrong", async () => {
+  test("are validated by JSON Schema, with the names of the invalid fields", async () => {
     const input = {
       type: "object",
       properties: { n: { type: "number" }, unit: { enum: ["m", "km"] } },
@@ -178,7 +184,7 @@ describe("arguments", () => {
     expect(await resultOf(() => "ran", {}, input)).toContain(problem);
   });
 
-  test("a model is told of them as JSON Schema", () => {
+  test("are offered to a model as JSON Schema", () => {
     const { inputSchema: input } = tool({
       name: "it",
       description: "Does it.",
@@ -222,7 +228,7 @@ describe("arguments", () => {
     ],
     [{ inputSchema: z.object({ at: z.date() }) }, "give one for the model as inputJsonSchema"],
     [{ input: {} }, 'tool has no option "input". The options are confirm, description, '],
-  ])("a tool with %j is refused: %s", (overrides, problem) => {
+  ])("a tool with %j is rejected: %s", (overrides, problem) => {
     const definition = { name: "it", description: "Does it.", run: () => 1, ...overrides };
 
     expect(() => tool(definition as ToolDefinition)).toThrow(problem);
@@ -230,7 +236,7 @@ describe("arguments", () => {
 });
 
 describe("bounds", () => {
-  test("a tool may have more time than a timer can measure", async () => {
+  test("a tool may have a timeout longer than a timer can measure", async () => {
     const slow = async (): Promise<string> => {
       await new Promise((resolve) => setTimeout(resolve, 30));
       return "done";
@@ -239,7 +245,7 @@ describe("bounds", () => {
     expect(await resultOf(slow, { timeoutMs: 30 * 24 * 3_600_000 })).toBe("done");
   });
 
-  test("a tool that never returns is stopped when its time is over, and told", async () => {
+  test("a tool that never returns is stopped at its timeout, and its signal fires", async () => {
     let wasTold = false;
     const never = (_: unknown, { signal }: { readonly signal: AbortSignal }): Promise<never> => {
       signal.addEventListener("abort", () => (wasTold = true));
@@ -257,7 +263,7 @@ describe("bounds", () => {
     expect(await resultOf(silent, { timeoutMs: 30 })).toContain("it took longer than");
   });
 
-  test("a tool that prints 1 GB costs no memory, and the model reads its beginning and its end", async () => {
+  test("a tool that prints 1 GB uses little memory, and the model gets the beginning and the end", async () => {
     const chunk = "0123456789abcdef".repeat(4096);
     const chunks = 2 ** 30 / chunk.length;
     let most = 0;
@@ -280,13 +286,13 @@ describe("bounds", () => {
     expect(most, megabytes(most)).toBeLessThan(20e6);
   });
 
-  test("a huge value is cut for the model", async () => {
+  test("a huge value is truncated for the model", async () => {
     const value = await resultOf(() => ({ text: "x".repeat(1_000_000) }));
 
     expect((value as string).length).toBeLessThan(70_000);
   });
 
-  test("a model that streams 100 000 tokens is one right answer", async () => {
+  test("a model that streams 100 000 tokens gives one correct answer", async () => {
     const text = Array.from({ length: 100_000 }, (_, n) => `w${n} `).join("");
     const world = new LoopWorld({ model: scriptedModel([text]) });
 

@@ -10,7 +10,7 @@ import { calls, resultsTold } from "./scripts.ts";
 
 const IDS = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" };
 
-/** A tool that notes its trace, and ends only the calls of the second process. */
+/** A tool that records its trace, and completes only the calls of the second process. */
 function aLookout(): { readonly seen: ToolTrace[]; readonly lookout: ReturnType<typeof tool> } {
   const seen: ToolTrace[] = [];
   const lookout = tool({
@@ -47,7 +47,7 @@ describe.each(["00", "01"])("a trace of the caller with the flags %s", (flags) =
   });
 });
 
-test("a task without a caller's trace has one of its own, the same after a restart", async () => {
+test("a task without a caller's trace has its own, which stays the same after a restart", async () => {
   const { seen, lookout } = aLookout();
   const world = new LoopWorld({ model: scriptedModel([calls("look"), "Done."]), tools: [lookout] });
   const taskId = await world.tell("go");

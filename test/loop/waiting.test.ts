@@ -11,7 +11,7 @@ const asking = tool({
 });
 const guarded = echoTool({ confirm: "ask" });
 
-test("an approval of a loop by itself may wait longer than a timer can measure", async () => {
+test("an approval in a standalone loop may wait longer than a timer can measure", async () => {
   const model = scriptedModel([calls("echo", { text: "a" }), "Fine."]);
   const approvals = { expiresInMs: 30 * 24 * 3_600_000 };
   const loop = new AgentLoop({ model, tools: [guarded], approvals });
@@ -24,8 +24,8 @@ test("an approval of a loop by itself may wait longer than a timer can measure",
   expect(resultsTold(model.requests)).toEqual(["Not run: the user sent a new message instead."]);
 });
 
-describe("when nobody answers in time", () => {
-  test("the loop goes on without, and the model is told", async () => {
+describe("when no answer arrives in time", () => {
+  test("the loop continues without it, and the model is informed", async () => {
     const model = scriptedModel([[calls("asking"), calls("echo", { text: "a" })], "Fine."]);
     const inputTimeout = { ms: 30, onTimeout: "continue" } as const;
     const world = new LoopWorld({ model, tools: [asking, guarded], inputTimeout });
@@ -42,7 +42,7 @@ describe("when nobody answers in time", () => {
     ]);
   });
 
-  test("an approval of a loop by itself expires by the clock; what else is open is asked for again", async () => {
+  test("an approval in a standalone loop expires by the clock; other pending questions are asked again", async () => {
     const model = scriptedModel([[calls("asking"), calls("echo", { text: "a" })], "Fine."]);
     const approvals = { expiresInMs: 30 };
     const loop = new AgentLoop({ model, tools: [asking, guarded], approvals });
@@ -56,7 +56,7 @@ describe("when nobody answers in time", () => {
   });
 });
 
-test("the time in which a task waits does not count for its budget", async () => {
+test("the time in which a task waits does not count towards its budget", async () => {
   const model = scriptedModel([calls("asking"), "Fine."]);
   const world = new LoopWorld({ model, tools: [asking], budget: { timeMs: 1000 } });
   const asked = await world.ask("go");
@@ -70,7 +70,7 @@ test("the time in which a task waits does not count for its budget", async () =>
 describe("a task that waits while its server is down", () => {
   const budget = { timeMs: 1000 };
 
-  test("may be answered after more time than its budget allows for work", async () => {
+  test("can be answered after more time than its budget allows for work", async () => {
     let aheadMs = 0;
     const now = () => Date.now() + aheadMs;
     const model = scriptedModel([calls("asking"), "Fine."]);

@@ -131,7 +131,7 @@ test("a server that wants a sign-in offers that alone, and everything after it",
 
   expect(await world.names()).toEqual(["vault__sign_in"]);
   expect(world.servers.report()).toMatchObject([
-    { status: "failed", error: "somebody must sign in first" },
+    { status: "failed", error: "the user must sign in first" },
   ]);
   const { outcome } = await world.call("vault__sign_in", {}, { toolCallId: "sign" });
   expect(outcome).toEqual({

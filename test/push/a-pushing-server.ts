@@ -6,7 +6,7 @@ import { type Server, serve } from "@convoke/server";
 import { onTestFinished } from "vitest";
 import { memoryLogger } from "../engine/an-engine.ts";
 
-/** Quick retries, and receivers on this machine are allowed. */
+/** Fast retries, and receivers on this machine are allowed. */
 const QUICK: PushOptions = {
   allow: ["127.0.0.1"],
   timeoutMs: 500,
@@ -17,7 +17,7 @@ export interface PushingServer extends Server {
   readonly backend: Backend;
 }
 
-/** Serves an agent that pushes. Gone when the test is over. */
+/** Serves an agent that pushes. It is stopped when the test ends. */
 export async function aPushingServer(
   agent: Agent,
   push: PushOptions = {},
@@ -35,7 +35,7 @@ export async function aPushingServer(
   return Object.assign(server, { backend });
 }
 
-/** An agent that says three statuses and one artifact in three chunks. */
+/** An agent that emits three statuses and one artifact in three chunks. */
 export function aChattyAgent(more: Partial<AgentDefinition> = {}): Agent {
   return defineAgent({
     name: "Chatty",

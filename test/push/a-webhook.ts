@@ -9,7 +9,7 @@ export interface Arrival {
   readonly body: string;
 }
 
-/** What a webhook does with a request, after it was noted down. */
+/** How a webhook responds to a request, after recording it. */
 export type Manner = (request: IncomingMessage, response: ServerResponse) => void;
 
 export const accepts: Manner = (_request, response) => void response.writeHead(204).end();
@@ -18,13 +18,16 @@ export function answers(status: number, headers: Record<string, string> = {}): M
   return (_request, response) => void response.writeHead(status, headers).end();
 }
 
-/** Never says anything. */
+/** Never responds. */
 export const hangs: Manner = () => undefined;
 
-/** Takes the notification and hangs up without an answer. */
+/** Accepts the notification and closes the connection without a response. */
 export const losesItsAnswer: Manner = (request) => void request.socket.destroy();
 
-/** A receiver of notifications on a real port, whose manner a test can change; it can go down and come back. */
+/**
+ * A notification receiver on a real port, whose behavior a test can change; it can go down and come
+ * back.
+ */
 export class Webhook {
   readonly arrivals: Arrival[] = [];
   manner: Manner = accepts;
@@ -61,12 +64,12 @@ export class Webhook {
     await new Promise((resolve) => server.close(resolve));
   }
 
-  /** Bodies of all arrivals, in order. */
+  /** The bodies of all requests, in order. */
   get bodies(): readonly unknown[] {
     return this.arrivals.map(({ body }) => JSON.parse(body) as unknown);
   }
 
-  /** The places in the log that arrived, each once, in the order of their first arrival. */
+  /** The sequence numbers that arrived, each once, in the order of their first arrival. */
   get places(): readonly number[] {
     const ids = this.arrivals.map(({ headers }) => String(headers["webhook-id"]));
     return [...new Set(ids)].map((id) => Number(id.split(".").at(-1)));

@@ -14,7 +14,7 @@ const waiting = defineAgent({
 const HOOK = "https://hooks.example.com/a";
 
 describe.each(PUSH_DIALECTS)("a push config in $version", (dialect) => {
-  verifies("R17", "is set, got, listed and deleted, as its caller gave it", async () => {
+  verifies("R17", "is set, read, listed and deleted as its caller gave it", async () => {
     const { url } = await aPushingServer(waiting);
     const taskId = taskIdOf(await dialect.send(url, { url: HOOK, id: "first" }));
     const target = { id: "second", url: HOOK, token: "t", headers: { "X-Team": "blue" } };
@@ -36,7 +36,7 @@ describe.each(PUSH_DIALECTS)("a push config in $version", (dialect) => {
     expect((await dialect.get(url, taskId, "second")).error?.code).toBe(-32001);
   });
 
-  test("of a task that is not there, or somebody else's, is -32001", async () => {
+  test("of an unknown task, or of another caller's, is -32001", async () => {
     const { url } = await aPushingServer(waiting);
 
     const answers = [
@@ -62,21 +62,25 @@ describe.each(PUSH_DIALECTS)("a push config in $version", (dialect) => {
     "file:///etc/passwd",
     "not a url",
   ]) {
-    verifies("sdk-p6", `that would reach ${target} is refused, and never delivered`, async () => {
-      const { url } = await aPushingServer(waiting, { allow: [] });
-      const taskId = taskIdOf(await dialect.send(url, { url: HOOK, id: "first" }));
+    verifies(
+      "sdk-p6",
+      `that would reach ${target} is rejected, and nothing is delivered`,
+      async () => {
+        const { url } = await aPushingServer(waiting, { allow: [] });
+        const taskId = taskIdOf(await dialect.send(url, { url: HOOK, id: "first" }));
 
-      const set = await dialect.set(url, taskId, { url: target });
-      const inline = await dialect.send(url, { url: target });
+        const set = await dialect.set(url, taskId, { url: target });
+        const inline = await dialect.send(url, { url: target });
 
-      expect(set.error?.code).toBe(-32602);
-      expect(set.error?.message).toContain("url");
-      expect(inline.error?.code).toBe(-32602);
-      expect(JSON.stringify([set, inline])).not.toContain("secret@");
-    });
+        expect(set.error?.code).toBe(-32602);
+        expect(set.error?.message).toContain("url");
+        expect(inline.error?.code).toBe(-32602);
+        expect(JSON.stringify([set, inline])).not.toContain("secret@");
+      },
+    );
   }
 
-  test("beyond the limit per task is refused with the fix", async () => {
+  test("beyond the limit per task is rejected with the fix", async () => {
     const { url } = await aPushingServer(waiting, { maxConfigsPerTask: 2 });
     const taskId = taskIdOf(await dialect.send(url, { url: HOOK, id: "a" }));
     await dialect.set(url, taskId, { url: HOOK, id: "b" });
@@ -93,7 +97,7 @@ describe.each(PUSH_DIALECTS)("a push config in $version", (dialect) => {
     ["Content-Length", "0"],
     ["Transfer-Encoding", "chunked"],
     ["X-A", "a\r\nX-B: b"],
-  ])("with the header %s: %j is refused, and the header is named", async (name, value) => {
+  ])("with the header %s: %j is rejected with the name of the header", async (name, value) => {
     const { url } = await aPushingServer(waiting);
     const taskId = taskIdOf(await dialect.send(url, { url: HOOK }));
 
@@ -103,7 +107,7 @@ describe.each(PUSH_DIALECTS)("a push config in $version", (dialect) => {
     expect(error?.message).toContain(name);
   });
 
-  test("that comes when the task has ended is told how it ended", async () => {
+  test("that is created after the task has ended receives its final status", async () => {
     const webhook = await Webhook.start();
     const first = await Webhook.start();
     const { url } = await aPushingServer(aChattyAgent());
@@ -119,7 +123,7 @@ describe.each(PUSH_DIALECTS)("a push config in $version", (dialect) => {
   });
 });
 
-test("what was given up of somebody else is neither shown nor replayed", async () => {
+test("dead letters of another caller are neither shown nor replayed", async () => {
   const { url, backend } = await aPushingServer(waiting);
   const config = JSON.stringify({ id: "p", url: HOOK, version: "1.0" });
   const giveUp = async (taskId: string): Promise<void> => {

@@ -12,75 +12,81 @@ import { PUSH_DIALECTS, taskIdOf } from "./requests.ts";
 const TOLD = 5;
 
 describe.each(PUSH_DIALECTS)("a push config inline in a message of $version", (dialect) => {
-  verifies(["G12", "R18"], "gets every status and the finished artifact, in order", async () => {
-    const webhook = await Webhook.start();
-    const server = await aPushingServer(aChattyAgent());
-
-    const taskId = taskIdOf(await dialect.send(server.url, { url: webhook.url, token: "secret" }));
-    await webhook.hasReceived(TOLD);
-
-    const seen = webhook.bodies.map((body) => summary(body));
-    expect(seen).toEqual(
-      dialect.version === "0.3"
-        ? ["working", "working one", "working two +a", "working two +abc", "completed +abc"]
-        : [
-            "TASK_STATE_WORKING",
-            "TASK_STATE_WORKING one",
-            "TASK_STATE_WORKING two",
-            "artifact abc append=false last=true",
-            "TASK_STATE_COMPLETED",
-          ],
-    );
-    expect(webhook.arrivals[0]?.headers).toMatchObject({
-      "x-a2a-notification-token": "secret",
-      "a2a-version": dialect.version,
-      "content-type": dialect.version === "0.3" ? "application/json" : "application/a2a+json",
-    });
-    expect(JSON.stringify(webhook.bodies)).toContain(taskId);
-  });
-
   verifies(
-    ["G12", "sdk-p3"],
-    "hears once that the task was canceled, and nothing after",
+    ["G12", "R18"],
+    "receives every status and the finished artifact, in order",
     async () => {
       const webhook = await Webhook.start();
-      const endless = async function* ({ signal }: { readonly signal: AbortSignal }) {
-        for (let n = 0; !signal.aborted; n += 1) {
-          yield `${n} `;
-          await sleep(5);
-        }
-      };
-      const server = await aPushingServer(aChattyAgent({ run: endless }), { chunks: true });
-      const taskId = taskIdOf(await dialect.send(server.url, { url: webhook.url }));
-      await webhook.hasReceived(5);
+      const server = await aPushingServer(aChattyAgent());
 
-      const isNew = dialect.version === "1.0";
-      await call(server.url, isNew ? "CancelTask" : "tasks/cancel", { id: taskId });
+      const taskId = taskIdOf(
+        await dialect.send(server.url, { url: webhook.url, token: "secret" }),
+      );
+      await webhook.hasReceived(TOLD);
 
-      const ends = () => webhook.bodies.filter((body) => /cancell?ed/i.test(JSON.stringify(body)));
-      await expect.poll(() => ends().length, { timeout: 10_000 }).toBeGreaterThan(0);
-      await sleep(200);
-      expect(ends()).toHaveLength(1);
-      expect(webhook.bodies.at(-1)).toEqual(ends()[0]);
-      expect(webhook.arrivals).toHaveLength(webhook.places.length);
+      const seen = webhook.bodies.map((body) => summary(body));
+      expect(seen).toEqual(
+        dialect.version === "0.3"
+          ? ["working", "working one", "working two +a", "working two +abc", "completed +abc"]
+          : [
+              "TASK_STATE_WORKING",
+              "TASK_STATE_WORKING one",
+              "TASK_STATE_WORKING two",
+              "artifact abc append=false last=true",
+              "TASK_STATE_COMPLETED",
+            ],
+      );
+      expect(webhook.arrivals[0]?.headers).toMatchObject({
+        "x-a2a-notification-token": "secret",
+        "a2a-version": dialect.version,
+        "content-type": dialect.version === "0.3" ? "application/json" : "application/a2a+json",
+      });
+      expect(JSON.stringify(webhook.bodies)).toContain(taskId);
     },
   );
 
-  verifies("G12", "sends chunks as they come when the server is told to", async () => {
+  verifies(["G12", "sdk-p3"], "receives the cancellation once, and nothing after it", async () => {
     const webhook = await Webhook.start();
-    const server = await aPushingServer(aChattyAgent(), { chunks: true });
+    const endless = async function* ({ signal }: { readonly signal: AbortSignal }) {
+      for (let n = 0; !signal.aborted; n += 1) {
+        yield `${n} `;
+        await sleep(5);
+      }
+    };
+    const server = await aPushingServer(aChattyAgent({ run: endless }), { chunks: true });
+    const taskId = taskIdOf(await dialect.send(server.url, { url: webhook.url }));
+    await webhook.hasReceived(5);
 
-    await dialect.send(server.url, { url: webhook.url });
-    await webhook.hasReceived(8);
+    const isNew = dialect.version === "1.0";
+    await call(server.url, isNew ? "CancelTask" : "tasks/cancel", { id: taskId });
 
-    // working, one, a, two, b, c, end of the artifact, completed
-    expect(webhook.places).toHaveLength(8);
-    expect(webhook.places).toEqual(webhook.places.toSorted((a, b) => a - b));
+    const ends = () => webhook.bodies.filter((body) => /cancell?ed/i.test(JSON.stringify(body)));
+    await expect.poll(() => ends().length, { timeout: 10_000 }).toBeGreaterThan(0);
+    await sleep(200);
+    expect(ends()).toHaveLength(1);
+    expect(webhook.bodies.at(-1)).toEqual(ends()[0]);
+    expect(webhook.arrivals).toHaveLength(webhook.places.length);
   });
 
   verifies(
+    "G12",
+    "sends chunks as they are produced if the server is configured that way",
+    async () => {
+      const webhook = await Webhook.start();
+      const server = await aPushingServer(aChattyAgent(), { chunks: true });
+
+      await dialect.send(server.url, { url: webhook.url });
+      await webhook.hasReceived(8);
+
+      // working, one, a, two, b, c, end of the artifact, completed
+      expect(webhook.places).toHaveLength(8);
+      expect(webhook.places).toEqual(webhook.places.toSorted((a, b) => a - b));
+    },
+  );
+
+  verifies(
     ["G12", "R119"],
-    "authenticates as the config says, beside the token and further headers",
+    "authenticates as the config says, in addition to the token and further headers",
     async () => {
       const webhook = await Webhook.start();
       const server = await aPushingServer(aChattyAgent());
@@ -105,7 +111,7 @@ describe.each(PUSH_DIALECTS)("a push config inline in a message of $version", (d
     },
   );
 
-  test("of an agent that may reply without a task gets the reply, or the end of the task", async () => {
+  test("of an agent that may reply without a task receives the reply, or the end of the task", async () => {
     const webhook = await Webhook.start();
     const server = await aPushingServer(
       defineAgent({
@@ -127,12 +133,12 @@ describe.each(PUSH_DIALECTS)("a push config inline in a message of $version", (d
     expect(webhook.arrivals.at(-1)?.body.toLowerCase()).toContain("completed");
   });
 
-  test("can be verified by the receiver, who takes each notification once", async () => {
+  test("can be verified by the receiver, which processes each notification once", async () => {
     const webhook = await Webhook.start();
     const server = await aPushingServer(aChattyAgent(), { secret: "shared" });
     const receiver = createPushReceiver({ secret: "shared", token: "t" });
     let lost = 0;
-    // Every first answer is lost, so everything comes twice.
+    // Every first response is lost, so everything is sent twice.
     webhook.manner = (request, response) =>
       lost++ % 2 === 0 ? losesItsAnswer(request, response) : accepts(request, response);
 
@@ -186,7 +192,7 @@ describe("a receiver that", () => {
 
   verifies(
     "G12",
-    "never answers is given up, all of it together, and gets all when it is replayed",
+    "never responds becomes a single dead letter, and gets everything when it is replayed",
     async () => {
       const webhook = await Webhook.start();
       webhook.manner = answers(503);
@@ -216,7 +222,7 @@ describe("a receiver that", () => {
     },
   );
 
-  test("answers 410 is not bothered again", async () => {
+  test("responds with 410 is not called again", async () => {
     const webhook = await Webhook.start();
     webhook.manner = answers(410);
     const server = await aPushingServer(aChattyAgent());
@@ -251,7 +257,7 @@ describe("a receiver that", () => {
 });
 
 describe("a config that is deleted", () => {
-  verifies("G12", "gets nothing more, also of what was under way", async () => {
+  verifies("G12", "receives nothing more, also not what was in flight", async () => {
     const [, dialect] = PUSH_DIALECTS as [unknown, (typeof PUSH_DIALECTS)[0]];
     const webhook = await Webhook.start();
     webhook.manner = hangs;
@@ -268,7 +274,7 @@ describe("a config that is deleted", () => {
 });
 
 describe("a new process", () => {
-  verifies("G12", "goes on where the last one was", async () => {
+  verifies("G12", "continues where the last one stopped", async () => {
     const [dialect] = PUSH_DIALECTS as [(typeof PUSH_DIALECTS)[0]];
     const webhook = await Webhook.start();
     const backend = { ...keep(createMemoryBackend()) };
@@ -288,7 +294,7 @@ describe("a new process", () => {
   });
 });
 
-/** A backend that outlives the server it is given to. */
+/** A backend that outlives the server that uses it. */
 function keep(backend: ReturnType<typeof createMemoryBackend>): typeof backend {
   return {
     tasks: backend.tasks,
@@ -301,7 +307,7 @@ function keep(backend: ReturnType<typeof createMemoryBackend>): typeof backend {
   };
 }
 
-/** A notification in a few words. */
+/** A short description of a notification. */
 function summary(body: unknown): string {
   const { status, artifacts, statusUpdate, artifactUpdate } = body as Body;
   const said = status ?? statusUpdate?.status;

@@ -7,7 +7,7 @@ import { verifies } from "../verifies.ts";
 import { type Manner, Webhook, accepts, answers, hangs, losesItsAnswer } from "./a-webhook.ts";
 import { PUSH_DIALECTS, taskIdOf } from "./requests.ts";
 
-// The short form; `npm run test:push` has the full size.
+// The short form; `npm run test:push` runs the full size.
 const TASKS = Number(process.env["CONVOKE_PUSH_TASKS"] ?? 10);
 const KILLS = Number(process.env["CONVOKE_PUSH_KILLS"] ?? 3);
 const SEED = Number(process.env["CONVOKE_PUSH_SEED"] ?? Date.now() % 1_000_000);

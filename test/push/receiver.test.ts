@@ -10,7 +10,7 @@ const TOLD = 5;
 
 type Receiver = ReturnType<typeof createPushReceiver>;
 
-/** A webhook as our users write one: it answers with what the receiver says. */
+/** A webhook as our users write one: it responds as the receiver decides. */
 async function startReceiving(receiver: Receiver) {
   const webhook = await Webhook.start();
   const seen: string[] = [];
@@ -34,10 +34,10 @@ function post(url: string, { headers, body }: { headers: object; body: string })
   );
 }
 
-describe.each(PUSH_DIALECTS)("a receiver of notifications of $version", (dialect) => {
+describe.each(PUSH_DIALECTS)("a notification receiver in $version", (dialect) => {
   verifies(
     ["v1-C8", "v03-C6"],
-    "takes what shows token and signature and is about its task, and answers 2xx",
+    "accepts a notification with token and signature about its task, and responds with 2xx",
     async () => {
       const ours = new Set<string>();
       const receiver = createPushReceiver({
@@ -61,7 +61,7 @@ describe.each(PUSH_DIALECTS)("a receiver of notifications of $version", (dialect
       expect(await post(webhook.url, { ...genuine!, headers: forged })).toBe(401);
       expect(await post(webhook.url, { ...genuine!, body: `${changed} ` })).toBe(401);
 
-      // A genuine one, about a task that nobody here asked about.
+      // A genuine notification about an unknown task.
       const before = answered.length;
       await dialect.send(server.url, { url: webhook.url, token: "t" });
       await expect.poll(() => answered.length).toBeGreaterThan(before);
@@ -69,13 +69,13 @@ describe.each(PUSH_DIALECTS)("a receiver of notifications of $version", (dialect
     },
   );
 
-  verifies(["v1-C9", "v03-C6"], "takes none twice, and answers 2xx to both", async () => {
+  verifies(["v1-C9", "v03-C6"], "processes none twice, and responds with 2xx to both", async () => {
     const receiver = createPushReceiver({ token: "t", secret: "shared" });
     const { webhook, seen } = await startReceiving(receiver);
     const server = await aPushingServer(aChattyAgent(), { secret: "shared" });
     const answer = webhook.manner;
     let lost = 0;
-    // Every first answer is lost after it was given, so everything comes twice.
+    // Every first response is lost after it was sent, so everything is sent twice.
     webhook.manner = (request, response) => {
       answer(request, response);
       if (lost++ % 2 === 0) losesItsAnswer(request, response);
@@ -88,7 +88,7 @@ describe.each(PUSH_DIALECTS)("a receiver of notifications of $version", (dialect
     expect(seen.filter((kind) => kind === "repeated")).toHaveLength(TOLD);
   });
 
-  verifies(["v1-C9"], "refuses what is stale, and what is for another config", async () => {
+  verifies(["v1-C9"], "rejects stale notifications, and those for another config", async () => {
     let now = Date.now();
     const receiver = createPushReceiver({ token: "t", secret: "shared", now: () => now });
     const other = createPushReceiver({ token: "u", secret: "shared" });
@@ -108,23 +108,27 @@ describe.each(PUSH_DIALECTS)("a receiver of notifications of $version", (dialect
     expect(await other.receive(genuine!)).toMatchObject({ kind: "refused", status: 401 });
   });
 
-  verifies(["v1-C9"], "takes so many a minute, and the others when they come again", async () => {
-    let now = Date.now();
-    const receiver = createPushReceiver({ token: "t", maxPerMinute: 2, now: () => now });
-    const { webhook, seen, answered } = await startReceiving(receiver);
-    const server = await aPushingServer(aChattyAgent());
+  verifies(
+    ["v1-C9"],
+    "accepts a limited number per minute, and the others when they are sent again",
+    async () => {
+      let now = Date.now();
+      const receiver = createPushReceiver({ token: "t", maxPerMinute: 2, now: () => now });
+      const { webhook, seen, answered } = await startReceiving(receiver);
+      const server = await aPushingServer(aChattyAgent());
 
-    await dialect.send(server.url, { url: webhook.url, token: "t" });
-    await expect.poll(() => answered).toContain(429);
-    expect(seen.filter((kind) => kind !== "refused")).toHaveLength(2);
+      await dialect.send(server.url, { url: webhook.url, token: "t" });
+      await expect.poll(() => answered).toContain(429);
+      expect(seen.filter((kind) => kind !== "refused")).toHaveLength(2);
 
-    const minutes = setInterval(() => (now += 61_000), 20);
-    try {
-      const taken = () => seen.filter((kind) => kind !== "refused").length;
-      await expect.poll(taken, { timeout: 10_000 }).toBe(TOLD);
-    } finally {
-      clearInterval(minutes);
-    }
-    expect(webhook.places).toHaveLength(TOLD);
-  });
+      const minutes = setInterval(() => (now += 61_000), 20);
+      try {
+        const taken = () => seen.filter((kind) => kind !== "refused").length;
+        await expect.poll(taken, { timeout: 10_000 }).toBe(TOLD);
+      } finally {
+        clearInterval(minutes);
+      }
+      expect(webhook.places).toHaveLength(TOLD);
+    },
+  );
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type RpcAnswer, call } from "../engine/a-server.ts";
 
-/** The two ways of saying the same to a server that pushes. */
+/** The two ways to write the same request to a server that pushes. */
 export interface PushDialect {
   readonly version: "0.3" | "1.0";
   send(url: string, target: object, more?: object): Promise<RpcAnswer>;
@@ -50,7 +50,7 @@ export const PUSH_DIALECTS: readonly PushDialect[] = [
   },
 ];
 
-/** The id of the task that a send answered with, in either version. */
+/** The id of the task that a send returned, in either version. */
 export function taskIdOf({ result, error }: RpcAnswer): string {
   if (error !== undefined) throw new Error(error.message);
   const { id, task } = result as { id?: string; task?: { id: string } };

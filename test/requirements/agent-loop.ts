@@ -1,6 +1,6 @@
 import type { RequirementGroup } from "./requirement.ts";
 
-/** What the agent loop emits, and how it is driven. */
+/** What the agent loop emits, and how it is controlled. */
 export const AGENT_LOOP: RequirementGroup = {
   title: "Agent loop and events",
   requirements: [
@@ -14,9 +14,9 @@ export const AGENT_LOOP: RequirementGroup = {
     {
       id: "R46",
       text:
-        "What the loop emits are A2A events as they stand (task, status-update, " +
-        "artifact-update) and internal ones; the server only leaves out the internal events " +
-        "and adds the envelope.",
+        "The loop emits A2A events (task, status-update, artifact-update) and internal " +
+        "events. The server only drops the internal events and adds the response " +
+        "envelope.",
       source: "user document 002",
       milestone: "runtime",
       status: "proven",
@@ -25,7 +25,7 @@ export const AGENT_LOOP: RequirementGroup = {
       id: "R47",
       text:
         "Without its internal events the loop's output starts with the task, ends with a " +
-        "final status update and contains nothing but task, status and artifact events.",
+        "final status update and contains only task, status and artifact events.",
       source: "user document 002",
       milestone: "runtime",
       status: "proven",
@@ -33,8 +33,9 @@ export const AGENT_LOOP: RequirementGroup = {
     {
       id: "R48",
       text:
-        "Internal events tell of each model call, tool start, tool completion and checkpoint " +
-        "with their ids, for metrics and tracing. They never reach an A2A client.",
+        "Internal events report each model call, tool start, tool completion and " +
+        "checkpoint with their ids, for metrics and tracing. They never reach an A2A " +
+        "client.",
       source: "user document 002",
       milestone: "runtime",
       status: "proven",
@@ -42,10 +43,10 @@ export const AGENT_LOOP: RequirementGroup = {
     {
       id: "R49",
       text:
-        "Model output becomes artifact updates, and a sub-agent call a status update. The " +
-        "completed status has the final answer as its message in a loop used by itself, and " +
-        "behind a server if the agent sets finalMessage. Any error becomes a final failed " +
-        "status whose metadata holds a safe text and an errorId.",
+        "Model output becomes artifact updates, and a sub-agent call becomes a status " +
+        "update. The completed status has the final answer as its message if the loop is " +
+        "used standalone, and on a server if the agent sets finalMessage. Any error " +
+        "becomes a final failed status whose metadata has a safe text and an errorId.",
       source: "user document 002",
       milestone: "runtime",
       status: "proven",
@@ -53,9 +54,9 @@ export const AGENT_LOOP: RequirementGroup = {
     {
       id: "R50",
       text:
-        "Events come in one order: task submitted, working, then in each iteration the model " +
-        "call, its chunks and its tool starts and completions, and at the end the final " +
-        "status.",
+        "Events are emitted in a fixed order: task submitted, working, then for each " +
+        "iteration the model call, its chunks and its tool starts and completions, and " +
+        "finally the final status.",
       source: "user document 002",
       milestone: "runtime",
       status: "proven",
@@ -63,8 +64,8 @@ export const AGENT_LOOP: RequirementGroup = {
     {
       id: "R51",
       text:
-        "The loop offers execute, invoke, invokeSync, resume and cancel, takes contextId and " +
-        "taskId, and goes on until the model asks for no more tools.",
+        "The loop offers execute, invoke, invokeSync, resume and cancel, accepts " +
+        "contextId and taskId, and continues until the model requests no more tools.",
       source: "user documents 001 and 002",
       milestone: "runtime",
       status: "proven",

@@ -1,14 +1,14 @@
 import type { RequirementGroup } from "./requirement.ts";
 
-/** Which settings exist and what they are when nobody sets them. */
+/** The settings and their defaults. */
 export const CONFIGURATION: RequirementGroup = {
   title: "Configuration",
   requirements: [
     {
       id: "R125",
       text:
-        "The server listens on PORT (3000) and BIND_HOST (127.0.0.1), and the card's URL says " +
-        "so.",
+        "The server listens on PORT (3000) and BIND_HOST (127.0.0.1), and the card's URL " +
+        "matches them.",
       source: "user document 004",
       milestone: "skeleton",
       status: "proven",
@@ -16,8 +16,8 @@ export const CONFIGURATION: RequirementGroup = {
     {
       id: "R126",
       text:
-        "The coding agent listens on port 41242 unless CODER_AGENT_PORT says otherwise, and " +
-        "works in CODER_AGENT_WORKSPACE_PATH.",
+        "The coding agent listens on port 41242 unless CODER_AGENT_PORT is set, and works " +
+        "in CODER_AGENT_WORKSPACE_PATH.",
       source: "user document 000 and its later practice",
       milestone: "coder",
       status: "planned",

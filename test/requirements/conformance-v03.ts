@@ -1,28 +1,30 @@
 import type { RequirementGroup } from "./requirement.ts";
 
-/** What A2A 0.3 asks of a server. */
+/** What A2A 0.3 requires of a server. */
 export const CONFORMANCE_V03: RequirementGroup = {
   title: "A2A 0.3, servers",
   requirements: [
     {
       id: "v03-S1",
-      text: "At least one of the three transports is served over HTTP, in production with TLS.",
+      text: "At least one of the three transports is served over HTTP, with TLS in production.",
       source: "A2A 0.3 §3.1, §4.1",
       milestone: "bindings",
       status: "proven",
     },
     {
       id: "v03-S2",
-      text: "There is a valid card, without secrets, and protected where it is sensitive.",
+      text:
+        "The server publishes a valid card without secrets, and protects it if it is " +
+        "sensitive.",
       source: "A2A 0.3 §5.1, §5.4",
       milestone: "cards",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v03-S3",
       text:
-        "The preferred transport is served at the card's url, every transport is declared, " +
-        "and no address is declared for two different ones.",
+        "The preferred transport is served at the card's url, every transport is " +
+        "declared, and no URL is declared for two different transports.",
       source: "A2A 0.3 §5.6",
       milestone: "cards",
       status: "proven",
@@ -37,8 +39,8 @@ export const CONFORMANCE_V03: RequirementGroup = {
     {
       id: "v03-S5",
       text:
-        "Optional methods are served where the card has their capability, and refused by the " +
-        "error for it where it has not.",
+        "Optional methods are served if the card declares their capability; otherwise " +
+        "they are rejected with the error for that capability.",
       source: "A2A 0.3 §7, §11.1.3",
       milestone: "bindings",
       status: "proven",
@@ -46,9 +48,9 @@ export const CONFORMANCE_V03: RequirementGroup = {
     {
       id: "v03-S6",
       text:
-        "A JSON-RPC answer is 2.0, has the id of its request, or null, and either a result " +
-        "or an error, as application/json. The error of a refused stream is the only event of " +
-        "a stream.",
+        "A JSON-RPC response has version 2.0, the id of its request or null, either a " +
+        "result or an error, and the type application/json. If a stream request is " +
+        "rejected, the error is the only event of the stream.",
       source: "A2A 0.3 §3.2.1, §6.11, §7",
       milestone: "bindings",
       status: "proven",
@@ -56,8 +58,8 @@ export const CONFORMANCE_V03: RequirementGroup = {
     {
       id: "v03-S7",
       text:
-        "A stream is answered 200 with text/event-stream, and each event is a whole JSON-RPC " +
-        "response.",
+        "A stream response is 200 with text/event-stream, and each event is a complete " +
+        "JSON-RPC response.",
       source: "A2A 0.3 §3.3.1, §7",
       milestone: "bindings",
       status: "proven",
@@ -65,8 +67,8 @@ export const CONFORMANCE_V03: RequirementGroup = {
     {
       id: "v03-S8",
       text:
-        "REST has its verbs and paths below /v1, application/json, proper status codes, one " +
-        "shape for errors, and streams as server-sent events.",
+        "REST uses the verbs and paths under /v1, application/json, matching status codes " +
+        "and one error format, and streams server-sent events.",
       source: "A2A 0.3 §3.2.3, §3.3.3",
       milestone: "bindings",
       status: "proven",
@@ -74,7 +76,7 @@ export const CONFORMANCE_V03: RequirementGroup = {
     {
       id: "v03-S9",
       text:
-        "gRPC serves the proto of 0.3, maps errors to statuses, and has TLS where it is " +
+        "gRPC serves the 0.3 proto, maps errors to status codes, and uses TLS if it is " +
         "configured.",
       source: "A2A 0.3 §3.2.2",
       milestone: "bindings",
@@ -82,14 +84,14 @@ export const CONFORMANCE_V03: RequirementGroup = {
     },
     {
       id: "v03-S10",
-      text: "Every transport can do the same, under the names of the mapping table.",
+      text: "All transports offer the same functionality, under the names of the mapping table.",
       source: "A2A 0.3 §3.4.1, §3.5.4",
       milestone: "bindings",
       status: "proven",
     },
     {
       id: "v03-S11",
-      text: "A part is text, file or data, and errors have the codes of the table.",
+      text: "A part is text, file or data, and errors have the codes of the specification.",
       source: "A2A 0.3 §6.5, §8, §11.1.5",
       milestone: "bindings",
       status: "proven",
@@ -97,8 +99,8 @@ export const CONFORMANCE_V03: RequirementGroup = {
     {
       id: "v03-S12",
       text:
-        "Each request is authenticated; otherwise the answer is 401 or 403 with " +
-        "WWW-Authenticate.",
+        "Every request is authenticated; a request that fails is answered with 401 or 403 " +
+        "and WWW-Authenticate.",
       source: "A2A 0.3 §4.4",
       milestone: "guard",
       status: "proven",
@@ -106,29 +108,29 @@ export const CONFORMANCE_V03: RequirementGroup = {
     {
       id: "v03-S13",
       text:
-        "An agent that needs more credentials is in auth-required and says in its status " +
-        "what it needs.",
+        "An agent that needs more credentials sets the task to auth-required and states " +
+        "in the status what it needs.",
       source: "A2A 0.3 §4.5",
       milestone: "bindings",
       status: "proven",
     },
     {
       id: "v03-S14",
-      text: "Parameters and parts are checked strictly.",
+      text: "Parameters and parts are strictly validated.",
       source: "A2A 0.3 §10.2",
       milestone: "bindings",
       status: "proven",
     },
     {
       id: "v03-S15",
-      text: "A task that has ended takes no message, and canceling it is TaskNotCancelable.",
+      text: "A message to an ended task is rejected, and canceling it is TaskNotCancelable.",
       source: "A2A 0.3 §6.1, §7.1, §8.2",
       milestone: "bindings",
       status: "proven",
     },
     {
       id: "v03-S16",
-      text: "What a completed task has produced is in its artifacts.",
+      text: "The results of a completed task are in its artifacts.",
       source: "A2A 0.3 §6.1",
       milestone: "bindings",
       status: "proven",
@@ -136,8 +138,8 @@ export const CONFORMANCE_V03: RequirementGroup = {
     {
       id: "v03-S17",
       text:
-        "Notifications authenticate themselves as configured, bring the token, the task and " +
-        "its state; the address is not trusted.",
+        "Notifications authenticate as configured and contain the token, the task and its " +
+        "state. The webhook URL is not trusted.",
       source: "A2A 0.3 §9.5",
       milestone: "bindings",
       status: "proven",
@@ -145,8 +147,8 @@ export const CONFORMANCE_V03: RequirementGroup = {
     {
       id: "v03-S18",
       text:
-        "Extensions are used in the version asked for or ignored, are checked and authorized " +
-        "like the rest, and methods of our own have names that cannot clash.",
+        "Extensions are used in the requested version or ignored, and are validated and " +
+        "authorized like other input. Methods that we add have names that cannot clash.",
       source: "A2A 0.3 §3.5.5",
       milestone: "cards",
       status: "proven",
@@ -154,15 +156,17 @@ export const CONFORMANCE_V03: RequirementGroup = {
     {
       id: "v03-S19",
       text:
-        "What a caller may see and do is decided for each thing and each action, and traces " +
-        "are passed on.",
+        "Access is decided for each resource and each action, and trace context is " +
+        "propagated.",
       source: "A2A 0.3 §10.2",
       milestone: "guard",
       status: "planned",
     },
     {
       id: "v03-S20",
-      text: "The extended card is for authenticated callers, and only where the card announces it.",
+      text:
+        "The extended card is served only to authenticated callers, and only if the card " +
+        "declares it.",
       source: "A2A 0.3 §7.10",
       milestone: "cards",
       status: "proven",
@@ -170,8 +174,8 @@ export const CONFORMANCE_V03: RequirementGroup = {
     {
       id: "v03-S21",
       text:
-        "Tasks, messages, events and parts have a kind, status updates say whether they are " +
-        "final, and times are ISO 8601.",
+        "Tasks, messages, events and parts have a kind, status updates say whether they " +
+        "are final, and times are ISO 8601.",
       source: "A2A 0.3 §6",
       milestone: "bindings",
       status: "proven",

@@ -1,6 +1,6 @@
 import type { RequirementGroup } from "./requirement.ts";
 
-/** How an agent is found and what its card says. */
+/** How agents are discovered and what their cards contain. */
 export const DISCOVERY: RequirementGroup = {
   title: "Discovery and cards",
   requirements: [
@@ -14,9 +14,9 @@ export const DISCOVERY: RequirementGroup = {
     {
       id: "R80",
       text:
-        "A card states name, description, version, URL, capabilities and skills with id, name " +
-        "and tags. Keeping a history of state transitions is declared in 0.3 cards only, and " +
-        "the history is really kept.",
+        "A card has name, description, version, URL, capabilities and skills with id, " +
+        "name and tags. A history of state transitions is declared in 0.3 cards only, and " +
+        "that history is really kept.",
       source: "user document 000; A2A 0.3 §5.5",
       milestone: "skeleton",
       status: "proven",
@@ -24,8 +24,8 @@ export const DISCOVERY: RequirementGroup = {
     {
       id: "R81",
       text:
-        "buildAgentCard makes the card of the whole instance, with the URL given to it or " +
-        "else one made of BIND_HOST and PORT.",
+        "buildAgentCard returns the card of the whole instance, with the given URL or one " +
+        "built from BIND_HOST and PORT.",
       source: "user document 004",
       milestone: "host",
       status: "planned",
@@ -33,8 +33,8 @@ export const DISCOVERY: RequirementGroup = {
     {
       id: "R82",
       text:
-        "buildAgentCardForAgent makes the card of one agent from its name and description, " +
-        "with persona and skill bundles added when a database is given.",
+        "buildAgentCardForAgent returns the card of one agent from its name and " +
+        "description, and adds persona and skill bundles if a database is given.",
       source: "user document 004",
       milestone: "host",
       status: "planned",
@@ -42,8 +42,8 @@ export const DISCOVERY: RequirementGroup = {
     {
       id: "R83",
       text:
-        "Every registered MCP tool becomes a skill with a readable name and tags; no tool is " +
-        "left out by a fixed list.",
+        "Every registered MCP tool becomes a skill with a readable name and tags; there " +
+        "is no fixed list that omits tools.",
       source: "user document 004",
       milestone: "host",
       status: "planned",
@@ -51,9 +51,9 @@ export const DISCOVERY: RequirementGroup = {
     {
       id: "R84",
       text:
-        "An agent with tool permissions shows exactly those tools, and none when the list is " +
-        "empty; without permissions it shows the default set. The card and the running agent " +
-        "agree.",
+        "An agent with tool permissions shows exactly those tools, and none if the list " +
+        "is empty; without permissions it shows the default set. The card and the running " +
+        "agent agree.",
       source: "user document 004",
       milestone: "host",
       status: "planned",
@@ -61,8 +61,9 @@ export const DISCOVERY: RequirementGroup = {
     {
       id: "R85",
       text:
-        "fetchAgentCard reads the well-known path and answers from memory, without a request, " +
-        "for five minutes whatever the headers say. Stale entries go at the next fetch.",
+        "fetchAgentCard reads the well-known path and serves the card from its cache, " +
+        "without a request, for five minutes regardless of the response headers. Stale " +
+        "entries are removed by the next fetch.",
       source: "user document 004",
       milestone: "client",
       status: "proven",
@@ -70,8 +71,8 @@ export const DISCOVERY: RequirementGroup = {
     {
       id: "R86",
       text:
-        "A non-2xx card answer throws ExternalServiceError with the status, and a card " +
-        "without name or version throws ValidationError.",
+        "A non-2xx response for a card throws ExternalServiceError with the status, and a " +
+        "card without name or version throws ValidationError.",
       source: "user document 004",
       milestone: "client",
       status: "proven",
@@ -85,7 +86,7 @@ export const DISCOVERY: RequirementGroup = {
     },
     {
       id: "R88",
-      text: "After clearAgentCardCache the next fetch asks the server again.",
+      text: "After clearAgentCardCache the next fetch requests the card again.",
       source: "user document 004",
       milestone: "client",
       status: "proven",
@@ -93,8 +94,8 @@ export const DISCOVERY: RequirementGroup = {
     {
       id: "seed-C23",
       text:
-        "A card without a version is refused by its missing field, unless the reader asks to " +
-        "be lenient.",
+        "A card without a version is rejected with the name of the missing field, unless " +
+        "the caller opts into lenient reading.",
       source: "user documents 000 and 004",
       milestone: "client",
       status: "proven",

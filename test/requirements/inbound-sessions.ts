@@ -1,6 +1,6 @@
 import type { RequirementGroup } from "./requirement.ts";
 
-/** How a call from another agent becomes a session of a local one. */
+/** How a call from another agent becomes a session of a local agent. */
 export const INBOUND_SESSIONS: RequirementGroup = {
   title: "Inbound sessions",
   requirements: [
@@ -16,16 +16,16 @@ export const INBOUND_SESSIONS: RequirementGroup = {
     {
       id: "R96",
       text:
-        "An inbound task goes to the agent it names, else to one with the wanted skill, else " +
-        "to the first in declared order that has a default project. With none it throws " +
-        'NotFoundError("Agent with default project").',
+        "An inbound task goes to the agent it names, else to one with the requested " +
+        "skill, else to the first in declared order that has a default project. If there " +
+        'is none it throws NotFoundError("Agent with default project").',
       source: "user document 004",
       milestone: "host",
       status: "planned",
     },
     {
       id: "R97",
-      text: 'Sessions opened for inbound tasks carry the source "agent".',
+      text: 'Sessions created for inbound tasks have the source "agent".',
       source: "user document 004",
       milestone: "host",
       status: "planned",
@@ -33,8 +33,8 @@ export const INBOUND_SESSIONS: RequirementGroup = {
     {
       id: "R98",
       text:
-        "What the assistant says is appended as an agent message. The end of the session " +
-        "completes the task, or cancels it when a cancel was asked for; an error or a crash " +
+        "Assistant output is appended as an agent message. The end of the session " +
+        "completes the task, or cancels it if a cancel was requested; an error or a crash " +
         "fails it.",
       source: "user document 004",
       milestone: "host",
@@ -42,7 +42,7 @@ export const INBOUND_SESSIONS: RequirementGroup = {
     },
     {
       id: "R99",
-      text: "State changes follow the events of the process at once; nothing polls for them.",
+      text: "State changes follow the events of the process immediately, without polling.",
       source: "user document 004",
       milestone: "host",
       status: "planned",
@@ -50,8 +50,7 @@ export const INBOUND_SESSIONS: RequirementGroup = {
     {
       id: "R100",
       text:
-        "Agent listing and session creation can be replaced through the dependencies that are " +
-        "passed in.",
+        "Agent listing and session creation can be replaced through injected " + "dependencies.",
       source: "user document 004",
       milestone: "host",
       status: "planned",
@@ -66,8 +65,8 @@ export const INBOUND_SESSIONS: RequirementGroup = {
     {
       id: "R102",
       text:
-        "A session that another agent opened may not use the tools for calling agents, and a " +
-        "chain of calls deeper than three is refused.",
+        "A session that another agent opened cannot use the tools for calling agents, and " +
+        "a chain of calls deeper than three is rejected.",
       source: "later practice of user document 004",
       milestone: "host",
       status: "planned",
@@ -89,8 +88,8 @@ export const INBOUND_SESSIONS: RequirementGroup = {
     {
       id: "inbound-K3",
       text:
-        "A timeout fails the task, stops its process, and nothing is appended to the task " +
-        "after it.",
+        "A timeout fails the task and stops its process, and nothing is appended to the " +
+        "task afterwards.",
       source: "regressions of user document 004",
       milestone: "host",
       status: "planned",
@@ -98,8 +97,8 @@ export const INBOUND_SESSIONS: RequirementGroup = {
     {
       id: "inbound-K4",
       text:
-        "The agent of an inbound task is chosen in declared order; editing an agent does not " +
-        "change it.",
+        "The agent of an inbound task is chosen in declared order; editing an agent does " +
+        "not change that order.",
       source: "regressions of user document 004",
       milestone: "host",
       status: "planned",
@@ -107,15 +106,15 @@ export const INBOUND_SESSIONS: RequirementGroup = {
     {
       id: "inbound-K5",
       text:
-        "At most 1000 tasks are kept, and 100 finished ones are removed at a time; running " +
-        "tasks beyond the limit are rejected, not accepted without end.",
+        "At most 1000 tasks are kept, and 100 finished ones are removed at a time. If " +
+        "1000 tasks are running, further ones are rejected.",
       source: "regressions of user document 004",
       milestone: "host",
       status: "planned",
     },
     {
       id: "inbound-K6",
-      text: "All registered tools are skills of the card.",
+      text: "All registered tools are listed as skills on the card.",
       source: "regressions of user document 004",
       milestone: "host",
       status: "planned",
@@ -130,8 +129,8 @@ export const INBOUND_SESSIONS: RequirementGroup = {
     {
       id: "inbound-K11",
       text:
-        "A task can be read by its owner only, 429 has Retry-After, subscriptions end with " +
-        "their task, and all blocks of an assistant's message are kept.",
+        "Only its owner can read a task, a 429 response has Retry-After, subscriptions " +
+        "end with their task, and all blocks of an assistant message are kept.",
       source: "regressions of user document 004",
       milestone: "host",
       status: "planned",

@@ -1,16 +1,16 @@
 import type { RequirementGroup } from "./requirement.ts";
 
-/** How an agent asks its caller for something, and what happens with the answer. */
+/** How an agent asks its caller for input, and what happens with the answer. */
 export const INPUT: RequirementGroup = {
   title: "Input and client-side tools",
   requirements: [
     {
       id: "R57",
       text:
-        "A question of a tool or of a function puts the task into input-required with an agent " +
-        "message and a data part that holds prompt, requestId and whether the answer is " +
-        "sensitive; that status is final and ends the stream. The 0.3 JSON-RPC dialect also " +
-        "carries the inputRequest field, for approvals too, unless it runs strict.",
+        "A question from a tool or a function sets the task to input-required with an " +
+        "agent message and a data part that has the prompt, the requestId and whether the " +
+        "answer is sensitive. That status is final and ends the stream. The 0.3 JSON-RPC " +
+        "dialect also has the inputRequest field, for approvals too, unless it is strict.",
       source: "user document 001; A2A 0.3 §7.2",
       milestone: "bindings",
       status: "proven",
@@ -18,16 +18,16 @@ export const INPUT: RequirementGroup = {
     {
       id: "R58",
       text:
-        "An open question is answered by a new message with a data part or a tool-result " +
-        "part, sent to its taskId. Without a taskId, a single referenced task that waits for " +
-        "that very request is continued.",
+        "A pending question is answered by a new message with a data part or a " +
+        "tool-result part, sent to its taskId. Without a taskId, a single referenced task " +
+        "that waits for that request is continued.",
       source: "user document 001",
       milestone: "bindings",
       status: "proven",
     },
     {
       id: "R59",
-      text: "An answered task goes back to working and can finish.",
+      text: "An answered task returns to working and can finish.",
       source: "user document 001; A2A 0.3 §7.1",
       milestone: "skeleton",
       status: "proven",
@@ -42,11 +42,11 @@ export const INPUT: RequirementGroup = {
     {
       id: "R61",
       text:
-        "Questions and approvals wait for ever unless the agent sets a time limit; client-side " +
-        "tools wait 300 seconds. When no answer comes in time the task either goes on, with the " +
-        'status text "Continuing without client input...", or ends with a final failed status ' +
-        'for "Input timeout" whose metadata has the reason, the taskId and the real ' +
-        "timeoutSeconds.",
+        "Questions and approvals wait indefinitely unless the agent sets a time limit; " +
+        "client-side tools wait 300 seconds. After a timeout the task either continues, " +
+        'with the status text "Continuing without client input...", or ends with a final ' +
+        'failed status for "Input timeout" whose metadata has the reason, the taskId and ' +
+        "the actual timeoutSeconds.",
       source: "user document 001",
       milestone: "engine",
       status: "proven",

@@ -1,21 +1,21 @@
 import type { RequirementGroup } from "./requirement.ts";
 
-/** What other agent loops got wrong in practice, each as what must be true instead. */
+/** Mistakes that other agent loops made in practice, each stated as the correct behaviour. */
 export const LOOP_REGRESSIONS: RequirementGroup = {
   title: "Loop regressions",
   requirements: [
     {
       id: "loop-L1",
       text:
-        "A model that never stops calling tools is stopped by the budget of iterations, and the " +
-        "task fails with a text that names it.",
+        "A model that never stops calling tools is stopped by the iteration limit, and " +
+        "the task fails with a text that names the limit.",
       source: "known failures of agent loops",
       milestone: "runtime",
       status: "proven",
     },
     {
       id: "loop-L2",
-      text: "Unsubscribing aborts the model call at once, and no further call is ever made.",
+      text: "Unsubscribing aborts the model call immediately, and no further call is made.",
       source: "known failures of agent loops",
       milestone: "runtime",
       status: "proven",
@@ -37,36 +37,40 @@ export const LOOP_REGRESSIONS: RequirementGroup = {
     {
       id: "loop-L5",
       text:
-        "A call of an unknown tool gets a tool error as its result, and a model that goes on " +
-        "calling it is stopped.",
+        "A call of an unknown tool gets a tool error as its result, and a model that " +
+        "keeps calling it is stopped.",
       source: "known failures of agent loops",
       milestone: "runtime",
       status: "proven",
     },
     {
       id: "loop-L6",
-      text: "A keep-alive that is switched off sends nothing.",
+      text: "If keep-alives are disabled, none are sent.",
       source: "known failures of agent loops",
       milestone: "guard",
       status: "proven",
     },
     {
       id: "loop-L7",
-      text: "A cursor that is not known any more gets a whole snapshot that says so, never silence.",
+      text:
+        "A cursor that is no longer valid is answered with a full snapshot that says so, " +
+        "never with silence.",
       source: "known failures of agent loops",
       milestone: "guard",
       status: "proven",
     },
     {
       id: "loop-L8",
-      text: "However many tools a model calls at once, five run at a time, and all are answered.",
+      text:
+        "If a model calls many tools at once, five run at a time, and every call gets a " +
+        "result.",
       source: "known failures of agent loops",
       milestone: "runtime",
       status: "proven",
     },
     {
       id: "loop-L9",
-      text: "Retention deletes old tasks that have ended, and no task that runs.",
+      text: "Retention deletes old ended tasks and never a running one.",
       source: "known failures of agent loops",
       milestone: "push",
       status: "proven",
@@ -74,8 +78,8 @@ export const LOOP_REGRESSIONS: RequirementGroup = {
     {
       id: "loop-L10",
       text:
-        "A sub-agent whose task failed is reported as a failed tool call, and is called by A2A " +
-        "with the trace of its caller.",
+        "A sub-agent whose task failed is reported as a failed tool call. Sub-agents are " +
+        "called via A2A with the trace context of the caller.",
       source: "known failures of agent loops",
       milestone: "tools",
       status: "proven",
@@ -83,15 +87,15 @@ export const LOOP_REGRESSIONS: RequirementGroup = {
     {
       id: "loop-L11",
       text:
-        "An id or a name that a model or an agent chooses never becomes a path: neither in the " +
-        "data folder nor where a client saves files.",
+        "An id or a name that a model or an agent chooses is never used as a path, " +
+        "neither in the data folder nor where a client saves files.",
       source: "known failures of agent loops",
       milestone: "coder",
       status: "proven",
     },
     {
       id: "loop-L12",
-      text: "MCP servers are spoken to by MCP, from initialize on.",
+      text: "MCP servers are called with the MCP protocol, starting with initialize.",
       source: "known failures of agent loops",
       milestone: "tools",
       status: "proven",
@@ -99,15 +103,17 @@ export const LOOP_REGRESSIONS: RequirementGroup = {
     {
       id: "loop-L13",
       text:
-        "What a loop asks for reaches the people who must answer: each question, approval and " +
-        "sign-in is an official state with the question as its text.",
+        "Every question, approval and sign-in request of a loop reaches the person who " +
+        "must answer it: as an official task state with the question as its text.",
       source: "known failures of agent loops",
       milestone: "console",
       status: "proven",
     },
     {
       id: "loop-L14",
-      text: "A span ends when its work is left, and holds neither prompts nor tool data by default.",
+      text:
+        "A span ends when its work is abandoned, and contains neither prompts nor tool data " +
+        "by default.",
       source: "known failures of agent loops",
       milestone: "guard",
       status: "planned",
@@ -115,15 +121,15 @@ export const LOOP_REGRESSIONS: RequirementGroup = {
     {
       id: "loop-L15",
       text:
-        "Whoever reads slowly slows down what is written to it, and leaving a stream leaves no " +
-        "turn behind that nobody can reach.",
+        "A slow reader applies backpressure to the writer, and a stream that is closed " +
+        "early leaves no unreachable turn behind.",
       source: "known failures of agent loops",
       milestone: "runtime",
       status: "proven",
     },
     {
       id: "loop-L16",
-      text: "What the documents of the loop say is what its code does.",
+      text: "The documentation of the loop matches its code.",
       source: "known failures of agent loops",
       milestone: "runtime",
       status: "proven",
@@ -131,9 +137,9 @@ export const LOOP_REGRESSIONS: RequirementGroup = {
     {
       id: "loop-L17",
       text:
-        "Two tools of one name are rejected when the agent is defined; of tools of one name from " +
-        "several providers the model is offered one; and a provider whose tools cannot be listed " +
-        "does not fail the turn.",
+        "Two tools with the same name are rejected when the agent is defined. If several " +
+        "providers offer a tool of the same name, the model is offered one of them. A " +
+        "provider whose tools cannot be listed does not fail the turn.",
       source: "known failures of agent loops",
       milestone: "runtime",
       status: "proven",

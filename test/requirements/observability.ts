@@ -1,28 +1,28 @@
 import type { RequirementGroup } from "./requirement.ts";
 
-/** What an operator can follow from the outside. */
+/** What an operator can observe from the outside. */
 export const OBSERVABILITY: RequirementGroup = {
   title: "Tracing and observability",
   requirements: [
     {
       id: "R121",
       text:
-        "The traceparent and tracestate headers of a request are accepted and continued, with " +
-        "the sampled flag as it came, also after a restart.",
+        "The traceparent and tracestate headers of a request are accepted and continued " +
+        "with the incoming sampled flag, also after a restart.",
       source: "user document 001",
       milestone: "skeleton",
       status: "proven",
     },
     {
       id: "R122",
-      text: "Events carry traceId and spanId in their metadata.",
+      text: "Events have traceId and spanId in their metadata.",
       source: "user document 001",
       milestone: "skeleton",
       status: "proven",
     },
     {
       id: "R123",
-      text: "Every request and every A2A event leaves an OpenTelemetry span.",
+      text: "Every request and every A2A event creates an OpenTelemetry span.",
       source: "user document 001",
       milestone: "guard",
       status: "planned",
@@ -30,8 +30,8 @@ export const OBSERVABILITY: RequirementGroup = {
     {
       id: "R124",
       text:
-        "The trace goes on into tools and sub-agents, so that one trace id covers the whole " +
-        "tree of calls.",
+        "The trace continues into tools and sub-agents, so that one trace id covers the " +
+        "whole call tree.",
       source: "user document 001",
       milestone: "tools",
       status: "proven",

@@ -1,14 +1,14 @@
 import type { RequirementGroup } from "./requirement.ts";
 
-/** Which requests are understood and what each of them is answered. */
+/** The supported requests and their responses. */
 export const PROTOCOL_SURFACE: RequirementGroup = {
   title: "Protocol surface",
   requirements: [
     {
       id: "R1",
       text:
-        "JSON-RPC 2.0 requests are taken by POST with an application/json body, at the URL " +
-        "that the card names and at /api/a2a.",
+        "JSON-RPC 2.0 requests are accepted via POST with an application/json body, at " +
+        "the URL on the card and at /api/a2a.",
       source: "user documents 001 and 003; A2A 0.3 §3.2.1",
       milestone: "skeleton",
       status: "proven",
@@ -16,17 +16,17 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
     {
       id: "R2",
       text:
-        'An envelope without "2.0", a method or an id, and every batch, is answered -32600 ' +
-        '"Invalid Request" with a reason in its data and the request\'s id or null. Like all ' +
-        "JSON-RPC errors it travels with HTTP 200; only 401, 403, 413, 415, 429 and 503 keep " +
-        "their status.",
+        'An envelope without "2.0", a method or an id, and every batch, is rejected with ' +
+        '-32600 "Invalid Request", a reason in its data and the request\'s id or null. ' +
+        "Like all JSON-RPC errors it has HTTP status 200; only 401, 403, 413, 415, 429 " +
+        "and 503 keep their status.",
       source: "user document 001; A2A 0.3 §8.1",
       milestone: "skeleton",
       status: "proven",
     },
     {
       id: "R3",
-      text: "A body that is not JSON is answered -32700 with HTTP 200 and a null id.",
+      text: "A body that is not JSON is rejected with -32700, HTTP status 200 and a null id.",
       source: "user document 001; A2A 0.3 §8.1",
       milestone: "skeleton",
       status: "proven",
@@ -34,8 +34,8 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
     {
       id: "R4",
       text:
-        "A method that does not exist is answered -32601 with HTTP 200, and the data repeats " +
-        "the method's name.",
+        "An unknown method is rejected with -32601 and HTTP status 200, and the data " +
+        "contains the method's name.",
       source: "user document 001; A2A 0.3 §8.1",
       milestone: "skeleton",
       status: "proven",
@@ -43,8 +43,8 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
     {
       id: "R5",
       text:
-        'A request without a message, or with a message of another kind than "message", is ' +
-        "answered -32602 with the reason. A message that leaves out its kind is accepted.",
+        'A request without a message, or with a message whose kind is not "message", is ' +
+        "rejected with -32602 and the reason. A message without a kind is accepted.",
       source: "user document 001; A2A 0.3 §8.1",
       milestone: "skeleton",
       status: "proven",
@@ -52,9 +52,9 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
     {
       id: "R6",
       text:
-        "A failure inside the server is answered -32603 with a harmless text and an errorId " +
-        "in its data that the server's log repeats. Only errors that an agent raised on " +
-        "purpose keep their own words.",
+        "An internal failure is answered with -32603, a safe text and an errorId in its " +
+        "data that also appears in the server's log. Only errors that an agent raised on " +
+        "purpose keep their text.",
       source: "user documents 001 and 003; A2A 0.3 §8.1",
       milestone: "skeleton",
       status: "proven",
@@ -62,7 +62,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
     {
       id: "R7",
       text:
-        "Errors have a code, a message and optional data, and every response repeats the id " +
+        "Errors have a code, a message and optional data, and every response has the id " +
         "of its request, including 0 and the empty string.",
       source: "user document 001; A2A 0.3 §6.11",
       milestone: "skeleton",
@@ -70,7 +70,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
     },
     {
       id: "R8",
-      text: "message/send answers with a task, or with a message when the agent replied directly.",
+      text: "message/send returns a task, or a message if the agent replied directly.",
       source: "user document 003; A2A 0.3 §7.1",
       milestone: "skeleton",
       status: "proven",
@@ -79,7 +79,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
       id: "R9",
       text:
         "A send waits until the task has finished or needs the caller. Only an explicit " +
-        "blocking false returns at once, with a task that is still open.",
+        "blocking: false returns immediately, with an unfinished task.",
       source: "user document 003; A2A 0.3 §7.1; A2A 1.0 §3.2.2",
       milestone: "skeleton",
       status: "proven",
@@ -87,8 +87,8 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
     {
       id: "R10",
       text:
-        "A contextId continues a conversation of the same owner and a taskId continues that " +
-        "task. A contextId nobody used yet opens a conversation; a malformed or expired one " +
+        "A contextId continues a conversation of the same owner and a taskId continues " +
+        "that task. An unused contextId starts a conversation; a malformed or expired one " +
         "is -32602.",
       source: "user document 003; A2A 1.0 §3.4",
       milestone: "push",
@@ -96,7 +96,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
     },
     {
       id: "R11",
-      text: "When a message has no contextId the server makes one and returns it.",
+      text: "If a message has no contextId the server generates one and returns it.",
       source: "user document 001; A2A 1.0 §3.4.1",
       milestone: "skeleton",
       status: "proven",
@@ -104,7 +104,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
     {
       id: "R12",
       text:
-        "The client chooses each messageId, and it is unique among the messages of that " +
+        "The client chooses each messageId, which is unique among the messages of that " +
         "caller.",
       source: "user document 003; A2A 0.3 §6.4",
       milestone: "engine",
@@ -112,7 +112,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
     },
     {
       id: "R13",
-      text: "Every method accepts optional metadata in its parameters.",
+      text: "Every method accepts optional metadata in its params.",
       source: "user document 003; A2A 0.3 §7",
       milestone: "bindings",
       status: "proven",
@@ -120,8 +120,8 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
     {
       id: "R14",
       text:
-        "A send honours the output modes that the caller accepts, turning data into text " +
-        "where needed, and returns no more history than it asked for.",
+        "A send respects the output modes that the caller accepts, converting data to " +
+        "text if needed, and returns no more history than requested.",
       source: "user document 001; A2A 0.3 §7.1; A2A 1.0 §3.2.4",
       milestone: "bindings",
       status: "proven",
@@ -138,8 +138,8 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
     {
       id: "R16",
       text:
-        "tasks/cancel returns the task in the canceled state. Cancelling it again returns the " +
-        "same task in 1.0 and is -32002 in 0.3.",
+        "tasks/cancel returns the task in the canceled state. Canceling it again returns " +
+        "the same task in 1.0 and is -32002 in 0.3.",
       source: "user document 003; A2A 0.3 §7.4; A2A 1.0 §3.1.5",
       milestone: "skeleton",
       status: "proven",
@@ -147,9 +147,9 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
     {
       id: "R17",
       text:
-        "A push configuration with a URL, a token and extra headers can be set on a task when " +
-        "the card declares push, and the stored configuration is returned. Headers that " +
-        "belong to the transport or contain line breaks are refused.",
+        "A push config with a URL, a token and extra headers can be set on a task if the " +
+        "card declares push notifications, and the stored config is returned. Headers " +
+        "that belong to the transport or contain line breaks are rejected.",
       source: "user document 003; A2A 0.3 §7.5",
       milestone: "push",
       status: "proven",
@@ -157,8 +157,8 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
     {
       id: "R18",
       text:
-        "A push configuration can also come inside the configuration of a send and then " +
-        "applies from the task's start.",
+        "A push config can also be sent in the configuration of a send and then applies " +
+        "from the start of the task.",
       source: "user document 003; A2A 0.3 §7.1",
       milestone: "push",
       status: "proven",
@@ -167,8 +167,9 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
       id: "R19",
       text:
         "Authenticated callers get the extended card under each of its three method names " +
-        "when the agent declares one; an agent that has none configured answers -32007, and so " +
-        "does a server that accepts every caller: its card does not declare the extended one.",
+        "if the agent declares one. An agent without one responds with -32007, and so " +
+        "does a server that accepts every caller: its card does not declare an extended " +
+        "card.",
       source: "user document 003; A2A 0.3 §7.10; A2A 1.0 §3.1.11",
       milestone: "cards",
       status: "proven",
@@ -176,8 +177,8 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
     {
       id: "R20",
       text:
-        "Each operation is reachable by its JSON-RPC method, its gRPC name and its REST path " +
-        "under /v1, with the same outcome on all three.",
+        "Each operation is available as a JSON-RPC method, a gRPC method and a REST path " +
+        "under /v1, with the same result on all three.",
       source: "user document 003; A2A 0.3 §3.5.6",
       milestone: "bindings",
       status: "proven",
@@ -185,9 +186,10 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
     {
       id: "R21",
       text:
-        "REST streams send bare objects over SSE and a REST send returns the task with its " +
-        "artifacts. A POST body with kind fields is answered in that dialect, and so is a " +
-        "request without a body that asks for dialect=kind; any other request gets ProtoJSON.",
+        "REST streams send bare objects over SSE and a REST send returns the task with " +
+        "its artifacts. A POST body with kind fields gets a response in that dialect, and " +
+        "so does a request without a body that asks for dialect=kind; any other request " +
+        "gets ProtoJSON.",
       source: "user document 001; A2A 0.3 §3.2.3",
       milestone: "bindings",
       status: "proven",
@@ -195,8 +197,8 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
     {
       id: "R22",
       text:
-        "In 0.3 every part is discriminated by kind and never by type: on JSON-RPC, and on REST " +
-        "for a client that sends kinds or asks for them.",
+        "In 0.3 every part is discriminated by kind and never by type: on JSON-RPC, and " +
+        "on REST for a client that sends kinds or asks for them.",
       source: "user document 003; A2A 0.3 §6.5",
       milestone: "skeleton",
       status: "proven",
@@ -204,15 +206,15 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
     {
       id: "R23",
       text:
-        "In 0.3 every task, message and event that is returned carries its kind: on JSON-RPC, and " +
-        "on REST for a client that sends kinds or asks for them with dialect=kind.",
+        "In 0.3 every task, message and event in a response has its kind: on JSON-RPC, " +
+        "and on REST for a client that sends kinds or asks for them with dialect=kind.",
       source: "user document 003; A2A 0.3 §6",
       milestone: "skeleton",
       status: "proven",
     },
     {
       id: "R24",
-      text: "Where an object carries a kind, it is the first property in its JSON text.",
+      text: "If an object has a kind, it is the first property in its JSON text.",
       source: "user document 001",
       milestone: "skeleton",
       status: "proven",
@@ -220,8 +222,9 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
     {
       id: "R25",
       text:
-        "The nine task states are submitted, working, input-required, completed, canceled, " +
-        "failed, rejected, auth-required and unknown, and no other is ever written.",
+        "The nine task states are submitted, working, input-required, completed, " +
+        "canceled, failed, rejected, auth-required and unknown, and no other is ever " +
+        "written.",
       source: "user documents 001 and 002; A2A 0.3 §6.3",
       milestone: "skeleton",
       status: "proven",
@@ -229,8 +232,8 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
     {
       id: "R26",
       text:
-        'JSON-RPC answers spell the state "canceled" with one l; the spelling with two is ' +
-        "still understood on input.",
+        'JSON-RPC responses spell the state "canceled" with one l; the spelling with two ' +
+        "is accepted on input.",
       source: "user document 003; A2A 0.3 §6.3",
       milestone: "bindings",
       status: "proven",
@@ -238,9 +241,8 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
     {
       id: "R27",
       text:
-        "A message carries a role of user or agent, parts, a messageId and, where given, " +
-        "taskId, contextId, referenceTaskIds, extensions and metadata; none of them is lost " +
-        "on the way.",
+        "A message has a role of user or agent, parts, a messageId and, if given, taskId, " +
+        "contextId, referenceTaskIds, extensions and metadata; none of them is lost.",
       source: "user document 001; A2A 0.3 §6.4",
       milestone: "skeleton",
       status: "proven",
@@ -258,7 +260,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
     {
       id: "R29",
       text:
-        "Errors use the codes of A2A with their official meaning, and no code of our own is " +
+        "Errors use the codes of A2A with their official meaning, and no custom code is " +
         "ever sent.",
       source: "user document 003; A2A 0.3 §8.2",
       milestone: "bindings",
@@ -274,10 +276,10 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
     {
       id: "R31",
       text:
-        "POST /tasks creates a task (201 with its id), POST /message/stream answers a message " +
-        "with SSE, and /tasks/{id}/metadata describes a task or is 404. /tasks/metadata lists " +
-        "the caller's newest tasks, up to 1000, from whichever store is in use; with none it " +
-        "is 204.",
+        "POST /tasks creates a task (201 with its id), POST /message/stream responds to a " +
+        "message with SSE, and /tasks/{id}/metadata describes a task or is 404. " +
+        "/tasks/metadata lists the caller's newest tasks, up to 1000, from the configured " +
+        "store; if there are none it is 204.",
       source: "user document 000",
       milestone: "coder",
       status: "planned",

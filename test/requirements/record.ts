@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import type { TestModule } from "vitest/node";
 import type { Requirement } from "./requirement.ts";
 
-/** A test that cites a requirement, and how it ended. */
+/** A test that cites a requirement, and its result. */
 export interface Citation {
   readonly id: string;
   readonly file: string;
@@ -12,7 +12,7 @@ export interface Citation {
   readonly state: "passed" | "failed" | "skipped" | "pending";
 }
 
-/** The citations of the last run of all tests. */
+/** The citations of the last complete test run. */
 export interface TestRecord {
   readonly endedAt: string;
   readonly citations: readonly Citation[];
@@ -27,7 +27,7 @@ export function writeRecord(record: TestRecord, path: string = RECORD): void {
   writeFileSync(path, JSON.stringify(record));
 }
 
-/** `undefined` if all tests have never been run here. */
+/** `undefined` if there has been no complete run here. */
 export function readRecord(path: string = RECORD): TestRecord | undefined {
   try {
     return JSON.parse(readFileSync(path, "utf8")) as TestRecord;
@@ -52,9 +52,9 @@ export function citationsIn(modules: readonly TestModule[]): readonly Citation[]
 }
 
 /**
- * What is wrong between the manifest and a run of all tests, one sentence each. Citing what is
- * still planned is fine: the proof may be complete only later. A failed test is no problem here,
- * because it fails the run by itself.
+ * The contradictions between the manifest and a complete test run, one sentence each. Citing a
+ * planned requirement is allowed: its proof may be completed later. Failed tests are not reported
+ * here, because they fail the run themselves.
  */
 export function citationProblems(
   requirements: readonly Requirement[],

@@ -4,8 +4,8 @@ import { NEEDS } from "../system-programs.ts";
 import { citationProblems, citationsIn, writeRecord } from "./record.ts";
 
 /**
- * After a run of all tests, records which of them cite which requirement, and fails the run if a
- * requirement that is marked proven has no test. A run of some of the tests changes nothing.
+ * After a complete test run, records which tests cite which requirement, and fails the run if a
+ * requirement that is marked proven has no test. A partial run changes nothing.
  */
 export class RequirementRecord implements Reporter {
   #vitest: Vitest | undefined;
@@ -41,7 +41,7 @@ export class RequirementRecord implements Reporter {
   }
 }
 
-/** The requirements whose tests need a program that this machine does not have. */
+/** The requirements whose tests need a program that is not installed on this machine. */
 function idsLackingPrograms(modules: readonly TestModule[]): ReadonlySet<string> {
   const skipped = modules.flatMap((module) => [...module.children.allTests("skipped")]);
   return new Set(

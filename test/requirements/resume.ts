@@ -1,12 +1,12 @@
 import type { RequirementGroup } from "./requirement.ts";
 
-/** What survives a disconnect or a crash, and what is not done twice. */
+/** What survives a disconnect or a crash, and what is not repeated. */
 export const RESUME: RequirementGroup = {
   title: "Resume and checkpoints",
   requirements: [
     {
       id: "R111",
-      text: "When a client disconnects its task keeps its state and goes on.",
+      text: "If a client disconnects, its task keeps its state and continues.",
       source: "user document 001; A2A 1.0 §3.5.2",
       milestone: "skeleton",
       status: "proven",
@@ -14,8 +14,8 @@ export const RESUME: RequirementGroup = {
     {
       id: "R112",
       text:
-        "Resuming a finished task emits completed and resuming another one continues it; each " +
-        "iteration leaves a checkpoint event.",
+        "Resuming a finished task emits completed, and resuming an unfinished one " +
+        "continues it. Each iteration writes a checkpoint event.",
       source: "user document 002",
       milestone: "runtime",
       status: "proven",
@@ -23,8 +23,9 @@ export const RESUME: RequirementGroup = {
     {
       id: "R113",
       text:
-        "A resumed run goes on from the model call, tool or sub-agent it had reached without " +
-        "repeating finished work, and its first event already holds the artifacts so far.",
+        "A resumed run continues from the model call, tool or sub-agent it had reached " +
+        "without repeating finished work, and its first event already contains the " +
+        "artifacts so far.",
       source: "user document 001",
       milestone: "tools",
       status: "proven",

@@ -2,15 +2,16 @@ import type { RequirementGroup } from "./requirement.ts";
 
 const SOURCE = "defects of the official JavaScript SDK 1.3.0, reproduced by small programs";
 
-/** What the official JavaScript SDK got wrong in practice, each as what must be true instead. */
+/** Mistakes of the official JavaScript SDK in practice, each stated as the correct behaviour. */
 export const SDK_PROBES: RequirementGroup = {
   title: "SDK probes",
   requirements: [
     {
       id: "sdk-p1",
       text:
-        "A client that subscribes to a running task at any moment, with a slow store, receives " +
-        "every later event once: none is lost between the snapshot and the stream.",
+        "A client that subscribes to a running task at any moment, even with a slow " +
+        "store, receives every later event once: none is lost between the snapshot and " +
+        "the stream.",
       source: SOURCE,
       milestone: "engine",
       status: "proven",
@@ -18,22 +19,24 @@ export const SDK_PROBES: RequirementGroup = {
     {
       id: "sdk-p2",
       text:
-        "A second message to a working task neither disturbs the stream of the first nor stores " +
-        "a chunk twice, and the task still ends.",
+        "A second message to a working task neither disturbs the stream of the first nor " +
+        "stores a chunk twice, and the task still ends.",
       source: SOURCE,
       milestone: "engine",
       status: "proven",
     },
     {
       id: "sdk-p3",
-      text: "Canceling a streaming task stores no chunk twice and sends its end to a webhook once.",
+      text:
+        "Canceling a streaming task stores no chunk twice and sends its final status to a " +
+        "webhook once.",
       source: SOURCE,
       milestone: "push",
       status: "proven",
     },
     {
       id: "sdk-p4",
-      text: "A cancel ends in bounded time, although the agent ignores its signal.",
+      text: "A cancel completes in bounded time even if the agent ignores its signal.",
       source: SOURCE,
       milestone: "engine",
       status: "proven",
@@ -41,8 +44,8 @@ export const SDK_PROBES: RequirementGroup = {
     {
       id: "sdk-p5",
       text:
-        "What an agent produces after its task was canceled is not stored. A subscription or a " +
-        "cancel at another replica reaches the run, wherever it is.",
+        "Output that an agent produces after its task was canceled is not stored. A " +
+        "subscription or a cancel sent to another replica reaches the run on its replica.",
       source: SOURCE,
       milestone: "scale",
       status: "planned",
@@ -50,16 +53,18 @@ export const SDK_PROBES: RequirementGroup = {
     {
       id: "sdk-p6",
       text:
-        "A push config whose URL is no URL, has another scheme or leads to a private address is " +
-        "refused. A message that is sent twice with the same id runs once where the idempotency " +
-        "extension is active.",
+        "A push config whose URL is invalid, has another scheme or leads to a private " +
+        "address is rejected. A message that is sent twice with the same id runs once if " +
+        "the idempotency extension is active.",
       source: SOURCE,
       milestone: "push",
       status: "proven",
     },
     {
       id: "sdk-p7",
-      text: "A client that hangs up is detached at once: nothing more is read or kept for it.",
+      text:
+        "A client that disconnects is detached immediately: nothing more is read or kept " +
+        "for it.",
       source: SOURCE,
       milestone: "skeleton",
       status: "proven",
@@ -74,7 +79,7 @@ export const SDK_PROBES: RequirementGroup = {
     {
       id: "sdk-p9",
       text:
-        "The security schemes of a card are in the JSON form of the specification, so that " +
+        "The security schemes of a card use the JSON form of the specification, so that " +
         "clients of both versions can read them.",
       source: SOURCE,
       milestone: "cards",

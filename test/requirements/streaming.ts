@@ -7,7 +7,7 @@ export const STREAMING: RequirementGroup = {
     {
       id: "R32",
       text:
-        "message/stream takes the same parameters as message/send and is offered only where " +
+        "message/stream takes the same params as message/send and is available only if " +
         "the card declares streaming.",
       source: "user document 003; A2A 0.3 §7.2",
       milestone: "skeleton",
@@ -15,7 +15,7 @@ export const STREAMING: RequirementGroup = {
     },
     {
       id: "R33",
-      text: "A stream is answered 200 with text/event-stream, no-cache and keep-alive headers.",
+      text: "A stream response is 200 with text/event-stream, no-cache and keep-alive headers.",
       source: "user documents 001 and 003; A2A 0.3 §3.3.1",
       milestone: "skeleton",
       status: "proven",
@@ -32,8 +32,8 @@ export const STREAMING: RequirementGroup = {
     {
       id: "R35",
       text:
-        "The SSE id of an event is its decimal sequence number in the task's log: it always " +
-        'grows and may skip numbers. No "event: message" line is sent.',
+        "The SSE id of an event is its decimal sequence number in the task's log: it " +
+        'always increases and may skip numbers. No "event: message" line is sent.',
       source: "user document 003",
       milestone: "skeleton",
       status: "proven",
@@ -41,8 +41,8 @@ export const STREAMING: RequirementGroup = {
     {
       id: "R36",
       text:
-        'When the log itself cannot be read the stream sends "event: error" with a JSON-RPC ' +
-        "error and ends. An agent's failure is an ordinary failed status instead.",
+        'If the log itself cannot be read the stream sends "event: error" with a JSON-RPC ' +
+        "error and ends. A failure of the agent is an ordinary failed status instead.",
       source: "user documents 001 and 003",
       milestone: "bindings",
       status: "proven",
@@ -59,8 +59,8 @@ export const STREAMING: RequirementGroup = {
     {
       id: "R38",
       text:
-        "A status update names its task and context, holds the status and says whether it is " +
-        "final; the status may include a message of the agent.",
+        "A status update has its taskId and contextId, the status and whether it is " +
+        "final; the status may include an agent message.",
       source: "user documents 001, 002 and 003; A2A 0.3 §7.2",
       milestone: "skeleton",
       status: "proven",
@@ -68,8 +68,8 @@ export const STREAMING: RequirementGroup = {
     {
       id: "R39",
       text:
-        "The first chunk of an artifact has append false, the following ones append true and " +
-        "the same artifactId, and the last one lastChunk true.",
+        "The first chunk of an artifact has append false, the following ones append true " +
+        "and the same artifactId, and the last one lastChunk true.",
       source: "user documents 001, 002 and 003; A2A 0.3 §7.2",
       milestone: "skeleton",
       status: "proven",
@@ -86,8 +86,8 @@ export const STREAMING: RequirementGroup = {
     {
       id: "R41",
       text:
-        "After 15 seconds of silence, or another configured time, an open stream carries a " +
-        "comment so that it is not taken for dead.",
+        "After 15 seconds without data, or another configured time, the server sends a " +
+        "comment on an open stream to keep the connection alive.",
       source: "user document 001",
       milestone: "skeleton",
       status: "proven",
@@ -95,16 +95,17 @@ export const STREAMING: RequirementGroup = {
     {
       id: "R42",
       text:
-        "A dropped stream leaves the task untouched, and resubscribing gives the same format: " +
-        "with a valid cursor exactly the rest, without one the task and then what follows. A " +
-        "finished task without a cursor is a snapshot and close in 0.3 and -32004 in 1.0.",
+        "A dropped stream does not affect the task, and resubscribing gives the same " +
+        "format: with a valid cursor exactly the remaining events, without one the task " +
+        "and then what follows. A finished task without a cursor is a snapshot and close " +
+        "in 0.3 and -32004 in 1.0.",
       source: "user documents 001 and 003; A2A 0.3 §7.9; A2A 1.0 §3.1.6",
       milestone: "skeleton",
       status: "proven",
     },
     {
       id: "R43",
-      text: "A single message event can be the entire answer, with no task to it.",
+      text: "A single message event can be the entire response, without a task.",
       source: "user document 003; A2A 1.0 §3.1.2",
       milestone: "skeleton",
       status: "proven",
@@ -112,9 +113,10 @@ export const STREAMING: RequirementGroup = {
     {
       id: "R44",
       text:
-        "The client reads streams cut at any byte, skips comments, and throws the server's " +
-        "own message for an error payload or a non-2xx answer. Broken JSON makes it warn and " +
-        "resume by cursor; the second time it ends with one clear error.",
+        "The client reads streams that are split at any byte, skips comments, and throws " +
+        "the server's own message for an error payload or a non-2xx response. Broken JSON " +
+        "makes it warn and resume from its cursor; the second time it ends with one clear " +
+        "error.",
       source: "user document 001",
       milestone: "client",
       status: "proven",

@@ -7,7 +7,7 @@ export const SUB_AGENTS: RequirementGroup = {
     {
       id: "R62",
       text:
-        "A parent calls a sub-agent by message/stream with its own task id among the " +
+        "A parent calls a sub-agent via message/stream with its own task id among the " +
         "referenced tasks.",
       source: "user document 001",
       milestone: "tools",
@@ -23,8 +23,8 @@ export const SUB_AGENTS: RequirementGroup = {
     {
       id: "R64",
       text:
-        'The parent publishes a working status before it calls a sub-agent ("Invoking …") and ' +
-        'another after the answer ("Received …").',
+        'The parent publishes a working status before it calls a sub-agent ("Invoking …") ' +
+        'and another after the response ("Received …").',
       source: "user document 001",
       milestone: "tools",
       status: "proven",
@@ -39,8 +39,8 @@ export const SUB_AGENTS: RequirementGroup = {
     {
       id: "R66",
       text:
-        "From the referenced task ids in status messages a client can draw which task called " +
-        "which; references to unknown tasks are ignored.",
+        "A client can build the call tree from the referenced task ids in status " +
+        "messages; references to unknown tasks are ignored.",
       source: "user document 001",
       milestone: "tools",
       status: "proven",

@@ -4,9 +4,12 @@ import { aBossOf } from "./a-boss.ts";
 import { type HostileCall, aHostileAgent, frame, opens, shows, streams } from "./hostile-agent.ts";
 import { aChunk, aStatus, aTask } from "./hostile-words.ts";
 
-// Whatever else goes wrong with streams is in test/sub-agents/faulty-agents.test.ts.
+// Other stream faults are in test/sub-agents/faulty-agents.test.ts.
 
-/** Writes without end, as fast as it is read, and tells how much that was when it was left. */
+/**
+ * Writes without end, as fast as it is read, and reports how much was written until the reader
+ * left.
+ */
 async function pours({ response }: HostileCall, piece: () => string): Promise<number> {
   let length = 0;
   const left = new Promise<void>((resolve) => {
@@ -21,10 +24,10 @@ async function pours({ response }: HostileCall, piece: () => string): Promise<nu
   return length;
 }
 
-/** A hundred megabytes take their time on a machine that does other things as well. */
+/** A hundred megabytes take a while on a busy machine. */
 const WITHIN_MS = 60_000;
 
-describe("a sub-agent that never stops", () => {
+describe("a sub-agent that never stops sending", () => {
   const long = "x".repeat(64 * 1024);
   const cases = [
     {
@@ -49,7 +52,7 @@ describe("a sub-agent that never stops", () => {
       most: 40_000_000,
     },
     {
-      what: "showing itself anew",
+      what: "snapshots of its task",
       begin: (call: HostileCall) => frame(call, aTask("working")),
       piece: (call: HostileCall) => {
         const artifacts = [{ artifactId: crypto.randomUUID(), parts: [] }];
@@ -61,7 +64,7 @@ describe("a sub-agent that never stops", () => {
   ];
 
   test.each(cases)(
-    "$what is stopped, and its caller goes on",
+    "$what is stopped, and its caller continues",
     async ({ begin, piece, why, most }) => {
       const poured: Promise<number>[] = [];
       const pour = (call: HostileCall): void => {
@@ -82,7 +85,7 @@ describe("a sub-agent that never stops", () => {
       expect(isError).toBe(true);
       expect(output).toMatch(why);
       for (const length of await Promise.all(poured)) expect(length).toBeLessThan(most);
-      // What it said is not kept, either.
+      // Its output is not stored either.
       expect(JSON.stringify(task).length).toBeLessThan(500_000);
       await expect.poll(() => agent.seen.at(-1)?.method).toBe("CancelTask");
     },
@@ -90,7 +93,7 @@ describe("a sub-agent that never stops", () => {
   );
 });
 
-test("a sub-agent whose event has no end is left when its time is over", async () => {
+test("a sub-agent with an endless event is abandoned at its timeout", async () => {
   const agent = await aHostileAgent({
     SendStreamingMessage: (call) => {
       opens(call).write(`${frame(call, aTask("working"))}data: {"x": "`);
@@ -110,10 +113,10 @@ test("a sub-agent whose event has no end is left when its time is over", async (
   await expect.poll(() => agent.seen[0]?.response.destroyed, { timeout: 10_000 }).toBe(true);
 });
 
-describe("a sub-agent that says too much at once", () => {
+describe("a sub-agent that sends too much at once", () => {
   const cases = [
-    { what: "in a piece of its answer", event: (text: string) => aChunk(text) },
-    { what: "about how it works", event: (text: string) => aStatus("working", text) },
+    { what: "in a chunk of its answer", event: (text: string) => aChunk(text) },
+    { what: "in a progress message", event: (text: string) => aStatus("working", text) },
   ];
 
   test.each(cases)("$what is stopped", { timeout: 2 * WITHIN_MS }, async ({ event }) => {
@@ -140,7 +143,7 @@ describe("a sub-agent that says too much at once", () => {
     expect(JSON.stringify(task).length).toBeLessThan(500_000);
   });
 
-  test("at its end is told as far as a model can read", async () => {
+  test("in its final message is truncated for the model", async () => {
     const text = "x".repeat(5_000_000);
     const artifacts = [{ artifactId: "a", parts: [{ kind: "text", text } as const] }];
     const agent = await aHostileAgent({
@@ -163,7 +166,7 @@ test.each([
   ["application/json", '{"jsonrpc":"2.0","id":1,"result":{"task":{"id":7}}}'],
   ["image/png", "\u0089PNG"],
   ["text/event-stream", 'data: {"jsonrpc":"2.0","id":1,"result":[]}\n\n'],
-])("an answer of %s that is none fails: %s", async (type, body) => {
+])("an invalid answer of %s fails: %s", async (type, body) => {
   const agent = await aHostileAgent({
     SendStreamingMessage: ({ response }) =>
       response.writeHead(200, { "content-type": type }).end(body),

@@ -12,7 +12,7 @@ const TOO_LONG = [
 ];
 
 describe("a sub-agent that hangs", () => {
-  test("before its first word fails when its time is over", async () => {
+  test("before its first event fails at its timeout", async () => {
     const agent = await aHostileAgent({});
     const boss = await aBossOf(agent.url, { rules: RULES });
 
@@ -23,7 +23,7 @@ describe("a sub-agent that hangs", () => {
     expect(agent.seen.map(({ method }) => method)).toEqual(["SendStreamingMessage"]);
   });
 
-  test("with its task begun fails and is canceled, although it never answers that", async () => {
+  test("after its task has started fails and is canceled, even if the cancel is never answered", async () => {
     const agent = await aHostileAgent({
       SendStreamingMessage: (call) => hangsAfter(call, [aTask("working")]),
     });
@@ -38,7 +38,7 @@ describe("a sub-agent that hangs", () => {
     expect(Date.now() - before).toBeLessThan(10_000);
   });
 
-  test("and names its task when its time is over is canceled then", async () => {
+  test("and returns its task after its timeout is canceled then", async () => {
     let open: HostileCall | undefined;
     const agent = await aHostileAgent({
       SendStreamingMessage: (call) => {
@@ -61,7 +61,7 @@ describe("a sub-agent that hangs", () => {
 });
 
 describe("a sub-agent that asks", () => {
-  test("something else whenever somebody looks is left after a hundred times", async () => {
+  test("something else on every poll is abandoned after a hundred times", async () => {
     const question = (call: HostileCall): void =>
       hangsAfter(call, [aTask("working"), aStatus("input-required", "And now?")]);
     const agent = await aHostileAgent({
@@ -79,7 +79,7 @@ describe("a sub-agent that asks", () => {
     ]);
   });
 
-  test("the same again and again, and says between that it works, is left as well", async () => {
+  test("the same again and again, and reports working in between, is abandoned as well", async () => {
     const asks = aStatus("input-required", "And now?", { messageId: "q" });
     const agent = await aHostileAgent({
       SendStreamingMessage: (call) => streams(call, [aTask("working"), asks]),

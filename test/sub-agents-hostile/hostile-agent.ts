@@ -5,12 +5,12 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 
-/** A request of JSON-RPC as it came. */
+/** A JSON-RPC request as it was received. */
 export interface HostileCall {
   readonly method: string;
   readonly params: Readonly<Record<string, unknown>>;
   readonly id: unknown;
-  /** Which one of this method it is, from 1 on. */
+  /** The ordinal of the request among those of this method, starting at 1. */
   readonly count: number;
   readonly response: ServerResponse;
 }
@@ -33,7 +33,7 @@ const CARD = {
 };
 
 /**
- * An agent that speaks 1.0 by JSON-RPC and answers each method as it is told to; a method without
+ * An agent that supports 1.0 over JSON-RPC with a scripted reply for each method; a method without
  * a reply is never answered.
  */
 export async function aHostileAgent(
@@ -66,12 +66,12 @@ export async function aHostileAgent(
   return { url, seen };
 }
 
-/** Begins a stream. */
+/** Starts a stream. */
 export function opens({ response }: HostileCall): ServerResponse {
   return response.writeHead(200, { "content-type": "text/event-stream" });
 }
 
-/** One event of a stream, as it stands on the wire. */
+/** One event of a stream, as on the wire. */
 export function frame({ id }: HostileCall, event: PublicEvent): string {
   const result = CODECS["1.0"].encodeEvent(event);
   return `data: ${JSON.stringify({ jsonrpc: "2.0", id, result })}\n\n`;
@@ -82,7 +82,7 @@ export function streams(call: HostileCall, events: readonly PublicEvent[]): void
   opens(call).end(events.map((event) => frame(call, event)).join(""));
 }
 
-/** Streams the events, and then nothing more. */
+/** Streams the events, and then sends nothing more. */
 export function hangsAfter(call: HostileCall, events: readonly PublicEvent[]): void {
   opens(call).write(events.map((event) => frame(call, event)).join(""));
 }
@@ -94,7 +94,7 @@ export function shows({ id, response }: HostileCall, task: Task): void {
   response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
 }
 
-/** Says no. */
+/** Responds with an error. */
 export function refuses({ id, response }: HostileCall, code: number, message: string): void {
   response.writeHead(200, { "content-type": "application/json" });
   response.end(JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } }));

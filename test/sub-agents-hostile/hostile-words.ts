@@ -7,7 +7,7 @@ import {
   agentMessage,
 } from "@convoke/protocol";
 
-// What a hostile agent says of task t1 in context c1.
+// What a hostile agent sends about task t1 in context c1.
 
 const ids = { taskId: "t1", contextId: "c1" };
 

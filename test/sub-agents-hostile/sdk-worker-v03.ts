@@ -75,7 +75,7 @@ function executorOf(work: SdkWork): AgentExecutor {
   };
 }
 
-/** A worker that is `@a2a-js/sdk` 0.3.14. */
+/** A worker that uses `@a2a-js/sdk` 0.3.14. */
 export function startWorkerV03(): Promise<SdkWorker> {
   const work = new SdkWork();
   return serveWorker(work, (app, url) => {

@@ -112,7 +112,7 @@ function executorOf(work: SdkWork): AgentExecutor {
   };
 }
 
-/** A worker that is `@a2a-js/sdk` 1.3.0. */
+/** A worker that uses `@a2a-js/sdk` 1.3.0. */
 export function startWorkerV1(): Promise<SdkWorker> {
   const work = new SdkWork();
   return serveWorker(work, (app, url) => {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import express, { type Express } from "express";
 import { listenHttp } from "../client/sdk-server.ts";
 
-/** A message as a worker got it. */
+/** A message as a worker received it. */
 export interface Told {
   readonly messageId: string;
   readonly text: string;
@@ -10,23 +10,23 @@ export interface Told {
   readonly referenceTaskIds: readonly string[];
 }
 
-/** How a worker speaks to whoever called it, in the words of its SDK. */
+/** How a worker responds to its caller, with the types of its SDK. */
 export interface WorkerVoice {
-  /** Shows a task that is new. */
+  /** Publishes a new task. */
   submitted(): void;
   status(state: "working" | "failed" | "completed" | "input-required", text?: string): void;
   chunk(text: string, append: boolean): void;
 }
 
-/** What a server of an official SDK was told, and what it does about it. */
+/** The requests that a server of an official SDK received, and its responses. */
 export class SdkWork {
   readonly told: Told[] = [];
   readonly canceled: string[] = [];
-  /** How many requests came, without those for its card. */
+  /** The number of requests, without those for its card. */
   requests = 0;
   readonly #released = Promise.withResolvers<void>();
 
-  /** Lets those go on that wait. */
+  /** Lets waiting calls continue. */
   release(): void {
     this.#released.resolve();
   }
@@ -52,7 +52,7 @@ export interface SdkWorker {
   close(): Promise<void>;
 }
 
-/** Serves what `mount` puts into an Express app, at a port that it is told. */
+/** Serves what `mount` adds to an Express app, on the given port. */
 export async function serveWorker(
   work: SdkWork,
   mount: (app: Express, url: string) => void,

@@ -10,13 +10,13 @@ import type { SdkWork } from "./sdk-worker.ts";
 import { startWorkerV03 } from "./sdk-worker-v03.ts";
 import { startWorkerV1 } from "./sdk-worker-v1.ts";
 
-// The SDKs say on the console that they do not know the tasks of others.
+// The SDKs log unknown referenced tasks to the console.
 beforeEach(() => {
   const silenced = vi.spyOn(console, "warn").mockReturnValue();
   return () => silenced.mockRestore();
 });
 
-/** The tasks of others that a task speaks of. */
+/** The other tasks that a task references. */
 function named({ history = [], status }: Task): ReadonlySet<string> {
   const said = [...history, ...(status.message ? [status.message] : [])];
   const words = said.filter(({ role }) => role === "agent");
@@ -37,23 +37,27 @@ describe.each([
     return { boss: await aBossOf(url, { message, onDisk }), work, url };
   }
 
-  verifies(["R62", "R66"], "answers in pieces, and is told whose task it works for", async () => {
-    const { boss, work } = await aWorld("hello");
+  verifies(
+    ["R62", "R66"],
+    "streams its answer, and receives the id of the task it works for",
+    async () => {
+      const { boss, work } = await aWorld("hello");
 
-    const { task } = await (await boss.client()).send("go");
+      const { task } = await (await boss.client()).send("go");
 
-    expect(toldIn(task!)).toMatchObject([
-      {
-        isError: false,
-        output: { agent: "other", state: "completed", artifacts: [{ text: "You said hello." }] },
-      },
-    ]);
-    const [told] = work.told;
-    expect(told?.referenceTaskIds).toEqual([task!.id]);
-    expect(named(task!)).toEqual(new Set([told?.taskId]));
-  });
+      expect(toldIn(task!)).toMatchObject([
+        {
+          isError: false,
+          output: { agent: "other", state: "completed", artifacts: [{ text: "You said hello." }] },
+        },
+      ]);
+      const [told] = work.told;
+      expect(told?.referenceTaskIds).toEqual([task!.id]);
+      expect(named(task!)).toEqual(new Set([told?.taskId]));
+    },
+  );
 
-  verifies("loop-L10", "that fails is a failed tool, with its words as a quotation", async () => {
+  verifies("loop-L10", "that fails is a failed tool, with its text as a quotation", async () => {
     const { boss } = await aWorld("fail");
 
     const { task } = await (await boss.client()).send("go");
@@ -64,7 +68,7 @@ describe.each([
     ]);
   });
 
-  test("asks in words, also through a restart of its caller, and is answered once", async () => {
+  test("asks in text, also across a restart of its caller, and is answered once", async () => {
     const { boss, work } = await aWorld("ask", true);
     const { task } = await (await boss.client()).send("go");
     expect(statusText(task!)).toBe("other asks: How many?");
@@ -100,28 +104,24 @@ describe.each([
     }
   });
 
-  verifies(
-    "R113",
-    "is found again by a caller that was restarted, and not called again",
-    async () => {
-      const { boss, work } = await aWorld("wait", true);
-      const { task } = await (await boss.client()).send("go", { wait: false });
-      const begun = async (): Promise<number> => named(await boss.task()).size;
-      await expect.poll(begun, { timeout: 10_000 }).toBe(1);
+  verifies("R113", "is found again by a restarted caller, and not called again", async () => {
+    const { boss, work } = await aWorld("wait", true);
+    const { task } = await (await boss.client()).send("go", { wait: false });
+    const begun = async (): Promise<number> => named(await boss.task()).size;
+    await expect.poll(begun, { timeout: 10_000 }).toBe(1);
 
-      const before = work.requests;
-      await boss.restart();
-      // It follows the task again, which still works.
-      await expect.poll(() => work.requests, { timeout: 10_000 }).toBeGreaterThan(before);
-      work.release();
+    const before = work.requests;
+    await boss.restart();
+    // It follows the task again, which is still working.
+    await expect.poll(() => work.requests, { timeout: 10_000 }).toBeGreaterThan(before);
+    work.release();
 
-      const done = await ended(boss, task!.id);
-      expect(done.status.state).toBe("completed");
-      expect(toldIn(done)).toMatchObject([
-        { isError: false, output: { artifacts: [{ text: "You said wait." }] } },
-      ]);
-      expect(work.told).toHaveLength(1);
-      expect(boss.asked).toBe(2);
-    },
-  );
+    const done = await ended(boss, task!.id);
+    expect(done.status.state).toBe("completed");
+    expect(toldIn(done)).toMatchObject([
+      { isError: false, output: { artifacts: [{ text: "You said wait." }] } },
+    ]);
+    expect(work.told).toHaveLength(1);
+    expect(boss.asked).toBe(2);
+  });
 });

@@ -14,7 +14,7 @@ export interface HopOptions {
   readonly onDisk?: boolean;
 }
 
-/** An agent of a chain, behind a real port. With its tasks on disk it can be stopped and started again. */
+/** An agent of a chain, on a real port. With its tasks on disk it can be stopped and restarted. */
 export class Hop {
   readonly name: string;
   readonly folder: string | undefined;
@@ -23,7 +23,7 @@ export class Hop {
   readonly #clients: RemoteAgent[] = [];
   #server: Server | undefined;
   #port = 0;
-  /** How often its model was asked, over all its lives. */
+  /** How often its model was called, over all its processes. */
   #asked = 0;
 
   constructor(
@@ -37,7 +37,7 @@ export class Hop {
     onTestFinished(() => this.stop());
   }
 
-  /** One that runs already. */
+  /** One that is already running. */
   static async started(
     name: string,
     define: () => Partial<ModelAgentDefinition>,
@@ -80,7 +80,7 @@ export class Hop {
   async stop(): Promise<void> {
     const server = this.#server;
     this.#server = undefined;
-    // A server waits for those who keep a connection to it.
+    // A server waits for clients that keep a connection to it.
     for (const client of this.#clients.splice(0)) client.close();
     await server?.close();
   }
@@ -90,7 +90,7 @@ export class Hop {
     await this.start();
   }
 
-  /** Somebody who speaks to it and reads data. */
+  /** A client that calls it and supports data parts. */
   async client(): Promise<RemoteAgent> {
     const extensions = [EXTENSIONS.approvals.uri, EXTENSIONS.budget.uri];
     const remote = await connect(this.url, { extensions });
@@ -113,7 +113,7 @@ export class Hop {
   }
 }
 
-/** A model that calls these tools at once, and then tells what came of them. */
+/** A model that calls these tools in parallel, and then repeats their results. */
 export function callsOnce(...wanted: readonly ScriptStep[]): ScriptedModel {
   return scriptedModel(
     Array.from({ length: 20 }, () => (request: ModelRequest) => {
@@ -123,7 +123,7 @@ export function callsOnce(...wanted: readonly ScriptStep[]): ScriptedModel {
   );
 }
 
-/** What the model of a finished task was told by its tools, by the names of these. */
+/** The tool results that the model of a finished task received, by tool name. */
 export function toldIn(task: Task): readonly {
   readonly toolName: string;
   readonly output: Readonly<Record<string, unknown>> | string;

@@ -8,7 +8,7 @@ import { aChain } from "./a-chain.ts";
 import { Hop, type HopOptions, callsOnce, toldIn } from "./a-hop.ts";
 import { answer, ended, until } from "./questions.ts";
 
-/** A worker that wants to delete a file, two agents below the one that is asked. */
+/** A worker that wants to delete a file, two agents below the one that is called. */
 async function aDeletion(options: HopOptions = {}) {
   const { guarded, ran } = aGuardedTool();
   const chain = await aChain(guarded, { path: "a" }, options);
@@ -16,7 +16,7 @@ async function aDeletion(options: HopOptions = {}) {
 }
 
 describe("an approval that a leaf needs", () => {
-  verifies("R65", "is asked for at the root, and says through whom it came", async () => {
+  verifies("R65", "is requested at the root, and names the agents it came through", async () => {
     const { boss, planner, worker, ran } = await aDeletion();
     const remote = await boss.client();
 
@@ -41,7 +41,7 @@ describe("an approval that a leaf needs", () => {
     expect(toldIn(done)).toMatchObject([{ isError: false, output: { agent: "planner" } }]);
   });
 
-  test("is answered by plain words, where the caller has nothing else", async () => {
+  test("is answered in plain text, if the caller supports nothing else", async () => {
     const { boss, ran } = await aDeletion();
     const remote = await connect(boss.url);
     const { task } = await remote.send("go");
@@ -53,7 +53,7 @@ describe("an approval that a leaf needs", () => {
     expect(ran).toEqual([{ path: "a" }]);
   });
 
-  test("is rejected there, with words that the leaf is told", async () => {
+  test("is rejected there, with a text that the leaf receives", async () => {
     const { boss, worker, ran } = await aDeletion();
     const remote = await boss.client();
     const { task } = await remote.send("go");
@@ -69,7 +69,7 @@ describe("an approval that a leaf needs", () => {
     ]);
   });
 
-  test("may be given for other arguments, which the leaf checks", async () => {
+  test("may be given for other arguments, which the leaf validates", async () => {
     const { boss, ran } = await aDeletion();
     const remote = await boss.client();
     const { task } = await remote.send("go");
@@ -87,14 +87,14 @@ describe("an approval that a leaf needs", () => {
     expect(ran).toEqual([{ path: "b" }]);
   });
 
-  test("cannot be given for good: it would hold for other callers of the root, too", async () => {
+  test("cannot be given permanently: it would apply to other callers of the root, too", async () => {
     const { boss } = await aDeletion();
     const { task } = await (await boss.client()).send("go");
 
     expect(openApprovals(task!)[0]?.options).toEqual(["once", "conversation", "reject", "edit"]);
   });
 
-  test("that is decided at the leaf lets the root go on by itself", async () => {
+  test("that is decided at the leaf lets the root continue by itself", async () => {
     const { boss, worker, ran } = await aDeletion();
     const { task } = await (await boss.client()).send("go");
     const asked = await worker.task();
@@ -107,7 +107,7 @@ describe("an approval that a leaf needs", () => {
     expect(ran).toEqual([{ path: "a" }]);
   });
 
-  test("is given up by another message at the root, and the leaf is canceled", async () => {
+  test("is withdrawn by another message at the root, and the leaf is canceled", async () => {
     const { boss, planner, worker, ran } = await aDeletion();
     const remote = await boss.client();
     const { task } = await remote.send("go");
@@ -120,7 +120,7 @@ describe("an approval that a leaf needs", () => {
     expect(ran).toEqual([]);
   });
 
-  test("that expires lets all of them go on without it", async () => {
+  test("that expires lets all of them continue without it", async () => {
     const { guarded, ran } = aGuardedTool();
     const worker = await Hop.started("worker", () => ({
       model: callsOnce(calls("delete", { path: "a" })),
@@ -143,7 +143,7 @@ describe("an approval that a leaf needs", () => {
     expect(ran).toEqual([]);
   });
 
-  verifies("R113", "outlives a restart of every agent", async () => {
+  verifies("R113", "survives a restart of every agent", async () => {
     const { boss, planner, worker, ran } = await aDeletion({ onDisk: true });
     const { task } = await (await boss.client()).send("go");
     const [approval] = openApprovals(task!);
@@ -161,7 +161,7 @@ describe("an approval that a leaf needs", () => {
     expect(await worker.tasks()).toHaveLength(1);
   });
 
-  test("is answered while the agents between were away", async () => {
+  test("can be answered while the agents in between were down", async () => {
     const { boss, planner, worker, ran } = await aDeletion({ onDisk: true });
     const remote = await boss.client();
     const { task } = await remote.send("go");
@@ -179,7 +179,7 @@ describe("an approval that a leaf needs", () => {
   });
 });
 
-test("two sub-agents that need an approval at once are asked for together", async () => {
+test("the approvals of two parallel sub-agents are requested together", async () => {
   const first = aGuardedTool();
   const second = aGuardedTool();
   const [ann, bob] = await Promise.all(

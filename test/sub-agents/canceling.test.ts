@@ -7,7 +7,7 @@ import { aChain } from "./a-chain.ts";
 import { Hop, callsOnce, toldIn } from "./a-hop.ts";
 import { until } from "./questions.ts";
 
-/** A tool that works until it is told to stop. */
+/** A tool that works until its signal fires. */
 function endless() {
   let aborted = 0;
   let begun = 0;
@@ -37,7 +37,7 @@ function endless() {
 }
 
 describe("canceling the root", () => {
-  test("cancels all who work for it", async () => {
+  test("cancels all agents that work for it", async () => {
     const endlessly = endless();
     const { boss, planner, worker } = await aChain(endlessly.work);
     const remote = await boss.client();
@@ -66,7 +66,7 @@ describe("canceling the root", () => {
     expect(ran).toEqual([]);
   });
 
-  test("reaches who works for it, also when something of the root does not stop", async () => {
+  test("reaches the agents that work for it, even if another part of the root does not stop", async () => {
     const endlessly = endless();
     const worker = await Hop.started("worker", () => ({
       model: callsOnce(calls("work")),
@@ -89,7 +89,7 @@ describe("canceling the root", () => {
     await until(worker, "canceled");
   });
 
-  test("reaches an agent that was away, also when the root was restarted meanwhile", async () => {
+  test("reaches an agent that was down, even if the root was restarted in the meantime", async () => {
     const endlessly = endless();
     const chain = await aChain(endlessly.work, {}, { onDisk: true });
     const { boss, planner, worker } = chain;
@@ -113,7 +113,7 @@ describe("canceling the root", () => {
 
 describe("a restart", () => {
   test.each(["boss", "planner"] as const)(
-    "of %s while a leaf works goes on with the same tasks",
+    "of %s while a leaf works resumes the same tasks",
     async (name) => {
       const finished = Promise.withResolvers<string>();
       let begun = 0;
@@ -143,7 +143,7 @@ describe("a restart", () => {
   );
 });
 
-test("a sub-agent that takes too long is canceled, and its caller told how long it took", async () => {
+test("a sub-agent that times out is canceled, and its caller receives the duration", async () => {
   const endlessly = endless();
   const worker = await Hop.started("worker", () => ({
     model: callsOnce(calls("work")),
@@ -162,7 +162,7 @@ test("a sub-agent that takes too long is canceled, and its caller told how long 
       output: "Tool worker failed: it took longer than 0.7 s and was stopped",
     },
   ]);
-  // Whoever looks is told as well, and where.
+  // The status of the root says so as well, with the agent's name.
   const { id: childTaskId } = await until(worker, "canceled");
   expect(task!.history?.at(-1)).toMatchObject({
     parts: [{ text: "Tool worker failed: it took longer than 0.7 s and was stopped" }],

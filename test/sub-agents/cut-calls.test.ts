@@ -9,14 +9,14 @@ import { verifies } from "../verifies.ts";
 import { Hop, callsOnce, toldIn } from "./a-hop.ts";
 import { until } from "./questions.ts";
 
-/** A way to an agent on which the answers to messages are held up, as by a slow network. */
+/** A path to an agent on which the responses to messages are delayed, as by a slow network. */
 class SlowWay {
   readonly #gate = Promise.withResolvers<undefined>();
   /** How many messages have arrived at the agent. */
   arrived = 0;
   readonly #isForgetful: boolean;
 
-  /** A forgetful agent does not say that it knows messages by their ids. */
+  /** A forgetful agent does not declare idempotency. */
   constructor({ isForgetful = false } = {}) {
     this.#isForgetful = isForgetful;
   }
@@ -40,7 +40,7 @@ class SlowWay {
   };
 }
 
-test("a sub-agent is called when the call is on disk, and not before", async () => {
+test("a sub-agent is called once the call is on disk, and not earlier", async () => {
   const stored: (readonly string[])[] = [];
   const worker = await Hop.started("worker", () => ({ model: scriptedModel(["Worked."]) }));
   const look: typeof fetch = async (input, init) => {
@@ -55,7 +55,7 @@ test("a sub-agent is called when the call is on disk, and not before", async () 
       model: callsOnce(calls("worker", { message: "work" })),
       subAgents: { worker: { url: worker.url, fetch: look } },
     },
-    // Whoever does not wait for a commit is ahead of it.
+    // A reader that does not wait for a commit is ahead of it.
     { backend: slowBackend(createMemoryBackend(), 50) },
   );
   const taskId = await world.tell("go");
@@ -66,7 +66,7 @@ test("a sub-agent is called when the call is on disk, and not before", async () 
   expect(stored[0]).toContain("internal:sub-agent-call");
 });
 
-describe("a call that is cut before the sub-agent has named its task", () => {
+describe("a call that is interrupted before the sub-agent has returned its task", () => {
   async function aCutCall(way: SlowWay) {
     const worker = await Hop.started("worker", () => ({ model: scriptedModel(["Worked."]) }));
     const boss = await Hop.started(
@@ -77,7 +77,7 @@ describe("a call that is cut before the sub-agent has named its task", () => {
       }),
       { onDisk: true },
     );
-    // The trace is in what is stored, and must not get into the message.
+    // The trace is in what is stored, and must not be copied into the message.
     const trace = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" };
     const { task } = await (await boss.client()).send("go", { wait: false, trace });
     await expect.poll(() => way.arrived, { timeout: 10_000 }).toBe(1);
@@ -87,7 +87,7 @@ describe("a call that is cut before the sub-agent has named its task", () => {
     return { worker, boss, taskId: task!.id };
   }
 
-  verifies("R113", "is made again with the same message, and finds the same task", async () => {
+  verifies("R113", "is repeated with the same message, and finds the same task", async () => {
     const way = new SlowWay();
 
     const { worker, boss, taskId } = await aCutCall(way);
@@ -98,14 +98,14 @@ describe("a call that is cut before the sub-agent has named its task", () => {
     expect(await worker.tasks()).toHaveLength(1);
   });
 
-  test("is not made again where the agent does not know messages by their ids", async () => {
+  test("is not repeated if the agent does not support idempotency", async () => {
     const way = new SlowWay({ isForgetful: true });
 
     const { worker, boss, taskId } = await aCutCall(way);
 
     const done = await until(boss, "completed", taskId);
     expect(toldIn(done)).toMatchObject([
-      { isError: true, output: expect.stringMatching(/^Unknown: .* may or may not have begun/) },
+      { isError: true, output: expect.stringMatching(/^Unknown: .* may or may not have started/) },
     ]);
     expect(way.arrived).toBe(1);
     expect(await worker.tasks()).toHaveLength(1);
@@ -113,7 +113,7 @@ describe("a call that is cut before the sub-agent has named its task", () => {
 });
 
 test.each(["later", "never"])(
-  "a task that is canceled cancels a sub-agent, too, of which it hears %s",
+  "a canceled task also cancels a sub-agent whose task id arrives %s",
   async (when) => {
     const way = new SlowWay();
     let isAborted = false;

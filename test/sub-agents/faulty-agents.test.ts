@@ -4,11 +4,11 @@ import { expect, onTestFinished, test } from "vitest";
 import { calls } from "../loop/scripts.ts";
 import { callsOnce, toldIn } from "./a-hop.ts";
 
-/** How long each may take, if it does not end by itself. */
+/** Time limit for each, if it does not end by itself. */
 const TIMEOUT_MS = 6000;
 const COMPARED = 1000;
 
-/** Everything that an agent can do wrong while it answers, once each. */
+/** Every fault of an agent while it responds, once each. */
 const scenarios = FAULT_SCENARIOS.filter(
   ({ asks, tls, needsAgent, right }) =>
     asks === "stream" &&
@@ -17,7 +17,7 @@ const scenarios = FAULT_SCENARIOS.filter(
     !("state" in right && right.state === "input-required"),
 );
 
-test("agents that lie, hang or talk nonsense fail their own calls, and nothing else", async () => {
+test("agents that lie, hang or send garbage fail their own calls, and nothing else", async () => {
   const agents = await Promise.all(scenarios.map((scenario) => startFaultyAgent(scenario)));
   onTestFinished(async () => void (await Promise.all(agents.map((agent) => agent.close()))));
   const named = agents.map(({ url, others }, place) => {
@@ -41,14 +41,14 @@ test("agents that lie, hang or talk nonsense fail their own calls, and nothing e
       expect(output, id).toMatch(new RegExp(`^(Tool )?agent-${place} `));
       continue;
     }
-    // What counts as a result is what the agent really said in the end, to the letter.
+    // Only the agent's actual final output counts as a result, to the letter.
     expect(right, id).toHaveProperty("text");
     expect(textOf(output), id).toBe((right as { readonly text: string }).text.slice(0, COMPARED));
   }
   expect(told.filter(({ isError }) => !isError).length).toBeGreaterThan(scenarios.length / 3);
 }, 60_000);
 
-/** The words of a result, as far as they are compared: the longest are cut for the model. */
+/** The text of a result, as far as it is compared: the longest are truncated for the model. */
 function textOf(output: unknown): string {
   const { text = "", artifacts = [] } = output as {
     readonly text?: string;

@@ -8,7 +8,7 @@ import { answer, until } from "./questions.ts";
 
 const TEXT = [{ kind: "text", text: "go" }] as const;
 
-/** An agent that deletes a file when it is let. */
+/** An agent that deletes a file after an approval. */
 function aDeleter() {
   const { guarded, ran } = aGuardedTool();
   const deleter = defineAgent({
@@ -20,7 +20,7 @@ function aDeleter() {
   return { deleter, ran };
 }
 
-describe("an agent of the same process, called by a loop that runs alone", () => {
+describe("an agent in the same process, called by a standalone loop", () => {
   test("does its work, and asks through its caller", async () => {
     const { deleter, ran } = aDeleter();
     await using loop = new AgentLoop({
@@ -74,8 +74,8 @@ describe("an agent of the same process, called by a loop that runs alone", () =>
   });
 });
 
-describe("an agent of the same process, called by one that is served", () => {
-  test("is served beside it, and asks through it, also after a restart", async () => {
+describe("an agent in the same process, called by a served one", () => {
+  test("is served alongside it, and asks through it, also after a restart", async () => {
     const { guarded, ran } = aGuardedTool();
     const boss = await Hop.started(
       "boss",
@@ -108,7 +108,7 @@ describe("an agent of the same process, called by one that is served", () => {
   });
 });
 
-describe("a definition that cannot be", () => {
+describe("an invalid definition", () => {
   const model = callsOnce();
   const taken = tool({ name: "taken", description: "Is there.", run: () => "yes" });
   const cases: readonly [unknown, string][] = [
@@ -138,7 +138,7 @@ describe("a definition that cannot be", () => {
     [[], "subAgents must be an object of agents"],
   ];
 
-  test.each(cases)("%o is refused at once", (subAgents, why) => {
+  test.each(cases)("%o is rejected immediately", (subAgents, why) => {
     const define = (): unknown =>
       defineAgent({
         name: "boss",

@@ -24,7 +24,7 @@ import { aChain } from "./a-chain.ts";
 import { Hop, callsOnce, toldIn } from "./a-hop.ts";
 import { answer, ended, until } from "./questions.ts";
 
-/** An agent that calls another one, which is served as it is. */
+/** An agent that calls another one, which is served unchanged. */
 async function aCallerOf(agent: Agent): Promise<Hop> {
   const server = await serve(agent, { port: 0, data: "memory", logger: memoryLogger() });
   onTestFinished(() => server.close());
@@ -34,7 +34,7 @@ async function aCallerOf(agent: Agent): Promise<Hop> {
   }));
 }
 
-/** An agent whose first and only word is a status. */
+/** An agent whose only event is a status. */
 function aSpeaker(status: StatusUpdateEvent["status"], seen: string[] = []): Agent {
   return defineAgent({
     name: "speaker",
@@ -48,13 +48,13 @@ function aSpeaker(status: StatusUpdateEvent["status"], seen: string[] = []): Age
   });
 }
 
-/** A status, as an agent of any make would write it. */
+/** A status as any agent would write it. */
 function says(state: TaskState, text: string): StatusUpdateEvent {
   const status = { state, message: agentMessage(`says-${text}`, text) };
   return { kind: "status-update", taskId: "", contextId: "", status, final: false };
 }
 
-/** Everything in the files of a folder. */
+/** The contents of all files in a folder. */
 function filesIn(folder: string): string {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -71,7 +71,7 @@ describe("a question of a leaf", () => {
       inputRequired("Which colour?", { requestId: "colour", options: ["red", "blue"] }),
   });
 
-  test("is asked at the root with its choices, and the answer travels down", async () => {
+  test("is asked at the root with its choices, and the answer is passed down", async () => {
     const { boss, worker } = await aChain(choose);
     const remote = await boss.client();
 
@@ -105,7 +105,7 @@ describe("a question of a leaf", () => {
     }
   });
 
-  test("that wants somebody to sign in is one, too, with its address", async () => {
+  test("that requires a sign-in is one, too, with its URL", async () => {
     const enter = tool({
       name: "enter",
       description: "Needs a login.",
@@ -125,8 +125,8 @@ describe("a question of a leaf", () => {
   });
 });
 
-describe("an agent that knows no extension", () => {
-  test("asks in words, and is answered in words", async () => {
+describe("an agent without extensions", () => {
+  test("asks in text, and is answered in text", async () => {
     const boss = await aCallerOf(
       defineAgent({
         name: "asker",
@@ -149,7 +149,7 @@ describe("an agent that knows no extension", () => {
     ]);
   });
 
-  test("that waits for a sign-in and goes on by itself lets its caller go on", async () => {
+  test("that waits for a sign-in and continues by itself lets its caller continue", async () => {
     const signedIn = Promise.withResolvers<undefined>();
     const boss = await aCallerOf(
       defineAgent({
@@ -173,7 +173,7 @@ describe("an agent that knows no extension", () => {
   });
 });
 
-describe("an agent that asks for what nobody may be shown", () => {
+describe("an agent that asks for something that must not be shown", () => {
   const approval = {
     id: "a",
     tool: { callId: "c", name: "pay", arguments: { amount: 1 } },
@@ -193,12 +193,12 @@ describe("an agent that asks for what nobody may be shown", () => {
   const { approvals, clientTools } = EXTENSIONS;
   const cases = [
     {
-      what: "an approval whose digest is that of other arguments",
+      what: "an approval with the digest of other arguments",
       status: asking(approval, approvals.uri, "approval-request"),
       why: "other failed: it asked for an approval whose digest is not that of its arguments",
     },
     {
-      what: "an approval that is none",
+      what: "an invalid approval",
       status: asking({ id: "a", tool: {} }, approvals.uri, "approval-request"),
       why: /^other failed: it asked for an approval that cannot be read: /,
     },

@@ -14,7 +14,7 @@ export async function until(hop: Hop, state: string, taskId?: string): Promise<T
   return (await find())!;
 }
 
-/** Answers a task, and gives it when it has ended or asks again. */
+/** Answers a task, and returns it when it has ended or asks again. */
 export async function answer(
   remote: RemoteAgent,
   { id: taskId, contextId }: Task,

@@ -4,7 +4,7 @@ import { calls } from "../loop/scripts.ts";
 import { Hop, callsOnce, toldIn } from "./a-hop.ts";
 import { ended, until } from "./questions.ts";
 
-test("a root that waits no longer goes on without its sub-agent, which is canceled", async () => {
+test("a root whose wait times out continues without its sub-agent, which is canceled", async () => {
   const { guarded, ran } = aGuardedTool();
   const worker = await Hop.started("worker", () => ({
     model: callsOnce(calls("delete", { path: "a" })),

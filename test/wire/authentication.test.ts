@@ -29,7 +29,7 @@ describe("a server with a token", () => {
       ["the token alone", { authorization: TOKEN }],
       ["the token in another header", { "x-api-key": TOKEN, cookie: `token=${TOKEN}` }],
     ] as const) {
-      verifies("R114", `refuses ${what} for every operation (${dialect.version})`, async () => {
+      verifies("R114", `rejects ${what} for every operation (${dialect.version})`, async () => {
         const client = new WireClient(server, dialect, headers);
 
         for (const verb of Object.keys(dialect.methods) as Verb[]) {
@@ -48,7 +48,7 @@ describe("a server with a token", () => {
       });
     }
 
-    verifies("R116", `takes no identity from a payload (${dialect.version})`, async () => {
+    verifies("R116", `accepts no identity from a payload (${dialect.version})`, async () => {
       const claims = { authorization: `Bearer ${TOKEN}`, token: TOKEN, owner: "token" };
       const client = new WireClient(
         { url: `${server.url}?token=${TOKEN}&authorization=Bearer%20${TOKEN}` },
@@ -64,7 +64,7 @@ describe("a server with a token", () => {
     });
   }
 
-  verifies("R114", "looks at the token before anything else of the request", async () => {
+  verifies("R114", "checks the token before anything else in the request", async () => {
     const bad = await post(server.url, "{", { "content-type": "text/plain" });
     const nowhere = await fetch(`${server.url}nothing`);
 
@@ -72,22 +72,26 @@ describe("a server with a token", () => {
     expect(nowhere.status).toBe(401);
   });
 
-  verifies(["R115", "sdk-p9"], "shows everyone its card, which asks for the token", async () => {
-    for (const headers of [{}, { authorization: `Bearer ${GUESS}` }]) {
-      const answer = await fetch(`${server.url}${CARD}`, { headers });
+  verifies(
+    ["R115", "sdk-p9"],
+    "serves its card to everyone, and the card requires the token",
+    async () => {
+      for (const headers of [{}, { authorization: `Bearer ${GUESS}` }]) {
+        const answer = await fetch(`${server.url}${CARD}`, { headers });
 
-      const text = await answer.text();
-      expect(answer.status).toBe(200);
-      expect(JSON.parse(text)).toMatchObject({
-        securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
-        security: [{ bearer: [] }],
-        securityRequirements: [{ schemes: { bearer: { list: [] } } }],
-      });
-      expect(text).not.toContain(TOKEN);
-    }
-  });
+        const text = await answer.text();
+        expect(answer.status).toBe(200);
+        expect(JSON.parse(text)).toMatchObject({
+          securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
+          security: [{ bearer: [] }],
+          securityRequirements: [{ schemes: { bearer: { list: [] } } }],
+        });
+        expect(text).not.toContain(TOKEN);
+      }
+    },
+  );
 
-  test("writes no token into its log, whatever happens", async () => {
+  test("never writes a token to its log", async () => {
     const client = new WireClient(server, DIALECTS[0] as (typeof DIALECTS)[number], RIGHT);
     await client.send("fail");
     await (
@@ -106,10 +110,10 @@ describe("a server with a token", () => {
   });
 });
 
-describe("a refusal", () => {
+describe("a rejection", () => {
   const guarded = useServer(undefined, { token: TOKEN });
 
-  test("is told in the words of the version that the caller names", async () => {
+  test("uses the format of the version that the caller requests", async () => {
     const headers = { "content-type": "application/json", "a2a-version": "1.0" };
 
     const answer = await fetch(guarded.url, { method: "POST", headers, body: "{}" });
@@ -121,7 +125,7 @@ describe("a refusal", () => {
   });
 });
 
-describe("a name that is not the server's", () => {
+describe("a host name that is not the server's", () => {
   const open = useServer();
   const guarded = useServer(undefined, { token: TOKEN, allowedHosts: ["agents.example.com"] });
 
@@ -142,7 +146,7 @@ describe("a name that is not the server's", () => {
     });
   }
 
-  test("is the server's after all where it is allowed, with any port", async () => {
+  test("is accepted if it is allowed, with any port", async () => {
     for (const host of ["agents.example.com", "Agents.Example.com:8443", "localhost", "[::1]:1"]) {
       const { status } = await asking(guarded, host, CARD);
 
@@ -151,7 +155,7 @@ describe("a name that is not the server's", () => {
   });
 });
 
-/** A request that names the host: for the card, or a call of JSON-RPC. */
+/** A request with the given host: for the card, or a JSON-RPC call. */
 function asking(server: WireServer, host: string, path: string, headers: object = {}) {
   return exchange({
     url: `${server.url}${path}`,

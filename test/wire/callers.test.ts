@@ -13,7 +13,7 @@ import { verifies } from "../verifies.ts";
 import { bodyOf, post, rpcText } from "./rpc.ts";
 import { useServer } from "./wire-server.ts";
 
-/** Answers with what it knows about its caller, and with what it knew before it asked. */
+/** Responds with what it knows about its caller, and with what it knew before it asked. */
 const knowing = defineAgent({
   name: "knowing",
   description: "Says who calls.",
@@ -30,7 +30,7 @@ const CALLERS: Readonly<Record<string, Caller>> = {
   "ann@acme": { ...ANN, tenant: "acme" },
 };
 
-/** Looks the key up as a database would: not at once. */
+/** Looks up the key asynchronously, as a database would. */
 const byKey: Authenticate = async ({ headers }) => {
   await Promise.resolve();
   const key = headers["x-key"];
@@ -69,7 +69,7 @@ describe.each(speakersTo(server))("over $binding $version", (speaker) => {
     expect(artifacts?.[0]?.parts).toMatchObject([{ text: JSON.stringify(ANN) }]);
   });
 
-  test("an owner sees its own tasks only", async () => {
+  test("an owner sees only its own tasks", async () => {
     const { id: taskId } = await speaker.with({ "x-key": "ann" }).sendTask(aRequest("hi"));
 
     const { reason } = await refusalOf(speaker.with({ "x-key": "ben" }).get({ taskId }));
@@ -189,7 +189,7 @@ test("what an app's middleware has set on a request reaches authenticate", async
   expect((await remote.send("hi")).text).toBe('{"owner":"ben"}');
 });
 
-test("authenticate gets the request of a fetch framework as it is", async () => {
+test("authenticate gets the request of a fetch framework unchanged", async () => {
   const request = new Request("http://localhost/tasks/x");
   let given: Request | undefined;
   await using mounted = await mount(knowing, {

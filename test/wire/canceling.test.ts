@@ -8,7 +8,7 @@ import { chunksOf, outline } from "./story.ts";
 import { WireClient } from "./wire-client.ts";
 import { useServer } from "./wire-server.ts";
 
-/** Never looks at its signal, and never stops talking. */
+/** Ignores its signal and never stops emitting. */
 const stubborn = defineAgent({
   name: "Stubborn",
   description: "Goes on whatever happens.",
@@ -20,7 +20,7 @@ const stubborn = defineAgent({
   },
 });
 
-/** Says something even after it was told to stop. */
+/** Emits an event even after it was aborted. */
 const grudging = defineAgent({
   name: "Grudging",
   description: "Has a last word.",
@@ -35,11 +35,11 @@ const grudging = defineAgent({
 for (const dialect of DIALECTS) {
   const { version, atOnce } = dialect;
 
-  describe(`a cancel of ${version}`, () => {
+  describe(`a cancel in ${version}`, () => {
     const server = useServer();
     const client = new WireClient(server, dialect);
 
-    verifies("R16", "ends a task that is being worked on", async () => {
+    verifies("R16", "ends a working task", async () => {
       const stream = await client.stream("slow 1000");
       const { id } = await stream.task(5);
 
@@ -97,7 +97,7 @@ for (const dialect of DIALECTS) {
       });
     }
 
-    verifies("R16", "that comes many times at once ends the task once", async () => {
+    verifies("R16", "sent many times at once ends the task once", async () => {
       const { id } = await client.sendTask("slow 1000", { configuration: atOnce });
 
       const answers = await Promise.all(
@@ -115,17 +115,17 @@ for (const dialect of DIALECTS) {
     });
   });
 
-  describe(`a cancel of ${version} that the agent ignores`, () => {
+  describe(`a cancel in ${version} that the agent ignores`, () => {
     const server = useServer(stubborn);
     const client = new WireClient(server, dialect);
 
-    verifies(["R16", "G5", "G10"], "ends the task all the same, and for good", async () => {
+    verifies(["R16", "G5", "G10"], "still ends the task permanently", async () => {
       const stream = await client.stream("go");
       const { id } = await stream.task(10);
 
       const canceled = await client.cancel(id);
       const events = await stream.events();
-      // The agent goes on talking meanwhile, to nobody.
+      // The agent keeps emitting, but its output is dropped.
       await sleep(300);
 
       expect(canceled.status.state).toBe("canceled");
@@ -135,11 +135,11 @@ for (const dialect of DIALECTS) {
     });
   });
 
-  describe(`a cancel of ${version} that the agent answers badly`, () => {
+  describe(`a cancel in ${version} during which the agent fails`, () => {
     const server = useServer(grudging);
     const client = new WireClient(server, dialect);
 
-    verifies(["R16", "G5"], "is what the task ends with", async () => {
+    verifies(["R16", "G5"], "is still the final state of the task", async () => {
       const { id } = await client.sendTask("go", { configuration: atOnce });
 
       const canceled = await client.cancel(id);

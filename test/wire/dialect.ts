@@ -1,19 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { CODECS, type Codec, type ProtocolVersion } from "@convoke/protocol";
 
-/** How one wire version is spoken, so that one test can be held in both. */
+/** How one wire version is written, so that one test can run in both. */
 export interface Dialect {
   readonly version: ProtocolVersion;
   readonly methods: Readonly<Record<Verb, string>>;
-  /** Reads answers. Requests are written by hand here: a test must be able to say anything. */
+  /** Reads responses. Requests are written by hand: a test must be able to send anything. */
   readonly codec: Codec;
   /** The role of a caller. */
   readonly user: string;
   /** The configuration of a send that does not wait. */
   readonly atOnce: object;
-  /** The configuration that asks for pushes. */
+  /** The configuration that requests push notifications. */
   readonly pushing: object;
-  /** A part of text. */
+  /** A text part. */
   readonly text: (text: string) => object;
 }
 
@@ -53,7 +53,7 @@ const V1: Dialect = {
 
 export const DIALECTS: readonly Dialect[] = [V03, V1];
 
-/** An ordinary message of one text; a test overrides only what matters to it. */
+/** An ordinary message with one text; a test overrides only what matters to it. */
 export function aMessage(dialect: Dialect, text: string, fields: object = {}): object {
   return {
     messageId: randomUUID(),

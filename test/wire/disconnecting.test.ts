@@ -16,7 +16,7 @@ const worker = (onDisconnect?: "cancel") =>
     },
   });
 
-/** Streams a task until it has begun, then disconnects. */
+/** Streams a task until it has started, then disconnects. */
 async function begin(remote: RemoteAgent, text: string): Promise<string> {
   const left = new AbortController();
   const run = remote.stream(text, { signal: left.signal });
@@ -37,7 +37,7 @@ describe("when the last client disconnects from a running task", { concurrent: t
   const cautious = useServer(worker("cancel"));
   const usual = useServer(worker());
 
-  verifies("G10", "the task continues by default", async () => {
+  verifies(["G10", "seed-C8"], "the task continues by default", async () => {
     const remote = await connect(usual.url);
 
     const id = await begin(remote, "work");
@@ -46,7 +46,7 @@ describe("when the last client disconnects from a running task", { concurrent: t
     expect((await remote.get(id)).status.state).toBe("working");
   });
 
-  verifies("G10", "the task is canceled if the agent says so", async () => {
+  verifies(["G10", "seed-C8"], "the task is canceled if the agent opts in", async () => {
     const remote = await connect(cautious.url);
 
     const id = await begin(remote, "work");
@@ -55,7 +55,7 @@ describe("when the last client disconnects from a running task", { concurrent: t
       .toBe("canceled");
   });
 
-  test("a client that comes back in time keeps the task", async () => {
+  test("a client that reconnects in time keeps the task running", async () => {
     const remote = await connect(cautious.url);
 
     const id = await begin(remote, "work");

@@ -11,7 +11,7 @@ import { useServer } from "./wire-server.ts";
 
 let runs = 0;
 
-/** Says how often it was asked at all. */
+/** Reports how often it was run in total. */
 const counting = defineAgent({
   name: "Counting",
   description: "Counts its runs.",
@@ -70,7 +70,7 @@ for (const dialect of DIALECTS) {
       expect(runs).toBe(1);
     });
 
-    verifies(["R12", "G6"], "gets the same task when all come at once", async () => {
+    verifies(["R12", "G6"], "gets the same task if all are sent at once", async () => {
       const message = { messageId: aMessageId() };
 
       const tasks = await Promise.all(
@@ -108,7 +108,7 @@ for (const dialect of DIALECTS) {
       expect(runs).toBe(1);
     });
 
-    verifies(["R12", "G6"], "may be written in another order, or another version", async () => {
+    verifies(["R12", "G6"], "may have another field order, or another version", async () => {
       const messageId = aMessageId();
       const other = new WireClient(server, otherThan(dialect));
       const fields = { metadata: { a: 1, b: { c: 2, d: 3 } }, referenceTaskIds: ["t"] };
@@ -129,7 +129,7 @@ for (const dialect of DIALECTS) {
       ["with other metadata", "hello", { metadata: { a: 1 } }],
       ["in another context", "hello", { contextId: "elsewhere" }],
     ] as const) {
-      verifies(["R12", "G6"], `${what} is refused, and told of the task that has it`, async () => {
+      verifies(["R12", "G6"], `${what} is rejected with the task that uses the id`, async () => {
         const messageId = aMessageId();
         const task = await client.sendTask("hello", { message: { messageId } });
 
@@ -149,7 +149,7 @@ for (const dialect of DIALECTS) {
   });
 }
 
-/** Asks, and then takes its time with the answer. */
+/** Asks, and then takes some time for the answer. */
 const asking = defineAgent({
   name: "Asking",
   description: "Asks for a name.",
@@ -170,7 +170,7 @@ describe("the same answer again", () => {
     const client = new WireClient(asker, dialect);
     const name = "Ann Example the Second";
 
-    /** A task that waits, and what answers it. */
+    /** A waiting task, and the message that answers it. */
     const aQuestion = async () => {
       const { id: taskId } = await client.sendTask("hi");
       return { message: { taskId, messageId: `answer-${taskId}` } };
@@ -188,7 +188,7 @@ describe("the same answer again", () => {
       expect(runs).toBe(1);
     });
 
-    verifies(["R12", "G6"], `joins it while it is worked on (${dialect.version})`, async () => {
+    verifies(["R12", "G6"], `joins it while it is working (${dialect.version})`, async () => {
       const answer = await aQuestion();
       const first = await client.stream(name, answer);
       await first.take(4);
@@ -204,7 +204,7 @@ describe("the same answer again", () => {
 
     verifies(
       ["R12", "G6"],
-      `is one answer when all come at once (${dialect.version})`,
+      `is one answer if all are sent at once (${dialect.version})`,
       async () => {
         const answer = await aQuestion();
 
@@ -220,7 +220,7 @@ describe("the same answer again", () => {
       },
     );
 
-    verifies(["R12", "G6"], `is refused with other words (${dialect.version})`, async () => {
+    verifies(["R12", "G6"], `is rejected with different content (${dialect.version})`, async () => {
       const answer = await aQuestion();
       const task = await client.sendTask(name, answer);
 

@@ -1,7 +1,7 @@
 import { type IncomingHttpHeaders, request as open } from "node:http";
 import { text as readText } from "node:stream/consumers";
 
-/** A request that `fetch` would not send: with a host of its choice, or a body without end. */
+/** A request that `fetch` would not send: with any host, or an endless body. */
 interface RawRequest {
   readonly url: string;
   readonly method?: string;
@@ -15,7 +15,7 @@ interface RawAnswer {
   readonly text: string;
 }
 
-/** Sends a request byte by byte as the test says, and reads the answer even while it is sending. */
+/** Sends a request byte by byte as the test requires, and reads the response even while sending. */
 export function exchange({ url, method = "GET", headers, body }: RawRequest): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     let isAnswered = false;
@@ -27,7 +27,7 @@ export function exchange({ url, method = "GET", headers, body }: RawRequest): Pr
         request.destroy();
       }, reject);
     });
-    // Once the answer is coming, being cut off while sending is what a refused sender expects.
+    // Once the response is arriving, a rejected sender expects to be cut off.
     request.on("error", (error) => {
       if (!isAnswered) reject(error);
     });

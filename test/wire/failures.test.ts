@@ -11,10 +11,10 @@ import { outline } from "./story.ts";
 import { WireClient } from "./wire-client.ts";
 import { useServer } from "./wire-server.ts";
 
-/** What nobody outside may ever read. */
+/** A secret that must never be visible to callers. */
 const CANARY = "postgres://admin:canary@db";
 
-/** Throws what an agent might, at different moments. */
+/** Throws various errors at various moments. */
 const throwing = defineAgent({
   name: "Throwing",
   description: "Throws.",
@@ -35,7 +35,7 @@ for (const dialect of DIALECTS) {
     for (const command of ["at once", "halfway", "text", "cause"]) {
       verifies(
         ["R6", "R36"],
-        `fails its task with an id and no word of it (${command})`,
+        `fails its task with an errorId and without the error text (${command})`,
         async () => {
           const stream = await client.stream(command);
           const events = await stream.events();
@@ -68,7 +68,7 @@ for (const dialect of DIALECTS) {
       );
     }
 
-    verifies("R6", "keeps what it had said before", async () => {
+    verifies("R6", "keeps its earlier output", async () => {
       const task = await client.sendTask("halfway");
 
       expect(task.artifacts).toMatchObject([{ parts: [{ text: "Half of the ans" }] }]);
@@ -79,7 +79,7 @@ for (const dialect of DIALECTS) {
     const server = useServer();
     const client = new WireClient(server, dialect);
 
-    verifies("R6", "keeps its own words, and nothing is logged as an error", async () => {
+    verifies("R6", "keeps its own text, and nothing is logged as an error", async () => {
       const task = await client.sendTask("fail");
 
       expect(task.status).toMatchObject({
@@ -90,7 +90,7 @@ for (const dialect of DIALECTS) {
     });
   });
 
-  describe(`a storage that fails, seen in ${dialect.version}`, () => {
+  describe(`a storage failure, seen in ${dialect.version}`, () => {
     const storage = new FaultyStorage();
     const log: string[] = [];
     let server: Awaited<ReturnType<typeof serve>>;
@@ -109,52 +109,60 @@ for (const dialect of DIALECTS) {
     afterAll(() => server.close());
 
     for (const verb of ["send", "stream"] as const) {
-      verifies("R6", `makes a ${verb} -32603 with an id that the log has, too`, async () => {
-        const messageId = `failing-${verb}`;
-        const message = { messageId, role: dialect.user, parts: [dialect.text("hello")] };
-        storage.failCommits(new Error(`disk full at ${CANARY}`));
+      verifies(
+        "R6",
+        `answers a ${verb} with -32603 and an errorId that is also in the log`,
+        async () => {
+          const messageId = `failing-${verb}`;
+          const message = { messageId, role: dialect.user, parts: [dialect.text("hello")] };
+          storage.failCommits(new Error(`disk full at ${CANARY}`));
 
-        const answer = await client.call(verb, { message });
+          const answer = await client.call(verb, { message });
 
-        const { code, details } = faultOf(answer);
-        expect(answer.status).toBe(200);
-        expect(bodyOf(answer).id).toBe(1);
-        expect(code).toBe(-32603);
-        expect(answer.text).not.toContain("canary");
-        expect(answer.text).not.toContain("disk");
+          const { code, details } = faultOf(answer);
+          expect(answer.status).toBe(200);
+          expect(bodyOf(answer).id).toBe(1);
+          expect(code).toBe(-32603);
+          expect(answer.text).not.toContain("canary");
+          expect(answer.text).not.toContain("disk");
+          const line = log.find((each) => each.includes(String(details["errorId"])));
+          expect(line).toContain(CANARY);
+
+          // Nothing was stored, so the same message can be sent again once the disk has space.
+          storage.heal();
+          const again = await client.sendTask("hello", { message: { messageId } });
+          expect(again.status.state).toBe("completed");
+        },
+      );
+    }
+
+    verifies(
+      "R36",
+      "in the middle of a stream sends one error event and ends the stream",
+      async () => {
+        const task = await client.sendTask("slow 3");
+        // The task is found, but its events cannot be read.
+        storage.failReads(new Error(`bad sector at ${CANARY}`), { after: 1 });
+
+        const stream = await client.subscribe(task.id, "2");
+        const frames = await stream.all;
+
+        expect(frames).toHaveLength(1);
+        expect(frames[0]?.event).toBe("error");
+        expect(frames[0]?.body).toMatchObject({ jsonrpc: "2.0", id: 1, error: { code: -32603 } });
+        expect(stream.raw).not.toContain("canary");
+        const { details } = faultOf({
+          status: 200,
+          headers: new Headers(),
+          text: frames[0]?.text ?? "",
+        });
         const line = log.find((each) => each.includes(String(details["errorId"])));
         expect(line).toContain(CANARY);
 
-        // Nothing was stored, so the same message may come again when the disk has room.
         storage.heal();
-        const again = await client.sendTask("hello", { message: { messageId } });
-        expect(again.status.state).toBe("completed");
-      });
-    }
-
-    verifies("R36", "in the middle of a stream sends one error event and ends it", async () => {
-      const task = await client.sendTask("slow 3");
-      // The task is found; its events are not.
-      storage.failReads(new Error(`bad sector at ${CANARY}`), { after: 1 });
-
-      const stream = await client.subscribe(task.id, "2");
-      const frames = await stream.all;
-
-      expect(frames).toHaveLength(1);
-      expect(frames[0]?.event).toBe("error");
-      expect(frames[0]?.body).toMatchObject({ jsonrpc: "2.0", id: 1, error: { code: -32603 } });
-      expect(stream.raw).not.toContain("canary");
-      const { details } = faultOf({
-        status: 200,
-        headers: new Headers(),
-        text: frames[0]?.text ?? "",
-      });
-      const line = log.find((each) => each.includes(String(details["errorId"])));
-      expect(line).toContain(CANARY);
-
-      storage.heal();
-      const rest = await (await client.subscribe(task.id, "2")).events();
-      expect(outline(rest).at(-1)).toBe("status completed");
-    });
+        const rest = await (await client.subscribe(task.id, "2")).events();
+        expect(outline(rest).at(-1)).toBe("status completed");
+      },
+    );
   });
 }

@@ -1,7 +1,7 @@
 import { createMemoryBackend } from "@convoke/engine/memory";
 import type { Backend } from "@convoke/engine";
 
-/** A store that fails where a test says so. */
+/** A store that fails when a test says so. */
 export class FaultyStorage {
   #commits: Error | undefined;
   #reads: { readonly error: Error; good: number } | undefined;
@@ -11,7 +11,7 @@ export class FaultyStorage {
     this.#commits = error;
   }
 
-  /** Every read of a log fails, after some that do not. */
+  /** Every read of a log fails, after the given number of successful ones. */
   failReads(error: Error, options: { readonly after: number }): void {
     this.#reads = { error, good: options.after };
   }

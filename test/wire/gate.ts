@@ -1,4 +1,4 @@
-/** Something an agent waits for until the test lets it through. */
+/** A gate at which an agent waits until the test opens it. */
 export class Gate {
   #opened = Promise.withResolvers<void>();
 

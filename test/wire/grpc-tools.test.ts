@@ -20,7 +20,7 @@ const agent = defineAgent({
 const server = useServer(agent);
 const guarded = useServer(agent, { token: "a-secret" });
 
-/** The messages of reflection, as its proto file has them. */
+/** The messages of reflection, as in its proto file. */
 const REFLECTION = protobuf.parse(`syntax = "proto3"; package r;
   message Request { string host = 1; oneof message_request { string file_by_filename = 3; string file_containing_symbol = 4; string list_services = 7; } }
   message Files { repeated bytes file_descriptor_proto = 1; }
@@ -48,7 +48,7 @@ interface ReflectionAnswer {
   readonly errorResponse?: { readonly errorCode: number };
 }
 
-/** Asks one question after the other on one stream, as grpcurl does. */
+/** Sends one request after the other on one stream, as grpcurl does. */
 async function asking(
   url: string,
   version: string,
@@ -109,7 +109,7 @@ describe.each(["v1", "v1alpha"])("reflection %s", (version) => {
     }
   });
 
-  test("needs a token where the server does", async () => {
+  test("requires a token if the server does", async () => {
     await expect(asking(guarded.url, version, [{ listServices: "" }])).rejects.toThrow(
       "UNAUTHENTICATED",
     );
@@ -127,7 +127,7 @@ interface DecodedFile {
 function decodeFile(bytes: Uint8Array): object {
   const types = descriptors as unknown as Readonly<Record<"FileDescriptorProto", protobuf.Type>>;
   const file = types.FileDescriptorProto.decode(bytes) as unknown as DecodedFile;
-  // protobufjs would name the fields by their JSON names.
+  // protobufjs would use the JSON names of the fields.
   for (const { field } of file.messageType) for (const one of field) one.jsonName = "";
   return file;
 }
@@ -169,7 +169,7 @@ function health(client: Client, service: string): Promise<unknown> {
 }
 
 describe("health", () => {
-  test("is said of the server and of its services, without a token", async () => {
+  test("is reported for the server and its services, without a token", async () => {
     const client = aClient(guarded.url);
 
     expect(await health(client, "")).toEqual({ status: "SERVING" });
@@ -177,7 +177,7 @@ describe("health", () => {
     await expect(health(client, "other")).rejects.toMatchObject({ code: 5 });
   });
 
-  test("is watched until the server stops", async () => {
+  test("can be watched until the server stops", async () => {
     const stopping = await serve(agent, { port: 0, data: "memory" });
     const call = aClient(stopping.url).makeServerStreamRequest(
       "/grpc.health.v1.Health/Watch",
@@ -195,7 +195,7 @@ describe("health", () => {
   });
 });
 
-/** The status for a probe by address, as Kubernetes sends it. */
+/** The status for a probe by IP address, as Kubernetes sends it. */
 function probe(url: string, path: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     httpRequest(new URL(path, url), { headers: { host: "10.1.2.3:8080" } }, (answer) => {
@@ -208,13 +208,13 @@ function probe(url: string, path: string): Promise<number | undefined> {
 }
 
 describe("a probe", () => {
-  test("needs neither the name of the server nor a token", async () => {
+  test("needs neither the host name of the server nor a token", async () => {
     expect(await probe(guarded.url, "/health")).toBe(200);
     expect(await probe(guarded.url, "/ready")).toBe(200);
     expect(await probe(guarded.url, "/tasks/x")).toBe(403);
   });
 
-  test("learns that a server which stops is alive but not ready", async () => {
+  test("reports that a stopping server is alive but not ready", async () => {
     const stopping = await serve(agent, { port: 0, data: "memory" });
     const { url } = stopping;
     const message = { messageId: "m", role: "user", parts: [{ kind: "text", text: "slow" }] };

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { DIALECTS } from "./dialect.ts";
 import { WireClient } from "./wire-client.ts";
 
-/** Whatever happened before, an ordinary request still works, in both versions. */
+/** Asserts that an ordinary request still works in both versions. */
 export async function expectHealthy(server: { readonly url: string }): Promise<void> {
   for (const dialect of DIALECTS) {
     const task = await new WireClient(server, dialect).sendTask("hello");

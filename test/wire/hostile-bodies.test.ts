@@ -18,7 +18,7 @@ for (const { version, methods, user, text } of DIALECTS) {
   const asked = { "a2a-version": version };
   const params = { message: { messageId: "m", role: user, parts: [text("hello")] } };
 
-  describe(`a body that is no JSON (${version})`, () => {
+  describe(`a body that is not JSON (${version})`, () => {
     for (const [what, body] of [
       ["nothing", ""],
       ["a word", "hello"],
@@ -52,7 +52,7 @@ for (const { version, methods, user, text } of DIALECTS) {
       });
     }
 
-    verifies("R1", "no type at all is 415 and -32005", async () => {
+    verifies("R1", "a missing type is 415 and -32005", async () => {
       const body = [Buffer.from(rpcText(methods.send, params))];
 
       const answer = await exchange({ url: server.url, method: "POST", headers: asked, body });
@@ -66,7 +66,7 @@ for (const { version, methods, user, text } of DIALECTS) {
       "Application/JSON",
       " application/json",
     ]) {
-      verifies("R1", `${JSON.stringify(type)} is JSON all the same`, async () => {
+      verifies("R1", `${JSON.stringify(type)} is accepted as JSON`, async () => {
         const headers = { ...asked, "content-type": type };
 
         const answer = await post(server.url, rpcText(methods.get, { id: "none" }), headers);
@@ -77,7 +77,7 @@ for (const { version, methods, user, text } of DIALECTS) {
     }
   });
 
-  describe(`JSON of 200 000 levels (${version})`, () => {
+  describe(`JSON with 200 000 levels (${version})`, () => {
     const nested = `${"[".repeat(DEPTH)}${"]".repeat(DEPTH)}`;
     const objects = `${'{"a":'.repeat(DEPTH)}1${"}".repeat(DEPTH)}`;
     const request = (inner: string) =>
@@ -91,7 +91,7 @@ for (const { version, methods, user, text } of DIALECTS) {
       ["lists that never close", "[".repeat(DEPTH)],
       ["a batch of batches", `${"[".repeat(DEPTH)}${request("{}")}${"]".repeat(DEPTH)}`],
     ] as const) {
-      verifies(["R2", "G14"], `${what} are refused, and the limit is named`, async () => {
+      verifies(["R2", "G14"], `${what} are rejected with the name of the limit`, async () => {
         const answer = await post(server.url, body, asked);
 
         expect(answer.status).toBe(200);
@@ -110,7 +110,7 @@ for (const { version, methods, user, text } of DIALECTS) {
     ] as const) {
       verifies(
         ["R2", "G14"],
-        `${what} is 413, and the server's memory does not grow by it`,
+        `${what} is 413, and the server's memory does not grow with it`,
         async () => {
           const before = await server.peakBytes();
 
@@ -135,7 +135,7 @@ for (const { version, methods, user, text } of DIALECTS) {
       );
     }
 
-    verifies("R2", "is 413 also where nothing of it follows its length", async () => {
+    verifies("R2", "is 413 even if nothing follows its Content-Length", async () => {
       const answer = await exchange({
         url: server.url,
         method: "POST",
@@ -148,7 +148,7 @@ for (const { version, methods, user, text } of DIALECTS) {
   });
 }
 
-verifies("R2", "a body just below the limit is read", async () => {
+verifies("R2", "a body just below the limit is accepted", async () => {
   const [{ methods, user }] = DIALECTS as [(typeof DIALECTS)[number]];
   const long = Array.from({ length: 9 }, () => ({ kind: "text", text: "x".repeat(MEGABYTE) }));
   const parts = [{ kind: "text", text: "hello" }, ...long];
@@ -165,7 +165,7 @@ function faultIn(text: string): ReturnType<typeof faultOf> {
   return faultOf({ status: 0, headers: new Headers(), text });
 }
 
-/** Pieces of spaces, which JSON may begin with, so that nothing but the size is wrong. */
+/** Chunks of spaces, which may precede JSON, so that only the size is wrong. */
 function* repeated(pieceBytes: number, totalBytes: number): Generator<Uint8Array> {
   const piece = Buffer.alloc(pieceBytes, " ");
   for (let sent = 0; sent < totalBytes; sent += pieceBytes) yield piece;

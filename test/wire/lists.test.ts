@@ -31,7 +31,7 @@ beforeAll(async () => {
   await client.send("message");
 });
 
-test("a list shows every task, newest first, and no direct message", async () => {
+test("a list contains every task, newest first, and no direct message", async () => {
   const page = await list();
 
   expect(page).toMatchObject({ nextPageToken: "", pageSize: 50, totalSize: COUNT });
@@ -45,7 +45,7 @@ test("a list shows every task, newest first, and no direct message", async () =>
 });
 
 for (const pageSize of [1, 5, COUNT, 100]) {
-  test(`pages of ${pageSize} are together the whole list`, async () => {
+  test(`pages of ${pageSize} together make the whole list`, async () => {
     const whole = await list();
     const ids: string[] = [];
     let pageToken = "";
@@ -65,7 +65,7 @@ for (const pageSize of [1, 5, COUNT, 100]) {
   });
 }
 
-test("a list can be narrowed to a context, a state and a time", async () => {
+test("a list can be filtered by context, state and time", async () => {
   const all = await list();
   const middle = all.tasks[5]?.status.timestamp;
 
@@ -81,7 +81,7 @@ test("a list can be narrowed to a context, a state and a time", async () => {
   for (const { status } of later.tasks) expect(status.timestamp >= String(middle)).toBe(true);
 });
 
-test("artifacts and history come as they are asked for", async () => {
+test("artifacts and history are included as requested", async () => {
   const [plain] = (await list({ status: "TASK_STATE_COMPLETED", pageSize: 1 })).tasks;
   const [full] = (
     await list({ status: "TASK_STATE_COMPLETED", pageSize: 1, includeArtifacts: true })
@@ -94,7 +94,7 @@ test("artifacts and history come as they are asked for", async () => {
   expect(short).not.toHaveProperty("history");
 });
 
-test("what a list shows is what a get shows", async () => {
+test("a list and a get return the same task", async () => {
   const { tasks } = await list({ includeArtifacts: true, status: "TASK_STATE_COMPLETED" });
 
   for (const task of tasks) {

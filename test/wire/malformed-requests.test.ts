@@ -66,7 +66,7 @@ describe("an envelope", () => {
     ] as const) {
       verifies(
         ["R2", "R29"],
-        `without an id and with ${what} names that (${version})`,
+        `without an id and with ${what} gets an error that names it (${version})`,
         async () => {
           const answer = await post(
             server.url,
@@ -82,7 +82,7 @@ describe("an envelope", () => {
     }
   }
 
-  verifies("R2", "tells the reason in its data", async () => {
+  verifies("R2", "gets the reason in the error data", async () => {
     const answer = await post(server.url, "[]");
 
     expect(bodyOf(answer).error).toEqual({
@@ -118,28 +118,32 @@ describe("an envelope", () => {
   }
 });
 
-describe("a method that does not exist", () => {
+describe("an unknown method", () => {
   for (const { version } of DIALECTS) {
     for (const method of ["", "tasks/list", "message/sendd", "sendMessage", "constructor"]) {
-      verifies("R4", `${JSON.stringify(method)} is repeated (${version})`, async () => {
-        const answer = await post(server.url, rpcText(method, {}), { "a2a-version": version });
+      verifies(
+        "R4",
+        `${JSON.stringify(method)} is repeated in the error (${version})`,
+        async () => {
+          const answer = await post(server.url, rpcText(method, {}), { "a2a-version": version });
 
-        const { code, details } = faultOf(answer);
-        expect(answer.status).toBe(200);
-        expect(code).toBe(-32601);
-        expect(details["method"]).toBe(method);
-      });
+          const { code, details } = faultOf(answer);
+          expect(answer.status).toBe(200);
+          expect(code).toBe(-32601);
+          expect(details["method"]).toBe(method);
+        },
+      );
     }
   }
 
-  verifies("R4", "is repeated in data.method where no version is named", async () => {
+  verifies("R4", "is repeated in data.method if no version is requested", async () => {
     const answer = await post(server.url, rpcText("no/such", {}));
 
     expect(bodyOf(answer).error).toMatchObject({ code: -32601, data: { method: "no/such" } });
   });
 });
 
-/** Something wrong in the parameters, and the field that the error has to name. */
+/** An invalid parameter, and the field that the error has to name. */
 type Malformed = readonly [what: string, params: unknown, field: string];
 
 function malformedSends(dialect: Dialect): readonly Malformed[] {
@@ -183,7 +187,7 @@ function malformedSends(dialect: Dialect): readonly Malformed[] {
   ];
 }
 
-/** Text that no id may have, and a part of the error. */
+/** Text that is invalid in an id, and a part of the error. */
 const BAD_IDS: readonly (readonly [what: string, id: string, problem: string])[] = [
   ["NUL", "a\u0000b", "control characters"],
   ["a line break", "a\nb", "control characters"],
@@ -196,25 +200,29 @@ describe("an id", () => {
     const client = new WireClient(server, dialect);
 
     for (const [what, id, problem] of BAD_IDS) {
-      verifies(["R10", "R12"], `with ${what} is -32602 (${dialect.version})`, async () => {
-        for (const [field, params] of [
-          ["message.messageId", { messageId: id }],
-          ["message.contextId", { contextId: id }],
-          ["message.taskId", { taskId: id }],
-          ["message.referenceTaskIds[0]", { referenceTaskIds: [id] }],
-        ] as const) {
-          const fault = faultOf(await client.send("hello", { message: params }));
-          expect(fault).toMatchObject({ code: -32602, field });
-          expect(fault.message).toContain(problem);
-        }
-        expect(faultOf(await client.call("get", { id }))).toMatchObject({
-          code: -32602,
-          field: "id",
-        });
-      });
+      verifies(
+        ["R10", "R12", "seed-C2"],
+        `with ${what} is -32602 (${dialect.version})`,
+        async () => {
+          for (const [field, params] of [
+            ["message.messageId", { messageId: id }],
+            ["message.contextId", { contextId: id }],
+            ["message.taskId", { taskId: id }],
+            ["message.referenceTaskIds[0]", { referenceTaskIds: [id] }],
+          ] as const) {
+            const fault = faultOf(await client.send("hello", { message: params }));
+            expect(fault).toMatchObject({ code: -32602, field });
+            expect(fault.message).toContain(problem);
+          }
+          expect(faultOf(await client.call("get", { id }))).toMatchObject({
+            code: -32602,
+            field: "id",
+          });
+        },
+      );
     }
 
-    verifies("R12", `of 256 characters beyond ASCII is fine (${dialect.version})`, async () => {
+    verifies("R12", `of 256 non-ASCII characters is accepted (${dialect.version})`, async () => {
       const contextId = "😀".repeat(256);
 
       expect(await client.sendTask("hello", { message: { contextId } })).toMatchObject({
@@ -224,9 +232,9 @@ describe("an id", () => {
   }
 });
 
-describe("a number that no 64-bit float can hold", () => {
+describe("a number that does not fit into a 64-bit float", () => {
   for (const dialect of DIALECTS) {
-    verifies("R29", `is -32602, by its field (${dialect.version})`, async () => {
+    verifies("R29", `is -32602 with its field (${dialect.version})`, async () => {
       const params = { message: aMessage(dialect, "hello", { metadata: { deep: ["HUGE"] } }) };
       const text = rpcText(dialect.methods.send, params).replace('"HUGE"', "-1e400");
 
@@ -311,12 +319,12 @@ const MALFORMED_LISTS: readonly Malformed[] = [
 ];
 
 for (const dialect of DIALECTS) {
-  describe(`parameters of ${dialect.version}`, () => {
+  describe(`parameters in ${dialect.version}`, () => {
     const client = new WireClient(server, dialect);
 
     const refuses = (method: string, cases: readonly Malformed[]): void => {
       for (const [what, params, field] of cases) {
-        verifies("R29", `${method} with ${what} names ${field}`, async () => {
+        verifies("R29", `${method} with ${what} gets an error that names ${field}`, async () => {
           const answer = await client.call(method, params);
 
           const fault = faultOf(answer);
@@ -334,7 +342,7 @@ for (const dialect of DIALECTS) {
     for (const verb of ["get", "cancel", "subscribe"] as const) {
       refuses(verb, malformedQueries(verb));
 
-      verifies("R29", `${verb} of an unknown task is -32001 and names it`, async () => {
+      verifies("R29", `${verb} for an unknown task is -32001 with its id`, async () => {
         const answer = await client.call(verb, { id: "no-such-task" });
 
         expect(answer.status).toBe(200);
@@ -348,7 +356,7 @@ for (const dialect of DIALECTS) {
   });
 }
 
-verifies("R5", "a request without a message, or of another kind, is told the reason", async () => {
+verifies("R5", "a request without a message, or with another kind, gets the reason", async () => {
   const [v03] = DIALECTS as [Dialect];
   const client = new WireClient(server, v03);
 
@@ -367,7 +375,7 @@ verifies("R5", "a request without a message, or of another kind, is told the rea
   });
 });
 
-verifies("R5", "a message of 0.3 may leave out its kind", async () => {
+verifies("R5", "a message in 0.3 may omit its kind", async () => {
   const [v03] = DIALECTS as [Dialect];
 
   const bare = await new WireClient(server, v03).sendTask("hello");

@@ -24,7 +24,7 @@ const server = useServer(
 const CARD = "/.well-known/agent-card.json";
 const JSON_TYPE = { "content-type": "application/json" };
 
-/** The status of a request that is written as it is. */
+/** The status for a request that is sent verbatim. */
 async function statusOf(request: string): Promise<string> {
   const socket = connectTcp(Number(new URL(server.url).port), "127.0.0.1");
   onTestFinished(() => void socket.destroy());
@@ -38,8 +38,8 @@ function aSession(): ClientHttp2Session {
   return session;
 }
 
-describe("a request for a whole URL", () => {
-  test("is served for the host in the URL, whatever its Host header says", async () => {
+describe("a request with an absolute URL", () => {
+  test("is served for the host in the URL, regardless of its Host header", async () => {
     expect(await statusOf(`GET http://localhost${CARD} HTTP/1.1\r\nHost: evil.example\r\n`)).toBe(
       "200",
     );
@@ -76,7 +76,7 @@ describe("over HTTP/2", () => {
     await expect.poll(() => stream.closed, { timeout: 20_000 }).toBe(true);
   });
 
-  test("a request that is cut off is no error of the server", async () => {
+  test("an aborted request is not logged as a server error", async () => {
     const before = server.log.length;
     const session = aSession();
     for (let count = 0; count < 20; count++) {
@@ -104,7 +104,7 @@ test("a compressed body is 415, and the error names the header", async () => {
   expect(answer.text).toContain("Content-Encoding is gzip");
 });
 
-describe("what a page of another site can send without asking is rejected", () => {
+describe("a cross-site request that needs no CORS preflight is rejected", () => {
   for (const path of [
     "convoke/pushes:replay",
     "convoke/approvals/x:answer",
@@ -128,19 +128,19 @@ describe("what a page of another site can send without asking is rejected", () =
 describe.each(["0.3", "1.0"] as const)("gRPC %s", (version) => {
   const hasty = grpcSpeaker(server, version).with({ "grpc-timeout": "200m" });
 
-  test("ends a call when the deadline of the client has passed", async () => {
+  test("ends a call when the client's deadline has passed", async () => {
     const { message } = await refusalOf(hasty.send({ ...aRequest("hi"), blocking: true }));
 
     expect(message).toContain("the deadline of the client (200m) has passed");
   });
 
-  test("ends a stream when the deadline of the client has passed", async () => {
+  test("ends a stream when the client's deadline has passed", async () => {
     const { message } = await refusalOf(readAll(hasty.stream(aRequest("hi"))));
 
     expect(message).toContain("the deadline of the client (200m) has passed");
   });
 
-  test("rejects a timeout that is none", async () => {
+  test("rejects an invalid timeout", async () => {
     const odd = grpcSpeaker(server, version).with({ "grpc-timeout": "soon" });
 
     expect((await refusalOf(odd.get({ taskId: "x" }))).message).toContain("grpc-timeout");
@@ -148,7 +148,7 @@ describe.each(["0.3", "1.0"] as const)("gRPC %s", (version) => {
 });
 
 test.each(["application/grpc-web", "application/grpc-web+proto", "application/grpc-web-text"])(
-  "%s is not taken for gRPC",
+  "%s is not treated as gRPC",
   async (type) => {
     const answer = await post(`${server.url}a2a.v1.A2AService/GetTask`, "", {
       "content-type": type,
@@ -158,7 +158,7 @@ test.each(["application/grpc-web", "application/grpc-web+proto", "application/gr
   },
 );
 
-test("control characters of a request are escaped in the log", async () => {
+test("control characters in a request are escaped in the log", async () => {
   const stream = aSession().request({ ":path": "/\u009b31mred" });
   await once(stream.resume(), "close");
 

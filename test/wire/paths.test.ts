@@ -14,7 +14,7 @@ afterEach(() => expectHealthy(server));
 
 describe("JSON-RPC", () => {
   for (const dialect of DIALECTS) {
-    verifies("R1", `is spoken at / and at /api/a2a (${dialect.version})`, async () => {
+    verifies("R1", `is served at / and at /api/a2a (${dialect.version})`, async () => {
       const alias = { url: `${server.url}api/a2a` };
 
       const here = await new WireClient(server, dialect).sendTask("hello");
@@ -24,7 +24,7 @@ describe("JSON-RPC", () => {
     });
   }
 
-  verifies("R1", "is spoken at the address that the card names", async () => {
+  verifies("R1", "is served at the URL on the card", async () => {
     const card = (await (await fetch(`${server.url}${CARD}`)).json()) as { url: string };
 
     const answer = await post(card.url, rpcText("tasks/get", { id: "none" }));
@@ -34,7 +34,7 @@ describe("JSON-RPC", () => {
 
   for (const path of ["", "api/a2a"]) {
     for (const method of ["GET", "PUT", "DELETE", "PATCH", "OPTIONS"]) {
-      verifies("R1", `takes POST and not ${method} at /${path}`, async () => {
+      verifies("R1", `accepts POST but not ${method} at /${path}`, async () => {
         const answer = await fetch(`${server.url}${path}`, { method });
 
         expect(answer.status).toBe(405);
@@ -47,7 +47,7 @@ describe("JSON-RPC", () => {
     }
   }
 
-  test("ignores a query that means something else", async () => {
+  test("ignores unrelated query parameters", async () => {
     const answer = await post(`${server.url}?x=1`, rpcText("tasks/get", { id: "none" }));
 
     expect(bodyOf(answer)).toMatchObject({ id: 1, error: { code: -32001 } });
@@ -57,7 +57,7 @@ describe("JSON-RPC", () => {
 describe("the card", () => {
   for (const path of [CARD, ".well-known/agent.json"]) {
     for (const method of ["POST", "PUT", "DELETE"]) {
-      test(`takes GET and HEAD and not ${method} at /${path}`, async () => {
+      test(`accepts GET and HEAD but not ${method} at /${path}`, async () => {
         const answer = await fetch(`${server.url}${path}`, { method });
 
         expect(answer.status).toBe(405);
@@ -66,25 +66,29 @@ describe("the card", () => {
       });
     }
 
-    verifies("R79", `is at /${path}, and HEAD says the same without it`, async () => {
-      const got = await fetch(`${server.url}${path}`);
-      const asked = await fetch(`${server.url}${path}`, { method: "HEAD" });
+    verifies(
+      "R79",
+      `is at /${path}, and HEAD returns the same headers without a body`,
+      async () => {
+        const got = await fetch(`${server.url}${path}`);
+        const asked = await fetch(`${server.url}${path}`, { method: "HEAD" });
 
-      const text = await got.text();
-      expect(JSON.parse(text)).toMatchObject({
-        name: "Convoke Demo",
-        url: server.url.replace(/\/$/, ""),
-      });
-      expect(asked.status).toBe(200);
-      expect(await asked.text()).toBe("");
-      for (const name of ["etag", "vary", "cache-control", "content-type", "content-length"]) {
-        expect(asked.headers.get(name)).toBe(got.headers.get(name));
-      }
-      expect(got.headers.get("content-length")).toBe(String(Buffer.byteLength(text)));
-    });
+        const text = await got.text();
+        expect(JSON.parse(text)).toMatchObject({
+          name: "Convoke Demo",
+          url: server.url.replace(/\/$/, ""),
+        });
+        expect(asked.status).toBe(200);
+        expect(await asked.text()).toBe("");
+        for (const name of ["etag", "vary", "cache-control", "content-type", "content-length"]) {
+          expect(asked.headers.get(name)).toBe(got.headers.get(name));
+        }
+        expect(got.headers.get("content-length")).toBe(String(Buffer.byteLength(text)));
+      },
+    );
   }
 
-  test("comes as 304 to who has it", async () => {
+  test("is 304 for a client that has it", async () => {
     const first = await fetch(`${server.url}${CARD}`);
     await first.text();
 
@@ -95,7 +99,7 @@ describe("the card", () => {
     expect(await second.text()).toBe("");
   });
 
-  verifies("R125", "names the address at which the server listens", async () => {
+  verifies("R125", "has the URL at which the server listens", async () => {
     for (const { version } of DIALECTS) {
       const headers = { "a2a-version": version };
 
@@ -106,17 +110,17 @@ describe("the card", () => {
     }
   });
 
-  verifies("R32", "declares the streaming that there is", async () => {
+  verifies("R32", "declares streaming as it is supported", async () => {
     const card = await (await fetch(`${server.url}${CARD}`)).json();
 
     expect(card).toMatchObject({ capabilities: { streaming: true, pushNotifications: true } });
   });
 });
 
-describe("a path where nothing is", () => {
+describe("an unknown path", () => {
   for (const path of ["nothing", "api/a2a/", "api", "v1/nothing", ".well-known/", "%00"]) {
     for (const method of ["GET", "POST"]) {
-      test(`${method} /${path} is 404 and says where the card is`, async () => {
+      test(`${method} /${path} is 404 with the path of the card`, async () => {
         const answer = await fetch(`${server.url}${path}`, {
           method,
           ...(method === "POST" && { body: rpcText("tasks/get", { id: "none" }) }),

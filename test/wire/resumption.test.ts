@@ -10,7 +10,7 @@ import { WireClient } from "./wire-client.ts";
 import { useServer } from "./wire-server.ts";
 import { type Frame, eventsOf } from "./wire-stream.ts";
 
-/** What the frames of a stream add up to. */
+/** The task that the frames of a stream produce. */
 function fold(events: readonly PublicEvent[]): Task | undefined {
   return events.reduce<Task | undefined>((task, event) => applyEvent(task, event), undefined);
 }
@@ -28,7 +28,7 @@ for (const dialect of DIALECTS) {
     const logOf = async (taskId: string): Promise<readonly Frame[]> =>
       (await client.subscribe(taskId, "0")).all;
 
-    verifies(["R42", "G2"], "in the middle gives exactly the missing frames", async () => {
+    verifies(["R42", "G2"], "in the middle returns exactly the missing frames", async () => {
       const first = await client.stream("slow 40");
       const { id: taskId } = await first.task(5);
       first.leave();
@@ -46,19 +46,23 @@ for (const dialect of DIALECTS) {
       expect(fold(eventsOf(received, dialect))).toEqual(await client.get(taskId));
     });
 
-    verifies(["R42", "G2"], "after the end gives the rest from any place, and closes", async () => {
-      const whole = await (await client.stream("slow 5")).all;
-      const { id: taskId } = eventsOf(whole, dialect)[0] as Task;
+    verifies(
+      ["R42", "G2"],
+      "after the end returns the rest from any position, and closes",
+      async () => {
+        const whole = await (await client.stream("slow 5")).all;
+        const { id: taskId } = eventsOf(whole, dialect)[0] as Task;
 
-      for (const [place, { id }] of whole.entries()) {
-        const rest = await (await client.subscribe(taskId, id)).all;
+        for (const [place, { id }] of whole.entries()) {
+          const rest = await (await client.subscribe(taskId, id)).all;
 
-        expect(rest).toEqual(whole.slice(place + 1));
-      }
-      expect(await logOf(taskId)).toEqual(whole);
-    });
+          expect(rest).toEqual(whole.slice(place + 1));
+        }
+        expect(await logOf(taskId)).toEqual(whole);
+      },
+    );
 
-    verifies(["R42", "G2"], "passes over a question that was answered long ago", async () => {
+    verifies(["R42", "G2"], "passes over a question that was answered earlier", async () => {
       const { id: taskId } = await client.sendTask("ask");
       await client.sendTask("Ann", { message: { taskId } });
 
@@ -102,7 +106,7 @@ for (const dialect of DIALECTS) {
     for (const cursor of ["999999", "99999999999999999999", "-1", "1.5", "abc", "1 2"]) {
       verifies(
         ["R42", "loop-L7", "seed-C18"],
-        `with the unknown cursor ${cursor} begins anew and says so`,
+        `with the unknown cursor ${cursor} starts over with a reset`,
         async () => {
           const running = await client.stream("slow 8");
           const { id: taskId } = await running.task(4);
@@ -126,7 +130,7 @@ for (const dialect of DIALECTS) {
 
     verifies(
       "R42",
-      "a finished task with an unknown cursor gives it whole, and closes",
+      "a finished task with an unknown cursor returns the whole task, and closes",
       async () => {
         const task = await client.sendTask("slow 3");
 
@@ -135,12 +139,12 @@ for (const dialect of DIALECTS) {
 
           expect(await stream.events()).toEqual([{ ...task, metadata: { resumption: "reset" } }]);
         }
-        // What the reader is told is not what the task is.
+        // The reset marker is only in the stream, not in the task.
         expect(await client.get(task.id)).toEqual(task);
       },
     );
 
-    verifies("G2", "by the cursor of the other version gives the same events", async () => {
+    verifies("G2", "with a cursor of the other version returns the same events", async () => {
       const other = new WireClient(server, otherThan(dialect));
       const stream = await other.stream("slow 10");
       const { id: taskId } = await stream.task(4);
@@ -168,7 +172,7 @@ for (const dialect of DIALECTS) {
     const server = useServer(asker);
     const client = new WireClient(server, dialect);
 
-    verifies(["R42", "G2"], "does not end a stream that comes from before it", async () => {
+    verifies(["R42", "G2"], "does not end a stream that resumes from before it", async () => {
       const { id: taskId } = await client.sendTask("hi");
       await client.send("Ann", { message: { taskId }, configuration: dialect.atOnce });
 
@@ -217,7 +221,7 @@ describe("a subscription to a finished task without a cursor", () => {
   }
 });
 
-describe("a subscription to a task that waits", () => {
+describe("a subscription to a waiting task", () => {
   const server = useServer();
 
   for (const dialect of DIALECTS) {

@@ -1,11 +1,11 @@
-/** An answer of the server as it came. */
+/** A raw response of the server. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
 }
 
-/** The body of a JSON-RPC answer. */
+/** The body of a JSON-RPC response. */
 export interface RpcBody {
   readonly jsonrpc: "2.0";
   readonly id: unknown;
@@ -21,7 +21,7 @@ interface RpcError {
 
 export type RequestHeaders = Readonly<Record<string, string>>;
 
-/** Sends a body, whatever it is, as JSON-RPC is sent. */
+/** Sends any body as a JSON-RPC request. */
 export async function post(
   url: string,
   body: string | Uint8Array<ArrayBuffer>,
@@ -40,19 +40,19 @@ export function rpcText(method: string, params: unknown): string {
   return JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
 }
 
-/** The JSON-RPC body of an answer, also of a stream that consists of one frame. */
+/** The JSON-RPC body of a response, also of a stream with a single frame. */
 export function bodyOf({ text }: Answer): RpcBody {
   const [, frame = text] = /^data: (.*)\n\n$/.exec(text) ?? [];
   return JSON.parse(frame) as RpcBody;
 }
 
-/** What an error says, whichever version tells it. */
+/** The fields of an error, independent of the version. */
 interface Fault {
   readonly code: number;
   readonly message: string;
-  /** The field at fault. */
+  /** The invalid field. */
   readonly field: string | undefined;
-  /** Facts for programs. */
+  /** Machine-readable details. */
   readonly details: Readonly<Record<string, unknown>>;
 }
 
@@ -61,7 +61,7 @@ interface ErrorDetail {
   readonly fieldViolations?: readonly { readonly field: string }[];
 }
 
-/** The error of an answer. 0.3 tells its facts in one object, 1.0 in a list of typed ones. */
+/** The error of a response. 0.3 has its details in one object, 1.0 in a list of typed ones. */
 export function faultOf(answer: Answer): Fault {
   const { error } = bodyOf(answer);
   if (error === undefined) throw new Error(`This is no error: ${answer.text}`);

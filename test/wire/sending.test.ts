@@ -10,18 +10,18 @@ import { useServer } from "./wire-server.ts";
 for (const dialect of DIALECTS) {
   const { version, atOnce } = dialect;
 
-  describe(`a send of ${version}`, () => {
+  describe(`a send in ${version}`, () => {
     const server = useServer();
     const client = new WireClient(server, dialect);
 
-    verifies(["R8", "R9"], "waits for the answer when nothing is said about it", async () => {
+    verifies(["R8", "R9"], "waits for the answer by default", async () => {
       const task = await client.sendTask("slow 5");
 
       expect(task.status.state).toBe("completed");
       expect(textOf(task)).toBe(countTo(5));
     });
 
-    verifies("R9", "waits when it is told to", async () => {
+    verifies("R9", "waits if requested", async () => {
       const waiting = version === "0.3" ? { blocking: true } : { returnImmediately: false };
 
       const task = await client.sendTask("slow 5", { configuration: waiting });
@@ -40,7 +40,7 @@ for (const dialect of DIALECTS) {
       expect(gated.status.state).toBe("auth-required");
     });
 
-    verifies("R9", "returns at once when it is told so, with a task that is open", async () => {
+    verifies("R9", "returns immediately if requested, with an unfinished task", async () => {
       const task = await client.sendTask("slow 30", { configuration: atOnce });
 
       expect(["submitted", "working"]).toContain(task.status.state);
@@ -50,7 +50,7 @@ for (const dialect of DIALECTS) {
       expect(textOf(await client.get(task.id))).toBe(countTo(30));
     });
 
-    verifies(["R8", "R43"], "is answered with one message where there is no task", async () => {
+    verifies(["R8", "R43"], "returns a single message if there is no task", async () => {
       for (const configuration of [{}, atOnce]) {
         const result = client.resultOf(await client.send("message", { configuration }));
 
@@ -64,7 +64,7 @@ for (const dialect of DIALECTS) {
       }
     });
 
-    verifies("R14", "returns as much history as is asked for", async () => {
+    verifies("R14", "returns as much history as requested", async () => {
       const { id: taskId } = await client.sendTask("ask");
       const answer = (historyLength: number | undefined) =>
         client.sendTask("Ann", {
@@ -78,14 +78,14 @@ for (const dialect of DIALECTS) {
         "agent",
         "user",
       ]);
-      // The same message again is the same send, and each may ask for another length.
+      // The same message again is the same send, and each may request another length.
       expect((await answer(1)).history).toMatchObject([{ parts: [{ text: "Ann" }] }]);
       expect((await answer(2)).history).toHaveLength(2);
       expect((await answer(99)).history).toHaveLength(3);
       expect(await answer(0)).not.toHaveProperty("history");
     });
 
-    verifies(["R14", "R15"], "is read again with as much history as is asked for", async () => {
+    verifies(["R14", "R15"], "is read again with as much history as requested", async () => {
       const { id: taskId } = await client.sendTask("ask");
       const task = await client.sendTask("Ann", { message: { taskId } });
 
@@ -111,11 +111,11 @@ for (const dialect of DIALECTS) {
     });
   });
 
-  describe(`a context of ${version}`, () => {
+  describe(`a context in ${version}`, () => {
     const server = useServer();
     const client = new WireClient(server, dialect);
 
-    verifies("R11", "is made where none is given, and returned", async () => {
+    verifies("R11", "is generated if none is given, and returned", async () => {
       const first = await client.sendTask("hello");
       const second = await client.sendTask("hello");
 
@@ -124,7 +124,7 @@ for (const dialect of DIALECTS) {
       expect(first.history?.[0]).toMatchObject({ contextId: first.contextId, taskId: first.id });
     });
 
-    verifies(["R10", "R11"], "is continued, and what was said is remembered", async () => {
+    verifies(["R10", "R11"], "is continued, and the conversation is remembered", async () => {
       const { contextId, id } = await client.sendTask("one");
 
       const second = await client.sendTask("two", { message: { contextId } });
@@ -136,7 +136,7 @@ for (const dialect of DIALECTS) {
       expect(textOf(third)).toContain("I remember 2 earlier message(s)");
     });
 
-    verifies("R10", "is opened under the name that the caller chose", async () => {
+    verifies("R10", "is created with the id that the caller chose", async () => {
       const contextId = `my context/${version}?ä`;
 
       const first = await client.sendTask("one", { message: { contextId } });
@@ -147,7 +147,7 @@ for (const dialect of DIALECTS) {
       expect(textOf(second)).toContain("I remember 1 earlier message(s)");
     });
 
-    verifies("R10", "must be the one of the task that is named beside it", async () => {
+    verifies("R10", "must match the task that the message names", async () => {
       const { id: taskId } = await client.sendTask("ask");
 
       const answer = await client.send("Ann", { message: { taskId, contextId: "another" } });
@@ -156,7 +156,7 @@ for (const dialect of DIALECTS) {
       expect((await client.get(taskId)).status.state).toBe("input-required");
     });
 
-    verifies("R10", "is the task's own where only that is named", async () => {
+    verifies("R10", "is the task's own if only the task is named", async () => {
       const { id: taskId, contextId } = await client.sendTask("ask");
 
       const task = await client.sendTask("Ann", { message: { taskId } });
@@ -165,7 +165,7 @@ for (const dialect of DIALECTS) {
     });
 
     if (version === "1.0") {
-      test("an empty one counts as none, as ProtoJSON has it", async () => {
+      test("with an empty id counts as absent, as in ProtoJSON", async () => {
         const task = await client.sendTask("hello", { message: { contextId: "", taskId: "" } });
 
         expect(task.contextId).toMatch(/^[0-9a-f-]{36}$/);
@@ -173,7 +173,7 @@ for (const dialect of DIALECTS) {
     }
   });
 
-  describe(`a message of ${version} to a task`, () => {
+  describe(`a message in ${version} to a task`, () => {
     const server = useServer();
     const client = new WireClient(server, dialect);
 
@@ -184,7 +184,7 @@ for (const dialect of DIALECTS) {
         return faultOf(answer);
       };
 
-      verifies("R29", `that nobody knows is -32001 (${verb})`, async () => {
+      verifies("R29", `that is unknown is -32001 (${verb})`, async () => {
         expect(await refusal("no-such-task")).toMatchObject({
           code: -32001,
           details: { taskId: "no-such-task" },
@@ -206,7 +206,7 @@ for (const dialect of DIALECTS) {
         });
       }
 
-      verifies("R29", `that is being worked on is -32004 (${verb})`, async () => {
+      verifies("R29", `that is working is -32004 (${verb})`, async () => {
         const { id } = await client.sendTask("slow 500", { configuration: dialect.atOnce });
 
         const fault = await refusal(id);

@@ -1,8 +1,8 @@
 import { serve } from "convoke";
 import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 
-// A server in a process of its own, so that its memory can be measured apart from the test's.
-// It is told its data folder, says where it listens, and answers any word with its peak memory.
+// A server in its own process, so that its memory can be measured separately from the test's. It
+// receives its data folder, reports where it listens, and answers any message with its peak memory.
 
 const server = await serve(demoAgent, { port: 0, data: process.argv[2] ?? "memory" });
 

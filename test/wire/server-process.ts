@@ -5,14 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
 
-/** The demo agent in a process of its own. */
+/** The demo agent in its own process. */
 interface ServerProcess {
   readonly url: string;
-  /** The most memory it ever held. */
+  /** Its peak memory. */
   peakBytes(): Promise<number>;
 }
 
-/** Starts the process for the tests of a file or of a `describe`, and ends it after them. */
+/** Starts the process for the tests of a file or of a `describe`, and stops it afterwards. */
 export function useServerProcess(): ServerProcess {
   let child: ChildProcess;
   let data: string;
@@ -45,7 +45,7 @@ export function useServerProcess(): ServerProcess {
   };
 }
 
-/** What the process says next; an error when it dies instead. */
+/** The next message of the process; rejects if it dies instead. */
 function nextWord<T>(child: ChildProcess): Promise<T> {
   return new Promise((resolve, reject) => {
     const onExit = (code: number | null): void => reject(new Error(`the server died: ${code}`));

@@ -7,18 +7,18 @@ import { useServer } from "./wire-server.ts";
 
 const [V03, V1] = DIALECTS as [Dialect, Dialect];
 
-/** Every state that the demo agent can bring a task to, and everything it can make. */
+/** Every state that the demo agent can bring a task to, and everything it can produce. */
 const COMMANDS = ["hello", "slow 3", "ask", "auth", "fail", "reject", "artifact", "message"];
 
 const server = useServer();
 
-/** What was answered to every command: sent, streamed, read again. Each is one JSON text. */
+/** The responses to every command: sent, streamed, read again. Each is one JSON text. */
 async function everything(dialect: Dialect): Promise<readonly string[]> {
   const client = new WireClient(server, dialect);
   const texts: string[] = [];
   for (const command of COMMANDS) {
     const stream = await client.stream(command);
-    // The stream of `auth` waits for more than this test wants.
+    // The stream of `auth` stays open longer than this test needs.
     if (command === "auth" && dialect.version === "1.0") {
       await stream.take(3);
       stream.leave();
@@ -35,7 +35,9 @@ async function everything(dialect: Dialect): Promise<readonly string[]> {
   return texts;
 }
 
-/** Every object of the protocol inside a value, itself included. The data of a part is the agent's. */
+/**
+ * Every protocol object inside a value, including itself. The data of a part belongs to the agent.
+ */
 function objectsIn(value: unknown): readonly Readonly<Record<string, unknown>>[] {
   if (typeof value !== "object" || value === null) return [];
   const inner = Object.entries(value).flatMap(([name, field]) =>
@@ -84,7 +86,7 @@ describe("0.3", () => {
     }
   });
 
-  verifies("R22", "tells parts apart by kind and never by type", () => {
+  verifies("R22", "discriminates parts by kind and never by type", () => {
     const parts = texts.flatMap((text) =>
       objectsIn(JSON.parse(text)).flatMap((object) => (object["parts"] ?? []) as object[]),
     );
@@ -96,7 +98,7 @@ describe("0.3", () => {
     }
   });
 
-  verifies(["R25", "R26"], "spells the states as it names them", () => {
+  verifies(["R25", "R26"], "spells the states as 0.3 names them", () => {
     expect(statesIn(texts)).toEqual(
       new Set([
         "submitted",
@@ -111,7 +113,7 @@ describe("0.3", () => {
     );
   });
 
-  verifies(["R38", "R40"], "says of every status update whether it is final", () => {
+  verifies(["R38", "R40"], "states in every status update whether it is final", () => {
     const updates = texts
       .flatMap((text) => objectsIn(JSON.parse(text)))
       .filter(({ kind }) => kind === "status-update");
@@ -123,7 +125,7 @@ describe("0.3", () => {
     }
   });
 
-  verifies("R30", "gives every status a time", () => {
+  verifies("R30", "gives every status a timestamp", () => {
     const statuses = texts.flatMap((text) =>
       objectsIn(JSON.parse(text)).filter((object) => "state" in object),
     );
@@ -155,7 +157,7 @@ describe("1.0", () => {
     );
   });
 
-  verifies("R34", "wraps what it streams and sends in exactly one member", () => {
+  verifies("R34", "wraps streamed and returned objects in exactly one member", () => {
     const wrapped = texts
       .map((text) => bodyOf({ status: 200, headers: new Headers(), text }).result as object)
       .filter((result) => !("id" in result));
@@ -174,7 +176,7 @@ describe("1.0", () => {
     }
   });
 
-  verifies("R28", "writes parts flat, told apart by their one content", () => {
+  verifies("R28", "writes parts flat, discriminated by their single content field", () => {
     const parts = texts.flatMap((text) =>
       objectsIn(JSON.parse(text)).flatMap((object) => (object["parts"] ?? []) as object[]),
     );
@@ -193,7 +195,7 @@ describe("1.0", () => {
 });
 
 for (const dialect of DIALECTS) {
-  verifies(["R27"], `nothing of a message is lost on the way (${dialect.version})`, async () => {
+  verifies(["R27"], `no field of a message is lost (${dialect.version})`, async () => {
     const client = new WireClient(server, dialect);
     const { id: taskId, contextId } = await client.sendTask("ask");
     const message = {

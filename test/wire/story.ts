@@ -1,6 +1,6 @@
 import { type ArtifactUpdateEvent, type PublicEvent, textOfParts } from "@convoke/protocol";
 
-/** A stream in short: `task submitted`, `status working`, `artifact …`, `message …`. */
+/** A summary of a stream: `task submitted`, `status working`, `artifact …`, `message …`. */
 export function outline(events: readonly PublicEvent[]): readonly string[] {
   return events.map((event) => {
     switch (event.kind) {
@@ -23,7 +23,7 @@ export function chunksOf(events: readonly PublicEvent[]): readonly ArtifactUpdat
   return events.filter((event) => event.kind === "artifact-update");
 }
 
-/** What the demo agent answers to `slow N`. */
+/** The demo agent's answer to `slow N`. */
 export function countTo(count: number): string {
   return Array.from({ length: count }, (_, index) => index + 1).join(" ");
 }

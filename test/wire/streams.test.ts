@@ -11,24 +11,28 @@ import { useServer } from "./wire-server.ts";
 for (const dialect of DIALECTS) {
   const { version } = dialect;
 
-  describe(`a stream of ${version}`, () => {
+  describe(`a stream in ${version}`, () => {
     const server = useServer();
     const client = new WireClient(server, dialect);
 
-    verifies(["R33"], "is answered as server-sent events that no proxy holds back", async () => {
-      const stream = await client.stream("slow 2");
+    verifies(
+      ["R33"],
+      "is sent as server-sent events with headers that prevent proxy buffering",
+      async () => {
+        const stream = await client.stream("slow 2");
 
-      expect(stream.status).toBe(200);
-      expect(stream.headers.get("content-type")).toBe("text/event-stream");
-      expect(stream.headers.get("cache-control")).toBe("no-cache");
-      expect(stream.headers.get("connection")).toBe("keep-alive");
-      expect(stream.headers.get("x-accel-buffering")).toBe("no");
-      await stream.all;
-    });
+        expect(stream.status).toBe(200);
+        expect(stream.headers.get("content-type")).toBe("text/event-stream");
+        expect(stream.headers.get("cache-control")).toBe("no-cache");
+        expect(stream.headers.get("connection")).toBe("keep-alive");
+        expect(stream.headers.get("x-accel-buffering")).toBe("no");
+        await stream.all;
+      },
+    );
 
     verifies(
       ["R37", "R38", "R39", "R40"],
-      "tells the task, then its work, then chunks, then the end",
+      "sends the task, then its work, then chunks, then the end",
       async () => {
         const stream = await client.stream("slow 4");
         const events = await stream.events();
@@ -57,7 +61,7 @@ for (const dialect of DIALECTS) {
       },
     );
 
-    verifies("R30", "gives every status its time, and time never goes back", async () => {
+    verifies("R30", "gives every status a timestamp, and timestamps never decrease", async () => {
       const events = await (await client.stream("slow 4")).events();
 
       const times = events.flatMap((event) => ("status" in event ? [event.status.timestamp] : []));
@@ -68,7 +72,7 @@ for (const dialect of DIALECTS) {
 
     verifies(
       ["R34", "R35", "seed-C18"],
-      "is one whole response per frame, with a growing id",
+      "is one complete response per frame, with an increasing id",
       async () => {
         const stream = await client.stream("slow 4");
         const frames = await stream.all;
@@ -97,7 +101,7 @@ for (const dialect of DIALECTS) {
       expect(ids.at(-1)).toBeGreaterThan(ids.length);
     });
 
-    verifies(["R37", "R59"], "of an answer begins with the task as it is then", async () => {
+    verifies(["R37", "R59"], "of an answer starts with the current task", async () => {
       const { id: taskId } = await client.sendTask("ask");
 
       const events = await (await client.stream("Ann", { message: { taskId } })).events();
@@ -131,7 +135,7 @@ for (const dialect of DIALECTS) {
     }
 
     if (version === "1.0") {
-      verifies(["R25", "seed-C14"], "stays open while authorization is given", async () => {
+      verifies(["R25", "seed-C14"], "stays open at auth-required", async () => {
         const stream = await client.stream("auth");
         const { id: taskId } = await stream.task(3);
 
@@ -147,7 +151,7 @@ for (const dialect of DIALECTS) {
         ]);
       });
     } else {
-      verifies(["R25", "seed-C14"], "ends at a request for authorization", async () => {
+      verifies(["R25", "seed-C14"], "ends at auth-required", async () => {
         const events = await (await client.stream("auth")).events();
         const [{ id: taskId }] = events as [Task];
         const subscribed = await client.subscribe(taskId, "0");
@@ -160,7 +164,7 @@ for (const dialect of DIALECTS) {
       });
     }
 
-    verifies("R32", "takes the parameters of a send", async () => {
+    verifies("R32", "accepts the parameters of a send", async () => {
       const stream = await client.stream("hello", {
         configuration: { ...dialect.atOnce, historyLength: 1, acceptedOutputModes: ["text/plain"] },
         metadata: { from: "a test" },
@@ -170,7 +174,7 @@ for (const dialect of DIALECTS) {
       expect(outline(await stream.events()).at(-1)).toBe("status completed");
     });
 
-    verifies(["G7"], "shows every reader the same frames in the same order", async () => {
+    verifies(["G7"], "sends every reader the same frames in the same order", async () => {
       const first = await client.stream("slow 30");
       const { id: taskId } = await first.task(4);
       const leaving = await client.subscribe(taskId, "0");
@@ -201,7 +205,7 @@ for (const dialect of DIALECTS) {
     });
   });
 
-  describe(`a silent stream of ${version}`, () => {
+  describe(`an idle stream in ${version}`, () => {
     const gates = new Map<string, Gate>();
     const silent = defineAgent({
       name: "Silent",
@@ -214,7 +218,7 @@ for (const dialect of DIALECTS) {
     const server = useServer(silent, { keepAliveMs: 60 });
     const client = new WireClient(server, dialect);
 
-    verifies("R41", "carries comments, and then goes on", async () => {
+    verifies("R41", "sends comments, and then continues", async () => {
       const gate = new Gate();
       gates.set("wait", gate);
       const stream = await client.stream("wait");

@@ -46,24 +46,28 @@ for (const dialect of DIALECTS) {
       expect(metadata).toEqual(sent.metadata);
     });
 
-    verifies("R122", "is on what follows an answer, too, whether that has one or not", async () => {
-      for (const headers of [TRACED, {}]) {
-        const { id: taskId } = await client.sendTask("ask", { headers: TRACED });
+    verifies(
+      "R122",
+      "is also on what follows an answer, whether the answer has a trace or not",
+      async () => {
+        for (const headers of [TRACED, {}]) {
+          const { id: taskId } = await client.sendTask("ask", { headers: TRACED });
 
-        const stream = await client.stream("Ann", { message: { taskId }, headers });
+          const stream = await client.stream("Ann", { message: { taskId }, headers });
 
-        for (const { metadata } of await stream.events()) {
-          expect(metadata).toMatchObject({ traceId: TRACE_ID });
+          for (const { metadata } of await stream.events()) {
+            expect(metadata).toMatchObject({ traceId: TRACE_ID });
+          }
         }
-      }
-    });
+      },
+    );
 
     for (const [what, headers] of [
       ["absent", {}],
       ["malformed", { traceparent: "00-xyz-1-01" }],
       ["all zeros", { traceparent: `00-${"0".repeat(32)}-${PARENT_ID}-01` }],
     ] as const) {
-      verifies("R122", `that is ${what} leaves nothing`, async () => {
+      verifies("R122", `that is ${what} is ignored`, async () => {
         const stream = await client.stream("slow 2", { headers });
         await stream.all;
 

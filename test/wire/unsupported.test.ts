@@ -28,16 +28,24 @@ describe("push notifications, which the card does not declare", () => {
 
   for (const dialect of DIALECTS) {
     for (const verb of ["send", "stream"] as const) {
-      verifies("R29", `in a ${verb} of ${dialect.version} are -32003, and no task`, async () => {
-        const client = new WireClient(server, dialect);
-        const parts = [dialect.text("hello")];
-        const message = { messageId: `push-${dialect.version}-${verb}`, role: dialect.user, parts };
+      verifies(
+        "R29",
+        `in a ${verb} of ${dialect.version} are -32003 and create no task`,
+        async () => {
+          const client = new WireClient(server, dialect);
+          const parts = [dialect.text("hello")];
+          const message = {
+            messageId: `push-${dialect.version}-${verb}`,
+            role: dialect.user,
+            parts,
+          };
 
-        const answer = await client.call(verb, { message, configuration: dialect.pushing });
+          const answer = await client.call(verb, { message, configuration: dialect.pushing });
 
-        expect(faultOf(answer).code).toBe(-32003);
-        expect(await taskCount()).toBe(0);
-      });
+          expect(faultOf(answer).code).toBe(-32003);
+          expect(await taskCount()).toBe(0);
+        },
+      );
     }
   }
 });
@@ -46,7 +54,7 @@ describe("streams, which the card does not declare", () => {
   const silent = useServer(demoAgent, { streaming: false });
 
   for (const dialect of DIALECTS) {
-    verifies("R32", `of ${dialect.version} are -32004, and no task`, async () => {
+    verifies("R32", `of ${dialect.version} are -32004 and create no task`, async () => {
       const card = await (await fetch(`${silent.url}.well-known/agent-card.json`)).json();
       const client = new WireClient(silent, dialect);
       const params = { message: aMessage(dialect, "hello") };
@@ -63,11 +71,11 @@ describe("streams, which the card does not declare", () => {
   }
 });
 
-describe("a stream that is refused", () => {
+describe("a rejected stream", () => {
   const open = useServer();
   const guarded = useServer(demoAgent, { token: "secret" });
 
-  verifies(["R32", "R34"], "is a stream of one error in 0.3, and no stream in 1.0", async () => {
+  verifies(["R32", "R34"], "is a stream of one error in 0.3, and not a stream in 1.0", async () => {
     const [v03, v1] = DIALECTS.map((dialect) => new WireClient(open, dialect)) as [
       WireClient,
       WireClient,
@@ -88,7 +96,7 @@ describe("a stream that is refused", () => {
     }
   });
 
-  test("by the guard keeps its status and is JSON", async () => {
+  test("that the guard rejects keeps its status and is JSON", async () => {
     const answer = await post(guarded.url, rpcText("message/stream", {}));
 
     expect(answer.status).toBe(401);
@@ -97,7 +105,7 @@ describe("a stream that is refused", () => {
   });
 });
 
-describe("an extended card, which there is none of", () => {
+describe("an extended card that does not exist", () => {
   for (const method of OPERATIONS.getExtendedCard.methods03) {
     verifies("R19", `${method} is -32007`, async () => {
       const answer = await post(server.url, rpcText(method, {}));
@@ -115,7 +123,7 @@ describe("an extended card, which there is none of", () => {
   });
 });
 
-/** How many tasks there are. */
+/** The number of tasks. */
 async function taskCount(): Promise<number> {
   const answer = await post(server.url, rpcText("ListTasks", {}));
   return (valueOf(answer) as { totalSize: number }).totalSize;

@@ -12,7 +12,7 @@ afterEach(() => expectHealthy(server));
 for (const dialect of DIALECTS) {
   describe(`methods of ${dialect.version}`, () => {
     for (const asked of ["1.0", "1.0.1", "1.0.99", "0.3", "0.3.0", "0.4", "", "1.0, 0.3"]) {
-      test(`are served by their own grammar when A2A-Version is ${JSON.stringify(asked)}`, async () => {
+      test(`are served in their own format when A2A-Version is ${JSON.stringify(asked)}`, async () => {
         const client = new WireClient(server, dialect);
 
         const answer = await client.send("hello", { headers: { "a2a-version": asked } });
@@ -21,18 +21,18 @@ for (const dialect of DIALECTS) {
       });
     }
 
-    test("are served by their own grammar without the header", async () => {
+    test("are served in their own format without the header", async () => {
       expectSpelling(valueOf(await new WireClient(server, dialect).send("hello")), dialect);
     });
 
-    test("take the version from the query, too", async () => {
+    test("also accept the version in the query", async () => {
       const client = new WireClient({ url: `${server.url}?A2A-Version=1.0.1` }, dialect);
 
       expectSpelling(valueOf(await client.send("hello")), dialect);
     });
 
     for (const asked of ["99.0", "2.0", "1.1", "0.2", "1", "one", "1.0-beta"]) {
-      test(`are refused with -32009 and their id when A2A-Version is ${asked}`, async () => {
+      test(`are rejected with -32009 and their id when A2A-Version is ${asked}`, async () => {
         const client = new WireClient(server, dialect);
 
         const byHeader = await client.send("hello", { headers: { "a2a-version": asked } });
@@ -52,7 +52,7 @@ for (const dialect of DIALECTS) {
       });
     }
 
-    test("that stream are refused when the version is not spoken here", async () => {
+    test("that stream are rejected if the version is not supported", async () => {
       const client = new WireClient(server, dialect);
 
       const answer = await client.call("stream", {}, { "a2a-version": "99.0" });
@@ -62,7 +62,7 @@ for (const dialect of DIALECTS) {
   });
 }
 
-test("a method that neither version has is told in the words of the version asked for", async () => {
+test("a method that neither version has is rejected in the format of the requested version", async () => {
   const v1 = await post(server.url, rpcText("NoSuch", {}), { "a2a-version": "1.0" });
   const v03 = await post(server.url, rpcText("no/such", {}), { "a2a-version": "0.3" });
   const none = await post(server.url, rpcText("no/such", {}));
@@ -72,19 +72,19 @@ test("a method that neither version has is told in the words of the version aske
   expect(bodyOf(none).error?.data).toMatchObject({ method: "no/such" });
 });
 
-test("a card in a version that is not spoken here is an error that says which are", async () => {
+test("a card in an unsupported version is an error that lists the supported ones", async () => {
   const answer = await fetch(`${server.url}.well-known/agent-card.json`, {
     headers: { "a2a-version": "99.0" },
   });
 
   expect(answer.status).toBe(400);
   expect(await answer.json()).toMatchObject({
-    // In the words of the newest version that is.
+    // In the format of the newest supported version.
     error: { code: -32009, data: [{ metadata: { supported: "0.3, 1.0" } }] },
   });
 });
 
-/** The answer of a send, as the version spells it. */
+/** The result of a send, as the version spells it. */
 function expectSpelling(result: unknown, { version }: Dialect): void {
   expect(result).toMatchObject(
     version === "0.3"

@@ -3,7 +3,7 @@ import { type Dialect, type Verb, aMessage } from "./dialect.ts";
 import { type Answer, type RequestHeaders, bodyOf, post, rpcText } from "./rpc.ts";
 import { WireStream } from "./wire-stream.ts";
 
-/** What a send may have besides its text. */
+/** Optional fields of a send in addition to its text. */
 interface SendOptions {
   /** Fields of the message. */
   readonly message?: object;
@@ -12,7 +12,7 @@ interface SendOptions {
   readonly headers?: RequestHeaders;
 }
 
-/** Speaks one version to one server, with nothing of our own client in between. */
+/** Calls one server in one version, without using our own client. */
 export class WireClient {
   readonly dialect: Dialect;
   readonly #server: { readonly url: string };
@@ -40,7 +40,7 @@ export class WireClient {
     return result;
   }
 
-  /** What a send was answered with. */
+  /** The result of a send. */
   resultOf(answer: Answer): Task | Message {
     return this.dialect.codec.decodeSendResult(valueOf(answer));
   }
@@ -64,7 +64,7 @@ export class WireClient {
     return this.open("subscribe", { id: taskId }, headers);
   }
 
-  /** Calls a method that answers with a stream. */
+  /** Calls a method that returns a stream. */
   async open(method: Verb, params: unknown, headers?: RequestHeaders): Promise<WireStream> {
     const leave = new AbortController();
     const answer = await fetch(this.#server.url, {
@@ -93,7 +93,7 @@ export class WireClient {
   }
 }
 
-/** The result of an answer that is no error. */
+/** The result of a response that is not an error. */
 export function valueOf(answer: Answer): unknown {
   const { result } = bodyOf(answer);
   if (result === undefined) throw new Error(`This is an error: ${answer.text}`);

@@ -6,16 +6,16 @@ import { type Agent, type ServeAgentOptions, serve } from "convoke";
 import { afterAll, beforeAll } from "vitest";
 import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 
-/** A server that runs while the tests of a file or of a `describe` do. */
+/** A server that runs during the tests of a file or of a `describe`. */
 export interface WireServer {
   readonly url: string;
-  /** Everything it logged, down to `debug`. */
+  /** Everything it logged, including `debug`. */
   readonly log: readonly string[];
 }
 
 /**
- * An agent behind a real port, with its tasks in SQLite. Port and data folder are its own and
- * gone at the end. The address is there once the tests run.
+ * An agent on a real port, with its tasks in SQLite. Its port and data folder are released at the
+ * end. The URL is available once the tests run.
  */
 export function useServer(agent: Agent = demoAgent, options: ServeAgentOptions = {}): WireServer {
   const log: string[] = [];

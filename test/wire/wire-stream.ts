@@ -6,7 +6,7 @@ import type { RpcBody } from "./rpc.ts";
 export interface Frame {
   readonly id: string;
   readonly event: string;
-  /** The data as it came. */
+  /** The raw data. */
   readonly text: string;
   readonly body: RpcBody;
 }
@@ -30,21 +30,21 @@ export class WireStream {
     this.#dialect = dialect;
     this.#leave = leave;
     this.all = this.#read(answer);
-    // Whoever asks for `all` gets the error; a test that does not ask means to cut the stream.
+    // A caller of `all` gets the error; a test that does not call it cuts the stream on purpose.
     this.all.catch(() => undefined);
   }
 
-  /** Everything that came, as text. */
+  /** Everything received, as text. */
   get raw(): string {
     return this.#raw;
   }
 
-  /** How many comments came. */
+  /** The number of comments received. */
   get comments(): number {
     return this.#raw.split("\n").filter((line) => line.startsWith(":")).length;
   }
 
-  /** The frames so far, as soon as there is what the test waits for. */
+  /** The frames so far, as soon as the condition of the test is met. */
   async until(condition: (stream: this) => boolean): Promise<readonly Frame[]> {
     while (!condition(this)) {
       if (this.#isEnded) throw new Error(`The stream ended after ${this.#raw}`);
@@ -58,14 +58,14 @@ export class WireStream {
     return this.until(() => this.#frames.length >= count);
   }
 
-  /** The task that the stream begins with, once there are as many frames as asked for. */
+  /** The task that the stream starts with, once there are as many frames as requested. */
   async task(frames = 1): Promise<Task> {
     const [first] = eventsOf(await this.take(frames), this.#dialect);
     if (first?.kind === "task") return first;
     throw new Error(`This is no task: ${JSON.stringify(first)}`);
   }
 
-  /** Hangs up. */
+  /** Disconnects. */
   leave(): void {
     this.#leave.abort();
   }

@@ -3,17 +3,17 @@ import type { FaultCall, FaultReply } from "../fault-scenario.ts";
 import { type WholeOptions, whole } from "./http.ts";
 import { codecOf } from "./words.ts";
 
-/** An answer as the binding wraps it. */
+/** A result in the envelope of the binding. */
 export function wrapped(call: FaultCall, result: unknown): unknown {
   return call.speaking.binding === "JSONRPC" ? { jsonrpc: "2.0", id: call.id, result } : result;
 }
 
-/** Answers with whatever it is, wrapped. */
+/** Answers with any value in the envelope of the binding. */
 export function answers(result: unknown, options?: WholeOptions): FaultReply {
   return (call) => whole(JSON.stringify(wrapped(call, result)), options);
 }
 
-/** Answers a message. */
+/** Answers with a message. */
 export function sends(answer: Task | Message): FaultReply {
   return (call) => answers(codecOf(call.speaking).encodeSendResult(answer))(call);
 }
@@ -23,7 +23,7 @@ export function shows(task: Task): FaultReply {
   return (call) => answers(codecOf(call.speaking).encodeTask(task))(call);
 }
 
-/** Says no, as the version and the binding have it. */
+/** Answers with an error in the format of the version and binding. */
 export function refuses(reason: ErrorReason, message: string = ERRORS[reason].title): FaultReply {
   return (call) => {
     const { binding } = call.speaking;
@@ -32,7 +32,10 @@ export function refuses(reason: ErrorReason, message: string = ERRORS[reason].ti
   };
 }
 
-/** The body of an error: JSON-RPC's, bare on the REST of 0.3, a google.rpc.Status on that of 1.0. */
+/**
+ * The body of an error: a JSON-RPC error, a bare error on 0.3 REST, a google.rpc.Status on 1.0
+ * REST.
+ */
 export function refusal(call: FaultCall, reason: ErrorReason, message: string): object {
   const { code, http, grpc } = ERRORS[reason];
   const { binding, version } = call.speaking;

@@ -3,7 +3,7 @@ import { type WholeOptions, whole } from "./http.ts";
 
 export const AGENT_NAME = "Greeter";
 
-/** What the card of every good agent says, whatever its version. */
+/** The card fields that all correct agents have in common, in both versions. */
 const DESCRIPTION = {
   name: AGENT_NAME,
   description: "Greets people.",
@@ -16,7 +16,7 @@ const DESCRIPTION = {
 
 export type Card = Readonly<Record<string, unknown>>;
 
-/** The card of an agent that speaks in one way, at its own address. */
+/** The card of an agent with a single version and binding, at its own URL. */
 export function cardOf(call: Pick<FaultCall, "speaking" | "origin" | "grpc">): Card {
   const { binding, version } = call.speaking;
   const url = binding === "GRPC" ? call.grpc : `${call.origin}/a2a`;
@@ -27,7 +27,7 @@ export function cardOf(call: Pick<FaultCall, "speaking" | "origin" | "grpc">): C
   return { ...DESCRIPTION, supportedInterfaces: [at] };
 }
 
-/** Shows the card, changed in some way. */
+/** Serves the card with a change. */
 export function showsCard(
   change: (card: Card, call: FaultCall) => unknown = (card) => card,
   options?: WholeOptions,
@@ -35,7 +35,7 @@ export function showsCard(
   return (call) => whole(JSON.stringify(change(cardOf(call), call)), options);
 }
 
-/** The same card with another address. */
+/** The same card with another URL. */
 export function withUrl(card: Card, url: string): Card {
   if (!("supportedInterfaces" in card)) return { ...card, url };
   const [first] = card["supportedInterfaces"] as readonly object[];

@@ -11,7 +11,7 @@ export const GRPC_HEAD: GrpcMove = {
 
 export const GRPC_OK: GrpcMove = { kind: "trailers", trailers: { "grpc-status": "0" } };
 
-/** A flag and a length, and then the message. */
+/** A flag and a length, followed by the message. */
 export function grpcFrame(message: Uint8Array, flag = 0, length = message.length): GrpcMove {
   const prefix = Buffer.alloc(5);
   prefix.writeUInt8(flag, 0);
@@ -19,7 +19,7 @@ export function grpcFrame(message: Uint8Array, flag = 0, length = message.length
   return { kind: "bytes", bytes: Buffer.concat([prefix, message]) };
 }
 
-/** The bytes of a task, as getting and canceling answer with. */
+/** An encoded task, which is the response to getting and canceling. */
 export function taskBytes(call: FaultCall, task: Task): Uint8Array {
   return methodOf(call, "getTask").encodeResponse(codecOf(call.speaking).encodeTask(task));
 }
@@ -29,7 +29,7 @@ function eventFrame(call: FaultCall, event: PublicEvent): GrpcMove {
   return grpcFrame(method.encodeResponse(codecOf(call.speaking).encodeEvent(event)));
 }
 
-/** The events as messages, and what comes then instead of the end. */
+/** The events as gRPC messages, and what is sent instead of the regular end. */
 export function grpcStreams(
   events: readonly PublicEvent[],
   ending: readonly GrpcMove[] = [GRPC_OK],
@@ -41,7 +41,7 @@ export function grpcShows(task: Task): GrpcReply {
   return (call) => [GRPC_HEAD, grpcFrame(taskBytes(call, task)), GRPC_OK];
 }
 
-/** An error without any message: headers that are trailers as well. */
+/** An error without a message: headers that are also trailers (Trailers-Only). */
 export function grpcRefuses(headers: Readonly<Record<string, string>>): GrpcReply {
   return () => [
     {

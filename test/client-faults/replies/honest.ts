@@ -6,12 +6,15 @@ import { GRPC_HEAD, GRPC_OK, grpcFrame, grpcShows, grpcStreams, methodOf } from 
 import { streams } from "./streams.ts";
 import { GREETED, GREETING, STORY, aTask, codecOf } from "./words.ts";
 
-/** The task as it was when the first piece of the greeting was out. */
+/** The task at the time when the first chunk of the greeting had been sent. */
 const HALF_DONE = aTask("working", GREETING[0]);
 
 const DONE = aTask(GREETED.state, GREETED.text);
 
-/** What a good agent says to somebody who subscribes: what is missing, or the task and what follows. */
+/**
+ * The correct response to a subscription: the missing events, or the task and the events that
+ * follow.
+ */
 const subscribes: FaultReply = (call) => {
   const { events, from } = missing(call);
   return streams(events, from === undefined ? {} : { from })(call);
@@ -36,7 +39,7 @@ const HONEST: Readonly<Partial<Record<FaultStep, FaultReply>>> = {
   cancelTask: shows(aTask("canceled")),
 };
 
-/** What a good agent says. */
+/** The responses of a correct agent. */
 export function honestReply(step: FaultStep): FaultReply {
   return HONEST[step] ?? refuses("UnsupportedOperation");
 }
@@ -52,7 +55,7 @@ const HONEST_GRPC: Readonly<Partial<Record<OperationName, GrpcReply>>> = {
   cancelTask: grpcShows(aTask("canceled")),
 };
 
-/** What a good agent says by gRPC. */
+/** The responses of a correct agent over gRPC. */
 export function honestGrpcReply(step: OperationName): GrpcReply {
   return HONEST_GRPC[step] ?? grpcShows(DONE);
 }

@@ -13,7 +13,7 @@ export function head(status: number, headers: Readonly<Record<string, string>>):
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Odd"}\r\n${lines.join("")}\r\n`;
 }
 
-/** An answer that says how long it is, so that the connection stays. */
+/** A response with a Content-Length, so that the connection stays open. */
 export function whole(content: string | Uint8Array, options: WholeOptions = {}): readonly Move[] {
   const { status = 200, type = "application/json", headers = {} } = options;
   const body = Buffer.from(content);
@@ -26,12 +26,12 @@ export function page(status: number, title: string): FaultReply {
   return () => whole(html, { status, type: "text/html; charset=utf-8" });
 }
 
-/** Any text as an answer. */
+/** A response with any text. */
 export function plainly(content: string | Uint8Array, options?: WholeOptions): FaultReply {
   return () => whole(content, options);
 }
 
-/** One piece of a body in the chunked coding (RFC 9112 §7.1). */
+/** One chunk of a body in chunked encoding (RFC 9112 §7.1). */
 export function chunk(content: string | Uint8Array): Buffer {
   const body = Buffer.from(content);
   return Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from("\r\n")]);
@@ -39,7 +39,7 @@ export function chunk(content: string | Uint8Array): Buffer {
 
 export const LAST_CHUNK = "0\r\n\r\n";
 
-/** The head of a stream of events. */
+/** The head of an event stream. */
 export const STREAM_HEAD = head(200, {
   "Content-Type": "text/event-stream",
   "Cache-Control": "no-cache",

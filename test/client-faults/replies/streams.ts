@@ -10,15 +10,15 @@ export function dataOf(call: FaultCall, event: PublicEvent): string {
   return JSON.stringify(wrapped(call, codecOf(call.speaking).encodeEvent(event)));
 }
 
-/** One frame, with an id where events are numbered. */
+/** One frame, with an id if events are numbered. */
 export function frame(call: FaultCall, event: PublicEvent, id?: number): string {
   return `${id === undefined ? "" : `id: ${id}\n`}data: ${dataOf(call, event)}\n\n`;
 }
 
 export interface StreamOptions {
-  /** The number of the first event; without it events have none. */
+  /** The id of the first event; if absent, events have no ids. */
   readonly from?: number;
-  /** What comes after the events instead of the end. */
+  /** What is sent after the events instead of the regular end. */
   readonly ending?: readonly Move[];
 }
 
@@ -33,12 +33,12 @@ export function frames(
   );
 }
 
-/** A stream of events that ends as it should. */
+/** An event stream that ends correctly. */
 export function streams(events: readonly PublicEvent[], options: StreamOptions = {}): FaultReply {
   return (call) => texts(frames(call, events, options.from), options.ending);
 }
 
-/** A stream of any text, each piece by itself. */
+/** A stream of any text, each piece written separately. */
 export function texts(
   pieces: readonly (string | Uint8Array)[],
   ending: readonly Move[] = [bytes(LAST_CHUNK)],
@@ -46,7 +46,7 @@ export function texts(
   return [bytes(STREAM_HEAD), ...pieces.map((piece) => bytes(chunk(piece))), ...ending];
 }
 
-/** A stream whose text the call decides. */
+/** A stream whose text depends on the call. */
 export function streamsText(
   write: (call: FaultCall) => readonly (string | Uint8Array)[],
   ending?: readonly Move[],

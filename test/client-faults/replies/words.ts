@@ -12,14 +12,14 @@ import {
 } from "@convoke/protocol";
 import type { FaultSpeaking } from "../fault-scenario.ts";
 
-// What the agents of all scenarios have to say: task t1 in context c1, in the words of the model.
+// The data of the agents of all scenarios: task t1 in context c1, in the types of the model.
 
 const ids = { taskId: "t1", contextId: "c1" };
 
-/** Letters of one, two and four bytes, in two pieces. */
+/** Characters of one, two and four bytes, in two chunks. */
 export const GREETING = ["Grüße, ", "Welt 🦉."] as const;
 
-/** What every good agent answers in the end. */
+/** The final result of every correct agent. */
 export const GREETED = { text: GREETING.join(""), state: "completed" } as const;
 
 export function aTask(state: TaskState, text = ""): Task {
@@ -47,7 +47,7 @@ export function aChunk(text: string, append = true): PublicEvent {
   };
 }
 
-/** What an agent says without a task. */
+/** A direct reply without a task. */
 export function aMessage(text: string): Message {
   return { ...agentMessage(`m-${text}`, text), contextId: ids.contextId };
 }
@@ -56,7 +56,7 @@ function part(text: string): A2APart {
   return { kind: "text", text };
 }
 
-/** The greeting from its beginning to its end. */
+/** The complete greeting. */
 export const STORY: readonly PublicEvent[] = [
   aTask("submitted"),
   aStatus("working"),
@@ -65,7 +65,7 @@ export const STORY: readonly PublicEvent[] = [
   aStatus("completed"),
 ];
 
-/** 0.3 has one JSON for JSON-RPC and another for the rest. */
+/** 0.3 has one JSON format for JSON-RPC and another for REST. */
 export function codecOf({ version, binding }: FaultSpeaking): Codec {
   return binding === "JSONRPC" ? CODECS[version] : PROTO_CODECS[version];
 }

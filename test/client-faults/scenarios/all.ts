@@ -18,21 +18,21 @@ export interface FaultGroup {
   readonly scenarios: readonly FaultScenario[];
 }
 
-/** Everything that may go wrong, by what it concerns. */
+/** All faults, grouped by topic. */
 export const FAULT_GROUPS: readonly FaultGroup[] = [
-  { title: "Connections that end", scenarios: CUTS },
+  { title: "Interrupted connections", scenarios: CUTS },
   { title: "Frames", scenarios: FRAMES },
-  { title: "Answers that are something else", scenarios: NOT_A_STREAM },
-  { title: "Slow and silent", scenarios: SLOW },
+  { title: "Unexpected responses", scenarios: NOT_A_STREAM },
+  { title: "Slow and silent agents", scenarios: SLOW },
   { title: "Refusals", scenarios: REFUSALS },
   { title: "Versions", scenarios: VERSIONS },
   { title: "Cards", scenarios: CARDS },
-  { title: "The text of streams", scenarios: TEXTS },
-  { title: "Spellings of 0.3", scenarios: DIALECTS },
+  { title: "Stream encoding", scenarios: TEXTS },
+  { title: "Variants of 0.3", scenarios: DIALECTS },
   { title: "Tasks", scenarios: TASKS },
   { title: "gRPC", scenarios: GRPC_FAULTS },
   { title: "TLS", scenarios: TLS },
-  { title: "A real agent behind a bad network", scenarios: BEHIND },
+  { title: "A real agent behind an unreliable network", scenarios: BEHIND },
 ];
 
 export const FAULT_SCENARIOS: readonly FaultScenario[] = FAULT_GROUPS.flatMap(

@@ -3,12 +3,12 @@ import { LAST_CHUNK, chunk, head, plainly, whole } from "../replies/http.ts";
 import { CLOSE, type Move, bytes, flow } from "../wire/move.ts";
 import { HTTP } from "./speakings.ts";
 
-/** What the agent behind is told to repeat; a letter of each length that UTF-8 has. */
+/** The text that the real agent repeats; it has a character of each length in UTF-8. */
 export const REPEATED = Array.from({ length: 25 }, (_, place) => `${place} aä€🦉 `).join("");
 
 const REPEATS = { text: REPEATED, state: "completed" } as const;
 
-/** What the real agent answers, with its stream changed on the way. */
+/** The response of the real agent with a modified stream. */
 function changed(
   change: (pieces: AsyncIterable<Uint8Array>, call: FaultCall) => AsyncIterable<Uint8Array>,
   ending: readonly Move[] = [bytes(LAST_CHUNK)],
@@ -35,7 +35,7 @@ async function* chunked(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
   for await (const piece of pieces) if (piece.length > 0) yield chunk(piece);
 }
 
-/** Only so many bytes of it. */
+/** Only the first `most` bytes. */
 async function* upTo(pieces: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array> {
   let left = most;
   for await (const piece of pieces) {
@@ -65,7 +65,7 @@ async function* byteByByte(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Ui
 
 const untouched = changed((pieces) => pieces);
 
-/** Every stream ends after so many bytes, a few more each time. */
+/** Every stream ends after a number of bytes that grows a little each time. */
 const cutAfter = (most: number): FaultReply =>
   changed((pieces, { count }) => upTo(pieces, most + 7 * count), [CLOSE]);
 
@@ -74,11 +74,11 @@ const everySecondTime: FaultReply = (call) =>
     ? plainly("away", { status: 503, type: "text/plain" })(call)
     : untouched(call);
 
-/** A real agent behind a network that does all this to it. */
+/** A real agent behind a network with these faults. */
 export const BEHIND: readonly FaultScenario[] = [
   {
     id: "agent-untouched",
-    sentence: "The real agent, and nothing goes wrong.",
+    sentence: "The real agent without any fault.",
     speaks: HTTP,
     asks: "stream",
     needsAgent: true,
@@ -96,7 +96,7 @@ export const BEHIND: readonly FaultScenario[] = [
   },
   {
     id: "agent-cut-once-anywhere",
-    sentence: "The first stream of the real agent ends at some byte, and the next ones do not.",
+    sentence: "The first stream of the real agent ends at some byte, the following streams do not.",
     speaks: HTTP,
     asks: "stream",
     needsAgent: true,
@@ -105,17 +105,17 @@ export const BEHIND: readonly FaultScenario[] = [
   },
   {
     id: "agent-twice",
-    sentence: "Every frame of the real agent comes twice.",
+    sentence: "Every frame of the real agent is sent twice.",
     speaks: HTTP,
     asks: "stream",
     needsAgent: true,
     replies: { ...allBy(untouched), ...streamsBy(changed(doubled)) },
     right: REPEATS,
-    beyond: "A2A has no ids for events, so a client may take them as they come",
+    beyond: "A2A has no ids for events, so a client may deliver all of them",
   },
   {
     id: "agent-byte-by-byte",
-    sentence: "Every byte of the real agent comes by itself.",
+    sentence: "Every byte of the real agent is sent separately.",
     speaks: HTTP,
     asks: "stream",
     needsAgent: true,
@@ -125,7 +125,8 @@ export const BEHIND: readonly FaultScenario[] = [
   {
     id: "agent-away-every-second-time",
     sentence:
-      "Streams of the real agent end after about a kilobyte, and every second request gets 503.",
+      "Streams of the real agent end after about a kilobyte, and every second request " +
+      "gets 503.",
     speaks: HTTP,
     asks: "stream",
     needsAgent: true,

@@ -14,7 +14,7 @@ const redirect =
   (call) =>
     whole("", { status: 302, headers: { Location: to(call.origin) } });
 
-/** The same agent by another name, which is another origin. */
+/** The same agent under another host name, which is another origin. */
 const elsewhere = (origin: string) => origin.replace("127.0.0.1", "localhost");
 
 function* forEver(): Generator<Uint8Array> {
@@ -22,11 +22,11 @@ function* forEver(): Generator<Uint8Array> {
   for (;;) yield chunk("x".repeat(65_536));
 }
 
-/** Cards that are not there, not cards, or lead astray. */
+/** Cards that are missing, invalid or misleading. */
 export const CARDS: readonly FaultScenario[] = [
   {
     id: "no-card",
-    sentence: "There is no card at any of the usual places.",
+    sentence: "There is no card at any of the usual paths.",
     speaks: RPC,
     asks: "connect",
     replies: { card: [nothing] },
@@ -34,18 +34,18 @@ export const CARDS: readonly FaultScenario[] = [
   },
   {
     id: "card-at-the-old-place",
-    sentence: "The card is where it was before 0.3.",
+    sentence: "The card is at the path that was used before 0.3.",
     speaks: RPC,
     asks: "connect",
     replies: {
       card: [(call) => (call.path.endsWith("/agent.json") ? showsCard()(call) : nothing(call))],
     },
     right: FOUND,
-    beyond: "both versions name the new place alone",
+    beyond: "both versions define only the new path",
   },
   {
     id: "card-is-a-page",
-    sentence: "A page for people is where the card should be, with 200.",
+    sentence: "An HTML page is served with 200 in place of the card.",
     speaks: RPC,
     asks: "connect",
     replies: { card: [page(200, "Welcome")] },
@@ -53,7 +53,7 @@ export const CARDS: readonly FaultScenario[] = [
   },
   {
     id: "card-is-half",
-    sentence: "The JSON of the card stops in the middle.",
+    sentence: "The JSON of the card is truncated.",
     speaks: RPC,
     asks: "connect",
     replies: { card: [(call) => whole(JSON.stringify(cardOf(call)).slice(0, 90))] },
@@ -77,7 +77,7 @@ export const CARDS: readonly FaultScenario[] = [
   },
   {
     id: "card-without-interfaces",
-    sentence: "The card does not say where the agent is.",
+    sentence: "The card has no URL for the agent.",
     speaks: HTTP,
     asks: "send",
     replies: {
@@ -87,7 +87,7 @@ export const CARDS: readonly FaultScenario[] = [
   },
   {
     id: "card-of-wrong-types",
-    sentence: "The fields of the card hold what they should not.",
+    sentence: "The fields of the card have the wrong types.",
     speaks: HTTP,
     asks: "send",
     replies: {
@@ -103,7 +103,7 @@ export const CARDS: readonly FaultScenario[] = [
   },
   {
     id: "card-without-a-name",
-    sentence: "The card has an address and nothing else.",
+    sentence: "The card has only a URL.",
     speaks: RPC,
     asks: "send",
     replies: {
@@ -127,7 +127,7 @@ export const CARDS: readonly FaultScenario[] = [
   },
   {
     id: "card-without-end",
-    sentence: "The card never ends.",
+    sentence: "The body of the card never ends.",
     speaks: RPC,
     asks: "connect",
     replies: {
@@ -142,7 +142,7 @@ export const CARDS: readonly FaultScenario[] = [
   },
   {
     id: "card-with-byte-order-mark",
-    sentence: "The card begins with a byte order mark.",
+    sentence: "The card starts with a byte order mark.",
     speaks: RPC,
     asks: "connect",
     replies: { card: [(call) => whole(`\uFEFF${JSON.stringify(cardOf(call))}`)] },
@@ -150,7 +150,7 @@ export const CARDS: readonly FaultScenario[] = [
   },
   {
     id: "card-with-keys-twice",
-    sentence: "The card has its name and its address twice, and the second ones count.",
+    sentence: "The card has its name and its URL twice, and the second ones apply.",
     speaks: RPC,
     asks: "send",
     replies: {
@@ -165,7 +165,7 @@ export const CARDS: readonly FaultScenario[] = [
   },
   {
     id: "card-with-a-prototype",
-    sentence: "The card tries to change what every object has.",
+    sentence: "The card attempts prototype pollution.",
     speaks: RPC,
     asks: "send",
     replies: {
@@ -180,7 +180,7 @@ export const CARDS: readonly FaultScenario[] = [
   },
   {
     id: "card-as-plain-text",
-    sentence: "The card says of itself that it is plain text.",
+    sentence: "The card has the content type text/plain.",
     speaks: RPC,
     asks: "connect",
     replies: { card: [showsCard(undefined, { type: "text/plain" })] },
@@ -188,7 +188,7 @@ export const CARDS: readonly FaultScenario[] = [
   },
   {
     id: "card-without-content-type",
-    sentence: "The card does not say of itself what it is.",
+    sentence: "The card has no content type.",
     speaks: RPC,
     asks: "connect",
     replies: { card: [showsCard(undefined, { type: "" })] },
@@ -196,7 +196,7 @@ export const CARDS: readonly FaultScenario[] = [
   },
   {
     id: "card-is-deep",
-    sentence: "A field of the card is nested ten thousand times.",
+    sentence: "A field of the card is nested ten thousand levels deep.",
     speaks: RPC,
     asks: "connect",
     replies: {
@@ -211,7 +211,7 @@ export const CARDS: readonly FaultScenario[] = [
   },
   {
     id: "card-has-moved",
-    sentence: "The card has moved to another path of the same agent.",
+    sentence: "The card redirects to another path of the same agent.",
     speaks: RPC,
     asks: "connect",
     replies: {
@@ -226,7 +226,7 @@ export const CARDS: readonly FaultScenario[] = [
   },
   {
     id: "card-has-left",
-    sentence: "The card has moved to another origin.",
+    sentence: "The card redirects to another origin.",
     speaks: RPC,
     asks: "connect",
     settings: { token: "fixed" },
@@ -242,7 +242,7 @@ export const CARDS: readonly FaultScenario[] = [
   },
   {
     id: "card-goes-in-circles",
-    sentence: "The card has moved to where it was.",
+    sentence: "The card redirects to itself.",
     speaks: RPC,
     asks: "connect",
     replies: { card: [redirect((origin) => `${origin}/.well-known/agent-card.json`)] },
@@ -250,7 +250,7 @@ export const CARDS: readonly FaultScenario[] = [
   },
   {
     id: "card-has-not-changed",
-    sentence: "The agent says that the card has not changed, and nobody has it.",
+    sentence: "The agent responds with 304 although the client has no cached card.",
     speaks: RPC,
     asks: "connect",
     replies: { card: [plainly("", { status: 304 })] },
@@ -258,7 +258,7 @@ export const CARDS: readonly FaultScenario[] = [
   },
   {
     id: "card-broke",
-    sentence: "The agent breaks when it is asked for its card.",
+    sentence: "The agent responds with 500 when its card is requested.",
     speaks: RPC,
     asks: "connect",
     replies: { card: [page(500, "Internal Server Error")] },
@@ -266,17 +266,17 @@ export const CARDS: readonly FaultScenario[] = [
   },
   {
     id: "card-leads-elsewhere-with-a-token",
-    sentence: "The card of an agent that was given a token leads to another origin.",
+    sentence: "The card of an agent that is called with a token refers to another origin.",
     speaks: HTTP,
     asks: "send",
     settings: { token: "fixed" },
     replies: { card: [showsCard((card, { origin }) => withUrl(card, `${elsewhere(origin)}/a2a`))] },
     right: { error: "other-origin", says: /credentials were not given for/ },
-    beyond: "a client may leave it to its user whom a token is for",
+    beyond: "a client may leave it to its user which origins a token is sent to",
   },
   {
     id: "card-leads-inside",
-    sentence: "The card leads to an address within the network of its reader.",
+    sentence: "The card refers to an address in the private network of the client.",
     speaks: HTTP,
     asks: "send",
     replies: { card: [showsCard((card) => withUrl(card, "http://169.254.169.254/latest"))] },
@@ -285,7 +285,7 @@ export const CARDS: readonly FaultScenario[] = [
   },
   {
     id: "card-leads-to-a-file",
-    sentence: "The card leads to a file.",
+    sentence: "The card refers to a file: URL.",
     speaks: HTTP,
     asks: "send",
     replies: { card: [showsCard((card) => withUrl(card, "file:///etc/passwd"))] },
@@ -293,7 +293,7 @@ export const CARDS: readonly FaultScenario[] = [
   },
   {
     id: "card-leads-nowhere",
-    sentence: "The address in the card is none.",
+    sentence: "The URL on the card is invalid.",
     speaks: HTTP,
     asks: "send",
     replies: { card: [showsCard((card) => withUrl(card, "http://["))] },
@@ -301,7 +301,7 @@ export const CARDS: readonly FaultScenario[] = [
   },
   {
     id: "card-with-a-password",
-    sentence: "The address in the card has a user name and a password.",
+    sentence: "The URL on the card has a user name and a password.",
     speaks: HTTP,
     asks: "send",
     replies: {
@@ -312,6 +312,6 @@ export const CARDS: readonly FaultScenario[] = [
       ],
     },
     right: { error: "no-interface", says: /no interface/ },
-    beyond: "nothing forbids such an address",
+    beyond: "nothing forbids such a URL",
   },
 ];

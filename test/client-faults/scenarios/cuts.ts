@@ -11,12 +11,12 @@ import { HTTP } from "./speakings.ts";
 
 const story = streams(STORY);
 
-/** Nobody can tell whether the agent took the message, so it is not sent twice. */
+/** Whether the agent received the message is unknown, so it must not be sent twice. */
 const notResent = { error: "unreachable", says: /not resent/ } as const;
 
 const once = { sendMessage: 1, sendStreamingMessage: 1 } as const;
 
-/** The connection ends where it should not. */
+/** Connections that end too early. */
 export const CUTS: readonly FaultScenario[] = [
   {
     id: "cut-before-the-answer",
@@ -38,7 +38,7 @@ export const CUTS: readonly FaultScenario[] = [
   },
   {
     id: "cut-in-the-status-line",
-    sentence: "The answer to a message ends within its first line.",
+    sentence: "The response to a message ends within its status line.",
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [cut(story, 7)] },
@@ -47,7 +47,7 @@ export const CUTS: readonly FaultScenario[] = [
   },
   {
     id: "cut-in-the-headers",
-    sentence: "The answer to a message ends within its headers.",
+    sentence: "The response to a message ends within its headers.",
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [cut(story, { after: "Content-Ty" })] },
@@ -65,7 +65,7 @@ export const CUTS: readonly FaultScenario[] = [
   },
   {
     id: "cut-in-the-first-event",
-    sentence: "A stream ends within its first event, before anybody knows the task.",
+    sentence: "A stream ends within its first event, before the task id is known.",
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [cut(story, { after: "data: {" })] },
@@ -82,7 +82,7 @@ export const CUTS: readonly FaultScenario[] = [
   },
   {
     id: "cut-in-a-letter",
-    sentence: "A stream ends in the middle of a letter of two bytes.",
+    sentence: "A stream ends in the middle of a two-byte character.",
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [cut(story, { after: "Gr", by: 1 })] },
@@ -143,7 +143,8 @@ export const CUTS: readonly FaultScenario[] = [
   {
     id: "cut-with-numbered-events",
     sentence:
-      "A stream ends in the middle; its events have numbers, and the agent goes on after one.",
+      "A stream ends in the middle; its events have ids, and the agent resumes after the " +
+      "last one.",
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [cut(streams(STORY, { from: 1 }), { after: "Welt" })] },
@@ -179,7 +180,7 @@ export const CUTS: readonly FaultScenario[] = [
   },
   {
     id: "closed-too-early",
-    sentence: "The agent ends a stream as it should, although its task is at work.",
+    sentence: "The agent ends a stream correctly although its task is still working.",
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [streams(STORY.slice(0, 3))] },
@@ -187,8 +188,7 @@ export const CUTS: readonly FaultScenario[] = [
   },
   {
     id: "half-closed-in-a-stream",
-    sentence:
-      "The agent closes its half of the connection in the middle of a stream and goes on reading.",
+    sentence: "The agent half-closes the connection in the middle of a stream and keeps reading.",
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [cut(story, { after: '"artifactId"' }, HALF_CLOSE)] },
@@ -196,7 +196,7 @@ export const CUTS: readonly FaultScenario[] = [
   },
   {
     id: "half-closed-in-an-answer",
-    sentence: "The agent closes its half of the connection in the middle of an answer.",
+    sentence: "The agent half-closes the connection in the middle of a response.",
     speaks: HTTP,
     asks: "send",
     replies: {
@@ -207,7 +207,7 @@ export const CUTS: readonly FaultScenario[] = [
   },
   {
     id: "half-closed-at-once",
-    sentence: "The agent closes its half of the connection before it answers.",
+    sentence: "The agent half-closes the connection before it responds.",
     speaks: HTTP,
     asks: "get",
     replies: { getTask: [() => [HALF_CLOSE]] },
@@ -215,7 +215,7 @@ export const CUTS: readonly FaultScenario[] = [
   },
   {
     id: "cut-in-an-answer",
-    sentence: "The answer to a message ends in the middle.",
+    sentence: "The response to a message ends in the middle.",
     speaks: HTTP,
     asks: "send",
     replies: { sendMessage: [cut(honestReply("sendMessage"), { after: '"artifactId"' })] },
@@ -224,7 +224,7 @@ export const CUTS: readonly FaultScenario[] = [
   },
   {
     id: "cut-once-in-a-task",
-    sentence: "A task that is asked for ends in the middle, once.",
+    sentence: "The response to tasks/get ends in the middle, once.",
     speaks: HTTP,
     asks: "get",
     replies: { getTask: [cut(shows(aTask("completed")), 30), honestReply("getTask")] },
@@ -232,7 +232,7 @@ export const CUTS: readonly FaultScenario[] = [
   },
   {
     id: "cut-always-in-a-task",
-    sentence: "A task that is asked for ends in the middle, each time.",
+    sentence: "The response to tasks/get ends in the middle, every time.",
     speaks: HTTP,
     asks: "get",
     replies: { getTask: [cut(honestReply("getTask"), { after: '"artifactId"' })] },
@@ -240,7 +240,7 @@ export const CUTS: readonly FaultScenario[] = [
   },
   {
     id: "cut-where-messages-are-known",
-    sentence: "The connection is closed after a message, and the agent takes a message once.",
+    sentence: "The connection is closed after a message, and the agent supports idempotent sends.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -256,6 +256,6 @@ export const CUTS: readonly FaultScenario[] = [
       sendStreamingMessage: [() => [CLOSE], story],
     },
     right: GREETED,
-    beyond: "that a message may be sent twice is said by an extension",
+    beyond: "sending a message twice is defined by an extension",
   },
 ];

@@ -5,22 +5,22 @@ import { streamsText } from "../replies/streams.ts";
 import { GREETED, GREETING, STORY, aTask } from "../replies/words.ts";
 import { V03_REST, V03_RPC } from "./speakings.ts";
 
-const EARLY = "agents before 0.3 did so, and 0.3 does not allow it";
+const EARLY = "agents before 0.3 did this, and 0.3 does not allow it";
 
 const ids = { taskId: "t1", contextId: "c1" };
 
-/** A stream of whatever it is, wrapped. */
+/** A stream of any values in the envelope of the binding. */
 const says = (...results: readonly unknown[]) =>
   streamsText((call) => results.map((one) => `data: ${JSON.stringify(wrapped(call, one))}\n\n`));
 
 const begun = { kind: "task", id: "t1", contextId: "c1", status: { state: "working" } };
 const done = { kind: "status-update", ...ids, status: { state: "completed" }, final: true };
 
-/** 0.3 as early agents spell it, and each of its two spellings where the other one is due. */
+/** 0.3 as early agents write it, and each of its two JSON formats in place of the other. */
 export const DIALECTS: readonly FaultScenario[] = [
   {
     id: "rest-in-the-words-of-json-rpc",
-    sentence: "Answers by REST are spelled as by JSON-RPC.",
+    sentence: "REST responses use the JSON format of JSON-RPC.",
     speaks: [V03_REST],
     asks: "send",
     replies: {
@@ -31,7 +31,7 @@ export const DIALECTS: readonly FaultScenario[] = [
   },
   {
     id: "rest-streams-in-the-words-of-json-rpc",
-    sentence: "Streams by REST are spelled as by JSON-RPC.",
+    sentence: "REST streams use the JSON format of JSON-RPC.",
     speaks: [V03_REST],
     asks: "stream",
     replies: {
@@ -42,7 +42,7 @@ export const DIALECTS: readonly FaultScenario[] = [
   },
   {
     id: "json-rpc-in-the-words-of-rest",
-    sentence: "Answers by JSON-RPC are spelled as by REST.",
+    sentence: "JSON-RPC responses use the JSON format of REST.",
     speaks: [V03_RPC],
     asks: "send",
     replies: {
@@ -63,7 +63,7 @@ export const DIALECTS: readonly FaultScenario[] = [
   },
   {
     id: "started",
-    sentence: "A task begins with the state `started`.",
+    sentence: "A task starts in the state `started`.",
     speaks: [V03_RPC, V03_REST],
     asks: "stream",
     replies: {
@@ -84,7 +84,7 @@ export const DIALECTS: readonly FaultScenario[] = [
   },
   {
     id: "no-kinds",
-    sentence: "Nothing in a stream says of what kind it is.",
+    sentence: "The objects in a stream have no `kind`.",
     speaks: [V03_RPC, V03_REST],
     asks: "stream",
     replies: {
@@ -101,7 +101,7 @@ export const DIALECTS: readonly FaultScenario[] = [
   },
   {
     id: "words-of-an-assistant",
-    sentence: 'The words of a status are `{ role: "assistant", content }`.',
+    sentence: 'The message of a status is `{ role: "assistant", content }`.',
     speaks: [V03_RPC, V03_REST],
     asks: "stream",
     replies: {
@@ -117,7 +117,7 @@ export const DIALECTS: readonly FaultScenario[] = [
   },
   {
     id: "artifacts-by-number",
-    sentence: "Artifacts have numbers and come part by part.",
+    sentence: "Artifacts have an index and are sent part by part.",
     speaks: [V03_RPC, V03_REST],
     asks: "stream",
     replies: {
@@ -140,7 +140,7 @@ export const DIALECTS: readonly FaultScenario[] = [
   },
   {
     id: "a-question-that-is-not-final",
-    sentence: "The agent asks something with `final: false`, and ends the stream.",
+    sentence: "The agent asks a question with `final: false` and ends the stream.",
     speaks: [V03_RPC, V03_REST],
     asks: "stream",
     replies: {
@@ -165,20 +165,20 @@ export const DIALECTS: readonly FaultScenario[] = [
   },
   {
     id: "a-state-of-its-own",
-    sentence: "A task is in a state that A2A does not have, and completed soon after.",
+    sentence: "A task is in a state that A2A does not define, and completes soon after.",
     speaks: [V03_RPC],
     asks: "send",
     replies: { sendMessage: [answers({ ...begun, status: { state: "daydreaming" } })] },
     right: GREETED,
-    beyond: "a client may hand the state on as it is",
+    beyond: "a client may return the state unchanged",
   },
   {
     id: "a-task-that-is-at-work",
-    sentence: "The agent answers a message at once, although its caller wants to wait.",
+    sentence: "The agent responds to a message immediately although the caller asked to wait.",
     speaks: [V03_RPC, V03_REST],
     asks: "send",
     replies: { sendMessage: [sends(aTask("working"))] },
     right: GREETED,
-    beyond: "in 0.3 an agent may do so, and a client may hand the task on as it is",
+    beyond: "in 0.3 an agent may do so, and a client may return the task unchanged",
   },
 ];

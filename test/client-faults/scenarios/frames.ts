@@ -5,19 +5,19 @@ import { dataOf, frame, frames, streams, streamsText } from "../replies/streams.
 import { GREETED, STORY, aChunk, aMessage, aStatus, aTask, codecOf } from "../replies/words.ts";
 import { HTTP, RPC, V03_RPC, V1_RPC } from "./speakings.ts";
 
-const IDS = "A2A has no ids for events, so a client may take them as they come";
+const IDS = "A2A has no ids for events, so a client may deliver all of them";
 
-/** An error that says of itself that it is one, which the REST of 0.3 has only in early agents. */
+/** An error with `event: error`, which only early agents send on 0.3 REST. */
 function namedError(call: FaultCall): object {
   const error = refusal(call, "Internal", "it broke");
   return "error" in error ? error : { error };
 }
 
-/** Frames that are doubled, out of place, of somebody else, or errors. */
+/** Frames that are duplicated, out of order, from another task or request, or errors. */
 export const FRAMES: readonly FaultScenario[] = [
   {
     id: "frames-twice",
-    sentence: "Each numbered frame comes twice.",
+    sentence: "Each numbered frame is sent twice.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -30,7 +30,7 @@ export const FRAMES: readonly FaultScenario[] = [
   },
   {
     id: "a-status-twice",
-    sentence: "A status comes three times, without a number.",
+    sentence: "A status is sent three times, without an id.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -42,7 +42,7 @@ export const FRAMES: readonly FaultScenario[] = [
   },
   {
     id: "frames-out-of-order",
-    sentence: "The second piece of a text comes before the first, as their numbers say.",
+    sentence: "The second chunk of a text is sent before the first, according to their ids.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -58,7 +58,7 @@ export const FRAMES: readonly FaultScenario[] = [
   },
   {
     id: "another-id-in-a-stream",
-    sentence: "Every frame answers another request.",
+    sentence: "Every frame has the id of another request.",
     speaks: RPC,
     asks: "stream",
     replies: {
@@ -68,7 +68,7 @@ export const FRAMES: readonly FaultScenario[] = [
   },
   {
     id: "another-id-once",
-    sentence: "One frame in the middle of a stream answers another request.",
+    sentence: "One frame in the middle of a stream has the id of another request.",
     speaks: RPC,
     asks: "stream",
     replies: {
@@ -84,7 +84,7 @@ export const FRAMES: readonly FaultScenario[] = [
   },
   {
     id: "another-id-in-an-answer",
-    sentence: "The answer to a call has the id of another one.",
+    sentence: "The response to a call has the id of another request.",
     speaks: RPC,
     asks: "get",
     replies: {
@@ -99,7 +99,7 @@ export const FRAMES: readonly FaultScenario[] = [
   },
   {
     id: "an-id-as-text",
-    sentence: "The agent writes the id of a request as text.",
+    sentence: "The agent returns the id of a request as a string.",
     speaks: RPC,
     asks: "stream",
     replies: {
@@ -108,31 +108,31 @@ export const FRAMES: readonly FaultScenario[] = [
       ],
     },
     right: GREETED,
-    beyond: "JSON-RPC wants the same id, so a client may refuse it",
+    beyond: "JSON-RPC requires the same id, so a client may reject it",
   },
   {
     id: "no-id-at-all",
-    sentence: "The agent leaves the id of a request out.",
+    sentence: "The agent omits the id of a request.",
     speaks: RPC,
     asks: "stream",
     replies: {
       sendStreamingMessage: [streamsText((call) => frames({ ...call, id: undefined }, STORY))],
     },
     right: GREETED,
-    beyond: "JSON-RPC wants the same id, so a client may refuse it",
+    beyond: "JSON-RPC requires the same id, so a client may reject it",
   },
   {
     id: "always-id-1",
-    sentence: "An early agent writes the id 1 whatever was asked.",
+    sentence: "An early agent always returns the id 1.",
     speaks: [V03_RPC],
     asks: "stream",
     replies: { sendStreamingMessage: [streamsText((call) => frames({ ...call, id: 1 }, STORY))] },
     right: GREETED,
-    beyond: "JSON-RPC wants the same id, so a client may refuse it",
+    beyond: "JSON-RPC requires the same id, so a client may reject it",
   },
   {
     id: "an-error-without-id",
-    sentence: "The agent could not read the request, so its error has the id null.",
+    sentence: "The agent could not parse the request, so its error has the id null.",
     speaks: RPC,
     asks: "get",
     replies: {
@@ -145,7 +145,7 @@ export const FRAMES: readonly FaultScenario[] = [
   },
   {
     id: "event-error",
-    sentence: "The stream ends with `event: error` and a whole error.",
+    sentence: "The stream ends with `event: error` and a complete error response.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -160,7 +160,7 @@ export const FRAMES: readonly FaultScenario[] = [
   },
   {
     id: "event-error-bare",
-    sentence: "The stream is one `event: error` with a code and a message alone.",
+    sentence: "The stream is a single `event: error` with only a code and a message.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -172,7 +172,7 @@ export const FRAMES: readonly FaultScenario[] = [
   },
   {
     id: "event-error-in-words",
-    sentence: "The stream is one `event: error` with plain words.",
+    sentence: "The stream is a single `event: error` with plain text.",
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [streamsText(() => ["event: error\ndata: it broke\n\n"])] },
@@ -180,7 +180,7 @@ export const FRAMES: readonly FaultScenario[] = [
   },
   {
     id: "an-error-as-data",
-    sentence: "An error comes as data in the middle of a stream.",
+    sentence: "An error is sent as data in the middle of a stream.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -192,7 +192,7 @@ export const FRAMES: readonly FaultScenario[] = [
       ],
     },
     right: { code: -32603, says: /it broke/ },
-    beyond: "REST does not say how an error comes within a stream",
+    beyond: "REST does not define how an error is sent within a stream",
   },
   {
     id: "a-frame-that-is-not-json",
@@ -216,7 +216,7 @@ export const FRAMES: readonly FaultScenario[] = [
   },
   {
     id: "an-event-of-the-future",
-    sentence: "One event in the middle of a stream is of a kind that nobody knows.",
+    sentence: "One event in the middle of a stream is of an unknown kind.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -233,7 +233,7 @@ export const FRAMES: readonly FaultScenario[] = [
   },
   {
     id: "a-named-event",
-    sentence: "An event with a name of its own and no A2A in it comes in the middle of a stream.",
+    sentence: "An event with a custom name and no A2A data is sent in the middle of a stream.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -245,11 +245,11 @@ export const FRAMES: readonly FaultScenario[] = [
       ],
     },
     right: GREETED,
-    beyond: "A2A says nothing of the names of events",
+    beyond: "A2A does not define names of events",
   },
   {
     id: "event-message",
-    sentence: "Every event is named `message`, and has an id that is no number.",
+    sentence: "Every event is named `message` and has an id that is not a number.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -273,11 +273,11 @@ export const FRAMES: readonly FaultScenario[] = [
       sendStreamingMessage: [streams([...STORY, aChunk(" And more."), aStatus("working")])],
     },
     right: GREETED,
-    beyond: "an agent must end the stream there, and a client may show what comes after",
+    beyond: "an agent must end the stream there, and a client may deliver what follows",
   },
   {
     id: "a-second-task",
-    sentence: "An event of another task comes in the middle of a stream.",
+    sentence: "An event of another task is sent in the middle of a stream.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -290,20 +290,20 @@ export const FRAMES: readonly FaultScenario[] = [
       ],
     },
     right: GREETED,
-    beyond: "a client may hand every event on and leave it to its user",
+    beyond: "a client may deliver every event and leave the check to its user",
   },
   {
     id: "more-after-a-message",
-    sentence: "A message, which is the whole answer, is followed by a task.",
+    sentence: "A message, which is the complete response, is followed by a task.",
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [streams([aMessage("Hello."), ...STORY])] },
     right: { text: "Hello." },
-    beyond: "an agent must end the stream there, and a client may show what comes after",
+    beyond: "an agent must end the stream there, and a client may deliver what follows",
   },
   {
     id: "no-task-first",
-    sentence: "A stream begins with a piece of text, and not with its task.",
+    sentence: "A stream starts with a chunk of text instead of its task.",
     speaks: [V1_RPC, V03_RPC],
     asks: "stream",
     replies: { sendStreamingMessage: [streams(STORY.slice(2))] },

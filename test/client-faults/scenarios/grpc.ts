@@ -21,14 +21,14 @@ const INTERNAL_ERROR = 2;
 const REFUSED_STREAM = 7;
 const NGHTTP2_CANCEL = 8;
 
-/** Long enough for what was sent before to be read. */
+/** Long enough for the client to read what was sent before. */
 const A_MOMENT: GrpcMove = { kind: "wait", ms: 50 };
 
-/** What goes wrong on gRPC and HTTP/2 alone. */
+/** Faults that are specific to gRPC and HTTP/2. */
 export const GRPC_FAULTS: readonly FaultScenario[] = [
   {
     id: "grpc-trailers-only",
-    sentence: "An error comes in the head of the answer, without any message.",
+    sentence: "An error is in the head of the response, without a message.",
     speaks: GRPC,
     asks: "get",
     grpcReplies: {
@@ -52,7 +52,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
   },
   {
     id: "grpc-without-trailers",
-    sentence: "A stream ends and does not say how it went.",
+    sentence: "A stream ends without a gRPC status.",
     speaks: GRPC,
     asks: "stream",
     grpcReplies: { sendStreamingMessage: [grpcStreams(BEGUN, [{ kind: "end" }])] },
@@ -60,7 +60,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
   },
   {
     id: "grpc-answer-without-trailers",
-    sentence: "An answer ends and does not say how it went.",
+    sentence: "A response ends without a gRPC status.",
     speaks: GRPC,
     asks: "get",
     grpcReplies: {
@@ -80,7 +80,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
   },
   {
     id: "grpc-rst-canceled",
-    sentence: "A stream is reset in the middle, as if its caller had canceled it.",
+    sentence: "A stream is reset in the middle with CANCEL, as if the caller had canceled it.",
     speaks: GRPC,
     asks: "stream",
     grpcReplies: {
@@ -90,7 +90,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
   },
   {
     id: "grpc-refused-stream",
-    sentence: "The agent refuses a call before it looks at it, once.",
+    sentence: "The agent refuses a call before processing it (REFUSED_STREAM), once.",
     speaks: GRPC,
     asks: "send",
     grpcReplies: {
@@ -100,7 +100,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
   },
   {
     id: "grpc-goaway-and-on",
-    sentence: "The agent takes no new calls in the middle of a stream, and the stream goes on.",
+    sentence: "The agent sends GOAWAY in the middle of a stream, and the stream continues.",
     speaks: GRPC,
     asks: "stream",
     grpcReplies: {
@@ -115,7 +115,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
   },
   {
     id: "grpc-goaway-and-close",
-    sentence: "The agent takes no new calls in the middle of a stream, and closes the connection.",
+    sentence: "The agent sends GOAWAY in the middle of a stream and closes the connection.",
     speaks: GRPC,
     asks: "stream",
     grpcReplies: {
@@ -135,7 +135,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
   },
   {
     id: "grpc-closed-at-once",
-    sentence: "The connection is closed after a message, before any answer.",
+    sentence: "The connection is closed after a message, before any response.",
     speaks: GRPC,
     asks: "send",
     grpcReplies: { sendMessage: [() => [{ kind: "close" }]] },
@@ -144,7 +144,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
   },
   {
     id: "grpc-compressed",
-    sentence: "A message says that it is compressed, which was not asked for.",
+    sentence: "A message is marked as compressed, which the client did not request.",
     speaks: GRPC,
     asks: "get",
     grpcReplies: {
@@ -154,7 +154,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
   },
   {
     id: "grpc-longer-than-it-says",
-    sentence: "A message is longer than it says.",
+    sentence: "A message is longer than its declared length.",
     speaks: GRPC,
     asks: "get",
     grpcReplies: {
@@ -169,7 +169,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
   },
   {
     id: "grpc-shorter-than-it-says",
-    sentence: "A message is shorter than it says, and the answer ends well.",
+    sentence: "A message is shorter than its declared length, and the response ends with OK.",
     speaks: GRPC,
     asks: "get",
     grpcReplies: {
@@ -184,7 +184,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
   },
   {
     id: "grpc-larger-than-anything",
-    sentence: "A message says that it is four gigabytes long.",
+    sentence: "A message declares a length of four gigabytes.",
     speaks: GRPC,
     asks: "get",
     grpcReplies: {
@@ -194,7 +194,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
   },
   {
     id: "grpc-not-protobuf",
-    sentence: "A message is not what its type says.",
+    sentence: "A message does not match its type.",
     speaks: GRPC,
     asks: "get",
     grpcReplies: { getTask: [() => [GRPC_HEAD, grpcFrame(Buffer.from([0xff, 0xff, 7])), GRPC_OK]] },
@@ -202,7 +202,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
   },
   {
     id: "grpc-twice",
-    sentence: "Two messages come where one is due.",
+    sentence: "Two messages are sent where one is expected.",
     speaks: GRPC,
     asks: "get",
     grpcReplies: {
@@ -217,7 +217,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
   },
   {
     id: "grpc-nothing",
-    sentence: "An answer ends well without a message.",
+    sentence: "A response ends with OK but has no message.",
     speaks: GRPC,
     asks: "get",
     grpcReplies: { getTask: [() => [GRPC_HEAD, GRPC_OK]] },
@@ -225,7 +225,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
   },
   {
     id: "grpc-is-a-page",
-    sentence: "A page for people comes where gRPC is due, with 200.",
+    sentence: "An HTML page is served with 200 in place of gRPC.",
     speaks: GRPC,
     asks: "get",
     grpcReplies: { getTask: [() => htmlPage(200)] },
@@ -233,7 +233,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
   },
   {
     id: "grpc-502",
-    sentence: "A proxy answers with a page and 502.",
+    sentence: "A proxy responds with an HTML page and 502.",
     speaks: GRPC,
     asks: "send",
     grpcReplies: { sendMessage: [() => htmlPage(502)] },
@@ -242,7 +242,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
   },
   {
     id: "grpc-bad-details",
-    sentence: "The details of an error cannot be read.",
+    sentence: "The details of an error cannot be decoded.",
     speaks: GRPC,
     asks: "get",
     grpcReplies: {
@@ -258,7 +258,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
   },
   {
     id: "grpc-odd-status",
-    sentence: "An error has a status that gRPC does not have, and words that cannot be decoded.",
+    sentence: "An error has an undefined gRPC status code and a message that cannot be decoded.",
     speaks: GRPC,
     asks: "get",
     grpcReplies: {
@@ -268,7 +268,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
   },
   {
     id: "grpc-unavailable-once",
-    sentence: "The agent is away once, and then answers.",
+    sentence: "The agent is unavailable once, and then responds.",
     speaks: GRPC,
     asks: "get",
     grpcReplies: {
@@ -278,7 +278,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
   },
   {
     id: "grpc-unauthenticated",
-    sentence: "The agent takes no token, however fresh it is.",
+    sentence: "The agent rejects every token, even a new one.",
     speaks: GRPC,
     asks: "get",
     settings: { token: "fresh" },
@@ -287,11 +287,12 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
     },
     right: { error: "other-origin", says: /credentials were not given for/ },
     beyond:
-      "its gRPC is at another port, and a client may leave it to its user whom a token is for",
+      "its gRPC is at another port, and a client may leave it to its user which origins a " +
+      "token is sent to",
   },
   {
     id: "grpc-silence",
-    sentence: "The agent takes a call and never answers.",
+    sentence: "The agent accepts a call and never responds.",
     speaks: GRPC,
     asks: "get",
     settings: { timeoutMs: 400 },
@@ -300,7 +301,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
   },
   {
     id: "grpc-silence-in-a-stream",
-    sentence: "A stream falls silent, and the task goes on elsewhere.",
+    sentence: "A stream goes silent while the task continues.",
     speaks: GRPC,
     asks: "stream",
     settings: { idleTimeoutMs: 300 },
@@ -309,7 +310,7 @@ export const GRPC_FAULTS: readonly FaultScenario[] = [
   },
   {
     id: "grpc-is-http-1",
-    sentence: "What is at the address of gRPC speaks HTTP/1.1.",
+    sentence: "The address of the gRPC endpoint serves HTTP/1.1.",
     speaks: GRPC,
     asks: "get",
     replies: { card: [showsCard((card, { origin }) => withUrl(card, new URL(origin).host))] },

@@ -9,11 +9,11 @@ import { HTTP, RPC } from "./speakings.ts";
 
 const DONE = aTask(GREETED.state, GREETED.text);
 
-/** Answers that are not what was asked for, and pages of somebody else. */
+/** Responses of the wrong type, and pages from proxies. */
 export const NOT_A_STREAM: readonly FaultScenario[] = [
   {
     id: "json-error-for-a-stream",
-    sentence: "A stream is refused by a plain error.",
+    sentence: "A stream request is rejected with a plain error response.",
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [refuses("InvalidParams", "message.parts is empty")] },
@@ -21,7 +21,7 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
   },
   {
     id: "json-task-for-a-stream",
-    sentence: "The agent answers with the completed task where a stream was asked for.",
+    sentence: "The agent responds to a stream request with the completed task.",
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [sends(DONE)] },
@@ -29,7 +29,7 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
   },
   {
     id: "json-working-task-for-a-stream",
-    sentence: "The agent answers with a task at work where a stream was asked for.",
+    sentence: "The agent responds to a stream request with a working task.",
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [sends(aTask("working"))] },
@@ -37,7 +37,7 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
   },
   {
     id: "an-empty-stream",
-    sentence: "A stream ends as it should, without an event.",
+    sentence: "A stream ends correctly, without an event.",
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [streamsText(() => [])] },
@@ -46,7 +46,7 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
   },
   {
     id: "comments-only",
-    sentence: "A stream holds comments alone.",
+    sentence: "A stream contains only comments.",
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [streamsText(() => [": hello\n\n", ":\n", ": bye\n\n"])] },
@@ -54,7 +54,7 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
   },
   {
     id: "html-for-a-stream",
-    sentence: "A page for people comes where a stream was asked for, with 200.",
+    sentence: "A stream request is answered with an HTML page and 200.",
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [page(200, "Welcome")] },
@@ -62,7 +62,7 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
   },
   {
     id: "html-for-an-answer",
-    sentence: "A page for people comes where an answer was asked for, with 200.",
+    sentence: "A request is answered with an HTML page and 200.",
     speaks: HTTP,
     asks: "send",
     replies: { sendMessage: [page(200, "Log in")] },
@@ -71,7 +71,7 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
   },
   {
     id: "html-502",
-    sentence: "A proxy answers a message with a page and 502.",
+    sentence: "A proxy answers a message with an HTML page and 502.",
     speaks: HTTP,
     asks: "send",
     replies: { sendMessage: [page(502, "502 Bad Gateway")] },
@@ -80,7 +80,7 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
   },
   {
     id: "html-502-for-a-stream",
-    sentence: "A proxy answers where a stream was asked for, with a page and 502.",
+    sentence: "A proxy answers a stream request with an HTML page and 502.",
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [page(502, "502 Bad Gateway")] },
@@ -89,7 +89,7 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
   },
   {
     id: "html-504-once",
-    sentence: "A proxy answers with a page and 504 once, and then the agent does.",
+    sentence: "A proxy answers with an HTML page and 504 once, and then the agent responds.",
     speaks: HTTP,
     asks: "get",
     replies: { getTask: [page(504, "504 Gateway Time-out"), shows(DONE)] },
@@ -97,7 +97,7 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
   },
   {
     id: "html-504-for-ever",
-    sentence: "A proxy answers with a page and 504 each time.",
+    sentence: "A proxy answers with an HTML page and 504 every time.",
     speaks: HTTP,
     asks: "get",
     replies: { getTask: [page(504, "504 Gateway Time-out")] },
@@ -105,7 +105,7 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
   },
   {
     id: "html-404",
-    sentence: "Nothing is at the address that the card names.",
+    sentence: "Nothing listens at the URL on the card.",
     speaks: HTTP,
     asks: "send",
     replies: { sendMessage: [page(404, "Not Found")] },
@@ -114,7 +114,7 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
   },
   {
     id: "an-empty-answer",
-    sentence: "The answer to a message is empty, with 200.",
+    sentence: "The response to a message is empty, with 200.",
     speaks: HTTP,
     asks: "send",
     replies: { sendMessage: [plainly("")] },
@@ -122,7 +122,7 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
   },
   {
     id: "json-that-is-no-object",
-    sentence: "The answer to a message is the JSON `null`.",
+    sentence: "The response to a message is the JSON `null`.",
     speaks: HTTP,
     asks: "send",
     replies: { sendMessage: [plainly("null")] },
@@ -130,7 +130,7 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
   },
   {
     id: "json-in-a-list",
-    sentence: "The answer to a message is a list.",
+    sentence: "The response to a message is a list.",
     speaks: HTTP,
     asks: "send",
     replies: { sendMessage: [(call) => whole(JSON.stringify([wrapped(call, {})]))] },
@@ -138,7 +138,7 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
   },
   {
     id: "json-that-stops",
-    sentence: "The JSON of an answer stops in the middle, and the answer ends as it should.",
+    sentence: "The JSON of a response is truncated, and the response ends correctly.",
     speaks: HTTP,
     asks: "send",
     replies: { sendMessage: [plainly('{"jsonrpc":"2.0","result":{"task":')] },
@@ -146,7 +146,7 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
   },
   {
     id: "neither-result-nor-error",
-    sentence: "An answer has neither a result nor an error.",
+    sentence: "A response has neither a result nor an error.",
     speaks: RPC,
     asks: "send",
     replies: { sendMessage: [(call) => whole(JSON.stringify({ jsonrpc: "2.0", id: call.id }))] },
@@ -154,7 +154,7 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
   },
   {
     id: "result-and-error",
-    sentence: "An answer has both a result and an error.",
+    sentence: "A response has both a result and an error.",
     speaks: RPC,
     asks: "send",
     replies: {
@@ -167,22 +167,22 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
       ],
     },
     right: { code: -32603, says: /it broke/ },
-    beyond: "JSON-RPC forbids it, and does not say what a client does then",
+    beyond: "JSON-RPC forbids it, and does not define how a client reacts",
   },
   {
     id: "a-task-without-status",
-    sentence: "The task in an answer has no status.",
+    sentence: "The task in a response has no status.",
     speaks: HTTP,
     asks: "get",
     replies: {
       getTask: [(call) => whole(JSON.stringify(wrapped(call, { id: "t1", kind: "task" })))],
     },
     right: { text: "", state: "unknown" },
-    beyond: "a status is required, and a client may refuse a task without one",
+    beyond: "a status is required, and a client may reject a task without one",
   },
   {
     id: "a-task-without-an-id",
-    sentence: "The task in an answer has no id.",
+    sentence: "The task in a response has no id.",
     speaks: HTTP,
     asks: "get",
     replies: {
@@ -196,11 +196,11 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
       ],
     },
     right: { error: "unreadable", says: /the task has no id/ },
-    beyond: "an id is required, and a client may leave it to its user to look",
+    beyond: "an id is required, and a client may leave the check to its user",
   },
   {
     id: "not-http",
-    sentence: "What answers does not speak HTTP.",
+    sentence: "The server at the URL does not speak HTTP.",
     speaks: HTTP,
     asks: "get",
     replies: { getTask: [() => [bytes("SSH-2.0-OpenSSH_9.9\r\n"), CLOSE]] },
@@ -208,7 +208,7 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
   },
   {
     id: "headers-without-end",
-    sentence: "The headers of an answer are larger than any.",
+    sentence: "The headers of a response are larger than any limit.",
     speaks: HTTP,
     asks: "get",
     replies: {
@@ -218,7 +218,7 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
   },
   {
     id: "shorter-than-it-says",
-    sentence: "An answer says that it is longer than it is.",
+    sentence: "A response declares a Content-Length that is too large.",
     speaks: HTTP,
     asks: "get",
     replies: {
@@ -234,7 +234,7 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
   },
   {
     id: "longer-than-it-says",
-    sentence: "An answer says that it is shorter than it is.",
+    sentence: "A response declares a Content-Length that is too small.",
     speaks: HTTP,
     asks: "get",
     replies: {
@@ -246,7 +246,7 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
   },
   {
     id: "early-hints",
-    sentence: "Interim answers come before the real one, which has extensions in its chunks.",
+    sentence: "Interim responses precede the real one, which has chunk extensions.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -265,7 +265,7 @@ export const NOT_A_STREAM: readonly FaultScenario[] = [
   },
   {
     id: "compressed-without-being-asked",
-    sentence: "An answer is compressed although nobody asked for that.",
+    sentence: "A response is compressed although the client did not request it.",
     speaks: HTTP,
     asks: "send",
     replies: {

@@ -9,7 +9,7 @@ import { HTTP } from "./speakings.ts";
 const busy = (retryAfter: string): FaultReply =>
   plainly("slow down", { status: 429, type: "text/plain", headers: { "Retry-After": retryAfter } });
 
-/** A date has no fractions of a second, so this is one to two seconds ahead. */
+/** An HTTP date has no fractions of a second, so this is one to two seconds ahead. */
 const busyUntil: FaultReply = (call) => busy(new Date(Date.now() + 2000).toUTCString())(call);
 
 const away = plainly("away", { status: 503, type: "text/plain" });
@@ -23,17 +23,17 @@ const unknown = plainly("who are you?", {
 const task = honestReply("getTask");
 const stream = honestReply("sendStreamingMessage");
 
-/** Lets in whoever comes with the second token. */
+/** Accepts only the second token. */
 const knowsToken2 =
   (reply: FaultReply): FaultReply =>
   (call) =>
     call.headers["authorization"] === "Bearer token-2" ? reply(call) : unknown(call);
 
-/** Agents that have no time, or do not know who is calling. */
+/** Agents that are overloaded or reject the caller's credentials. */
 export const REFUSALS: readonly FaultScenario[] = [
   {
     id: "429-in-seconds",
-    sentence: "The agent asks to wait for a second, and then answers.",
+    sentence: "The agent asks the client to retry after one second, and then responds.",
     speaks: HTTP,
     asks: "get",
     replies: { getTask: [busy("1"), task] },
@@ -41,7 +41,7 @@ export const REFUSALS: readonly FaultScenario[] = [
   },
   {
     id: "429-by-date",
-    sentence: "The agent asks to wait until a time of day, and then answers.",
+    sentence: "The agent asks the client to retry at a given time, and then responds.",
     speaks: HTTP,
     asks: "get",
     replies: { getTask: [busyUntil, task] },
@@ -49,7 +49,7 @@ export const REFUSALS: readonly FaultScenario[] = [
   },
   {
     id: "429-for-an-hour",
-    sentence: "The agent asks to wait for an hour.",
+    sentence: "The agent asks the client to retry after an hour.",
     speaks: HTTP,
     asks: "get",
     replies: { getTask: [busy("3600")] },
@@ -58,7 +58,7 @@ export const REFUSALS: readonly FaultScenario[] = [
   },
   {
     id: "429-in-nonsense",
-    sentence: "The agent asks to wait, and what it says for how long cannot be read.",
+    sentence: "The agent sends a Retry-After that cannot be parsed.",
     speaks: HTTP,
     asks: "get",
     replies: { getTask: [busy("soon"), task] },
@@ -66,7 +66,7 @@ export const REFUSALS: readonly FaultScenario[] = [
   },
   {
     id: "429-for-a-message",
-    sentence: "The agent has no time for a message at first.",
+    sentence: "The agent is overloaded when a message is first sent.",
     speaks: HTTP,
     asks: "send",
     replies: { sendMessage: [busy("1"), honestReply("sendMessage")] },
@@ -74,7 +74,7 @@ export const REFUSALS: readonly FaultScenario[] = [
   },
   {
     id: "429-for-a-stream",
-    sentence: "The agent has no time for a stream at first.",
+    sentence: "The agent is overloaded when a stream is first requested.",
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [busy("1"), stream] },
@@ -82,7 +82,7 @@ export const REFUSALS: readonly FaultScenario[] = [
   },
   {
     id: "503-twice",
-    sentence: "The agent is away twice, and then answers.",
+    sentence: "The agent is unavailable twice, and then responds.",
     speaks: HTTP,
     asks: "get",
     replies: { getTask: [away, away, task] },
@@ -90,7 +90,7 @@ export const REFUSALS: readonly FaultScenario[] = [
   },
   {
     id: "503-for-ever",
-    sentence: "The agent is away for ever.",
+    sentence: "The agent is permanently unavailable.",
     speaks: HTTP,
     asks: "get",
     replies: { getTask: [away] },
@@ -99,7 +99,7 @@ export const REFUSALS: readonly FaultScenario[] = [
   },
   {
     id: "503-before-a-stream",
-    sentence: "The agent is away three times before it takes the message.",
+    sentence: "The agent is unavailable three times before it accepts the message.",
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [away, away, away, stream] },
@@ -107,7 +107,7 @@ export const REFUSALS: readonly FaultScenario[] = [
   },
   {
     id: "503-instead-of-a-stream",
-    sentence: "The agent is away for ever when it is asked for a stream.",
+    sentence: "The agent is permanently unavailable for stream requests.",
     speaks: HTTP,
     asks: "stream",
     settings: { giveUpMs: 800 },
@@ -116,7 +116,7 @@ export const REFUSALS: readonly FaultScenario[] = [
   },
   {
     id: "503-after-a-cut",
-    sentence: "A stream ends early, and the agent is away three times when it is asked to go on.",
+    sentence: "A stream ends early, and the agent is unavailable three times when it is resumed.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -127,7 +127,7 @@ export const REFUSALS: readonly FaultScenario[] = [
   },
   {
     id: "401-for-a-fixed-token",
-    sentence: "The agent does not take the token, whatever happens.",
+    sentence: "The agent always rejects the token.",
     speaks: HTTP,
     asks: "get",
     settings: { token: "fixed" },
@@ -137,7 +137,7 @@ export const REFUSALS: readonly FaultScenario[] = [
   },
   {
     id: "401-for-fresh-tokens",
-    sentence: "The agent takes no token, however fresh it is.",
+    sentence: "The agent rejects every token, even a new one.",
     speaks: HTTP,
     asks: "get",
     settings: { token: "fresh" },
@@ -147,7 +147,7 @@ export const REFUSALS: readonly FaultScenario[] = [
   },
   {
     id: "401-until-a-fresh-token",
-    sentence: "The agent does not take a token any more, but the next one.",
+    sentence: "The agent rejects an expired token and accepts the next one.",
     speaks: HTTP,
     asks: "get",
     settings: { token: "fresh" },
@@ -156,7 +156,7 @@ export const REFUSALS: readonly FaultScenario[] = [
   },
   {
     id: "401-before-a-stream",
-    sentence: "The agent does not take a token for a stream any more, but the next one.",
+    sentence: "The agent rejects an expired token for a stream and accepts the next one.",
     speaks: HTTP,
     asks: "stream",
     settings: { token: "fresh" },
@@ -165,7 +165,7 @@ export const REFUSALS: readonly FaultScenario[] = [
   },
   {
     id: "401-for-the-card",
-    sentence: "The agent shows its card only to those whom it knows.",
+    sentence: "The agent serves its card only to authenticated callers.",
     speaks: HTTP,
     asks: "connect",
     replies: { card: [unknown] },
@@ -173,7 +173,7 @@ export const REFUSALS: readonly FaultScenario[] = [
   },
   {
     id: "403",
-    sentence: "The agent knows who is calling and does not let them.",
+    sentence: "The agent knows the caller but denies access.",
     speaks: HTTP,
     asks: "get",
     settings: { token: "fixed" },
@@ -193,6 +193,6 @@ export const REFUSALS: readonly FaultScenario[] = [
       ],
     },
     right: { code: -32603, says: /^cannot use Bearer (?!token-1).* here$/ },
-    beyond: "nothing demands that a client hides what the agent says",
+    beyond: "nothing requires a client to redact the agent's text",
   },
 ];

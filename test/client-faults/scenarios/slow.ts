@@ -12,7 +12,7 @@ const KEEP_ALIVE = bytes(chunk(": still here\n\n"));
 
 const silently: FaultReply = () => [HANG];
 
-/** Bytes one by one, for as long as somebody listens. */
+/** Sends bytes one by one while the client is connected. */
 async function* drip(text: string, everyMs: number): AsyncGenerator<Uint8Array> {
   for (const letter of text) {
     yield Buffer.from(letter);
@@ -24,11 +24,11 @@ function withKeepAlives(count: number, everyMs: number): readonly Move[] {
   return Array.from({ length: count }, () => [wait(everyMs), KEEP_ALIVE]).flat();
 }
 
-/** Agents that take their time, or fall silent. */
+/** Agents that are slow or go silent. */
 export const SLOW: readonly FaultScenario[] = [
   {
     id: "no-answer",
-    sentence: "The agent takes a call and never answers.",
+    sentence: "The agent accepts a call and never responds.",
     speaks: HTTP,
     asks: "get",
     settings: { timeoutMs: 400 },
@@ -37,7 +37,7 @@ export const SLOW: readonly FaultScenario[] = [
   },
   {
     id: "a-head-drop-by-drop",
-    sentence: "The head of an answer comes letter by letter and has no end.",
+    sentence: "The head of a response is sent byte by byte and never ends.",
     speaks: HTTP,
     asks: "get",
     settings: { timeoutMs: 400 },
@@ -48,7 +48,7 @@ export const SLOW: readonly FaultScenario[] = [
   },
   {
     id: "a-body-drop-by-drop",
-    sentence: "The body of an answer comes letter by letter and has no end.",
+    sentence: "The body of a response is sent byte by byte and never ends.",
     speaks: HTTP,
     asks: "get",
     settings: { timeoutMs: 400 },
@@ -65,7 +65,7 @@ export const SLOW: readonly FaultScenario[] = [
   },
   {
     id: "a-card-drop-by-drop",
-    sentence: "The card comes letter by letter and has no end.",
+    sentence: "The card is sent byte by byte and never ends.",
     speaks: [V1_RPC, V03_REST],
     asks: "connect",
     settings: { timeoutMs: 400 },
@@ -76,7 +76,7 @@ export const SLOW: readonly FaultScenario[] = [
   },
   {
     id: "a-slow-stream",
-    sentence: "A stream comes a few letters at a time, but it comes.",
+    sentence: "A stream is sent slowly, a few characters at a time.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -95,7 +95,7 @@ export const SLOW: readonly FaultScenario[] = [
   },
   {
     id: "a-slow-card",
-    sentence: "The card comes after half a second.",
+    sentence: "The card is sent after half a second.",
     speaks: [V1_RPC, V03_REST],
     asks: "send",
     replies: { card: [async (call) => [wait(500), ...(await showsCard()(call))]] },
@@ -103,7 +103,7 @@ export const SLOW: readonly FaultScenario[] = [
   },
   {
     id: "silence",
-    sentence: "A stream falls silent without keep-alives, and the task goes on elsewhere.",
+    sentence: "A stream goes silent without keep-alives while the task continues.",
     speaks: HTTP,
     asks: "stream",
     settings: { idleTimeoutMs: 300 },
@@ -112,7 +112,7 @@ export const SLOW: readonly FaultScenario[] = [
   },
   {
     id: "silence-with-numbered-events",
-    sentence: "A stream of numbered events falls silent, and the task goes on elsewhere.",
+    sentence: "A stream of numbered events goes silent while the task continues.",
     speaks: HTTP,
     asks: "stream",
     settings: { idleTimeoutMs: 300 },
@@ -121,7 +121,7 @@ export const SLOW: readonly FaultScenario[] = [
   },
   {
     id: "keep-alives-that-stop",
-    sentence: "A stream has keep-alives, and then not even those.",
+    sentence: "A stream sends keep-alives, and then not even those.",
     speaks: HTTP,
     asks: "stream",
     settings: { idleTimeoutMs: 300 },
@@ -134,7 +134,7 @@ export const SLOW: readonly FaultScenario[] = [
   },
   {
     id: "keep-alives-that-go-on",
-    sentence: "For a while a stream has nothing but keep-alives, and then the rest comes.",
+    sentence: "A stream sends only keep-alives for a while, and then the rest.",
     speaks: HTTP,
     asks: "stream",
     settings: { idleTimeoutMs: 1500 },
@@ -152,7 +152,7 @@ export const SLOW: readonly FaultScenario[] = [
   },
   {
     id: "silence-everywhere",
-    sentence: "A stream falls silent, and so does everything else that the agent is asked.",
+    sentence: "A stream goes silent, and all further requests get no response.",
     speaks: HTTP,
     asks: "stream",
     settings: { idleTimeoutMs: 300, timeoutMs: 300, giveUpMs: 800 },
@@ -165,7 +165,7 @@ export const SLOW: readonly FaultScenario[] = [
   },
   {
     id: "silence-before-the-first-word",
-    sentence: "The agent takes a message, says nothing at all, and its caller has had enough.",
+    sentence: "The agent accepts a message and never responds, and the caller aborts.",
     speaks: HTTP,
     asks: "stream",
     settings: { abortMs: 700, idleTimeoutMs: 300 },
@@ -174,7 +174,7 @@ export const SLOW: readonly FaultScenario[] = [
   },
   {
     id: "silence-after-the-head",
-    sentence: "A stream begins and never has an event, and its caller has had enough.",
+    sentence: "A stream starts but never sends an event, and the caller aborts.",
     speaks: HTTP,
     asks: "stream",
     settings: { abortMs: 700, idleTimeoutMs: 300 },
@@ -183,7 +183,7 @@ export const SLOW: readonly FaultScenario[] = [
   },
   {
     id: "a-connection-that-stays",
-    sentence: "The agent has said everything and does not end the stream.",
+    sentence: "The agent has sent everything but does not end the stream.",
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [streams(STORY, { ending: [HANG] })] },
@@ -191,7 +191,7 @@ export const SLOW: readonly FaultScenario[] = [
   },
   {
     id: "slow-to-subscribe",
-    sentence: "A stream ends early, and the next one takes a second to begin.",
+    sentence: "A stream ends early, and the next one takes a second to start.",
     speaks: HTTP,
     asks: "stream",
     replies: {

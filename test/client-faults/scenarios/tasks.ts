@@ -10,11 +10,11 @@ const DONE = aTask(GREETED.state, GREETED.text);
 
 const cutStory = streams(STORY.slice(0, 3), { ending: [CLOSE] });
 
-/** Tasks that vanish, turn back, or cannot be watched. */
+/** Tasks that disappear, move backwards, or cannot be subscribed to. */
 export const TASKS: readonly FaultScenario[] = [
   {
     id: "a-task-that-vanished",
-    sentence: "A stream is cut, and after its restart the agent does not know the task (-32001).",
+    sentence: "A stream is cut, and after a restart the agent does not know the task (-32001).",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -26,7 +26,7 @@ export const TASKS: readonly FaultScenario[] = [
   },
   {
     id: "a-task-that-has-ended-meanwhile",
-    sentence: "A stream is cut, and the agent lets nobody subscribe to a task that has ended.",
+    sentence: "A stream is cut, and the agent rejects subscriptions to ended tasks.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -37,7 +37,7 @@ export const TASKS: readonly FaultScenario[] = [
   },
   {
     id: "a-task-that-nobody-can-watch",
-    sentence: "A stream is cut, and the agent lets nobody subscribe, although the task goes on.",
+    sentence: "A stream is cut, and the agent rejects subscriptions although the task continues.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -53,16 +53,16 @@ export const TASKS: readonly FaultScenario[] = [
   },
   {
     id: "subscribing-to-what-has-ended",
-    sentence: "Somebody subscribes to a task that has ended (-32004).",
+    sentence: "The client subscribes to an ended task (-32004).",
     speaks: HTTP,
     asks: "subscribe",
     replies: { subscribeToTask: [refuses("UnsupportedOperation")] },
     right: GREETED,
-    beyond: "the error is the agent's answer, and a client may hand it on",
+    beyond: "the error is the agent's answer, and a client may return it",
   },
   {
     id: "subscribing-to-nothing",
-    sentence: "Somebody subscribes to a task that nobody knows.",
+    sentence: "The client subscribes to an unknown task.",
     speaks: HTTP,
     asks: "subscribe",
     replies: {
@@ -73,7 +73,7 @@ export const TASKS: readonly FaultScenario[] = [
   },
   {
     id: "getting-nothing",
-    sentence: "Somebody asks for a task that nobody knows.",
+    sentence: "The client requests an unknown task.",
     speaks: HTTP,
     asks: "get",
     replies: { getTask: [refuses("TaskNotFound")] },
@@ -81,7 +81,7 @@ export const TASKS: readonly FaultScenario[] = [
   },
   {
     id: "canceling-what-has-ended",
-    sentence: "Somebody cancels a task that has ended.",
+    sentence: "The client cancels an ended task.",
     speaks: HTTP,
     asks: "cancel",
     replies: { cancelTask: [refuses("TaskNotCancelable")] },
@@ -89,7 +89,7 @@ export const TASKS: readonly FaultScenario[] = [
   },
   {
     id: "no-streams",
-    sentence: "The card says that the agent does not stream, and its task takes a while.",
+    sentence: "The card does not declare streaming, and the task takes a while.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -99,11 +99,11 @@ export const TASKS: readonly FaultScenario[] = [
       getTask: [shows(aTask("working", GREETING[0])), shows(DONE)],
     },
     right: GREETED,
-    beyond: "asking again and again is a feature, and none that the specification demands",
+    beyond: "polling is a feature that the specification does not require",
   },
   {
     id: "no-streams-after-all",
-    sentence: "The card says that the agent streams, and it refuses to (-32004).",
+    sentence: "The card declares streaming, but the agent rejects it (-32004).",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -112,11 +112,11 @@ export const TASKS: readonly FaultScenario[] = [
       getTask: [shows(aTask("working", GREETING[0])), shows(DONE)],
     },
     right: GREETED,
-    beyond: "asking again and again is a feature, and none that the specification demands",
+    beyond: "polling is a feature that the specification does not require",
   },
   {
     id: "no-method-for-streams",
-    sentence: "The card says that the agent streams, and it does not know the method.",
+    sentence: "The card declares streaming, but the agent does not know the method.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -124,12 +124,13 @@ export const TASKS: readonly FaultScenario[] = [
       sendStreamingMessage: [refuses("MethodNotFound")],
     },
     right: GREETED,
-    beyond: "asking in another way is a feature, and none that the specification demands",
+    beyond: "using another method is a feature that the specification does not require",
   },
   {
     id: "a-task-that-turns-back",
     sentence:
-      "While it is asked for again and again, a task goes from working to submitted and loses its text.",
+      "While the client polls, a task moves from working back to submitted and loses its " +
+      "text.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -143,7 +144,7 @@ export const TASKS: readonly FaultScenario[] = [
       ],
     },
     right: GREETED,
-    beyond: "asking again and again is a feature, and none that the specification demands",
+    beyond: "polling is a feature that the specification does not require",
   },
   {
     id: "a-task-that-failed",
@@ -157,7 +158,7 @@ export const TASKS: readonly FaultScenario[] = [
   },
   {
     id: "a-task-that-asks",
-    sentence: "A task asks something, and the agent keeps the stream open.",
+    sentence: "A task asks a question, and the agent keeps the stream open.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -166,6 +167,6 @@ export const TASKS: readonly FaultScenario[] = [
       ],
     },
     right: { text: "Who?", state: "input-required" },
-    beyond: "1.0 does not say whether an agent ends a stream with a question",
+    beyond: "1.0 does not define whether an agent ends a stream after a question",
   },
 ];

@@ -10,7 +10,7 @@ const TEN_MEGABYTES = "0123456789".repeat(1_000_000);
 
 const MANY = 1_000_000;
 
-/** The greeting with other line ends. */
+/** The greeting with other line endings. */
 const withLineEnds = (end: (line: number) => string): FaultReply =>
   streamsText((call) => {
     let line = 0;
@@ -21,7 +21,7 @@ const withLineEnds = (end: (line: number) => string): FaultReply =>
     ];
   });
 
-/** Frames of one letter each, a few hundred at a time. */
+/** Frames of one character each, a few hundred at a time. */
 function* manyFrames(call: FaultCall): Generator<Uint8Array> {
   const batch = 500;
   const one = frame(call, aChunk("x"));
@@ -33,11 +33,11 @@ function* manyFrames(call: FaultCall): Generator<Uint8Array> {
   yield Buffer.from(LAST_CHUNK);
 }
 
-/** The text of streams: large, odd, or not quite as the standard has it. */
+/** Streams that are large, unusual, or slightly outside the standard. */
 export const TEXTS: readonly FaultScenario[] = [
   {
     id: "text-in-pieces",
-    sentence: "A text comes in two pieces, and nothing goes wrong.",
+    sentence: "A text is sent in two chunks, without any fault.",
     speaks: [...HTTP, ...GRPC],
     asks: "stream",
     right: GREETED,
@@ -56,7 +56,7 @@ export const TEXTS: readonly FaultScenario[] = [
   },
   {
     id: "a-million-tiny-events",
-    sentence: "A stream has a million events of one letter each.",
+    sentence: "A stream has a million events of one character each.",
     speaks: [V1_RPC, V03_RPC],
     asks: "stream",
     replies: {
@@ -82,7 +82,7 @@ export const TEXTS: readonly FaultScenario[] = [
   },
   {
     id: "not-utf-8",
-    sentence: "The text of an event has a byte that is not UTF-8.",
+    sentence: "The text of an event has a byte that is not valid UTF-8.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -103,7 +103,7 @@ export const TEXTS: readonly FaultScenario[] = [
   },
   {
     id: "half-a-letter-in-json",
-    sentence: "The text of an event has half of a letter of two units.",
+    sentence: "The text of an event has a lone surrogate.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -113,7 +113,7 @@ export const TEXTS: readonly FaultScenario[] = [
   },
   {
     id: "nul-in-an-id",
-    sentence: "The id of an event has a NUL in it.",
+    sentence: "The id of an event contains a NUL.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -125,7 +125,9 @@ export const TEXTS: readonly FaultScenario[] = [
   },
   {
     id: "an-id-that-no-header-can-have",
-    sentence: "The id of an event has letters that no header can have, and the stream ends early.",
+    sentence:
+      "The id of an event has characters that a header cannot contain, and the stream ends " +
+      "early.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -149,7 +151,7 @@ export const TEXTS: readonly FaultScenario[] = [
   },
   {
     id: "lines-end-with-cr",
-    sentence: "Lines end with CR alone.",
+    sentence: "Lines end with only CR.",
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [withLineEnds(() => "\r")] },
@@ -157,7 +159,7 @@ export const TEXTS: readonly FaultScenario[] = [
   },
   {
     id: "lines-end-somehow",
-    sentence: "Lines end with LF, and with CR and LF, by turns.",
+    sentence: "Lines end alternately with LF and with CR and LF.",
     speaks: HTTP,
     asks: "stream",
     replies: { sendStreamingMessage: [withLineEnds((line) => (line % 2 === 0 ? "\n" : "\r\n"))] },
@@ -165,7 +167,7 @@ export const TEXTS: readonly FaultScenario[] = [
   },
   {
     id: "comments-and-retries",
-    sentence: "Comments, `retry:` and unknown fields stand between and within the events.",
+    sentence: "Comments, `retry:` and unknown fields appear between and within events.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -182,7 +184,7 @@ export const TEXTS: readonly FaultScenario[] = [
   },
   {
     id: "data-over-several-lines",
-    sentence: "The JSON of an event is spread over several lines of data.",
+    sentence: "The JSON of an event is spread over several data lines.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -199,7 +201,7 @@ export const TEXTS: readonly FaultScenario[] = [
   },
   {
     id: "data-without-a-space",
-    sentence: "No space follows the colon.",
+    sentence: "There is no space after the colon.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -211,7 +213,7 @@ export const TEXTS: readonly FaultScenario[] = [
   },
   {
     id: "a-byte-order-mark",
-    sentence: "A stream begins with a byte order mark.",
+    sentence: "A stream starts with a byte order mark.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -231,7 +233,7 @@ export const TEXTS: readonly FaultScenario[] = [
   },
   {
     id: "a-content-type-with-more",
-    sentence: "The content type of a stream is in capitals and has parameters.",
+    sentence: "The content type of a stream is in upper case and has parameters.",
     speaks: HTTP,
     asks: "stream",
     replies: {
@@ -247,7 +249,7 @@ export const TEXTS: readonly FaultScenario[] = [
   },
   {
     id: "byte-by-byte",
-    sentence: "Every byte of a stream is a chunk of its own.",
+    sentence: "Every byte of a stream is a separate chunk.",
     speaks: HTTP,
     asks: "stream",
     replies: {

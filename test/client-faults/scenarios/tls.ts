@@ -1,7 +1,7 @@
 import type { FaultScenario } from "../fault-scenario.ts";
 import { RPC } from "./speakings.ts";
 
-/** What goes wrong before anything can be asked. */
+/** Faults during the TLS handshake. */
 export const TLS: readonly FaultScenario[] = [
   {
     id: "tls-nobody-trusts-it",
@@ -13,7 +13,7 @@ export const TLS: readonly FaultScenario[] = [
   },
   {
     id: "tls-for-another-name",
-    sentence: "The certificate of the agent is trusted, and for another name.",
+    sentence: "The certificate of the agent is trusted but for another host name.",
     speaks: RPC,
     asks: "connect",
     tls: "trusted",

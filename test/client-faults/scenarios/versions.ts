@@ -6,13 +6,13 @@ import { honestReply } from "../replies/honest.ts";
 import { GREETED, aTask, codecOf } from "../replies/words.ts";
 import { HTTP, V03_RPC, V1_REST, V1_RPC } from "./speakings.ts";
 
-/** The same agent in 0.3, at the same address. */
+/** The same agent as a 0.3 interface, at the same URL. */
 const in03 =
   (reply: FaultReply): FaultReply =>
   (call) =>
     reply({ ...call, speaking: { ...call.speaking, version: "0.3" } });
 
-/** Speaks 0.3 alone, whatever its card says; requests of 1.0 get `otherwise`. */
+/** Supports only 0.3, regardless of its card; 1.0 requests get `otherwise`. */
 const only03 =
   (reply: FaultReply, otherwise: FaultReply): FaultReply =>
   (call) =>
@@ -26,21 +26,22 @@ const both: FaultReply = showsCard((card, call) => ({
 
 const send = honestReply("sendMessage");
 
-/** What an interface offers that the card does not, and the other way round. */
+/** Mismatches between what the card declares and what the agent supports. */
 export const VERSIONS: readonly FaultScenario[] = [
   {
     id: "1.0-is-refused-and-0.3-is-offered",
-    sentence: "The card offers 1.0 and 0.3, and the agent does not speak 1.0 (-32009).",
+    sentence: "The card declares 1.0 and 0.3, but the agent does not support 1.0 (-32009).",
     speaks: [V1_RPC],
     asks: "send",
     replies: { card: [both], sendMessage: [only03(send, refuses("VersionNotSupported"))] },
     right: GREETED,
-    beyond: "falling back is a feature, and none that the specification demands",
+    beyond: "falling back is a feature that the specification does not require",
   },
   {
     id: "1.0-is-unknown-and-0.3-is-offered",
     sentence:
-      "The card offers 1.0 and 0.3, and the agent does not know the methods of 1.0 (-32601).",
+      "The card declares 1.0 and 0.3, but the agent does not know the methods of 1.0 " +
+      "(-32601).",
     speaks: [V1_RPC],
     asks: "stream",
     replies: {
@@ -50,11 +51,11 @@ export const VERSIONS: readonly FaultScenario[] = [
       ],
     },
     right: GREETED,
-    beyond: "falling back is a feature, and none that the specification demands",
+    beyond: "falling back is a feature that the specification does not require",
   },
   {
     id: "1.0-is-refused",
-    sentence: "The card offers 1.0 alone, and the agent does not speak it (-32009).",
+    sentence: "The card declares only 1.0, but the agent does not support it (-32009).",
     speaks: [V1_RPC, V1_REST],
     asks: "send",
     replies: { sendMessage: [refuses("VersionNotSupported")] },
@@ -62,17 +63,19 @@ export const VERSIONS: readonly FaultScenario[] = [
   },
   {
     id: "the-card-lies-and-0.3-is-allowed",
-    sentence: "The card offers 1.0 alone, the agent speaks 0.3 alone, and the user allows that.",
+    sentence:
+      "The card declares only 1.0, the agent supports only 0.3, and the user allows the " +
+      "fallback.",
     speaks: [V1_RPC],
     asks: "send",
     settings: { allowDowngrade: true },
     replies: { sendMessage: [only03(send, refuses("MethodNotFound"))] },
     right: GREETED,
-    beyond: "falling back is a feature, and none that the specification demands",
+    beyond: "falling back is a feature that the specification does not require",
   },
   {
     id: "the-card-lies",
-    sentence: "The card offers 1.0 alone, and the agent does not know its methods (-32601).",
+    sentence: "The card declares only 1.0, but the agent does not know its methods (-32601).",
     speaks: [V1_RPC],
     asks: "send",
     replies: { sendMessage: [only03(send, refuses("MethodNotFound"))] },
@@ -80,7 +83,7 @@ export const VERSIONS: readonly FaultScenario[] = [
   },
   {
     id: "0.3-in-the-words-of-1.0",
-    sentence: "The card says 0.3, and answers are spelled as in 1.0.",
+    sentence: "The card declares 0.3, but responses are in the format of 1.0.",
     speaks: [V03_RPC],
     asks: "send",
     replies: {
@@ -96,25 +99,25 @@ export const VERSIONS: readonly FaultScenario[] = [
   },
   {
     id: "1.0-in-the-words-of-0.3",
-    sentence: "The card says 1.0, and answers are spelled as in 0.3.",
+    sentence: "The card declares 1.0, but responses are in the format of 0.3.",
     speaks: [V1_RPC],
     asks: "send",
     replies: { sendMessage: [in03(sends(aTask(GREETED.state, GREETED.text)))] },
     right: GREETED,
-    beyond: "a client may refuse what is not spelled as its version has it",
+    beyond: "a client may reject responses that are not in the format of their version",
   },
   {
     id: "a-version-of-the-future",
-    sentence: "The card offers a version that nobody speaks yet.",
+    sentence: "The card declares a version that does not exist yet.",
     speaks: [V1_RPC, V1_REST],
     asks: "send",
     replies: { card: [showsCard((card) => interfaceWith(card, { protocolVersion: "9.9" }))] },
     right: { error: "no-interface", says: /9\.9/ },
-    beyond: "a client may try it all the same",
+    beyond: "a client may try it anyway",
   },
   {
     id: "a-version-with-a-patch",
-    sentence: "The card says 1.0.7, of which the last number never counts.",
+    sentence: "The card declares 1.0.7, whose patch number is ignored.",
     speaks: [V1_RPC, V1_REST],
     asks: "send",
     replies: { card: [showsCard((card) => interfaceWith(card, { protocolVersion: "1.0.7" }))] },
@@ -122,7 +125,7 @@ export const VERSIONS: readonly FaultScenario[] = [
   },
   {
     id: "a-binding-of-its-own",
-    sentence: "The card offers only a binding that nobody knows.",
+    sentence: "The card declares only an unknown binding.",
     speaks: HTTP,
     asks: "send",
     replies: {

@@ -3,7 +3,7 @@ import type { GrpcMove } from "./grpc-move.ts";
 import { Listener } from "./listener.ts";
 import { playGrpc } from "./play-grpc.ts";
 
-/** Takes calls of HTTP/2 without TLS, and answers them move by move. */
+/** Accepts HTTP/2 calls without TLS, and answers them move by move. */
 export function createGrpcListener(
   answer: (headers: IncomingHttpHeaders) => readonly GrpcMove[],
 ): Listener {

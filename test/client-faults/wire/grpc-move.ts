@@ -1,18 +1,18 @@
-/** What a call of gRPC does next on HTTP/2. */
+/** The next thing that a gRPC call does on HTTP/2. */
 export type GrpcMove =
-  /** The head of the answer; `isAll` ends the answer with it. */
+  /** The head of the response; `isAll` also ends the response. */
   | {
       readonly kind: "head";
       readonly headers: Readonly<Record<string, string | number>>;
       readonly isAll?: boolean;
     }
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
-  /** Ends the answer as gRPC does. */
+  /** Ends the response with a gRPC status. */
   | { readonly kind: "trailers"; readonly trailers: Readonly<Record<string, string>> }
-  /** Ends the answer, and says nothing of how it went. */
+  /** Ends the response without a gRPC status. */
   | { readonly kind: "end" }
   | { readonly kind: "rst"; readonly code: number }
-  /** Tells the client that no new calls are taken; this one goes on. */
+  /** Sends GOAWAY: the client may start no new calls, but this one continues. */
   | { readonly kind: "goaway" }
   /** Closes the whole connection. */
   | { readonly kind: "close" }

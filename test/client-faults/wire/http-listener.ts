@@ -18,21 +18,23 @@ export interface HttpListenerOptions {
   readonly answer: (request: HttpRequest) => readonly Move[] | Promise<readonly Move[]>;
 }
 
-/** Reads requests as any server, and answers them with bytes that no server would send. */
+/**
+ * Parses requests like any server, and answers them with bytes that no correct server would send.
+ */
 export function createHttpListener({ tls, answer }: HttpListenerOptions): Listener {
   const handle = async (request: IncomingMessage): Promise<void> => {
     const { method = "", url: path = "", headers, socket } = request;
     const body = await text(request);
     const named = headers as Readonly<Record<string, string | undefined>>;
-    // Past the response of Node, which would add its own.
+    // Bypasses Node's response object, which would add its own headers.
     await play(socket, await answer({ method, path, headers: named, body }));
   };
-  // A client may leave at any time, also before its request is read.
+  // A client may disconnect at any time, also before its request is read.
   const listen = (request: IncomingMessage) => void handle(request).catch(() => undefined);
   return new Listener(tls === undefined ? createHttp(listen) : createHttps(tls, listen));
 }
 
-/** Takes connections and ends them at the first byte. */
+/** Accepts connections and closes them at the first byte. */
 export function createClosingListener(): Listener {
   return new Listener(createTcp((socket) => socket.once("data", () => socket.destroy())));
 }

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { AddressInfo, Server, Socket } from "node:net";
 
-/** A server on a port of this machine that knows which connections are open. */
+/** A server on a local port that keeps track of open connections. */
 export class Listener {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();

@@ -1,14 +1,14 @@
-/** What a connection does next, byte for byte. */
+/** The next thing that a connection does, byte for byte. */
 export type Move =
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
-  /** More than fits into memory, or what comes from elsewhere. */
+  /** Data that does not fit into memory or comes from another source. */
   | { readonly kind: "flow"; readonly pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array> }
   | { readonly kind: "wait"; readonly ms: number }
-  /** Ends what is sent, and goes on reading. */
+  /** Half-closes the connection and keeps reading. */
   | { readonly kind: "half-close" }
   | { readonly kind: "close" }
   | { readonly kind: "reset" }
-  /** Nothing more comes, and the connection stays. */
+  /** Sends nothing more but keeps the connection open. */
   | { readonly kind: "hang" };
 
 export const CLOSE: Move = { kind: "close" };

@@ -2,7 +2,7 @@ import type { ServerHttp2Stream } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { GrpcMove } from "./grpc-move.ts";
 
-/** Does one move after the other, until the client has left the call. */
+/** Plays one move after the other until the client has ended the call. */
 export async function playGrpc(
   stream: ServerHttp2Stream,
   moves: readonly GrpcMove[],
@@ -45,7 +45,7 @@ export async function playGrpc(
   }
 }
 
-/** Node asks for the trailers when the body is over, unless there is none. */
+/** Node asks for the trailers when the body has ended, unless there is no body. */
 function trailersOf({ isAll }: { readonly isAll?: boolean }): { readonly waitForTrailers?: true } {
   return isAll === true ? {} : { waitForTrailers: true };
 }

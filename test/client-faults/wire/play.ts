@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Move } from "./move.ts";
 
-/** Does one move after the other, until the client has closed the connection. */
+/** Plays one move after the other until the client has closed the connection. */
 export async function play(socket: Socket, moves: readonly Move[]): Promise<void> {
   for (const move of moves) {
     if (socket.destroyed) return;
@@ -34,7 +34,7 @@ export async function play(socket: Socket, moves: readonly Move[]): Promise<void
   }
 }
 
-/** Waits when the client reads slower than we write. */
+/** Waits while the client reads more slowly than we write. */
 function write(socket: Socket, bytes: Uint8Array): Promise<void> {
   return new Promise((resolve) => {
     const goOn = () => {

@@ -6,7 +6,7 @@ export interface Asked {
   readonly id: unknown;
 }
 
-/** What an HTTP request asks for, in either version and by either binding. */
+/** The operation of an HTTP request, in either version and binding. */
 export function stepOf(method: string, path: string, body: string): Asked {
   if (method === "POST" && body.startsWith("{") && !path.includes(":")) return rpcStepOf(body);
   const name = path.replace(/\?.*$/, "");
@@ -28,10 +28,10 @@ const REST: readonly (readonly [RegExp, OperationName])[] = [
   [/^GET .*\/tasks$/, "listTasks"],
 ];
 
-/** What a gRPC path asks for. */
+/** The operation of a gRPC path. */
 export function grpcStepOf(path: string): OperationName {
   const name = path.slice(path.lastIndexOf("/") + 1);
-  // 0.3 has a name of its own for subscribing.
+  // 0.3 has another name for subscribing.
   if (name === "TaskSubscription") return "subscribeToTask";
   const found = (Object.keys(OPERATIONS) as OperationName[]).find(
     (operation) => OPERATIONS[operation].method === name,

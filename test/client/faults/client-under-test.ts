@@ -1,33 +1,33 @@
 import type { FaultScenario, FaultSpeaking, FaultyAgent } from "../../client-faults/index.ts";
 import type { TaskState } from "@convoke/protocol";
 
-/** What the user of a client got in the end. */
+/** What the user of a client received at the end. */
 export type Outcome =
   | { readonly kind: "answer"; readonly text: string; readonly state?: TaskState }
   | { readonly kind: "error"; readonly error: unknown }
-  /** Neither came in time. */
+  /** Neither arrived in time. */
   | { readonly kind: "hang"; readonly afterMs: number };
 
 export interface Asking {
   readonly scenario: FaultScenario;
   readonly speaking: FaultSpeaking;
   readonly agent: FaultyAgent;
-  /** Says that the time of the whole scenario is over, so that nothing is left behind. */
+  /** Fires at the time limit of the whole scenario, so that nothing is left running. */
   readonly over: AbortSignal;
 }
 
-/** A client that is asked for what the user of a scenario wants. */
+/** A client that executes the request of a scenario's user. */
 export interface ClientUnderTest {
   readonly name: string;
   speaks(speaking: FaultSpeaking): boolean;
-  /** Gives what came, or throws what the client threw. */
+  /** Resolves to the result, or rejects with the client's error. */
   ask(asking: Asking): Promise<Outcome>;
 }
 
-/** What the caller says who has had enough. */
+/** The abort reason of a caller that gives up. */
 const ENOUGH = "the caller has had enough";
 
-/** Aborts when the caller of the scenario has had enough, or its time is over. */
+/** Aborts when the caller of the scenario gives up, or at the time limit. */
 export function signalFor({ scenario, over }: Asking): AbortSignal {
   const { abortMs } = scenario.settings ?? {};
   if (abortMs === undefined) return over;

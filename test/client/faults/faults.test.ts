@@ -14,10 +14,10 @@ import { ourClient } from "./our-client.ts";
 import { mountRepeater } from "./repeating-agent.ts";
 import { runScenario } from "./run-scenario.ts";
 
-// Most of the time they all wait for the network.
+// Run in parallel, because they mostly wait for the network.
 vi.setConfig({ maxConcurrency: 24 });
 
-/** The scenarios have bounds of their own, all of them shorter. */
+/** The scenarios have their own limits, all of them shorter. */
 const LIMIT_MS = 90_000;
 
 const trusted = selfSigned();
@@ -34,7 +34,7 @@ afterAll(() => repeater.close());
 for (const { title, scenarios } of FAULT_GROUPS) {
   describe(title, () => {
     for (const scenario of scenarios) {
-      // What needs a processor for itself would take it away from the others, and once is enough.
+      // Scenarios that need a whole processor would slow down the others, and one run is enough.
       const isHeavy = scenario.boundMs !== undefined;
       for (const speaking of isHeavy ? scenario.speaks.slice(0, 1) : scenario.speaks) {
         const { version, binding } = speaking;
@@ -63,7 +63,7 @@ for (const { title, scenarios } of FAULT_GROUPS) {
 }
 
 describe("the scenarios", () => {
-  test("are many, and each has a name of its own and a sentence", () => {
+  test("are many, and each has a unique id and a sentence", () => {
     const ids = FAULT_SCENARIOS.map(({ id }) => id);
     const bad = FAULT_SCENARIOS.filter(({ sentence }) => !/^[A-Z].*\.$/.test(sentence));
 
@@ -73,13 +73,13 @@ describe("the scenarios", () => {
   });
 });
 
-/** The steps that were asked for more often than they may be. */
+/** The steps that were requested more often than allowed. */
 function tooMany({ seen }: FaultyAgent, { atMost = {} }: FaultScenario): readonly string[] {
   const counts = Map.groupBy(seen, ({ step }) => step);
   return [...counts.keys()].filter((step) => counts.get(step)!.length > (atMost[step] ?? Infinity));
 }
 
-/** Requests with credentials that came by another name of the agent than the one it was given. */
+/** Requests with credentials under another name of the agent than the one that was given. */
 function astray({ seen, url }: FaultyAgent): readonly string[] {
   const { host } = new URL(url);
   const isAstray = ({ headers }: FaultCall) =>

@@ -2,7 +2,7 @@ import { ClientError, RemoteError } from "@convoke/protocol";
 import type { ExpectedAnswer, Right } from "../../client-faults/index.ts";
 import type { Outcome } from "./client-under-test.ts";
 
-/** What is wrong with an outcome of our own client; nothing when it is right to the letter. */
+/** What is wrong with an outcome of our own client; `undefined` if it is exactly right. */
 export function complaintAbout(outcome: Outcome, right: Right): string | undefined {
   if (outcome.kind === "hang") return `nothing came within ${outcome.afterMs} ms`;
   if (outcome.kind === "answer") {
@@ -32,7 +32,7 @@ export function isSame(outcome: ExpectedAnswer, { text, state }: ExpectedAnswer)
   return outcome.text === text && outcome.state === state;
 }
 
-/** The outcome in a few words. */
+/** The outcome in short. */
 export function told(outcome: Outcome): string {
   switch (outcome.kind) {
     case "hang":

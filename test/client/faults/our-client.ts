@@ -10,7 +10,7 @@ import { type Binding, type Task, textOf } from "@convoke/protocol";
 import { REPEATED } from "../../client-faults/index.ts";
 import { type Asking, type ClientUnderTest, type Outcome, signalFor } from "./client-under-test.ts";
 
-/** Our own client, as a user has it: no line of it deals with what goes wrong. */
+/** Our own client as a user has it, without any code that handles faults. */
 export const ourClient: ClientUnderTest = {
   name: "ours",
   speaks: () => true,
@@ -41,7 +41,7 @@ function connectOptions({ scenario, speaking, agent, over }: Asking): ConnectOpt
     signal: over,
     allowDowngrade,
     timeoutMs,
-    // The real agent speaks in every way; the others have one on their card.
+    // The real agent offers every version and binding; the others have one on their card.
     ...(scenario.needsAgent === true && {
       version: speaking.version,
       bindings: [NAMES[speaking.binding]],

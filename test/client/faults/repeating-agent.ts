@@ -8,7 +8,7 @@ const repeater = defineAgent({
   },
 });
 
-/** A real agent without a port of its own: whoever has one asks it. */
+/** A real agent without its own port: the faulty agent calls it. */
 export function mountRepeater(): ReturnType<typeof mount> {
   return mount(repeater, { data: "memory" });
 }

@@ -7,7 +7,7 @@ import {
 } from "../../client-faults/index.ts";
 import type { ClientUnderTest, Outcome } from "./client-under-test.ts";
 
-/** Nobody waits longer for an answer, in whatever scenario. */
+/** Time limit for a response in any scenario. */
 const BOUND_MS = 10_000;
 
 export interface RunOptions {
@@ -16,19 +16,19 @@ export interface RunOptions {
   readonly client: ClientUnderTest;
   /** A certificate for `localhost`. */
   readonly tls: { readonly cert: string; readonly key: string };
-  /** The real agent, as a handler of the Fetch standard. */
+  /** The real agent, as a fetch handler. */
   readonly behind: (request: Request) => Promise<Response>;
 }
 
 export interface Ran {
   readonly outcome: Outcome;
   readonly tookMs: number;
-  /** How many connections were still open a second after the client was done. */
+  /** The number of connections that were still open a second after the client had finished. */
   readonly leaked: number;
   readonly agent: FaultyAgent;
 }
 
-/** Lets a client meet the agent of a scenario, and looks at what it leaves behind. */
+/** Runs a client against the agent of a scenario, and checks what it leaves behind. */
 export async function runScenario({
   scenario,
   speaking,
@@ -59,7 +59,7 @@ export async function runScenario({
   }
 }
 
-/** How many connections are open after a while, or none as soon as there are none. */
+/** The number of open connections after a while; resolves early if there are none. */
 async function openAfter(agent: { readonly openConnections: number }, ms: number): Promise<number> {
   const until = performance.now() + ms;
   while (agent.openConnections > 0 && performance.now() < until) await sleep(10);

@@ -5,7 +5,7 @@ import { SDKS_V03 } from "../../interop/sdk-v03.ts";
 import { SDKS_V1 } from "../../interop/sdk-v1.ts";
 import { type Asking, type ClientUnderTest, type Outcome, signalFor } from "./client-under-test.ts";
 
-/** The official clients, made and used as their documentation does it. */
+/** The official clients, created and used as documented. */
 export const sdkV1: ClientUnderTest = clientOf("sdk 1.3.0", "1.0", SDKS_V1);
 export const sdkV03: ClientUnderTest = clientOf("sdk 0.3.14", "0.3", SDKS_V03);
 
@@ -43,7 +43,7 @@ async function askFor(sdk: Sdk, asking: Asking): Promise<Outcome> {
   }
 }
 
-/** Shows tokens by the SDK's own means. */
+/** Sends tokens with the SDK's own means. */
 function fetchFor(sdk: Sdk, { scenario }: Asking): typeof fetch {
   const { token } = scenario.settings ?? {};
   if (token === undefined) return fetch;
@@ -60,14 +60,14 @@ function fetchFor(sdk: Sdk, { scenario }: Asking): typeof fetch {
 }
 
 /**
- * 0.3.14 loses `append` by REST and gRPC. One scenario shows that; in the others its user is taken
- * to know it, so that it does not hide what else happens.
+ * 0.3.14 loses `append` over REST and gRPC. One scenario shows that; in the others its user is
+ * assumed to know it, so that it does not hide other effects.
  */
 function losesAppend({ scenario, speaking: { version, binding } }: Asking): boolean {
   return version === "0.3" && binding !== "JSONRPC" && scenario.id !== "text-in-pieces";
 }
 
-/** What a careful user keeps of a stream; nobody reads on after the end of a task, or a question. */
+/** What a careful user keeps of a stream, without reading past the end of a task or a question. */
 interface Kept {
   readonly state?: TaskState;
   readonly words: string;

@@ -15,8 +15,8 @@ const rows = page
       .map((cell) => cell.trim()),
   );
 
-describe("the page about what goes wrong", () => {
-  test("has every scenario in its group, as it is now", () => {
+describe("the page about faults", () => {
+  test("has every current scenario in its group", () => {
     const titles = page.match(/(?<=^### ).*$/gm);
 
     expect(titles).toEqual(FAULT_GROUPS.map(({ title }) => title));
@@ -25,12 +25,12 @@ describe("the page about what goes wrong", () => {
     );
   });
 
-  test("says of each client what it did, and of ours that it was right", () => {
+  test("has the outcome of each client, and ours is always right", () => {
     expect(new Set(rows.map((cells) => cells.length))).toEqual(new Set([2 + CLIENTS.length]));
     expect(rows.filter(([, , ours]) => ours !== "right")).toEqual([]);
   });
 
-  test("counts as many runs as there are", () => {
+  test("has the current number of runs", () => {
     const runs = FAULT_SCENARIOS.reduce((sum, { speaks }) => sum + speaks.length, 0);
 
     expect(page).toMatch(new RegExp(`^\\| ours +\\| ${runs} +\\| ${runs} +\\| 0 `, "m"));

@@ -1,7 +1,7 @@
 import type { FaultGroup, FaultSpeaking } from "../../client-faults/index.ts";
 import type { Judged, Verdict } from "./verdict.ts";
 
-/** What one client did in one way of speaking. */
+/** The outcome of one client for one version and binding. */
 export interface Row {
   readonly client: string;
   readonly scenario: string;
@@ -23,7 +23,7 @@ const VERDICTS: readonly Verdict[] = [
 
 const BINDINGS = { JSONRPC: "JSON-RPC", "HTTP+JSON": "REST", GRPC: "gRPC" } as const;
 
-/** How often each client did what. */
+/** How often each client had which outcome. */
 export function countsTable(rows: readonly Row[]): string {
   const lines = CLIENTS.map((client) => {
     const own = rows.filter((row) => row.client === client);
@@ -46,7 +46,7 @@ export function groupTable({ scenarios }: FaultGroup, rows: readonly Row[]): str
   return markdown(["scenario", "what the agent does", ...CLIENTS], lines);
 }
 
-/** One word where all ways of speaking agree. */
+/** One word if all versions and bindings agree. */
 function cellOf(rows: readonly Row[]): string {
   if (rows.length === 0) return "–";
   const byText = Map.groupBy(rows, ({ judged }) => textOf(judged));

@@ -2,29 +2,29 @@ import type { FaultScenario } from "../../client-faults/index.ts";
 import type { Outcome } from "./client-under-test.ts";
 import { isSame, told } from "./judge.ts";
 
-/** What is said of a client in the table. */
+/** The possible outcomes in the table. */
 export type Verdict =
-  /** The exact result, or a clear error where there is none. */
+  /** The exact result, or a clear error if there is none. */
   | "right"
   /** Something else, which the specification leaves to the client. */
   | "allowed"
-  /** A clear error although the result could be had. */
+  /** A clear error although the result was available. */
   | "gives up"
-  /** The events end without an error before the task does, so that its user has to notice. */
+  /** The events end without an error before the task does, so that the user has to notice. */
   | "cut short"
   /** A result that is not the agent's, or not of the types that the client declares. */
   | "wrong result"
-  /** An error of the language or the platform that says nothing of the agent. */
+  /** An error of the language or the platform that says nothing about the agent. */
   | "raw error"
   | "hang";
 
 export interface Judged {
   readonly verdict: Verdict;
-  /** What came, in a few words; nothing where it is right. */
+  /** What was received, in short; absent if it is right. */
   readonly came: string;
 }
 
-/** Judges any client by the scenario alone, so that nobody is judged by our names of errors. */
+/** Judges any client by the scenario alone, independent of our own error names. */
 export function judge(outcome: Outcome, scenario: FaultScenario): Judged {
   const verdict = verdictOn(outcome, scenario);
   if (verdict === "right") return { verdict, came: "" };
@@ -42,7 +42,7 @@ function verdictOn(outcome: Outcome, { right, beyond, asks }: FaultScenario): Ve
     return isStream && isUnfinished(outcome) ? "cut short" : "wrong result";
   }
   if (isHandedOn(outcome.error)) {
-    // Whoever may leave a fault to its user may leave this one, too.
+    // A client that may leave one fault to its user may leave this one as well.
     return "text" in right || beyond !== undefined ? "allowed" : "wrong result";
   }
   if ("aborted" in right) return isReason(outcome.error, right.aborted) ? "right" : "raw error";
@@ -61,13 +61,15 @@ function isUnfinished({
   return state === undefined ? text === "" : state === "working" || state === "submitted";
 }
 
-/** Whether the error is ours: the SDK took anything for an answer, and our reading of it failed. */
+/**
+ * Whether the error is ours: the SDK accepted an invalid response, and our code failed to read it.
+ */
 function isHandedOn(error: unknown): boolean {
   const [, place = ""] = (error as Error | undefined)?.stack?.split(/\n\s+at /) ?? [];
   return place.includes("/test/interop/");
 }
 
-/** The caller's own reason, or a plain word that the caller has aborted it. */
+/** The caller's own reason, or a generic abort error. */
 function isReason(error: unknown, reason: RegExp): boolean {
   return error instanceof Error && (reason.test(error.message) || error.name === "AbortError");
 }

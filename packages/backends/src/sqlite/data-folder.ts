@@ -84,8 +84,8 @@ function takeLock(path: string): DatabaseSync {
 const WATCHED = ["lock.db", "tasks.db"];
 
 /**
- * Files that are deleted or replaced can be written on, and all of that is lost. A lock on a deleted
- * file keeps nobody out.
+ * Writes to a deleted or replaced file succeed but are lost, and a lock on a deleted file keeps no
+ * other process out.
  */
 function watchFiles(path: string): () => DataFolderError | undefined {
   const known = new Map<string, number>();
@@ -144,7 +144,7 @@ export type HolderFacts = Readonly<Record<string, string | number>>;
 /** The data folder cannot be used. The message is a sentence for the person who has configured it. */
 export class DataFolderError extends Error {
   override readonly name: string = "DataFolderError";
-  /** What is wrong stays wrong until somebody changes the folder. */
+  /** The error persists until someone changes the folder. */
   readonly isPermanent = true;
   readonly folder: string;
 

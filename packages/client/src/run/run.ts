@@ -104,9 +104,9 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
   }
 
   /**
-   * Cancels the task at the agent; the task as it is then. The run goes on to
-   * its end. Nothing is there to cancel when the answer is a message, or when
-   * the run had not begun: then it does not begin.
+   * Cancels the task at the agent and resolves to the updated task. The run
+   * continues to its end. Resolves to `undefined` if the answer is a message, or if
+   * the run had not started: then it never starts.
    */
   async cancel(): Promise<Task | undefined> {
     if (this.#reading === undefined && !this.#isDriving) {

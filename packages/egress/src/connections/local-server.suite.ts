@@ -61,7 +61,7 @@ export async function startServer(
   return { port, url, seen, connections: () => connections, open: () => open };
 }
 
-/** Where nobody listens. */
+/** An address where no server listens. */
 export async function unusedPort(): Promise<number> {
   const server = createNetServer().listen(0, "127.0.0.1");
   await once(server, "listening");

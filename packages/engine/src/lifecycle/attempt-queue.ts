@@ -37,7 +37,7 @@ export class AttemptQueue {
     this.#backoff = backoff;
   }
 
-  /** Holds the task until it is started or somebody else has taken it. */
+  /** Holds the task until it is started or another owner has taken it. */
   add(live: LiveTask, turn: InterruptedTurn): void {
     const { crashes } = turn;
     const { taskId } = live.writer;

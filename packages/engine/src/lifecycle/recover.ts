@@ -228,7 +228,7 @@ async function wake(engine: Engine, live: LiveTask, at: number): Promise<void> {
   if (live.isQueued) return;
   const { inputTimeout } = engine.agent.info;
   if (isInterrupted(writer.nextState)) {
-    // Not before the time that has come, even if the clock was set back meanwhile.
+    // Never earlier than the timer's own time, even if the clock was set back in the meantime.
     const timestamp = writer.statusTime(Math.max(engine.now(), at));
     const expired: AgentEvent = { kind: ENGINE_EVENTS.expired, taskId: writer.taskId, timestamp };
     // The question itself expired, before the input timeout of the agent.

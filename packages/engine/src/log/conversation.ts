@@ -6,8 +6,8 @@ import { loadTask } from "./task-snapshot.ts";
 const MAX_TASKS = 50;
 
 /**
- * What was said in a context before a task began, oldest first. The results of
- * a task are its artifacts, so they are told as what the agent said.
+ * The conversation of a context before a task started, oldest first. The results of
+ * a task are its artifacts, so they are included as messages of the agent.
  */
 export async function conversationBefore(
   backend: Backend,
@@ -22,7 +22,7 @@ export async function conversationBefore(
   return messages;
 }
 
-/** A task as a conversation tells it. */
+/** The messages of a task. */
 function told(task: Task): readonly Message[] {
   const parts = (task.artifacts ?? []).flatMap((artifact) => artifact.parts);
   const answer = parts.length === 0 ? [] : [agentMessage(`${task.id}-answer`, parts)];

@@ -353,7 +353,7 @@ function arrivalEvent(
 
 function takesNoMessage(taskId: string, state: string): A2AError {
   const works = state === "working" || state === "submitted";
-  const why = works ? "takes no message while the agent works" : "takes no more messages";
+  const why = works ? "accepts no messages while the agent is working" : "accepts no more messages";
   return new A2AError("UnsupportedOperation", `task ${taskId} is ${state} and ${why}`, {
     details: { taskId, state },
   });

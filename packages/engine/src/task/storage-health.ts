@@ -52,7 +52,7 @@ export class StorageHealth {
 
   /**
    * The same result, or an error with status 503 if the storage does not work for a while. The work
-   * goes on; the caller finds its result when it repeats the request.
+   * continues; the caller gets its result by repeating the request.
    */
   async orUnavailable<T>(
     work: Promise<T>,

@@ -15,8 +15,8 @@ import { describeWaking } from "./backend-contract/waking.ts";
 import { describeWatching } from "./backend-contract/watching.ts";
 
 /**
- * What every backend promises. Each implementation runs the same tests; `open`
- * must give an empty backend each time, and the suite closes it.
+ * The contract of `Backend`. Every implementation runs the same tests. `open` must return an empty
+ * backend each time; the suite closes it.
  */
 export function describeBackend(name: string, open: OpenBackend): void {
   describe(name, () => {

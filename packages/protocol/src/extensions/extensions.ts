@@ -18,7 +18,7 @@ export const EXTENSIONS = {
   resumption: {
     uri: "https://convoke.dev/extensions/resumption/v1",
     version: 1,
-    description: "A stream that was cut goes on exactly after the last event that was read.",
+    description: "An interrupted stream resumes exactly after the last event that was read.",
   },
   idempotency: {
     uri: "https://convoke.dev/extensions/idempotency/v1",

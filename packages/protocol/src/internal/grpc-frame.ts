@@ -4,7 +4,7 @@ const PREFIX = 5;
 /**
  * Adds the prefix to a message, without compression.
  *
- * @param allocate where there is Node, `Buffer.allocUnsafe`: much faster for the small messages of a stream
+ * @param allocate on Node, `Buffer.allocUnsafe`: much faster for the small messages of a stream
  */
 export function frameGrpcMessage(
   message: Uint8Array,

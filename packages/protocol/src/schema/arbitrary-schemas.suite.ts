@@ -122,7 +122,7 @@ function fitting(schema: Schema): Arbitrary<unknown> {
   }
 }
 
-/** Required properties are mostly there, the others at times, and what nobody asked for as well. */
+/** Required properties are mostly present, optional and additional ones sometimes. */
 function objectsOf(
   required: readonly string[],
   properties: Readonly<Record<string, Schema>>,

@@ -224,7 +224,7 @@ describe("when nobody will answer", () => {
     caller.hangUp();
 
     await expect(say(({ ask }) => ask("Who?"), caller)).rejects.toThrow(
-      "nobody will answer any more",
+      "no answer will come any more",
     );
   });
 });

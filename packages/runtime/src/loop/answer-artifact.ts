@@ -29,7 +29,7 @@ export function answerIdFor({ turn }: LoopScope): string {
 
 /**
  * The answer of a task: one artifact, to which every iteration appends the model's text. If an
- * answer breaks off and is requested again, the artifact is sent anew without the broken part.
+ * answer breaks off and is requested again, the artifact is sent again without the broken part.
  */
 export class AnswerArtifact implements AnswerTarget {
   readonly artifactId: string;

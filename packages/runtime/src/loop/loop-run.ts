@@ -45,7 +45,7 @@ export function runLoop(
   const abort = new AbortController();
   return new Outbox({
     turn,
-    onLeave: () => abort.abort(new Error("nobody listens any more")),
+    onLeave: () => abort.abort(new Error("the last subscriber has left")),
     body: async (outbox) => {
       const stop = (): void => abort.abort(turn.signal.reason);
       if (turn.signal.aborted) stop();

@@ -73,7 +73,7 @@ export function translateError(error: unknown): McpError {
       const address = webUrl(url);
       return address === undefined ? [] : [{ url: address, prompt: message }];
     });
-    return new McpError("visit", "somebody must go to a page first", { cause: error, visits });
+    return new McpError("visit", "the user must visit a page first", { cause: error, visits });
   }
   if (error instanceof SdkHttpError) {
     const message = `it answered with HTTP ${error.status}`;

@@ -25,7 +25,7 @@ export function serverFetch(target: UrlTarget, options: ServerFetchOptions): Mcp
     if (response.status === 401) {
       void response.body?.cancel().catch(() => undefined);
       const challenge = readChallenge(response.headers.get("www-authenticate"));
-      throw new McpError("sign-in", "somebody must sign in first", { challenge });
+      throw new McpError("sign-in", "the user must sign in first", { challenge });
     }
     const hasSession = headers.has("mcp-session-id");
     const isCall = init.method === "POST";
@@ -111,7 +111,7 @@ async function checked(
   // session.
   const text = await new Response(body).text();
   if (status === 404 || /session/i.test(text)) {
-    throw lose(new McpError("session-gone", "it knows our session no more"));
+    throw lose(new McpError("session-gone", "it no longer recognizes the session"));
   }
   return new Response(text, { status, statusText, headers });
 }

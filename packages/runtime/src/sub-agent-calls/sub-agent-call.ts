@@ -66,7 +66,7 @@ const MAX_LENGTH = 16_000_000;
 const MAX_PROBLEM = 2000;
 
 const UNKNOWN =
-  "Unknown: a crash cut this call before the agent had named its task; it may or may not have begun. " +
+  "Unknown: a crash interrupted this call before the agent returned a task; it may or may not have started. " +
   "Check before you repeat it.";
 
 /**

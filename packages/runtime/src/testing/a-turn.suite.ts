@@ -61,7 +61,7 @@ export function aTurn(options: ATurnOptions = {}): ATurn {
     park: async () => {
       const { value } = await inbox.next();
       if (value === undefined)
-        throw abort.signal.reason ?? new Error("nobody will answer any more");
+        throw abort.signal.reason ?? new Error("no answer will come any more");
       return value;
     },
     durable: async () => undefined,

@@ -86,7 +86,7 @@ export function describeModel(name: string, open: () => Promise<ModelUnderTest>)
     );
 
     test(
-      "when the signal fires, whoever waits gets its reason at once",
+      "when the signal fires, a pending read rejects with its reason immediately",
       using(async (subject) => {
         const { model, request } = await subject.endless();
         const abort = new AbortController();
@@ -103,7 +103,7 @@ export function describeModel(name: string, open: () => Promise<ModelUnderTest>)
     );
 
     test(
-      "a signal that has fired before asks nothing",
+      "a signal that has already fired prevents the request",
       using(async (subject) => {
         const { model, request } = await subject.text();
         const signal = AbortSignal.abort(new Error("too late"));
@@ -113,7 +113,7 @@ export function describeModel(name: string, open: () => Promise<ModelUnderTest>)
     );
 
     test(
-      "leaving in the middle ends the request, also while somebody waits",
+      "ending the iteration early ends the request, also while a read is pending",
       using(async (subject) => {
         const { model, request } = await subject.endless();
         const answer = iterate(model, request);

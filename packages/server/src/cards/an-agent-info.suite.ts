@@ -1,6 +1,6 @@
 import type { AgentInfo } from "@convoke/protocol";
 
-/** An ordinary agent as its card tells it; a test overrides only what matters to it. */
+/** The card data of an ordinary agent; a test overrides only what matters to it. */
 export function anAgentInfo(overrides: Partial<AgentInfo> = {}): AgentInfo {
   return {
     name: "Greeter",

@@ -187,7 +187,7 @@ function responseHeaders(
 }
 
 /**
- * Tells a client of HTTP/2 that nothing reads the rest of its body (RFC 9113 §8.1). Not at once: a
+ * Informs an HTTP/2 client that the rest of its body is not read (RFC 9113 §8.1). Not at once: a
  * reset overtakes the response. Meanwhile the flow control of the stream limits what the client sends.
  */
 function stopSending(incoming: IncomingMessage): void {

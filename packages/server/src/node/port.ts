@@ -70,7 +70,7 @@ export class Port {
     this.#sniffed = new SniffedSockets(headersMs, (socket, isHttp2) =>
       this.#adopt(socket, isHttp2),
     );
-    // A slow body is rejected with an error; if it goes on sending, Node closes the connection.
+    // A slow body is rejected with an error; if the client keeps sending, Node closes the connection.
     const requestTimeout = headersMs + bodyMs + FLUSH_MS;
     const connectionsCheckingInterval = Math.min(headersMs, CHECK_MS);
     this.#http = createHttp(

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { type OpenBackend, aCreation, aPush, aStep, someEvents } from "./fixtures.ts";
 
-/** Closing finishes what was begun; afterwards nothing is accepted. */
+/** close() completes pending calls; afterwards every call rejects. */
 export function describeClosing(open: OpenBackend): void {
   describe("closing", () => {
-    test("commits that were begun are finished", async () => {
+    test("calls that are pending at close() complete", async () => {
       const backend = await open();
       await backend.commit(aCreation("t1"));
       const answers: unknown[] = [];
@@ -28,7 +28,7 @@ export function describeClosing(open: OpenBackend): void {
       );
     });
 
-    test("every later call rejects, and closing again is harmless", async () => {
+    test("every call after close() rejects, and closing again has no effect", async () => {
       const backend = await open();
       await backend.commit(aCreation("t1"));
 

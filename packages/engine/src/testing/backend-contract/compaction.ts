@@ -10,11 +10,11 @@ import {
   using,
 } from "./fixtures.ts";
 
-/** The log of a task that has ended can be reduced to its last event and others that are to be kept. */
+/** The log of an ended task can be reduced to its last event and the events to keep. */
 export function describeCompaction(open: OpenBackend): void {
   describe("compaction", () => {
     test(
-      "only the last event is left, at its place, and the snapshot stands for the rest",
+      "only the last event remains, with its original sequence number, and the snapshot replaces the rest",
       using(open, async (backend) => {
         await endWith(backend, "t1", { commits: 3, size: 4 });
         const before = await backend.tasks.get("t1");
@@ -37,7 +37,7 @@ export function describeCompaction(open: OpenBackend): void {
     );
 
     test(
-      "the events to keep stay at their position, before the last one",
+      "the events to keep retain their sequence numbers and precede the last event",
       using(open, async (backend) => {
         await endWith(backend, "t1", { commits: 3, size: 4 });
         const log = await backend.read("t1", 0, 99);
@@ -55,7 +55,7 @@ export function describeCompaction(open: OpenBackend): void {
     );
 
     test(
-      "a log of one event stays as it is",
+      "a log with a single event does not change",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1", { state: "completed" }));
 
@@ -67,7 +67,7 @@ export function describeCompaction(open: OpenBackend): void {
     );
 
     test(
-      "a task without events can be compacted too",
+      "a task without events can be compacted",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1", { state: "completed", events: [] }));
 
@@ -79,7 +79,7 @@ export function describeCompaction(open: OpenBackend): void {
     );
 
     test(
-      "the snapshot replaces the one that was there, and compacting again changes nothing",
+      "the snapshot replaces the stored one, and compacting again changes nothing",
       using(open, async (backend) => {
         await backend.commit(
           aCreation("t1", {
@@ -100,7 +100,7 @@ export function describeCompaction(open: OpenBackend): void {
     );
 
     test(
-      "it is refused for a task that goes on or is unknown, and for a snapshot that is not of its head",
+      "compacting a task that is unfinished or unknown, or with a snapshot that is not at the head, resolves to false",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1", { events: someEvents("a", 3) }));
         await endWith(backend, "t2", { commits: 1, size: 2 });
@@ -118,7 +118,7 @@ export function describeCompaction(open: OpenBackend): void {
     );
 
     test(
-      "a compacted task has still ended, and a retry still joins it",
+      "a compacted task still refuses new steps as terminal, and a retry still joins it",
       using(open, async (backend) => {
         const message = { messageId: "m1", digest: "d1" };
         await backend.commit(aCreation("t1", { message }));
@@ -140,7 +140,7 @@ export function describeCompaction(open: OpenBackend): void {
     );
 
     test(
-      "steps of the same tick come before it",
+      "compaction is applied after the steps that were submitted before it in the same tick",
       using(open, async (backend) => {
         const answers = await Promise.all([
           backend.commit(aCreation("t1", { events: someEvents("a", 2) })),
@@ -158,9 +158,9 @@ export function describeCompaction(open: OpenBackend): void {
     );
   });
 
-  describe("what can be compacted", () => {
+  describe("compactable tasks", () => {
     test(
-      "tasks that ended before a time and have their whole log, oldest first",
+      "are the tasks that ended before the given time and have their full log, oldest first",
       using(open, async (backend) => {
         for (const [taskId, endedAt] of [
           ["t1", 30],
@@ -183,7 +183,7 @@ export function describeCompaction(open: OpenBackend): void {
     );
 
     test(
-      "not a task with an active or dead push; a done one does not keep its log",
+      "exclude tasks with an active or dead push, but include those whose pushes are done",
       using(open, async (backend) => {
         for (const [taskId, state] of [
           ["t1", "active"],
@@ -218,7 +218,7 @@ export function describeCompaction(open: OpenBackend): void {
   });
 
   test(
-    "reclaiming space comes to an end, and changes nothing that is stored",
+    "reclaiming space eventually resolves to false and does not change stored data",
     using(open, async (backend) => {
       await endWith(backend, "t1", { commits: 20, size: 50 });
       await backend.commit(aCreation("t2"));
@@ -238,12 +238,12 @@ export function describeCompaction(open: OpenBackend): void {
   );
 }
 
-/** A snapshot as a backend sees it: JSON that says how far it goes. */
+/** A snapshot as a backend sees it: JSON that contains its position. */
 function fold(seq: number): StoredSnapshot {
   return { seq, json: `{"text":"fold ${seq} 😀"}` };
 }
 
-/** A task with `commits` times `size` events after the first, the last of which ends it. */
+/** Creates a task with `commits` times `size` events after the first. The last one ends it. */
 async function endWith(
   backend: Backend,
   taskId: string,

@@ -4,11 +4,11 @@ import { type OpenBackend, aCreation, aPush, aStep, using } from "./fixtures.ts"
 
 const FORGOTTEN: CommitResult = { kind: "forgotten" };
 
-/** A context whose tasks were all pruned is known as forgotten, until its name is freed. */
+/** A context whose tasks were all pruned is remembered as expired until its id is freed. */
 export function describeContexts(open: OpenBackend): void {
-  describe("forgotten contexts", () => {
+  describe("expired contexts", () => {
     test(
-      "a context is forgotten with the last of its tasks, and one that was never used is not",
+      "a context expires when its last task is pruned; a context that was never used has not expired",
       using(open, async (backend) => {
         await end(backend, "t1", 10);
         await end(backend, "t2", 20);
@@ -24,7 +24,7 @@ export function describeContexts(open: OpenBackend): void {
     );
 
     test(
-      "a refused task leaves nothing, and its message may be sent to another context",
+      "a task refused for its expired context leaves nothing behind, and its message can be sent to another context",
       using(open, async (backend) => {
         await end(backend, "t1", 10);
         await prune(backend, 11);
@@ -44,7 +44,7 @@ export function describeContexts(open: OpenBackend): void {
     );
 
     test(
-      "only a step that wants to be told is refused",
+      "only a step that sets unlessForgotten is refused",
       using(open, async (backend) => {
         await end(backend, "t1", 10);
         await prune(backend, 11);
@@ -54,7 +54,7 @@ export function describeContexts(open: OpenBackend): void {
     );
 
     test(
-      "a task that is left keeps its context, also one that has not ended",
+      "a context does not expire while it has a remaining task, including an unfinished one",
       using(open, async (backend) => {
         await end(backend, "t1", 10);
         await backend.commit(aCreation("t2", { state: "input-required", statusAt: 10 }));
@@ -66,7 +66,7 @@ export function describeContexts(open: OpenBackend): void {
     );
 
     test(
-      "a task that no list shows neither keeps a context nor makes one that can be forgotten",
+      "an unlisted task neither keeps a context from expiring nor makes it one that can expire",
       using(open, async (backend) => {
         await end(backend, "t1", 10);
         await backend.commit(aCreation("t2", { listed: false }));
@@ -77,14 +77,14 @@ export function describeContexts(open: OpenBackend): void {
         expect(await opens(backend)).toBe(false);
         expect(await opens(backend, { contextId: "only replies" })).toBe(true);
 
-        // What was not listed may be from its next step on.
+        // The next step of an unlisted task may list it.
         await backend.commit(aStep("t2"));
         expect(await opens(backend)).toBe(true);
       }),
     );
 
     test(
-      "a context of one owner is not that of another",
+      "contexts with the same id but different owners are separate",
       using(open, async (backend) => {
         await end(backend, "t1", 10);
         await end(backend, "t2", 20, { owner: "bob" });
@@ -100,7 +100,7 @@ export function describeContexts(open: OpenBackend): void {
     );
 
     test(
-      "a message that is known already is a duplicate, forgotten or not",
+      "a messageId that was used before is reported as a duplicate even if the context has expired",
       using(open, async (backend) => {
         const message = { messageId: "m1", digest: "d1" };
         await backend.commit(opening("t1", { message, state: "completed", statusAt: 10 }));
@@ -115,7 +115,7 @@ export function describeContexts(open: OpenBackend): void {
     );
 
     test(
-      "what is pruned in the same tick is seen, and so is what is created",
+      "pruning and creating tasks take effect for later steps of the same tick",
       using(open, async (backend) => {
         const [, pruned, refused] = await Promise.all([
           backend.commit(opening("t1", { state: "completed", statusAt: 10 })),
@@ -133,7 +133,7 @@ export function describeContexts(open: OpenBackend): void {
     );
 
     test(
-      "names are free again once their last task ended long ago, whichever went last",
+      "the context id is freed once its most recently ended task is old enough, regardless of the order of pruning",
       using(open, async (backend) => {
         await end(backend, "t1", 10);
         await backend.pushes.put("t1", aPush("p1"));
@@ -152,7 +152,7 @@ export function describeContexts(open: OpenBackend): void {
     );
 
     test(
-      "names are freed oldest first, at most so many in one go, each for its owner",
+      "context ids are freed oldest first, up to the limit, separately for each owner",
       using(open, async (backend) => {
         const owners = ["ann", "bob", "eve"];
         for (const [index, owner] of owners.entries())
@@ -169,7 +169,7 @@ export function describeContexts(open: OpenBackend): void {
     );
 
     test(
-      "messages and contexts are freed apart from each other",
+      "freeing messageIds and freeing context ids are independent",
       using(open, async (backend) => {
         const message = { messageId: "m1", digest: "d1" };
         await backend.commit(opening("t1", { message, state: "completed", statusAt: 10 }));
@@ -186,7 +186,7 @@ export function describeContexts(open: OpenBackend): void {
   });
 }
 
-/** The first step of a task whose caller named the context. */
+/** The first step of a task whose caller chose the context id. */
 function opening(
   taskId: string,
   overrides: Partial<CommitStep> = {},
@@ -195,7 +195,7 @@ function opening(
   return aCreation(taskId, overrides, { ...task, unlessForgotten: true });
 }
 
-/** Creates a task that has ended at that time. */
+/** Creates a task that ended at the given time. */
 async function end(
   backend: Backend,
   taskId: string,
@@ -209,7 +209,10 @@ function prune(backend: Backend, endedBefore: number): Promise<number> {
   return backend.retention.prune({ endedBefore, keep: Number.POSITIVE_INFINITY, limit: 100 });
 }
 
-/** Whether a task can begin in the context. What it was asked with is gone again, and was in no list. */
+/**
+ * Whether a task can be created in the context. The task that tests it is unlisted and pruned
+ * again.
+ */
 async function opens(backend: Backend, task: Partial<NewTask> = {}): Promise<boolean> {
   const asking = { listed: false, state: "completed", statusAt: 0 } as const;
   const { kind } = await backend.commit(opening("asking", asking, task));

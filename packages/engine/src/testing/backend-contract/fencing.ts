@@ -2,11 +2,11 @@ import { TASK_STATES, isTerminal, mayFollow } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
 import { type OpenBackend, aCreation, aStep, anEvent, using, wholeLog } from "./fixtures.ts";
 
-/** One writer, states that only move forward, and refusals that write nothing. */
+/** Epochs fence out older runs, states only move forward, and a refused step writes nothing. */
 export function describeFencing(open: OpenBackend): void {
   describe("fencing", () => {
     test(
-      "a step of an older run is refused and writes nothing",
+      "a step with a lower epoch is refused as stale and writes nothing",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1", { epoch: 3 }));
         const before = await backend.tasks.get("t1");
@@ -34,7 +34,7 @@ export function describeFencing(open: OpenBackend): void {
     );
 
     test(
-      "a higher epoch is kept and fences the run before it",
+      "a higher epoch is stored and fences out the earlier run",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1"));
 
@@ -55,7 +55,7 @@ export function describeFencing(open: OpenBackend): void {
       }),
     );
 
-    test.each(TASK_STATES.filter(isTerminal))("%s is final, whatever the epoch", (state) =>
+    test.each(TASK_STATES.filter(isTerminal))("%s is final for every epoch", (state) =>
       using(open, async (backend) => {
         await backend.commit(aCreation("t1", { epoch: 2 }));
         await backend.commit(aStep("t1", { epoch: 2, state, events: [anEvent("end")] }));
@@ -75,7 +75,7 @@ export function describeFencing(open: OpenBackend): void {
     );
 
     test(
-      "a task may end in the step that creates it",
+      "the step that creates a task may also end it",
       using(open, async (backend) => {
         expect(await backend.commit(aCreation("t1", { state: "rejected" }))).toEqual({
           kind: "committed",
@@ -87,7 +87,7 @@ export function describeFencing(open: OpenBackend): void {
     );
 
     test(
-      "from a state that has not ended, exactly the states that may follow are accepted",
+      "from each non-terminal state exactly the allowed next states are accepted",
       using(open, async (backend) => {
         for (const from of TASK_STATES.filter((state) => !isTerminal(state))) {
           for (const to of TASK_STATES) {
@@ -109,7 +109,7 @@ export function describeFencing(open: OpenBackend): void {
     );
 
     test(
-      "a step for a task that was never created is answered unknown",
+      "a step for a task that was never created is refused as unknown",
       using(open, async (backend) => {
         const step = aStep("t1", {
           events: [anEvent("lost")],
@@ -128,7 +128,7 @@ export function describeFencing(open: OpenBackend): void {
     );
 
     test(
-      "creating a task again is misuse and changes nothing",
+      "creating a task twice rejects and changes nothing",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1"));
         const before = await backend.tasks.get("t1");

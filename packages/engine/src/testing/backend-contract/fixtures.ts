@@ -1,10 +1,10 @@
 import { expect } from "vitest";
 import type { Backend, CommitStep, NewPush, NewTask } from "../../log/backend.ts";
 
-/** Gives an empty backend. */
+/** Opens an empty backend. */
 export type OpenBackend = () => Promise<Backend>;
 
-/** The body of a test that has a backend of its own, closed whatever happens. */
+/** A test body with a backend of its own, which is closed when the test ends, also if it fails. */
 export function using(open: OpenBackend, body: (backend: Backend) => Promise<void>) {
   return async (): Promise<void> => {
     const backend = await open();
@@ -53,12 +53,12 @@ export function anEvent(text: string): string {
   return JSON.stringify({ kind: "internal:test", text });
 }
 
-/** `count` events that differ from each other. */
+/** `count` distinct events. */
 export function someEvents(name: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => anEvent(`${name} ${index}`));
 }
 
-/** The whole log, and a proof that its numbers run from 1 without a gap. */
+/** The whole log. Asserts that the sequence numbers run from 1 without gaps. */
 export async function wholeLog(backend: Backend, taskId: string): Promise<readonly string[]> {
   const stored = await backend.read(taskId, 0, 1_000_000);
   expect(stored.map(({ seq }) => seq)).toEqual(stored.map((_, index) => index + 1));

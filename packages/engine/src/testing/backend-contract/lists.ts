@@ -3,11 +3,11 @@ import { describe, expect, test } from "vitest";
 import type { Backend, CreationPosition, TaskQuery, TaskRecord } from "../../log/backend.ts";
 import { type OpenBackend, aCreation, aStep, anEvent, using } from "./fixtures.ts";
 
-/** Lists are ordered, filtered, scoped to their owner, and paged without loss. */
+/** Lists are ordered, filtered, limited to their owner, and paged without loss. */
 export function describeLists(open: OpenBackend): void {
   describe("lists", () => {
     test(
-      "the newest status comes first, equal times go by id, newest first",
+      "tasks are ordered by status time, then by id, both descending",
       using(open, async (backend) => {
         await fill(backend, [
           ["t1", 10],
@@ -24,7 +24,7 @@ export function describeLists(open: OpenBackend): void {
     );
 
     test(
-      "a listed task comes with everything except its snapshot, however it is listed",
+      "every list returns complete records without their snapshots",
       using(open, async (backend) => {
         const snapshot = { seq: 1, json: "{}" };
         const before = {
@@ -52,7 +52,7 @@ export function describeLists(open: OpenBackend): void {
     );
 
     test(
-      "filters narrow the page and the total alike",
+      "filters apply to the page and to the total",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1", { statusAt: 10 }, { contextId: "c1" }));
         await backend.commit(
@@ -83,7 +83,7 @@ export function describeLists(open: OpenBackend): void {
     );
 
     test(
-      "pages of any size walk every task exactly once, under any filter",
+      "pages of any size return every task exactly once, with every filter",
       using(open, async (backend) => {
         const states = TASK_STATES;
         for (let index = 0; index < 60; index += 1) {
@@ -125,7 +125,7 @@ export function describeLists(open: OpenBackend): void {
     );
 
     test(
-      "nobody sees another owner's tasks, nor those that are not listed",
+      "a list contains neither another owner's tasks nor unlisted ones",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1"));
         await backend.commit(aCreation("t2", {}, { owner: "bob" }));
@@ -148,7 +148,7 @@ export function describeLists(open: OpenBackend): void {
     );
 
     test(
-      "the earlier tasks of a context come newest first, whatever their ids are",
+      "the earlier tasks of a context are ordered newest first, regardless of their ids",
       using(open, async (backend) => {
         const createdAt = { last: 40, early: 10, "mid-b": 20, "mid-a": 20 };
         for (const [taskId, at] of Object.entries(createdAt)) {
@@ -168,7 +168,7 @@ export function describeLists(open: OpenBackend): void {
     );
 
     test(
-      "what changed since a time was there then and has another status now",
+      "changedSince returns tasks that existed at the given time and changed their status after it",
       using(open, async (backend) => {
         const at = 100;
         const tasks = [
@@ -199,7 +199,7 @@ export function describeLists(open: OpenBackend): void {
     );
 
     test(
-      "unfinished tasks of all owners are walked in order of their ids",
+      "the unfinished tasks of all owners are ordered by id",
       using(open, async (backend) => {
         for (const [index, state] of TASK_STATES.entries()) {
           await backend.commit(
@@ -234,7 +234,7 @@ async function fill(
   for (const [taskId, statusAt] of tasks) await backend.commit(aCreation(taskId, { statusAt }));
 }
 
-/** The ids of ann's first page, and a proof that the total agrees. */
+/** The ids on ann's first page. Asserts that the total agrees. */
 async function list(backend: Backend, filter: Partial<TaskQuery>): Promise<readonly string[]> {
   const { records, total } = await backend.tasks.list({ owner: "ann", limit: 100, ...filter });
   const { until: _, ...unbounded } = filter;
@@ -243,7 +243,7 @@ async function list(backend: Backend, filter: Partial<TaskQuery>): Promise<reado
   return ids(records);
 }
 
-/** Every record, page by page, as a caller that follows page tokens sees them. */
+/** All records, page by page, as a caller that follows page tokens receives them. */
 async function walk(backend: Backend, query: TaskQuery): Promise<readonly TaskRecord[]> {
   const walked: TaskRecord[] = [];
   for (let page = await backend.tasks.list(query); page.records.length > 0;) {

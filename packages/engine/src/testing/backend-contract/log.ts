@@ -9,11 +9,11 @@ import {
   wholeLog,
 } from "./fixtures.ts";
 
-/** Events come back as they were committed, in order, by any page. */
+/** Events are returned unchanged and in order, with pages of any size. */
 export function describeLog(open: OpenBackend): void {
   describe("the log", () => {
     test(
-      "a task begins with the events of its creation, numbered from 1",
+      "the events of the creation are numbered from 1",
       using(open, async (backend) => {
         const events = someEvents("first", 3);
 
@@ -29,7 +29,7 @@ export function describeLog(open: OpenBackend): void {
     );
 
     test(
-      "every page of every size is the right part of the log",
+      "a page of any size at any position is the matching part of the log",
       using(open, async (backend) => {
         const batches = [someEvents("a", 3), someEvents("b", 1), someEvents("c", 4)];
         const all = batches.flat();
@@ -57,7 +57,7 @@ export function describeLog(open: OpenBackend): void {
     );
 
     test(
-      "nothing follows the head, and an unknown task has no events",
+      "there are no events after the head, and an unknown task has no events",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1"));
 
@@ -68,7 +68,7 @@ export function describeLog(open: OpenBackend): void {
     );
 
     test(
-      "a step without events leaves the log as it is",
+      "a step without events does not change the log",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1", { events: [] }));
         expect(await wholeLog(backend, "t1")).toEqual([]);
@@ -82,7 +82,7 @@ export function describeLog(open: OpenBackend): void {
     );
 
     test(
-      "steps submitted together keep their order, and tasks do not mix",
+      "steps that are submitted together keep their order, and tasks do not mix",
       using(open, async (backend) => {
         await Promise.all([
           backend.commit(aCreation("t1", { events: [] })),
@@ -115,7 +115,7 @@ export function describeLog(open: OpenBackend): void {
     );
 
     test(
-      "events come back byte for byte",
+      "events are returned byte for byte",
       using(open, async (backend) => {
         const events = [
           "ß",
@@ -138,7 +138,7 @@ export function describeLog(open: OpenBackend): void {
     );
 
     test(
-      "an event that is not on one line is refused as misuse",
+      "an event that is not on one line rejects",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1"));
 

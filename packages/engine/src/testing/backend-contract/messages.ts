@@ -3,11 +3,11 @@ import { type OpenBackend, aCreation, aStep, anEvent, using, wholeLog } from "./
 
 const message = { messageId: "m1", digest: "d1" };
 
-/** A message id is taken once per owner, until it is forgotten after its task. */
+/** Each owner can use a messageId once, until it is freed after its task was pruned. */
 export function describeMessages(open: OpenBackend): void {
   describe("messages", () => {
     test(
-      "the second send of a message is answered with the first task and digest",
+      "sending a message again is refused as a duplicate that names the first task and digest",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1", { message }));
 
@@ -22,7 +22,7 @@ export function describeMessages(open: OpenBackend): void {
     );
 
     test(
-      "of two sends submitted together the first one wins",
+      "of two identical sends that are submitted together the first one wins",
       using(open, async (backend) => {
         const answers = await Promise.all([
           backend.commit(aCreation("t1", { message })),
@@ -38,7 +38,7 @@ export function describeMessages(open: OpenBackend): void {
     );
 
     test(
-      "another owner may use the same id",
+      "another owner can use the same messageId",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1", { message }));
 
@@ -49,7 +49,7 @@ export function describeMessages(open: OpenBackend): void {
     );
 
     test(
-      "a follow-up message takes its id for the owner of its task",
+      "the messageId of a follow-up message is used up for the owner of the task",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1"));
         await backend.commit(aCreation("t2", {}, { owner: "bob" }));
@@ -69,7 +69,7 @@ export function describeMessages(open: OpenBackend): void {
     );
 
     test(
-      "a retry joins its task even when that has ended or has a newer run",
+      "a duplicate is reported even if the task has ended or has a newer run",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1", { message }));
         const duplicate = { kind: "duplicate", taskId: "t1", digest: "d1" };
@@ -83,7 +83,7 @@ export function describeMessages(open: OpenBackend): void {
     );
 
     test(
-      "ids may hold any character",
+      "a messageId may contain any character",
       using(open, async (backend) => {
         const odd = { messageId: "m'\"\u0000\u2028😀%_", digest: "d\n1" };
         const taskId = "t'\"\u0000😀";

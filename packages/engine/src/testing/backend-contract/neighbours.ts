@@ -1,11 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { type OpenBackend, aCreation, aStep, anEvent, using, wholeLog } from "./fixtures.ts";
 
-/** Steps submitted in one tick share a commit; none of them can spoil another. */
+/**
+ * Steps submitted in the same tick may share a transaction, but no step affects the outcome of
+ * another.
+ */
 export function describeNeighbours(open: OpenBackend): void {
   describe("neighbours", () => {
     test(
-      "refused and mistaken steps leave the steps around them alone",
+      "refused and invalid steps do not affect the steps around them",
       using(open, async (backend) => {
         const message = { messageId: "m1", digest: "d1" };
         await backend.commit(aCreation("done", { state: "completed" }));
@@ -54,7 +57,7 @@ export function describeNeighbours(open: OpenBackend): void {
     );
 
     test(
-      "a step sees what the steps before it in the same tick did",
+      "a step sees the effects of the steps before it in the same tick",
       using(open, async (backend) => {
         const answers = await Promise.all([
           backend.commit(aCreation("t1")),

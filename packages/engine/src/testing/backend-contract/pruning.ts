@@ -11,11 +11,11 @@ import {
   using,
 } from "./fixtures.ts";
 
-/** Tasks that ended are forgotten by age and by number; the ids of their messages later. */
+/** Ended tasks are pruned by age and by number; the ids of their messages are freed later. */
 export function describePruning(open: OpenBackend): void {
   describe("pruning", () => {
     test(
-      "what ended before a time goes, oldest first, at most so many in one go",
+      "tasks that ended before the given time are pruned, oldest first, up to the limit",
       using(open, async (backend) => {
         await end(backend, { t1: 30, t2: 10, t3: 20, t4: 40 });
 
@@ -28,7 +28,7 @@ export function describePruning(open: OpenBackend): void {
     );
 
     test(
-      "what is beyond the newest so many goes, by the time it ended",
+      "all but the given number of most recently ended tasks are pruned",
       using(open, async (backend) => {
         await end(backend, { t1: 30, t2: 10, t3: 20, t4: 40, t5: 50 });
 
@@ -43,7 +43,7 @@ export function describePruning(open: OpenBackend): void {
     );
 
     test(
-      "either reason is enough",
+      "a task that matches either criterion is pruned",
       using(open, async (backend) => {
         await end(backend, { t1: 10, t2: 20, t3: 30, t4: 40 });
 
@@ -54,7 +54,7 @@ export function describePruning(open: OpenBackend): void {
     );
 
     test(
-      "of tasks that ended at one time those that were created first go first",
+      "among tasks that ended at the same time the first created is pruned first",
       using(open, async (backend) => {
         await end(backend, { t2: 10, t1: 10, t4: 10, t3: 10 });
         await backend.retention.compact("t4", { seq: 2, json: "{}" });
@@ -67,7 +67,7 @@ export function describePruning(open: OpenBackend): void {
     );
 
     test(
-      "a task that has not ended is never forgotten, nor counted",
+      "an unfinished task is neither pruned nor counted",
       using(open, async (backend) => {
         for (const [index, state] of TASK_STATES.entries())
           await backend.commit(aCreation(`t${index}`, { state, statusAt: 1 }));
@@ -84,7 +84,7 @@ export function describePruning(open: OpenBackend): void {
     );
 
     test(
-      "listed or not, whoever owns it, a task counts and goes",
+      "tasks of all owners, listed and unlisted, are counted and pruned",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1", { state: "completed", listed: false, statusAt: 1 }));
         await backend.commit(aCreation("t2", { state: "rejected", statusAt: 2 }, { owner: "bob" }));
@@ -99,7 +99,7 @@ export function describePruning(open: OpenBackend): void {
     );
 
     test(
-      "nothing is left of a forgotten task, and its neighbours keep everything",
+      "nothing remains of a pruned task, and other tasks are unaffected",
       using(open, async (backend) => {
         for (const taskId of ["t1", "t2"]) {
           await backend.commit(
@@ -132,7 +132,7 @@ export function describePruning(open: OpenBackend): void {
     );
 
     test(
-      "a task that is created after a forgotten one has nothing of it",
+      "a task created with the id of a pruned one inherits nothing from it",
       using(open, async (backend) => {
         await backend.commit(
           aCreation("t1", {
@@ -151,7 +151,7 @@ export function describePruning(open: OpenBackend): void {
     );
 
     test(
-      "an active push keeps its task, and the next one goes; a done or dead one does not",
+      "a task with an active push is skipped, and one whose push is done or dead is pruned",
       using(open, async (backend) => {
         await end(backend, { t1: 10, t2: 20, t3: 30, t4: 40 });
         for (const taskId of ["t1", "t2", "t3"]) await backend.pushes.put(taskId, aPush("p1"));
@@ -170,7 +170,7 @@ export function describePruning(open: OpenBackend): void {
     );
 
     test(
-      "what ended in the same tick is seen, and later steps of that tick find it gone",
+      "a task that ended earlier in the same tick is pruned, and later steps of that tick are refused as unknown",
       using(open, async (backend) => {
         const answers = await Promise.all([
           backend.commit(aCreation("t1")),
@@ -190,12 +190,12 @@ export function describePruning(open: OpenBackend): void {
     );
   });
 
-  describe("messages of forgotten tasks", () => {
+  describe("messageIds of pruned tasks", () => {
     const message = { messageId: "m1", digest: "d1" };
     const duplicate = { kind: "duplicate", taskId: "t1", digest: "d1" };
 
     test(
-      "their ids stay taken until they are forgotten too",
+      "stay used until they are freed",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1", { message, statusAt: 10 }));
         const followUp = { messageId: "m2", digest: "d1" };
@@ -215,7 +215,7 @@ export function describePruning(open: OpenBackend): void {
     );
 
     test(
-      "those of tasks that are still there are never freed",
+      "are not freed while their task exists",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1", { message, statusAt: 10, state: "completed" }));
         await backend.commit(
@@ -229,7 +229,7 @@ export function describePruning(open: OpenBackend): void {
     );
 
     test(
-      "they are freed oldest first, at most so many in one go, each for its owner",
+      "are freed oldest first, up to the limit, separately for each owner",
       using(open, async (backend) => {
         const owners = ["ann", "bob", "eve"];
         for (const [index, owner] of owners.entries())
@@ -259,7 +259,7 @@ function creationOf(owner: string) {
   return { create: { owner, contextId: "c", agent: "greeter", createdAt: 1 } };
 }
 
-/** Creates tasks in this order and ends them at these times, with two events each. */
+/** Creates tasks in this order that ended at these times, with two events each. */
 async function end(backend: Backend, endings: Readonly<Record<string, number>>): Promise<void> {
   for (const taskId of Object.keys(endings)) await backend.commit(aCreation(taskId));
   for (const [taskId, statusAt] of Object.entries(endings))

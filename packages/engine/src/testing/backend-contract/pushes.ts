@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Backend, PushProgress, PushQuery } from "../../log/backend.ts";
 import { type OpenBackend, aCreation, aPush, aStep, anEvent, using } from "./fixtures.ts";
 
-/** Push configs: how they are put, advanced, listed and deleted. */
+/** Push configs: creating, replacing, recording progress, listing and deleting. */
 export function describePushes(open: OpenBackend): void {
   describe("push configs", () => {
     test(
@@ -29,7 +29,7 @@ export function describePushes(open: OpenBackend): void {
     );
 
     test(
-      "a config that is put again starts anew with a higher generation",
+      "replacing a config resets its progress and increments its generation",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1"));
         await backend.pushes.put("t1", aPush("p1"));
@@ -54,7 +54,7 @@ export function describePushes(open: OpenBackend): void {
     );
 
     test(
-      "a task that was never created gets no config",
+      "a config for a task that does not exist is not stored",
       using(open, async (backend) => {
         expect(await backend.pushes.put("t1", aPush("p1"))).toBeUndefined();
 
@@ -66,7 +66,7 @@ export function describePushes(open: OpenBackend): void {
     );
 
     test(
-      "a task that has ended can get a config",
+      "a config can be added to an ended task",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1", { state: "completed" }));
 
@@ -75,7 +75,7 @@ export function describePushes(open: OpenBackend): void {
     );
 
     test(
-      "the configs of one task come in the order of their ids, without those of others",
+      "ofTask returns the configs of one task, ordered by id",
       using(open, async (backend) => {
         await fill(backend, ["t1/b", "t2/a", "t1/c", "t1/a", "t10/a"]);
 
@@ -86,7 +86,7 @@ export function describePushes(open: OpenBackend): void {
     );
 
     test(
-      "progress is noted: how far it got, and what is in the way",
+      "progress stores the cursor, the state and the failure of a delivery",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1"));
         const put = await backend.pushes.put("t1", aPush("p1"));
@@ -111,7 +111,7 @@ export function describePushes(open: OpenBackend): void {
     );
 
     test(
-      "progress of a config that was put again meanwhile is refused",
+      "progress for a config that was replaced in the meantime is not stored",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1"));
         await backend.pushes.put("t1", aPush("p1"));
@@ -128,7 +128,7 @@ export function describePushes(open: OpenBackend): void {
     );
 
     test(
-      "a deleted config is gone, once, and its progress is refused",
+      "deleting a config resolves to true once, and its progress is no longer stored",
       using(open, async (backend) => {
         await fill(backend, ["t1/p1", "t1/p2", "t2/p1"]);
 
@@ -144,7 +144,7 @@ export function describePushes(open: OpenBackend): void {
     );
 
     test(
-      "writes of one tick are applied in order with the steps around them",
+      "config changes are applied in order with the other steps of the same tick",
       using(open, async (backend) => {
         const { pushes } = backend;
 
@@ -178,7 +178,7 @@ export function describePushes(open: OpenBackend): void {
 
   describe("lists of push configs", () => {
     test(
-      "each state is listed by task and id, page by page",
+      "configs in each state are ordered by task id and config id, in pages",
       using(open, async (backend) => {
         const all = ["t2/a", "t1/b", "t3/a", "t1/a", "t10/c", "t2/c", "t2/b"];
         await fill(backend, all);
@@ -203,7 +203,7 @@ export function describePushes(open: OpenBackend): void {
     );
 
     test(
-      "a list of one owner has no other's",
+      "a list limited to an owner contains only that owner's configs",
       using(open, async (backend) => {
         await fill(backend, ["t1/a", "t3/a"], "ann");
         await fill(backend, ["t2/a", "t4/a"], "bob");
@@ -216,7 +216,7 @@ export function describePushes(open: OpenBackend): void {
     );
 
     test(
-      "a listed config comes whole",
+      "lists return complete configs",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1"));
         await backend.pushes.put("t1", aPush("p1"));
@@ -231,9 +231,9 @@ export function describePushes(open: OpenBackend): void {
     );
   });
 
-  describe("a step that brings a push config", () => {
+  describe("a step with a push config", () => {
     test(
-      "the config is there as soon as the step is, with the creation or later",
+      "stores the config in the same transaction, both at creation and later",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1", { push: aPush("p1", { cursor: 1 }) }));
         expect(await backend.pushes.ofTask("t1")).toEqual([
@@ -247,7 +247,7 @@ export function describePushes(open: OpenBackend): void {
     );
 
     test(
-      "a refused step leaves no config behind",
+      "stores no config if it is refused",
       using(open, async (backend) => {
         const message = { messageId: "m1", digest: "d1" };
         await backend.commit(aCreation("t1", { message, epoch: 3 }));
@@ -282,7 +282,7 @@ export function describePushes(open: OpenBackend): void {
 
 const fresh = { generation: 1, state: "active" } as const;
 
-/** Progress of t1's config in its first generation: nothing changed, nothing in the way. */
+/** Progress of t1's config in its first generation: no change, no failure. */
 function progressOf(id: string, overrides: Partial<PushProgress> = {}): PushProgress {
   return {
     taskId: "t1",
@@ -295,7 +295,7 @@ function progressOf(id: string, overrides: Partial<PushProgress> = {}): PushProg
   };
 }
 
-/** Puts configs named `task/id`, and creates their tasks. */
+/** Puts configs named `task/id` after creating their tasks. */
 async function fill(
   backend: Backend,
   names: readonly string[],

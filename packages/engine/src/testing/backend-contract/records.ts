@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { type OpenBackend, aCreation, aStep, anEvent, someEvents, using } from "./fixtures.ts";
 
-/** What is known of one task without reading its log. */
+/** The indexed fields of a task, available without reading its log. */
 export function describeRecords(open: OpenBackend): void {
   describe("records", () => {
     test(
-      "a record holds what the creation said and what the last step changed",
+      "a record has the fields of the creation and the changes of the last step",
       using(open, async (backend) => {
         await backend.commit(
           aCreation(
@@ -61,7 +61,7 @@ export function describeRecords(open: OpenBackend): void {
     );
 
     test(
-      "the newest snapshot is kept, and an older one never replaces it",
+      "the newest snapshot is stored, and an older one does not replace it",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1", { events: someEvents("first", 5) }));
         expect((await backend.tasks.get("t1"))?.snapshot).toBeUndefined();
@@ -86,7 +86,7 @@ export function describeRecords(open: OpenBackend): void {
     );
 
     test(
-      "a snapshot may come with the events it folds, or with the creation",
+      "a snapshot may come with the events it includes, or with the creation",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1", { snapshot: { seq: 1, json: "{}" } }));
         expect((await backend.tasks.get("t1"))?.snapshot).toEqual({ seq: 1, json: "{}" });
@@ -100,7 +100,7 @@ export function describeRecords(open: OpenBackend): void {
     );
 
     test(
-      "a snapshot of events that do not exist is misuse",
+      "a snapshot beyond the last event rejects",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1"));
 

@@ -3,11 +3,11 @@ import { describe, expect, test } from "vitest";
 import type { Backend, CommitStep } from "../../log/backend.ts";
 import { type OpenBackend, aCreation, aStep, anEvent, using } from "./fixtures.ts";
 
-/** A task may ask to be woken, until it takes that back or ends. */
+/** A task can have a `wakeAt` time until it is cleared or the task ends. */
 export function describeWaking(open: OpenBackend): void {
   describe("waking", () => {
     test(
-      "a task asks when it is created or later, and may ask anew",
+      "wakeAt can be set at creation or later, and changed",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1", { wakeAt: 500 }));
         await backend.commit(aCreation("t2"));
@@ -34,7 +34,7 @@ export function describeWaking(open: OpenBackend): void {
     );
 
     test(
-      "a step that does not speak of it leaves the wish as it is",
+      "a step without wakeAt does not change it",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1", { wakeAt: 500 }));
         await backend.commit(aCreation("t2"));
@@ -57,7 +57,7 @@ export function describeWaking(open: OpenBackend): void {
     );
 
     test(
-      "null takes the wish back, whether there is one or not, and the task may ask again",
+      "null clears wakeAt, also if there is none, and it can be set again",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1", { wakeAt: 500 }));
         await backend.commit(aCreation("t2", { wakeAt: 600 }));
@@ -79,7 +79,7 @@ export function describeWaking(open: OpenBackend): void {
     );
 
     test.each(TASK_STATES.filter(isTerminal))(
-      "%s takes the wish back, even one of the same step",
+      "%s clears wakeAt, also one that the same step sets",
       (state) =>
         using(open, async (backend) => {
           await backend.commit(aCreation("other", { wakeAt: 900 }));
@@ -102,21 +102,21 @@ export function describeWaking(open: OpenBackend): void {
     );
 
     test(
-      "every state that is not the end may wait to be woken",
+      "every non-terminal state can have a wakeAt",
       using(open, async (backend) => {
         const states = TASK_STATES.filter((state) => !isTerminal(state));
         for (const [index, state] of states.entries())
           await backend.commit(aCreation(`t${index}`, { state, wakeAt: index }));
 
-        // The first wakes at 0, which is a time like any other.
+        // The first one is 0, which is an ordinary time.
         expect(await wishes(backend)).toEqual(states.map((_, index) => [`t${index}`, index]));
       }),
     );
 
     test(
-      "the earliest comes first, equal times go by id, and the limit cuts the rest",
+      "tasks are ordered by wakeAt, then by id, up to the limit",
       using(open, async (backend) => {
-        // Neither in the order of creation nor of ids nor of their digits.
+        // The order of creation, of ids and of the digits of wakeAt are all different.
         for (const [taskId, wakeAt] of [
           ["t1", 1_000],
           ["t5", 20],
@@ -141,7 +141,7 @@ export function describeWaking(open: OpenBackend): void {
     );
 
     test(
-      "tasks of all owners are woken, listed or not, and come whole",
+      "waking returns complete records of all owners, listed or not",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1", { wakeAt: 3 }));
         await backend.commit(aCreation("t2", { wakeAt: 2 }, { owner: "bob", contextId: "c2" }));
@@ -160,7 +160,7 @@ export function describeWaking(open: OpenBackend): void {
     );
 
     test(
-      "every list tells the wish",
+      "every list includes wakeAt",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1", { wakeAt: 500 }));
         const told = [await backend.tasks.get("t1")];
@@ -178,7 +178,7 @@ export function describeWaking(open: OpenBackend): void {
       }),
     );
 
-    test.each([100, null])("a step that is not applied changes no wish (%s)", (wakeAt) =>
+    test.each([100, null])("a step that is not applied does not change wakeAt (%s)", (wakeAt) =>
       using(open, async (backend) => {
         const message = { messageId: "m1", digest: "d1" };
         await backend.commit(aCreation("t1", { epoch: 3, state: "working", wakeAt: 500, message }));
@@ -216,14 +216,14 @@ export function describeWaking(open: OpenBackend): void {
         ]);
         expect(await wishes(backend)).toEqual([["t1", 500]]);
         expect(await backend.tasks.get("t1")).toEqual(before);
-        // Nor is the refused wish remembered for the next step that says nothing.
+        // The next step without wakeAt does not apply the refused value either.
         await backend.commit(aStep("t1", { epoch: 3, events: [anEvent("more")] }));
         expect(await wishes(backend)).toEqual([["t1", 500]]);
       })(),
     );
 
     test(
-      "of the steps of one tick the last one that speaks of it counts",
+      "the last step with a wakeAt in the same tick wins",
       using(open, async (backend) => {
         await Promise.all([
           backend.commit(aCreation("t1", { wakeAt: 500 })),
@@ -245,7 +245,7 @@ export function describeWaking(open: OpenBackend): void {
   });
 }
 
-/** Who wants to be woken and when, and a proof that each record says so by itself. */
+/** Each task that has a `wakeAt`, with its time. Asserts that `get` returns the same record. */
 async function wishes(
   backend: Backend,
 ): Promise<readonly (readonly [taskId: string, wakeAt: number | undefined])[]> {

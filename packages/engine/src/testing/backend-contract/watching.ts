@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { type OpenBackend, aCreation, aStep, anEvent, someEvents, using } from "./fixtures.ts";
 
-/** Watchers hear of each commit once it is durable, and of nothing else. */
+/** Watchers are called after each durable commit to their task, and for nothing else. */
 export function describeWatching(open: OpenBackend): void {
   describe("watching", () => {
     test(
-      "a watcher hears the head of each commit, when it can be read and not before",
+      "a watcher receives the head of each commit, once it can be read and not earlier",
       using(open, async (backend) => {
         const heads: number[] = [];
         const pages: Promise<unknown>[] = [];
@@ -31,7 +31,7 @@ export function describeWatching(open: OpenBackend): void {
     );
 
     test(
-      "a refused step and another task's step wake nobody",
+      "a refused step and a step of another task wake no watcher",
       using(open, async (backend) => {
         const heads: number[] = [];
         await backend.commit(aCreation("t1", { epoch: 5 }));
@@ -46,7 +46,7 @@ export function describeWatching(open: OpenBackend): void {
     );
 
     test(
-      "a watcher that leaves hears nothing more and takes nobody with it",
+      "a watcher that is stopped is not called again, and other watchers are unaffected",
       using(open, async (backend) => {
         const left: number[] = [];
         const stayed: number[] = [];
@@ -66,7 +66,7 @@ export function describeWatching(open: OpenBackend): void {
     );
 
     test(
-      "a watcher may leave, or bring another, while it is woken",
+      "a watcher may stop, or add another, while it is called",
       using(open, async (backend) => {
         const heard: string[] = [];
         const stop = backend.watch("t1", (head) => {
@@ -85,7 +85,7 @@ export function describeWatching(open: OpenBackend): void {
     );
 
     test(
-      "two watchers with the same function are two watchers",
+      "watching twice with the same function registers two watchers",
       using(open, async (backend) => {
         const heads: number[] = [];
         const wake = (head: number) => heads.push(head);
