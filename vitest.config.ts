@@ -15,6 +15,7 @@ const conditions = ["@convoke/source", ...defaultServerConditions];
 /** Whole servers and agents, but in the process of the test, and closed with it. */
 const TIDY = [
   "approvals",
+  "auth",
   "bindings",
   "cards",
   "client",

@@ -12,7 +12,7 @@ export const SECURITY: RequirementGroup = {
         '-32603 and the reason "unauthenticated".',
       source: "user document 001; A2A 0.3 §4.4",
       milestone: "guard",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R115",

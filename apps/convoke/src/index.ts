@@ -68,12 +68,24 @@ export {
   mount,
   serve,
 } from "./host/serve-agent.ts";
-export type {
-  AuthRequest,
-  Authenticate,
-  Mounted,
-  Server,
-  Interceptor as ServerInterceptor,
+export type { Mounted, Server, Interceptor as ServerInterceptor } from "@convoke/server";
+
+export { type ConvokeConfig, defineConfig } from "./host/config.ts";
+
+// Know who calls
+export {
+  type ApiKeysOptions,
+  type AuthRequest,
+  type Authenticate,
+  type Authenticator,
+  type ClientCertificate,
+  type JwtOptions,
+  type MtlsOptions,
+  apiKeys,
+  bearer,
+  jwt,
+  mtls,
+  oidc,
 } from "@convoke/server";
 export type { Caller, SecurityRequirement, SecurityScheme } from "@convoke/protocol";
 

@@ -18,6 +18,8 @@ export interface AgentStorage {
   readonly backend: Backend;
   /** Default: the tasks with the agent's `id`, or with the id that its name gives. */
   readonly key?: AgentKey;
+  /** The data folder, where `apiKeys()` has its file. Default: nothing is stored on disk. */
+  readonly folder?: string;
 }
 
 /** The options that `serve` and `mount` have in common. */
@@ -79,7 +81,7 @@ export interface AgentOptions extends AuthOptions {
   readonly specPatch?: SpecPatch;
   /** The format of the card, and the keys that sign it. Default: the version the client asks for, not signed. */
   readonly card?: CardOptions;
-  /** Extra or overriding card fields for an authenticated caller. Return `undefined` to serve none to this caller. Needs `token` or `authenticate`. */
+  /** Extra or overriding card fields for an authenticated caller. Return `undefined` to serve none to this caller. Needs `auth`, `token` or `authenticate`. */
   readonly extendedCard?: (
     caller: Caller,
   ) => Partial<AgentInfo> | undefined | Promise<Partial<AgentInfo> | undefined>;

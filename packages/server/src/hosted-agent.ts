@@ -2,11 +2,18 @@ import { randomBytes } from "node:crypto";
 import type { Agent } from "@convoke/protocol";
 import type { AgentOptions, AgentStorage, CloseOptions } from "./agent-options.ts";
 import { App } from "./bindings/app.ts";
-import { CardBinding, cardFacts, extendedFacts, grpcBasePath } from "./cards/card-binding.ts";
+import {
+  CardBinding,
+  addressFor,
+  cardFacts,
+  extendedFacts,
+  grpcBasePath,
+  protectedResource,
+} from "./cards/card-binding.ts";
 import { KeepAlive } from "./bindings/event-stream.ts";
 import type { Operations } from "./bindings/interceptors.ts";
 import { createOperations } from "./bindings/operations.ts";
-import { Authentication } from "./guard/authenticate.ts";
+import { type AddressFor, Authentication } from "./guard/authenticate.ts";
 import { Guard } from "./guard/guard.ts";
 import { Cors } from "./http/cors.ts";
 import { type RequestHandler, resolveTimeouts } from "./http/exchange.ts";
@@ -71,7 +78,8 @@ export class HostedAgent {
       handle: async (request) =>
         handleProbe(request, () => this.#running?.engine.isDraining === false) ??
         route(await this.#ready.promise, request),
-      reject: (request, error) => errorResponse(this.#authentication, error, request),
+      reject: (request, error) =>
+        errorResponse(request, error, this.#authentication.challengeAt(undefined)),
       onLimit: limitLogger(logger),
       maxBodyBytes: this.#limits.bodyBytes,
       maxUnreadBytes: this.#limits.unreadBytes,
@@ -84,6 +92,11 @@ export class HostedAgent {
         "cors.origins contains * and callers need no token: every web page can use this agent",
       );
     }
+  }
+
+  /** How its callers authenticate. */
+  get authentication(): Pick<Authentication, "security" | "needsCertificates"> {
+    return this.#authentication;
   }
 
   /** How many connections a port may have. All connections of a trusted proxy have one address. */
@@ -101,7 +114,8 @@ export class HostedAgent {
       "backend" in opened ? opened : { backend: opened },
     );
     try {
-      const { backend, key } = await opening;
+      const { backend, key, folder } = await opening;
+      this.#authentication.prepare({ logger, folder });
       const running = await startEngine({
         agent,
         backend,
@@ -136,6 +150,7 @@ export class HostedAgent {
       drainMs,
       beforeClose: async () => {
         this.keepAlive.close();
+        this.#authentication.close();
         await beforeClose?.();
       },
     });
@@ -145,9 +160,9 @@ export class HostedAgent {
     const { card, logger, tenants, strict, specPatch } = this.#options;
     const { security } = this.#authentication;
     const { restFrames, compat } = this.#options;
+    const place = { ...this.#options, ...(address && { address }) };
     const facts = cardFacts(this.#agent, {
-      ...this.#options,
-      ...(address && { address }),
+      ...place,
       streams: engine.streams,
       pushes: push !== undefined,
       security,
@@ -169,12 +184,22 @@ export class HostedAgent {
       guard: new Guard({
         ...this.#options,
         authentication: this.#authentication,
+        addressFor: (request) => addressFor(request, place),
         allowedHosts: hostNames(this.#options, address),
         cors: this.#cors,
       }),
       card: new CardBinding(facts, card),
       extendedCard: this.#extendedCard(facts),
+      protectedResource: this.#protectedResource((request) => addressFor(request, place)),
     });
+  }
+
+  #protectedResource(address: AddressFor): App["protectedResource"] {
+    const { authorizationServers } = this.#authentication;
+    if (authorizationServers.length === 0) return undefined;
+    const { name } = this.#agent.info;
+    return (request) =>
+      protectedResource({ address: address(request), name, authorizationServers });
   }
 
   /** Without authentication no caller gets the extended card (1.0 §13.3). */
@@ -183,7 +208,7 @@ export class HostedAgent {
     if (extendedCard === undefined) return undefined;
     if (this.#authentication.security === undefined) {
       logger.warn(
-        "the extended card is not served, because callers need no token: set token or authenticate",
+        "the extended card is not served, because callers need no token: set auth, token or authenticate",
       );
       return () => Promise.resolve(undefined);
     }

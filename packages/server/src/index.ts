@@ -2,7 +2,31 @@
 export { type ServeOptions, type Server, serve } from "./serve.ts";
 export { type MountOptions, type Mounted, mount } from "./serve.ts";
 export type { AgentOptions, AgentStorage, CloseOptions } from "./agent-options.ts";
-export type { AuthOptions, AuthRequest, Authenticate } from "./guard/authenticate.ts";
+export type { AuthOptions } from "./guard/authenticate.ts";
+export {
+  type AuthEnvironment,
+  type AuthRequest,
+  type Authenticate,
+  type Authenticator,
+  type CallerFacts,
+  bearer,
+} from "./auth/authenticator.ts";
+export { type ApiKeysOptions, apiKeys } from "./auth/api-keys.ts";
+export {
+  type ApiKeyRecord,
+  type CreatedApiKey,
+  KEY_FILE,
+  KeyFileError,
+  type NewApiKey,
+  createApiKey,
+  keyState,
+  readKeyFile,
+  rotateApiKey,
+  updateKeyFile,
+} from "./auth/key-file.ts";
+export { type JwtOptions, jwt, oidc } from "./auth/jwt.ts";
+export { type ClientCertificate, type MtlsOptions, mtls } from "./auth/mtls.ts";
+export type { TlsOptions } from "./node/port.ts";
 export type { Timeouts } from "./http/exchange.ts";
 export type { CorsOptions } from "./http/cors.ts";
 export { normalizeOrigins } from "./http/cors.ts";

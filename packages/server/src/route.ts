@@ -10,7 +10,7 @@ import {
   parseApprovalPath,
   replayPushes,
 } from "./bindings/admin.ts";
-import type { Guard } from "./guard/guard.ts";
+import { RESOURCE_PATH } from "./guard/authenticate.ts";
 import { CARD_PATHS, KEYS_PATH } from "./cards/card-binding.ts";
 import { handleRest } from "./bindings/rest/handle.ts";
 import { matchRest } from "./bindings/rest/routes.ts";
@@ -74,6 +74,10 @@ async function dispatch(app: App, request: HttpRequest): Promise<HttpResponse> {
       app.guard.admit(request);
       return allow(request, ["GET", "HEAD"]) ?? app.card.keySet();
     }
+    if (request.path === RESOURCE_PATH && app.protectedResource !== undefined) {
+      app.guard.admit(request);
+      return allow(request, ["GET", "HEAD"]) ?? app.protectedResource(request);
+    }
     if (isGrpc(request)) return await dispatchGrpc(app, request);
     const rest = matchRest(request);
     if (rest !== undefined) {
@@ -104,7 +108,7 @@ async function dispatch(app: App, request: HttpRequest): Promise<HttpResponse> {
       `there is nothing at ${request.basePath}${request.path}; the card is at ${request.basePath}/.well-known/agent-card.json`,
     );
   } catch (thrown) {
-    return errorResponse(app.guard, app.toA2AError(thrown), request);
+    return errorResponse(request, app.toA2AError(thrown), app.guard.challengeFor(request));
   }
 }
 
@@ -121,7 +125,7 @@ async function dispatchGrpc(app: App, request: HttpRequest): Promise<HttpRespons
 }
 
 /** Paths that need no authentication. */
-const PUBLIC_PATHS: ReadonlySet<string> = new Set([...CARD_PATHS, KEYS_PATH]);
+const PUBLIC_PATHS: ReadonlySet<string> = new Set([...CARD_PATHS, KEYS_PATH, RESOURCE_PATH]);
 
 /** Handles a CORS preflight request, which has no token. */
 function handlePreflight(app: App, request: HttpRequest): HttpResponse | undefined {
@@ -147,9 +151,9 @@ function plainError(status: number, message: string, headers?: HttpHeaders): Htt
 
 /** Errors of the guard use the format of JSON-RPC, the default binding. */
 export function errorResponse(
-  { challenge }: Pick<Guard, "challenge">,
-  error: A2AError,
   request: HttpRequest,
+  error: A2AError,
+  challenge: string,
 ): HttpResponse {
   const headers: HttpHeaders = {
     ...(error.reason === "Unauthenticated" && { "www-authenticate": challenge }),

@@ -1,6 +1,7 @@
 import type { AddressInfo, Server as NetServer } from "node:net";
 import type { Agent } from "@convoke/protocol";
 import type { AgentOptions, AgentStorage, CloseOptions } from "./agent-options.ts";
+import { isLoopbackAddress } from "@convoke/protocol/internal";
 import { HostedAgent } from "./hosted-agent.ts";
 import { type ServerAddress, checkBasePath, isWildcard, toUrl } from "./http/address.ts";
 import { type NodeListener, createNodeListener } from "./node/node-listener.ts";
@@ -17,6 +18,11 @@ export interface ServeOptions extends AgentOptions {
   readonly openBackend: (address: ServerAddress) => Promise<Backend | AgentStorage>;
   /** Serves HTTPS with this certificate. Default: plain HTTP. */
   readonly tls?: TlsOptions;
+  /**
+   * Accepts every caller on an address other than loopback, too. Default false: such a server must
+   * authenticate its callers, or it does not start.
+   */
+  readonly allowAnonymous?: boolean;
 }
 
 /** A running server. */
@@ -38,6 +44,7 @@ export interface Server extends AsyncDisposable {
  */
 export async function serve(agent: Agent, options: ServeOptions): Promise<Server> {
   const hosted = new HostedAgent(agent, options);
+  checkReach(hosted.authentication, options);
   const port = new Port({
     listener: createNodeListener(hosted.handler),
     tls: options.tls,
@@ -78,6 +85,21 @@ export async function serve(agent: Agent, options: ServeOptions): Promise<Server
     port.closeAllConnections();
     throw error;
   }
+}
+
+/** Rejects a server that strangers could use, and client certificates that nobody checks. */
+function checkReach(
+  { security, needsCertificates }: HostedAgent["authentication"],
+  { host, tls, allowAnonymous = false }: ServeOptions,
+): void {
+  if (needsCertificates && tls?.ca === undefined) {
+    throw new TypeError("mtls() needs tls.ca, the authorities that sign the client certificates");
+  }
+  if (security !== undefined || allowAnonymous || isLoopbackAddress(host)) return;
+  throw new TypeError(
+    `this server would be reachable from outside on ${host} without authentication: set auth, ` +
+      "token or authenticate, or allowAnonymous: true",
+  );
 }
 
 /** After so many pings without an answer, the connection is closed. */

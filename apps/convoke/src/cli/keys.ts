@@ -5,7 +5,19 @@ import {
   EXIT,
   UsageError,
 } from "../terminal/command.ts";
+import {
+  type ApiKeyRecord,
+  KEY_FILE,
+  KeyFileError,
+  createApiKey,
+  keyState,
+  readKeyFile,
+  rotateApiKey,
+  updateKeyFile,
+} from "@convoke/server";
 import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { oneLine } from "@convoke/protocol/internal";
 import { type CardAlgorithm, type CardKey, generateCardKey } from "@convoke/protocol";
 
 const ALGORITHMS = ["ES256", "ES384", "EdDSA"] as const satisfies readonly CardAlgorithm[];
@@ -25,11 +37,200 @@ const keysCardCommand: Command = {
   run: keysCard,
 };
 
+/** Which file of API keys a command changes. */
+const FILE_OPTIONS: Command["options"] = {
+  file: {
+    type: "string",
+    value: "<file>",
+    help: `The file with the keys (CONVOKE_API_KEYS, ${KEY_FILE})`,
+  },
+  data: { type: "string", value: "<folder>", help: "The data folder that has the file" },
+};
+
+const FILE_ENVIRONMENT: Command["environment"] = {
+  CONVOKE_API_KEYS: "The file with the keys",
+};
+
+const keysCreateCommand: Command = {
+  name: "keys create",
+  summary: "Create an API key for a caller",
+  usage: "<name> [options]",
+  examples: [
+    "convoke keys create ci",
+    "convoke keys create ann --owner ann@example.com --scopes read,admin --expires 90d",
+    "CONVOKE_API_KEYS=api-keys.json convoke serve agent.ts",
+  ],
+  options: {
+    owner: { type: "string", value: "<owner>", help: "Owns the tasks of the caller (the name)" },
+    tenant: { type: "string", value: "<tenant>", help: "The tenant that the caller belongs to" },
+    scopes: { type: "string", value: "<list>", help: "What the caller may do, with commas" },
+    expires: { type: "string", value: "<time>", help: "How long it is valid, such as 90d (ever)" },
+    ...FILE_OPTIONS,
+  },
+  environment: FILE_ENVIRONMENT,
+  more: "The key is printed once and stored nowhere: the file has its hash.",
+  run: (context) => withKeyFile(context, keysCreate),
+};
+
+const keysListCommand: Command = {
+  name: "keys list",
+  summary: "List the API keys of a server",
+  usage: "[options]",
+  examples: ["convoke keys list", "convoke keys list --json"],
+  options: {
+    json: { type: "boolean", help: "Print JSON, one key per line" },
+    ...FILE_OPTIONS,
+  },
+  environment: FILE_ENVIRONMENT,
+  run: (context) => withKeyFile(context, keysList),
+};
+
+const keysRevokeCommand: Command = {
+  name: "keys revoke",
+  summary: "Revoke API keys at once",
+  usage: "<name or id> [options]",
+  examples: ["convoke keys revoke ci"],
+  options: FILE_OPTIONS,
+  environment: FILE_ENVIRONMENT,
+  run: (context) => withKeyFile(context, keysRevoke),
+};
+
+const keysRotateCommand: Command = {
+  name: "keys rotate",
+  summary: "Replace an API key; the old one stays valid for a while",
+  usage: "<name> [options]",
+  examples: ["convoke keys rotate ci", "convoke keys rotate ci --grace 1h"],
+  options: {
+    grace: { type: "string", value: "<time>", help: "How long the old key stays valid (24h)" },
+    ...FILE_OPTIONS,
+  },
+  environment: FILE_ENVIRONMENT,
+  run: (context) => withKeyFile(context, keysRotate),
+};
+
 export const keysCommands: CommandGroup = {
   name: "keys",
-  summary: "Create keys for a server",
-  commands: [keysCardCommand],
+  summary: "Create and manage the keys of a server",
+  commands: [
+    keysCreateCommand,
+    keysListCommand,
+    keysRevokeCommand,
+    keysRotateCommand,
+    keysCardCommand,
+  ],
 };
+
+/** Finds the file that a command is about. A problem with the file is one sentence. */
+async function withKeyFile(
+  context: CommandContext,
+  run: (context: CommandContext, file: string) => void,
+): Promise<number> {
+  const folder = context.text("data");
+  const named = context.text("file") ?? (folder === undefined ? undefined : join(folder, KEY_FILE));
+  try {
+    run(context, named ?? (context.io.env["CONVOKE_API_KEYS"] || KEY_FILE));
+    return EXIT.done.code;
+  } catch (error) {
+    if (!(error instanceof KeyFileError)) throw error;
+    const { message } = error;
+    throw new UsageError(`${message.charAt(0).toUpperCase()}${message.slice(1)}.`);
+  }
+}
+
+function keysCreate(context: CommandContext, file: string): void {
+  const name = onlyName(context);
+  const { owner = name, tenant } = { owner: context.text("owner"), tenant: context.text("tenant") };
+  const expires = context.text("expires");
+  const scopes = (context.text("scopes") ?? "").split(",").map((scope) => scope.trim());
+  const { key, record } = createApiKey({
+    name,
+    owner,
+    ...(tenant !== undefined && { tenant }),
+    scopes: scopes.filter((scope) => scope !== ""),
+    ...(expires !== undefined && {
+      expiresAt: new Date(Date.now() + readDuration("--expires", expires)),
+    }),
+  });
+  updateKeyFile(file, (records) => {
+    if (records.some((one) => one.name === name && keyState(one, Date.now()) === "active")) {
+      throw new UsageError(
+        `There is an active key with the name ${name}. Replace it with: convoke keys rotate ${name}`,
+      );
+    }
+    return [...records, record];
+  });
+  context.io.stdout(`${key}\n`);
+  context.io.stderr(
+    `This is the key of ${name}. It is not stored, so keep it now. Callers send it as X-API-Key or as a bearer token. Serve with CONVOKE_API_KEYS=${file}\n`,
+  );
+}
+
+function keysList(context: CommandContext, file: string): void {
+  const records = readKeyFile(file);
+  if (records === undefined) throw new KeyFileError(`there is no file ${file}`);
+  const now = Date.now();
+  for (const { hash: _, ...record } of records) {
+    const facts = { ...record, state: keyState({ ...record, hash: "" }, now) };
+    context.io.stdout(`${context.flag("json") ? JSON.stringify(facts) : keyLine(facts)}\n`);
+  }
+}
+
+function keyLine(facts: Omit<ApiKeyRecord, "hash"> & { readonly state: string }): string {
+  const { id, name, owner, tenant, scopes = [], state, createdAt, expiresAt } = facts;
+  const end = expiresAt === undefined ? "" : `, expires ${expiresAt}`;
+  const place = tenant === undefined ? "" : ` in ${tenant}`;
+  const may = scopes.length === 0 ? "" : `, scopes ${scopes.join(" ")}`;
+  return oneLine(
+    `${name} ${state} ${id} owner ${owner}${place}${may}, created ${createdAt}${end}`,
+    500,
+  );
+}
+
+function keysRevoke(context: CommandContext, file: string): void {
+  const name = onlyName(context);
+  const revokedAt = new Date().toISOString();
+  let count = 0;
+  updateKeyFile(file, (records) => {
+    const revoked = records.map((record) => {
+      const isMeant = record.name === name || record.id === name;
+      if (!isMeant || record.revokedAt !== undefined) return record;
+      count++;
+      return { ...record, revokedAt };
+    });
+    if (count === 0) throw new KeyFileError(`there is no key with the name or id ${name}`);
+    return revoked;
+  });
+  context.io.stdout(`${count} key(s) of ${name} are revoked.\n`);
+}
+
+function keysRotate(context: CommandContext, file: string): void {
+  const name = onlyName(context);
+  const grace = context.text("grace") ?? "24h";
+  const graceMs = readDuration("--grace", grace);
+  let key = "";
+  updateKeyFile(file, (records) => {
+    const rotated = rotateApiKey(records, name, { graceMs });
+    key = rotated.key;
+    return rotated.records;
+  });
+  context.io.stdout(`${key}\n`);
+  context.io.stderr(`This is the new key of ${name}. The old one stays valid for ${grace}.\n`);
+}
+
+function onlyName({ positionals }: CommandContext): string {
+  const [name = "", ...others] = positionals;
+  if (name.trim() !== "" && others.length === 0) return name;
+  throw new UsageError("Give the name of one key, such as ci.");
+}
+
+const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+function readDuration(option: string, value: string): number {
+  const [, count = "", unit = ""] = /^(\d{1,5})([mhd])$/.exec(value) ?? [];
+  const ms = Number(count) * (UNITS[unit] ?? NaN);
+  if (count !== "" && !Number.isNaN(ms)) return ms;
+  throw new UsageError(`${option} must be minutes, hours or days, as in 30m, 24h or 90d.`);
+}
 
 async function keysCard(context: CommandContext): Promise<number> {
   if (context.positionals.length > 0) throw new UsageError("convoke keys card takes no arguments.");

@@ -71,7 +71,7 @@ async function mcp(context: CommandContext): Promise<number> {
   // Loaded on demand, so that other commands start faster.
   if (io.keyboard !== undefined) io.stderr(asStarted(terminalHint(target.text), io.started));
   const { runMcp } = await import("../mcp/run-mcp.ts");
-  const { StartError } = await import("../host/settings.ts");
+  const { StartError } = await import("../host/config.ts");
   try {
     await runMcp({
       io,

@@ -4,10 +4,14 @@ import { asStarted } from "../terminal/invocation.ts";
 /** The environment variables of `convoke serve`, which host/settings.ts reads. */
 const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
   PORT: "The port to listen on (3000)",
-  BIND_HOST: "The address to listen on; any other than loopback requires a token (127.0.0.1)",
+  BIND_HOST:
+    "The address to listen on; any other than loopback requires authentication (127.0.0.1)",
   PUBLIC_URL: "The public address of the server, for its card",
   CONVOKE_DATA: 'The folder for tasks, or "memory" (.convoke/<agent id>)',
   CONVOKE_TOKEN: "The bearer token that callers must send",
+  CONVOKE_API_KEYS: "File with the API keys of callers; create one with convoke keys create",
+  CONVOKE_JWT_ISSUER: "URL of the issuer whose tokens callers may send (OpenID Connect)",
+  CONVOKE_JWT_AUDIENCE: "What these tokens must be for; required with CONVOKE_JWT_ISSUER",
   CONVOKE_ALLOWED_HOSTS: "Host names of this server in addition to localhost, separated by commas",
   CONVOKE_CORS_ORIGINS: "Origins of web pages that may call, separated by commas; * for all",
   CONVOKE_LIMITS: "Limits for callers and agents, for example parts=10,openTasks=5",
@@ -51,6 +55,11 @@ export const serveCommand: Command = {
       value: "<folder>",
       help: 'The folder for tasks, or "memory" (CONVOKE_DATA, .convoke/<agent id>)',
     },
+    config: {
+      type: "string",
+      value: "<file>",
+      help: "The file with settings that are code (convoke.config.ts, if there is one)",
+    },
   },
   environment: SERVE_ENVIRONMENT,
   more: `These variables, and those of your agent, can also be in a file .env in the current folder;
@@ -70,12 +79,13 @@ async function serve(context: CommandContext): Promise<number> {
   }
   // Loaded on demand, so that other commands start faster.
   const { runServer } = await import("../host/run-server.ts");
-  const { StartError } = await import("../host/settings.ts");
+  const { StartError } = await import("../host/config.ts");
   try {
     await runServer({
       file: positionals[0],
       port: context.text("port"),
       data: context.text("data"),
+      config: context.text("config"),
       io,
     });
     return EXIT.done.code;

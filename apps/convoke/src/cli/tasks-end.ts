@@ -33,7 +33,7 @@ async function tasksEnd(context: CommandContext): Promise<number> {
     throw new UsageError("convoke tasks end needs either task ids or --agent.");
   }
   const { endTasks } = await import("../host/end-tasks.ts");
-  const { StartError } = await import("../host/settings.ts");
+  const { StartError } = await import("../host/config.ts");
   const data = context.text("data") ?? (io.env["CONVOKE_DATA"] || undefined);
   if (data === undefined && agentId === undefined) {
     throw new UsageError("convoke tasks end with task ids needs --data.");

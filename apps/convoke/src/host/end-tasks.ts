@@ -4,7 +4,7 @@ import { defaultFolderOf } from "@convoke/runtime/agent-data";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { CommandIo } from "../terminal/command.ts";
-import { StartError } from "./settings.ts";
+import { StartError } from "./config.ts";
 
 export interface EndTasksRequest {
   readonly data: string | undefined;

@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Agent } from "@convoke/protocol";
-import { StartError } from "./settings.ts";
+import { StartError } from "./config.ts";
 import {
   type FunctionTurn,
   type Yielded,

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { Agent } from "@convoke/protocol";
 import { type AgentServer, createLogger, serve } from "./serve-agent.ts";
 import type { CommandIo } from "../terminal/command.ts";
+import { type ConvokeConfig, loadConfig } from "./config.ts";
 import { loadAgent } from "./load-agent.ts";
 import {
   type ServeFlags,
@@ -19,14 +20,16 @@ export interface ServeRequest {
   readonly file: string | undefined;
   readonly port: string | undefined;
   readonly data: string | undefined;
+  /** The file with the configuration. */
+  readonly config: string | undefined;
   readonly io: CommandIo;
 }
 
 /** Starts the server, prints its address, and resolves when it has stopped. */
-export async function runServer({ file, port, data, io }: ServeRequest): Promise<void> {
+export async function runServer({ file, port, data, config, io }: ServeRequest): Promise<void> {
   loadEnvFile();
   const flags = { file, port, data, started: io.started };
-  const settings = readSettings(flags, io.env);
+  const settings = readSettings(flags, io.env, await loadConfig(config));
   const agent = await loadAgent(file);
   const server = await start({ agent, settings, flags, io });
   io.stdout(
@@ -37,7 +40,7 @@ export async function runServer({ file, port, data, io }: ServeRequest): Promise
       folder: server.folder,
       recovered: server.recovered,
       isDemo: file === undefined,
-      needsToken: settings.token !== undefined,
+      needsToken: settings.auth !== undefined || settings.authenticate !== undefined,
     }),
   );
   if (!io.signal.aborted) await once(io.signal, "abort");
@@ -64,7 +67,7 @@ function announceStop(drainMs: number, io: CommandIo): () => void {
 
 interface Start {
   readonly agent: Agent;
-  readonly settings: ServeSettings;
+  readonly settings: ServeSettings & ConvokeConfig;
   readonly flags: ServeFlags;
   readonly io: CommandIo;
 }

@@ -1,3 +1,4 @@
+import { apiKeys } from "@convoke/server";
 import { expect, test } from "vitest";
 import { readSettings } from "./settings.ts";
 
@@ -51,6 +52,36 @@ test.each([{}, { CONVOKE_LIMITS: "", CONVOKE_KEEP_DAYS: "", CONVOKE_PUSH_SECRET:
   },
 );
 
+test("every way to authenticate that the environment names is one of the server", () => {
+  const { auth } = readSettings(
+    {},
+    {
+      BIND_HOST: "0.0.0.0",
+      CONVOKE_TOKEN: "secret",
+      CONVOKE_API_KEYS: "/nowhere/keys.json",
+      CONVOKE_JWT_ISSUER: "https://id.example",
+      CONVOKE_JWT_AUDIENCE: "https://agent.example",
+    },
+  );
+
+  expect(auth?.map(({ schemes }) => Object.keys(schemes))).toEqual([
+    ["apiKey", "bearer"],
+    ["oidc", "jwt"],
+    ["bearer"],
+  ]);
+});
+
+test("the environment takes precedence over the configuration", () => {
+  const config = { auth: [apiKeys()], limits: { parts: 1, openTasks: 2 }, tenants: ["acme"] };
+
+  const own = readSettings({}, { BIND_HOST: "0.0.0.0" }, config);
+  const both = readSettings({}, { CONVOKE_TOKEN: "x", CONVOKE_LIMITS: "parts=10" }, config);
+
+  expect(own).toMatchObject({ auth: config.auth, tenants: ["acme"] });
+  expect(both.auth?.map(({ schemes }) => Object.keys(schemes))).toEqual([["bearer"]]);
+  expect(both.limits).toEqual({ parts: 10, openTasks: 2 });
+});
+
 const THE_LIMITS =
   "The limits are bodyBytes, parts, textLength, history, artifacts, artifactLength, events, openTasks, streams, ownerStreams, pageBytes, connections, addressConnections, unreadBytes.";
 
@@ -67,6 +98,15 @@ test.each<[env: Record<string, string>, message: string]>([
       `CONVOKE_LIMITS must set parts to a whole number above 0, as in parts=10, not "${entry}". ${THE_LIMITS}`,
     ],
   ),
+  [
+    { CONVOKE_JWT_ISSUER: "https://id.example" },
+    "CONVOKE_JWT_ISSUER and CONVOKE_JWT_AUDIENCE belong together: set both, or none.",
+  ],
+  [
+    { CONVOKE_JWT_ISSUER: "id.example", CONVOKE_JWT_AUDIENCE: "x" },
+    'CONVOKE_JWT_ISSUER cannot be used: issuer must be the URL of the issuer, not "id.example".',
+  ],
+  [{ CONVOKE_API_KEYS: "/dev/null" }, "CONVOKE_API_KEYS cannot be used: /dev/null is not JSON."],
   [{ CONVOKE_KEEP_DAYS: "0" }, 'CONVOKE_KEEP_DAYS must be a whole number above 0, not "0".'],
   [{ CONVOKE_KEEP_TASKS: "all" }, 'CONVOKE_KEEP_TASKS must be a whole number above 0, not "all".'],
   [

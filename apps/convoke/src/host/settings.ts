@@ -1,5 +1,15 @@
 import { randomBytes } from "node:crypto";
-import { type CardOptions, type CorsOptions, normalizeOrigins } from "@convoke/server";
+import {
+  type Authenticator,
+  type CardOptions,
+  type CorsOptions,
+  apiKeys,
+  bearer,
+  normalizeOrigins,
+  KeyFileError,
+  oidc,
+  readKeyFile,
+} from "@convoke/server";
 import {
   DEFAULT_LIMITS,
   type Limits,
@@ -7,6 +17,7 @@ import {
   type PushOptions,
   type RetentionOptions,
 } from "@convoke/engine";
+import { type ConvokeConfig, StartError } from "./config.ts";
 import { didYouMean, quoted } from "../terminal/command-line.ts";
 import type { Invocation } from "../terminal/invocation.ts";
 import { createEgress } from "@convoke/egress";
@@ -15,12 +26,7 @@ import { DataFolderError } from "@convoke/backends/sqlite";
 import { ModelError } from "@convoke/runtime";
 import { readFileSync } from "node:fs";
 import type { AgentInfo, CardKey } from "@convoke/protocol";
-import { isObject } from "@convoke/protocol/internal";
-
-/** The server cannot start. The message is one sentence that says what to do. */
-export class StartError extends Error {
-  override readonly name = "StartError";
-}
+import { isLoopbackAddress, isObject } from "@convoke/protocol/internal";
 
 /** How log lines are written. "auto" is for people on a terminal and JSON elsewhere. */
 type LogFormat = "auto" | "pretty" | "json";
@@ -48,7 +54,8 @@ export interface ServeSettings {
   readonly strict: boolean;
   readonly extendedCard?: () => Partial<AgentInfo>;
   readonly idempotency: "extension" | "always";
-  readonly token?: string;
+  /** Absent if every caller is accepted. */
+  readonly auth?: readonly Authenticator[];
   readonly publicUrl?: string;
 }
 
@@ -77,12 +84,18 @@ function startLine(flags: ServeFlags, change: { env?: string; port?: number }): 
   return `${env}convoke ${words.map(quoted).join(" ")}`;
 }
 
-export function readSettings(flags: ServeFlags, env: Environment): ServeSettings {
-  const token = env["CONVOKE_TOKEN"] || undefined;
+/** @param config the settings of `convoke.config.ts`, which the environment overrides */
+export function readSettings(
+  flags: ServeFlags,
+  env: Environment,
+  config: ConvokeConfig = {},
+): ServeSettings & ConvokeConfig {
+  const auth = readAuth(env);
   const publicUrl = readUrl(env["PUBLIC_URL"] || undefined);
   const host = env["BIND_HOST"] || "127.0.0.1";
   const data = flags.data ?? (env["CONVOKE_DATA"] || undefined);
   const settings = {
+    ...config,
     port:
       flags.port === undefined
         ? readPort("PORT", env["PORT"] || "3000")
@@ -93,7 +106,7 @@ export function readSettings(flags: ServeFlags, env: Environment): ServeSettings
     logFormat: readLogFormat(env["CONVOKE_LOG_FORMAT"] || "auto"),
     allowedHosts: commaList(env["CONVOKE_ALLOWED_HOSTS"]).map(readHost),
     cors: readCors(env["CONVOKE_CORS_ORIGINS"]),
-    limits: readLimits(env["CONVOKE_LIMITS"]),
+    limits: { ...config.limits, ...readLimits(env["CONVOKE_LIMITS"]) },
     push: readPush(env),
     retention: readRetention(env),
     card: readCard(env),
@@ -103,10 +116,12 @@ export function readSettings(flags: ServeFlags, env: Environment): ServeSettings
     trustProxy: readSwitch("CONVOKE_TRUST_PROXY", env["CONVOKE_TRUST_PROXY"]),
     ...(data !== undefined && { data }),
     idempotency: readIdempotency(env["CONVOKE_IDEMPOTENCY"] || "extension"),
-    ...(token !== undefined && { token }),
+    ...(auth.length > 0 && { auth }),
     ...(publicUrl !== undefined && { publicUrl }),
   };
-  if (token === undefined && !isLoopback(host)) throw openToTheWorld(host, flags);
+  const { allowAnonymous = false } = config;
+  const isOpen = settings.auth === undefined && !allowAnonymous;
+  if (isOpen && !isLoopbackAddress(host)) throw openToTheWorld(host, flags);
   return settings;
 }
 
@@ -115,6 +130,27 @@ function readIdempotency(value: string): ServeSettings["idempotency"] {
   throw new StartError(
     `CONVOKE_IDEMPOTENCY must be extension or always, not ${JSON.stringify(value)}.`,
   );
+}
+
+/** The ways to authenticate that the environment sets. They replace those of the configuration. */
+function readAuth(env: Environment): readonly Authenticator[] {
+  const token = env["CONVOKE_TOKEN"] || undefined;
+  const file = env["CONVOKE_API_KEYS"] || undefined;
+  const issuer = env["CONVOKE_JWT_ISSUER"] || undefined;
+  const audience = env["CONVOKE_JWT_AUDIENCE"] || undefined;
+  if ((issuer === undefined) !== (audience === undefined)) {
+    throw new StartError(
+      "CONVOKE_JWT_ISSUER and CONVOKE_JWT_AUDIENCE belong together: set both, or none.",
+    );
+  }
+  if (file !== undefined) validated("CONVOKE_API_KEYS", () => readKeyFile(file));
+  const ways: Authenticator[] = [];
+  if (file !== undefined) ways.push(apiKeys({ file }));
+  if (issuer !== undefined && audience !== undefined) {
+    validated("CONVOKE_JWT_ISSUER", () => ways.push(oidc({ issuer, audience })));
+  }
+  if (token !== undefined) ways.push(bearer(token));
+  return ways;
 }
 
 function readSwitch(name: string, value: string | undefined): boolean {
@@ -184,16 +220,12 @@ export function loadEnvFile(): void {
   }
 }
 
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
-}
-
 /** A server that is reachable from outside must authenticate its callers. The suggested line can be copied. */
 function openToTheWorld(host: string, flags: ServeFlags): StartError {
   const token = randomBytes(24).toString("base64url");
   const line = startLine(flags, { env: `CONVOKE_TOKEN=${token} BIND_HOST=${host}` });
   return new StartError(
-    `This server would be reachable from outside on ${host}, so it needs a token. Try: ${line}`,
+    `This server would be reachable from outside on ${host}, so it needs a token (or CONVOKE_API_KEYS, or CONVOKE_JWT_ISSUER and CONVOKE_JWT_AUDIENCE). Try: ${line}`,
   );
 }
 
@@ -246,8 +278,8 @@ function validated(name: string, use: () => unknown): void {
   try {
     use();
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    const problem = error.message.replace(/^egress: /, "");
+    if (!(error instanceof TypeError || error instanceof KeyFileError)) throw error;
+    const problem = error.message.replace(/^(?:egress|oidc): /, "");
     throw new StartError(`${name} cannot be used: ${problem}.`, { cause: error });
   }
 }

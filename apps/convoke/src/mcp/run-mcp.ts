@@ -296,17 +296,21 @@ const URL_IN_PROCESS = "http://127.0.0.1/";
 /** Runs the agent of a file like `convoke serve`, but without a port. */
 async function openFileAgent({ file, data, io }: FileAgentOptions): Promise<FileAgent> {
   loadEnvFile();
-  // Nothing listens, so settings for ports and addresses do not apply.
-  const { PORT: _port, BIND_HOST: _host, PUBLIC_URL: _url, ...env } = io.env;
+  // Nothing listens, so settings for ports, addresses and other callers do not apply.
+  const unused = ["PORT", "BIND_HOST", "PUBLIC_URL", "CONVOKE_API_KEYS"];
+  const used = Object.entries(io.env).filter(
+    ([name]) => !unused.includes(name) && !name.startsWith("CONVOKE_JWT_"),
+  );
+  const env: CommandIo["env"] = Object.fromEntries(used);
+  // The owner of tasks is derived from the token, as on a server.
+  const token = env["CONVOKE_TOKEN"] || undefined;
   const flags = { file, data, started: io.started };
   const settings = readSettings(flags, env);
-  const { logLevel, logFormat, drainMs: _drainMs, token, ...options } = settings;
+  const { logLevel, logFormat, drainMs: _drainMs, ...options } = settings;
   const agent = await loadAgent(file);
   const mounted = await mount(agent, {
     ...options,
     source: resolve(file),
-    // The owner of tasks is derived from the token, as on a server.
-    ...(token !== undefined && { token }),
     publicUrl: URL_IN_PROCESS,
     // The log of a host is read by people, but the format is the one that its other servers use.
     logger: createLogger({ level: logLevel, isForPeople: logFormat === "pretty" }, io.stderr),

@@ -1,6 +1,6 @@
 import { A2AError, type AgentCardFacts, type Caller, type SpecPatch } from "@convoke/protocol";
 import type { Cors } from "../http/cors.ts";
-import type { HttpRequest } from "../http/exchange.ts";
+import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import {
   type Call,
   type Engine,
@@ -42,6 +42,8 @@ export class App {
   readonly extendedCard:
     | ((request: HttpRequest, caller: Caller) => Promise<AgentCardFacts | undefined>)
     | undefined;
+  /** Describes the server to OAuth clients (RFC 9728). Absent if it accepts no tokens of an issuer. */
+  readonly protectedResource: ((request: HttpRequest) => HttpResponse) | undefined;
 
   constructor(parts: Omit<App, "toA2AError" | "extendedCardFor">) {
     this.engine = parts.engine;
@@ -59,6 +61,7 @@ export class App {
     this.specPatch = parts.specPatch;
     this.operations = parts.operations;
     this.extendedCard = parts.extendedCard;
+    this.protectedResource = parts.protectedResource;
   }
 
   /** The extended card, with the address that the request was sent to. `undefined` if there is none. */

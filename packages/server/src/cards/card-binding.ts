@@ -248,14 +248,36 @@ export function extendedFacts(facts: AgentCardFacts, more: Partial<AgentInfo>): 
   };
 }
 
+/** Describes the agent to OAuth clients, which learn from it where to get a token (RFC 9728 §2). */
+export function protectedResource(facts: {
+  readonly address: string;
+  readonly name: string;
+  readonly authorizationServers: readonly string[];
+}): HttpResponse {
+  const { address, name, authorizationServers } = facts;
+  const metadata = {
+    resource: address,
+    resource_name: name,
+    authorization_servers: authorizationServers,
+    bearer_methods_supported: ["header"],
+  };
+  return jsonResponse(200, JSON.stringify(metadata), {
+    "cache-control": "public, max-age=300",
+    "access-control-allow-origin": "*",
+  });
+}
+
 /** The URL under which the client reaches the agent. It ends without a slash, because clients append a path that begins with one. */
-function addressFor(request: HttpRequest, options: Parameters<typeof cardFacts>[1]): string {
+export function addressFor(
+  request: HttpRequest,
+  options: Pick<Parameters<typeof cardFacts>[1], "address" | "publicUrl" | "trustProxy">,
+): string {
   return fullAddressFor(request, options).replace(/\/+$/, "");
 }
 
 function fullAddressFor(
   request: HttpRequest,
-  { address, publicUrl, trustProxy = false }: Parameters<typeof cardFacts>[1],
+  { address, publicUrl, trustProxy = false }: Parameters<typeof addressFor>[1],
 ): string {
   if (publicUrl !== undefined) return publicUrl;
   const scheme = request.isSecure ? "https" : "http";

@@ -6,33 +6,36 @@ import {
   type SecurityRequirement,
   type SecurityScheme,
 } from "@convoke/protocol";
-import { createHash, timingSafeEqual } from "node:crypto";
+import type { Logger } from "@convoke/engine";
+import { isDeepStrictEqual } from "node:util";
+import {
+  type AuthEnvironment,
+  type AuthRequest,
+  AuthUnavailable,
+  type Authenticate,
+  type Authenticator,
+  bearer,
+  unauthenticated,
+} from "../auth/authenticator.ts";
 import { type HttpRequest, header } from "../http/exchange.ts";
-
-/** A request whose body has not been read. */
-export type AuthRequest = Pick<
-  HttpRequest,
-  "method" | "path" | "query" | "headers" | "node" | "web"
->;
-
-/**
- * Identifies the caller of a request. Return `undefined` to reject it with 401, or throw an
- * `A2AError` to say why. Any other error is logged, and the caller gets 500 with an id to find it.
- */
-export type Authenticate = (
-  request: AuthRequest,
-) => Promise<Caller | undefined> | Caller | undefined;
 
 /** How the callers of a server authenticate. */
 export interface AuthOptions {
   /**
-   * Requires this bearer token on every request except for the card. Default: every caller is
-   * accepted, and all callers share their tasks.
+   * The ways in which callers may authenticate, of which one is enough: `bearer`, `apiKeys`, `jwt`,
+   * `oidc`, `mtls`, or an `Authenticator` of your own. Required for every request except for the
+   * card. Each owner sees only its own tasks. Default: every caller is accepted, and all callers
+   * share their tasks.
+   *
+   * @example
+   * auth: [apiKeys(), oidc({ issuer: "https://id.example", audience: "https://agent.example" })]
    */
+  readonly auth?: readonly Authenticator[];
+  /** Requires this bearer token. The same as `auth: [bearer(token)]`; with `auth`, one more way. */
   readonly token?: string;
   /**
-   * Identifies the caller of every request except for the card. Use it instead of `token` if there
-   * are several callers; each owner sees only its own tasks. Agents get the result as `turn.caller`.
+   * Identifies the caller of every request except for the card. Use it instead of `auth` and `token`
+   * if neither fits. Agents get the result as `turn.caller`.
    *
    * @example
    * authenticate: async ({ headers }) => {
@@ -53,75 +56,171 @@ export interface AuthOptions {
   readonly security?: readonly SecurityRequirement[];
 }
 
+/** Where RFC 9728 describes the server to OAuth clients, below the address of the agent. */
+export const RESOURCE_PATH = "/.well-known/oauth-protected-resource";
+
 /** Identifies the callers of a server, and knows what its card and its 401 responses say about it. */
 export class Authentication {
   /** Absent if every caller is accepted. */
   readonly security: CardSecurity | undefined;
-  /** The `WWW-Authenticate` header of a 401 response. */
-  readonly challenge: string;
-  readonly #authenticate: Authenticate;
+  /** The issuers from which clients can get a token (RFC 9728). */
+  readonly authorizationServers: readonly string[];
+  /** Whether client certificates are accepted. */
+  readonly needsCertificates: boolean;
+  /** First those whose credentials are in the request itself. */
+  readonly #authenticators: readonly Authenticator[];
+  readonly #challenge: string;
+  #logger: Logger | undefined;
 
-  constructor({ token, authenticate, securitySchemes, security }: AuthOptions) {
-    if (token !== undefined && authenticate !== undefined) {
-      throw new TypeError("token and authenticate cannot be combined: both identify the caller");
-    }
-    const check = token === undefined ? authenticate : acceptBearerToken(token);
-    if (authenticate === undefined && (securitySchemes ?? security) !== undefined) {
-      throw new TypeError(
-        "securitySchemes and security need authenticate: the card must not declare what is not checked",
-      );
-    }
-    this.security = check && declared(securitySchemes, security);
-    this.challenge = challengeFor(this.security);
-    this.#authenticate = check ?? acceptEveryone;
+  constructor(options: AuthOptions) {
+    const authenticators = authenticatorsIn(options);
+    const isOpen = authenticators.length === 0;
+    this.#authenticators = [
+      ...authenticators.filter(({ isOfConnection }) => isOfConnection !== true),
+      ...authenticators.filter(({ isOfConnection }) => isOfConnection === true),
+    ];
+    this.needsCertificates = authenticators.some(({ schemes }) =>
+      Object.values(schemes).some(({ type }) => type === "mutualTLS"),
+    );
+    this.security = isOpen ? undefined : declared(authenticators);
+    this.authorizationServers = [
+      ...new Set(authenticators.flatMap(({ authorizationServers = [] }) => authorizationServers)),
+    ];
+    this.#challenge = challengeFor(this.security);
+  }
+
+  prepare(environment: AuthEnvironment): void {
+    this.#logger = environment.logger;
+    for (const one of this.#authenticators) one.prepare?.(environment);
+  }
+
+  close(): void {
+    for (const one of this.#authenticators) one.close?.();
   }
 
   async identify(request: AuthRequest): Promise<Caller> {
-    const caller = await this.#authenticate(request);
-    if (caller === undefined) throw unauthenticated("it is not known who calls");
-    if (typeof caller.owner === "string" && caller.owner !== "") return caller;
-    throw new TypeError("authenticate must return a caller with an owner, which is not empty");
+    if (this.security === undefined) return ANONYMOUS;
+    let problem: A2AError | undefined;
+    for (const one of this.#authenticators) {
+      // A certificate does not help a request whose own credentials are not valid.
+      if (one.isOfConnection === true && problem !== undefined) throw problem;
+      try {
+        const caller = await one.authenticate(request);
+        if (caller !== undefined) return checked(caller);
+      } catch (thrown) {
+        problem ??= this.#toProblem(thrown);
+      }
+    }
+    throw problem ?? missingCredentials(request, this.security);
+  }
+
+  /**
+   * The `WWW-Authenticate` header of a 401 response.
+   *
+   * @param address where the agent is, if it is known
+   */
+  challengeAt(address: string | undefined): string {
+    if (address === undefined || this.authorizationServers.length === 0) return this.#challenge;
+    const metadata = `resource_metadata="${address}${RESOURCE_PATH}"`;
+    return this.#challenge.replace(/^Bearer |(?<=, )Bearer /, `Bearer ${metadata}, `);
+  }
+
+  /** An error other than that of the credentials ends the search: it may be that of the right one. */
+  #toProblem(thrown: unknown): A2AError {
+    if (A2AError.is(thrown) && thrown.reason === "Unauthenticated") return thrown;
+    if (!(thrown instanceof AuthUnavailable)) throw thrown;
+    this.#logger?.error("callers cannot be authenticated", { error: thrown });
+    throw new A2AError("Unavailable", "credentials cannot be checked now, try again later", {
+      cause: thrown,
+    });
   }
 }
 
-/** No authentication: all callers are the same owner. */
-const acceptEveryone: Authenticate = () => ({ owner: "anonymous" });
+/** Without authentication, all callers are the same owner. */
+const ANONYMOUS: Caller = { owner: "anonymous" };
 
-/**
- * Accepts one bearer token. Hashes are compared, so that timing reveals nothing about the token or
- * its length.
- */
-export function acceptBearerToken(token: string): (request: AuthRequest) => Caller {
-  const expected = sha256(token);
-  return (request) => {
-    const given = /^bearer +(\S+) *$/i.exec(header(request, "authorization") ?? "")?.[1];
-    if (given !== undefined && timingSafeEqual(sha256(given), expected)) return { owner: "token" };
-    throw unauthenticated(
-      given === undefined ? "a bearer token is required" : "the bearer token is not valid",
-    );
-  };
-}
-
-function sha256(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
-}
-
-function unauthenticated(detail: string): A2AError {
-  return new A2AError("Unauthenticated", detail, { details: { reason: "unauthenticated" } });
-}
-
-function declared(
-  schemes: AuthOptions["securitySchemes"] = BEARER_SECURITY.schemes,
-  requirements?: AuthOptions["security"],
-): CardSecurity {
-  const names = Object.keys(schemes);
-  const unknown = requirements?.flatMap(Object.keys).find((name) => !Object.hasOwn(schemes, name));
-  if (unknown !== undefined) {
+function authenticatorsIn(options: AuthOptions): readonly Authenticator[] {
+  const { auth, token, authenticate, securitySchemes, security } = options;
+  if (authenticate === undefined && (securitySchemes ?? security) !== undefined) {
     throw new TypeError(
-      `security names ${JSON.stringify(unknown)}, which is not one of securitySchemes (${names.join(", ")})`,
+      "securitySchemes and security need authenticate: the card must not declare what is not checked",
     );
   }
-  return { schemes, requirements: requirements ?? names.map((name) => ({ [name]: [] })) };
+  if (auth?.length === 0) {
+    throw new TypeError("auth must have an entry; leave it out if every caller is accepted");
+  }
+  if (authenticate === undefined) {
+    return [...(auth ?? []), ...(token === undefined ? [] : [bearer(token)])];
+  }
+  const other = token === undefined ? auth && "auth" : "token";
+  if (other !== undefined) {
+    throw new TypeError(`${other} and authenticate cannot be combined: both identify the caller`);
+  }
+  const { schemes } = BEARER_SECURITY;
+  return [{ schemes: securitySchemes ?? schemes, authenticate, ...(security && { security }) }];
+}
+
+function checked(caller: Caller): Caller {
+  if (typeof caller.owner === "string" && caller.owner !== "") return caller;
+  throw new TypeError("authenticate must return a caller with an owner, which is not empty");
+}
+
+/** No authenticator has found credentials of its own. */
+function missingCredentials(request: AuthRequest, { schemes }: CardSecurity): A2AError {
+  const takesBearer = Object.values(schemes).some(isBearer);
+  if (!takesBearer) return unauthenticated("it is not known who calls");
+  const given = header(request, "authorization");
+  const isGiven = given !== undefined && /^bearer +\S/i.test(given);
+  return unauthenticated(isGiven ? "the bearer token is not valid" : "a bearer token is required");
+}
+
+function isBearer(scheme: SecurityScheme): boolean {
+  return scheme.type === "http" && scheme.scheme.toLowerCase() === "bearer";
+}
+
+/** What the card declares: the schemes of all authenticators, as alternatives. */
+function declared(authenticators: readonly Authenticator[]): CardSecurity {
+  const all: Record<string, SecurityScheme> = {};
+  const requirements: SecurityRequirement[] = [];
+  for (const { schemes, security } of authenticators) {
+    const names = addSchemes(all, schemes);
+    const own = security ?? Object.keys(schemes).map((name) => ({ [name]: [] }));
+    checkNames(own, schemes);
+    for (const requirement of own) {
+      const renamed = Object.entries(requirement).map(([name, scopes]) => [names[name], scopes]);
+      const next = Object.fromEntries(renamed) as SecurityRequirement;
+      if (!requirements.some((one) => isDeepStrictEqual(one, next))) requirements.push(next);
+    }
+  }
+  return { schemes: all, requirements };
+}
+
+/** Adds schemes to others, and returns their names there: a name that means something else gets a number. */
+function addSchemes(
+  all: Record<string, SecurityScheme>,
+  schemes: Authenticator["schemes"],
+): Readonly<Record<string, string>> {
+  const names: Record<string, string> = {};
+  for (const [name, scheme] of Object.entries(schemes)) {
+    let free = name;
+    const isTaken = (): boolean =>
+      Object.hasOwn(all, free) && !isDeepStrictEqual(all[free], scheme);
+    for (let count = 2; isTaken(); count++) free = `${name}${count}`;
+    all[free] = scheme;
+    names[name] = free;
+  }
+  return names;
+}
+
+function checkNames(
+  requirements: readonly SecurityRequirement[],
+  schemes: Authenticator["schemes"],
+): void {
+  const unknown = requirements.flatMap(Object.keys).find((name) => !Object.hasOwn(schemes, name));
+  if (unknown === undefined) return;
+  throw new TypeError(
+    `security names ${JSON.stringify(unknown)}, which is not one of securitySchemes (${Object.keys(schemes).join(", ")})`,
+  );
 }
 
 /** One challenge per kind of credential that is sent as `Authorization`; a 401 must have one (RFC 9110 §15.5.2). */
@@ -134,3 +233,6 @@ function challengeFor({ schemes } = BEARER_SECURITY): string {
   const all = words.length === 0 ? ["Bearer"] : [...new Set(words)];
   return all.map((kind) => `${kind} realm="convoke"`).join(", ");
 }
+
+/** Where the agent is, as the client reaches it. */
+export type AddressFor = (request: HttpRequest) => string;

@@ -1,17 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
 import { aRequest } from "../http/a-request.suite.ts";
-import { type AuthOptions, Authentication, acceptBearerToken } from "./authenticate.ts";
+import { type AuthOptions, Authentication } from "./authenticate.ts";
+import { bearer } from "../auth/authenticator.ts";
 import { Guard } from "./guard.ts";
 import { A2AError } from "@convoke/protocol";
 
 const TOKEN = "s3cret-Token_of.ours~+/=";
 
 verifies("R114", "the right token is let in, however its scheme is spelled", () => {
-  const check = acceptBearerToken(TOKEN);
+  const { authenticate } = bearer(TOKEN);
 
   for (const authorization of [`Bearer ${TOKEN}`, `bearer ${TOKEN}`, `BEARER   ${TOKEN} `]) {
-    expect(check(aRequest({ headers: { authorization } }))).toEqual({ owner: "token" });
+    expect(authenticate(aRequest({ headers: { authorization } }))).toEqual({ owner: "token" });
   }
 });
 
@@ -31,8 +32,8 @@ describe("is refused", () => {
     ["the token and a second one", `Bearer ${TOKEN} ${TOKEN}`],
     ["two headers in one", `Bearer guessed, Bearer ${TOKEN}`],
   ] as const) {
-    verifies("R114", what, () => {
-      const refusal = refusalOf(header);
+    verifies("R114", what, async () => {
+      const refusal = await refusalOf(header);
 
       expect(refusal.reason).toBe("Unauthenticated");
       expect(refusal.row).toMatchObject({ code: -32603, http: 401 });
@@ -41,10 +42,10 @@ describe("is refused", () => {
   }
 });
 
-test("a refusal says what is missing and never repeats what was given or expected", () => {
-  expect(refusalOf(undefined).detail).toBe("a bearer token is required");
+test("a refusal says what is missing and never repeats what was given or expected", async () => {
+  expect((await refusalOf(undefined)).detail).toBe("a bearer token is required");
 
-  const refusal = refusalOf("Bearer guessed-canary");
+  const refusal = await refusalOf("Bearer guessed-canary");
   const told = JSON.stringify([refusal, refusal.message, refusal.stack]);
 
   expect(refusal.detail).toBe("the bearer token is not valid");
@@ -108,6 +109,11 @@ test.each<[AuthOptions, string]>([
     { token: "right", authenticate: () => undefined },
     "token and authenticate cannot be combined: both identify the caller",
   ],
+  [{ auth: [] }, "auth must have an entry"],
+  [
+    { auth: [bearer("right")], authenticate: () => undefined },
+    "auth and authenticate cannot be combined",
+  ],
   [
     { securitySchemes: { key: { type: "apiKey", in: "header", name: "x-key" } } },
     "securitySchemes and security need authenticate",
@@ -122,7 +128,7 @@ test.each<[AuthOptions, string]>([
 
 test("a 401 names what the caller can send as Authorization", () => {
   const challengeFor = (securitySchemes: NonNullable<AuthOptions["securitySchemes"]>): string =>
-    new Authentication({ authenticate: () => undefined, securitySchemes }).challenge;
+    new Authentication({ authenticate: () => undefined, securitySchemes }).challengeAt(undefined);
 
   expect(
     challengeFor({
@@ -135,9 +141,9 @@ test("a 401 names what the caller can send as Authorization", () => {
 });
 
 /** Why the header is refused. */
-function refusalOf(authorization: string | undefined): A2AError {
+async function refusalOf(authorization: string | undefined): Promise<A2AError> {
   try {
-    acceptBearerToken(TOKEN)(aRequest({ headers: { authorization } }));
+    await new Authentication({ token: TOKEN }).identify(aRequest({ headers: { authorization } }));
   } catch (error) {
     if (A2AError.is(error)) return error;
     throw error;

@@ -2,10 +2,12 @@ import { A2AError, type Caller } from "@convoke/protocol";
 import type { Cors } from "../http/cors.ts";
 import { type HttpRequest, header } from "../http/exchange.ts";
 import { parseForwarded } from "../http/address.ts";
-import type { Authentication } from "./authenticate.ts";
+import type { AddressFor, Authentication } from "./authenticate.ts";
 
 export interface GuardOptions {
   readonly authentication: Authentication;
+  /** Where the agent is, as the client reaches it. */
+  readonly addressFor?: AddressFor;
   readonly allowedHosts?: readonly string[];
   /** The public URL of the agent; pages of its origin may call. */
   readonly publicUrl?: string;
@@ -22,10 +24,12 @@ export class Guard {
   readonly #publicHost: string | undefined;
   readonly #isListed: (origin: string) => boolean;
   readonly #authentication: Authentication;
+  readonly #addressFor: AddressFor | undefined;
 
   constructor(options: GuardOptions) {
     const { authentication, allowedHosts = [], publicUrl, trustProxy = false, cors } = options;
     this.#authentication = authentication;
+    this.#addressFor = options.addressFor;
     this.#checkHostName = createHostCheck(allowedHosts);
     this.#trustProxy = trustProxy;
     this.#publicHost = publicUrl === undefined ? undefined : new URL(publicUrl).host;
@@ -53,8 +57,8 @@ export class Guard {
   }
 
   /** The `WWW-Authenticate` header of a 401 response. */
-  get challenge(): string {
-    return this.#authentication.challenge;
+  challengeFor(request: HttpRequest): string {
+    return this.#authentication.challengeAt(this.#addressFor?.(request));
   }
 
   /** Returns the host that a trusted proxy reports. */

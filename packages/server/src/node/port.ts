@@ -8,7 +8,7 @@ import {
 } from "node:http2";
 import { type Server, type Socket, createServer as createNet } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type TLSSocket, createServer as createTls } from "node:tls";
+import { type TLSSocket, type TlsOptions as NodeTls, createServer as createTls } from "node:tls";
 import { Counts } from "@convoke/engine";
 import type { Timeouts } from "../http/exchange.ts";
 import type { NodeListener } from "./node-listener.ts";
@@ -29,6 +29,12 @@ type Http2Listener = (request: Http2ServerRequest, response: Http2ServerResponse
 export interface TlsOptions {
   readonly cert: string;
   readonly key: string;
+  /**
+   * The authorities whose client certificates are trusted, in PEM format, for `mtls()`. Default:
+   * clients are not asked for a certificate. With it they are asked, and may connect without one, so
+   * that the card stays public.
+   */
+  readonly ca?: string | readonly string[];
 }
 
 export interface PortOptions {
@@ -103,7 +109,7 @@ export class Port {
           createNet({ allowHalfOpen: true, noDelay: true })
         : // Like node:https: a client that disconnects during the handshake closes the socket.
           createTls({
-            ...tls,
+            ...tlsFor(tls),
             noDelay: true,
             ALPNProtocols: ["h2", "http/1.1"],
             handshakeTimeout: headersMs,
@@ -173,6 +179,13 @@ export class Port {
     socket.once("end", () => destroyLater(socket));
     this.#http2.emit("connection", socket);
   }
+}
+
+/** The guard decides about a client without a trusted certificate, because it may have other credentials. */
+function tlsFor({ cert, key, ca }: TlsOptions): NodeTls {
+  if (ca === undefined) return { cert, key };
+  const authorities = typeof ca === "string" ? ca : [...ca];
+  return { cert, key, ca: authorities, requestCert: true, rejectUnauthorized: false };
 }
 
 /** How long one side of an HTTP/2 connection may stay open after the other has ended. */

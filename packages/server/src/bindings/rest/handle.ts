@@ -87,14 +87,14 @@ export function errorResponse(
     specPatch,
     isStrict,
     guard,
-  }: Pick<App, "specPatch" | "isStrict"> & { readonly guard: Pick<Guard, "challenge"> },
+  }: Pick<App, "specPatch" | "isStrict"> & { readonly guard: Pick<Guard, "challengeFor"> },
   error: A2AError,
   { request, version }: MatchedRest,
 ): HttpResponse {
   const format = { version, specPatch, isStrict };
   return jsonResponse(statusesFor(error, format).http, errorText(error, format), {
     "content-type": responseType(request, version),
-    ...headersFor(error, guard),
+    ...headersFor(error, () => guard.challengeFor(request)),
   });
 }
 
@@ -143,8 +143,8 @@ function toText(error: A2AError, format: ErrorFormat, { http, grpc }: Statuses):
   return JSON.stringify(isStrict ? bare : { error: bare, ...bare });
 }
 
-function headersFor({ reason }: A2AError, { challenge }: Pick<Guard, "challenge">): HttpHeaders {
+function headersFor({ reason }: A2AError, challenge: () => string): HttpHeaders {
   if (reason === "Unavailable") return { "retry-after": "1" };
-  if (reason === "Unauthenticated") return { "www-authenticate": challenge };
+  if (reason === "Unauthenticated") return { "www-authenticate": challenge() };
   return {};
 }

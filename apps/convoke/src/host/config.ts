@@ -1,0 +1,66 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { ServeAgentOptions } from "./serve-agent.ts";
+import { didYouMean, isObject } from "@convoke/protocol/internal";
+
+/** The server cannot start. The message is one sentence that says what to do. */
+export class StartError extends Error {
+  override readonly name = "StartError";
+}
+
+/**
+ * The settings of a server that are code: `convoke serve` reads them from `convoke.config.ts`. For
+ * what both have, the environment takes precedence over it, and flags over the environment.
+ */
+export type ConvokeConfig = Pick<ServeAgentOptions, (typeof OPTIONS)[number]>;
+
+const OPTIONS = [
+  "allowAnonymous",
+  "auth",
+  "authenticate",
+  "limits",
+  "security",
+  "securitySchemes",
+  "tenants",
+  "tls",
+] as const;
+
+/**
+ * Types the settings of a server.
+ *
+ * @example
+ * // convoke.config.ts
+ * import { apiKeys, defineConfig } from "convoke";
+ *
+ * export default defineConfig({ auth: [apiKeys({ file: "api-keys.json" })] });
+ */
+export function defineConfig(config: ConvokeConfig): ConvokeConfig {
+  return config;
+}
+
+const FILES = ["ts", "mts", "js", "mjs"].map((end) => `convoke.config.${end}`);
+
+/** The configuration in a file, by default `convoke.config.ts` in the current folder if there is one. */
+export async function loadConfig(named: string | undefined): Promise<ConvokeConfig> {
+  const file = named ?? FILES.find((name) => existsSync(name));
+  if (file === undefined) return {};
+  const path = resolve(file);
+  if (!existsSync(path)) throw new StartError(`There is no file ${file}.`);
+  let loaded: { readonly default?: unknown };
+  try {
+    loaded = (await import(pathToFileURL(path).href)) as typeof loaded;
+  } catch (error) {
+    const told = error instanceof Error ? error.message : String(error);
+    throw new StartError(`${file} could not be loaded. The error is: ${told}`, { cause: error });
+  }
+  const config = loaded.default;
+  if (!isObject(config)) {
+    throw new StartError(`${file} must export its settings: export default defineConfig({ … })`);
+  }
+  const unknown = Object.keys(config).find((name) => !OPTIONS.some((one) => one === name));
+  if (unknown === undefined) return config as ConvokeConfig;
+  throw new StartError(
+    `${file} has no setting ${JSON.stringify(unknown)}.${didYouMean(unknown, OPTIONS)} The settings are ${OPTIONS.join(", ")}.`,
+  );
+}
