@@ -55,7 +55,7 @@ const FAULTS: readonly (readonly [title: string, id: string, fault: GrpcFault])[
 ];
 
 describe("over gRPC 1.0", () => {
-  test("nothing is found where nothing is spoiled", async () => {
+  test("nothing is found without a fault", async () => {
     const { url, origin } = await serveSpoiledGrpc({});
     const only = FAULTS.map(([, id]) => id).join(",");
 
