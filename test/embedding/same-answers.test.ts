@@ -210,7 +210,7 @@ const STORIES: readonly (readonly [string, number, () => Asked])[] = [
   ],
 ];
 
-test.each(STORIES)("%s is %i, by fetch as by a port", async (_name, status, ask) => {
+test.each(STORIES)("%s is %i, with fetch and over a port", async (_name, status, ask) => {
   const asked = ask();
 
   const fetched = await byFetch(mounted, asked);
@@ -220,7 +220,7 @@ test.each(STORIES)("%s is %i, by fetch as by a port", async (_name, status, ask)
   expect(fetched.status).toBe(status);
 });
 
-test("the rest of a stream begins after the cursor", async () => {
+test("the rest of a stream starts after the cursor", async () => {
   const [, , ask] = STORIES.at(-1)!;
 
   const { body } = await byFetch(mounted, ask());
@@ -229,7 +229,7 @@ test("the rest of a stream begins after the cursor", async () => {
   expect(body).toContain('"completed"');
 });
 
-test("whatever is asked, both ways answer alike", async () => {
+test("both ways give the same response to any request", async () => {
   const header = (name: string, ...values: readonly string[]) =>
     fc.option(
       fc.constantFrom(...values).map((value) => ({ [name]: value })),
@@ -293,7 +293,7 @@ test("whatever is asked, both ways answer alike", async () => {
   );
 });
 
-/** Without a body gRPC says by headers what it says by trailers otherwise, and there only by fetch. */
+/** Without a body gRPC sends headers instead of trailers, and only with fetch. */
 function withoutTrailers(
   ported: Readonly<Record<string, string>>,
   fetched: Readonly<Record<string, string>>,
