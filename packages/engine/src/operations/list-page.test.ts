@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { decodeToken, encodeToken } from "./list-page.ts";
 
-test("a token leads back to where the page ended, and to when the walk began", () => {
+test("a token contains where the page ended, and when the listing started", () => {
   const position = { statusAt: 20, taskId: "t2" };
 
   expect(decodeToken(encodeToken(30, position))).toEqual({ at: 30, position });
 });
 
-describe("a token that no page gave", () => {
+describe("a token that no page returned", () => {
   const encoded = (text: string) => Buffer.from(text).toString("base64url");
 
   test.each([
@@ -23,7 +23,7 @@ describe("a token that no page gave", () => {
     ["a place of four words", encoded("30 20 t2 t3")],
     ["a place on two lines", encoded("30 20 t2\n")],
     ["random bytes", Buffer.from([0xff, 0x00, 0x80, 0x20]).toString("base64url")],
-  ])("%s is none", (_what, token) => {
+  ])("%s is invalid", (_what, token) => {
     expect(decodeToken(token)).toBeUndefined();
   });
 });

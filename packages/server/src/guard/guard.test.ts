@@ -7,7 +7,7 @@ import { A2AError } from "@convoke/protocol";
 
 const TOKEN = "s3cret-Token_of.ours~+/=";
 
-verifies("R114", "the right token is let in, however its scheme is spelled", () => {
+verifies("R114", "the right token is accepted, however its scheme is spelled", () => {
   const check = acceptBearerToken(TOKEN);
 
   for (const authorization of [`Bearer ${TOKEN}`, `bearer ${TOKEN}`, `BEARER   ${TOKEN} `]) {
@@ -15,7 +15,7 @@ verifies("R114", "the right token is let in, however its scheme is spelled", () 
   }
 });
 
-describe("is refused", () => {
+describe("is rejected", () => {
   for (const [what, header] of [
     ["no header", undefined],
     ["an empty header", ""],
@@ -41,7 +41,7 @@ describe("is refused", () => {
   }
 });
 
-test("a refusal says what is missing and never repeats what was given or expected", () => {
+test("an error says what is missing and never repeats what was given or expected", () => {
   expect(refusalOf(undefined).detail).toBe("a bearer token is required");
 
   const refusal = refusalOf("Bearer guessed-canary");
@@ -60,7 +60,7 @@ const LOCAL = { host: "localhost:3000" };
 const FOREIGN = { host: "evil.example" };
 const AUTHORIZED = { authorization: "Bearer right" };
 
-test("what everyone may read needs no token, but a host of ours", () => {
+test("public resources need no token, but a host of ours", () => {
   const guard = aGuard({ token: "right" });
 
   expect(() => guard.admit(aRequest({ headers: LOCAL }))).not.toThrow();
@@ -76,7 +76,7 @@ verifies("R114", "everything else needs the token", async () => {
   });
 });
 
-test("a foreign host is rejected before its token is looked at", async () => {
+test("a foreign host is rejected before its token is checked", async () => {
   const guard = aGuard({ token: "right" });
 
   const request = aRequest({ headers: { ...FOREIGN, ...AUTHORIZED } });
@@ -84,7 +84,7 @@ test("a foreign host is rejected before its token is looked at", async () => {
   await expect(guard.identify(request)).rejects.toThrow("Forbidden");
 });
 
-verifies("R116", "an identity in the query or another header counts for nothing", async () => {
+verifies("R116", "an identity in the query or another header is ignored", async () => {
   const guard = aGuard({ token: "right" });
   const request = aRequest({
     headers: { ...LOCAL, "x-authorization": "Bearer right", cookie: "token=right" },
@@ -120,7 +120,7 @@ test.each<[AuthOptions, string]>([
   expect(() => new Authentication(options)).toThrow(problem);
 });
 
-test("a 401 names what the caller can send as Authorization", () => {
+test("a 401 says what the caller can send as Authorization", () => {
   const challengeFor = (securitySchemes: NonNullable<AuthOptions["securitySchemes"]>): string =>
     new Authentication({ authenticate: () => undefined, securitySchemes }).challenge;
 
@@ -134,7 +134,7 @@ test("a 401 names what the caller can send as Authorization", () => {
   expect(challengeFor({ certificate: { type: "mutualTLS" } })).toBe('Bearer realm="convoke"');
 });
 
-/** Why the header is refused. */
+/** Why the header is rejected. */
 function refusalOf(authorization: string | undefined): A2AError {
   try {
     acceptBearerToken(TOKEN)(aRequest({ headers: { authorization } }));
