@@ -62,7 +62,7 @@ function problemsOfCalls(caller: Left, callee: Left): readonly string[] {
     ),
     ...callee.stored
       .filter((stored) => !claimed.has(stored.record.taskId) && !isOver(stored, caller))
-      .map(({ record }) => `${callee.name} has task ${record.taskId}, of which nobody knows`),
+      .map(({ record }) => `${callee.name} has task ${record.taskId}, which no caller knows`),
   ];
 }
 

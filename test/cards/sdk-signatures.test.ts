@@ -46,7 +46,7 @@ const CARDS = [
   ["a guarded card", guarded],
   ["a card for both versions", hybrid],
   ["a full card", FULL_CARD],
-  ["a card with much that is empty", bare],
+  ["a card with many empty fields", bare],
 ] as const;
 
 // The SDK logs each signature that does not match to the console.

@@ -21,9 +21,13 @@ describe("a server that", () => {
     ["talks HTML", say(200, "text/html", "<h1>Hello</h1>"), /200 text\/html <h1>/],
     ["fails in HTML", say(500, "text/html", "<h1>Oops</h1>"), /500 text\/html/],
     ["never answers", () => undefined, /nothing, then nothing more/],
-    ["hangs up at once", (request) => request.socket.destroy(), /no response: socket hang up/],
     [
-      "leads elsewhere",
+      "disconnects immediately",
+      (request) => request.socket.destroy(),
+      /no response: socket hang up/,
+    ],
+    [
+      "redirects elsewhere",
       (request, response) => {
         request.resume();
         response.writeHead(302, { location: "http://127.0.0.1:1/elsewhere" }).end();
@@ -31,7 +35,7 @@ describe("a server that", () => {
       /302 to http:\/\/127\.0\.0\.1:1\/elsewhere/,
     ],
     [
-      "never stops talking",
+      "never stops sending",
       (request, response) => {
         request.resume();
         response.writeHead(200, { "content-type": "application/json" });
@@ -154,7 +158,7 @@ describe("a gRPC address that", () => {
 });
 
 describe("if there is no card", () => {
-  test.each([["nobody listens", "http://127.0.0.1:1", "ECONNREFUSED"]])(
+  test.each([["no server listens", "http://127.0.0.1:1", "ECONNREFUSED"]])(
     "because %s, the agent could not be reached",
     async (_, url, why) => {
       const { code, stderr } = await runCli(["check", url, ...QUICK]);

@@ -104,7 +104,7 @@ describe("a tool of the caller", () => {
 
   test.each([
     ["the caller did not activate the extension", {}, new Set<string>()],
-    ["the agent takes none", { clientTools: false } as const, ACTIVE],
+    ["the agent accepts none", { clientTools: false } as const, ACTIVE],
   ])("is not available if %s", async (_, settings, extensions) => {
     const model = scriptedModel(["Hello."]);
     const world = new LoopWorld({ model, ...settings }, { extensions });

@@ -52,14 +52,14 @@ describe("the search finds", () => {
     ["a late import", `const { connect } = await import("node:tls"); connect(443);`],
     ["an export", `export { request } from "node:https";`],
     ["another client", `import { request } from "undici"; request("");`],
-    ["a way to require", `import { createRequire } from "node:module"; createRequire("");`],
+    ["createRequire", `import { createRequire } from "node:module"; createRequire("");`],
     ["a module of Node by its name", `process.getBuiltinModule("node:http");`],
     ["the global fetch", `await fetch("http://a.test");`],
     ["the global fetch, handed on", `export const get = fetch;`],
     ["the global fetch by its object", `await globalThis.fetch("http://a.test");`],
     ["the global fetch by its name", `await globalThis["fetch"]("http://a.test");`],
     ["the global fetch, taken apart", `const { fetch: get } = globalThis; get("");`],
-    ["a socket of the web", `new WebSocket("ws://a.test");`],
+    ["a WebSocket", `new WebSocket("ws://a.test");`],
     ["an event source", `new EventSource("http://a.test");`],
   ] as const) {
     test(what, async () => {
@@ -73,7 +73,7 @@ describe("the search leaves alone", () => {
     ["types", `import type { Socket } from "node:net"; export type A = Socket;`],
     ["the type of fetch", `export type Fetch = typeof globalThis.fetch;`],
     ["a fetch that was given", `export const ask = (fetch: (a: string) => void) => fetch("");`],
-    ["a type by the same name", `interface EventSource { a: 1 } export type B = EventSource;`],
+    ["a type with the same name", `interface EventSource { a: 1 } export type B = EventSource;`],
   ] as const) {
     test(what, async () => {
       expect(await openersIn(source)).toEqual([]);

@@ -69,7 +69,7 @@ describe("a page of a listed origin", () => {
 
 describe.each([
   ["where others are listed", [APP]],
-  ["where nobody is listed", undefined],
+  ["where none is listed", undefined],
 ])("a page of another origin, %s", (_name, origins) => {
   test("is rejected in its preflight request, and in a request without one", async () => {
     const url = await serving(origins);

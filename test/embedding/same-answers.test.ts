@@ -60,7 +60,7 @@ const STORIES: readonly (readonly [string, number, () => Asked])[] = [
     () => ({ method: "HEAD", path: "/agent/.well-known/agent-card.json" }),
   ],
   [
-    "the card by a cursor of time",
+    "the card with If-Modified-Since",
     304,
     () => ({
       method: "GET",
@@ -69,7 +69,7 @@ const STORIES: readonly (readonly [string, number, () => Asked])[] = [
     }),
   ],
   [
-    "a card that cannot be written",
+    "a POST to the card",
     405,
     () => ({ method: "DELETE", path: "/agent/.well-known/agent.json" }),
   ],
@@ -80,7 +80,7 @@ const STORIES: readonly (readonly [string, number, () => Asked])[] = [
     401,
     () => ({ method: "POST", path: "/agent/", headers: JSON_TYPE, body: rpc("message/send", {}) }),
   ],
-  ["no token by REST", 401, () => ({ method: "GET", path: `/agent/tasks/${taskId}` })],
+  ["no token on REST", 401, () => ({ method: "GET", path: `/agent/tasks/${taskId}` })],
   [
     "another host",
     403,
@@ -101,7 +101,7 @@ const STORIES: readonly (readonly [string, number, () => Asked])[] = [
     }),
   ],
   [
-    "a listed page that asks",
+    "a preflight of a listed page",
     204,
     () => ({
       method: "OPTIONS",
@@ -110,7 +110,7 @@ const STORIES: readonly (readonly [string, number, () => Asked])[] = [
     }),
   ],
   [
-    "a page that asks for the card",
+    "a preflight for the card",
     204,
     () => ({
       method: "OPTIONS",
@@ -149,7 +149,7 @@ const STORIES: readonly (readonly [string, number, () => Asked])[] = [
     }),
   ],
   [
-    "what is no JSON",
+    "a body that is not JSON",
     200,
     () => ({
       method: "POST",
@@ -159,17 +159,17 @@ const STORIES: readonly (readonly [string, number, () => Asked])[] = [
     }),
   ],
   [
-    "a task by REST",
+    "a task on REST",
     200,
     () => ({ method: "GET", path: `/agent/tasks/${taskId}`, headers: AUTHORIZED }),
   ],
   [
-    "a task that is none",
+    "an unknown task",
     404,
     () => ({ method: "GET", path: "/agent/tasks/none", headers: AUTHORIZED }),
   ],
   [
-    "gRPC, which needs a port of its own",
+    "gRPC, which needs its own port",
     200,
     () => ({
       method: "POST",

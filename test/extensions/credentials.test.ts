@@ -22,7 +22,7 @@ describe.each(speakersTo(server))("without credentials over $binding $version", 
   for (const [what, uris] of [
     ["extensions that are declared", ALL],
     ["extensions that are not", UNKNOWN],
-    ["more extensions than may be", TOO_MANY],
+    ["more extensions than allowed", TOO_MANY],
     ["none, where one is required", ""],
   ] as const) {
     verifies(

@@ -30,7 +30,7 @@ export function checkTask(facts: TaskFacts): void {
   const text = (task.artifacts ?? []).map(({ parts }) => textOfParts(parts)).join("");
   if (isTerminal(state)) {
     checkEnd(facts, text);
-    assert.equal(facts.runs, 0, "a run goes on after the end");
+    assert.equal(facts.runs, 0, "a run continues after the end");
     assert.equal(record.wakeAt, undefined);
     return;
   }
@@ -45,7 +45,7 @@ export function checkTask(facts: TaskFacts): void {
   assert.equal(state, "working");
   if (account.standing === "sleeping") assert.notEqual(record.wakeAt, undefined);
   else assert.equal(account.standing, "working");
-  assert.equal(facts.runs, account.standing === "working" ? 1 : 0, "how many runs are at work");
+  assert.equal(facts.runs, account.standing === "working" ? 1 : 0, "the number of active runs");
 }
 
 /** A task ends as its program says, or for a reason that must have existed. */
@@ -57,7 +57,7 @@ function checkEnd(facts: TaskFacts, text: string): void {
     assert.equal(text, account.text);
     return;
   }
-  assert.ok(account.text.startsWith(text), `${text} is no beginning of ${account.text}`);
+  assert.ok(account.text.startsWith(text), `${text} is not a prefix of ${account.text}`);
   if (state === "canceled") return assert.ok(facts.isCancelAsked);
   assert.equal(state, "failed");
   switch (reason) {

@@ -46,7 +46,7 @@ const WAITS: readonly TaskState[] = ["input-required", "auth-required"];
  */
 export function accountOf(log: readonly AgentEvent[]): Account {
   const [first, ...rest] = log;
-  if (first?.kind !== "task") throw new Error("a log begins with its task");
+  if (first?.kind !== "task") throw new Error("a log starts with its task");
   const begun = first as Task;
   const reader = new LogReader(begun);
   for (const event of rest) reader.read(event);

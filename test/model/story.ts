@@ -81,7 +81,7 @@ export class Story {
       await this.#restart(crash?.kind === "crash" ? crash.again : undefined);
     } else {
       const hanging = pending.filter(({ isDone }) => !isDone).map(({ command }) => command);
-      assert.deepEqual(hanging, [], "nobody waits in vain");
+      assert.deepEqual(hanging, [], "no caller is left waiting");
     }
     await this.#readAll(hasCrashed);
     await this.#check();
@@ -174,7 +174,7 @@ export class Story {
     switch (command.kind) {
       case "send": {
         const taken = await this.#messages.send(this.#write(command.program), command.copies);
-        return assert.ok(taken.every(Boolean), "a message that is not taken");
+        return assert.ok(taken.every(Boolean), "a message that is not accepted");
       }
       case "send and wait": {
         const { message } = this.#write(command.program);
@@ -192,7 +192,7 @@ export class Story {
         const isAsked = isAlone && isInterrupted(task.account.state);
         const sent = this.#write(command.program, task.taskId);
         const taken = await this.#messages.send(sent, command.copies);
-        return assert.ok(!isAsked || taken.every(Boolean), "an answer that is not taken");
+        return assert.ok(!isAsked || taken.every(Boolean), "an answer that is not accepted");
       }
       case "cancel": {
         const task = pick(this.#tasks, command.task);
@@ -284,7 +284,7 @@ export class Story {
       const { taskId, account, isCancelAsked, isCanceled, hasSeenCrash } = model;
       const { task, head } = await engine.tasks.find(taskId, this.#caller);
       assert.equal(head, model.head);
-      assert.deepEqual(task, foldOf(model.events), "GetTask is the fold of the log");
+      assert.deepEqual(task, foldOf(model.events), "GetTask matches the log");
       checkTask({
         task,
         record: (await this.#disk.backend.tasks.get(taskId))!,
@@ -326,7 +326,7 @@ export class Story {
       assert.ok(task !== undefined);
       const { state } = task.account;
       if (answer !== undefined) assert.equal((answer as Partial<Task>).id, task.taskId);
-      else assert.ok(!isTerminal(state) && !isInterrupted(state), "a caller waits in vain");
+      else assert.ok(!isTerminal(state) && !isInterrupted(state), "a caller is left waiting");
     }
   }
 }

@@ -26,9 +26,9 @@ const FAILURES: readonly (readonly [string, ScriptTurn, object])[] = [
   ["503", { kind: "error", status: 503 }, { kind: "overloaded" }],
   ["529", { kind: "error", status: 529 }, { kind: "overloaded", isPassing: true }],
   ["500", { kind: "error", status: 500 }, { kind: "unreachable", isPassing: true }],
-  ["nothing that can be read", { kind: "malformed" }, { kind: "unreadable", isPassing: false }],
+  ["unreadable data", { kind: "malformed" }, { kind: "unreadable", isPassing: false }],
   [
-    "nothing that can be read, in mid-answer",
+    "unreadable data, in mid-answer",
     [{ kind: "text", text: "It is " }, { kind: "malformed" }],
     { kind: "unreadable" },
   ],
@@ -38,13 +38,13 @@ const FAILURES: readonly (readonly [string, ScriptTurn, object])[] = [
     { kind: "unreachable", isPassing: true },
   ],
   [
-    "an answer that ends without its end",
+    "an answer without its final event",
     [{ kind: "text", text: "It is " }, { kind: "unfinished" }],
     { kind: "unreachable", isPassing: true },
   ],
-  ["a cut before the first word", { kind: "cut" }, { kind: "unreachable", isPassing: true }],
+  ["a cut before the first chunk", { kind: "cut" }, { kind: "unreachable", isPassing: true }],
   [
-    "too much to do, in mid-answer",
+    "an overload, in mid-answer",
     [
       { kind: "text", text: "It is " },
       { kind: "error", status: 529, code: "overloaded_error" },

@@ -163,10 +163,10 @@ describe("a tenant", () => {
       () => new RestClient(server, V1, { tenant: "none" }).send("hi"),
     ],
     ["that is not served, in the body", () => v1.send("hi", { tenant: "none" })],
-    ["that is no text", () => v1.send("hi", { tenant: 5 })],
+    ["that is not a string", () => v1.send("hi", { tenant: 5 })],
     ["that differs between path and body", () => acme.send("hi", { tenant: "glo bex" })],
     ["that differs between path and query", () => acme.get("tasks?tenant=glo%20bex")],
-    ["that is not well encoded", () => new RestClient(server, V1, { tenant: "%zz" }).get("tasks")],
+    ["that is badly encoded", () => new RestClient(server, V1, { tenant: "%zz" }).get("tasks")],
     [
       "that is the prefix of 0.3 in disguise",
       () => new RestClient(server, V1, { tenant: "%761" }).get("tasks"),

@@ -98,7 +98,7 @@ describe.each(BACKENDS)("a conversation in %s", (_name, open) => {
     await say("a context that is opened", { contextId: "c" });
     // Tasks of the same millisecond have no order.
     later(1);
-    await say("a context that goes on", { contextId: "c" });
+    await say("a context that continues", { contextId: "c" });
 
     expect(asked()).toEqual([false, true, false]);
   });

@@ -198,7 +198,7 @@ describe("the agent", () => {
 
   test.each([
     ["nothing by default", `export const agent = 1;`],
-    ["a default that is no agent", `export default { name: "Greeter", run() {} };`],
+    ["a default that is not an agent", `export default { name: "Greeter", run() {} };`],
   ])("a file that exports %s", async (_, body) => {
     const cwd = temporaryFolder();
     writeAgent(cwd, body);

@@ -317,9 +317,13 @@ describe("a network failure names the host and no more of the URL", () => {
   });
 
   for (const [what, bytes, words] of [
-    ["when the connection is closed without a word", "", "the connection was closed (ECONNRESET)"],
     [
-      "when the answer is not HTTP",
+      "when the connection is closed without a response",
+      "",
+      "the connection was closed (ECONNRESET)",
+    ],
+    [
+      "when the response is not HTTP",
       "SSH-2.0-OpenSSH_9.6\r\n",
       "what it sent is not HTTP (HPE_INVALID_CONSTANT)",
     ],
@@ -418,7 +422,7 @@ async function startTcpServer(bytes: string): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-test("https where only http is spoken says what to try", async () => {
+test("https to an http server says what to try", async () => {
   const server = await startServer();
   const url = server.url.replace("http:", "https:");
 

@@ -159,7 +159,7 @@ describe("is rejected", () => {
       "webhook-signature does not match the delivery",
     ],
     [
-      "with a time that is spelled otherwise",
+      "with a time in another format",
       { "webhook-timestamp": `0${SENT_AT}` },
       400,
       "webhook-timestamp must be whole seconds since 1970",

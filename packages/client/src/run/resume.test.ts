@@ -448,7 +448,7 @@ describe("an agent that does not stream", () => {
 
   test.each([
     ["its card says so", { capabilities: { streaming: false } }],
-    ["it refuses", {}],
+    ["it rejects streams", {}],
   ])("is polled for the state of the task (%s)", async (_, card) => {
     const refusal: Answer = (call) => failure(call, { code: -32004, message: "no streams" });
     const { agent, calls } = await agentThat(

@@ -366,14 +366,14 @@ describe("a protected header", () => {
     ["with crit", { ...header, crit: ["exp"], exp: 1 }, "has a crit header"],
     ["without kid", { alg: "ES256" }, "names no kid"],
     ["with an empty kid", { alg: "ES256", kid: "" }, "names no kid"],
-    ["with a kid that is no text", { alg: "ES256", kid: 1 }, "names no kid"],
+    ["with a kid that is not a string", { alg: "ES256", kid: 1 }, "names no kid"],
     ["without alg", { kid }, "names no alg"],
-    ["with a jku that is no text", { ...header, jku: [] }, "has a jku that is not a string"],
-    ["that has a key twice", `{"alg":"none","alg":"ES256","kid":"${kid}"}`, 'has "alg" twice'],
-    ["that has a key twice below", `{"alg":"ES256","kid":"${kid}","x":{"y":1,"y":2}}`, 'has "y"'],
-    ["that is no object", '["ES256"]', "that is not a JSON object"],
+    ["with a jku that is not a string", { ...header, jku: [] }, "has a jku that is not a string"],
+    ["with a duplicate key", `{"alg":"none","alg":"ES256","kid":"${kid}"}`, 'has "alg" twice'],
+    ["with a nested duplicate key", `{"alg":"ES256","kid":"${kid}","x":{"y":1,"y":2}}`, 'has "y"'],
+    ["that is not an object", '["ES256"]', "that is not a JSON object"],
     ["that is null", "null", "that is not a JSON object"],
-    ["that is no JSON", "ES256", "that is not JSON"],
+    ["that is not JSON", "ES256", "that is not JSON"],
     ["with a byte order mark", `\ufeff${JSON.stringify(header)}`, "that is not JSON"],
     ["that is too long", { ...header, x: "x".repeat(4096) }, "of more than 4096 characters"],
   ])("%s is rejected", async (_, forged, reason) => {
@@ -385,10 +385,10 @@ describe("a protected header", () => {
 
   test.each([
     ["padded", (text: string) => `${text}=`],
-    ["with a letter of the other alphabet", (text: string) => `${text.slice(0, -1)}+`],
+    ["with a character of the other base64 alphabet", (text: string) => `${text.slice(0, -1)}+`],
     ["with a space", (text: string) => ` ${text}`],
-    ["cut short", (text: string) => text.slice(0, -1)],
-    ["that is no UTF-8", () => "_w"],
+    ["that is truncated", (text: string) => text.slice(0, -1)],
+    ["that is not UTF-8", () => "_w"],
     ["that is empty", () => ""],
   ])("%s is rejected", async (_, spoil) => {
     const [signature] = (await signCard(FULL_CARD, [key])).signatures;
@@ -475,9 +475,9 @@ describe("signatures", () => {
 describe("signing is rejected", () => {
   test.each([
     ["without keys", FULL_CARD, [], "keys must contain at least one key"],
-    ["with a nameless key", FULL_CARD, [{ ...key, kid: "" }], "keys[0].kid must be a string"],
+    ["with a key without an id", FULL_CARD, [{ ...key, kid: "" }], "keys[0].kid must be a string"],
     [
-      "by an unknown algorithm",
+      "with an unknown algorithm",
       FULL_CARD,
       [key, { ...key, alg: "HS256" as CardAlgorithm }],
       "keys[1].alg must be one of ES256, ES384, EdDSA, RS256, PS256",
@@ -494,14 +494,9 @@ describe("signing is rejected", () => {
       [{ ...key, privateKey: trusted.keys[0] ?? {} }],
       'keys[0].privateKey must be a private key; it has no "d"',
     ],
-    ["of what is no card", { name: 5 }, [key], "card.name must be a string"],
-    [
-      "beside what are no signatures",
-      { signatures: {} },
-      [key],
-      "card.signatures must be an array",
-    ],
-    ["of text without UTF-8", { name: "\ud800" }, [key], "half of a surrogate pair"],
+    ["of an invalid card", { name: 5 }, [key], "card.name must be a string"],
+    ["next to invalid signatures", { signatures: {} }, [key], "card.signatures must be an array"],
+    ["of text that UTF-8 cannot represent", { name: "\ud800" }, [key], "half of a surrogate pair"],
   ])("%s", async (_, card, keys, message) => {
     await expect(signCard(card, keys)).rejects.toThrow(TypeError);
     await expect(signCard(card, keys)).rejects.toThrow(message);

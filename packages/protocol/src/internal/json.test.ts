@@ -99,10 +99,10 @@ describe("what JSON does not have is rejected with its path", () => {
     ["a bigint", [1n], "value[0] is a bigint, which JSON does not have"],
     ["a date", { at: new Date(0) }, 'value["at"] is an instance of a class'],
     ["a map", new Map(), "value is an instance of a class"],
-    ["half of a pair", ["a\ud800"], "value[0] has half of a surrogate pair"],
-    ["half of a pair in a key", { "\udc00": 1 }, "has half of a surrogate pair"],
+    ["a lone surrogate", ["a\ud800"], "value[0] has half of a surrogate pair"],
+    ["a lone surrogate in a key", { "\udc00": 1 }, "has half of a surrogate pair"],
     ["a cycle", cycle, 'value["self"][0] holds itself; JSON has no cycles'],
-    ["what is too deep", deep, "is nested deeper than 256 levels"],
+    ["a value that is too deep", deep, "is nested deeper than 256 levels"],
   ])("%s", (_, value, message) => {
     expect(() => canonicalJson(value)).toThrow(TypeError);
     expect(() => canonicalJson(value)).toThrow(message);

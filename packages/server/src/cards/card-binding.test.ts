@@ -111,9 +111,9 @@ describe("caches", () => {
   });
 
   for (const [what, dress] of [
-    ["a tag", (tag: string) => tag],
-    ["a tag that a proxy made weak", (tag: string) => `W/${tag}`],
-    ["a list of tags", (tag: string) => `"other", ${tag}`],
+    ["an ETag", (tag: string) => tag],
+    ["an ETag that a proxy made weak", (tag: string) => `W/${tag}`],
+    ["a list of ETags", (tag: string) => `"other", ${tag}`],
   ] as const) {
     test(`a client that has the card and sends ${what} gets no body`, async () => {
       const binding = aBinding();

@@ -105,10 +105,10 @@ describe("invalid JSON", () => {
 
   for (const [what, bytes] of [
     ["a byte that never occurs", [0x22, 0xff, 0x22]],
-    ["a continuation without a beginning", [0x22, 0x80, 0x22]],
-    ["a character that is cut off", [0x22, 0xe2, 0x82, 0x22]],
+    ["a continuation byte without a start byte", [0x22, 0x80, 0x22]],
+    ["a truncated character", [0x22, 0xe2, 0x82, 0x22]],
     ["an overlong form", [0x22, 0xc0, 0xaf, 0x22]],
-    ["half of a surrogate pair", [0x22, 0xed, 0xa0, 0x80, 0x22]],
+    ["a lone surrogate", [0x22, 0xed, 0xa0, 0x80, 0x22]],
   ] as const) {
     verifies("R3", `${what} is not valid UTF-8, so it is a parse error`, () => {
       const refusal = refusalOf(Uint8Array.from(bytes));

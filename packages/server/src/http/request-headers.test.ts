@@ -84,14 +84,14 @@ describe("a malformed header starts no trace", () => {
     ["with a trace of zeros", traceparent({ traceId: "0".repeat(32) })],
     ["with a parent of zeros", traceparent({ parentId: "0".repeat(16) })],
     ["of the forbidden version ff", traceparent({ version: "ff" })],
-    ["of version 00 with more than it may have", traceparent({ rest: "01-more" })],
+    ["of version 00 with extra fields", traceparent({ rest: "01-more" })],
     ["with a short trace", traceparent({ traceId: TRACE_ID.slice(1) })],
     ["with a long trace", traceparent({ traceId: `${TRACE_ID}0` })],
     ["with a short parent", traceparent({ parentId: PARENT_ID.slice(1) })],
     ["with capital letters", traceparent({ traceId: TRACE_ID.toUpperCase() })],
     ["with letters beyond f", traceparent({ traceId: TRACE_ID.replace("f", "g") })],
     ["with something before it", `x${traceparent()}`],
-    ["with something glued to its flags", traceparent({ version: "01", rest: "01x" })],
+    ["with something appended to its flags", traceparent({ version: "01", rest: "01x" })],
     ["of two lines", `${traceparent()}\n${traceparent()}`],
   ] as const) {
     test(what, () => {
