@@ -2,7 +2,7 @@ import type { Task } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
 import { TreeAgent } from "./tree-agent.ts";
 
-/** Agents in a row, each of which can call the next. */
+/** A chain of agents, each of which can call the next. */
 export class Tree implements AsyncDisposable {
   /** The root first. */
   readonly agents: readonly TreeAgent[];
@@ -35,7 +35,10 @@ export class Tree implements AsyncDisposable {
     return this.agents.find((agent) => agent.name === name)!;
   }
 
-  /** The tasks of all agents that a task of the root led to, agent by agent, found by the caller that each names. */
+  /**
+   * The tasks of all agents that a task of the root caused, agent by agent, found by the caller
+   * that each references.
+   */
   async tasksOf(rootTaskId: string): Promise<readonly (readonly Task[])[]> {
     const [root, ...others] = this.agents;
     const found: (readonly Task[])[] = [[await (await root!.client()).get(rootTaskId)]];
@@ -52,7 +55,7 @@ export class Tree implements AsyncDisposable {
     return tasks.map((own) => own.map(({ status }) => status.state).join(" and "));
   }
 
-  /** How often each agent asked its model or ran a tool. */
+  /** How often each agent called its model or ran a tool. */
   get counts(): readonly number[] {
     return this.agents.map(({ notes }) => notes.filter(({ what }) => what !== "stopped").length);
   }

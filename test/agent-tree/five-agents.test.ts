@@ -13,7 +13,7 @@ import { Tree } from "./a-tree.ts";
 import { TOKENS_OF_ANSWER } from "./obedient-model.ts";
 import { messageFor, through } from "./work.ts";
 
-/** If nothing happens for this long, nothing will. */
+/** After this long without progress there will be none. */
 const QUIET_MS = 500;
 const NAMES = ["a", "b", "c", "d", "e"];
 const CONVOKE = fileURLToPath(new URL("../../apps/convoke/bin/convoke.js", import.meta.url));
@@ -30,7 +30,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => tree[Symbol.asyncDispose]());
 
-/** The message at the root by which the leaf is to call a tool. */
+/** The message to the root that makes the leaf call a tool. */
 function leafCalls(id: string, tool: string, input: object = {}): string {
   return messageFor(through(NAMES.slice(1), { id, rounds: [[{ tool, input }]] }));
 }
@@ -62,13 +62,13 @@ function answer(
   return send(content, { ...options, taskId, contextId });
 }
 
-/** What was really deleted. */
+/** What was actually deleted. */
 function deleted(): readonly unknown[] {
   const runs = tree.leaf.notes.filter(({ name }) => name === "delete");
   return runs.map(({ input }) => (input as { readonly path: string }).path);
 }
 
-/** Everything in the files of all agents, and everything they logged. */
+/** The contents of all files of all agents, and of their logs. */
 function leftBehind(): string {
   const files = tree.agents.flatMap(({ folder }) =>
     readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -91,7 +91,7 @@ describe("what the fifth of five agents asks for, after each of them was killed"
 
   verifies(
     ["R65", "R113", "R124", "G11"],
-    "is an approval that the first asks for",
+    "is an approval that the first requests",
     async () => {
       const [approval] = openApprovals(approvalTask);
       expect(approval?.tool).toMatchObject({ name: "delete", arguments: { path: "w1" } });
@@ -153,7 +153,7 @@ describe("canceling the first of five agents", () => {
     before = deleted();
   });
 
-  /** All five are canceled, and none of them does anything any more. */
+  /** Asserts that all five are canceled and do nothing any more. */
   async function allCanceled(taskId: string): Promise<void> {
     const states = (): Promise<readonly string[]> => tree.statesOf(taskId);
     const all = NAMES.map(() => "canceled");
@@ -170,7 +170,7 @@ describe("canceling the first of five agents", () => {
     return task;
   }
 
-  /** The root's task while the model of the leaf is at work. */
+  /** The root's task while the model of the leaf is working. */
   async function thinking(id: string): Promise<Task> {
     const work = through(NAMES.slice(1), { id, rounds: [], isSilent: true });
     const { task } = await (await tree.root.client()).send(messageFor(work), { wait: false });
@@ -202,7 +202,7 @@ describe("canceling the first of five agents", () => {
   });
 
   test.each(["waits for an approval", "works"])(
-    "reaches the last, which %s, also when one between was killed before",
+    "reaches the last, which %s, even if one in between was killed before",
     async (what) => {
       const id = `w6 ${what}`;
       const task = what === "works" ? await thinking(id) : await waiting(id);
@@ -214,19 +214,23 @@ describe("canceling the first of five agents", () => {
     },
   );
 
-  verifies("G10", "reaches one that was away, by one that was killed meanwhile", async () => {
-    const task = await waiting("w7");
-    await tree.get("d").kill();
+  verifies(
+    "G10",
+    "reaches one that was down, through one that was killed in the meantime",
+    async () => {
+      const task = await waiting("w7");
+      await tree.get("d").kill();
 
-    await cancel(task);
-    await expect
-      .poll(async () => (await tree.get("c").tasksFor((await second(task)).id))[0]?.status.state)
-      .toBe("canceled");
-    await tree.get("c").restart();
-    await tree.get("d").start();
+      await cancel(task);
+      await expect
+        .poll(async () => (await tree.get("c").tasksFor((await second(task)).id))[0]?.status.state)
+        .toBe("canceled");
+      await tree.get("c").restart();
+      await tree.get("d").start();
 
-    await allCanceled(task.id);
-  });
+      await allCanceled(task.id);
+    },
+  );
 
   async function second({ id }: Task): Promise<Task> {
     const [task] = await tree.get("b").tasksFor(id);
@@ -235,7 +239,7 @@ describe("canceling the first of five agents", () => {
 });
 
 // Last, because it ends all processes.
-describe("what five agents leave behind", () => {
+describe("the data that five agents store", () => {
   beforeAll(() => Promise.all(tree.agents.map((agent) => agent.kill())));
 
   verifies("R124", "has the trace of the root in every public event", async () => {

@@ -6,11 +6,11 @@ import type { Plan } from "./kill-plan.ts";
 import type { TreeAgent } from "./tree-agent.ts";
 import { messageFor } from "./work.ts";
 
-/** A client of the root that sees one task through, over any restart of the agents. */
+/** A client of the root that follows one task to its end, across any restart of the agents. */
 export class KillDriver {
   readonly plan: Plan;
   readonly caller: Caller;
-  /** How many approvals it was asked for. */
+  /** How many approvals were requested. */
   asked = 0;
 
   constructor(root: TreeAgent, plan: Plan) {
@@ -26,7 +26,7 @@ export class KillDriver {
       this.asked += approvals.length;
       const parts = approvals.map((approval) => answerTo(approval, { option: "once" }));
       const answered = this.caller.answer(id, parts, approvals.map((one) => one.id).join());
-      // The cancellation may be quicker than the answer.
+      // The cancellation may be faster than the answer.
       await (canceled === undefined ? answered : answered.catch(() => undefined));
     }
     await canceled;

@@ -1,17 +1,17 @@
 import type { Wanted, Work } from "./work.ts";
 
-/** What one task of the root is to do, and what becomes of it. */
+/** The work of one task of the root, and its outcome. */
 export interface Plan {
   readonly work: Work;
-  /** How long after its beginning its caller cancels it; most are seen through. */
+  /** How long after its start its caller cancels it; most are not canceled. */
   readonly cancelAfterMs?: number;
 }
 
 const UNKNOWN = "Unknown: a crash cut this call; it may or may not have done its work.";
 
 /**
- * A task of root calls middle twice at once, and each time middle calls leaf twice, one after the
- * other; all of them also do something themselves, and some of it must be approved.
+ * A task of root calls middle twice in parallel, and each time middle calls leaf twice, one after
+ * the other; all of them also call tools themselves, and some of those need an approval.
  */
 export function aPlan(place: number, random: () => number): Plan {
   const id = `t${place}`;
@@ -31,12 +31,15 @@ export function aPlan(place: number, random: () => number): Plan {
   return { work: { id, rounds, pauseMs }, ...(place % 5 === 4 && { cancelAfterMs }) };
 }
 
-/** What an agent says in the end. Nobody knows of a call that a crash cut whether it did its work. */
+/**
+ * The final output of an agent. For a call that a crash interrupted it is unknown whether it did
+ * its work.
+ */
 export function wordsFor(agent: string, { rounds }: Work): RegExp {
   return new RegExp(`^${patternFor(agent, rounds)}$`);
 }
 
-/** A pattern of this very text. */
+/** A pattern that matches exactly this text. */
 function literal(text: string): string {
   return text.replaceAll(/[.()]/g, "\\$&");
 }

@@ -5,14 +5,14 @@ import type { KillDriver } from "./kill-driver.ts";
 import { wordsFor } from "./kill-plan.ts";
 import type { Note } from "./notes.ts";
 
-/** What is left of one agent. */
+/** What one agent has stored. */
 export interface Left {
   readonly name: string;
   readonly stored: readonly StoredTask[];
   readonly notes: readonly Note[];
 }
 
-/** What is wrong with what is left of a tree, in words. */
+/** What is wrong with the stored data of a tree, as sentences. */
 export function problemsOf(
   drivers: readonly KillDriver[],
   agents: readonly Left[],
@@ -37,7 +37,7 @@ function problemsOfRoot({ plan, caller }: KillDriver, { stored }: Left): readonl
   return wordsFor("root", work).test(textOf(task)) ? [] : [`${work.id} says ${textOf(task)}`];
 }
 
-/** Nobody works for a task that is over. */
+/** No agent works for an ended task. */
 function problemsOfStates({ name, stored }: Left): readonly string[] {
   return stored
     .map(taskOf)
@@ -62,13 +62,13 @@ function problemsOfCalls(caller: Left, callee: Left): readonly string[] {
     ),
     ...callee.stored
       .filter((stored) => !claimed.has(stored.record.taskId) && !isOver(stored, caller))
-      .map(({ record }) => `${callee.name} has task ${record.taskId}, of which nobody knows`),
+      .map(({ record }) => `${callee.name} has task ${record.taskId}, which no caller knows`),
   ];
 }
 
 interface NotedCall {
   readonly call: string;
-  /** How often it is noted as begun. */
+  /** How often its start is recorded. */
   readonly sent: number;
   readonly children: readonly string[];
   readonly isCompleted: boolean;
@@ -92,14 +92,14 @@ function callsOf(stored: StoredTask): readonly NotedCall[] {
   }));
 }
 
-/** A task of a caller that was canceled may not have learned of it; it has ended all the same. */
+/** A task of a canceled caller may not have been notified; it has ended anyway. */
 function isOver(stored: StoredTask, caller: Left): boolean {
   const [parentId] = firstMessage(stored).messageId.split(":");
   const parent = caller.stored.find(({ record }) => record.taskId === parentId);
   return parent !== undefined && taskOf(parent).status.state === "canceled";
 }
 
-/** What may not be done twice was not; what may has one key, in one task. */
+/** Effects that must not be repeated were not; the others have one key, in one task. */
 function problemsOfEffects(agents: readonly Left[]): readonly string[] {
   const runs = agents.flatMap(({ notes }) => notes.filter(({ what }) => what === "tool"));
   const byPath = Map.groupBy(runs, ({ name, input }) => `${name} ${JSON.stringify(input)}`);

@@ -10,7 +10,7 @@ import { aPlan } from "./kill-plan.ts";
 import { type Left, problemsOf } from "./kill-verdict.ts";
 import type { TreeAgent } from "./tree-agent.ts";
 
-// The short form; `npm run test:tree` has the full size.
+// The short form; `npm run test:tree` runs the full size.
 const TASKS = Number(process.env["CONVOKE_TREE_TASKS"] ?? 4);
 const KILLS = Number(process.env["CONVOKE_TREE_KILLS"] ?? 3);
 const SEED = Number(process.env["CONVOKE_TREE_SEED"] ?? Date.now() % 1_000_000);
@@ -22,7 +22,7 @@ const IDLE_MS = 500;
 
 verifies(
   ["G3", "G10", "R62", "R65", "R113"],
-  `${TASKS} tasks of three agents in a row come through ${KILLS} kills of any of them, and nobody is called twice`,
+  `${TASKS} tasks of a chain of three agents survive ${KILLS} kills of any of them, and no agent is called twice`,
   async () => {
     const random = randomFrom(SEED);
     await using tree = await Tree.start(["root", "middle", "leaf"]);
@@ -35,7 +35,7 @@ verifies(
       const victim = tree.agents[Math.floor(3 * random())]!;
       await started.get(victim);
       await sleep(400 * random());
-      // When the agent below begins something, its caller has not heard about it yet.
+      // When the agent below starts something, its caller has not been notified yet.
       if (random() < 0.5) await hasDone(below(tree, victim));
       await victim.kill();
       started.set(victim, victim.start());
@@ -74,7 +74,7 @@ function below({ agents }: Tree, agent: TreeAgent): TreeAgent {
   return agents[agents.indexOf(agent) + 1] ?? agent;
 }
 
-/** Resolves when an agent notes something. */
+/** Resolves when an agent records something. */
 async function hasDone({ notesFile }: TreeAgent): Promise<void> {
   const size = (): number => statSync(notesFile, { throwIfNoEntry: false })?.size ?? 0;
   const before = size();

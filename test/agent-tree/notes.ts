@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, readFileSync } from "node:fs";
 /** Something that an agent of a tree did. */
 export interface Note {
   readonly what: "model" | "stopped" | "tool";
-  /** The id of the work that a model was asked for. */
+  /** The id of the work that a model was asked to do. */
   readonly work?: string;
   /** Which tool ran, in which call of which task, and what it ran for. */
   readonly name?: string;
@@ -13,7 +13,7 @@ export interface Note {
   readonly input?: unknown;
 }
 
-/** What an agent did in all its lives, in a file, because a killed process can tell nothing. */
+/** What an agent did in all its processes, in a file, because a killed process cannot report it. */
 export class Notes {
   readonly #file: string;
 
@@ -21,7 +21,7 @@ export class Notes {
     this.#file = file;
   }
 
-  /** One write, so that a kill leaves the whole line or nothing. */
+  /** One write, so that a kill leaves the complete line or nothing. */
   add(note: Note): void {
     appendFileSync(this.#file, `${JSON.stringify(note)}\n`);
   }

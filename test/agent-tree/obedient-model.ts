@@ -4,13 +4,13 @@ import { type ScriptStep, scriptedModel } from "@convoke/runtime/testing";
 import type { Notes } from "./notes.ts";
 import { type Wanted, type Work, messageFor } from "./work.ts";
 
-/** What each answer costs, so that sums can be told. */
+/** The cost of each answer, so that sums can be checked. */
 export const TOKENS_OF_ANSWER = 107;
 const USAGE = { inputTokens: 100, outputTokens: 7 };
 
 /**
- * A model that does the work that its message asks for, and then tells what came of it. What it says
- * is a function of what it is told: every process says the same.
+ * A model that does the work that its message describes, and then repeats the results. Its output
+ * is a function of its input: every process gives the same.
  */
 export function obedientModel(name: string, notes: Notes): Model {
   return {
@@ -36,7 +36,7 @@ interface Subject {
 function subjectOf({ transcript }: ModelRequest): Subject {
   const place = transcript.findLastIndex(({ role }) => role === "user");
   const asked = transcript[place];
-  // What others said at the same time comes before it.
+  // Concurrent messages of others come before it.
   const text = asked?.role === "user" ? textOfParts(asked.parts.slice(-1)) : "";
   return { work: JSON.parse(text) as Work, since: transcript.slice(place + 1) };
 }
@@ -72,7 +72,7 @@ function callOf(wanted: Wanted, own: Work, toolCallId: string): ScriptStep {
   return { kind: "tool-call", toolCallId, toolName: agent, input };
 }
 
-/** What a tool said; of a sub-agent's answer, its text. */
+/** The output of a tool; for a sub-agent's answer, its text. */
 function wordsOf(output: unknown): string {
   if (typeof output === "string") return output;
   const { artifacts = [] } = output as {

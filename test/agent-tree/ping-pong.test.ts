@@ -10,7 +10,7 @@ interface Table {
   readonly pong: TreeAgent;
 }
 
-/** Two agents in two processes, each of which hands all work on to the other. */
+/** Two agents in two processes, each of which passes all work on to the other. */
 async function aTable(allowsCycles: boolean): Promise<Table> {
   const port = await keptPort();
   const ping = new TreeAgent("ping", {
@@ -37,7 +37,7 @@ async function statesAt(agent: TreeAgent): Promise<readonly string[]> {
 }
 
 describe("two agents that call each other", () => {
-  verifies(["R65", "G14"], "stop at the limit of depth, and say so", async () => {
+  verifies(["R65", "G14"], "stop at the depth limit with an error that names it", async () => {
     const table = await aTable(true);
 
     const task = await serve(table);
@@ -47,14 +47,14 @@ describe("two agents that call each other", () => {
       /^(p[io]ng heard: ){9}Not called: this work may not be handed on any further \(depth limit\); it has come through 9 agents\.$/,
     );
     expect(readBudgetReport(task.metadata)?.used.calls).toBe(8);
-    // Nine tasks by turns, and two answers of a model for each.
+    // Nine tasks alternately, and two model answers for each.
     const { ping, pong } = table;
     expect(await statesAt(ping)).toEqual(Array(5).fill("completed"));
     expect(await statesAt(pong)).toEqual(Array(4).fill("completed"));
     expect([ping.notes.length, pong.notes.length]).toEqual([10, 8]);
   });
 
-  verifies("R65", "stop at the first return, unless they say that they may", async () => {
+  verifies("R65", "stop at the first cycle, unless cycles are allowed", async () => {
     const table = await aTable(false);
 
     const task = await serve(table);

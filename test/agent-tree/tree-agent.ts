@@ -12,7 +12,7 @@ type TreeAgentOptions = Partial<Pick<TreeSettings, "subAgents" | "allowsCycles" 
 
 const OPEN = ["submitted", "working", "input-required", "auth-required"] as const;
 
-/** An agent in a process of its own, which can be killed and started again, at the same address. */
+/** An agent in its own process, which can be killed and restarted at the same address. */
 export class TreeAgent implements Directory {
   readonly name: string;
   readonly #server = new MortalServer({
@@ -37,17 +37,17 @@ export class TreeAgent implements Directory {
     return `http://127.0.0.1:${this.#port}/`;
   }
 
-  /** What it did, over all restarts. */
+  /** What it did, across all restarts. */
   get notes(): readonly Note[] {
     return this.#notes.all();
   }
 
-  /** Everything that its processes complained about. */
+  /** Everything that its processes wrote to standard error. */
   get complaints(): string {
     return this.#server.complaints;
   }
 
-  /** Its address, also while no process is up. */
+  /** Its URL, also while no process is running. */
   async url(): Promise<string> {
     return this.address;
   }

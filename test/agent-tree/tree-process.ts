@@ -5,17 +5,17 @@ import { Notes } from "./notes.ts";
 import { obedientModel } from "./obedient-model.ts";
 import { treeTools } from "./tree-tools.ts";
 
-// One agent of a tree: a real server that does what its messages ask for.
+// One agent of a tree: a real server that executes its messages.
 
-/** What the process of an agent is started with. */
+/** The arguments of an agent's process. */
 export interface TreeSettings {
   readonly name: string;
   readonly port: number;
-  /** Where it keeps its tasks. */
+  /** Where it stores its tasks. */
   readonly folder: string;
-  /** The file in which it notes what it did. */
+  /** The file in which it records what it did. */
   readonly notes: string;
-  /** The agents that it may call, by their names. */
+  /** The agents that it may call, by name. */
   readonly subAgents: Readonly<Record<string, string>>;
   readonly allowsCycles: boolean;
 }
@@ -29,7 +29,7 @@ const agent = defineAgent({
   description: `Agent ${name} of a tree.`,
   model: obedientModel(name, notes),
   tools: treeTools(notes),
-  // An agent that was killed comes back, however busy the machine is.
+  // A killed agent is restarted, however busy the machine is.
   subAgents: Object.fromEntries(
     Object.entries(subAgents).map(([called, url]) => [called, { url, retryForMs: 60_000 }]),
   ),

@@ -8,7 +8,7 @@ const PATH = {
   required: ["path"],
 } as const;
 
-/** What the agents of a tree can do by themselves; every run of it is noted. */
+/** The tools of the agents of a tree; every run is recorded. */
 export function treeTools(notes: Notes): readonly Tool[] {
   const ran = (name: string, input: unknown, { taskId, toolCallId, key }: ToolContext): void =>
     notes.add({ what: "tool", name, input, taskId, toolCallId, key });

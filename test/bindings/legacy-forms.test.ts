@@ -40,27 +40,36 @@ interface Body {
   }[];
 }
 
-describe("a form of the early documents", () => {
-  verifies("seed-C1", "tasks/get {taskId} of a reader of events is a subscription", async () => {
-    const { body } = await call(server.url, "message/send", { message: aMessage("hello") });
-    const taskId = body.result?.id;
+describe("a form from the early documents", () => {
+  verifies(
+    "seed-C1",
+    "tasks/get {taskId} with Accept: text/event-stream is a subscription",
+    async () => {
+      const { body } = await call(server.url, "message/send", { message: aMessage("hello") });
+      const taskId = body.result?.id;
 
-    const events = await call(server.url, "tasks/get", { taskId }, { accept: "text/event-stream" });
-    const plain = await call(server.url, "tasks/get", { taskId });
-    const official = await call(
-      server.url,
-      "tasks/get",
-      { id: taskId },
-      { accept: "text/event-stream" },
-    );
+      const events = await call(
+        server.url,
+        "tasks/get",
+        { taskId },
+        { accept: "text/event-stream" },
+      );
+      const plain = await call(server.url, "tasks/get", { taskId });
+      const official = await call(
+        server.url,
+        "tasks/get",
+        { id: taskId },
+        { accept: "text/event-stream" },
+      );
 
-    expect(events.type).toBe("text/event-stream");
-    expect(events.text).toContain('"kind":"task"');
-    expect(plain.body.result?.id).toBe(taskId);
-    expect(official.type).toBe("application/json");
-  });
+      expect(events.type).toBe("text/event-stream");
+      expect(events.text).toContain('"kind":"task"');
+      expect(plain.body.result?.id).toBe(taskId);
+      expect(official.type).toBe("application/json");
+    },
+  );
 
-  verifies("seed-C21", "a tool's result and an input request arrive as data", async () => {
+  verifies("seed-C21", "a tool result and an input request are received as data", async () => {
     const { body } = await call(server.url, "message/send", {
       message: {
         ...aMessage("x"),
@@ -102,7 +111,7 @@ describe("a form of the early documents", () => {
     },
   );
 
-  verifies("seed-C20", "a reference without a tool's result begins a new task", async () => {
+  verifies("seed-C20", "a reference without a tool result starts a new task", async () => {
     const asked = await call(server.url, "message/send", { message: aMessage("ask") });
     const taskId = asked.body.result?.id;
 
@@ -113,7 +122,7 @@ describe("a form of the early documents", () => {
     expect(other.body.result?.id).not.toBe(taskId);
   });
 
-  test("is refused where only official forms are taken", async () => {
+  test("is rejected if only official forms are allowed", async () => {
     const parts = [{ kind: "tool-result", toolUseId: "t1", result: 1 }];
 
     const { body } = await call(strict.url, "message/send", {
@@ -125,7 +134,7 @@ describe("a form of the early documents", () => {
 });
 
 describe("a version that contradicts its method", () => {
-  test("is served by the method", async () => {
+  test("is served according to the method", async () => {
     const { body } = await call(
       server.url,
       "message/send",
@@ -136,7 +145,7 @@ describe("a version that contradicts its method", () => {
     expect(body.result?.status.state).toBe("completed");
   });
 
-  test("is refused where we are strict", async () => {
+  test("is rejected in strict mode", async () => {
     const { body } = await call(
       strict.url,
       "message/send",
@@ -149,7 +158,7 @@ describe("a version that contradicts its method", () => {
 });
 
 describe("media types", () => {
-  test("that the agent does not take are -32005, and the part is named", async () => {
+  test("that the agent does not accept are -32005 with the part", async () => {
     const parts = [{ kind: "file", file: { mimeType: "image/png", bytes: "aGk=" } }];
 
     const { body } = await call(server.url, "message/send", {
@@ -160,7 +169,7 @@ describe("media types", () => {
     expect(body.error?.message).toContain("message.parts[0] is image/png");
   });
 
-  verifies("R14", "that the caller does not take become text", async () => {
+  verifies("R14", "that the caller does not accept are converted to text", async () => {
     const configuration = { acceptedOutputModes: ["text/plain"] };
 
     const sent = await call(server.url, "message/send", {

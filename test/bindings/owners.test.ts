@@ -45,7 +45,7 @@ afterAll(async () => {
 const UNKNOWN = "00000000-0000-4000-8000-000000000000";
 const target = { url: "https://example.com/hook" };
 
-/** Everything that a caller can do to a task, and that it sees of a task that is not there. */
+/** Every operation on a task, and its response for an unknown task. */
 const OPERATIONS: Readonly<Record<string, (speaker: Speaker, taskId: string) => Promise<unknown>>> =
   {
     get: (speaker, taskId) => speaker.get({ taskId }),
@@ -71,7 +71,7 @@ describe.each([
   const ann = as(`ann-${binding}-${version}`);
   const bob = as(`bob-${binding}-${version}`);
 
-  verifies("G13", "each get the answer for an unknown id when they name the other's", async () => {
+  verifies("G13", "each get the response for an unknown id for the other's task", async () => {
     const task = await ann.sendTask(aRequest("ask"));
 
     for (const [name, perform] of Object.entries(OPERATIONS)) {
@@ -98,7 +98,7 @@ describe.each([
   });
 });
 
-/** What a refusal says, without the id that was named. */
+/** The text of an error, without the requested id. */
 function without(refusal: object, id: string): unknown {
   const { message } = refusal as Error;
   return JSON.parse(JSON.stringify({ ...refusal, message }).replaceAll(id, "<id>"));

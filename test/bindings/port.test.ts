@@ -16,7 +16,7 @@ const agent = defineAgent({ name: "Plain", description: "Answers.", run: async (
 const CARD = "/.well-known/agent-card.json";
 
 describe("one port", () => {
-  test("speaks HTTP/1.1 and HTTP/2", async () => {
+  test("serves HTTP/1.1 and HTTP/2", async () => {
     const { url } = await aServer();
 
     const old = await fetch(new URL(CARD, url));
@@ -28,7 +28,7 @@ describe("one port", () => {
     expect(JSON.parse(current.body)).toMatchObject({ name: "Plain" });
   });
 
-  test("speaks JSON-RPC over HTTP/2, whole and in events", async () => {
+  test("serves JSON-RPC over HTTP/2, as JSON and as events", async () => {
     const { url } = await aServer();
     const session = http2To(url);
     const message = { messageId: "m1", role: "user", parts: [{ kind: "text", text: "hi" }] };
@@ -49,7 +49,7 @@ describe("one port", () => {
     expect(streamed.body).toContain('"state":"completed"');
   });
 
-  test.each(["1.1", "2"])("says 100 Continue over HTTP/%s, and then answers", async (version) => {
+  test.each(["1.1", "2"])("sends 100 Continue over HTTP/%s, and then responds", async (version) => {
     const { url } = await aServer();
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tasks/get", params: {} });
 
@@ -60,7 +60,7 @@ describe("one port", () => {
     expect(JSON.parse(answer)).toMatchObject({ id: 1, error: {} });
   });
 
-  test("waits for the bytes that tell which it is", async () => {
+  test("waits for the bytes that identify the protocol", async () => {
     const { port } = await aServer();
     const socket = connectTcp(port, "127.0.0.1");
 
@@ -87,7 +87,7 @@ describe("one port", () => {
     expect(await text(second)).toMatch(/^HTTP\/1\.1 405/);
   });
 
-  test("forgets who hangs up without a word, and stops with connections that never spoke", async () => {
+  test("releases clients that disconnect without sending, and stops despite idle connections", async () => {
     const server = await aServer();
     const silent = connectTcp(server.port, "127.0.0.1");
     silent.on("error", () => undefined);
@@ -99,7 +99,7 @@ describe("one port", () => {
     expect(performance.now() - began).toBeLessThan(5000);
   });
 
-  test("refuses a foreign host over HTTP/2 too", async () => {
+  test("rejects a foreign host over HTTP/2 too", async () => {
     const { url } = await aServer();
 
     const refused = await over(http2To(url), { ":path": CARD, ":authority": "evil.example" });
@@ -109,7 +109,7 @@ describe("one port", () => {
 });
 
 describe("a port with a certificate", () => {
-  test("speaks HTTP/1.1 and HTTP/2 over TLS, and its card says so", async () => {
+  test("serves HTTP/1.1 and HTTP/2 over TLS, and its card says so", async () => {
     const tls = selfSigned();
     const { url, port } = await aServer({ tls });
 

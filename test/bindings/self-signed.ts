@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 
-/** A certificate for localhost that this process made, and nobody else knows. */
+/** A self-signed certificate for localhost that only this process knows. */
 export function selfSigned(): { readonly cert: string; readonly key: string } {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const name = sequence(set(sequence(oid("550403"), utf8("localhost"))));

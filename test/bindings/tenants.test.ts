@@ -6,7 +6,7 @@ const agent = defineAgent({ name: "Plain", description: "Answers.", run: async (
 const server = useServer(agent, { tenants: ["acme", "beta"] });
 const without = useServer(agent);
 
-test("tasks of one tenant are not seen from another, nor from outside", async () => {
+test("tasks of one tenant are not visible in another, nor without a tenant", async () => {
   const message = { messageId: "m1", role: "ROLE_USER", parts: [{ text: "hi" }] };
   const sent = await call(server.url, "SendMessage", { tenant: "acme", message });
   const id = (sent.result as { task: { id: string } }).task.id;
@@ -25,7 +25,7 @@ test("tasks of one tenant are not seen from another, nor from outside", async ()
   expect((again.result as { task: { id: string } }).task.id).not.toBe(id);
 });
 
-test("an owner that is named like one of a tenant does not see that one's tasks", async () => {
+test("an owner with the same name as one in a tenant does not see that one's tasks", async () => {
   const mounted = await mount(agent, {
     data: "memory",
     tenants: ["acme"],
@@ -54,7 +54,7 @@ test("an owner that is named like one of a tenant does not see that one's tasks"
   });
 });
 
-test("a tenant that is not served is refused by name", async () => {
+test("an unknown tenant is rejected by name", async () => {
   for (const { url } of [server, without]) {
     const { error } = await call(url, "GetTask", { tenant: "nobody", id: "x" });
 

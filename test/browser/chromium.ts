@@ -1,6 +1,6 @@
 import { type Browser, chromium } from "playwright-core";
 
-/** A browser on a slow machine, which loads some hundred modules. */
+/** Time for a browser on a slow machine to load some hundred modules. */
 export const WITHIN_MS = 60_000;
 export const WAIT = { timeout: 20_000 };
 
@@ -13,7 +13,7 @@ const FLAGS = [
   "--disable-gpu",
 ];
 
-/** Chromium as tests want it: also for root, and quiet. */
+/** Chromium with the settings for tests: also for root, and quiet. */
 export function launchChromium(executablePath: string): Promise<Browser> {
   return chromium.launch({ executablePath, args: FLAGS });
 }

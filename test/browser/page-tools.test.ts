@@ -20,26 +20,30 @@ describe("a page whose agent uses it", { timeout: WITHIN_MS }, () => {
 
   afterAll(() => browser?.close());
 
-  verifies(["R53", "R55", "R58"], "runs the tools that it declared, or says why not", async () => {
-    await say("read_selection");
-    expect(await page.innerText("#answer")).toContain("Nothing is selected yet");
+  verifies(
+    ["R53", "R55", "R58"],
+    "runs the tools that it declared, or reports why not",
+    async () => {
+      await say("read_selection");
+      expect(await page.innerText("#answer")).toContain("Nothing is selected yet");
 
-    await page.evaluate(() => {
-      const words = document.querySelector("#story")!.firstChild!;
-      const from = words.textContent!.indexOf("The agent lives");
-      document.getSelection()!.setBaseAndExtent(words, from, words, from + "The agent".length);
-    });
-    await say('read_selection and then highlight(colour="pink")');
+      await page.evaluate(() => {
+        const words = document.querySelector("#story")!.firstChild!;
+        const from = words.textContent!.indexOf("The agent lives");
+        document.getSelection()!.setBaseAndExtent(words, from, words, from + "The agent".length);
+      });
+      await say('read_selection and then highlight(colour="pink")');
 
-    const answer = await page.innerText("#answer");
-    expect(answer).toContain('`read_selection` gave: {"words":"The agent"}');
-    expect(answer).toContain('`highlight` gave: {"marked":"The agent"}');
-    expect(await page.innerText("#story mark")).toBe("The agent");
-    expect(await page.locator("#calls li").allInnerTexts()).toEqual([
-      "read_selection({})",
-      'highlight({"colour":"pink"})',
-    ]);
-  });
+      const answer = await page.innerText("#answer");
+      expect(answer).toContain('`read_selection` gave: {"words":"The agent"}');
+      expect(answer).toContain('`highlight` gave: {"marked":"The agent"}');
+      expect(await page.innerText("#story mark")).toBe("The agent");
+      expect(await page.locator("#calls li").allInnerTexts()).toEqual([
+        "read_selection({})",
+        'highlight({"colour":"pink"})',
+      ]);
+    },
+  );
 
   async function say(words: string): Promise<void> {
     await page.fill("#text", words);

@@ -20,7 +20,7 @@ describe("a page in a browser", { timeout: WITHIN_MS }, () => {
     pictures = await mkdtemp(join(tmpdir(), "convoke-browser-"));
     onTestFinished(async () => {
       await page.close();
-      // Whoever wants to look at the pictures says so.
+      // Set the variable to keep the screenshots.
       if (process.env["CONVOKE_KEEP_PICTURES"] === "1") process.stdout.write(`${pictures}\n`);
       else await rm(pictures, { recursive: true, force: true });
     });
@@ -31,7 +31,7 @@ describe("a page in a browser", { timeout: WITHIN_MS }, () => {
   const answer = (): Promise<string> => page.innerText("#answer");
   const state = (): Promise<string> => page.innerText("#state");
 
-  test("shows what an agent of another origin says, as it comes", async () => {
+  test("shows the output of an agent at another origin as it arrives", async () => {
     await open({ PORT: "0", AGENT_PORT: "0" });
 
     await page.click("#send");
@@ -39,13 +39,13 @@ describe("a page in a browser", { timeout: WITHIN_MS }, () => {
 
     expect(await page.innerText("#name")).toBe("Storyteller");
     expect(await answer()).toMatch(/^Once there was a page .* there and then\.$/s);
-    // It grew word by word: far more often than an answer in one piece would.
+    // It grew word by word: far more often than an answer in one chunk would.
     expect(lengths.length).toBeGreaterThan(10);
     expect(lengths).toEqual(lengths.toSorted((one, other) => one - other));
     expect((await page.screenshot({ path: join(pictures, "told.png") })).length).toBeGreaterThan(0);
   });
 
-  test("stops the task when somebody presses Stop", async () => {
+  test("stops the task when the user presses Stop", async () => {
     await open({ PORT: "0", AGENT_PORT: "0" });
     await page.click("#send");
     await expect.poll(async () => (await answer()).length, WAIT).toBeGreaterThan(20);
@@ -58,7 +58,7 @@ describe("a page in a browser", { timeout: WITHIN_MS }, () => {
     await page.screenshot({ path: join(pictures, "stopped.png") });
   });
 
-  test("of an origin that is not listed is refused, and says so", async () => {
+  test("from an origin that is not listed is rejected, and says so", async () => {
     const env = { PORT: "0", AGENT_PORT: "0", ALLOWED_ORIGIN: "https://app.example" };
     const origin = await open(env);
 
@@ -66,7 +66,7 @@ describe("a page in a browser", { timeout: WITHIN_MS }, () => {
 
     await expect.poll(state, WAIT).toBe("failed");
     expect(await answer()).toContain(`it has to list this origin: CONVOKE_CORS_ORIGINS=${origin}`);
-    // The card is public, so the page knows at least who it was.
+    // The card is public, so the page at least knows the agent's name.
     expect(await page.innerText("#name")).toBe("Storyteller");
     await page.screenshot({ path: join(pictures, "refused.png") });
   });
@@ -91,7 +91,7 @@ describe("a page in a browser", { timeout: WITHIN_MS }, () => {
     return new URL(url).origin;
   }
 
-  /** Every length that the answer had until the task was in the state. */
+  /** All lengths of the answer until the task was in the state. */
   async function lengthsUntil(wanted: string): Promise<readonly number[]> {
     return page.evaluate(
       (last) =>

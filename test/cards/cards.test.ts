@@ -14,20 +14,24 @@ const KEYS = ".well-known/jwks.json";
 const plain = useServer(agent);
 
 describe("a card", () => {
-  verifies("v1-S4", "has a tag and a date, and is not sent again to who has it", async () => {
-    const first = await fetch(plain.url + CARD);
-    const etag = first.headers.get("etag") ?? "";
-    const modified = first.headers.get("last-modified") ?? "";
+  verifies(
+    "v1-S4",
+    "has an ETag and a date, and is not sent again to a client that has it",
+    async () => {
+      const first = await fetch(plain.url + CARD);
+      const etag = first.headers.get("etag") ?? "";
+      const modified = first.headers.get("last-modified") ?? "";
 
-    const byTag = await get(plain.url, { "if-none-match": etag });
-    const byDate = await get(plain.url, { "if-modified-since": modified });
-    const older = await get(plain.url, { "if-modified-since": "Thu, 01 Jan 2015 00:00:00 GMT" });
-    const other = await get(plain.url, { "if-none-match": '"x"', "if-modified-since": modified });
+      const byTag = await get(plain.url, { "if-none-match": etag });
+      const byDate = await get(plain.url, { "if-modified-since": modified });
+      const older = await get(plain.url, { "if-modified-since": "Thu, 01 Jan 2015 00:00:00 GMT" });
+      const other = await get(plain.url, { "if-none-match": '"x"', "if-modified-since": modified });
 
-    expect(first.headers.get("cache-control")).toContain("max-age");
-    expect([byTag.status, byDate.status]).toEqual([304, 304]);
-    expect([older.status, other.status]).toEqual([200, 200]);
-  });
+      expect(first.headers.get("cache-control")).toContain("max-age");
+      expect([byTag.status, byDate.status]).toEqual([304, 304]);
+      expect([older.status, other.status]).toEqual([200, 200]);
+    },
+  );
 
   describe.each([
     ["hybrid", true, true],
@@ -36,7 +40,7 @@ describe("a card", () => {
   ] as const)("in the form %s", (form, has1, has03) => {
     const server = useServer(agent, { card: { form } });
 
-    test("is the same whatever the caller asks for", async () => {
+    test("is the same for every request", async () => {
       for (const version of ["1.0", "0.3", undefined]) {
         const headers = version === undefined ? {} : { "a2a-version": version };
         const card = (await (await get(server.url, headers)).json()) as object;
@@ -54,17 +58,17 @@ describe("behind a proxy", () => {
   test.each([
     { "x-forwarded-proto": "https", "x-forwarded-host": "agents.example.com" },
     { forwarded: 'for=1.2.3.4;host="agents.example.com";proto=https, for=10.0.0.1' },
-  ])("that is trusted, the card names the address that the caller used: %j", async (headers) => {
+  ])("that is trusted, the card has the URL that the caller used: %j", async (headers) => {
     expect(await urlIn(trusting.url, headers)).toBe("https://agents.example.com");
   });
 
-  test("a name that is not allowed is refused all the same", async () => {
+  test("a host that is not allowed is still rejected", async () => {
     const answer = await get(trusting.url, { "x-forwarded-host": "evil.example" });
 
     expect(answer.status).toBe(403);
   });
 
-  test("that nobody said to trust, its words count for nothing", async () => {
+  test("that is not trusted, its headers are ignored", async () => {
     const headers = { "x-forwarded-proto": "https", "x-forwarded-host": "evil.example" };
 
     expect(`${await urlIn(plain.url, headers)}/`).toBe(plain.url);
@@ -76,7 +80,7 @@ describe("the interfaces of a card", () => {
     card: { bindings: ["GRPC", "JSONRPC"], grpcUrl: "https://grpc.example.com:443/agents/one" },
   });
 
-  test("are those that are set, in their order, with the address of gRPC", async () => {
+  test("are the configured ones, in their order, with the address of gRPC", async () => {
     const current = await get(server.url, { "a2a-version": "1.0" });
     const old = await get(server.url, { "a2a-version": "0.3" });
 
@@ -93,7 +97,7 @@ describe("the interfaces of a card", () => {
     expect(await old.json()).toMatchObject({ url, preferredTransport: "GRPC" });
   });
 
-  test.each(["", "/agents/one"])("gRPC is served below %j", async (basePath) => {
+  test.each(["", "/agents/one"])("gRPC is served under %j", async (basePath) => {
     const session = connectHttp2(server.url);
     onTestFinished(() => session.destroy());
     const stream = session.request({
@@ -161,7 +165,7 @@ describe("an extended card", () => {
     ["agent/getAuthenticatedExtendedCard"],
     ["agent/authenticatedExtendedCard"],
     ["GetExtendedAgentCard"],
-  ])("by %s", (method) => {
+  ])("via %s", (method) => {
     verifies(
       ["R19", "seed-C16", "v1-S57", "v03-S2", "v03-S20"],
       "is for callers who show their token, and for nobody else",
@@ -182,7 +186,7 @@ describe("an extended card", () => {
     );
   });
 
-  test("is announced by the public card, in both versions", async () => {
+  test("is declared by the public card, in both versions", async () => {
     const card = (await (await get(extended.url, {})).json()) as Record<string, unknown>;
 
     expect(card["supportsAuthenticatedExtendedCard"]).toBe(true);
@@ -198,7 +202,7 @@ describe("a signed card", async () => {
 
   verifies(
     "v1-S61",
-    "verifies by the keys that its server publishes, and not when it was changed",
+    "verifies with the keys that its server publishes, and not after a change",
     async () => {
       const keySet = await (await fetch(signed.url + KEYS)).json();
       const { keys } = keySet as { keys: JsonWebKey[] };
@@ -213,13 +217,13 @@ describe("a signed card", async () => {
     },
   );
 
-  test("of 0.3 alone has no signature, because 0.3 does not say what one covers", async () => {
+  test("in 0.3 only has no signature, because 0.3 does not define what one covers", async () => {
     const card = (await (await get(signed.url, { "a2a-version": "0.3" })).json()) as object;
 
     expect(card).not.toHaveProperty("signatures");
   });
 
-  verifies("sdk-p8", "is the same bytes each time, so that its tag holds", async () => {
+  verifies("sdk-p8", "is the same bytes each time, so that its ETag stays valid", async () => {
     const tags = [];
     for (let count = 0; count < 3; count++)
       tags.push((await get(signed.url, {})).headers.get("etag"));

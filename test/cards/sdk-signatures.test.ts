@@ -23,7 +23,7 @@ import { FULL_CARD, cards } from "../../packages/protocol/src/card/full-card.sui
 import { overTheWire, someFacts } from "../../packages/protocol/src/testing/arbitraries.suite.ts";
 import { verifies } from "../verifies.ts";
 
-/** The SDK's functions take its own type, and mean the JSON that travels. */
+/** The SDK's functions take its own type but mean the JSON on the wire. */
 type SdkCard = Parameters<typeof canonicalizeAgentCard>[0] & AgentCard;
 
 const key = await aKey("ES256");
@@ -46,10 +46,10 @@ const CARDS = [
   ["a guarded card", guarded],
   ["a card for both versions", hybrid],
   ["a full card", FULL_CARD],
-  ["a card with much that is empty", bare],
+  ["a card with many empty fields", bare],
 ] as const;
 
-// The SDK tells each signature that does not fit to the console.
+// The SDK logs each signature that does not match to the console.
 beforeEach(() => {
   vi.spyOn(console, "debug").mockImplementation(() => {});
 });
@@ -58,7 +58,7 @@ afterEach(() => {
 });
 
 describe.each(CARDS)("%s", (_, card) => {
-  verifies("v1-C11", "that the SDK signs is valid to us", async () => {
+  verifies("v1-C11", "that the SDK signs is valid for us", async () => {
     const signed = await signedBySdk(card, key);
 
     expect(await verifyCard(signed, publicKeySet([key]))).toMatchObject({
@@ -67,13 +67,13 @@ describe.each(CARDS)("%s", (_, card) => {
     });
   });
 
-  verifies("v1-S61", "that we sign is valid to the SDK", async () => {
+  verifies("v1-S61", "that we sign is valid for the SDK", async () => {
     const signed = overTheWire(await signCard(card, [key])) as object;
 
     await expect(verifiedBySdk(signed, key)).resolves.toBeUndefined();
   });
 
-  test("that the SDK signs and someone changes is invalid to us", async () => {
+  test("that the SDK signs and someone changes is invalid for us", async () => {
     const signed = await signedBySdk(card, key);
 
     expect(await verifyCard({ ...signed, version: "9" }, publicKeySet([key]))).toMatchObject({
@@ -81,7 +81,7 @@ describe.each(CARDS)("%s", (_, card) => {
     });
   });
 
-  test("that we sign and someone changes is invalid to the SDK", async () => {
+  test("that we sign and someone changes is invalid for the SDK", async () => {
     const signed = await signCard(card, [key]);
 
     await expect(verifiedBySdk({ ...signed, version: "9" }, key)).rejects.toThrow("No valid");
@@ -89,7 +89,7 @@ describe.each(CARDS)("%s", (_, card) => {
 });
 
 describe.each(["ES256", "ES384", "EdDSA", "RS256", "PS256"] as const)("with %s", (alg) => {
-  test("both understand each other", async () => {
+  test("each verifies the other's signature", async () => {
     const signer = await aKey(alg);
 
     const theirs = await signedBySdk(guarded, signer);
@@ -99,7 +99,7 @@ describe.each(["ES256", "ES384", "EdDSA", "RS256", "PS256"] as const)("with %s",
   });
 });
 
-test("the form of the SDKs is, byte for byte, what the SDK signs", () => {
+test("the SDK's canonical form is, byte for byte, what the SDK signs", () => {
   const withoutProto = cards.filter((card) => !JSON.stringify(card).includes('"__proto__":'));
 
   fc.assert(
@@ -110,7 +110,7 @@ test("the form of the SDKs is, byte for byte, what the SDK signs", () => {
   );
 });
 
-test("it is valid to the SDK because of the second signature, and only because of it", async () => {
+test("it is valid for the SDK because of the second signature, and only because of it", async () => {
   const { signatures, ...card } = await signCard(bare, [key]);
   const [spec, sdk] = signatures;
 
@@ -125,10 +125,11 @@ describe("an SDK client that is asked to verify the card", () => {
     await expect(verifiedBySdkClient(signed, key)).resolves.toMatchObject({ name: "Greeter" });
   });
 
-  // It verifies what it parsed the card into. There a security scheme is `{ $case, value }`, which
-  // its canonicalization does not read, so to it such a card has no schemes. A signature that it
-  // accepts would have to leave the schemes uncovered; we make none, and we take none.
-  test("refuses every card with security schemes, even one that the SDK itself signed", async () => {
+  // It verifies the card as it parsed it. There a security scheme is `{ $case, value }`, which its
+  // canonicalization does not read, so for the SDK such a card has no schemes. A signature that it
+  // accepts would have to leave the schemes uncovered; we neither create nor accept such a
+  // signature.
+  test("rejects every card with security schemes, even one that the SDK itself signed", async () => {
     const ours = await signCard(guarded, [key]);
     const theirs = await signedBySdk(guarded, key);
 
@@ -136,7 +137,7 @@ describe("an SDK client that is asked to verify the card", () => {
     await expect(verifiedBySdkClient(theirs, key)).rejects.toThrow("No valid");
   });
 
-  test("accepts schemes that are not covered, which we do not", async () => {
+  test("accepts uncovered schemes, which we do not", async () => {
     const parsed = AgentCard.fromJSON(guarded);
     const sign = generateAgentCardSignature(key.privateKey, headerOf(key));
     const signed = AgentCard.toJSON(await sign(parsed)) as object;
@@ -160,7 +161,7 @@ describe("where the SDK is laxer than the proto file, we do not follow", () => {
     await expect(verifiedBySdk(await signCard(card, [key]), key)).rejects.toThrow("No valid");
   });
 
-  test("it takes the number 5 for the text 5", async () => {
+  test("it reads the number 5 as the text 5", async () => {
     const card = { ...open, version: 5 };
 
     expect(await verifyCard(await signedBySdk(card, key), publicKeySet([key]))).toEqual({
@@ -170,7 +171,7 @@ describe("where the SDK is laxer than the proto file, we do not follow", () => {
     await expect(signCard(card, [key])).rejects.toThrow("card.version must be a string");
   });
 
-  test("it reads the first of two schemes where only one may be", async () => {
+  test("it reads the first of two schemes where only one is allowed", async () => {
     const both = { httpAuthSecurityScheme: { scheme: "bearer" }, mtlsSecurityScheme: {} };
     const card = { ...open, securitySchemes: { both } };
 
@@ -180,7 +181,7 @@ describe("where the SDK is laxer than the proto file, we do not follow", () => {
     });
   });
 
-  test("it reads names as the proto file spells them, which are no names of the JSON", async () => {
+  test("it reads the names of the proto file, which are not JSON names", async () => {
     const card = { ...open, documentation_url: "https://convoke.test/docs" };
 
     expect(await verifyCard(await signedBySdk(card, key), publicKeySet([key]))).toMatchObject({
@@ -198,7 +199,7 @@ function headerOf({ alg, kid }: CardKey) {
   return { alg, kid, typ: "JOSE" };
 }
 
-/** The card as JSON, with a signature by the SDK, after its trip. */
+/** The card as JSON with a signature by the SDK, after a round trip. */
 async function signedBySdk(card: object, signer: CardKey): Promise<object> {
   const sign = generateAgentCardSignature(signer.privateKey, headerOf(signer));
   return overTheWire(await sign(card as SdkCard)) as object;
@@ -208,7 +209,7 @@ async function verifiedBySdk(card: object, signer: CardKey): Promise<void> {
   await verifierOf(signer)(card as SdkCard);
 }
 
-/** What an application does: discover the agent, then ask for its card with a verifier. */
+/** What an application does: discover the agent, then request its card with a verifier. */
 async function verifiedBySdkClient(card: object, signer: CardKey): Promise<AgentCard> {
   const fetchImpl = async () => Response.json(card);
   const resolved = await new DefaultAgentCardResolver({ fetchImpl }).resolve("https://agent.test");

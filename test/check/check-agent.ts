@@ -6,8 +6,8 @@ const MANY = 400;
 const PACE_MS = 40;
 
 /**
- * An agent that answers, works for half a second when it is told "slow", after
- * hundreds of events when it is told "many", and asks when told "ask".
+ * An agent that answers, works for half a second at "slow", emits hundreds of events at "many", and
+ * asks at "ask".
  */
 const definition: AgentDefinition = {
   name: "Checked",

@@ -16,7 +16,7 @@ import { readXml } from "./xml.ts";
 const ESCAPE = "\u001B";
 const ONE = ["--binding", "jsonrpc", "--a2a-version", "1.0"];
 
-/** Answers everything with a state that 1.0 does not know, and says so in strange characters. */
+/** Answers everything with a state that 1.0 does not define, and with control characters. */
 const SPOILED = {
   answer: <Said extends { readonly body: string }>(said: Said): Said => ({
     ...said,
@@ -24,8 +24,8 @@ const SPOILED = {
   }),
 };
 
-describe("the report for people", () => {
-  test("counts by interface, and tells what was not tested and what would help", async () => {
+describe("the text report", () => {
+  test("counts by interface, and lists what was not tested and what would help", async () => {
     const { stdout, code } = await runCli(["check", await start(), ...ONE]);
 
     expect(code).toBe(0);
@@ -42,7 +42,7 @@ describe("the report for people", () => {
     expect(stdout).not.toContain(ESCAPE);
   });
 
-  test("lists what passed and what was not tested where it is asked to", async () => {
+  test("lists passed and skipped probes on request", async () => {
     const { stdout } = await runCli(["check", await start(), ...ONE, "--verbose"]);
 
     expect(stdout).toMatch(/GRPC 0\.3 at \S+\n {2}not tested: not selected \(--a2a-version\)/);
@@ -55,7 +55,7 @@ describe("the report for people", () => {
     );
   });
 
-  test("tells a failure in full: section, sent, received, expected", async () => {
+  test("describes a failure in full: section, sent, received, expected", async () => {
     const url = await serveSpoiled(SPOILED);
 
     const { stdout, code } = await runCli(["check", url, ...ONE, "--only", "v1-S44.enums"]);
@@ -70,7 +70,7 @@ describe("the report for people", () => {
     expect(stdout).not.toContain(ESCAPE);
   });
 
-  test("contains no control characters of the server", async () => {
+  test("contains no control characters from the server", async () => {
     const url = await serveSpoiled({
       answer: (said) => ({
         ...said,
@@ -100,7 +100,7 @@ describe("the report for people", () => {
     expect(stdout).toContain("passed  v1-S36.goes-on");
   });
 
-  test("has no failure where a stream is long", async () => {
+  test("has no failure for a long stream", async () => {
     const url = await start();
     const ids = "v1-S14,v1-S15,v1-S16,v1-S17,v03-S5.resubscribe";
 
@@ -111,7 +111,7 @@ describe("the report for people", () => {
     expect(idsOf(report, "passed")).toContain("v1-S17.subscribe");
   });
 
-  test("has colours and a line of progress on a terminal, and none where NO_COLOR is set", async () => {
+  test("has colours and a progress line on a terminal, and none if NO_COLOR is set", async () => {
     const url = await start();
     const args = ["check", url, ...ONE, "--only", "v1-S8.send"];
 
@@ -127,8 +127,8 @@ describe("the report for people", () => {
   });
 });
 
-describe("the report for programs", () => {
-  test("has names that stay", async () => {
+describe("the JSON report", () => {
+  test("has stable names", async () => {
     const url = await serveSpoiled(SPOILED);
 
     const { report } = await check(url, ...ONE, "--only", "v1-S44.enums,v1-S4,v1-S25.cancel");
@@ -164,7 +164,7 @@ describe("the report for programs", () => {
     expect(resultOf(report, "v1-S25.cancel").reason).toContain("(option: slow)");
   });
 
-  test("is also there as JUnit, well-formed whatever the server says", async () => {
+  test("is also available as JUnit, well-formed whatever the server sends", async () => {
     const file = join(temporaryFolder(), "check.xml");
     const url = await serveSpoiled(SPOILED);
     const ids = "v1-S44.enums,v1-S8.send,v1-S25.cancel";
@@ -197,7 +197,7 @@ describe("the exit code", () => {
     ["must", 0],
     ["should", 1],
     ["may", 1],
-  ])("at --level %s is %i where a SHOULD has failed", async (level, expected) => {
+  ])("at --level %s is %i if a SHOULD has failed", async (level, expected) => {
     const url = await serveSpoiled({
       answer: (said) => ({ ...said, headers: { "content-type": "application/json" } }),
     });
@@ -207,7 +207,7 @@ describe("the exit code", () => {
     expect(code).toBe(expected);
   });
 
-  test("is 3 where nothing could be tested, which is not the same as passed", async () => {
+  test("is 3 if nothing could be tested, which is not the same as passed", async () => {
     const { code, stderr } = await runCli(["check", await start({ token: "a-secret" })]);
 
     expect(code).toBe(3);
@@ -241,7 +241,7 @@ describe("the exit code", () => {
     expect(stderr).toContain(sentence);
   });
 
-  test("is 2 where the JUnit file cannot be written", async () => {
+  test("is 2 if the JUnit file cannot be written", async () => {
     const args = [
       "check",
       await start(),
@@ -264,7 +264,7 @@ describe("credentials", () => {
     ["--token", ["--token", "a-secret"], {}],
     ["--header", ["--header", "Authorization: Bearer a-secret"], {}],
     ["CONVOKE_TOKEN", [], { CONVOKE_TOKEN: "a-secret" }],
-  ])("of %s open the door, and are never shown", async (_, options, env) => {
+  ])("of %s authenticate the check, and are never shown", async (_, options, env) => {
     const url = await start({ token: "a-secret" });
 
     const { code, stdout } = await runCli(["check", url, ...ONE, "--verbose", ...options], { env });
@@ -315,7 +315,7 @@ describe("credentials", () => {
 });
 
 describe("a selection", () => {
-  test("is of requirements, probes, versions and bindings", async () => {
+  test("can name requirements, probes, versions and bindings", async () => {
     const url = await start();
 
     const { report } = await check(url, "--binding", "rest", "--only", "v1-S19,v03-S4.get");
@@ -329,7 +329,7 @@ describe("a selection", () => {
     expect(sectionOf(report, "JSONRPC 1.0").skipped).toBe("not selected (option: binding)");
   });
 
-  test("may begin at the address of the card itself", async () => {
+  test("can start at the URL of the card itself", async () => {
     const url = new URL("/.well-known/agent-card.json", await start()).href;
 
     const { report } = await check(url, ...ONE, "--only", "v1-S8,v1-S1");
@@ -340,7 +340,7 @@ describe("a selection", () => {
     );
   });
 
-  test("that the user stops ends at once", async () => {
+  test("that the user stops ends immediately", async () => {
     const stop = new AbortController();
     const url = await serveSpoiled({});
     const running = runCli(["check", url, "--slow", "slow", "--ask", "ask"], {

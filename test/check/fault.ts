@@ -1,6 +1,6 @@
 import { type Answered, type Asked, type Fault, events, json } from "./spoiling-proxy.ts";
 
-/** One thing that a server gets wrong, and the probe that must find it. */
+/** One fault of a server, and the probe that must find it. */
 export interface SeededFault extends Fault {
   readonly title: string;
   /** The probe that must find it. */
@@ -38,7 +38,7 @@ export function stream(
   return (answered) => events(answered, change as (told: readonly never[]) => readonly object[]);
 }
 
-/** Changes the text of an answer or of a request. */
+/** Changes the text of a response or of a request. */
 export function words(
   pattern: RegExp,
   by: string,
@@ -46,7 +46,7 @@ export function words(
   return (said) => ({ ...said, body: said.body.replace(pattern, by) });
 }
 
-/** Leaves out every field of that name. */
+/** Removes every field of that name. */
 export function forgetting(name: string): <Said extends Asked | Answered>(said: Said) => Said {
   const forget = (key: string, value: unknown): unknown => (key === name ? undefined : value);
   return (said) => ({

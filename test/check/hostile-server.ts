@@ -2,10 +2,10 @@ import { type IncomingMessage, type RequestListener, type ServerResponse } from 
 import { onTestFinished } from "vitest";
 import { listenOn } from "./peer-server.ts";
 
-/** What is at every address but that of the card. */
+/** The response at every path except that of the card. */
 export type Behaviour = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A server with a good card and bad manners. */
+/** A server with a valid card that misbehaves otherwise. */
 export async function serveHostile(
   behaviour: Behaviour,
   bindings: readonly string[] = ["JSONRPC", "HTTP+JSON"],

@@ -21,9 +21,13 @@ describe("a server that", () => {
     ["talks HTML", say(200, "text/html", "<h1>Hello</h1>"), /200 text\/html <h1>/],
     ["fails in HTML", say(500, "text/html", "<h1>Oops</h1>"), /500 text\/html/],
     ["never answers", () => undefined, /nothing, then nothing more/],
-    ["hangs up at once", (request) => request.socket.destroy(), /no response: socket hang up/],
     [
-      "leads elsewhere",
+      "disconnects immediately",
+      (request) => request.socket.destroy(),
+      /no response: socket hang up/,
+    ],
+    [
+      "redirects elsewhere",
       (request, response) => {
         request.resume();
         response.writeHead(302, { location: "http://127.0.0.1:1/elsewhere" }).end();
@@ -31,7 +35,7 @@ describe("a server that", () => {
       /302 to http:\/\/127\.0\.0\.1:1\/elsewhere/,
     ],
     [
-      "never stops talking",
+      "never stops sending",
       (request, response) => {
         request.resume();
         response.writeHead(200, { "content-type": "application/json" });
@@ -50,7 +54,7 @@ describe("a server that", () => {
       },
       /then the connection broke/,
     ],
-  ])("%s is told so, and nothing else is tried", async (_, behaviour, received) => {
+  ])("%s gets a clear result, and nothing else is tried", async (_, behaviour, received) => {
     const url = await serveHostile(behaviour);
 
     const { report, code } = await check(url, ...QUICK);
@@ -65,7 +69,7 @@ describe("a server that", () => {
 
   const weird = [5, null, "text", [], {}, { task: 5 }, { task: { id: 7, status: [] } }];
   test.each(weird.map((result) => [JSON.stringify(result), result] as const))(
-    "answers %s to everything gets every question, and answers wrong",
+    "answers %s to everything gets every request and fails every probe",
     async (_, result) => {
       const rpc = JSON.stringify({ jsonrpc: "2.0", id: "convoke-check", result });
       const url = await serveHostile((request, response) => {
@@ -82,7 +86,7 @@ describe("a server that", () => {
     },
   );
 
-  test("streams on after the end of its task is stopped", async () => {
+  test("keeps streaming after the end of its task is stopped", async () => {
     const task = { id: "t", contextId: "c", status: { state: "TASK_STATE_COMPLETED" } };
     const event = { jsonrpc: "2.0", id: "convoke-check", result: { task } };
     let told = 0;
@@ -116,7 +120,7 @@ describe("a server that", () => {
 });
 
 describe("a gRPC address that", () => {
-  test("speaks HTTP/1 is told so", async () => {
+  test("serves HTTP/1 gets a clear result", async () => {
     const url = await serveHostile(say(200, "text/plain", "hello"), ["GRPC"]);
 
     const { report } = await check(url, ...QUICK);
@@ -132,7 +136,7 @@ describe("a gRPC address that", () => {
       { ":status": 200, "content-type": "application/grpc" },
       /HTTP 200 application/,
     ],
-  ])("%s is told so", async (_, headers, received) => {
+  ])("%s gets a clear result", async (_, headers, received) => {
     const http2 = createHttp2Server();
     http2.on("stream", (stream) => {
       stream.respond(headers);
@@ -153,8 +157,8 @@ describe("a gRPC address that", () => {
   });
 });
 
-describe("where there is no card", () => {
-  test.each([["nobody listens", "http://127.0.0.1:1", "ECONNREFUSED"]])(
+describe("if there is no card", () => {
+  test.each([["no server listens", "http://127.0.0.1:1", "ECONNREFUSED"]])(
     "because %s, the agent could not be reached",
     async (_, url, why) => {
       const { code, stderr } = await runCli(["check", url, ...QUICK]);
@@ -183,17 +187,20 @@ describe("where there is no card", () => {
       (_, response) => void response.writeHead(301, { location: "https://evil.test/card" }).end(),
       "redirects to https://evil.test/card; check that address instead",
     ],
-  ] satisfies [string, Behaviour, string][])("but %s, that is said", async (_, behaviour, why) => {
-    const { url, close } = await listenOn(behaviour);
-    onTestFinished(close);
+  ] satisfies [string, Behaviour, string][])(
+    "but %s, the report says so",
+    async (_, behaviour, why) => {
+      const { url, close } = await listenOn(behaviour);
+      onTestFinished(close);
 
-    const { code, stderr } = await runCli(["check", url, ...QUICK]);
+      const { code, stderr } = await runCli(["check", url, ...QUICK]);
 
-    expect(code).toBe(3);
-    expect(stderr).toContain(why);
-  });
+      expect(code).toBe(3);
+      expect(stderr).toContain(why);
+    },
+  );
 
-  test("but bytes that are no HTTP, that is said", async () => {
+  test("but bytes that are not HTTP, the report says so", async () => {
     const server = createNetServer((socket) => void socket.end("\u0000\u0001garbage\r\n\r\n"));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => void server.close());
@@ -205,7 +212,7 @@ describe("where there is no card", () => {
     expect(stderr).toContain("Parse Error");
   });
 
-  test("a card that declares nothing has failed", async () => {
+  test("a card without interfaces fails", async () => {
     const url = await serveCard("{}");
 
     const { report, code } = await check(url, ...QUICK);

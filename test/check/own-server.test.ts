@@ -13,7 +13,7 @@ import { HABITS, check, idsOf, resultOf, sectionOf, stumbles } from "./run-check
 
 const TOKEN = "a-secret-of-the-check";
 
-/** What the run with all probes proves. Other runs add what needs other settings of the server. */
+/** What the run with all probes proves. Other runs add what needs other server settings. */
 const CITED = [
   "v1-S1",
   "v1-S2",
@@ -79,7 +79,7 @@ describe("our own server", () => {
 
       expectProven(report, CITED);
       expect(code).toBe(0);
-      // A checker that asks nothing would find nothing.
+      // A checker that sends nothing would find nothing.
       for (const [name, floor] of [
         ["Agent card", 11],
         ["JSONRPC 1.0", 108],
@@ -102,10 +102,10 @@ describe("our own server", () => {
 
   verifies(
     ["v1-S4", "v1-S28", "v1-S42", "v1-S54", "v03-S12", "v03-S17", "v03-S20"],
-    "passes them also with a token, a signed card, an extended one and webhooks",
+    "also passes them with a token, a signed card, an extended card and webhooks",
     async () => {
       const { kid, privateKey } = await generateCardKey("ES256");
-      // The keys of a card must be said to be there before it is served.
+      // The URL of the keys must be known before the card is served.
       const port = await keptPort();
       const jku = `http://127.0.0.1:${port}/.well-known/jwks.json`;
       const url = await start({
@@ -157,7 +157,7 @@ describe("our own server", () => {
     expectProven(report, ["v1-S5", "v03-S10"]);
   });
 
-  verifies("v1-S12", "does not wait for an agent that may answer with a message", async () => {
+  verifies("v1-S12", "does not wait for an agent that may reply with a message", async () => {
     const slow = defineAgent({
       name: "Thinking",
       description: "Thinks for three seconds when it is told to.",
@@ -174,7 +174,7 @@ describe("our own server", () => {
     expectProven(report, ["v1-S12", "v03-S4"]);
   });
 
-  verifies(["v1-S8", "v1-S14", "v03-S4"], "may answer with a message only", async () => {
+  verifies(["v1-S8", "v1-S14", "v03-S4"], "may reply with messages only", async () => {
     const replying = defineAgent({
       name: "Replying",
       description: "Answers without a task.",
@@ -188,7 +188,7 @@ describe("our own server", () => {
     expectProven(report, ["v1-S8", "v1-S14", "v1-S33", "v03-S4", "v03-S7"]);
   });
 
-  test("keeps to it for a tenant, which every request then names", async () => {
+  test("also passes for a tenant, which every request then names", async () => {
     const url = await start({ tenants: ["acme"] });
     const only = "v1-S8,v1-S19,v1-S14.first,v1-S22.list,v1-S5";
     const allowed = ["--allow-origin", new URL(url).origin, "--only", only];
@@ -226,7 +226,7 @@ async function startAgent(agent: Agent, options: ServeAgentOptions = {}): Promis
   return server.url;
 }
 
-/** A card elsewhere that names our server for a tenant. */
+/** A card elsewhere that refers to our server with a tenant. */
 async function cardFor(url: string, tenant: string): Promise<string> {
   const text = JSON.stringify(cardAt(url, ["JSONRPC", "HTTP+JSON", "GRPC"]));
   const card = await listenOn((_, response) => {

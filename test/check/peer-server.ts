@@ -1,15 +1,15 @@
 import { type RequestListener, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Somebody else's server, to be checked. */
+/** A third-party server to check. */
 export interface PeerServer {
   readonly url: string;
-  /** Where its gRPC is, which has a port of its own. */
+  /** The address of its gRPC, which has a separate port. */
   readonly grpcOrigin: string;
   close(): Promise<void>;
 }
 
-/** A listener on a port of its own. */
+/** A listener on a separate port. */
 export async function listenOn(
   listener: RequestListener,
 ): Promise<Pick<PeerServer, "url" | "close">> {

@@ -5,13 +5,13 @@ import { HABITS, check, idsOf, resultOf, stumbles } from "./run-check.ts";
 import { startSdkV03 } from "./sdk-v03-server.ts";
 import { startSdkV1 } from "./sdk-v1-server.ts";
 
-// Both SDKs tell on the console what they refuse.
+// Both SDKs log rejected requests to the console.
 vi.spyOn(console, "error").mockReturnValue();
 vi.spyOn(console, "warn").mockReturnValue();
 vi.spyOn(console, "info").mockReturnValue();
 vi.spyOn(console, "log").mockReturnValue();
 
-/** Both SDKs take messages that are none, and webhooks that lead anywhere. */
+/** Both SDKs accept invalid messages, and webhooks with any target. */
 const TAKES_ANYTHING_V03 = [
   "v03-S14.empty-parts",
   "v03-S14.negative-history",
@@ -102,19 +102,19 @@ describe("@a2a-js/sdk 1.3.0", () => {
         "v03-S21.final-at-question",
       ],
     ],
-  ])("at %s gets these wrong and nothing else", (name, ids) => {
+  ])("at %s fails exactly these", (name, ids) => {
     expect(idsOf(report(), "failed", name).toSorted()).toEqual(ids.toSorted());
   });
 
-  test("is asked enough for that to mean something", () => {
+  test("gets enough requests for that to be significant", () => {
     expect(report().counts.passed).toBeGreaterThan(350);
   });
 
-  test("says nothing that the checker cannot make sense of", () => {
+  test("sends nothing that the checker cannot interpret", () => {
     expect(stumbles(report())).toEqual([]);
   });
 
-  test("refuses a patch version in so many words, and they are told", () => {
+  test("rejects a patch version with an explanation, which the report quotes", () => {
     const { sent, received, expected, section, level } = resultOf(report(), "v1-S7.patch");
 
     expect(level).toBe("MUST");
@@ -124,11 +124,11 @@ describe("@a2a-js/sdk 1.3.0", () => {
     expect(expected).toBe("the same as for version 1.0, not an error");
   });
 
-  test("shows its security schemes as its own memory holds them", () => {
+  test("serves its security schemes in its internal form", () => {
     expect(resultOf(report(), "v1-S44.security-schemes").received).toContain('"$case"');
   });
 
-  test("says final: false where a stream ends with a question", () => {
+  test("sends final: false when a stream ends with a question", () => {
     const { received } = resultOf(report(), "v03-S21.final-at-question");
 
     expect(received).toContain("input-required");
@@ -181,11 +181,11 @@ describe("@a2a-js/sdk 0.3.14", () => {
         "v03-S17.authorization",
       ],
     ],
-  ])("at %s gets these wrong and nothing else", (name, ids) => {
+  ])("at %s fails exactly these", (name, ids) => {
     expect(idsOf(report(), "failed", name).toSorted()).toEqual(ids.toSorted());
   });
 
-  test("is asked enough for that to mean something", () => {
+  test("gets enough requests for that to be significant", () => {
     expect(report().counts.passed).toBeGreaterThan(140);
   });
 
@@ -197,7 +197,7 @@ describe("@a2a-js/sdk 0.3.14", () => {
   });
 });
 
-/** What the check says about a server; it is asked once for all tests. */
+/** The report about a server; the check runs once for all tests. */
 function useReport(start: () => Promise<PeerServer>): () => Report {
   let report: Report;
   let server: PeerServer;

@@ -1,13 +1,13 @@
 import type { ProbeResult, Report, Section } from "@convoke/check";
 import { runCli } from "../../apps/convoke/src/cli/testing/run-cli.suite.ts";
 
-/** What `convoke check --json` found, and how it ended. */
+/** The output of `convoke check --json`, and its exit code. */
 export interface Checked {
   readonly report: Report;
   readonly code: number;
 }
 
-/** The messages that the servers of these tests know. */
+/** The messages that the servers of these tests understand. */
 export const HABITS = ["--slow", "slow", "--ask", "ask"];
 
 /** Runs `convoke check` in this process. */
@@ -17,7 +17,7 @@ export async function check(url: string, ...options: readonly string[]): Promise
   return { report: JSON.parse(stdout) as Report, code };
 }
 
-/** All results of one outcome, as `where id`. */
+/** All results with one outcome, as `where id`. */
 export function idsOf(
   { sections }: Report,
   outcome: ProbeResult["outcome"],
@@ -36,7 +36,7 @@ export function sectionOf({ sections }: Report, name: string): Section {
   return section;
 }
 
-/** The result of that probe, wherever it was tried first. */
+/** The result of that probe, where it was tried first. */
 export function resultOf(report: Report, id: string, name?: string): ProbeResult {
   const results = report.sections
     .filter((section) => name === undefined || section.name === name)
@@ -46,7 +46,7 @@ export function resultOf(report: Report, id: string, name?: string): ProbeResult
   return result;
 }
 
-/** Where the checker itself was at a loss, which it never should be. */
+/** Where the checker itself failed, which it never should. */
 export function stumbles({ sections }: Report): readonly ProbeResult[] {
   const results = sections.flatMap((section) => section.results);
   return results.filter(({ reason = "" }) => reason.includes("the checker itself failed"));

@@ -109,7 +109,7 @@ const executor: AgentExecutor = {
   cancelTask: async (taskId, bus) => {
     canceled.add(taskId);
     const contextId = asking.get(taskId);
-    // Nothing runs for a task that waits, so nothing else would end it.
+    // Nothing runs for a waiting task, so nothing else would end it.
     if (contextId === undefined) return;
     tell(bus, { taskId, contextId }, "canceled", true);
     bus.finished();

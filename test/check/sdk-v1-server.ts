@@ -24,8 +24,8 @@ const CHUNKS = 12;
 const PACE_MS = 50;
 
 /**
- * `@a2a-js/sdk` 1.3.0 as its own examples set it up, with every binding, its layer for 0.3, and
- * whatever checks it has switched on.
+ * `@a2a-js/sdk` 1.3.0 as its own examples set it up, with every binding, its 0.3 layer, and all its
+ * checks enabled.
  */
 export async function startSdkV1(): Promise<PeerServer> {
   const grpc = new GrpcServer();
@@ -100,7 +100,7 @@ const executor: AgentExecutor = {
     const timestamp = new Date().toISOString();
     const submitted = { state: TaskState.TASK_STATE_SUBMITTED, message: undefined, timestamp };
     const created = { artifacts: [], history: [userMessage], metadata: undefined };
-    // Every turn must begin with the task.
+    // Every turn must start with the task.
     bus.publish(AgentEvent.task(task ?? { id: taskId, contextId, status: submitted, ...created }));
     tell(bus, ids, TaskState.TASK_STATE_WORKING);
     if (text === "ask") {
@@ -122,7 +122,7 @@ const executor: AgentExecutor = {
   cancelTask: async (taskId, bus) => {
     canceled.add(taskId);
     const contextId = asking.get(taskId);
-    // Nothing runs for a task that waits, so nothing else would end it.
+    // Nothing runs for a waiting task, so nothing else would end it.
     if (contextId === undefined) return;
     tell(bus, { taskId, contextId }, TaskState.TASK_STATE_CANCELED);
     bus.finished();

@@ -3,7 +3,7 @@ import { HABITS, check, idsOf, resultOf } from "./run-check.ts";
 import { SEEDED_FAULTS } from "./seeded-faults.ts";
 import { type Spoiler, startSpoiler } from "./spoiling-proxy.ts";
 
-/** A checker must be able to fail: each fault is found by the probe for it. */
+/** A checker must be able to fail: each fault is found by its probe. */
 describe.each(SEEDED_FAULTS)("over $where", ({ options, server = {}, faults }) => {
   let spoiler: Spoiler;
   beforeAll(async () => {
@@ -11,7 +11,7 @@ describe.each(SEEDED_FAULTS)("over $where", ({ options, server = {}, faults }) =
   });
   afterAll(() => spoiler.close());
 
-  test("nothing is found where nothing is spoiled", async () => {
+  test("nothing is found without a fault", async () => {
     const only = faults.map(({ id }) => id).join(",");
 
     const { report } = await check(spoiler.spoil({}), "--only", only, ...options, ...HABITS);

@@ -9,7 +9,7 @@ const FAULTS: readonly (readonly [title: string, id: string, fault: GrpcFault])[
     { answer: (headers) => without(headers, "grpc-status-details-bin") },
   ],
   [
-    "a status that hides what is wrong",
+    "a status that hides the cause",
     "v1-S19.get-unknown",
     {
       answer: (headers) => ({
@@ -35,7 +35,7 @@ const FAULTS: readonly (readonly [title: string, id: string, fault: GrpcFault])[
     },
   ],
   [
-    "an unknown method taken for a failure",
+    "an unknown method reported as an internal error",
     "v1-S53.unknown-method",
     {
       answer: (headers) =>
@@ -43,19 +43,19 @@ const FAULTS: readonly (readonly [title: string, id: string, fault: GrpcFault])[
     },
   ],
   [
-    "any version at all",
+    "any version is accepted",
     "v1-S6.unknown-version",
     { ask: (metadata) => ({ ...metadata, "a2a-version": "1.0" }) },
   ],
   [
-    "errors without words",
+    "errors without a message",
     "v1-S49.message",
     { answer: (headers) => without(headers, "grpc-message") },
   ],
 ];
 
 describe("over gRPC 1.0", () => {
-  test("nothing is found where nothing is spoiled", async () => {
+  test("nothing is found without a fault", async () => {
     const { url, origin } = await serveSpoiledGrpc({});
     const only = FAULTS.map(([, id]) => id).join(",");
 
@@ -83,7 +83,7 @@ describe("the extended card over gRPC 1.0", () => {
   test.each<readonly [title: string, outcome: string, fault: GrpcFault]>([
     ["that requires credentials", "passed", {}],
     [
-      "that anybody gets",
+      "that every caller gets",
       "failed",
       { ask: (metadata) => ({ ...metadata, authorization: "Bearer a-secret" }) },
     ],

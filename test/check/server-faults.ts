@@ -1,14 +1,14 @@
 import { type SeededFault, answer, forgetting, without, words } from "./fault.ts";
 
-/** What a server can get wrong about credentials. */
+/** Faults concerning credentials. */
 export const GUARD_FAULTS: readonly SeededFault[] = [
   {
-    title: "anybody served",
+    title: "every caller is served",
     id: "v1-S54.no-credentials",
     ask: (asked) => ({ ...asked, headers: { ...asked.headers, authorization: "Bearer a-secret" } }),
   },
   {
-    title: "anybody who lists tasks served",
+    title: "every caller can list tasks",
     id: "v1-S54.every-operation",
     ask: (asked) =>
       asked.body.includes('"ListTasks"')
@@ -17,10 +17,10 @@ export const GUARD_FAULTS: readonly SeededFault[] = [
   },
 ];
 
-/** What a server without streams and push notifications can get wrong. */
+/** Faults of a server without streams and push notifications. */
 export const PLAIN_FAULTS: readonly SeededFault[] = [
   {
-    title: "a stream that is rejected and begun",
+    title: "a stream that is rejected but still starts",
     id: "v1-S27.starts-nothing",
     ask: (asked) =>
       asked.body.includes("SendStreamingMessage")
@@ -38,13 +38,13 @@ export const PLAIN_FAULTS: readonly SeededFault[] = [
           ),
   },
   {
-    title: "a push config that is not looked at",
+    title: "a push config that is ignored",
     id: "v1-S26.no-push",
     ask: forgetting("taskPushNotificationConfig"),
   },
 ];
 
-/** What a server can get wrong in its notifications. */
+/** Faults in notifications. */
 export const HOOK_FAULTS: readonly SeededFault[] = [
   {
     title: "a notification without an event",
@@ -85,7 +85,7 @@ export const EARLY_HOOK_FAULTS: readonly SeededFault[] = [
   },
 ];
 
-/** What a server can get wrong about unusual content. */
+/** Faults concerning unusual content. */
 export const CONTENT_FAULTS: readonly SeededFault[] = [
   {
     title: "a task that cannot be read",
@@ -99,7 +99,7 @@ export const CONTENT_FAULTS: readonly SeededFault[] = [
   },
 ];
 
-/** What a server of REST can get wrong. */
+/** Faults of a REST server. */
 export const REST_FAULTS: readonly SeededFault[] = [
   {
     title: "another media type",
@@ -107,7 +107,7 @@ export const REST_FAULTS: readonly SeededFault[] = [
     answer: (answered) => ({ ...answered, headers: { "content-type": "application/json" } }),
   },
   {
-    title: "errors in another form",
+    title: "errors in another format",
     id: "v1-S51.error-body",
     answer: (answered) =>
       answered.status < 400 ? answered : { ...answered, body: '{"title":"Not found"}' },
@@ -123,7 +123,7 @@ export const REST_FAULTS: readonly SeededFault[] = [
     answer: (answered) => ({ ...answered, status: answered.status < 400 ? answered.status : 409 }),
   },
   {
-    title: "any verb at all",
+    title: "any verb is accepted",
     id: "v1-S51.wrong-verb",
     answer: (answered) => ({
       ...answered,
@@ -131,20 +131,20 @@ export const REST_FAULTS: readonly SeededFault[] = [
     }),
   },
   {
-    title: "a fault of its own for what is not JSON",
+    title: "an internal error for a body that is not JSON",
     id: "v1-S51.not-json",
     answer: (answered) => ({ ...answered, status: answered.status < 400 ? answered.status : 500 }),
   },
 ];
 
-/** What a server can get wrong on its card. */
+/** Faults on the card. */
 export const CARD_FAULTS: readonly SeededFault[] = [
   { title: "no Cache-Control", id: "v1-S4.cache-control", answer: without("cache-control") },
   { title: "no ETag", id: "v1-S4.etag", answer: without("etag") },
   { title: "no Last-Modified", id: "v1-S4.last-modified", answer: without("last-modified") },
   { title: "no Vary", id: "v1-S4.vary", answer: without("vary") },
   {
-    title: "an ETag that nobody knows again",
+    title: "an ETag that is not recognized",
     id: "v1-S4.not-modified",
     ask: (asked) => ({ ...asked, headers: { ...asked.headers, "if-none-match": '"other"' } }),
   },
@@ -155,21 +155,21 @@ export const CARD_FAULTS: readonly SeededFault[] = [
     answer: words(/"skills":\[.*?\}\]/, '"skills":[]'),
   },
   {
-    title: "an address to listen on",
+    title: "a listen address instead of a URL",
     id: "v1-S2.reachable",
     answer: words(/"url":"127\.0\.0\.1/g, '"url":"0.0.0.0'),
   },
 ];
 
-/** What a server of REST 0.3 can get wrong. */
+/** Faults of a 0.3 REST server. */
 export const EARLY_REST_FAULTS: readonly SeededFault[] = [
   {
-    title: "a query of the proto ignored",
+    title: "query parameters in the proto form ignored",
     id: "v03-S8.history-length-query",
     ask: (asked) => ({ ...asked, path: asked.path.replace(/\?history_length=\d+/, "") }),
   },
   {
-    title: "fields of the proto ignored",
+    title: "fields in the proto form ignored",
     id: "v03-S8.proto-names",
     ask: forgetting("context_id"),
   },

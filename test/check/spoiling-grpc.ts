@@ -17,13 +17,13 @@ import { listenOn } from "./peer-server.ts";
 
 type Metadata = Readonly<Record<string, string>>;
 
-/** One thing that a gRPC server gets wrong, in what it hears or in what it says. */
+/** One fault of a gRPC server, in its requests or in its responses. */
 export interface GrpcFault {
   readonly ask?: (metadata: Metadata) => Metadata;
   readonly answer?: (headers: Metadata) => Metadata;
 }
 
-/** Our server behind a gRPC address that spoils metadata; the card is somewhere else. */
+/** Our server behind a gRPC address that modifies metadata; the card is elsewhere. */
 export async function serveSpoiledGrpc(
   { ask = same, answer = same }: GrpcFault,
   options: ServeAgentOptions = {},
@@ -58,7 +58,7 @@ export async function serveSpoiledGrpc(
   return { url: card.url, origin };
 }
 
-/** What was said upstream is said here, with the trailers, or the headers where there are only those. */
+/** The upstream response is repeated with its trailers, or its headers if there are only those. */
 async function forward(
   sent: ReturnType<ReturnType<typeof connect>["request"]>,
   stream: ServerHttp2Stream,

@@ -18,27 +18,27 @@ export interface Answered {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: string;
-  /** Leaves the connection open for ever. */
+  /** Leaves the connection open forever. */
   readonly endless?: boolean;
-  /** Answers this much later. */
+  /** Responds this much later. */
   readonly delayMs?: number;
 }
 
-/** One thing that a server gets wrong. */
+/** One fault of a server. */
 export interface Fault {
-  /** Changes what is asked before our server sees it. */
+  /** Changes a request before our server receives it. */
   readonly ask?: (asked: Asked) => Asked;
-  /** Answers instead of our server. */
+  /** Responds instead of our server. */
   readonly instead?: (asked: Asked) => Answered | undefined;
   /** Changes the notifications that our server sends. */
   readonly notify?: (notification: Asked) => Asked;
-  /** Changes what our server answered. The whole answer is read before. */
+  /** Changes the response of our server after reading it completely. */
   readonly answer?: (answered: Answered, asked: Asked) => Answered;
 }
 
-/** A proxy in front of our server that spoils what passes through it. */
+/** A proxy in front of our server that modifies what passes through it. */
 export interface Spoiler {
-  /** The address of the proxy, which from now on has this fault. */
+  /** The URL of the proxy, which has this fault from now on. */
   spoil(fault: Fault): string;
   close(): Promise<void>;
 }
@@ -48,7 +48,7 @@ export interface SpoiledServer extends ServeAgentOptions {
   readonly acceptsEverything?: boolean;
 }
 
-/** Starts our server behind a proxy. The card names the address of the proxy. */
+/** Starts our server behind a proxy. The card has the URL of the proxy. */
 export async function startSpoiler({
   acceptsEverything = false,
   ...options
@@ -79,7 +79,7 @@ export async function startSpoiler({
   };
 }
 
-/** A server of its own with one fault, for the time of a test. */
+/** A separate server with one fault, for the duration of a test. */
 export async function serveSpoiled(fault: Fault): Promise<string> {
   const spoiler = await startSpoiler({});
   onTestFinished(() => spoiler.close());
@@ -100,7 +100,7 @@ async function pass(
   const asked = await askedOf(incoming);
   if (asked.path.startsWith(HOOKS)) {
     const target = decodeURIComponent(asked.path.slice(HOOKS.length));
-    // The check stops listening when it has seen enough.
+    // The check stops reading when it has seen enough.
     await open(target, fault.notify?.(asked) ?? asked).catch(() => undefined);
     return void outgoing.end();
   }
@@ -119,10 +119,10 @@ async function pass(
   if (answered.endless !== true) outgoing.end();
 }
 
-/** The path of webhooks that lead through the proxy; their own address follows. */
+/** The path of webhooks that go through the proxy; their own URL follows. */
 const HOOKS = "/spoiled-hooks/";
 
-/** Leads notifications through the proxy if the fault spoils them. */
+/** Sends notifications through the proxy if the fault modifies them. */
 function throughProxy(asked: Asked, { notify }: Fault, proxyUrl: string): Asked {
   if (notify === undefined) return asked;
   const body = asked.body.replaceAll(
@@ -164,7 +164,7 @@ function flat(headers: IncomingMessage["headers"]): Record<string, string> {
   return Object.fromEntries(entries);
 }
 
-/** The JSON of a body, changed; other bodies stay as they are. */
+/** The JSON of a body, changed; other bodies stay unchanged. */
 export function json(body: string, change: (value: never) => unknown): string {
   try {
     return JSON.stringify(change(JSON.parse(body) as never));
@@ -173,7 +173,7 @@ export function json(body: string, change: (value: never) => unknown): string {
   }
 }
 
-/** The events of a stream, changed; other bodies stay as they are. */
+/** The events of a stream, changed; other bodies stay unchanged. */
 export function events(
   { body, headers, ...rest }: Answered,
   change: (events: readonly never[]) => readonly unknown[],

@@ -3,7 +3,7 @@ import { type Rpc, type SeededFault, forgetting, rpc, stream, words } from "./fa
 const isEnd = ({ result }: Rpc): boolean =>
   /COMPLETED|FAILED|CANCELED/.test(result?.statusUpdate?.status.state ?? "");
 
-/** What a server can get wrong in its streams. */
+/** Faults in streams. */
 export const STREAM_FAULTS: readonly SeededFault[] = [
   {
     title: "a stream without its task",
@@ -11,7 +11,7 @@ export const STREAM_FAULTS: readonly SeededFault[] = [
     answer: stream((told) => told.slice(1)),
   },
   {
-    title: "a stream that is kept until its end",
+    title: "a stream that is buffered until its end",
     id: "v1-S14.at-once",
     answer: (answered) => answered,
   },
@@ -21,7 +21,7 @@ export const STREAM_FAULTS: readonly SeededFault[] = [
     answer: stream((told) => told.filter((event) => !isEnd(event))),
   },
   {
-    title: "a word after the last",
+    title: "an event after the last one",
     id: "v1-S14.ends",
     answer: stream((told) => [...told, ...told.filter(({ result }) => result?.artifactUpdate)]),
   },
@@ -35,12 +35,12 @@ export const STREAM_FAULTS: readonly SeededFault[] = [
         : answered,
   },
   {
-    title: "chunks in another order",
+    title: "chunks in the wrong order",
     id: "v1-S15.whole",
     answer: stream((told) => swapped(told)),
   },
   {
-    title: "a chunk that is lost",
+    title: "a lost chunk",
     id: "v1-S15.whole",
     answer: stream((told) => told.filter((_, place) => place !== 4)),
   },
@@ -50,7 +50,7 @@ export const STREAM_FAULTS: readonly SeededFault[] = [
     answer: stream((told) => told.map((event) => ({ ...event, id: 1 }))),
   },
   {
-    title: "updates that do not name their task",
+    title: "updates without their task id",
     id: "v1-S46.event-fields",
     answer: stream((told) =>
       told.map((event) => JSON.parse(JSON.stringify(event).replace(/"contextId":"[^"]*",?/, ""))),
@@ -58,11 +58,11 @@ export const STREAM_FAULTS: readonly SeededFault[] = [
   },
 ];
 
-/** What a server of 0.3 can get wrong. */
+/** Faults of a 0.3 server. */
 export const EARLY_FAULTS: readonly SeededFault[] = [
   { title: "no final", id: "v03-S21.final-word", answer: words(/"final":\w+,?/g, "") },
   {
-    title: "no end that is final",
+    title: "no final status at the end",
     id: "v03-S21.final-at-end",
     answer: words(/"final":true/g, '"final":false'),
   },
@@ -71,15 +71,15 @@ export const EARLY_FAULTS: readonly SeededFault[] = [
     id: "v03-S21.final-at-question",
     answer: words(/"final":true/g, '"final":false'),
   },
-  { title: "parts of no kind", id: "v03-S21.kinds", answer: words(/"kind":"text",?/g, "") },
+  { title: "parts without a kind", id: "v03-S21.kinds", answer: words(/"kind":"text",?/g, "") },
   { title: "a wrong id", id: "v03-S6.envelope", answer: rpc((body) => ({ ...body, id: 1 })) },
   {
-    title: "a negative limit of the history",
+    title: "a negative historyLength accepted",
     id: "v03-S14.negative-history",
     ask: forgetting("historyLength"),
   },
   {
-    title: "a rejected stream that is none",
+    title: "a rejected stream that is not a stream",
     id: "v03-S7.stream-error",
     answer: (answered) =>
       answered.body.includes('"error"')
@@ -92,7 +92,7 @@ export const EARLY_FAULTS: readonly SeededFault[] = [
   },
 ];
 
-/** Two chunks in the middle have changed places. */
+/** Two chunks in the middle are swapped. */
 function swapped(told: readonly Rpc[]): readonly Rpc[] {
   const [third, fourth] = [told[3], told[4]];
   if (third?.result?.artifactUpdate === undefined || fourth === undefined) return told;

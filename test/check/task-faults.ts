@@ -1,6 +1,6 @@
 import { type SeededFault, answer, forgetting, params, rpc, withResult, words } from "./fault.ts";
 
-/** What a server of JSON-RPC can get wrong. */
+/** Faults of a JSON-RPC server. */
 export const JSONRPC_FAULTS: readonly SeededFault[] = [
   { title: "a wrong id", id: "v1-S50.envelope", answer: rpc((body) => ({ ...body, id: "other" })) },
   {
@@ -19,14 +19,14 @@ export const JSONRPC_FAULTS: readonly SeededFault[] = [
     answer: (answered) => ({ ...answered, headers: { "content-type": "text/plain" } }),
   },
   {
-    title: "a code that hides what is wrong",
+    title: "an error code that hides the cause",
     id: "v1-S19.get-unknown",
     answer: rpc((body) =>
       body.error ? { ...body, error: { ...body.error, code: -32603 } } : body,
     ),
   },
   {
-    title: "details that are no list",
+    title: "details that are not a list",
     id: "v1-S49.typed-details",
     answer: rpc((body) => (body.error ? { ...body, error: { ...body.error, data: {} } } : body)),
   },
@@ -36,7 +36,7 @@ export const JSONRPC_FAULTS: readonly SeededFault[] = [
     answer: rpc((body) => (body.error ? { ...body, error: { ...body.error, data: [] } } : body)),
   },
   {
-    title: "unreadable JSON taken for a request",
+    title: "unreadable JSON accepted as a request",
     id: "v1-S50.not-json",
     answer: rpc((body) =>
       body.error ? { ...body, error: { ...body.error, code: -32602 } } : body,
@@ -49,7 +49,7 @@ export const JSONRPC_FAULTS: readonly SeededFault[] = [
   },
   { title: "snake case", id: "v1-S44.camel-case", answer: words(/"artifactId"/g, '"artifact_id"') },
   {
-    title: "times of some zone",
+    title: "times in another time zone",
     id: "v1-S45.times",
     answer: words(/(:\d\d\.\d{3})Z"/g, '$1+00:00"'),
   },
@@ -65,37 +65,37 @@ export const JSONRPC_FAULTS: readonly SeededFault[] = [
     answer: rpc((body) => withResult(body, (result) => ({ ...result, message: {} }))),
   },
   {
-    title: "a contextId of its own",
+    title: "a contextId of the server's own",
     id: "v1-S34.own-context",
     ask: forgetting("contextId"),
   },
   {
-    title: "no waiting",
+    title: "a send that does not wait",
     id: "v1-S11.waits-long",
     ask: params((old) => ({ ...old, configuration: { returnImmediately: true } })),
   },
   {
-    title: "waiting when told not to",
+    title: "a send that waits although told not to",
     id: "v1-S12.returns-at-once",
     ask: params((old) => ({ ...old, configuration: {} })),
   },
   {
-    title: "all the history",
+    title: "the complete history",
     id: "v1-S21.history-none",
     ask: forgetting("historyLength"),
   },
   {
-    title: "more history than wanted",
+    title: "more history than requested",
     id: "v1-S20.history-limit",
     ask: forgetting("historyLength"),
   },
   {
-    title: "any version at all",
+    title: "any version is accepted",
     id: "v1-S6.unknown-version",
     ask: (asked) => ({ ...asked, headers: { ...asked.headers, "a2a-version": "1.0" } }),
   },
   {
-    title: "a patch that counts",
+    title: "a patch version that is not ignored",
     id: "v1-S7.patch",
     ask: ({ headers, ...asked }) => {
       const version = headers["a2a-version"]?.replace("1.0.1", "9.0.1") ?? "";
@@ -111,7 +111,7 @@ export const JSONRPC_FAULTS: readonly SeededFault[] = [
         : asked,
   },
   {
-    title: "a page without a token",
+    title: "a page without a nextPageToken field",
     id: "v1-S23.page-fields",
     answer: forgetting("nextPageToken"),
   },
@@ -130,7 +130,7 @@ export const JSONRPC_FAULTS: readonly SeededFault[] = [
     ask: forgetting("pageToken"),
   },
   {
-    title: "artifacts that nobody asked for",
+    title: "artifacts that were not requested",
     id: "v1-S23.no-artifacts",
     ask: params((old) => ("pageSize" in old ? { ...old, includeArtifacts: true } : old)),
   },
@@ -148,7 +148,7 @@ export const JSONRPC_FAULTS: readonly SeededFault[] = [
         : undefined,
   },
   {
-    title: "parts that need not be there",
+    title: "missing parts are accepted",
     id: "v1-S46.empty-parts",
     ask: words(/"parts":\[\]/, '"parts":[{"text":"hello"}]'),
   },
@@ -170,12 +170,12 @@ export const JSONRPC_FAULTS: readonly SeededFault[] = [
     answer: words(/"pageSize":50/, '"pageSize":10'),
   },
   {
-    title: "a filter by time ignored",
+    title: "a time filter that is ignored",
     id: "v1-S22.by-time",
     ask: forgetting("statusTimestampAfter"),
   },
   {
-    title: "a negative page size",
+    title: "a negative page size accepted",
     id: "v1-S24.bad-page-size",
     ask: words(/"pageSize":-1/, '"pageSize":1'),
   },
@@ -185,26 +185,26 @@ export const JSONRPC_FAULTS: readonly SeededFault[] = [
     ask: words(/"pageSize":0/, '"pageSize":1'),
   },
   {
-    title: "pages of any size",
+    title: "pages of any size accepted",
     id: "v1-S24.large-page-size",
     ask: words(/"pageSize":101/, '"pageSize":100'),
   },
   {
-    title: "any page token",
+    title: "any page token accepted",
     id: "v1-S24.bad-page-token",
     ask: forgetting("pageToken"),
   },
-  { title: "a filter by state ignored", id: "v1-S22.by-state", ask: forgetting("status") },
-  { title: "any state", id: "v1-S24.bad-state", ask: forgetting("status") },
-  { title: "any time", id: "v1-S24.bad-time", ask: forgetting("statusTimestampAfter") },
+  { title: "a state filter that is ignored", id: "v1-S22.by-state", ask: forgetting("status") },
+  { title: "any state accepted", id: "v1-S24.bad-state", ask: forgetting("status") },
+  { title: "any time accepted", id: "v1-S24.bad-time", ask: forgetting("statusTimestampAfter") },
   {
-    title: "a task as it was",
+    title: "an outdated task",
     id: "v1-S19.as-it-stands",
     answer: (answered, asked) =>
       asked.body.includes('"GetTask"') ? words(/CANCELED/, "WORKING")(answered) : answered,
   },
   {
-    title: "more history than the send asked for",
+    title: "more history than the send requested",
     id: "v1-S20.history-of-send",
     ask: forgetting("historyLength"),
   },
@@ -224,7 +224,7 @@ export const JSONRPC_FAULTS: readonly SeededFault[] = [
     ask: forgetting("contextId"),
   },
   {
-    title: "a second part that is not looked at",
+    title: "a second part that is not validated",
     id: "v1-S46.empty-second-part",
     ask: words(/,\{\}\]/, "]"),
   },
@@ -242,14 +242,14 @@ export const JSONRPC_FAULTS: readonly SeededFault[] = [
         : undefined,
   },
   {
-    title: "errors that name no field",
+    title: "errors without a field",
     id: "v1-S48.names-the-field",
     answer: rpc((body) =>
       body.error ? { ...body, error: { code: -32602, message: "invalid" } } : body,
     ),
   },
   {
-    title: "an id for what has none",
+    title: "an id in the response to a request without one",
     id: "v1-S50.unreadable-id",
     answer: rpc((body) => ({ ...body, id: body.id ?? 1 })),
   },
@@ -270,12 +270,12 @@ export const JSONRPC_FAULTS: readonly SeededFault[] = [
         : answered,
   },
   {
-    title: "an id cut at a slash",
+    title: "an id that is cut at a slash",
     id: "v1-S40.unusual-id",
     ask: (asked) => (asked.body.includes('"GetTaskPush') ? words(/a\/b [^"]*/, "a")(asked) : asked),
   },
   {
-    title: "configs of any task",
+    title: "configs of any task accepted",
     id: "v1-S39.unknown-task",
     instead: ({ body }) =>
       body.includes('"ListTaskPush')
@@ -283,12 +283,12 @@ export const JSONRPC_FAULTS: readonly SeededFault[] = [
         : undefined,
   },
   {
-    title: "a negative limit of the history",
+    title: "a negative historyLength accepted",
     id: "v1-S48.negative-history",
     ask: forgetting("historyLength"),
   },
   {
-    title: "fields of the proto ignored",
+    title: "fields in the proto form ignored",
     id: "v1-S44.proto-names",
     ask: forgetting("context_id"),
   },
@@ -298,7 +298,7 @@ export const JSONRPC_FAULTS: readonly SeededFault[] = [
     answer: words(/"role":"ROLE_USER"/, '"role":"ROLE_USER","convokeCheck":"returned"'),
   },
   {
-    title: "an id looked for first",
+    title: "an id that is looked up before the params are validated",
     id: "v1-S50.id-last",
     instead: ({ body }) =>
       body.includes('"convoke/check"') && !body.includes('"id"')
@@ -306,13 +306,13 @@ export const JSONRPC_FAULTS: readonly SeededFault[] = [
         : undefined,
   },
   {
-    title: "waiting for the first event",
+    title: "a stream that waits for the first event",
     id: "v1-S12.returns-quickly",
     answer: (answered, { body }) =>
       body.includes('"returnImmediately":true') ? { ...answered, delayMs: 2500 } : answered,
   },
   {
-    title: "a used id rejected",
+    title: "a reused id rejected",
     id: "v1-S8.reused-id",
     instead: ({ body }) =>
       body.includes("hello again")

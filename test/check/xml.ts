@@ -1,4 +1,4 @@
-/** An element of XML. */
+/** An XML element. */
 export interface XmlElement {
   readonly name: string;
   readonly attributes: Readonly<Record<string, string>>;
@@ -14,7 +14,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   apos: "'",
 };
 
-/** Reads XML as strictly as a report needs it: everything closed, quoted, escaped and sayable. */
+/** Parses XML as strictly as a report needs: everything closed, quoted, escaped and allowed. */
 export function readXml(text: string): XmlElement {
   // oxlint-disable-next-line no-control-regex
   if (/[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]/.test(text)) {

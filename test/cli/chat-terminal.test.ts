@@ -13,13 +13,13 @@ const CTRL_D = "\u0004";
 const ENTER = "\r";
 const UP = "\u001B[A";
 
-/** A chat at a terminal. By default without colours, which would be in the way of reading. */
+/** A chat at a terminal. By default without colours, to keep the output readable. */
 function chat(url: string, env: Readonly<Record<string, string>> = { NO_COLOR: "1" }): Typist {
   return new Typist(["chat", url], { terminal: script(), cwd: temporaryFolder(), env });
 }
 
 describe("at a terminal", () => {
-  test("a person talks, chooses by number, and is told how to go on", async () => {
+  test("a person chats, chooses by number, and sees how to continue", async () => {
     const { url, states } = await serveShop();
     const person = chat(url);
 
@@ -39,7 +39,7 @@ describe("at a terminal", () => {
     expect(await states()).toEqual(["completed", "completed"]);
   });
 
-  test("Ctrl+C cancels what the agent works on, and the conversation goes on", async () => {
+  test("Ctrl+C cancels the current task, and the conversation continues", async () => {
     const { url, states } = await serveShop();
     const person = chat(url);
 
@@ -57,7 +57,7 @@ describe("at a terminal", () => {
     expect((await states()).toSorted()).toEqual(["canceled", "completed"]);
   });
 
-  test("a second Ctrl+C leaves at once", async () => {
+  test("a second Ctrl+C exits immediately", async () => {
     const { url, states } = await serveShop();
     const person = chat(url);
 
@@ -72,7 +72,7 @@ describe("at a terminal", () => {
     await vi.waitUntil(async () => (await states())[0] === "canceled", { timeout: 10_000 });
   });
 
-  test("Ctrl+C at an open question leaves it open, with the line that answers it", async () => {
+  test("Ctrl+C at a pending question leaves it pending, and prints the command that answers it", async () => {
     const { url, states } = await serveShop();
     const person = chat(url);
 
@@ -88,7 +88,7 @@ describe("at a terminal", () => {
     expect(await states()).toEqual(["input-required"]);
   });
 
-  test("what is typed while the agent speaks waits for its prompt", async () => {
+  test("input that is typed while the agent responds is kept for the prompt", async () => {
     const { url } = await serveShop();
     const person = chat(url);
 
@@ -111,7 +111,7 @@ describe("at a terminal", () => {
     );
   });
 
-  test("the arrow goes back in history", async () => {
+  test("the up arrow goes back in history", async () => {
     const { url } = await serveShop();
     const person = chat(url);
 
@@ -127,7 +127,7 @@ describe("at a terminal", () => {
     expect((await person.ended).code).toBe(0);
   });
 
-  test("an agent cannot steer the terminal", async () => {
+  test("an agent cannot control the terminal", async () => {
     const { url } = await serveShop();
     const person = chat(url);
 
@@ -144,7 +144,7 @@ describe("at a terminal", () => {
     expect(stdout).not.toContain("\u0007");
   });
 
-  test("colours are there, and gone under NO_COLOR", async () => {
+  test("colours are used, except with NO_COLOR", async () => {
     const { url } = await serveShop();
     const dim = "\u001B[2mType /help for help.";
 
@@ -160,7 +160,7 @@ describe("at a terminal", () => {
   });
 });
 
-test("a dumb terminal gets no control sequence at all, and Ctrl+C does what it does elsewhere", async () => {
+test("a dumb terminal gets no control sequences, and Ctrl+C works as elsewhere", async () => {
   const { url, states } = await serveShop();
   const person = chat(url, { TERM: "dumb" });
 
@@ -179,7 +179,7 @@ test("a dumb terminal gets no control sequence at all, and Ctrl+C does what it d
   expect((await states()).toSorted()).toEqual(["canceled", "completed"]);
 });
 
-test("a token is typed unseen", async () => {
+test("a token is typed without echo", async () => {
   const cwd = temporaryFolder();
   const person = new Typist(["login", "https://agent.example"], { terminal: script(), cwd });
 

@@ -5,7 +5,7 @@ import { EXIT } from "../../apps/convoke/src/terminal/command.ts";
 
 const guide = readFileSync(new URL("../../docs/guide/cli.md", import.meta.url), "utf8");
 
-test("the guide has the exit codes as the command has them", () => {
+test("the guide has the exit codes of the command", () => {
   const rows = [...guide.matchAll(/^\| (\d+) +\| (.*?) +\|$/gm)];
 
   expect(rows.map(([, code, meaning]) => ({ code: Number(code), meaning }))).toEqual(
@@ -13,7 +13,7 @@ test("the guide has the exit codes as the command has them", () => {
   );
 });
 
-test("the guide names every command that calls an agent, and every option to do so", async () => {
+test("the guide lists every command that calls an agent, and all its options", async () => {
   const loaded = await Promise.all([...COMMANDS.values()].map((load) => load()));
   const calling = loaded.filter(({ name }) => !["serve", "keys"].includes(name));
   const options = calling.flatMap((entry) =>

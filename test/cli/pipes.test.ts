@@ -6,7 +6,7 @@ import { BIN, Typist } from "./typist.ts";
 
 const chat = (url: string): Typist => new Typist(["chat", url], { cwd: temporaryFolder() });
 
-test("SIGINT cancels what the agent works on, and the next line is answered", async () => {
+test("SIGINT cancels the current task, and the next line is answered", async () => {
   const { url, states } = await serveShop();
   const caller = chat(url);
 
@@ -24,7 +24,7 @@ test("SIGINT cancels what the agent works on, and the next line is answered", as
   expect((await states()).toSorted()).toEqual(["canceled", "completed"]);
 });
 
-test("SIGINT where nothing is worked on leaves, and whoever keeps the pipe open does not hold it", async () => {
+test("SIGINT without a current task exits, even if the pipe stays open", async () => {
   const { url } = await serveShop();
   const caller = chat(url);
 
@@ -35,7 +35,7 @@ test("SIGINT where nothing is worked on leaves, and whoever keeps the pipe open 
   expect((await caller.ended).code).toBe(130);
 });
 
-test("SIGTERM leaves in the middle of an answer, and the task goes on", async () => {
+test("SIGTERM exits in the middle of an answer, and the task continues", async () => {
   const { url, states } = await serveShop();
   const caller = chat(url);
 
@@ -47,7 +47,7 @@ test("SIGTERM leaves in the middle of an answer, and the task goes on", async ()
   expect(await states()).toEqual(["working"]);
 });
 
-test("text that is piped in is sent, and only the answer is in the output", async () => {
+test("piped text is sent, and only the answer is in the output", async () => {
   const { url } = await serveShop();
   const command = `echo hello | "${process.execPath}" "${BIN}" send ${url}`;
 
@@ -57,7 +57,7 @@ test("text that is piped in is sent, and only the answer is in the output", asyn
   expect(stderr).toMatch(/^task \S+ completed\n$/);
 });
 
-test("a reader that has seen enough ends the command without a complaint", async () => {
+test("a reader that closes the pipe ends the command without an error", async () => {
   const { url } = await serveShop();
   const command = `"${process.execPath}" "${BIN}" stream ${url} pack | head -c 10`;
 

@@ -5,7 +5,7 @@ import { serve } from "convoke";
 import { onTestFinished } from "vitest";
 import { shop } from "./shop-agent.ts";
 
-/** The shop on a server in this process, and somebody who looks at its tasks. */
+/** The shop on a server in this process, and a client that reads its tasks. */
 export async function serveShop(): Promise<{
   readonly url: string;
   readonly states: () => Promise<readonly TaskState[]>;

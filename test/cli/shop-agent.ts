@@ -10,7 +10,7 @@ import {
   textOfParts,
 } from "@convoke/protocol";
 
-/** Works long, hands over files with bad names, and speaks in control characters. */
+/** Works long, returns files with unsafe names, and sends control characters. */
 const seller = defineAgent({
   name: "Shop",
   description: "Sells things.",
@@ -39,13 +39,13 @@ async function* pack({ signal }: FunctionTurn) {
   return "all packed";
 }
 
-/** What it asks, with the part that programs read. */
+/** Its question, with the part that programs read. */
 const QUESTIONS: Readonly<Record<string, readonly [TaskState, string, unknown]>> = {
   buy: ["input-required", "Which size?", { options: ["small", "large"] }],
   pay: ["auth-required", "Pay first.", { url: "https://pay.example/42" }],
 };
 
-/** A shop that asks in a form that shows people the choice, and waits for an authorization. */
+/** A shop that asks with choices, and waits for an authorization. */
 export const shop: Agent = {
   info: seller.info,
   run: (turn) => (textOfParts(turn.message.parts) in QUESTIONS ? ask(turn) : seller.run(turn)),

@@ -17,7 +17,7 @@ function atTerminal(args: readonly string[], cwd = temporaryFolder()): Typist {
   return new Typist(args, { terminal: script(), cwd, env: { NO_COLOR: "1", PORT: "0" } });
 }
 
-test("an MCP server at a terminal says what it is and how it is used", async () => {
+test("an MCP server at a terminal says what it is and how to use it", async () => {
   const { url } = await serveConvoke({ cwd: temporaryFolder() });
   const person = atTerminal(["mcp", url]);
 
@@ -28,7 +28,7 @@ test("an MCP server at a terminal says what it is and how it is used", async () 
   await person.ended;
 });
 
-test("a server at a terminal logs for people, and says why it does not stop at once", async () => {
+test("a server at a terminal logs in a readable form, and says why it does not stop immediately", async () => {
   const cwd = temporaryFolder();
   writeAgent(
     cwd,
@@ -74,7 +74,7 @@ test("Ctrl+C in send prints the id of the task, which continues", async () => {
   expect((await agent.get(task?.id ?? "")).status.state).toBe("working");
 });
 
-test("Ctrl+C ends a call to a gRPC server that never takes it", async () => {
+test("Ctrl+C ends a call to a gRPC server that never accepts it", async () => {
   const url = await startStuckAgent(STUCK["accepts no streams"]);
   const supportedInterfaces = [{ url, protocolBinding: "GRPC", protocolVersion: "1.0" }];
   const agent = await startFakeAgent({ pages: pagesV1({ supportedInterfaces }) });

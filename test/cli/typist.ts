@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 export const BIN = fileURLToPath(new URL("../../apps/convoke/bin/convoke.js", import.meta.url));
 
 export interface TypistOptions {
-  /** The program that makes up a terminal; without it everything is a pipe. */
+  /** The program that creates a pseudo-terminal; without it everything is a pipe. */
   readonly terminal?: string;
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -14,12 +14,12 @@ export interface TypistOptions {
 /** How the command ended. */
 export interface Typed {
   readonly code: number | null;
-  /** At a terminal this is all that a person saw. */
+  /** At a terminal this is everything that the user saw. */
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Somebody who runs `convoke`, types, and waits for what is written. */
+/** A user who runs `convoke`, types, and waits for output. */
 export class Typist {
   readonly ended: Promise<Typed>;
   readonly #child: ChildProcess;
@@ -36,7 +36,7 @@ export class Typist {
       cwd,
       env: { PATH: process.env["PATH"], HOME: cwd, TERM: "xterm-256color", ...env },
       stdio: ["pipe", "pipe", "pipe"],
-      // Whatever happens to the test, nothing is left behind for long.
+      // If the test fails, nothing is left running for long.
       timeout: 60_000,
       killSignal: "SIGKILL",
     });
@@ -46,7 +46,7 @@ export class Typist {
         this.#wake();
       });
     }
-    // Whoever has left does not read any more.
+    // A closed reader does not read any more.
     this.#child.stdin?.on("error", () => undefined);
     this.ended = new Promise((resolve, reject) => {
       this.#child.once("error", reject);
@@ -70,7 +70,7 @@ export class Typist {
     this.#child.kill(name);
   }
 
-  /** Waits for something that was not waited for before. */
+  /** Waits for output that was not waited for before. */
   async sees(wanted: RegExp, stream: "stdout" | "stderr" = "stdout"): Promise<RegExpExecArray> {
     for (;;) {
       const found = wanted.exec(this.#written[stream].slice(this.#seen));

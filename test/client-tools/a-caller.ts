@@ -27,7 +27,7 @@ export function declaring(...tools: readonly object[]): { readonly metadata: Met
   return { metadata: { [CLIENT_TOOLS]: { tools } } };
 }
 
-/** The part that gives what a tool came to. */
+/** The part with the result of a tool. */
 export function resultPart(
   toolUseId: string,
   came: { result?: unknown; error?: string },
@@ -36,7 +36,7 @@ export function resultPart(
   return { kind: "data", data, metadata: { [CLIENT_TOOLS]: { type: "tool-result" } } };
 }
 
-/** What a task wants its caller to run. */
+/** What a task asks its caller to run. */
 export function usesOf({ status }: Task): readonly ToolUse[] {
   return status.message === undefined ? [] : toolUsesIn(status.message);
 }

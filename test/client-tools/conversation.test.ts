@@ -10,7 +10,7 @@ import { CLIENT_TOOLS, READ_FILE } from "./a-caller.ts";
 
 const READING = calls("read_file", { path: "notes.txt" });
 
-/** A tool of the caller, and what it was called with. */
+/** A tool of the caller, and the arguments it was called with. */
 function reader(
   run: ClientTool["run"] = ({ path }) => `the text of ${String(path)}`,
 ): ClientTool & { readonly ran: readonly string[] } {
@@ -46,8 +46,8 @@ describe.each<[BindingName, "0.3" | "1.0"]>([
   ["rest", "1.0"],
   ["grpc", "0.3"],
   ["grpc", "1.0"],
-])("by %s in %s", (binding, version) => {
-  verifies(["R53", "R58", "R59"], "a tool of the caller runs by itself", async () => {
+])("via %s in %s", (binding, version) => {
+  verifies(["R53", "R58", "R59"], "a tool of the caller runs automatically", async () => {
     const script: Script = [[READING, READING], "Done."];
     const { model, remote } = await aWorld(script, {}, { bindings: [binding], version });
     const result = { lines: ["buy milk"], done: null, count: 1.5 };
@@ -62,7 +62,7 @@ describe.each<[BindingName, "0.3" | "1.0"]>([
 });
 
 describe("a conversation with tools", () => {
-  test("gives them what was called, and all of one question at the same time", async () => {
+  test("passes them their arguments, and runs all calls of one question in parallel", async () => {
     const { remote } = await aWorld([[READING, READING], "Done."]);
     const both = Promise.withResolvers<void>();
     const contexts: unknown[] = [];
@@ -84,7 +84,7 @@ describe("a conversation with tools", () => {
     ]);
   });
 
-  test("tells the agent what went wrong", async () => {
+  test("reports errors to the agent", async () => {
     const calling = [READING, READING, READING];
     const { model, remote } = await aWorld([calling, "Done."]);
     const results: (() => unknown)[] = [
@@ -107,7 +107,7 @@ describe("a conversation with tools", () => {
     });
   });
 
-  test("answers a call of a tool that it does not have", async () => {
+  test("answers a call of an unknown tool with an error", async () => {
     const { model, remote } = await aWorld([READING, "Done."]);
     const asked = remote.conversation({ tools: [reader(() => sleep(3_600_000))] });
     const run = asked.say("go");
@@ -124,7 +124,7 @@ describe("a conversation with tools", () => {
     ]);
   });
 
-  test("leaves to people what is for people", async () => {
+  test("leaves questions for people to people", async () => {
     const script: Script = [[READING, calls("echo", { text: "x" }), calls("asking")], "Done."];
     const asking = tool({
       name: "asking",
@@ -147,7 +147,7 @@ describe("a conversation with tools", () => {
     expect(tools[0]?.ran).toEqual(["call_1"]);
   });
 
-  test("runs them step by step as well", async () => {
+  test("also runs them when iterated step by step", async () => {
     const { remote } = await aWorld([READING, "Done."]);
     const steps: string[] = [];
 
@@ -159,7 +159,7 @@ describe("a conversation with tools", () => {
     expect(steps.at(-1)).toBe("status-update");
   });
 
-  test("that is aborted tells the tools, and sends nothing", async () => {
+  test("that is aborted aborts the tools, and sends nothing", async () => {
     const { model, remote } = await aWorld([READING, "Done."]);
     const abort = new AbortController();
     const reason = new Error("enough");
@@ -181,7 +181,7 @@ describe("a conversation with tools", () => {
     expect(model.requests).toHaveLength(1);
   });
 
-  test("runs each call once, also when its answer was lost on the way", async () => {
+  test("runs each call once, even if the response to its result was lost", async () => {
     const { model, remote, lost } = await aLossyWorld();
     const tools = [reader()];
 
@@ -193,7 +193,7 @@ describe("a conversation with tools", () => {
     expect(resultsTold(model.requests)).toEqual(["the text of notes.txt"]);
   });
 
-  test("that lost its connection goes on, and runs nothing again", async () => {
+  test("that lost its connection continues, and runs nothing again", async () => {
     const { model, remote, lost } = await aLossyWorld();
     const tools = [reader()];
     const conversation = remote.conversation({ tools, reconnect: false });
@@ -207,7 +207,7 @@ describe("a conversation with tools", () => {
     expect(resultsTold(model.requests)).toEqual(["the text of notes.txt"]);
   });
 
-  test("goes on in another process by its state", async () => {
+  test("continues in another process from its state", async () => {
     const { model, agent, remote } = await aWorld([READING, "Done."]);
     const first = remote.conversation({ tools: [reader(() => sleep(3_600_000))] });
     const run = first.say("go");
@@ -223,11 +223,11 @@ describe("a conversation with tools", () => {
     expect((await later.resume().result).text).toBe("Done.");
     expect(tools[0]?.ran).toEqual(["call_1"]);
     expect(resultsTold(model.requests)).toEqual(["the text of notes.txt"]);
-    // Of a task that is over, going on gives what it came to.
+    // Continuing an ended task returns its result.
     expect((await later.resume().result).text).toBe("Done.");
   });
 
-  test("that is left with a question has it answered when it goes on", async () => {
+  test("that ended with a pending question gets it answered when it continues", async () => {
     const asking = tool({
       name: "asking",
       description: "Asks.",
@@ -243,7 +243,7 @@ describe("a conversation with tools", () => {
     expect(resultsTold(model.requests)).toEqual(["Ann"]);
   });
 
-  test("follows the task that did not wait for the result", async () => {
+  test("follows a task that did not wait for the result", async () => {
     const clientTools = { timeoutMs: 40 };
     const { model, remote } = await aWorld([READING, "Never mind."], { clientTools });
     const tools = [reader(() => sleep(150, "too late"))];
@@ -255,7 +255,7 @@ describe("a conversation with tools", () => {
     expect(resultsTold(model.requests)).toEqual(["Not finished: nobody answered in time."]);
   });
 
-  test("ends with a task that somebody canceled meanwhile", async () => {
+  test("ends with a task that was canceled in the meantime", async () => {
     const { remote } = await aWorld([READING, "Never."]);
     const tools = [
       reader(async (_, { taskId }) => {
@@ -269,7 +269,7 @@ describe("a conversation with tools", () => {
     expect(task?.status.state).toBe("canceled");
   });
 
-  test("offers them with each word, and asks for the extension each time", async () => {
+  test("offers them with each message, and activates the extension each time", async () => {
     const { model, remote } = await aWorld(["One.", "Two.", "Three."]);
     const conversation = remote.conversation({ tools: [reader()] });
 
@@ -281,8 +281,8 @@ describe("a conversation with tools", () => {
   });
 });
 
-describe("tools that cannot be", () => {
-  test("are refused before anything is said, with the place", async () => {
+describe("invalid tools", () => {
+  test("are rejected before anything is sent, with their position", async () => {
     const { remote } = await aWorld([]);
     const refused = (tools: readonly unknown[]) => () =>
       remote.conversation({ tools: tools as readonly ClientTool[] });
@@ -301,7 +301,7 @@ describe("tools that cannot be", () => {
     );
   });
 
-  test("because the agent uses none are refused, with what to do", async () => {
+  test("for an agent that uses none are rejected with the fix", async () => {
     const { remote } = await aWorld([], { clientTools: false });
 
     expect(() => remote.conversation({ tools: [reader()] })).toThrow(
@@ -310,7 +310,7 @@ describe("tools that cannot be", () => {
     expect(() => remote.conversation({ tools: [] })).not.toThrow();
   });
 
-  test("have nothing to go on with before something was said", async () => {
+  test("cannot continue a conversation without messages", async () => {
     const { remote } = await aWorld([]);
 
     expect(() => remote.conversation().resume()).toThrow(
@@ -319,7 +319,7 @@ describe("tools that cannot be", () => {
   });
 });
 
-/** The agent gets the first answer to its question, and the caller never hears that it did. */
+/** The agent receives the first answer to its question, but the caller gets no response. */
 async function aLossyWorld(): Promise<{
   readonly model: ReturnType<typeof scriptedModel>;
   readonly remote: RemoteAgent;

@@ -6,7 +6,7 @@ import { told } from "../loop/scripts.ts";
 import { verifies } from "../verifies.ts";
 import { ACTIVE, declaring, resultPart, usesOf } from "./a-caller.ts";
 
-/** Two calls at once, and one after them. */
+/** Two parallel calls, and one after them. */
 const STORY = [
   { text: "I look. ", calls: ["look", "look"], errors: 0 },
   { text: "", calls: ["look"], errors: 0 },
@@ -15,7 +15,7 @@ const LOOK = { name: "look", inputSchema: { properties: { n: { type: "integer" }
 
 interface Played {
   readonly state: string;
-  /** What the model was told in the end. */
+  /** What the model received at the end. */
   readonly transcript: readonly string[];
   /** How often the caller was asked for each call, by the messages that asked. */
   readonly uses: readonly string[];
@@ -24,7 +24,7 @@ interface Played {
 
 verifies(
   ["R58", "R113", "G3"],
-  "a task whose process dies between any two events asks, takes results and ends the same",
+  "a task whose process dies between any two events asks, accepts results and ends the same",
   async () => {
     const whole = await play();
     expect(whole.state).toBe("completed");
@@ -39,7 +39,9 @@ verifies(
   60_000,
 );
 
-/** Lets the model call, and answers one call at a time, with a death after so many events. */
+/**
+ * Lets the model call tools, and answers one call at a time, with a crash after this many events.
+ */
 async function play(dieAfter?: number): Promise<Played> {
   const model = playing(STORY);
   const world = new LoopWorld({ model }, { extensions: ACTIVE });
@@ -83,7 +85,7 @@ async function answer(
   taskId: string,
   use: { readonly messageId: string; readonly toolUseId: string; readonly input: unknown },
 ): Promise<void> {
-  // The same message again, if this process dies with it.
+  // The same message again, in case this process dies while handling it.
   const messageId = `answer-${use.messageId}`;
   const part = resultPart(use.toolUseId, { result: { saw: use.input } });
   void world.tell([part], { taskId, messageId }).catch(() => undefined);

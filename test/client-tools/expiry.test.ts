@@ -16,7 +16,7 @@ const asking = tool({
   run: (_, { answers }) => answers.get("input")?.text ?? inputRequired("What?"),
 });
 
-/** What the task said of itself, without what each of them says of its work. */
+/** The status messages of the task, except those about individual calls. */
 async function saidOf(world: LoopWorld, taskId: string) {
   const events = (await world.events(taskId)) as readonly StatusUpdateEvent[];
   return events.flatMap(({ kind, status, final }) =>
@@ -37,7 +37,7 @@ async function endOf(world: LoopWorld, taskId: string): Promise<StatusUpdateEven
 }
 
 describe("a call that the caller does not answer", () => {
-  verifies(["R61", "R109"], "waits 300 seconds, by the log, and no longer", async () => {
+  verifies(["R61", "R109"], "waits 300 seconds, according to the log, and no longer", async () => {
     const model = scriptedModel([READING, "Fine."]);
     const world = new LoopWorld({ model }, { extensions: ACTIVE });
     const asked = await world.ask("go", declaring(READ_FILE));
@@ -45,7 +45,7 @@ describe("a call that the caller does not answer", () => {
     const [ask] = await world.notes(asked.id, "internal:ask");
     const waits = Date.parse(String(ask?.["until"])) - Date.parse(String(ask?.["timestamp"]));
 
-    // From when it was asked for, which may be a moment before it was noted.
+    // From the time of the question, which may be slightly before it was recorded.
     expect(waits).toBeLessThanOrEqual(300_000);
     expect(waits).toBeGreaterThan(290_000);
     expect((await world.backend.tasks.get(asked.id))?.wakeAt).toBe(
@@ -53,7 +53,7 @@ describe("a call that the caller does not answer", () => {
     );
   });
 
-  verifies("R61", "is gone on without, and the model is told so", async () => {
+  verifies("R61", "is skipped, and the model is informed", async () => {
     const model = scriptedModel([[READING, READING], "Fine."]);
     const clientTools = { timeoutMs: 40 };
     const world = new LoopWorld({ model, clientTools }, { extensions: ACTIVE });
@@ -68,7 +68,7 @@ describe("a call that the caller does not answer", () => {
     expect(JSON.stringify(await saidOf(world, asked.id))).toContain(CONTINUING);
   });
 
-  verifies("R61", "fails the task with the facts, where the agent wants that", async () => {
+  verifies("R61", "fails the task with details, if the agent is configured that way", async () => {
     const model = scriptedModel([READING]);
     const clientTools = { timeoutMs: 40, onTimeout: "fail" } as const;
     const world = new LoopWorld({ model, clientTools }, { extensions: ACTIVE });
@@ -82,7 +82,7 @@ describe("a call that the caller does not answer", () => {
   });
 
   for (const onTimeout of ["continue", "fail"] as const) {
-    test(`is spoken of as any question that waits too long: ${onTimeout}`, async () => {
+    test(`is reported like any question that times out: ${onTimeout}`, async () => {
       const byTools = new LoopWorld(
         { model: scriptedModel([READING, "Fine."]), clientTools: { timeoutMs: 40, onTimeout } },
         { extensions: ACTIVE },
@@ -106,7 +106,7 @@ describe("a call that the caller does not answer", () => {
 
     verifies(
       "R109",
-      `expires at the same time for a server that was down meanwhile: ${onTimeout}`,
+      `expires at the same time if the server was down in the meantime: ${onTimeout}`,
       async () => {
         const model = scriptedModel([READING, "Fine."]);
         const clientTools = { timeoutMs: 60, onTimeout };
@@ -122,7 +122,7 @@ describe("a call that the caller does not answer", () => {
       },
     );
 
-    test(`has one end wherever a crash comes in between: ${onTimeout}`, async () => {
+    test(`has one outcome wherever a crash happens: ${onTimeout}`, async () => {
       const play = async (dieAfter?: number) => {
         const model = scriptedModel([READING, ...Array.from({ length: 9 }, () => "Fine.")]);
         const clientTools = { timeoutMs: 20, onTimeout };

@@ -14,20 +14,20 @@ async function anAskingAgent() {
   const agent = await servedAgent({ model });
   const client = new Client(agent, { "x-a2a-extensions": CLIENT_TOOLS });
   const asked = await client.send("go", declaring(READ_FILE));
-  // Whoever answers may be another program, which knows nothing of extensions.
+  // The answer may come from another program, which knows no extensions.
   return { model, asked, client: new Client(agent) };
 }
 
-/** The answer as early documents have it. */
+/** The answer in the form of the early documents. */
 function toolResult(toolUseId: string): never[] {
   const result = { kind: "tool-result", toolUseId, result: { value: "buy milk" } };
   return [{ kind: "text", text: "Tool result:" }, result] as never[];
 }
 
-describe("a caller in the words of early documents", () => {
+describe("a caller that uses the form of early documents", () => {
   verifies(
     "R58",
-    "answers the task that it refers to by a part of the kind tool-result",
+    "answers the task that it references with a part of the kind tool-result",
     async () => {
       const { model, asked, client } = await anAskingAgent();
       const [use] = usesOf(asked);
@@ -42,7 +42,7 @@ describe("a caller in the words of early documents", () => {
     },
   );
 
-  test("is refused with the field when the task waits for something else", async () => {
+  test("is rejected with the field if the task waits for something else", async () => {
     const { asked, client } = await anAskingAgent();
 
     const { error } = await client.trySend(toolResult("input-1"), {
@@ -57,7 +57,7 @@ describe("a caller in the words of early documents", () => {
   });
 });
 
-describe("a question to a caller of 0.3", () => {
+describe("a question to a 0.3 caller", () => {
   const ask = async (strict: boolean) => {
     const agent = await servedAgent({ model: scriptedModel([READING, "Done."]) }, { strict });
     const client = new Client(agent, { "x-a2a-extensions": CLIENT_TOOLS });
@@ -66,17 +66,21 @@ describe("a question to a caller of 0.3", () => {
     return { frames, task: JSON.stringify(await client.get(taskId)) };
   };
 
-  verifies("R57", "has an inputRequest beside its words, in streams and in tasks", async () => {
-    const { frames, task } = await ask(false);
-    const request =
-      '"inputRequest":{"kind":"input-request","prompt":"Run read_file and send its result.",' +
-      '"sensitive":false,"requestId":"call_1","name":"read_file","input":{"path":"notes.txt"}}';
+  verifies(
+    "R57",
+    "has an inputRequest in addition to its text, in streams and in tasks",
+    async () => {
+      const { frames, task } = await ask(false);
+      const request =
+        '"inputRequest":{"kind":"input-request","prompt":"Run read_file and send its result.",' +
+        '"sensitive":false,"requestId":"call_1","name":"read_file","input":{"path":"notes.txt"}}';
 
-    expect(frames).toContain(request);
-    expect(task).toContain(request);
-  });
+      expect(frames).toContain(request);
+      expect(task).toContain(request);
+    },
+  );
 
-  verifies("R57", "has none where the server is strict", async () => {
+  verifies("R57", "has none in strict mode", async () => {
     const { frames, task } = await ask(true);
 
     expect(frames).toContain('"state":"input-required"');
@@ -84,7 +88,7 @@ describe("a question to a caller of 0.3", () => {
   });
 });
 
-describe("an approval for a caller in the words of early documents", () => {
+describe("an approval for a caller that uses the form of early documents", () => {
   const askFor = async (options: Parameters<typeof servedAgent>[1] = {}) => {
     const { guarded, ran } = aGuardedTool();
     const model = scriptedModel([calls("delete", { path: "a" }), "Done."]);
@@ -150,7 +154,7 @@ describe("an approval for a caller in the words of early documents", () => {
   });
 });
 
-describe("tools of another form", () => {
+describe("tools in another form", () => {
   test.each([
     [{ name: "a.b" }, ".tools[0].name"],
     [{ name: "a", inputSchema: { type: "array" } }, '.tools[0].inputSchema.type must be "object"'],
@@ -158,7 +162,7 @@ describe("tools of another form", () => {
       { name: "a", inputSchema: { properties: { b: { required: "c" } } } },
       '.tools[0].inputSchema.properties["b"].required must be a list of names',
     ],
-  ])("are refused at the door: %j", async (declared, problem) => {
+  ])("are rejected immediately: %j", async (declared, problem) => {
     const agent = await servedAgent({ model: scriptedModel([]) });
     const client = new Client(agent, { "x-a2a-extensions": CLIENT_TOOLS });
 

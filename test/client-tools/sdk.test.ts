@@ -15,42 +15,46 @@ const SCRIPT = [calls("read_file", { path: "notes.txt" }), "Done."];
 const RESULT = { lines: ["buy milk"] };
 const MARK = { [CLIENT_TOOLS]: { type: "tool-result" } };
 
-verifies(["R58", "R59"], "@a2a-js/sdk 0.3.14 runs a tool and answers by a data part", async () => {
-  const model = scriptedModel(SCRIPT);
-  const { url } = await servedAgent({ model });
-  const fetchImpl: typeof fetch = (input, init) => {
-    const headers = new Headers(init?.headers);
-    headers.set("X-A2A-Extensions", CLIENT_TOOLS);
-    return fetch(input, { ...init, headers });
-  };
-  const transports = [new JsonRpcTransportFactory({ fetchImpl })];
-  const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, { transports });
-  const client = await new ClientFactory(options).createFromUrl(url);
-  const message = { kind: "message", role: "user", messageId: randomUUID() } as const;
+verifies(
+  ["R58", "R59"],
+  "@a2a-js/sdk 0.3.14 runs a tool and answers with a data part",
+  async () => {
+    const model = scriptedModel(SCRIPT);
+    const { url } = await servedAgent({ model });
+    const fetchImpl: typeof fetch = (input, init) => {
+      const headers = new Headers(init?.headers);
+      headers.set("X-A2A-Extensions", CLIENT_TOOLS);
+      return fetch(input, { ...init, headers });
+    };
+    const transports = [new JsonRpcTransportFactory({ fetchImpl })];
+    const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, { transports });
+    const client = await new ClientFactory(options).createFromUrl(url);
+    const message = { kind: "message", role: "user", messageId: randomUUID() } as const;
 
-  const asked = (await client.sendMessage({
-    message: { ...message, parts: [{ kind: "text", text: "go" }], ...declaring(READ_FILE) },
-  })) as Task;
-  const use = asked.status.message?.parts.find((part): part is DataPart => part.kind === "data");
-  expect(use?.data).toMatchObject({ name: "read_file", input: { path: "notes.txt" } });
-  const data = { toolUseId: use?.data["toolUseId"], result: RESULT };
-  const done = (await client.sendMessage({
-    message: {
-      ...message,
-      messageId: randomUUID(),
-      taskId: asked.id,
-      parts: [{ kind: "data", data, metadata: MARK }],
-    },
-  })) as Task;
+    const asked = (await client.sendMessage({
+      message: { ...message, parts: [{ kind: "text", text: "go" }], ...declaring(READ_FILE) },
+    })) as Task;
+    const use = asked.status.message?.parts.find((part): part is DataPart => part.kind === "data");
+    expect(use?.data).toMatchObject({ name: "read_file", input: { path: "notes.txt" } });
+    const data = { toolUseId: use?.data["toolUseId"], result: RESULT };
+    const done = (await client.sendMessage({
+      message: {
+        ...message,
+        messageId: randomUUID(),
+        taskId: asked.id,
+        parts: [{ kind: "data", data, metadata: MARK }],
+      },
+    })) as Task;
 
-  expect(done.status.state).toBe("completed");
-  expect(resultsTold(model.requests)).toEqual([RESULT]);
-});
+    expect(done.status.state).toBe("completed");
+    expect(resultsTold(model.requests)).toEqual([RESULT]);
+  },
+);
 
 for (const transport of ["JSONRPC", "HTTP+JSON", "GRPC"] as const) {
   verifies(
     ["R58", "R59"],
-    `@a2a-js/sdk 1.3.0 runs a tool and answers by a data part, by ${transport}`,
+    `@a2a-js/sdk 1.3.0 runs a tool and answers with a data part, via ${transport}`,
     async () => {
       const model = scriptedModel(SCRIPT);
       const { url } = await servedAgent({ model });

@@ -10,8 +10,8 @@ export const KINDS: readonly (readonly [string, Auth])[] = [
   ["a key in a header", { apiKey: { in: "header", name: "X-Api-Key", value: SECRET } }],
   ["a key in the query", { apiKey: { in: "query", name: "key", value: SECRET } }],
   ["a key in a cookie", { apiKey: { in: "cookie", name: "session", value: SECRET } }],
-  ["a name and a password", { basic: { user: "ann", password: SECRET } }],
-  ["headers of one's own", { headers: { "X-Signed-By": SECRET } }],
+  ["a user name and a password", { basic: { user: "ann", password: SECRET } }],
+  ["custom headers", { headers: { "X-Signed-By": SECRET } }],
 ];
 
 const BASIC = btoa(`ann:${SECRET}`);

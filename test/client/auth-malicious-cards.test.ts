@@ -13,12 +13,12 @@ const ALLOW = ["127.0.0.1", "localhost", "::1", "0.0.0.0"];
 /** How a card may refer to a foreign port; `home` is the port of the agent that was given. */
 const ADDRESSES: readonly (readonly [string, (there: number, home: number) => string])[] = [
   ["plainly", (there) => `http://127.0.0.1:${there}/`],
-  ["by https", (there) => `https://127.0.0.1:${there}/`],
-  ["by another name of the machine", (_, home) => `http://localhost:${home}/`],
+  ["with https", (there) => `https://127.0.0.1:${there}/`],
+  ["with another name of the machine", (_, home) => `http://localhost:${home}/`],
   ["in upper case", (there) => `HTTP://LOCALHOST:${there}/`],
   ["relative to the scheme", (there) => `//127.0.0.1:${there}/`],
-  ["behind a name", (there, home) => `http://127.0.0.1:${home}@127.0.0.1:${there}/`],
-  ["behind a name and a password", (there) => `http://127.0.0.1:pw@127.0.0.1:${there}/`],
+  ["behind a user name", (there, home) => `http://127.0.0.1:${home}@127.0.0.1:${there}/`],
+  ["behind a user name and a password", (there) => `http://127.0.0.1:pw@127.0.0.1:${there}/`],
   ["before a backslash", (there, home) => `http://127.0.0.1:${there}\\@127.0.0.1:${home}/`],
   ["with tabs and blanks", (there) => ` ht\ttp://127.0.0.1:${there}/ `],
   ["in wide digits", (there) => `http://①②⑦.0.0.1:${there}/`],

@@ -181,7 +181,7 @@ describe("an agent that may have started to work", () => {
     ["breaks the connection", { body: "{", end: "broken" }],
     ["answers 500", { status: 500 }],
     ["answers 502", { status: 502 }],
-    ["answers with nonsense", { body: "<html>" }],
+    ["sends an invalid response", { body: "<html>" }],
   ] satisfies [string, Reply][])("and %s is not called again elsewhere", async (_, reply) => {
     const agent = await agentWith([at("/rpc"), at("/again")], {
       "/rpc": () => reply,

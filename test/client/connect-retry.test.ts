@@ -24,9 +24,9 @@ describe("a read", () => {
   test.each([
     ["the connection was lost", LOST],
     ["the agent is busy", { status: 429 }],
-    ["the agent is away", { status: 503, headers: { "Retry-After": "0" } }],
+    ["the agent is unavailable", { status: 503, headers: { "Retry-After": "0" } }],
     ["a proxy lost the agent", { status: 502 }],
-    ["a proxy waited too long", { status: 504 }],
+    ["a proxy timed out", { status: 504 }],
   ] satisfies [string, Reply][])("is retried when %s", async (_, reply) => {
     const agent = await anAgent([reply, reply]);
     const remote = await connect(agent.url, quick());
@@ -103,8 +103,8 @@ describe("a write", () => {
   });
 
   test.each([
-    ["an agent that knows it by its id", IDEMPOTENT, {}],
-    ["any agent when that is wanted", {}, { sends: "always" }],
+    ["an agent with idempotency", IDEMPOTENT, {}],
+    ["any agent if that is enabled", {}, { sends: "always" }],
   ] as const)("a message is sent again with the same id to %s", async (_, card, retry) => {
     const agent = await anAgent([LOST, { status: 502 }], card);
     const remote = await connect(agent.url, quick(retry));

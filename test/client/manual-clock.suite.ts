@@ -47,7 +47,7 @@ export class ManualClock implements Clock {
   async someoneSleeps(ms: number): Promise<void> {
     const isAsleep = () => [...this.#sleepers].some((sleeper) => sleeper.ms === ms);
     for (let tries = 0; !isAsleep(); tries += 1) {
-      if (tries > 1000) throw new Error(`nobody sleeps for ${ms} ms`);
+      if (tries > 1000) throw new Error(`there is no sleep of ${ms} ms`);
       await realSleep(2);
     }
   }

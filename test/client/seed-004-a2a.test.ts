@@ -159,11 +159,11 @@ describe.each([
 
 describe("a submit via A2A that fails", () => {
   for (const [what, answer, error] of [
-    ["an error of HTTP", { status: 500, body: "boom" }, /^Submit failed: HTTP 500 .*boom/],
-    ["being turned away", { status: 503, body: "later" }, /^Submit failed: HTTP 503 .*later/],
-    ["too much", { status: 429, headers: { "retry-after": "1" }, body: "" }, /HTTP 429/],
+    ["an HTTP error", { status: 500, body: "boom" }, /^Submit failed: HTTP 500 .*boom/],
+    ["an unavailable agent", { status: 503, body: "later" }, /^Submit failed: HTTP 503 .*later/],
+    ["a rate limit", { status: 429, headers: { "retry-after": "1" }, body: "" }, /HTTP 429/],
     [
-      "an error of JSON-RPC",
+      "a JSON-RPC error",
       { body: { jsonrpc: "2.0", id: 1, error: { code: -32603, message: "oh no" } } },
       /^Submit failed: oh no/,
     ],

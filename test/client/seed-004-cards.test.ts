@@ -195,7 +195,7 @@ describe("discoverAgent", () => {
   for (const [what, habits] of [
     ["a missing card", { card: () => ({ status: 404, body: "no" }) }],
     ["a card without a version", { card: () => ({ body: { name: "A" } }) }],
-    ["something that is no card", { card: () => ({ body: "<html>" }) }],
+    ["something that is not a card", { card: () => ({ body: "<html>" }) }],
   ] as const) {
     verifies("R87", `returns null for ${what}`, async () => {
       const agent = await LegacyAgent.start(habits);

@@ -1,7 +1,10 @@
 import { MortalServer } from "../harness/mortal-server.ts";
 import { type CrashPlan, crashEnvironment } from "./crash-point.ts";
 
-/** A server that kills itself as planned, once. With the spec of a model it serves an agent with a model. */
+/**
+ * A server that kills itself once, as planned. With the spec of a model it serves an agent with a
+ * model.
+ */
 export function aCrashingServer(
   receiverUrl: string,
   plan: CrashPlan,
@@ -20,7 +23,7 @@ export function aCrashingServer(
   return server;
 }
 
-/** Every eighth row of a table of crashes; `npm run test:crash` tries them all. */
+/** Every eighth row of a crash table; `npm run test:crash` runs them all. */
 export function rowsOfTheDay<Row>(rows: readonly Row[]): readonly Row[] {
   const isWhole = process.env["CONVOKE_CRASH_ROWS"] === "all";
   return isWhole ? rows : rows.filter((_, place) => place % 8 === 0);

@@ -8,7 +8,7 @@ import { verifies } from "../verifies.ts";
 
 verifies(
   ["G4", "G10"],
-  "a task that is canceled while it is about to be begun anew is not begun",
+  "a task that is canceled while it is about to be restarted is not restarted",
   async () => {
     const attempts: number[] = [];
     const backend = wrapBackend(createMemoryBackend());
@@ -28,7 +28,7 @@ verifies(
     backend.release();
 
     expect((await canceled).status.state).toBe("canceled");
-    // Whatever was ready to run has run.
+    // Everything that was ready to run has run.
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(attempts).toEqual([1]);
   },

@@ -3,15 +3,15 @@ import type { Backend, CommitStep } from "@convoke/engine";
 
 /** The points at which a server kills itself. */
 const CRASH_POINTS = [
-  /** A step is about to be handed to the storage. */
+  /** A step is about to be passed to the storage. */
   "before-commit",
   /** A step is durable, and no client has seen it. */
   "after-commit",
-  /** What was committed is about to be sent to the caller. */
+  /** Committed data is about to be sent to the caller. */
   "before-ack",
-  /** The body of a step or a tool has just done its work. */
+  /** The body of a step or a tool has just finished. */
   "after-effect",
-  /** The result of a step or a tool is about to be handed to the storage. */
+  /** The result of a step or a tool is about to be passed to the storage. */
   "before-result",
 ] as const;
 
@@ -20,11 +20,11 @@ export type CrashPoint = (typeof CRASH_POINTS)[number];
 /** When a server of these tests kills itself. */
 export interface CrashPlan {
   readonly at: CrashPoint;
-  /** A pattern for an event of the step or for the answer; or the name of the effect. */
+  /** A pattern for an event of the step or for the response; or the name of the effect. */
   readonly on: string;
 }
 
-/** The plan as environment, and back. The product knows nothing of it. */
+/** Converts the plan to environment variables and back. The product does not know about it. */
 export function crashEnvironment({ at, on }: CrashPlan): Readonly<Record<string, string>> {
   return { CONVOKE_CRASH_AT: at, CONVOKE_CRASH_ON: on };
 }
@@ -39,7 +39,7 @@ export function crash(): void {
   process.kill(process.pid, "SIGKILL");
 }
 
-/** Kills this process when an answer, or a piece of a stream, that matches is about to be written. */
+/** Kills this process when a matching response, or a chunk of a stream, is about to be written. */
 export function crashBeforeAnswer(pattern: string): void {
   const prototype = ServerResponse.prototype as unknown as Record<"write" | "end", Write>;
   for (const method of ["write", "end"] as const) {

@@ -5,7 +5,7 @@ import { crash, crashBeforeAnswer, crashingBackend, readCrashPlan } from "./cras
 import { SCENARIOS, type Scenario, type World } from "./scenarios.ts";
 import { thinker } from "./thinker.ts";
 
-// A server that kills itself at the point that its environment names.
+// A server that kills itself at the point given in its environment.
 
 const plan = readCrashPlan(process.env);
 const receiverUrl = process.env["CONVOKE_RECEIVER"] ?? "";

@@ -10,13 +10,13 @@ import type { Scenario } from "./scenarios.ts";
 import type { StoredTask } from "../harness/stored-tasks.ts";
 import { chunksIn, foldLog, shownIn } from "../harness/task-log.ts";
 
-/** What is left in the end, whichever instant the crash hit. */
+/** The final state, for every point of the crash. */
 interface Outcome {
   readonly state: TaskState;
   readonly text: string;
-  /** How often the effect happened that has no idempotency key. */
+  /** How often the effect without an idempotency key happened. */
   readonly shipped: 0 | 1;
-  /** How often the agent tidied up after it was canceled; "either" if that depends on timing. */
+  /** How often the agent cleaned up after it was canceled; "either" if that depends on timing. */
   readonly tidied?: 0 | 1 | "either";
 }
 
@@ -38,7 +38,8 @@ const CANCEL_NOTE = '"kind":"internal:cancel"';
 const CANCELED = '"state":"canceled"';
 
 const ROWS: readonly Row[] = [
-  // The task was not stored, and the message is sent again; or it was stored, and has done nothing.
+  // Either the task was not stored, and the message is sent again; or it was stored, and has done
+  // nothing.
   ["step", "before-commit", CREATION, STEP],
   ["step", "after-commit", CREATION, STEP],
   ["step", "before-commit", START_OF_SHIP, STEP],
@@ -118,7 +119,7 @@ async function survives(scenario: Scenario, plan: CrashPlan, outcome: Outcome): 
   }
 }
 
-/** What a client does in each scenario, over any restart of the server. */
+/** What a client does in each scenario, across any restart of the server. */
 const PLAY: Readonly<Record<Scenario, (caller: Caller) => Promise<unknown>>> = {
   step: async (caller) => {
     await caller.send();
@@ -137,7 +138,10 @@ const PLAY: Readonly<Record<Scenario, (caller: Caller) => Promise<unknown>>> = {
   },
 };
 
-/** The log has no gap and no duplicate, ends with its one terminal status, and adds up to what the agent wrote. */
+/**
+ * The log has no gap and no duplicate, ends with its one terminal status, and equals what the agent
+ * wrote.
+ */
 function checkLog({ record, log }: StoredTask, { state, text }: Outcome): void {
   const events = log.map(({ event }) => event);
   const folded = foldLog(log);
@@ -153,7 +157,7 @@ function checkLog({ record, log }: StoredTask, { state, text }: Outcome): void {
   expect(countOf(events, "internal:message")).toBeLessThanOrEqual(1);
 }
 
-/** All frames of all connections together are what the log shows: no gap, no repeat, same order. */
+/** The frames of all connections together equal the log: no gap, no repeat, same order. */
 function checkFrames({ log }: StoredTask, { frames }: Caller): void {
   expect(frames).toEqual(shownIn(log));
 }
@@ -183,7 +187,7 @@ function countOf(events: readonly AgentEvent[], kind: string): number {
   return events.filter((event) => event.kind === kind).length;
 }
 
-/** What the stream says in all. */
+/** The complete text of the stream. */
 function counted(became: string): string {
   const numbers = Array.from({ length: 20 }, (_, number) => `${number} `);
   return [...numbers.slice(0, 10), `(${became}) `, ...numbers.slice(10)].join("");

@@ -20,11 +20,11 @@ import { type Tale, type ToolName, toldInAll } from "./tale.ts";
 /** A count, or a range if it depends on the instant of the crash. */
 type Count = number | readonly [least: number, most: number];
 
-/** What is left in the end that is not the same for every instant. */
+/** The parts of the final state that differ by point of the crash. */
 interface Outcome {
-  /** How often the model was asked for each of its four answers; once each by default. */
+  /** How often the model was called for each of its four answers. Default: once each. */
   readonly asked?: readonly Count[];
-  /** How often each tool reached the world; once each by default. */
+  /** How often each tool had its effect. Default: once each. */
   readonly done?: Readonly<Partial<Record<ToolName, Count>>>;
   /** The crash interrupted a call that may not run again: the model gets a text that says so. */
   readonly isShipUnknown?: true;
@@ -75,7 +75,7 @@ const ROWS: readonly Row[] = [
 
   ["a tool", "after-commit", start("pay")],
   ["a tool", "after-effect", "pay", { done: { pay: 2 } }],
-  // The model may have been asked for more before the result was on disk, or right after it.
+  // The model may have been called again before the result was on disk, or right after it.
   ["a tool", "before-result", "pay", { ...SECOND_PERHAPS, done: { pay: 2 } }],
   ["a tool", "after-commit", end("pay"), SECOND_PERHAPS],
   ["a tool", "before-commit", start("ship"), { ...THIRD_PERHAPS, done: { refund: PERHAPS_TWICE } }],
@@ -105,7 +105,7 @@ describe.concurrent("a server that is killed during", () => {
   for (const [during, at, on, outcome = {}] of rowsOfTheDay(ROWS)) {
     verifies(
       ["G3", "G6", "G11", "R113"],
-      `${during}, ${at} (${on}), comes to the same end and repeats nothing that was finished`,
+      `${during}, ${at} (${on}), reaches the same end and repeats no finished work`,
       () => survives({ at, on }, outcome),
       60_000,
     );
@@ -141,7 +141,7 @@ function resultsOf({ isShipUnknown }: Outcome): readonly string[] {
   return ["paid 0", "refunded 10", isShipUnknown === true ? UNKNOWN : "shipped"];
 }
 
-/** The log has no gap and one end, folds to the right answer, and notes each result once. */
+/** The log has no gap and one end, produces the correct answer, and records each result once. */
 function checkLog({ record, log }: StoredTask, text: string): void {
   const events = log.map(({ event }) => event);
   const task = foldLog(log);
@@ -166,7 +166,7 @@ function checkLog({ record, log }: StoredTask, text: string): void {
   }
 }
 
-/** The provider was asked for each answer once, unless the crash cut it. */
+/** The provider was called for each answer once, unless the crash interrupted it. */
 async function checkRequests({ id }: Tale, { asked = [1, 1, 1, 1] }: Outcome): Promise<void> {
   const requests = (await model.requests()).filter((request) => request.id === id);
   for (const [place, count] of asked.entries()) {
@@ -175,7 +175,7 @@ async function checkRequests({ id }: Tale, { asked = [1, 1, 1, 1] }: Outcome): P
   expect(requests.every(({ answers }) => answers < asked.length)).toBe(true);
 }
 
-/** What may run again had the same key each time; what may not, ran once at most. */
+/** Repeatable calls had the same key each time; the others ran at most once. */
 async function checkEffects({ record }: StoredTask, { done = {} }: Outcome): Promise<void> {
   const effects = (await receiver.effects()).filter(({ by }) => by === record.taskId);
   for (const [name] of CALLS as readonly (readonly [ToolName])[]) {

@@ -4,8 +4,8 @@ import { startScriptedModelServer } from "@convoke/runtime/testing";
 import { reportReady } from "../harness/report-ready.ts";
 import { readRequest, tell } from "./tale.ts";
 
-// The provider of the model: a process that no crash of the server touches. It counts what it is
-// asked, every single time.
+// The provider of the model: a process that no crash of the server affects. It counts every
+// request.
 
 const model = await startScriptedModelServer(tell);
 

@@ -1,7 +1,7 @@
 import { ScriptProcess } from "../harness/script-process.ts";
 import type { AskedOfModel } from "./tale.ts";
 
-/** The process that plays the provider, as its test sees it. */
+/** The process that simulates the provider, as its test sees it. */
 export class ModelServer {
   /** The name of its model, for an agent. */
   readonly spec: string;
@@ -20,7 +20,7 @@ export class ModelServer {
     return new ModelServer(provider, await provider.ready);
   }
 
-  /** Every request that reached it so far, repetitions too. */
+  /** Every request that reached it so far, including repetitions. */
   async requests(): Promise<readonly AskedOfModel[]> {
     const response = await fetch(`http://127.0.0.1:${this.#port}`);
     return (await response.json()) as readonly AskedOfModel[];

@@ -5,12 +5,12 @@ import { World } from "../engine/a-world.ts";
 import { tell } from "../engine/an-engine.ts";
 import { verifies } from "../verifies.ts";
 
-/** One more than recovery begins anew at a time, so that the last stands in line. */
+/** One more than recovery restarts at a time, so that the last one is queued. */
 const TASKS = 65;
 
 verifies(
   ["G1", "G4", "G6"],
-  "a task that stands in line to be begun anew is one task to whoever comes meanwhile",
+  "a task that is queued for a restart is one task for every caller in the meantime",
   async () => {
     const gate = Promise.withResolvers<void>();
     const world = new World(async ({ step, attempt }) => {
@@ -28,7 +28,7 @@ verifies(
     const place = taskIds.indexOf(taskIds.toSorted().at(-1)!);
     const taskId = taskIds[place]!;
 
-    // It takes no message while it works; the one that it has is sent again.
+    // It accepts no message while it works; its own message is sent again.
     await expect(tell(world.engine, "more", { taskId })).rejects.toThrow(A2AError);
     const { live } = await tell(world.engine, "go", { messageId: `m${place}` });
     gate.resolve();

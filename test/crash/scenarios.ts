@@ -2,25 +2,25 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AgentDefinition, type FunctionTurn, StepUnknownError } from "@convoke/runtime";
 
-/** What an agent of these tests can do to the world; `pay` can be told from its repetition, `ship` cannot. */
+/** The effects of the agents of these tests; `pay` has an idempotency key, `ship` has none. */
 export interface World {
   pay(turn: FunctionTurn, key: string): Promise<void>;
   ship(turn: FunctionTurn): Promise<void>;
-  /** Outside any step: what an agent does when it is told to stop. */
+  /** Outside any step: what an agent does when it is aborted. */
   tidyUp(turn: FunctionTurn): Promise<void>;
 }
 
 type Run = (turn: FunctionTurn, world: World) => ReturnType<AgentDefinition["run"]>;
 
-/** What the agent does, by the text it is sent. */
+/** What the agent does, by the text it receives. */
 export const SCENARIOS = {
-  /** Two steps and a word. */
+  /** Two steps and a chunk. */
   step: async (turn, world) => {
     await pay(turn, world);
     return `paid, ${await ship(turn, world)}`;
   },
 
-  /** Many words, with a step before and one amid them. */
+  /** Many chunks, with one step before and one among them. */
   async *stream(turn, world) {
     await pay(turn, world);
     yield* count(turn, 0, 10);
@@ -36,7 +36,7 @@ export const SCENARIOS = {
     yield `${answer}: ${await ship(turn, world)}`;
   },
 
-  /** A step that lasts until the agent is told to stop, and something to do then. */
+  /** A step that lasts until the agent is aborted, followed by a cleanup. */
   async *cancel(turn, world) {
     await pay(turn, world);
     yield "waiting";
@@ -53,7 +53,7 @@ async function pay(turn: FunctionTurn, world: World): Promise<void> {
   await turn.step("pay", ({ key }) => world.pay(turn, key));
 }
 
-/** What became of it: after a crash nobody may know. */
+/** Its outcome: after a crash it may be unknown. */
 async function ship(turn: FunctionTurn, world: World): Promise<string> {
   try {
     await turn.step("ship", () => world.ship(turn));

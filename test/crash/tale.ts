@@ -1,23 +1,26 @@
 import type { ScriptStep, ScriptTurn, ServedRequest } from "@convoke/runtime/testing";
 
-/** What the model is to do, as the user's message says it. */
+/** What the model should do, as described by the user's message. */
 export interface Tale {
-  /** By which its requests are found among those of other tasks. */
+  /** Identifies its requests among those of other tasks. */
   readonly id: string;
-  /** The tools that each answer calls; the answer after the last says what they gave. */
+  /** The tools that each answer calls; the answer after the last repeats their results. */
   readonly calls: readonly (readonly ToolName[])[];
-  /** How long each answer pauses before its first word and in its middle, so that something can happen there. */
+  /**
+   * How long each answer pauses before its first chunk and in its middle, so that something can
+   * happen there.
+   */
   readonly pauseMs: number;
 }
 
 export type ToolName = "pay" | "ship" | "refund";
 
-/** What the scripted model server was asked, as its test sees it. */
+/** A request to the scripted model server, as its test sees it. */
 export interface AskedOfModel {
   readonly id: string;
-  /** How many answers were in the request already. */
+  /** How many answers the request already contained. */
   readonly answers: number;
-  /** The whole transcript, as it went over the wire. */
+  /** The complete transcript, as sent on the wire. */
   readonly messages: readonly ChatMessage[];
 }
 
@@ -27,7 +30,7 @@ interface ChatMessage {
   readonly tool_call_id?: string;
 }
 
-/** The request, read as a chat completion. */
+/** The request, parsed as a chat completion. */
 export function readRequest({ body, text }: ServedRequest): AskedOfModel & { readonly tale: Tale } {
   const tale = JSON.parse(text) as Tale;
   const messages = body["messages"] as readonly ChatMessage[];
@@ -35,7 +38,7 @@ export function readRequest({ body, text }: ServedRequest): AskedOfModel & { rea
   return { id: tale.id, answers, messages, tale };
 }
 
-/** What the model says: a pure function of what it is told, so that every run of a tale is the same. */
+/** The output of the model: a pure function of its input, so that every run is the same. */
 export function tell(request: ServedRequest): ScriptTurn {
   const { tale, answers, messages } = readRequest(request);
   const { calls, pauseMs } = tale;
@@ -54,7 +57,7 @@ export function tell(request: ServedRequest): ScriptTurn {
   ];
 }
 
-/** What the model says in all, when each tool gave this. */
+/** The complete output of the model for these tool results. */
 export function toldInAll({ calls }: Tale, results: readonly string[]): string {
   const answers = calls.map((wanted, place) => `Answer ${place + 1}: now ${wanted.join(" and ")}.`);
   return [...answers, `Done: ${results.join(", ")}`].join("\n\n");

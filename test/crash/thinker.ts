@@ -1,7 +1,7 @@
 import { type ModelAgentDefinition, type ToolContext, tool } from "@convoke/runtime";
 import type { ToolName } from "./tale.ts";
 
-/** Does something to the world outside; with a key where a repetition can be told by it. */
+/** Causes a side effect; with a key if a repetition can be detected by it. */
 type Act = (context: ToolContext, name: ToolName, key?: string) => Promise<void>;
 
 const AMOUNT = {
@@ -10,14 +10,14 @@ const AMOUNT = {
   required: ["amount"],
 } as const;
 
-/** An agent with a model; `pay` may run again, `ship` may not, and somebody must approve a `refund`. */
+/** An agent with a model; `pay` may run again, `ship` may not, and a `refund` needs an approval. */
 export function thinker(model: string, act: Act): ModelAgentDefinition {
   return {
     name: "Thinker",
     description: "Does what its model tells it to.",
     model,
     modelOptions: { apiKey: "scripted-key" },
-    // A provider that is there again at once: these tests are about our own crashes.
+    // A provider that recovers immediately: these tests are about our own crashes.
     retry: { firstWaitMs: 10 },
     tools: [
       tool({

@@ -3,7 +3,7 @@ import { defineAgent, serve } from "convoke";
 import { afterEach, describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";
 
-/** Says one thing, then the other when it is let. */
+/** Emits one chunk, and the other when the test allows it. */
 function aSlowAgent() {
   const gate = Promise.withResolvers<void>();
   const agent = defineAgent({
@@ -42,7 +42,7 @@ async function aServer() {
 }
 
 describe("a server that stops", () => {
-  test("lets a stream under way finish, and refuses new work with 503 and Retry-After", async () => {
+  test("lets an open stream finish, and rejects new work with 503 and Retry-After", async () => {
     const { server, finish, post } = await aServer();
     const stream = await post("message/stream", "m1");
 
@@ -60,7 +60,7 @@ describe("a server that stops", () => {
 
   verifies(
     "G3",
-    "tells readers to come back, and waiting senders to send again, when the time is over",
+    "asks readers to reconnect, and waiting senders to retry, at the deadline",
     async () => {
       const { server, post } = await aServer();
       const stream = await post("message/stream", "m1");

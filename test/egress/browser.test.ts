@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const PACKAGES = join(import.meta.dirname, "..", "..", "packages");
 
-/** What package.json leads to under conditions, from the most to the least wanted. */
+/** The target of package.json under conditions, in order of preference. */
 type Target = string | { readonly [condition: string]: Target };
 
 interface Manifest {
@@ -14,7 +14,7 @@ interface Manifest {
   readonly exports: Readonly<Record<string, Target>>;
 }
 
-test("the client loads in a browser: nothing of Node can be reached from its entry", async () => {
+test("the client loads in a browser: no Node module is reachable from its entry", async () => {
   const { files, builtins } = await reachable(["@convoke/source"]);
 
   expect(builtins).toEqual([]);
@@ -22,7 +22,7 @@ test("the client loads in a browser: nothing of Node can be reached from its ent
   expect(files.filter((file) => file.includes("/egress/"))).toEqual([]);
 });
 
-test("in Node the same walk ends at the egress, so it sees what it should", async () => {
+test("in Node the same walk ends at the egress, so the walk works", async () => {
   const { files, builtins } = await reachable(["@convoke/source", "node"]);
 
   expect(files).toContain("egress/src/create-egress.ts");
@@ -48,7 +48,7 @@ async function reachable(conditions: readonly string[]) {
   return { files: [...files], builtins: [...builtins] };
 }
 
-/** With `verbatimModuleSyntax` an import stays unless the whole of it is of types. */
+/** With `verbatimModuleSyntax` an import stays unless all of it is types. */
 function importsOf(source: string): readonly string[] {
   const statements = source.matchAll(
     /^(?:import|export)\s(?!type\s)(?:[^;"']*?from\s+)?["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']/gm,

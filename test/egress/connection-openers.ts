@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
-/** Modules that open connections, or that lead to those unseen. */
+/** Modules that open connections, or that re-export something that does. */
 const MODULES = [
   ...["http", "https", "http2", "net", "tls", "dns", "dns/promises", "dgram", "module"].flatMap(
     (name) => [`node:${name}`, name],
@@ -20,7 +20,10 @@ const MODULES = [
 
 const GLOBALS = ["fetch", "WebSocket", "EventSource", "XMLHttpRequest"];
 
-/** The linter knows scopes and types: a parameter named `fetch` or a type of `node:net` is no connection. */
+/**
+ * The linter knows scopes and types: a parameter named `fetch` or a type from `node:net` is not a
+ * connection.
+ */
 const CONFIG = {
   plugins: ["typescript"],
   categories: { correctness: "off" },
@@ -45,7 +48,7 @@ export interface Opener {
   readonly what: string;
 }
 
-/** What in the files could open a connection. Tests and their helpers do not count. */
+/** What in the files could open a connection, without tests and their helpers. */
 export async function findOpeners(folders: readonly string[], cwd: string): Promise<Opener[]> {
   const scratch = await mkdtemp(join(tmpdir(), "convoke-openers-"));
   try {
@@ -70,7 +73,7 @@ function lint(args: readonly string[], cwd: string): Promise<string> {
   const program = join(dirname(manifest), "bin", "oxlint");
   return new Promise((resolve, reject) => {
     execFile(process.execPath, [program, ...args], { cwd, maxBuffer: 1e8 }, (error, stdout) => {
-      // It exits with 1 when it found something, which is no failure here.
+      // It exits with 1 if it found something, which is not a failure here.
       if (stdout.startsWith("{")) resolve(stdout);
       else reject(error ?? new Error(stdout));
     });

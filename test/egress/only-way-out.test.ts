@@ -6,7 +6,7 @@ import { findOpeners } from "./connection-openers.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
-/** Who may deal with connections, and why. Everyone else goes out by the egress. */
+/** The modules that may open connections, and why. All others use the egress. */
 const ALLOWED: Readonly<Record<string, string>> = {
   "packages/egress/src/": "it is the way out, in Node and in browsers",
   "packages/server/src/node/port.ts": "it listens and never connects",
@@ -15,7 +15,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   "packages/runtime/src/tools/rxjs.ts": "it loads rxjs with the first Observable, and nothing else",
 };
 
-test("no module but the egress opens a connection", async () => {
+test("no module except the egress opens a connection", async () => {
   const folders: string[] = [];
   for await (const folder of glob("{packages,apps}/*/src", { cwd: ROOT })) folders.push(folder);
 
@@ -23,19 +23,19 @@ test("no module but the egress opens a connection", async () => {
   const others = openers.filter(({ file }) => allowanceOf(file) === undefined);
 
   expect(others, "send it through @convoke/egress instead").toEqual([]);
-  // What is not needed any more is taken off the list.
+  // Entries that are no longer needed must be removed from the list.
   expect(new Set(openers.map(({ file }) => allowanceOf(file)))).toEqual(
     new Set(Object.keys(ALLOWED)),
   );
 });
 
-test("nobody keeps the search from looking", async () => {
+test("no file disables the search", async () => {
   const hidden: string[] = [];
   for await (const file of glob("{packages,apps}/*/src/**/*.ts", { cwd: ROOT })) {
     const source = await readFile(join(ROOT, file), "utf8");
     const directives = source.matchAll(/lint-disable(?:-next-line|-line)?(?!-)([^\n]*)/g);
     for (const [, rules = ""] of directives) {
-      // A directive that names no rule switches off all of them.
+      // A directive that names no rule disables all of them.
       if (!/[a-z]/.test(rules) || rules.includes("restricted")) hidden.push(file);
     }
   }
@@ -52,14 +52,14 @@ describe("the search finds", () => {
     ["a late import", `const { connect } = await import("node:tls"); connect(443);`],
     ["an export", `export { request } from "node:https";`],
     ["another client", `import { request } from "undici"; request("");`],
-    ["a way to require", `import { createRequire } from "node:module"; createRequire("");`],
+    ["createRequire", `import { createRequire } from "node:module"; createRequire("");`],
     ["a module of Node by its name", `process.getBuiltinModule("node:http");`],
     ["the global fetch", `await fetch("http://a.test");`],
     ["the global fetch, handed on", `export const get = fetch;`],
     ["the global fetch by its object", `await globalThis.fetch("http://a.test");`],
     ["the global fetch by its name", `await globalThis["fetch"]("http://a.test");`],
     ["the global fetch, taken apart", `const { fetch: get } = globalThis; get("");`],
-    ["a socket of the web", `new WebSocket("ws://a.test");`],
+    ["a WebSocket", `new WebSocket("ws://a.test");`],
     ["an event source", `new EventSource("http://a.test");`],
   ] as const) {
     test(what, async () => {
@@ -73,7 +73,7 @@ describe("the search leaves alone", () => {
     ["types", `import type { Socket } from "node:net"; export type A = Socket;`],
     ["the type of fetch", `export type Fetch = typeof globalThis.fetch;`],
     ["a fetch that was given", `export const ask = (fetch: (a: string) => void) => fetch("");`],
-    ["a type by the same name", `interface EventSource { a: 1 } export type B = EventSource;`],
+    ["a type with the same name", `interface EventSource { a: 1 } export type B = EventSource;`],
   ] as const) {
     test(what, async () => {
       expect(await openersIn(source)).toEqual([]);

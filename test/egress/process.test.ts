@@ -9,7 +9,7 @@ import { run } from "../harness/program.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
-test("a proxy from the environment is not used, and kept connections keep no process alive", async () => {
+test("a proxy from the environment is not used, and idle connections keep no process alive", async () => {
   const server = await startServer((response) => response.end("direct"));
   const proxy = await startServer((response) => response.end("by proxy"));
   const http2 = createHttp2((_request, response) => response.end("direct, too")).listen(
@@ -19,7 +19,7 @@ test("a proxy from the environment is not used, and kept connections keep no pro
   await once(http2, "listening");
   onTestFinished(() => void http2.close());
   const http2Url = `http://127.0.0.1:${(http2.address() as AddressInfo).port}`;
-  // Inside of the workspace, so that the packages are found by their names.
+  // Inside the workspace, so that the packages are found by their names.
   const folder = await mkdtemp(join(ROOT, "node_modules", ".egress-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const program = join(folder, "program.mjs");
@@ -56,6 +56,6 @@ test("a proxy from the environment is not used, and kept connections keep no pro
     stderr: "",
   });
   expect(proxy.connections()).toBe(0);
-  // Far less than the minute for which sessions of HTTP/2 are kept.
+  // Far less than the minute for which HTTP/2 sessions are kept.
   expect(Date.now() - started).toBeLessThan(20_000);
 });

@@ -6,9 +6,9 @@ import {
   startServer,
 } from "../../packages/egress/src/connections/local-server.suite.ts";
 
-/** Stands for a public address: the only one that the policy lets requests go to. */
+/** Represents a public address: the only one that the policy allows. */
 const OUTSIDE = "127.0.0.1";
-/** Where nobody must ever arrive. */
+/** An address that no request may reach. */
 const INSIDE = "127.0.0.2";
 
 const ANSWERS = {
@@ -24,7 +24,7 @@ type Answer = keyof typeof ANSWERS;
 const STEPS = ["get", "post", "push", "redirect", "leave", "hang up", "http2"] as const;
 type Step = (typeof STEPS)[number];
 
-/** Two servers at the same port: one that may be reached by the name, and one that may not. */
+/** Two servers on the same port: one that the name may reach, and one that it may not. */
 async function startPlaces(): Promise<{ outside: LocalServer; inside: LocalServer; url: string }> {
   const outside = await startServer((response, { path = "" }) => {
     if (path === "/redirect") response.writeHead(302, { Location: "/" }).end();
@@ -38,8 +38,8 @@ async function startPlaces(): Promise<{ outside: LocalServer; inside: LocalServe
   return { outside, inside, url: `http://moving.test:${outside.port}` };
 }
 
-// Other systems have one address of loopback only.
-describe.skipIf(process.platform !== "linux")("a name that moves inside", () => {
+// Other systems have only one loopback address.
+describe.skipIf(process.platform !== "linux")("a name that moves to a private address", () => {
   test("is not followed there, over kept connections, redirects and HTTP/2", async () => {
     const { outside, inside, url } = await startPlaces();
     let refused = 0;
@@ -75,7 +75,7 @@ describe.skipIf(process.platform !== "linux")("a name that moves inside", () => 
           }
           egress.close();
 
-          // Each connection was looked up and judged for itself.
+          // Each connection was resolved and checked separately.
           const good = given.filter((answer) => answer === "outside").length;
           expect(outside.connections() - before).toBe(good);
           expect(inside.connections()).toBe(0);
@@ -88,7 +88,7 @@ describe.skipIf(process.platform !== "linux")("a name that moves inside", () => 
     expect(arrived).toBeGreaterThan(0);
   });
 
-  test("is still reached where it was, over the connection that was judged", async () => {
+  test("is still reached at its old address, over the connection that was checked", async () => {
     const { outside, inside, url } = await startPlaces();
     const resolve = vi
       .fn<(host: string) => Promise<readonly string[]>>()
@@ -105,7 +105,7 @@ describe.skipIf(process.platform !== "linux")("a name that moves inside", () => 
     expect([outside.connections(), inside.connections()]).toEqual([1, 0]);
   });
 
-  test("would be met, were it not for the policy", async () => {
+  test("would be reached without the policy", async () => {
     const { inside, url } = await startPlaces();
     const egress = createEgress({
       allow: ["moving.test"],

@@ -11,7 +11,7 @@ import {
   toText,
 } from "../../packages/egress/src/policy/spellings.suite.ts";
 
-/** Listens at every address of this machine and counts who comes. Nobody may. */
+/** Listens on every local address and counts connections. There must be none. */
 const trap = createServer((socket) => {
   visitors += 1;
   socket.on("error", () => {});
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => void trap.close());
 
-/** Addresses by which a machine reaches itself, and any other that is not public. */
+/** Addresses by which a machine reaches itself, and other addresses that are not public. */
 const inside: Arbitrary<number> = fc.oneof(
   fc.constantFrom("127.0.0.1", "127.1.2.3", "0.0.0.0", "127.255.255.254").map(toNumber),
   specialAddress,
@@ -90,15 +90,15 @@ async function tryAll(egress: ReturnType<typeof createEgress>, target: string): 
   }
 }
 
-/** Every name that is asked for leads to the addresses. */
+/** Every name resolves to the addresses. */
 function resolvingTo(...addresses: readonly string[]) {
   return { connectTimeoutMs: 300, resolve: () => Promise.resolve(addresses) };
 }
 
-describe("nobody arrives inside", () => {
-  test("by any spelling of an address in a URL", async () => {
+describe("no request reaches a private address", () => {
+  test("with any notation of an address in a URL", async () => {
     await fc.assert(
-      // Names would lead there as well, if they got so far.
+      // Names would also lead there if they were resolved.
       fc.asyncProperty(url, (target) => tryAll(createEgress(resolvingTo("127.0.0.1")), target)),
       { numRuns: 150 },
     );
@@ -106,7 +106,7 @@ describe("nobody arrives inside", () => {
     expect(visitors).toBe(0);
   });
 
-  test("by any address that a name leads to, whatever the name", async () => {
+  test("with any address that a name resolves to", async () => {
     const address = fc.oneof(
       inside.map(toText),
       inside.chain((number) => spellingsOfIpv6(number)).map((text) => text.slice(1, -1)),
@@ -130,21 +130,21 @@ describe("nobody arrives inside", () => {
     expect(visitors).toBe(0);
   });
 
-  test("by a redirect, at whichever step of a chain", async () => {
+  test("with a redirect, at any step of a chain", async () => {
     let steps: readonly string[] = [];
     const server = await startServer((response, { path = "" }) => {
       const location = steps[Number(path.slice(1))];
       if (location === undefined) response.end("home");
       else response.writeHead(302, { Location: location }).end();
     });
-    // Whoever is let in must get there, however busy the machine is.
+    // An allowed request must arrive, however busy the machine is.
     const patient = { ...resolvingTo("127.0.0.1"), connectTimeoutMs: 20_000 };
     const egress = createEgress({ trusted: [server.url], ...patient });
     const outcomes = new Set<string>();
 
     await fc.assert(
       fc.asyncProperty(fc.nat(4), url, async (hops, target) => {
-        // As bytes, which is how headers carry letters that are not ASCII.
+        // As bytes, which is how headers carry non-ASCII characters.
         const location = Buffer.from(target).toString("latin1");
         steps = [...Array.from({ length: hops }, (_, place) => `/${place + 1}`), location];
 
@@ -164,7 +164,7 @@ describe("nobody arrives inside", () => {
     expect(visitors).toBe(0);
   });
 
-  test("next to an origin that was given", async () => {
+  test("next to an allowed origin", async () => {
     const server = await startServer();
     const egress = createEgress({
       trusted: [server.url, "http://example.com"],
@@ -181,7 +181,7 @@ describe("nobody arrives inside", () => {
   });
 });
 
-test("the trap works: whoever is let in arrives", async () => {
+test("the trap works: an allowed request arrives", async () => {
   const before = visitors;
   const egress = createEgress({ trusted: [`http://localhost:${port}`] });
 

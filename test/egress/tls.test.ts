@@ -11,7 +11,7 @@ import { selfSigned } from "../bindings/self-signed.ts";
 
 const certificate = selfSigned();
 
-/** Names lead to this machine, where the tests' servers are. */
+/** Names resolve to this machine, where the tests' servers are. */
 const local = { allow: ["127.0.0.1"], resolve: () => Promise.resolve(["127.0.0.1"]) };
 
 async function listen(server: Server): Promise<number> {
@@ -46,7 +46,7 @@ test("one connection serves several requests, under the name of the certificate"
   expect(connections).toBe(1);
 });
 
-test("HTTP/2 is agreed on by ALPN", async () => {
+test("HTTP/2 is negotiated by ALPN", async () => {
   trustTheCertificate();
   const server = createSecureServer(certificate, (request, response) => {
     response.end(`${request.httpVersion} ${request.authority}`);
@@ -61,7 +61,7 @@ test("HTTP/2 is agreed on by ALPN", async () => {
   egress.close();
 });
 
-describe("what is wrong with TLS is said in words, and nothing was sent", () => {
+describe("TLS errors have a clear text, and nothing was sent", () => {
   async function problemOf(port: number, host: string, timeoutMs = 5000): Promise<string[]> {
     const url = `https://${host}:${port}`;
     const egress = createEgress({ ...local, connectTimeoutMs: timeoutMs });
@@ -79,7 +79,7 @@ describe("what is wrong with TLS is said in words, and nothing was sent", () => 
     });
   }
 
-  test("when nobody vouches for the certificate", async () => {
+  test("if the certificate is not trusted", async () => {
     const port = await listen(createSecureServer({ ...certificate, allowHTTP1: true }));
 
     expect(await problemOf(port, "localhost.example")).toEqual(
@@ -87,7 +87,7 @@ describe("what is wrong with TLS is said in words, and nothing was sent", () => 
     );
   });
 
-  test("when the certificate is for another name", async () => {
+  test("if the certificate is for another name", async () => {
     trustTheCertificate();
     const port = await listen(createSecureServer({ ...certificate, allowHTTP1: true }));
 
@@ -96,7 +96,7 @@ describe("what is wrong with TLS is said in words, and nothing was sent", () => 
     );
   });
 
-  test("when there is no TLS", async () => {
+  test("if there is no TLS", async () => {
     const port = await listen(
       createTcp((socket) => {
         socket.on("error", () => {});
@@ -111,7 +111,7 @@ describe("what is wrong with TLS is said in words, and nothing was sent", () => 
     }
   });
 
-  test("when the handshake never ends", async () => {
+  test("if the handshake never ends", async () => {
     const port = await listen(createTcp((socket) => socket.on("error", () => {})));
 
     expect(await problemOf(port, "slow.example", 100)).toEqual(
@@ -119,9 +119,9 @@ describe("what is wrong with TLS is said in words, and nothing was sent", () => 
     );
   });
 
-  test("when HTTP/2 is not offered", async () => {
+  test("if HTTP/2 is not offered", async () => {
     trustTheCertificate();
-    // One of them offers something else, the other offers nothing.
+    // One of them offers another protocol, the other offers none.
     for (const server of [createHttp1(certificate), createTls(certificate)]) {
       const url = `https://localhost:${await listen(server)}`;
       const egress = createEgress({ trusted: [url], resolve: local.resolve });

@@ -1,7 +1,7 @@
 import type { Mounted } from "convoke";
 import { request as open } from "node:http";
 
-/** A request that can be made by `fetch` and by a socket. */
+/** A request that can be made with `fetch` and over a socket. */
 export interface Asked {
   readonly method: string;
   readonly path: string;
@@ -9,24 +9,24 @@ export interface Asked {
   readonly body?: string;
 }
 
-/** An answer without what belongs to its connection. */
+/** A response without what belongs to its connection. */
 export interface Answered {
   readonly status: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** What a socket adds, and a handler without one cannot know. */
+/** Headers that a socket adds and a handler without one cannot know. */
 const OF_THE_CONNECTION = new Set(["connection", "date", "keep-alive", "transfer-encoding"]);
 
-/** The answer of the fetch handler. */
+/** The response of the fetch handler. */
 export async function byFetch({ fetch }: Pick<Mounted, "fetch">, asked: Asked): Promise<Answered> {
   const { method, path, headers, body } = asked;
   const response = await fetch(
     new Request(`http://localhost${path}`, {
       method,
       ...(headers && { headers }),
-      // As bytes: to text the standard gives a media type that nobody asked for.
+      // As bytes: for text the standard adds a media type that was not requested.
       ...(mayHaveBody(asked) && { body: new TextEncoder().encode(body) }),
     }),
   );
@@ -34,10 +34,10 @@ export async function byFetch({ fetch }: Pick<Mounted, "fetch">, asked: Asked): 
   return { status: response.status, headers: told(response.headers), body: text };
 }
 
-/** The answer of the listener, by a real port. */
+/** The response of the listener, over a real port. */
 export function byPort(port: number, asked: Asked): Promise<Answered> {
   const { method, path, body = "" } = asked;
-  // Node announces a body by itself for some methods only.
+  // Node declares a body by itself for some methods only.
   const length = mayHaveBody(asked) ? { "content-length": Buffer.byteLength(body) } : {};
   const headers = { host: "localhost", ...length, ...asked.headers };
   return new Promise((resolve, reject) => {
@@ -60,7 +60,7 @@ function mayHaveBody({ method }: Asked): boolean {
   return method !== "GET" && method !== "HEAD";
 }
 
-/** Every request has an id, and each another one. */
+/** Every request has a unique id. */
 function told(headers: Iterable<readonly [string, string]>): Readonly<Record<string, string>> {
   const kept = [...headers].filter(([name]) => !OF_THE_CONNECTION.has(name));
   return { ...Object.fromEntries(kept), ...(kept.some(isRequestId) && { "x-request-id": "…" }) };

@@ -18,7 +18,7 @@ async function serving(origins?: readonly string[]): Promise<string> {
   return server.url;
 }
 
-/** What a browser asks before its page may send. */
+/** The preflight request of a browser. */
 function ask(url: string, origin: string, method = "POST"): Promise<Response> {
   const headers = {
     origin,
@@ -28,7 +28,7 @@ function ask(url: string, origin: string, method = "POST"): Promise<Response> {
   return fetch(url, { method: "OPTIONS", headers });
 }
 
-/** What the page sends then. */
+/** The actual request of the page. */
 function send(url: string, origin: string, token = "s3cret"): Promise<Response> {
   const headers = { origin, "content-type": "application/json", authorization: `Bearer ${token}` };
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tasks/get", params: { id: "t" } });
@@ -39,7 +39,7 @@ const corsOf = ({ headers }: Response): readonly string[] =>
   [...headers.keys()].filter((name) => name.startsWith("access-control-"));
 
 describe("a page of a listed origin", () => {
-  test("is let in without a token when it asks, and needs one when it sends", async () => {
+  test("needs no token for its preflight request, but one for the actual request", async () => {
     const url = await serving([APP]);
 
     const asked = await ask(url, APP);
@@ -69,9 +69,9 @@ describe("a page of a listed origin", () => {
 
 describe.each([
   ["where others are listed", [APP]],
-  ["where nobody is listed", undefined],
+  ["where none is listed", undefined],
 ])("a page of another origin, %s", (_name, origins) => {
-  test("is refused when it asks, and when it sends without asking", async () => {
+  test("is rejected in its preflight request, and in a request without one", async () => {
     const url = await serving(origins);
 
     for (const answer of [await ask(url, EVIL), await send(url, EVIL)]) {
@@ -81,7 +81,7 @@ describe.each([
     }
   });
 
-  test("may read the card, also in the version that it names", async () => {
+  test("may read the card, also in the version that it requests", async () => {
     const card = `${await serving(origins)}.well-known/agent-card.json`;
 
     const asked = await ask(card, EVIL, "GET");
@@ -96,7 +96,7 @@ describe.each([
   });
 });
 
-test("with * every page is served, and none with cookies", async () => {
+test("with * every page is served, but not with cookies", async () => {
   const url = await serving(["*"]);
 
   for (const answer of [await ask(url, EVIL), await send(url, EVIL), await send(url, "null")]) {
@@ -106,7 +106,7 @@ test("with * every page is served, and none with cookies", async () => {
   }
 });
 
-test("programs name no origin, and are served as before", async () => {
+test("programs send no origin, and are served as before", async () => {
   const agent = await connect(await serving([APP]), { token: "s3cret" });
 
   expect((await agent.send("hello")).task?.status.state).toBe("completed");

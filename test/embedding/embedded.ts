@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 import { type HOSTS, urlOf } from "./hosts.ts";
 
-/** The demo agent inside an app until the test is over. Resolves to its address. */
+/** The demo agent inside an app until the test ends. Resolves to its URL. */
 export async function embedded(
   host: (typeof HOSTS)[number],
   options: MountAgentOptions = {},

@@ -8,14 +8,14 @@ import { type Program, start } from "../harness/program.ts";
 import { SDKS_V1 } from "../interop/sdk-v1.ts";
 import { chunksOf, collect, textOfChunks } from "../interop/story.ts";
 
-/** An empty folder, until the test is over. */
+/** An empty folder until the test ends. */
 export async function aFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "convoke-example-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** An example as a person starts it, until the test is over, and the address that it prints. */
+/** An example as a user starts it, until the test ends, and the URL that it prints. */
 export async function startExample(
   file: string,
   env: Readonly<Record<string, string>> = {},
@@ -29,7 +29,10 @@ export async function startExample(
   return { program, url };
 }
 
-/** Our client and the official one, by each transport that an app can have, see the same chunks. */
+/**
+ * Asserts that our client and the official one receive the same chunks, over each transport that an
+ * app can have.
+ */
 export async function expectChunks(url: string, fetchImpl: typeof fetch = fetch): Promise<void> {
   const agent = await connect(url, { fetch: fetchImpl });
   const texts: string[] = [];
@@ -37,7 +40,7 @@ export async function expectChunks(url: string, fetchImpl: typeof fetch = fetch)
     if (event.kind !== "artifact-update") continue;
     for (const part of event.artifact.parts) if (part.kind === "text") texts.push(part.text);
   }
-  // The last one is empty: it says that no more come.
+  // The last one is empty: it marks the end of the artifact.
   expect(texts.join("")).toBe("1 2 3 4 5 ");
   expect(texts.length).toBeGreaterThanOrEqual(5);
 

@@ -10,7 +10,7 @@ import { HOSTS } from "./hosts.ts";
 const SDKS = SDKS_V1.filter(({ transport }) => transport !== "GRPC");
 
 describe.each(HOSTS)("an agent in $name", (host) => {
-  test("is found at its path, and does not promise gRPC", async () => {
+  test("is found at its path, and does not declare gRPC", async () => {
     const url = await embedded(host);
 
     const { card } = await connect(url);
@@ -20,7 +20,7 @@ describe.each(HOSTS)("an agent in $name", (host) => {
     expect(interfaces.map((each) => each.protocolBinding)).not.toContain("GRPC");
   });
 
-  test("streams to our client, chunk by chunk, and again after a cursor", async () => {
+  test("streams to our client, chunk by chunk, and resumes after a cursor", async () => {
     const agent = await connect(await embedded(host));
     const stream = agent.stream("slow 40");
     let taskId = "";
@@ -49,7 +49,7 @@ describe.each(HOSTS)("an agent in $name", (host) => {
     expect(chunksOf(seen)).toHaveLength(5);
   });
 
-  test("frees what a client held that goes away in the middle", async () => {
+  test("releases the resources of a client that disconnects in the middle", async () => {
     const url = await embedded(host, { limits: { streams: 2 } });
     const client = await SDKS[0]!.discover(url);
     const leave = new AbortController();
@@ -74,7 +74,7 @@ describe.each(HOSTS)("an agent in $name", (host) => {
     await client.cancel(taskId);
   });
 
-  test("refuses a body beyond the limit, in its own words", async () => {
+  test("rejects a body beyond the limit with its own error", async () => {
     const url = await embedded(host, { limits: { bodyBytes: 1000 } });
 
     const answer = await say(url, "x".repeat(2000));
@@ -85,7 +85,7 @@ describe.each(HOSTS)("an agent in $name", (host) => {
     });
   });
 
-  test("asks for the token, and shows its card without", async () => {
+  test("requires the token, and serves its card without one", async () => {
     const url = await embedded(host, { token: "s3cret" });
 
     const refused = await say(url, "hello");
@@ -96,7 +96,7 @@ describe.each(HOSTS)("an agent in $name", (host) => {
     expect((await agent.send("hello")).task?.status.state).toBe("completed");
   });
 
-  test("refuses a host that is not its own, and a page of another origin", async () => {
+  test("rejects a foreign host, and a page of another origin", async () => {
     const url = await embedded(host);
 
     const page = await say(url, "hello", { origin: "https://evil.example" });
@@ -127,7 +127,7 @@ function say(url: string, text: string, headers: Record<string, string> = {}): P
   });
 }
 
-/** The status of the card for a request that names the host; `fetch` would name its own. */
+/** The status of the card for a request with the given host; `fetch` would set its own. */
 function statusBy(url: string, host: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     get(`${url}.well-known/agent-card.json`, { headers: { host } }, (answer) => {

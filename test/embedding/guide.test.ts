@@ -9,7 +9,7 @@ test.each([
   ["Fastify", "examples/fastify/server.ts"],
   ["Hono", "examples/hono/server.ts"],
   ["Whatever speaks fetch", "examples/fetch/app.ts"],
-])("what the guide shows for %s is the code of its example", async (heading, example) => {
+])("the code in the guide for %s is the code of its example", async (heading, example) => {
   const guide = await file("docs/guide/embedding.md");
 
   const section = guide.split(/^## /m).find((text) => text.startsWith(`${heading}\n`));

@@ -12,13 +12,13 @@ import { validator } from "hono/validator";
 /** An app that has an agent at `/agent`. */
 interface Host {
   readonly name: string;
-  /** What the agent has to be told; Express tells it by itself. */
+  /** Options that the agent needs; Express provides them by itself. */
   readonly basePath?: string;
   /** Listens on a free port of 127.0.0.1. */
   open(mounted: Mounted): Promise<Server>;
 }
 
-/** Every way into an agent that the guide tells of, and what may stand before it. */
+/** Every way to embed an agent that the guide describes, and middleware that may precede it. */
 export const HOSTS: readonly Host[] = [
   {
     name: "node:http",
@@ -100,7 +100,7 @@ export const HOSTS: readonly Host[] = [
     open: ({ fetch }) => serving(new Hono().all("/agent/*", (context) => fetch(context.req.raw))),
   },
   {
-    name: "Hono that takes the path off",
+    name: "Hono that strips the path",
     basePath: "/agent",
     open: ({ fetch }) => serving(new Hono().mount("/agent", fetch)),
   },

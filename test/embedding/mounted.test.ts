@@ -31,7 +31,7 @@ async function streaming(mounted: Mounted, messageId: string): Promise<ReadableS
   return body!;
 }
 
-test("an agent needs no port to be called", async () => {
+test("an agent can be called without a port", async () => {
   const agent = await connecting(await mounting());
 
   const { task } = await agent.send("slow 3");
@@ -40,7 +40,7 @@ test("an agent needs no port to be called", async () => {
   expect(agent.url).toBe("http://localhost/");
 });
 
-test("a server that has a port can be called without it", async () => {
+test("a server with a port can also be called without it", async () => {
   await using server = await serve(demoAgent, { port: 0, data: "memory" });
 
   const agent = await connecting(server);
@@ -50,7 +50,7 @@ test("a server that has a port can be called without it", async () => {
   expect((await throughPort.get(task!.id)).id).toBe(task!.id);
 });
 
-test("the card says how the agent was reached, by TLS or not", async () => {
+test("the card has the scheme that the agent was reached with, TLS or not", async () => {
   const mounted = await mounting({ allowedHosts: ["app.example"], basePath: "/agent" });
 
   const answer = await mounted.fetch(
@@ -60,7 +60,7 @@ test("the card says how the agent was reached, by TLS or not", async () => {
   expect(await answer.json()).toMatchObject({ url: "https://app.example/agent" });
 });
 
-test("the card says what a trusted proxy was reached by, with the path", async () => {
+test("the card has the URL that a trusted proxy was reached with, including the path", async () => {
   const mounted = await mounting({
     allowedHosts: ["app.example"],
     basePath: "/agent",
@@ -75,7 +75,7 @@ test("the card says what a trusted proxy was reached by, with the path", async (
   expect(await answer.json()).toMatchObject({ url: "https://app.example/agent" });
 });
 
-test("the public address is named as it is, and its host is served", async () => {
+test("the public URL is used unchanged, and its host is accepted", async () => {
   const mounted = await mounting({ publicUrl: "https://app.example/my/agent/" });
 
   const answer = await mounted.fetch(new Request(CARD.replace("localhost", "app.example")));
@@ -85,7 +85,7 @@ test("the public address is named as it is, and its host is served", async () =>
   expect(foreign.status).toBe(403);
 });
 
-test("once it is closed, readers are told to come back and callers to try again", async () => {
+test("after close, readers are asked to reconnect and callers to retry", async () => {
   const mounted = await mounting();
   const reader = (await streaming(mounted, "m1")).getReader();
   const read = [(await reader.read()).value!];
@@ -103,7 +103,7 @@ test("once it is closed, readers are told to come back and callers to try again"
   expect(late.headers.get("retry-after")).toBe("1");
 });
 
-test("a stream that is read only after the end says that it is over", async () => {
+test("a stream that is read only after close reports that it has ended", async () => {
   const mounted = await mounting();
   const stream = await streaming(mounted, "m1");
 
@@ -112,7 +112,7 @@ test("a stream that is read only after the end says that it is over", async () =
   expect(await new Response(stream).text()).toMatch(/^retry: 1000\n/);
 });
 
-test("what was under way goes on when the app starts again", async () => {
+test("unfinished tasks resume when the app starts again", async () => {
   const data = await mkdtemp(join(tmpdir(), "convoke-mounted-"));
   onTestFinished(() => rm(data, { recursive: true, force: true }));
   const first = await mount(demoAgent, { data });
@@ -132,13 +132,13 @@ test.each([
   [{ cors: { origins: ["app.example"] } }, "(cors.origins)"],
   [{ limits: { parts: 0 } }, "limits.parts must be a whole number"],
   [{ tenants: ["v1"] }, "tenants must not include v1"],
-] as const)("%j is refused before anything is opened", async (options, problem) => {
+] as const)("%j is rejected before anything is opened", async (options, problem) => {
   await expect(mount(demoAgent, { data: "/dev/null/nowhere", ...options })).rejects.toThrow(
     problem,
   );
 });
 
-test("an agent that every page can use without a token is warned of", async () => {
+test("an agent that every page can use without a token logs a warning", async () => {
   const lines: string[] = [];
   const logger = createJsonLogger("warn", (line) => lines.push(line));
 

@@ -61,7 +61,7 @@ const STORIES: readonly (readonly [string, number, () => Asked])[] = [
     () => ({ method: "HEAD", path: "/agent/.well-known/agent-card.json" }),
   ],
   [
-    "the card by a cursor of time",
+    "the card with If-Modified-Since",
     304,
     () => ({
       method: "GET",
@@ -69,11 +69,7 @@ const STORIES: readonly (readonly [string, number, () => Asked])[] = [
       headers: { "if-modified-since": "Fri, 31 Dec 9999 23:59:59 GMT" },
     }),
   ],
-  [
-    "a card that cannot be written",
-    405,
-    () => ({ method: "DELETE", path: "/agent/.well-known/agent.json" }),
-  ],
+  ["a POST to the card", 405, () => ({ method: "DELETE", path: "/agent/.well-known/agent.json" })],
   ["the keys", 200, () => ({ method: "GET", path: "/agent/.well-known/jwks.json" })],
   ["nothing", 404, () => ({ method: "GET", path: "/agent/nowhere?x=1", headers: AUTHORIZED })],
   [
@@ -81,7 +77,7 @@ const STORIES: readonly (readonly [string, number, () => Asked])[] = [
     401,
     () => ({ method: "POST", path: "/agent/", headers: JSON_TYPE, body: rpc("message/send", {}) }),
   ],
-  ["no token by REST", 401, () => ({ method: "GET", path: `/agent/tasks/${taskId}` })],
+  ["no token on REST", 401, () => ({ method: "GET", path: `/agent/tasks/${taskId}` })],
   [
     "another host",
     403,
@@ -102,7 +98,7 @@ const STORIES: readonly (readonly [string, number, () => Asked])[] = [
     }),
   ],
   [
-    "a listed page that asks",
+    "a preflight of a listed page",
     204,
     () => ({
       method: "OPTIONS",
@@ -111,7 +107,7 @@ const STORIES: readonly (readonly [string, number, () => Asked])[] = [
     }),
   ],
   [
-    "a page that asks for the card",
+    "a preflight for the card",
     204,
     () => ({
       method: "OPTIONS",
@@ -150,7 +146,7 @@ const STORIES: readonly (readonly [string, number, () => Asked])[] = [
     }),
   ],
   [
-    "what is no JSON",
+    "a body that is not JSON",
     200,
     () => ({
       method: "POST",
@@ -160,17 +156,17 @@ const STORIES: readonly (readonly [string, number, () => Asked])[] = [
     }),
   ],
   [
-    "a task by REST",
+    "a task on REST",
     200,
     () => ({ method: "GET", path: `/agent/tasks/${taskId}`, headers: AUTHORIZED }),
   ],
   [
-    "a task that is none",
+    "an unknown task",
     404,
     () => ({ method: "GET", path: "/agent/tasks/none", headers: AUTHORIZED }),
   ],
   [
-    "gRPC, which needs a port of its own",
+    "gRPC, which needs its own port",
     200,
     () => ({
       method: "POST",
@@ -211,7 +207,7 @@ const STORIES: readonly (readonly [string, number, () => Asked])[] = [
   ],
 ];
 
-test.each(STORIES)("%s is %i, by fetch as by a port", async (_name, status, ask) => {
+test.each(STORIES)("%s is %i, with fetch and over a port", async (_name, status, ask) => {
   const asked = ask();
 
   const fetched = await byFetch(mounted, asked);
@@ -221,7 +217,7 @@ test.each(STORIES)("%s is %i, by fetch as by a port", async (_name, status, ask)
   expect(fetched.status).toBe(status);
 });
 
-test("the rest of a stream begins after the cursor", async () => {
+test("the rest of a stream starts after the cursor", async () => {
   const [, , ask] = STORIES.at(-1)!;
 
   const { body } = await byFetch(mounted, ask());
@@ -230,7 +226,7 @@ test("the rest of a stream begins after the cursor", async () => {
   expect(body).toContain('"completed"');
 });
 
-test("whatever is asked, both ways answer alike", async () => {
+test("both ways give the same response to any request", async () => {
   const header = (name: string, ...values: readonly string[]) =>
     fc.option(
       fc.constantFrom(...values).map((value) => ({ [name]: value })),
@@ -294,7 +290,7 @@ test("whatever is asked, both ways answer alike", async () => {
   );
 });
 
-/** Without a body gRPC says by headers what it says by trailers otherwise, and there only by fetch. */
+/** Without a body gRPC sends headers instead of trailers, and only with fetch. */
 function withoutTrailers(
   ported: Readonly<Record<string, string>>,
   fetched: Readonly<Record<string, string>>,

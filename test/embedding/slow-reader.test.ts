@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 const CHUNKS = 20_000;
 const CHUNK = "x".repeat(1000);
 
-/** A page of the log, with what a frame puts around each chunk: what is written in one go. */
+/** A page of the log, with the overhead of each frame: what is written at once. */
 const ONE_PAGE = 256 * 2 * CHUNK.length;
 
 const talker = defineAgent({
@@ -15,7 +15,7 @@ const talker = defineAgent({
   },
 });
 
-test("a reader that stops reading makes nothing pile up, and misses nothing", async () => {
+test("a reader that stops reading does not fill memory, and misses nothing", async () => {
   await using mounted = await mount(talker, { data: "memory" });
   const queued = countQueuedBytes();
   const agent = await connect("http://localhost/", { fetch: fetchOf(mounted) });
@@ -24,7 +24,7 @@ test("a reader that stops reading makes nothing pile up, and misses nothing", as
   let bytes = (await reader.read()).value!.byteLength;
   const { tasks } = await agent.list();
 
-  // Nobody reads while the agent says everything it has to say.
+  // Nothing is read while the agent emits everything.
   await expect
     .poll(async () => (await agent.get(tasks[0]!.id)).status.state, { timeout: 25_000 })
     .toBe("completed");
@@ -40,7 +40,9 @@ test("a reader that stops reading makes nothing pile up, and misses nothing", as
   expect(bytes).toBeGreaterThan(CHUNKS * CHUNK.length);
 });
 
-/** Everything that is put into queues of streams, from now on. Whole answers have none. */
+/**
+ * Everything that is put into queues of streams, from now on. Non-streaming responses have none.
+ */
 function countQueuedBytes(): () => number {
   let bytes = 0;
   const { prototype } = ReadableStreamDefaultController;

@@ -227,7 +227,7 @@ describe("output that is repeated after a restart", () => {
     ["differs", ["red ", "green ", "blue"]],
     ["is shorter", ["one "]],
     ["is longer", ["one ", "two ", "three ", "four"]],
-    ["comes in other pieces", ["on", "e two thr", "ee!"]],
+    ["is split into other chunks", ["on", "e two thr", "ee!"]],
   ])("replaces the earlier output if it %s", async (_, second) => {
     const world = new World(async function* ({ step, attempt }) {
       await step("s", () => "s");

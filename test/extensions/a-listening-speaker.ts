@@ -1,16 +1,16 @@
 import type { Speaker } from "../conformance/speaker.ts";
 import type { WireHeaders as Headers } from "@convoke/check/wire";
 
-/** A speaker, and what the answers to it say of extensions. */
+/** A speaker, and the extensions in the responses it receives. */
 export interface ListeningSpeaker {
   readonly speaker: Speaker;
-  /** Both headers of the last answer; nothing where it had none. */
+  /** Both headers of the last response; absent if it had none. */
   echo(): { readonly "1.0": string | undefined; readonly "0.3": string | undefined };
-  /** The list under the name that belongs to the version which is spoken. */
+  /** The list under the header name of the version. */
   active(): readonly string[];
 }
 
-/** A speaker that asks for extensions, under the header of its version unless told otherwise. */
+/** A speaker that requests extensions, in the header of its version by default. */
 export function asking(
   speaker: Speaker,
   uris: string,

@@ -28,7 +28,7 @@ describe.each(speakersTo(server))("extensions over $binding $version", (speaker)
 
   verifies(
     ["v1-S31", "v03-S18"],
-    "are active when they are asked for and declared, and the answer says so",
+    "are active if they are requested and declared, and the response says so",
     async () => {
       const asked = asking(speaker, `${FORMAL}, ${UNKNOWN},${skill.uri}`);
 
@@ -40,7 +40,7 @@ describe.each(speakersTo(server))("extensions over $binding $version", (speaker)
     },
   );
 
-  verifies(["v1-S31", "v03-S18"], "that nobody knows are ignored, without a header", async () => {
+  verifies(["v1-S31", "v03-S18"], "that are unknown are ignored, without a header", async () => {
     const asked = asking(speaker, UNKNOWN);
 
     const task = await asked.speaker.sendTask(aRequest("hello"));
@@ -49,7 +49,7 @@ describe.each(speakersTo(server))("extensions over $binding $version", (speaker)
     expect(asked.echo()).toEqual({ "0.3": undefined, "1.0": undefined });
   });
 
-  test("are none where nobody asks, and there is no header", async () => {
+  test("are inactive if none is requested, and there is no header", async () => {
     const silent = listening(speaker, {});
 
     const task = await silent.speaker.sendTask(aRequest("hello"));
@@ -69,7 +69,7 @@ describe.each(speakersTo(server))("extensions over $binding $version", (speaker)
     }
   });
 
-  test("may be asked for by either name, and each name is answered", async () => {
+  test("may be requested under either name, and each name is answered", async () => {
     const header = other === "1.0" ? "a2a-extensions" : "x-a2a-extensions";
     const asked = asking(speaker, FORMAL, header);
     const both = listening(speaker, { "a2a-extensions": FORMAL, "x-a2a-extensions": skill.uri });
@@ -82,7 +82,7 @@ describe.each(speakersTo(server))("extensions over $binding $version", (speaker)
     expect(seenIn(second).active).toEqual([FORMAL, skill.uri]);
   });
 
-  verifies("v1-S31", "are named at the head of a stream", async () => {
+  verifies("v1-S31", "are listed in the headers of a stream", async () => {
     const asked = asking(speaker, FORMAL);
 
     const told = await readAll(asked.speaker.stream(aRequest("hello")));
@@ -91,7 +91,7 @@ describe.each(speakersTo(server))("extensions over $binding $version", (speaker)
     expect(told.at(-1)?.event).toMatchObject({ status: { state: "completed" } });
   });
 
-  test("are named whatever is asked, also by errors", async () => {
+  test("are listed in every response, also in errors", async () => {
     const asked = asking(speaker, `${resumption.uri}, ${idempotency.uri}`);
 
     const refusal = await refusalOf(asked.speaker.get({ taskId: "unknown" }));
@@ -100,7 +100,7 @@ describe.each(speakersTo(server))("extensions over $binding $version", (speaker)
     expect(asked.active()).toEqual([resumption.uri, idempotency.uri]);
   });
 
-  test("that are too many, or too long, are refused by the name of the header", async () => {
+  test("that are too many, or too long, are rejected with the name of the header", async () => {
     const many = Array.from({ length: 65 }, (_, place) => `urn:e:${place}`).join(",");
     for (const uris of [many, `urn:${"x".repeat(2000)}`]) {
       const asked = asking(speaker, uris);
@@ -113,7 +113,7 @@ describe.each(speakersTo(server))("extensions over $binding $version", (speaker)
     }
   });
 
-  test("leave the message alone: its list and its metadata arrive as they were sent", async () => {
+  test("do not change the message: its list and its metadata arrive as they were sent", async () => {
     const metadata = { [FORMAL]: { level: "formal" }, [UNKNOWN]: { a: [1, { b: null }] }, x: "y" };
     const message = aMessage("hello", { extensions: [FORMAL, UNKNOWN], metadata });
     const silent = listening(speaker, {});
@@ -139,7 +139,7 @@ describe.each(speakersTo(server))("a later message over $binding $version", (spe
 describe.each(speakersTo(replying))(
   "an agent that may reply, over $binding $version",
   (speaker) => {
-    test("shows its reply alone, without the task before it, whatever is active", async () => {
+    test("returns only its reply, without a task, whatever is active", async () => {
       const told = await readAll(asking(speaker, FORMAL).speaker.stream(aRequest("hello")));
 
       expect(told.map(({ event }) => event.kind)).toEqual(["message"]);

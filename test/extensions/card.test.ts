@@ -27,7 +27,7 @@ async function extensionsAt(url: string, version?: string): Promise<readonly Age
 }
 
 describe.each(["0.3", "1.0", undefined])("the card of version %s", (version) => {
-  verifies("v1-S30", "declares what the agent has, and then what the server does", async () => {
+  verifies("v1-S30", "declares the agent's extensions, and then the server's", async () => {
     const [first, ...others] = await extensionsAt(server.url, version);
 
     expect(first).toEqual(DECLARED[0]);
@@ -36,7 +36,7 @@ describe.each(["0.3", "1.0", undefined])("the card of version %s", (version) => 
     );
   });
 
-  test("tells an extension of ours that the agent declares as the agent tells it, once", async () => {
+  test("declares an extension of ours as the agent describes it, once", async () => {
     const declared = await extensionsAt(requiring.url, version);
 
     expect(declared.filter(({ uri }) => uri === skill.uri)).toEqual([
@@ -46,7 +46,7 @@ describe.each(["0.3", "1.0", undefined])("the card of version %s", (version) => 
 });
 
 describe.each(speakersTo(server))("the extended card over $binding $version", (speaker) => {
-  verifies("v1-S30", "has them all, and those that it adds", async () => {
+  verifies("v1-S30", "has all of them, and those that it adds", async () => {
     const known = speaker.with({ authorization: "Bearer a-secret" });
 
     const { capabilities } = (await known.call("getExtendedCard", {})) as Card;

@@ -22,38 +22,46 @@ describe.each(speakersTo(server))("without credentials over $binding $version", 
   for (const [what, uris] of [
     ["extensions that are declared", ALL],
     ["extensions that are not", UNKNOWN],
-    ["more extensions than may be", TOO_MANY],
+    ["more extensions than allowed", TOO_MANY],
     ["none, where one is required", ""],
   ] as const) {
-    verifies(["v1-S32", "v03-S18"], `who asks for ${what} is refused like any other`, async () => {
-      const asked = asking(speaker, uris);
-      const metadata = { [EXTENSIONS.skill.uri]: { id: "cook" } };
-      const message = aMessage("hello", { metadata });
+    verifies(
+      ["v1-S32", "v03-S18"],
+      `a request for ${what} is rejected like any other`,
+      async () => {
+        const asked = asking(speaker, uris);
+        const metadata = { [EXTENSIONS.skill.uri]: { id: "cook" } };
+        const message = aMessage("hello", { metadata });
 
-      const { speaker: stranger } = asked;
-      for (const call of [
-        () => stranger.send(aRequest(message)),
-        () => stranger.get({ taskId: "unknown" }),
-        () => stranger.cancel({ taskId: "unknown" }),
-        () => readAll(stranger.stream(aRequest(message))),
-        () => readAll(stranger.subscribe({ taskId: "unknown" })),
-      ]) {
-        expectUnknown(speaker, await refusalOf(call()));
-      }
-      expect(asked.echo()).toEqual({ "0.3": undefined, "1.0": undefined });
-    });
+        const { speaker: stranger } = asked;
+        for (const call of [
+          () => stranger.send(aRequest(message)),
+          () => stranger.get({ taskId: "unknown" }),
+          () => stranger.cancel({ taskId: "unknown" }),
+          () => readAll(stranger.stream(aRequest(message))),
+          () => readAll(stranger.subscribe({ taskId: "unknown" })),
+        ]) {
+          expectUnknown(speaker, await refusalOf(call()));
+        }
+        expect(asked.echo()).toEqual({ "0.3": undefined, "1.0": undefined });
+      },
+    );
   }
 
-  verifies("v1-S32", "and with them the extensions of the extended card are there", async () => {
-    const known = asking(
-      speaker.with({ authorization: "Bearer a-secret" }),
-      `${FORMAL}, ${HIDDEN}`,
-    );
+  verifies(
+    "v1-S32",
+    "and with them the extensions of the extended card are available",
+    async () => {
+      const known = asking(
+        speaker.with({ authorization: "Bearer a-secret" }),
+        `${FORMAL}, ${HIDDEN}`,
+      );
 
-    await known.speaker.sendTask(aRequest("hello"));
+      await known.speaker.sendTask(aRequest("hello"));
 
-    expect(known.active()).toEqual([FORMAL, HIDDEN]);
-  });
+      expect(known.active()).toEqual([FORMAL, HIDDEN]);
+    },
+  );
 });
 
 function expectUnknown({ binding }: Speaker, { http, grpc }: Refusal): void {

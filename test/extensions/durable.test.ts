@@ -15,7 +15,7 @@ const { skill } = EXTENSIONS;
 const OTHER = "urn:example:other:1";
 const never = (): Promise<never> => new Promise(() => undefined);
 
-/** Says which attempt saw what, once the process has died under the first. */
+/** Reports which attempt saw what, once the process has died during the first. */
 const telling: AgentDefinition["run"] = async function* ({ step, attempt, extensions, skill: id }) {
   await step("first", () => 1);
   if (attempt === 1) await never();
@@ -61,7 +61,7 @@ describe.each([
   ["in memory", async () => createMemoryBackend()],
   ["in SQLite", sqlite],
 ] as const)("a process that dies, with its tasks %s", (_, open) => {
-  verifies("G3", "leaves the next one what the message had activated", async () => {
+  verifies("G3", "keeps what the message had activated", async () => {
     const world = new World(telling, { backend: await open() });
     const taskId = await send(world, [skill.uri, OTHER]);
     await world.hasEvent(taskId, "internal:step-end");
@@ -75,7 +75,7 @@ describe.each([
     });
   });
 
-  verifies("G3", "leaves nothing where nothing was activated", async () => {
+  verifies("G3", "keeps nothing if nothing was activated", async () => {
     const world = new World(telling, { backend: await open() });
     const taskId = await send(world);
     await world.hasEvent(taskId, "internal:step-end");
@@ -88,7 +88,7 @@ describe.each([
     );
   });
 
-  verifies("G3", "tells the turns of one task apart", async () => {
+  verifies("G3", "distinguishes the turns of one task", async () => {
     const world = new World(
       async function* (turn) {
         const { id: taskId, contextId, history } = turn.task;
@@ -109,7 +109,7 @@ describe.each([
   });
 });
 
-test("an answer leaves its turn what it had, also when the run was dropped meanwhile", async () => {
+test("an answer keeps the extensions of its turn, even if the run left memory in the meantime", async () => {
   const world = new World(async ({ ask, extensions }) => {
     await ask("well?");
     return JSON.stringify([...extensions]);

@@ -9,7 +9,10 @@ export const DECLARED: readonly AgentExtension[] = [
   { uri: FORMAL, description: "How formal.", params: { levels: ["formal", "informal"] } },
 ];
 
-/** Tells what its turn knows of extensions and what came with its message; `ask` makes it ask first. */
+/**
+ * Reports what its turn knows about extensions and what came with its message; `ask` makes it ask
+ * first.
+ */
 export function extensionAgent(more: Partial<AgentDefinition> = {}) {
   return defineAgent({
     name: "Echo",

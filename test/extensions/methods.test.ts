@@ -30,7 +30,7 @@ describe("methods", () => {
 
   verifies(
     ["v03-S18", "v1-S32"],
-    "of an extension are not there because it is active",
+    "of an extension do not exist just because it is active",
     async () => {
       for (const method of ["example.formality/set", "convoke.dev/skill/list"]) {
         const answer = await fetch(server.url, {

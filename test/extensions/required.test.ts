@@ -19,7 +19,7 @@ const BOTH = `${FORMAL}, ${AUDIT}`;
 describe.each(speakersTo(server))("a required extension over $binding $version", (speaker) => {
   verifies(
     ["v1-S29", "v03-S18"],
-    "that is not asked for refuses a message, by its URI",
+    "that is not requested rejects a message with its URI",
     async () => {
       const sent = await refusalOf(speaker.send(aRequest("hello")));
       const streamed = await refusalOf(readAll(speaker.stream(aRequest("hello"))));
@@ -33,22 +33,28 @@ describe.each(speakersTo(server))("a required extension over $binding $version",
     },
   );
 
-  verifies(["v1-S29", "v1-S30"], "is not there by halves, nor in another version", async () => {
-    const half = await refusalOf(asking(speaker, FORMAL).speaker.send(aRequest("hello")));
-    const next = asking(speaker, `${AUDIT}, ${FORMAL_NEXT}`).speaker;
+  verifies(
+    ["v1-S29", "v1-S30"],
+    "does not match a part of its URI, nor another version",
+    async () => {
+      const half = await refusalOf(asking(speaker, FORMAL).speaker.send(aRequest("hello")));
+      const next = asking(speaker, `${AUDIT}, ${FORMAL_NEXT}`).speaker;
 
-    expect(half.message).toContain(AUDIT);
-    expect(half.message).not.toContain(FORMAL);
-    expect((await refusalOf(next.send(aRequest("hello")))).reason).toBe("ExtensionSupportRequired");
-  });
+      expect(half.message).toContain(AUDIT);
+      expect(half.message).not.toContain(FORMAL);
+      expect((await refusalOf(next.send(aRequest("hello")))).reason).toBe(
+        "ExtensionSupportRequired",
+      );
+    },
+  );
 
-  verifies("v1-S29", "that is asked for is no obstacle", async () => {
+  verifies("v1-S29", "that is requested does not reject the message", async () => {
     const task = await asking(speaker, BOTH).speaker.sendTask(aRequest("hello"));
 
     expect(task.status.state).toBe("completed");
   });
 
-  verifies("v1-S29", "keeps nobody from reading and ending what they began", async () => {
+  verifies("v1-S29", "does not prevent a caller from reading and ending its tasks", async () => {
     const { id: taskId, contextId } = await asking(speaker, BOTH).speaker.sendTask(aRequest("ask"));
 
     const answer = aMessage("fine", { taskId, contextId });
@@ -64,13 +70,13 @@ describe.each(speakersTo(server))("a required extension over $binding $version",
   });
 });
 
-test("the card of an agent that requires something can be read by everyone", async () => {
+test("the card of an agent with a required extension can be read by everyone", async () => {
   const answer = await fetch(new URL("/.well-known/agent-card.json", server.url));
 
   expect(answer.status).toBe(200);
 });
 
-/** Each binding has its own number for it. */
+/** Each binding has its own code for it. */
 function spelling({ binding, version }: Speaker): object {
   if (binding === "grpc") return { grpc: 9 };
   if (binding === "jsonrpc") return { code: -32008 };

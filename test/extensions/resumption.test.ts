@@ -12,7 +12,7 @@ import { extensionAgent } from "./extension-agent.ts";
 const { uri } = EXTENSIONS.resumption;
 const server = useServer(extensionAgent(), { idempotency: "always" });
 
-/** The metadata of a request that goes on after an event. */
+/** The metadata of a request that resumes after an event. */
 function after(cursor: unknown) {
   return { [uri]: { after: cursor } };
 }
@@ -20,7 +20,7 @@ function after(cursor: unknown) {
 describe.each(speakersTo(server))("a cursor in the metadata over $binding $version", (speaker) => {
   const { speaker: active } = asking(speaker, uri);
 
-  verifies(["R42", "G2"], "of a message that is sent again gives what follows it", async () => {
+  verifies(["R42", "G2"], "of a message that is sent again returns what follows it", async () => {
     const message = aMessage("hello");
     const whole = await readAll(speaker.stream(aRequest(message)));
     const [, second] = whole;
@@ -31,7 +31,7 @@ describe.each(speakersTo(server))("a cursor in the metadata over $binding $versi
     expect(rest).toEqual(whole.slice(2));
   });
 
-  verifies("G2", "counts for nothing while the extension is not active", async () => {
+  verifies("G2", "is ignored while the extension is not active", async () => {
     const message = aMessage("hello");
     const whole = await readAll(speaker.stream(aRequest(message)));
 
@@ -42,7 +42,7 @@ describe.each(speakersTo(server))("a cursor in the metadata over $binding $versi
     expect(again).toEqual(whole);
   });
 
-  verifies("G2", "counts after that of a header", async () => {
+  verifies("G2", "has lower priority than that of a header", async () => {
     const message = aMessage("hello");
     const whole = await readAll(speaker.stream(aRequest(message)));
     const [, second, third] = whole;
@@ -53,7 +53,7 @@ describe.each(speakersTo(server))("a cursor in the metadata over $binding $versi
     expect(rest).toEqual(whole.slice(3));
   });
 
-  verifies("v1-S32", "that is no text is refused, by its place", async () => {
+  verifies("v1-S32", "that is not a string is rejected with its path", async () => {
     for (const cursor of [42, "", null, {}]) {
       const stream = active.stream(aRequest("hello", { metadata: after(cursor) }));
 
@@ -66,7 +66,7 @@ describe.each(speakersTo(server))("a cursor in the metadata over $binding $versi
 });
 
 describe.each(["0.3", "1.0"] as const)("a subscription in %s", (version) => {
-  verifies(["R42", "G2"], "goes on after the cursor in its metadata", async () => {
+  verifies(["R42", "G2"], "resumes after the cursor in its metadata", async () => {
     const whole = await readAll(restSpeaker(server, version).stream(aRequest("hello")));
     const [, second] = whole;
     const id = taskIdIn(whole);
@@ -90,7 +90,7 @@ describe.each(["0.3", "1.0"] as const)("a subscription in %s", (version) => {
     }
   });
 
-  verifies("G2", "by a cursor that the log does not know begins with the task anew", async () => {
+  verifies("G2", "with an unknown cursor starts over with the task", async () => {
     const whole = await readAll(restSpeaker(server, version).stream(aRequest("hello")));
     const path = `${version === "1.0" ? "" : "/v1"}/tasks/${taskIdIn(whole)}:subscribe`;
 

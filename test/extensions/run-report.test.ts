@@ -10,7 +10,7 @@ import { asking } from "./a-listening-speaker.ts";
 
 const { uri } = EXTENSIONS.runReport;
 
-/** How to end the calls of `wait` that are running. */
+/** How to end the running calls of `wait`. */
 const waiting: (() => void)[] = [];
 
 const server = useServer(
@@ -38,7 +38,7 @@ const server = useServer(
   }),
 );
 
-/** The report of document 000 on a task in that state. */
+/** The report on a task in that state. */
 function reportOn({ id, contextId }: Task, taskState: string): Metadata {
   const parameters = (schema: object): object => expect.objectContaining(schema) as object;
   return {

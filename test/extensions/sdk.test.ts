@@ -26,22 +26,25 @@ const options = {
   serviceParameters: ServiceParameters.create(withA2AExtensions(FORMAL, UNKNOWN, skill.uri)),
 };
 
-describe.each(["JSONRPC", "HTTP+JSON", "GRPC"] as const)("@a2a-js/sdk 1.3.0 by %s", (transport) => {
-  verifies("v1-S31", "activates extensions, and the agent knows", async () => {
-    const client = await discoverV1(server.url, fetch, transport);
+describe.each(["JSONRPC", "HTTP+JSON", "GRPC"] as const)(
+  "@a2a-js/sdk 1.3.0 via %s",
+  (transport) => {
+    verifies("v1-S31", "activates extensions, and the agent is informed", async () => {
+      const client = await discoverV1(server.url, fetch, transport);
 
-    const answer = await client.sendMessage(aRequest(), options);
+      const answer = await client.sendMessage(aRequest(), options);
 
-    const [artifact] = "artifacts" in answer ? answer.artifacts : [];
-    expect(artifact?.parts[0]?.content?.value).toMatchObject({
-      active: [FORMAL, skill.uri],
-      skill: "translate",
+      const [artifact] = "artifacts" in answer ? answer.artifacts : [];
+      expect(artifact?.parts[0]?.content?.value).toMatchObject({
+        active: [FORMAL, skill.uri],
+        skill: "translate",
+      });
     });
-  });
-});
+  },
+);
 
-describe.each(["JSONRPC", "HTTP+JSON"] as const)("an answer to the SDK by %s", (transport) => {
-  verifies("v1-S31", "names what is active, at once and in streams", async () => {
+describe.each(["JSONRPC", "HTTP+JSON"] as const)("a response to the SDK via %s", (transport) => {
+  verifies("v1-S31", "lists what is active, also in streams", async () => {
     const echoes: (string | null)[] = [];
     const client = await discoverV1(
       server.url,
@@ -60,7 +63,7 @@ describe.each(["JSONRPC", "HTTP+JSON"] as const)("an answer to the SDK by %s", (
     expect(echoes).toEqual([`${FORMAL}, ${skill.uri}`, `${FORMAL}, ${skill.uri}`, null]);
   });
 
-  verifies("v1-S31", "and the card that the SDK found declares them", async () => {
+  verifies("v1-S31", "and the card that the SDK fetched declares them", async () => {
     const client = await discoverV1(server.url, fetch, transport);
 
     const { capabilities } = await client.getAgentCard();

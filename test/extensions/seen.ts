@@ -1,7 +1,7 @@
 import type { Task } from "@convoke/protocol";
 import type { Seen } from "./extension-agent.ts";
 
-/** What the agent says that it saw, in the last of its artifacts. */
+/** What the agent reports, in the last of its artifacts. */
 export function seenIn({ artifacts = [], status }: Task): Seen {
   const [part] = artifacts.at(-1)?.parts ?? [];
   if (part?.kind !== "data")

@@ -24,12 +24,12 @@ function choosing(data: unknown) {
 describe.each(speakersTo(server))("choosing a skill over $binding $version", (speaker) => {
   const { speaker: active } = asking(speaker, uri);
 
-  test("tells the agent which", async () => {
+  test("is passed to the agent", async () => {
     expect(seenIn(await active.sendTask(choosing({ id: "summarize" }))).skill).toBe("summarize");
     expect(seenIn(await active.sendTask(aRequest("hello"))).skill).toBeUndefined();
   });
 
-  verifies("v1-S32", "that is not there is refused, with those that are", async () => {
+  verifies("v1-S32", "that does not exist is rejected with the list of existing ones", async () => {
     const refusal = await refusalOf(active.sendTask(choosing({ id: "cook" })));
 
     expect(refusal.reason).toBe("InvalidParams");
@@ -37,7 +37,7 @@ describe.each(speakersTo(server))("choosing a skill over $binding $version", (sp
     expect(refusal.message).toContain("translate, summarize");
   });
 
-  verifies("v1-S32", "by anything but an id is refused", async () => {
+  verifies("v1-S32", "with anything other than an id is rejected", async () => {
     for (const data of [{}, { id: 5 }, { id: "" }, "translate", ["translate"]]) {
       const refusal = await refusalOf(active.sendTask(choosing(data)));
 
@@ -46,7 +46,7 @@ describe.each(speakersTo(server))("choosing a skill over $binding $version", (sp
     }
   });
 
-  test("means nothing while the extension is not active, and is kept", async () => {
+  test("is ignored while the extension is not active, and is kept", async () => {
     const seen = seenIn(await speaker.sendTask(choosing({ id: "cook" })));
 
     expect(seen.skill).toBeUndefined();
@@ -57,7 +57,7 @@ describe.each(speakersTo(server))("choosing a skill over $binding $version", (sp
 describe.each(speakersTo(extended))(
   "a skill of the extended card over $binding $version",
   (speaker) => {
-    test("may be chosen by whom the server knows", async () => {
+    test("may be chosen by authenticated callers", async () => {
       const known = asking(speaker.with({ authorization: "Bearer a-secret" }), uri);
 
       expect(seenIn(await known.speaker.sendTask(choosing({ id: "secret" }))).skill).toBe("secret");

@@ -51,7 +51,7 @@ const RESULT = part("tool-result", { toolUseId: "demo-1", name: "echo", result: 
 describe.each(speakersTo(server))("tool activity over $binding $version", (speaker) => {
   verifies(
     ["R53", "seed-C21"],
-    "is in the stream of a caller that activates it, and in no other answer",
+    "is in the stream of a caller that activates it, and in no other response",
     async () => {
       const active = asking(speaker, uri).speaker;
 
@@ -81,7 +81,7 @@ describe.each(speakersTo(server))("tool activity over $binding $version", (speak
     ]);
   });
 
-  test("continues exactly after the cursor of a caller that comes back", async () => {
+  test("continues exactly after the cursor of a caller that reconnects", async () => {
     const active = asking(speaker, uri).speaker;
     const told = await readAll(active.stream(aRequest("echo(text=hi)")));
     const place = told.findIndex((one) => activityIn([one]).length > 0);
@@ -130,7 +130,7 @@ verifies(
   },
 );
 
-test("an agent with toolActivity: false does not declare it, and shows nothing", async () => {
+test("an agent with toolActivity: false does not declare it, and sends none", async () => {
   const asked = asking(jsonRpcSpeaker(discreet, "1.0"), uri);
 
   const told = await readAll(asked.speaker.stream(aRequest("echo(text=hi)")));

@@ -13,7 +13,7 @@ import { Webhook } from "../push/a-webhook.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 import { verifies } from "../verifies.ts";
 
-/** A served function that has asked, and a caller of A2A 0.3. */
+/** A served function that has asked, and an A2A 0.3 caller. */
 async function asked(run: AgentDefinition["run"], options = {}) {
   const agent = await servedFunction(run, options);
   const client = new Client(agent);
@@ -26,7 +26,7 @@ function data(value: object): A2APart {
   return { kind: "data", data: value };
 }
 
-/** The request for early clients, beside the message. */
+/** The request for early clients, in addition to the message. */
 function inputRequestOf({ status }: Task): unknown {
   return (status.message as { readonly inputRequest?: unknown } | undefined)?.inputRequest;
 }
@@ -66,7 +66,7 @@ describe("a question of a function", () => {
     expect((await client.get(task.id)).status.state).toBe("completed");
   });
 
-  verifies("R58", "takes a data part with its id before any text", async () => {
+  verifies("R58", "prefers a data part with its id to any text", async () => {
     const { client, taskId, requestId } = await asked(askKey);
     const answer = [{ kind: "text", text: "It is:" } as const, data({ requestId, value: "key" })];
 
@@ -83,7 +83,7 @@ describe("a question of a function", () => {
     expect(textOf(await client.send("key", { taskId }))).toBe("<key>");
   });
 
-  test("gives the whole message, with its files, to a function that wants it", async () => {
+  test("returns the complete message, with its files, to a function that requests it", async () => {
     const { client, taskId } = await asked(async ({ ask }) => {
       const { parts } = await ask.message("Send the file.");
       return parts.map((part) => (part.kind === "file" ? part.file.name : part.kind)).join(" ");
@@ -113,7 +113,7 @@ describe("a question with choices", () => {
     expect(textOf(await client.send([data({ ...id, [name]: "no" })], { taskId }))).toBe("<No>");
   });
 
-  test("is asked again after text that is none of them, in whatever case", async () => {
+  test("is asked again after a text that is none of them, ignoring case", async () => {
     const { client, taskId } = await asked(refund);
 
     const again = await client.send("maybe", { taskId });
@@ -131,7 +131,7 @@ describe("a question with a schema", () => {
     return `${amount.toFixed(2)} ${note?.trim() ?? "-"}`;
   };
 
-  test("shows it to programs", async () => {
+  test("includes it for programs", async () => {
     const { task } = await asked(ask);
 
     expect(task.status.message!.parts[1]).toMatchObject({
@@ -143,17 +143,20 @@ describe("a question with a schema", () => {
     ["a data part by its id", (amount, requestId) => [data({ requestId, value: { amount } })]],
     ["a data part of its own", (amount) => [data({ amount })]],
     ["JSON as text", (amount) => JSON.stringify({ amount })],
-  ])("rejects %s that does not fit, names the field, and stays open", async (_name, answer) => {
-    const { client, taskId, requestId } = await asked(ask);
+  ])(
+    "rejects %s that does not match, names the field, and stays pending",
+    async (_name, answer) => {
+      const { client, taskId, requestId } = await asked(ask);
 
-    const { error } = await client.trySend(answer(0, requestId), { taskId });
+      const { error } = await client.trySend(answer(0, requestId), { taskId });
 
-    expect(error?.code).toBe(-32602);
-    expect(error?.message).toMatch(/message\.parts.* does not fit .*amount: /);
-    expect(textOf(await client.send(answer(2, requestId), { taskId }))).toBe("2.00 -");
-  });
+      expect(error?.code).toBe(-32602);
+      expect(error?.message).toMatch(/message\.parts.* does not fit .*amount: /);
+      expect(textOf(await client.send(answer(2, requestId), { taskId }))).toBe("2.00 -");
+    },
+  );
 
-  test("takes a value of any type, and a JSON Schema too", async () => {
+  test("accepts a value of any type, and a JSON Schema too", async () => {
     const { client, taskId, requestId } = await asked(async (turn) => {
       const value: unknown = await turn.ask("How many?", { schema: { type: "integer" } });
       return JSON.stringify(value);
@@ -184,7 +187,7 @@ describe("a sensitive answer to a function", () => {
 
   verifies(
     "R60",
-    "reaches the function, and no file, stream, push, history, log or error",
+    "reaches the function, but no file, stream, push, history, log or error",
     async () => {
       const folder = temporaryFolder();
       const webhook = await Webhook.start();
@@ -255,7 +258,7 @@ describe("a sensitive answer to a function", () => {
 });
 
 describe("a question with a time limit", () => {
-  verifies("R61", "that passes fails the task with the facts, unless caught", async () => {
+  verifies("R61", "that expires fails the task with details, unless caught", async () => {
     const world = new World(async ({ ask }) => ask("Who?", { timeoutMs: 40 }));
     const { live } = await tell(world.engine, "go");
     const taskId = live.task.id;
@@ -268,7 +271,7 @@ describe("a question with a time limit", () => {
     });
   });
 
-  verifies("R61", "can be gone on without, also after a restart", async () => {
+  verifies("R61", "can be skipped, also after a restart", async () => {
     const world = new World(async ({ ask }) =>
       ask("Who?", ["Ann", "Lee"], { timeoutMs: 60 }).catch((error: unknown) =>
         error instanceof NoAnswerError ? "nobody" : "an error",

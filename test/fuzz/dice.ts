@@ -10,7 +10,7 @@ export function pick<T>(items: readonly T[], random: Random): T {
   return items[below(items.length, random)]!;
 }
 
-/** Calls `make` so many times, and says which time it is. */
+/** Calls `make` this many times with the index. */
 export function times<T>(count: number, make: (index: number) => T): readonly T[] {
   return Array.from({ length: count }, (_, index) => make(index));
 }
@@ -19,7 +19,7 @@ export function noise(length: number, random: Random): Buffer {
   return Buffer.from(times(length, () => below(256, random)));
 }
 
-/** Changes up to three bytes, and in one of ten cases cuts the rest off. */
+/** Changes up to three bytes, and in one of ten cases drops the rest. */
 export function spoiltBytes(bytes: Uint8Array, random: Random): Buffer {
   const copy = Buffer.from(bytes);
   for (let count = below(4, random); count > 0; count--) {
@@ -28,7 +28,7 @@ export function spoiltBytes(bytes: Uint8Array, random: Random): Buffer {
   return random() < 0.1 ? copy.subarray(0, below(copy.length, random)) : copy;
 }
 
-/** Pieces that are the bytes again when they are put together. */
+/** Chunks that together are the bytes. */
 export function split(bytes: Buffer, random: Random): readonly Buffer[] {
   const cuts = times(1 + below(6, random), () => below(bytes.length + 1, random));
   const ends = [...cuts, bytes.length].toSorted((a, b) => a - b);
@@ -42,7 +42,7 @@ export function shuffled<T>(items: readonly T[], random: Random): readonly T[] {
     .map(({ item }) => item);
 }
 
-/** Does the work so many times, so many at once. */
+/** Does the work this many times, with limited concurrency. */
 export async function many(
   atOnce: number,
   total: number,

@@ -3,13 +3,13 @@ import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import type { ServeAgentOptions } from "convoke";
 
-/** What the server process measures of itself, after a garbage collection. */
+/** What the server process measures about itself, after a garbage collection. */
 interface Usage {
   readonly heapBytes: number;
   readonly connections: number;
 }
 
-/** The server under attack, in a process of its own so that the test sees a crash and survives it. */
+/** The server under attack, in its own process so that the test sees a crash and survives it. */
 export class ForkedServer {
   readonly url: URL;
   readonly #child: ChildProcess;
@@ -23,7 +23,7 @@ export class ForkedServer {
     });
   }
 
-  /** Options go to the other process as JSON. */
+  /** Options are passed to the other process as JSON. */
   static async start(options: ServeAgentOptions = {}): Promise<ForkedServer> {
     const child = fork(new URL("./fuzz-server.ts", import.meta.url), [JSON.stringify(options)], {
       execArgv: ["--conditions=@convoke/source", "--expose-gc"],
@@ -48,7 +48,9 @@ export class ForkedServer {
     return (await answered)[0];
   }
 
-  /** Open descriptors as the system counts them; without /proc, the connections Node knows of. */
+  /**
+   * Open descriptors as the system counts them; without /proc, the connections Node knows about.
+   */
   async descriptors(): Promise<number> {
     if (process.platform !== "linux") return (await this.usage()).connections;
     return (await readdir(`/proc/${this.#child.pid}/fd`)).length;

@@ -1,7 +1,7 @@
 import { type ServeAgentOptions, serve } from "convoke";
 import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 
-// A server in a process of its own: whether it crashes, complains or grows is seen from outside.
+// A server in its own process: crashes, errors and memory growth are observed from outside.
 
 const server = await serve(demoAgent, {
   port: 0,

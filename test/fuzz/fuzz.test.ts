@@ -11,11 +11,11 @@ import { mutated } from "./mutate.ts";
 import { framed } from "./port-requests.ts";
 import { JSONRPC, REST, type Target, grpcTargets } from "./targets.ts";
 
-// The short form; `npm run test:fuzz` has the full size.
+// The short form; `npm run test:fuzz` runs the full size.
 const RUNS = Number(process.env["CONVOKE_FUZZ_RUNS"] ?? 800);
 const SEED = Number(process.env["CONVOKE_FUZZ_SEED"] ?? Date.now() % 1_000_000);
 const TIMEOUT_MS = 60_000 + 2 * RUNS;
-/** How long any answer may take. A stream is left once its headers are there. */
+/** Maximum time for any response. A stream is closed once its headers have arrived. */
 const WITHIN_MS = 10_000;
 const MB = 1024 * 1024;
 
@@ -31,12 +31,12 @@ afterAll(() => {
   server.stop();
 });
 
-describe(`spoilt requests, seed ${SEED}`, () => {
+describe(`malformed requests, seed ${SEED}`, () => {
   test.each([
     ["JSON-RPC", JSONRPC],
     ["REST", REST],
   ] as const)(
-    "%s: none is our fault, none hangs, nothing crashes",
+    "%s: no internal error, no hang, no crash",
     async (_name, targets) => {
       const random = randomFrom(SEED);
       const before = await heap();
@@ -45,7 +45,7 @@ describe(`spoilt requests, seed ${SEED}`, () => {
         const target = pick(targets, random);
         const spoilt = spoil(target, random);
         const { status, body } = await send(spoilt);
-        // JSON-RPC tells its own failures as 200.
+        // JSON-RPC reports its own failures with 200.
         const isOurs = status >= 500 || body.includes('"code":-32603');
         if (isOurs) faults.push(`${status} ${JSON.stringify(spoilt).slice(0, 500)} → ${body}`);
       });
@@ -57,7 +57,7 @@ describe(`spoilt requests, seed ${SEED}`, () => {
   );
 
   test(
-    "gRPC: none is our fault, none hangs, nothing crashes",
+    "gRPC: no internal error, no hang, no crash",
     async () => {
       const random = randomFrom(SEED);
       const targets = grpcTargets();
@@ -80,7 +80,7 @@ describe(`spoilt requests, seed ${SEED}`, () => {
   );
 
   test(
-    "raw bytes, and HTTP/2 where HTTP/1 is expected and the other way round",
+    "raw bytes, and HTTP/2 where HTTP/1 is expected and vice versa",
     async () => {
       const random = randomFrom(SEED);
       const before = await heap();
@@ -92,13 +92,13 @@ describe(`spoilt requests, seed ${SEED}`, () => {
   );
 });
 
-/** The server answers, has complained of nothing, and holds about as much as before. */
+/** The server responds, has logged no error, and holds about as much memory as before. */
 async function expectHealthy(before: number): Promise<void> {
   const card = await fetch(new URL("/.well-known/agent-card.json", server.url));
   expect(card.status).toBe(200);
   expect(server.isRunning).toBe(true);
   expect(server.complaints).toBe("");
-  // In memory up to a thousand ended tasks are kept, and what is unfinished.
+  // The memory store keeps up to a thousand ended tasks, and the unfinished ones.
   expect((await heap()) - before).toBeLessThan(60 * MB + RUNS * 2000);
 }
 
@@ -169,7 +169,7 @@ function send({ method, path, headers, body }: Spoilt): Promise<Answered> {
       },
     );
     asked.setTimeout(WITHIN_MS, () => reject(new Error(`no answer to ${method} ${path} ${body}`)));
-    // A connection that the server has closed, or a path that Node itself refuses to send.
+    // A connection that the server has closed, or a path that Node itself does not send.
     asked.on("error", () => resolve({ status: 0, body: "" }));
     asked.end(body);
   });
@@ -187,7 +187,7 @@ function callGrpc(session: ClientHttp2Session, path: string, body: Buffer): Prom
     stream.on("trailers", (trailers) => {
       status = String(trailers["grpc-status"]);
     });
-    // A stream of a task that goes on: leaving it is enough.
+    // A stream of an unfinished task: closing it is enough.
     stream.on("data", () => stream.close());
     stream.on("close", () => resolve(status));
     stream.on("error", () => resolve(status));

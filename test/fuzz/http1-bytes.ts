@@ -82,7 +82,7 @@ interface Framed {
   readonly bytes: Buffer;
 }
 
-/** The ways to say where a body ends, right and wrong ones. */
+/** The ways to declare the end of a body, right and wrong ones. */
 const FRAMINGS: readonly ((body: Buffer, random: Random) => Framed)[] = [
   (bytes) => ({ headers: [`Content-Length: ${bytes.length}`], bytes }),
   (bytes) => ({ headers: [`Content-Length: ${bytes.length}`], bytes }),

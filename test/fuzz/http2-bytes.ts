@@ -10,7 +10,7 @@ import {
 } from "./http2-frames.ts";
 import { BODIES, PATHS } from "./port-requests.ts";
 
-/** What a client sends on one HTTP/2 connection: mostly valid frames, in an order that often is not. */
+/** What a client sends on one HTTP/2 connection: mostly valid frames, often in an invalid order. */
 export function http2Bytes(random: Random): Buffer {
   const made = times(1 + below(8, random), () => pick(SCENES, random)(random)).flat();
   const frames = random() < 0.15 ? shuffled(made, random) : made;
@@ -23,7 +23,7 @@ export function http2Bytes(random: Random): Buffer {
   ]);
 }
 
-/** One frame of eight is spoilt: its length, type, flags, stream or any of its bytes. */
+/** One frame of eight is malformed: its length, type, flags, stream or any of its bytes. */
 function encodeSpoilt(frame: Frame, random: Random): Buffer {
   if (random() < 0.875) return encodeFrame(frame);
   const bytes = encodeFrame(frame);
@@ -45,7 +45,7 @@ function encodeSpoilt(frame: Frame, random: Random): Buffer {
   }
 }
 
-/** Few ids, so that frames often meet on the same stream; even ones and 0 are wrong for requests. */
+/** Few ids, so that frames often share a stream; even ones and 0 are wrong for requests. */
 const STREAM_IDS = [1, 1, 1, 3, 3, 5, 7, 0, 2, 2 ** 31 - 1, 2 ** 32 - 1];
 
 type Scene = (random: Random) => readonly Frame[];
@@ -78,7 +78,7 @@ const settings: Scene = (random) => [
       },
 ];
 
-/** A requested stream of events whose client goes away in each of the ways that HTTP/2 has. */
+/** A requested event stream whose client disconnects in each of the ways that HTTP/2 has. */
 const farewell: Scene = (random) => [
   ...request(random),
   {
@@ -107,7 +107,7 @@ const priority: Scene = (random) => [
   },
 ];
 
-/** Frames that no client may send, or that do not fit what came before. */
+/** Frames that no client may send, or that do not fit the preceding ones. */
 const misplaced: Scene = (random) => [
   {
     type: pick([FRAME.continuation, FRAME.pushPromise, FRAME.data, 10, 200], random),
@@ -117,7 +117,9 @@ const misplaced: Scene = (random) => [
   },
 ];
 
-/** The same frames many times: rapid resets, floods of pings and settings, endless continuations. */
+/**
+ * The same frames many times: rapid resets, floods of pings and settings, endless continuations.
+ */
 const flood: Scene = (random) => {
   const base = pick([ping, settings, windowUpdate, priority], random)(random);
   if (random() < 0.5) return times(60, () => base).flat();
@@ -147,7 +149,7 @@ function oneSetting(random: Random): Buffer {
   return bytes;
 }
 
-/** A header block in one frame, or cut into continuations of which the last may be missing. */
+/** A header block in one frame, or split into continuations of which the last may be missing. */
 function headersFrames(streamId: number, flags: number, random: Random): readonly Frame[] {
   const block = encodeHeaders(someHeaders(random));
   if (random() < 0.8) {
@@ -204,7 +206,7 @@ const ODD_HEADERS: readonly Readonly<Record<string, string>>[] = [
   { cookie: "a=b" },
 ];
 
-/** A body in up to three frames; one of three is left without its end, or has trailers. */
+/** A body in up to three frames; one of three has no end, or has trailers. */
 function dataFrames(streamId: number, random: Random): readonly Frame[] {
   const body = pick(BODIES, random).subarray(0, 16_000);
   const cut = below(body.length + 1, random);

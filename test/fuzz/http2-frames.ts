@@ -1,4 +1,4 @@
-/** How every HTTP/2 connection begins (RFC 9113 §3.4). */
+/** How every HTTP/2 connection starts (RFC 9113 §3.4). */
 export const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
 /** Frame types (RFC 9113 §6). */
@@ -33,7 +33,9 @@ export function encodeFrame({ type, flags = 0, streamId = 0, payload = EMPTY }: 
   return Buffer.concat([head, payload]);
 }
 
-/** A header block of literals without indexing (RFC 7541 §6.2.2), so that no state is needed to write it. */
+/**
+ * A header block of literals without indexing (RFC 7541 §6.2.2), so that writing it needs no state.
+ */
 export function encodeHeaders(headers: Readonly<Record<string, string>>): Buffer {
   return Buffer.concat(
     Object.entries(headers).flatMap(([name, value]) => [

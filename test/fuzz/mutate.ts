@@ -1,4 +1,7 @@
-/** Turns a valid JSON value into one that is nearly valid: structure-aware, so that it gets past the first check. */
+/**
+ * Turns a valid JSON value into one that is nearly valid: structure-aware, so that it passes the
+ * first check.
+ */
 export function mutated(value: unknown, random: () => number): unknown {
   const copy: unknown = structuredClone(value);
   const places = placesIn(copy);

@@ -16,12 +16,12 @@ const SETTINGS = encodeFrame({ type: FRAME.settings });
 const GOAWAY = encodeFrame({ type: FRAME.goaway, payload: Buffer.concat([uint32(0), uint32(0)]) });
 /** Eight bytes are missing. */
 const SHORT_PING = encodeFrame({ type: FRAME.ping });
-/** A record of TLS that announces more than there is. */
+/** A TLS record that declares more bytes than there are. */
 const HANDSHAKE_BEGINNING = Buffer.from("1603010200", "hex");
 const RESET = encodeFrame({ type: FRAME.rstStream, streamId: 1, payload: uint32(8) });
 
 test.each(["http", "https"] as const)(
-  "a client that says goodbye over %s and keeps its socket open cannot end the process",
+  "a client that sends GOAWAY over %s and keeps its socket open cannot end the process",
   async (scheme) => {
     const tls = scheme === "https" ? selfSigned() : undefined;
     const server = await aServer({ keepAliveMs: KEEP_ALIVE_MS, ...(tls && { tls }) });
@@ -37,7 +37,7 @@ test.each(["http", "https"] as const)(
   },
 );
 
-test("a request that expects 100-continue and is reset at once cannot end the process", async () => {
+test("a request that expects 100-continue and is reset immediately cannot end the process", async () => {
   const server = await aServer();
   const socket = await connect(server);
 
@@ -49,7 +49,7 @@ test("a request that expects 100-continue and is reset at once cannot end the pr
   expect((await fetch(new URL(CARD, server.url))).status).toBe(200);
 });
 
-test("a request that is reset before its body is read is no error of the server", async () => {
+test("a request that is reset before its body is read is not logged as a server error", async () => {
   const server = await aServer();
   const socket = await connect(server);
 
@@ -65,7 +65,7 @@ test.each([
   ["http", "resets", (socket: Socket) => socket.write(PREFACE, () => socket.resetAndDestroy())],
   ["https", "ends", (socket: Socket) => socket.end(PREFACE)],
 ] as const)(
-  "connections over %s that a client begins and %s leave no descriptor behind",
+  "connections over %s that a client opens and %s leak no descriptor",
   async (scheme, _how, leave) => {
     const server = await aServer(scheme === "https" ? { tls: selfSigned() } : {});
     const before = await server.descriptors();
@@ -77,7 +77,7 @@ test.each([
   },
 );
 
-test("a client that says goodbye, breaks the protocol and is gone leaves no descriptor behind", async () => {
+test("a client that sends GOAWAY, breaks the protocol and disconnects leaks no descriptor", async () => {
   const server = await aServer();
   const before = await server.descriptors();
 
@@ -90,7 +90,7 @@ test("a client that says goodbye, breaks the protocol and is gone leaves no desc
   await expect.poll(() => server.descriptors(), { timeout: 20_000 }).toBeLessThanOrEqual(before);
 });
 
-test("a client that leaves during the handshake of TLS leaves no descriptor behind", async () => {
+test("a client that disconnects during the TLS handshake leaks no descriptor", async () => {
   const server = await aServer({ tls: selfSigned() });
   const before = await server.descriptors();
 
@@ -109,7 +109,7 @@ async function aServer(options: ServeAgentOptions = {}): Promise<ForkedServer> {
   return server;
 }
 
-/** The headers of a request on stream 1 whose body has not come yet. */
+/** The headers of a request on stream 1 whose body has not arrived yet. */
 function aPost(headers: Readonly<Record<string, string>>): Buffer {
   const pseudo = { ":method": "POST", ":scheme": "http", ":path": "/", ":authority": "localhost" };
   const payload = encodeHeaders({ ...pseudo, ...headers });

@@ -13,7 +13,7 @@ export const PATHS: readonly string[] = [
   "*",
 ];
 
-/** What they send there; the requests mix them at random. */
+/** What they send there, mixed at random. */
 export const BODIES: readonly Buffer[] = [
   ...[...JSONRPC, ...REST].flatMap(({ body }) =>
     body === undefined ? [] : [Buffer.from(JSON.stringify(body))],
@@ -24,7 +24,7 @@ export const BODIES: readonly Buffer[] = [
   Buffer.alloc(40_000, " "),
 ];
 
-/** A message as gRPC sends it: not compressed, and with its length before it. */
+/** A gRPC message frame: not compressed, with its length prefix. */
 export function framed(bytes: Uint8Array): Buffer {
   const frame = Buffer.alloc(5 + bytes.length);
   frame.writeUInt32BE(bytes.length, 1);

@@ -9,18 +9,18 @@ import { ForkedServer } from "./forked-server.ts";
 import { http1Bytes } from "./http1-bytes.ts";
 import { http2Bytes } from "./http2-bytes.ts";
 
-// The short form; `npm run test:fuzz` has the full size.
+// The short form; `npm run test:fuzz` runs the full size.
 const CONNECTIONS = Number(process.env["CONVOKE_FUZZ_CONNECTIONS"] ?? 150);
 const SEED = Number(process.env["CONVOKE_FUZZ_SEED"] ?? Date.now() % 1_000_000);
-/** No connection begins after this; those that are open end within moments. */
+/** No connection starts after this; the open ones end within moments. */
 const BUDGET_MS = 10_000 + 10 * CONNECTIONS;
 const TIMEOUT_MS = BUDGET_MS + 60_000;
 const AT_ONCE = 32;
 const MB = 1024 * 1024;
-/** So short that keep-alive pings meet sessions in every state. */
+/** So short that keep-alive pings hit sessions in every state. */
 const KEEP_ALIVE_MS = 60;
 
-describe.each(["http", "https"] as const)(`broken bytes over %s, seed ${SEED}`, (scheme) => {
+describe.each(["http", "https"] as const)(`malformed bytes over %s, seed ${SEED}`, (scheme) => {
   let server: ForkedServer;
   /** A handshake costs as much as twenty connections without one. */
   const connections = Math.ceil(CONNECTIONS / (scheme === "https" ? 20 : 1));
@@ -36,7 +36,7 @@ describe.each(["http", "https"] as const)(`broken bytes over %s, seed ${SEED}`, 
     ["HTTP/1", "http/1.1", http1Bytes],
     ["HTTP/2", "h2", http2Bytes],
   ] as const)(
-    "%s: the server keeps running, and holds no more than before",
+    "%s: the server keeps running, and its memory does not grow",
     async (_name, protocol, bytesFrom) => {
       await expectAnswer(server);
       const before = { ...(await server.usage()), descriptors: await server.descriptors() };
@@ -49,7 +49,7 @@ describe.each(["http", "https"] as const)(`broken bytes over %s, seed ${SEED}`, 
       await expect
         .poll(() => server.descriptors(), { timeout: 30_000, interval: 200 })
         .toBeLessThanOrEqual(before.descriptors);
-      // In memory up to a thousand ended tasks are kept.
+      // The memory store keeps up to a thousand ended tasks.
       expect((await server.usage()).heapBytes - before.heapBytes).toBeLessThan(60 * MB);
     },
     TIMEOUT_MS,
@@ -75,7 +75,10 @@ interface Attack {
   readonly connections: number;
 }
 
-/** Each connection has a seed of its own, so that its bytes do not depend on the others. Resolves to how many were opened. */
+/**
+ * Each connection has its own seed, so that its bytes do not depend on the others. Resolves to how
+ * many were opened.
+ */
 async function attack({ server, protocol, bytesFrom, connections }: Attack): Promise<number> {
   const deadline = performance.now() + BUDGET_MS;
   let opened = 0;
@@ -105,7 +108,7 @@ function protocolReady(url: URL): string {
   return url.protocol === "https:" ? "secureConnect" : "connect";
 }
 
-/** Sends the pieces, reads or does not read, and leaves in one of several ways. */
+/** Sends the chunks, reads or does not read, and disconnects in one of several ways. */
 async function converse(socket: Socket, pieces: readonly Buffer[], random: Random): Promise<void> {
   const left = closed(socket);
   if (random() < 0.9) socket.resume();
@@ -117,7 +120,7 @@ async function converse(socket: Socket, pieces: readonly Buffer[], random: Rando
   await left;
 }
 
-/** Unlike `once` of node:events it does not mind an error before. */
+/** Unlike `once` of node:events it ignores an earlier error. */
 function closed(socket: Socket): Promise<void> {
   return new Promise((resolve) => socket.once("close", () => resolve()));
 }
@@ -126,7 +129,7 @@ type Farewell = (socket: Socket, random: Random) => Promise<void>;
 
 const leaveAtOnce: Farewell = async (socket) => {
   socket.destroySoon();
-  // What it sends may never be taken.
+  // What it sends may never be read.
   setTimeout(() => socket.destroy(), 1000).unref();
 };
 

@@ -1,7 +1,7 @@
 import { PROTO_CODECS, type ProtocolVersion, userMessage } from "@convoke/protocol";
 import { GRPC_SERVICES } from "@convoke/protocol/grpc";
 
-/** A valid request of one binding, to be spoilt. */
+/** A valid request of one binding, to be mutated. */
 export interface Target {
   readonly method: string;
   readonly path: string;
@@ -61,7 +61,7 @@ export const REST: readonly Target[] = [
   rest("DELETE", `/v1/tasks/${TASK}/pushNotificationConfigs/x`),
 ];
 
-/** The message of a gRPC call as bytes, and where it goes. */
+/** The message of a gRPC call as bytes, and its path. */
 export function grpcTargets(): readonly { readonly path: string; readonly bytes: Uint8Array }[] {
   return (["0.3", "1.0"] as const satisfies readonly ProtocolVersion[]).flatMap((version) => {
     const codec = PROTO_CODECS[version];

@@ -15,7 +15,7 @@ const GUIDES = [
   "sub-agents.md",
 ];
 
-/** A piece of code of a guide, and what it prints according to it. */
+/** A code block of a guide, and its documented output. */
 interface Snippet {
   readonly guide: string;
   readonly heading: string;
@@ -53,7 +53,7 @@ test("each guide has code", () => {
 });
 
 describe("the code in the guides", () => {
-  verifies("loop-L16", "is right to the compiler", async () => {
+  verifies("loop-L16", "compiles", async () => {
     const compiler = join(ROOT, "node_modules/.bin/tsc");
 
     expect(await succeed(compiler, ["-p", folder], { cwd: folder })).toBe("");
@@ -62,7 +62,7 @@ describe("the code in the guides", () => {
   for (const [place, { guide, heading, output }] of snippets.entries()) {
     verifies(
       "loop-L16",
-      `of ${guide} under “${heading}” (${place + 1}) runs, and prints what it says`,
+      `of ${guide} under “${heading}” (${place + 1}) runs, and prints the documented output`,
       async () => {
         const args = ["--conditions=@convoke/source", join(folder, `snippet-${place}.ts`)];
 

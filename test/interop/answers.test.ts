@@ -9,7 +9,7 @@ import { asTask, countTo, textOfTask, collect } from "./story.ts";
 
 for (const sdk of [...SDKS_V03, ...SDKS_V1]) {
   describe(sdk.name, () => {
-    // What 0.3.14 reads of these transports has no names of files.
+    // 0.3.14 does not read the names of files over these transports.
     const isLossy = sdk.version === "0.3" && sdk.transport !== "JSONRPC";
     const server = useDemoServer();
     let client: SdkClient;
@@ -27,7 +27,7 @@ for (const sdk of [...SDKS_V03, ...SDKS_V1]) {
       expect(task.contextId).not.toBe("");
     });
 
-    verifies(["R9", "R15"], "sends without waiting and asks until it is done", async () => {
+    verifies(["R9", "R15"], "sends without waiting and polls until it is done", async () => {
       const sent = asTask(await client.send("slow 20", { blocking: false }));
 
       expect(sent.state).toBe("working");
@@ -50,7 +50,7 @@ for (const sdk of [...SDKS_V03, ...SDKS_V1]) {
       expect(answered.history).toEqual(["ask", "What is your name?", "Ann"]);
     });
 
-    verifies("R11", "goes on with a conversation in a new task", async () => {
+    verifies("R11", "continues a conversation in a new task", async () => {
       const first = asTask(await client.send("one"));
       const second = asTask(await client.send("two", { contextId: first.contextId }));
 
@@ -59,7 +59,7 @@ for (const sdk of [...SDKS_V03, ...SDKS_V1]) {
       expect(textOfTask(second)).toContain("I remember 1 earlier message(s)");
     });
 
-    verifies("R8", "gets one message where there is no task", async () => {
+    verifies("R8", "gets a single message if there is no task", async () => {
       const answer = await client.send("message");
 
       expect(answer).toEqual({
@@ -68,7 +68,7 @@ for (const sdk of [...SDKS_V03, ...SDKS_V1]) {
       });
     });
 
-    verifies("R28", "gets files and data as they were made", async () => {
+    verifies("R28", "gets files and data unchanged", async () => {
       const { taskId, artifacts } = asTask(await client.send("artifact"));
 
       const [file, data] = artifacts;
@@ -92,21 +92,21 @@ for (const sdk of [...SDKS_V03, ...SDKS_V1]) {
       expect((await client.get(taskId)).artifacts).toEqual(artifacts);
     });
 
-    verifies("R25", "learns how a task failed", async () => {
+    verifies("R25", "sees how a task failed", async () => {
       expect(await client.send("fail")).toMatchObject({
         state: "failed",
         text: "It failed, as you asked.",
       });
     });
 
-    verifies("R25", "learns why a task was refused", async () => {
+    verifies("R25", "sees why a task was rejected", async () => {
       expect(await client.send("reject")).toMatchObject({
         state: "rejected",
         text: "I will not do that, as you asked.",
       });
     });
 
-    verifies("R25", "is asked for authorization, and goes on after it", async () => {
+    verifies("R25", "gets a request for authorization, and continues after it", async () => {
       const waiting = asTask(await client.send("auth"));
 
       expect(waiting.state).toBe("auth-required");
@@ -119,7 +119,7 @@ for (const sdk of [...SDKS_V03, ...SDKS_V1]) {
       expect(textOfTask(done)).toBe("Thank you, you are in.");
     });
 
-    verifies("R15", "knows a task that does not exist by the SDK's own error", async () => {
+    verifies("R15", "reports an unknown task with the SDK's own error", async () => {
       await expect(client.get("no-such-task")).rejects.toBeInstanceOf(sdk.TaskNotFoundError);
       await expect(client.cancel("no-such-task")).rejects.toBeInstanceOf(sdk.TaskNotFoundError);
       await expect(client.send("hello", { taskId: "no-such-task" })).rejects.toBeInstanceOf(
@@ -127,7 +127,7 @@ for (const sdk of [...SDKS_V03, ...SDKS_V1]) {
       );
     });
 
-    verifies("R32", "reads why a stream was refused", async () => {
+    verifies("R32", "reads why a stream was rejected", async () => {
       const stream = collect(client.stream("hello", { taskId: "no-such-task" }));
 
       await expect(stream).rejects.toThrow(/no-such-task/);
@@ -135,7 +135,7 @@ for (const sdk of [...SDKS_V03, ...SDKS_V1]) {
   });
 }
 
-/** The SDK's request has no optional fields, but the unset ones do not travel. */
+/** The SDK's request has no optional fields, but unset ones are not sent. */
 const EVERYTHING = {
   tenant: "",
   contextId: "",

@@ -11,7 +11,7 @@ const server = useDemoServer();
 
 verifies(
   ["R42", "R59", "G7"],
-  "both clients stay on a task while it waits, and see a third caller's answer",
+  "both clients stay subscribed while a task waits, and see a third caller's answer",
   async () => {
     const v03 = await SDK_V03.discover(server.url);
     const v1 = await SDK_V1.discover(server.url);

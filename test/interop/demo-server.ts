@@ -8,9 +8,9 @@ import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 type Server = Awaited<ReturnType<typeof serve>>;
 
 /**
- * The demo agent behind a real port, with its tasks in SQLite, for the tests of a file or of a
- * `describe`. Port and data folder are its own and gone at the end. The address is there once the
- * tests run.
+ * The demo agent on a real port, with its tasks in SQLite, for the tests of a file or of a
+ * `describe`. Its port and data folder are released at the end. The URL is available once the tests
+ * run.
  */
 export function useDemoServer(options: Pick<ServeAgentOptions, "token" | "card"> = {}): {
   readonly url: string;

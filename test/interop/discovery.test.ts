@@ -22,13 +22,17 @@ for (const sdk of [SDK_V03, SDK_V1]) {
       expect(asTask(await client.send("hello")).state).toBe("completed");
     });
 
-    verifies(["R114", "R116"], "is refused without the token that the server wants", async () => {
-      const client = await sdk.discover(guarded.url);
+    verifies(
+      ["R114", "R116"],
+      "is rejected without the token that the server requires",
+      async () => {
+        const client = await sdk.discover(guarded.url);
 
-      await expect(client.send("hello")).rejects.toThrow("a bearer token is required");
-      await expect(collect(client.stream("hello"))).rejects.toThrow("a bearer token is required");
-      await expect(client.get("any")).rejects.toThrow("a bearer token is required");
-    });
+        await expect(client.send("hello")).rejects.toThrow("a bearer token is required");
+        await expect(collect(client.stream("hello"))).rejects.toThrow("a bearer token is required");
+        await expect(client.get("any")).rejects.toThrow("a bearer token is required");
+      },
+    );
 
     verifies("R114", "is served with the token", async () => {
       const client = await sdk.discover(guarded.url, withToken(sdk, TOKEN));
@@ -40,13 +44,13 @@ for (const sdk of [SDK_V03, SDK_V1]) {
       expect(streamed.at(-1)).toMatchObject({ kind: "status", state: "completed" });
     });
 
-    verifies("R114", "is refused with another token", async () => {
+    verifies("R114", "is rejected with another token", async () => {
       const client = await sdk.discover(guarded.url, withToken(sdk, "not-the-token"));
 
       await expect(client.send("hello")).rejects.toThrow("the bearer token is not valid");
     });
 
-    verifies("R114", "shows its token only after a 401", async () => {
+    verifies("R114", "sends its token only after a 401", async () => {
       const statuses: number[] = [];
       const fetchImpl = sdk.authenticate(fetch, {
         headers: async () => ({}),
@@ -60,17 +64,17 @@ for (const sdk of [SDK_V03, SDK_V1]) {
       const task = asTask(await client.send("hello"));
 
       expect(task.state).toBe("completed");
-      // The card is for everyone; the message is not.
+      // The card is public; sending a message is not.
       expect(statuses).toEqual([200, 401]);
     });
   });
 }
 
-describe("a card of one version alone", () => {
+describe("a card with only one version", () => {
   const old = useDemoServer({ card: { form: "v03" } });
   const current = useDemoServer({ card: { form: "v1" } });
 
-  verifies(["R79", "R80"], "is enough for the client of that version", async () => {
+  verifies(["R79", "R80"], "is sufficient for the client of that version", async () => {
     const v03 = await SDK_V03.discover(old.url);
     const v1 = await SDK_V1.discover(current.url);
 
@@ -79,7 +83,7 @@ describe("a card of one version alone", () => {
   });
 });
 
-describe("the card of a server that wants a token", () => {
+describe("the card of a server that requires a token", () => {
   verifies("R115", "is understood by the resolver of 1.3.0", async () => {
     const card = await new CardResolverV1().resolve(guarded.url);
 
@@ -100,7 +104,7 @@ describe("the card of a server that wants a token", () => {
     expect(card.capabilities).toMatchObject({ streaming: true, pushNotifications: true });
   });
 
-  // The resolver of 0.3.14 names no version, so it reads the card that both versions understand.
+  // The resolver of 0.3.14 sends no version, so it gets the card that both versions understand.
   verifies("R115", "is understood by the resolver of 0.3.14", async () => {
     const card = await new CardResolverV03().resolve(guarded.url);
 

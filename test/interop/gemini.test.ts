@@ -9,10 +9,12 @@ import { installGemini } from "./gemini/install-gemini.ts";
 import { ScriptedModel, calls, reports } from "./gemini/scripted-model.ts";
 import { Wiretap } from "./gemini/wiretap.ts";
 
-/** A download of 21 MB, once; npm itself is stopped after two minutes, and then says why. */
+/**
+ * A download of 21 MB, once; npm itself is stopped after two minutes, and then prints the reason.
+ */
 const INSTALL_MS = 150_000;
 
-/** A run takes some two seconds, and longer on a busy machine. */
+/** A run takes about two seconds, and longer on a busy machine. */
 const RUN_MS = 60_000;
 
 const TOKEN = "interop-token-0123456789";
@@ -22,7 +24,7 @@ beforeAll(async () => void (await installGemini()), INSTALL_MS);
 describe("the Gemini CLI", () => {
   verifies(
     "R80",
-    "needs no more than a card of 0.3",
+    "needs only a 0.3 card",
     async () => {
       const { agent } = await serveDemo(undefined, { form: "v03" });
       const model = await ScriptedModel.start(calls("demo", "hello"), reports);
@@ -36,7 +38,7 @@ describe("the Gemini CLI", () => {
 
   verifies(
     ["R79", "R80", "R32", "R34"],
-    "streams from the agent by A2A 0.3, and its model gets the whole answer",
+    "streams from the agent via A2A 0.3, and its model gets the complete answer",
     async () => {
       const { tap, agent } = await serveDemo();
       const model = await ScriptedModel.start(calls("demo", "ha ha ha"), reports);
@@ -44,7 +46,7 @@ describe("the Gemini CLI", () => {
       const said = await runGemini({ model, agent });
 
       const [card, send, ...more] = tap.exchanges;
-      // Equal chunks that follow each other are not lost.
+      // Identical consecutive chunks are not lost.
       const answer = "You said: ha ha ha. Try: slow 50,";
       expect(model.instruction).toContain(demoAgent.info.description);
       expect(model.results).toEqual([{ output: expect.stringContaining(answer) }]);
@@ -67,7 +69,7 @@ describe("the Gemini CLI", () => {
         headers: { accept: "text/event-stream" },
         status: 200,
       });
-      // It names no version, and means 0.3.
+      // It sends no version, which means 0.3.
       expect(card?.headers).not.toHaveProperty("a2a-version");
       expect(send?.headers).not.toHaveProperty("a2a-version");
       expect(JSON.parse(send?.body ?? "")).toEqual({
@@ -105,7 +107,7 @@ describe("the Gemini CLI", () => {
       const said = await runGemini({ model, agent });
 
       expect(model.results).toEqual([
-        // It shows its model the data of the question as well.
+        // It also shows the data of the question to its model.
         { output: expect.stringMatching(/^What is your name\?Data: .*"requestId":/) },
         { output: "Artifact:\nHello, Ann!" },
       ]);
@@ -123,7 +125,7 @@ describe("the Gemini CLI", () => {
 
   verifies(
     ["R10", "R28"],
-    "tells its model of files, records, messages and failures, in one conversation",
+    "passes files, records, messages and failures to its model, in one conversation",
     async () => {
       const { tap, agent } = await serveDemo();
       const prompts = ["artifact", "message", "fail", "reject", "slow 3", "hello"];
@@ -145,7 +147,7 @@ describe("the Gemini CLI", () => {
         { output: "It failed, as you asked." },
         { output: "I will not do that, as you asked." },
         { output: "3 chunks are coming.\n\nArtifact:\n1 2 3" },
-        // What was answered without a task is not part of the conversation.
+        // A reply without a task is not part of the conversation.
         { output: expect.stringContaining("You said: hello. I remember 4 earlier message(s)") },
       ]);
       const { tasks } = await (await connect(tap.url)).list();
@@ -181,7 +183,7 @@ describe("the Gemini CLI", () => {
 
   verifies(
     ["R114", "R115"],
-    "shows the token that its user has for the agent",
+    "sends the token that its user has for the agent",
     async () => {
       const { tap, agent } = await serveDemo(TOKEN);
       const model = await ScriptedModel.start(calls("demo", "hello"), reports);
@@ -194,7 +196,7 @@ describe("the Gemini CLI", () => {
       });
 
       expect(said).toContain("You said: hello.");
-      // The card is for everyone; the message is not.
+      // The card is public; sending a message is not.
       expect(tap.exchanges.map(({ target, headers }) => [target, headers.authorization])).toEqual([
         ["GET /.well-known/agent-card.json", undefined],
         ["POST /", `Bearer ${TOKEN}`],
@@ -205,7 +207,7 @@ describe("the Gemini CLI", () => {
 
   verifies(
     "R114",
-    "tells its model why it is refused without a token",
+    "tells its model why it is rejected without a token",
     async () => {
       const { tap, agent } = await serveDemo(TOKEN);
       const model = await ScriptedModel.start(calls("demo", "hello"), reports);
@@ -223,7 +225,7 @@ describe("the Gemini CLI", () => {
 
 interface ServedDemo {
   readonly tap: Wiretap;
-  /** The agent as the Gemini CLI is told of it. */
+  /** The agent's definition for the Gemini CLI. */
   readonly agent: { readonly name: "demo"; readonly agent_card_url: string };
 }
 

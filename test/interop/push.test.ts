@@ -39,7 +39,7 @@ const curiousAgent = defineAgent({
 });
 
 describe.each([...SDKS_V03, ...SDKS_V1])("$name", (sdk) => {
-  verifies("R17", "sets, gets, lists and deletes push configs", async () => {
+  verifies("R17", "sets, reads, lists and deletes push configs", async () => {
     const client = await discover(sdk, curiousAgent);
     const webhook = await Webhook.start();
     const deaf = await Webhook.start();
@@ -65,7 +65,7 @@ describe.each([...SDKS_V03, ...SDKS_V1])("$name", (sdk) => {
     );
     await expect(client.pushes.set("nobody", kept)).rejects.toBeInstanceOf(sdk.TaskNotFoundError);
 
-    // What follows goes to the one that was kept, and to no other.
+    // Later events go only to the remaining config.
     await client.send("Ann", { taskId });
     await webhook.hasReceived(3);
 
@@ -77,7 +77,7 @@ describe.each([...SDKS_V03, ...SDKS_V1])("$name", (sdk) => {
     expect(deaf.arrivals).toEqual([]);
   });
 
-  verifies(["R18", "G12"], "asks for notifications in the message itself", async () => {
+  verifies(["R18", "G12"], "requests notifications in the message itself", async () => {
     const client = await discover(sdk, aChattyAgent());
     const webhook = await Webhook.start();
     const push = { url: webhook.url, token: "secret" };
@@ -95,11 +95,11 @@ describe.each([...SDKS_V03, ...SDKS_V1])("$name", (sdk) => {
         "content-type": sdk.version === "0.3" ? "application/json" : "application/a2a+json",
       });
     }
-    // Without an id a config has that of its task.
+    // Without an id a config gets the id of its task.
     expect(await client.pushes.list(taskId)).toEqual([{ taskId, id: taskId, ...push }]);
   });
 
-  verifies(["R18", "G12"], "reads a stream, and the webhook is told the same", async () => {
+  verifies(["R18", "G12"], "reads a stream, and the webhook receives the same", async () => {
     const client = await discover(sdk, aChattyAgent());
     const webhook = await Webhook.start();
 
@@ -110,7 +110,7 @@ describe.each([...SDKS_V03, ...SDKS_V1])("$name", (sdk) => {
     expect(told(sdk, webhook)).toEqual(STORY[sdk.version]);
   });
 
-  test("learns why a private address is refused", async () => {
+  test("sees why a private address is rejected", async () => {
     const client = await discover(sdk, curiousAgent, { push: {} });
     const { taskId } = asTask(await client.send("hi"));
     const push = { url: "http://127.0.0.1:9/hook" };
@@ -120,23 +120,23 @@ describe.each([...SDKS_V03, ...SDKS_V1])("$name", (sdk) => {
     await expect(client.send("hi", { push })).rejects.toThrow(reason);
   });
 
-  verifies("R17", "learns that an agent pushes nothing", async () => {
+  verifies("R17", "sees that an agent does not push", async () => {
     const client = await discover(sdk, curiousAgent, { push: false });
     const { taskId } = asTask(await client.send("hi"));
     const push = { url: "https://hooks.example.com/" };
 
-    // The SDK looks at the card before it asks.
+    // The SDK checks the card before it sends the request.
     await expect(async () => client.pushes.set(taskId, push)).rejects.toBeInstanceOf(
       sdk.PushNotificationNotSupportedError,
     );
-    // 0.3.14 has no error of that kind for a send by gRPC.
+    // 0.3.14 has no such error for a send via gRPC.
     const isLossy = sdk.version === "0.3" && sdk.transport === "GRPC";
     const expected = isLossy ? Error : sdk.PushNotificationNotSupportedError;
     await expect(client.send("hi", { push })).rejects.toBeInstanceOf(expected);
   });
 });
 
-verifies("G12", "1.3.0 understands the notifications of 0.3", async () => {
+verifies("G12", "1.3.0 understands 0.3 notifications", async () => {
   const client = await discover(SDK_V03, aChattyAgent());
   const webhook = await Webhook.start();
 
@@ -151,7 +151,7 @@ verifies("G12", "1.3.0 understands the notifications of 0.3", async () => {
   expect(tasks.at(-1)?.status?.state).toBe(TaskState.TASK_STATE_COMPLETED);
 });
 
-test("our receiver takes what the server of 1.3.0 pushes", async () => {
+test("our receiver accepts what the 1.3.0 server pushes", async () => {
   const server = await anSdkServer();
   const receiver = createPushReceiver({ token: "secret" });
   const stranger = createPushReceiver({ token: "another" });
@@ -180,18 +180,18 @@ test("our receiver takes what the server of 1.3.0 pushes", async () => {
   });
 });
 
-/** What the webhook of a chatty agent is told: 0.3 shows the whole task each time, 1.0 the event. */
+/** What the webhook receives: in 0.3 the whole task each time, in 1.0 the event. */
 const STORY = {
   "0.3": ["working", "working one", "working two +a", "working two +abc", "completed +abc"],
   "1.0": ["working", "working one", "working two", "artifact abc", "completed"],
 } as const satisfies Record<Sdk["version"], readonly string[]>;
 
-/** The notifications in short, as the SDK reads them. */
+/** The notifications in short, as the SDK parses them. */
 function told(sdk: Sdk, { arrivals }: Webhook): readonly string[] {
   return arrivals.map(({ body }) => inShort(sdk.readNotification(body)));
 }
 
-/** `working two +ab`: the state, its words, and the text of a task's artifacts. */
+/** `working two +ab`: the state, its text, and the text of a task's artifacts. */
 function inShort(seen: Seen): string {
   if (seen.kind !== "task" && seen.kind !== "status") return outline([seen])[0] ?? "";
   const artifacts = seen.kind === "task" ? textOfTask(seen) : "";
@@ -209,9 +209,9 @@ async function discover(
   return sdk.discover(server.url);
 }
 
-/** The server of 1.3.0 on a real port, with an agent that is done at once. */
+/** The 1.3.0 server on a real port, with an agent that completes immediately. */
 async function anSdkServer(): Promise<string> {
-  // It tells about each notification.
+  // It logs each notification.
   vi.spyOn(console, "info").mockImplementation(() => undefined);
   onTestFinished(() => void vi.restoreAllMocks());
   const http = createServer();

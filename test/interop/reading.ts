@@ -10,11 +10,11 @@ export class Reading {
 
   constructor(events: AsyncIterable<Seen>) {
     this.all = this.#read(events);
-    // Whoever asks for `all` gets the error; a test that does not ask means to cut the stream.
+    // A caller of `all` gets the error; a test that does not call it cuts the stream on purpose.
     this.all.catch(() => undefined);
   }
 
-  /** Resolves with what was seen so far, as soon as it satisfies the condition. */
+  /** Resolves to everything seen so far, as soon as it satisfies the condition. */
   async until(condition: (seen: readonly Seen[]) => boolean): Promise<readonly Seen[]> {
     while (!condition(this.#seen)) {
       if (this.#ended) throw new Error(`The stream ended after ${JSON.stringify(this.#seen)}`);

@@ -1,8 +1,8 @@
 import type { TaskState } from "convoke";
 
 /**
- * What both official clients can do, in one vocabulary, so that each story is told once and run
- * with both. An adapter only calls its SDK and renames what came back; nothing is made up.
+ * The common features of both official clients under the same names, so that each test is written
+ * once and run with both. An adapter only calls its SDK and renames the results.
  */
 export interface SdkClient {
   /** The name on the card that the client found. */
@@ -23,7 +23,7 @@ export interface SdkPushes {
   delete(taskId: string, id: string): Promise<void>;
 }
 
-/** What a card calls them. */
+/** The name on a card. */
 export type SdkTransport = "JSONRPC" | "HTTP+JSON" | "GRPC";
 
 /** One official SDK. */
@@ -31,22 +31,22 @@ export interface Sdk {
   readonly name: string;
   readonly version: "0.3" | "1.0";
   readonly transport: SdkTransport;
-  /** The client, made as the SDK's own documentation does it: from the address of the agent. */
+  /** The client, created as the SDK's documentation does: from the URL of the agent. */
   discover(url: string, fetchImpl?: typeof fetch): Promise<SdkClient>;
-  /** The SDK's own way to show credentials. */
+  /** The SDK's own way to send credentials. */
   authenticate(fetchImpl: typeof fetch, handler: AuthenticationHandler): typeof fetch;
-  /** The class of the SDK's error for a task that does not exist. */
+  /** The class of the SDK's error for an unknown task. */
   readonly TaskNotFoundError: new () => Error;
-  /** The class of the SDK's error for an agent that pushes nothing. */
+  /** The class of the SDK's error for an agent without push notifications. */
   readonly PushNotificationNotSupportedError: new () => Error;
-  /** Reads the body of a notification as the SDK would. */
+  /** Parses the body of a notification as the SDK would. */
   readNotification(body: string): Seen;
 }
 
 /** Both SDKs have it in this form. */
 interface AuthenticationHandler {
   headers(): Promise<Record<string, string>>;
-  /** Asked after each answer; headers mean that the request is tried again with them. */
+  /** Called after each response; if it returns headers the request is repeated with them. */
   shouldRetryWithHeaders(
     request: RequestInit,
     response: Response,
@@ -56,33 +56,33 @@ interface AuthenticationHandler {
 interface MessageOptions {
   readonly taskId?: string;
   readonly contextId?: string;
-  /** Notifications are wanted, and this says where. */
+  /** Where notifications should be sent, if they are wanted. */
   readonly push?: Hook;
 }
 
 export interface SendOptions extends MessageOptions {
-  /** False asks for an answer at once. By default the SDK's own default holds. */
+  /** False requests an immediate response. Default: the SDK's own default. */
   readonly blocking?: boolean;
 }
 
 interface StreamOptions extends MessageOptions {
-  /** The SDKs close a connection by this alone: leaving their loop keeps it open. */
+  /** Only this closes a connection in the SDKs: leaving their loop keeps it open. */
   readonly signal?: AbortSignal;
 }
 
-/** Where notifications are to go. */
+/** Where notifications are sent. */
 interface Hook {
   readonly id?: string;
   readonly url: string;
   readonly token?: string;
 }
 
-/** A push config as the server gave it back. */
+/** A push config as the server returned it. */
 export interface SeenPush extends Hook {
   readonly taskId: string;
 }
 
-/** What a client saw. States are spelled as in 0.3, whichever version was spoken. */
+/** What a client received. States are spelled as in 0.3 for both versions. */
 export type Seen = SeenTask | SeenStatus | SeenArtifactUpdate | SeenMessage;
 
 export interface SeenTask {
@@ -90,10 +90,10 @@ export interface SeenTask {
   readonly taskId: string;
   readonly contextId: string;
   readonly state: TaskState;
-  /** The words of the status. */
+  /** The text of the status. */
   readonly text: string;
   readonly artifacts: readonly SeenArtifact[];
-  /** The words of each message so far. */
+  /** The text of each message so far. */
   readonly history: readonly string[];
 }
 
@@ -135,7 +135,7 @@ export type SeenPart =
     }
   | { readonly kind: "data"; readonly data: unknown };
 
-/** The words among the parts. */
+/** The text of the parts. */
 export function textOf(parts: readonly SeenPart[]): string {
   return parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
 }

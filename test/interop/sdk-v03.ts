@@ -37,15 +37,15 @@ import {
   textOf,
 } from "./sdk-client.ts";
 
-/** The last official client that speaks 0.3. */
+/** The last official client for 0.3. */
 export const SDK_V03 = sdkBy("JSONRPC");
 
-/** The same by each of its transports. */
+/** The same via each of its transports. */
 export const SDKS_V03: readonly Sdk[] = [SDK_V03, sdkBy("HTTP+JSON"), sdkBy("GRPC")];
 
 function sdkBy(transport: SdkTransport): Sdk {
   return {
-    name: `@a2a-js/sdk 0.3.14 by ${transport}`,
+    name: `@a2a-js/sdk 0.3.14 via ${transport}`,
     version: "0.3",
     transport,
     TaskNotFoundError,
@@ -68,7 +68,7 @@ function sdkBy(transport: SdkTransport): Sdk {
       const card = await client.getAgentCard();
       return adapt(client, card.name);
     },
-    // 0.3.14 has a type for it and no decoder.
+    // 0.3.14 has a type for it but no decoder.
     readNotification: (body) => seen(JSON.parse(body) as Task | Message),
   };
 }
@@ -93,7 +93,7 @@ function pushesOf(client: Client): SdkPushes {
         await client.setTaskPushNotificationConfig({ taskId, pushNotificationConfig: hook }),
       ),
     get: async (taskId, pushNotificationConfigId) => {
-      // The method is declared to take the task alone; it passes on what it is given.
+      // The method is declared to take only the task; it passes on what it is given.
       const params: GetTaskPushNotificationConfigParams = { id: taskId, pushNotificationConfigId };
       return seenPush(await client.getTaskPushNotificationConfig(params));
     },

@@ -37,15 +37,15 @@ import {
   textOf,
 } from "./sdk-client.ts";
 
-/** The official client that speaks 1.0, without its compatibility with 0.3. */
+/** The official client for 1.0, without its 0.3 compatibility. */
 export const SDK_V1 = sdkBy("JSONRPC");
 
-/** The same by each of its transports. */
+/** The same via each of its transports. */
 export const SDKS_V1: readonly Sdk[] = [SDK_V1, sdkBy("HTTP+JSON"), sdkBy("GRPC")];
 
 function sdkBy(transport: SdkTransport): Sdk {
   return {
-    name: `@a2a-js/sdk 1.3.0 by ${transport}`,
+    name: `@a2a-js/sdk 1.3.0 via ${transport}`,
     version: "1.0",
     transport,
     TaskNotFoundError,

@@ -1,6 +1,6 @@
 import { type Seen, type SeenArtifactUpdate, type SeenTask, textOf } from "./sdk-client.ts";
 
-/** A stream in short: `task submitted`, `status working`, `artifact …`, `message …`. */
+/** A summary of a stream: `task submitted`, `status working`, `artifact …`, `message …`. */
 export function outline(seen: readonly Seen[]): readonly string[] {
   return seen.map((event) => {
     switch (event.kind) {
@@ -32,13 +32,13 @@ export function textOfTask({ artifacts }: SeenTask): string {
   return artifacts.map(({ parts }) => textOf(parts)).join("");
 }
 
-/** What was answered is a task: a test goes on with it. */
+/** Asserts that the result is a task, with which a test continues. */
 export function asTask(seen: Seen | undefined): SeenTask {
   if (seen?.kind === "task") return seen;
   throw new Error(`This is no task: ${JSON.stringify(seen)}`);
 }
 
-/** What the demo agent streams for `slow N`. */
+/** The demo agent's stream for `slow N`. */
 export function countTo(count: number): string {
   return Array.from({ length: count }, (_, index) => index + 1).join(" ");
 }

@@ -11,7 +11,7 @@ import { asTask, chunksOf, collect, countTo, outline, textOfChunks, textOfTask }
 
 for (const sdk of [...SDKS_V03, ...SDKS_V1]) {
   describe(sdk.name, () => {
-    // What 0.3.14 reads of these transports has no `append` and no names of files.
+    // 0.3.14 reads neither `append` nor the names of files over these transports.
     const isLossy = sdk.version === "0.3" && sdk.transport !== "JSONRPC";
     const server = useDemoServer();
     let client: SdkClient;
@@ -63,7 +63,7 @@ for (const sdk of [...SDKS_V03, ...SDKS_V1]) {
       });
     });
 
-    verifies("R43", "streams one message where there is no task", async () => {
+    verifies("R43", "streams a single message if there is no task", async () => {
       const seen = await collect(client.stream("message"));
 
       expect(outline(seen)).toEqual([
@@ -71,7 +71,7 @@ for (const sdk of [...SDKS_V03, ...SDKS_V1]) {
       ]);
     });
 
-    verifies("R28", "streams files and data as they were made", async () => {
+    verifies("R28", "streams files and data unchanged", async () => {
       const seen = await collect(client.stream("artifact"));
 
       expect(chunksOf(seen).flatMap(({ artifact }) => artifact.parts)).toEqual([
@@ -86,7 +86,7 @@ for (const sdk of [...SDKS_V03, ...SDKS_V1]) {
       ]);
     });
 
-    verifies("R40", "streams a failure and a refusal to their end", async () => {
+    verifies("R40", "streams a failure and a rejection to their end", async () => {
       const failing = await collect(client.stream("fail"));
       const refusing = await collect(client.stream("reject"));
 
@@ -132,7 +132,7 @@ for (const sdk of [...SDKS_V03, ...SDKS_V1]) {
       expect(canceled).toMatchObject({ taskId, state: "canceled" });
       expect(outline(seen).at(-1)).toBe("status canceled");
       expect(chunksOf(seen).length).toBeLessThan(200);
-      // What was streamed is what is kept, to the last chunk.
+      // The stored text equals the streamed text, to the last chunk.
       expect(textOfTask(await client.get(taskId))).toBe(textOfChunks(seen));
     });
 
@@ -170,7 +170,7 @@ for (const sdk of [...SDKS_V03, ...SDKS_V1]) {
 describe("where the versions differ", () => {
   const server = useDemoServer();
 
-  verifies("R40", "0.3 says which status is the final one", async () => {
+  verifies("R40", "0.3 marks the final status", async () => {
     const client = await SDK_V03.discover(server.url);
 
     const asking = await collect(client.stream("ask"));
@@ -224,14 +224,14 @@ describe("where the versions differ", () => {
   });
 });
 
-/** How the statuses of a stream are marked. */
+/** The `final` flags of the statuses of a stream. */
 function finals(seen: readonly Seen[]): readonly string[] {
   return seen.flatMap((event) =>
     event.kind === "status" ? [`${event.state} ${event.final}`] : [],
   );
 }
 
-/** The last events of a stream, which every reader of the task has to agree on. */
+/** The last events of a stream, which every reader of the task must agree on. */
 function tailOf(seen: readonly Seen[]): readonly Seen[] {
   return seen.slice(-5);
 }

@@ -47,7 +47,7 @@ function problemsOfLog({ record, log }: StoredTask): readonly string[] {
 function problemsOfEnd({ job, answers }: Client, { record, log }: StoredTask): readonly string[] {
   const kinds = log.map(({ event }) => event.kind);
   if (isInterrupted(log.at(-1)?.event)) {
-    return kinds.some((kind) => JOURNAL.has(kind)) ? ["it had a journal, and was given up"] : [];
+    return kinds.some((kind) => JOURNAL.has(kind)) ? ["it had a journal, but was failed"] : [];
   }
   const problems: string[] = [];
   const wanted = job.kind === "cancel" ? "canceled" : "completed";

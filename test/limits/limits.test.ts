@@ -10,7 +10,7 @@ import { DIALECTS, type Dialect, aMessage } from "../wire/dialect.ts";
 const never = (): Promise<never> => new Promise(() => undefined);
 
 describe.each(DIALECTS)("over A2A $version", (dialect) => {
-  verifies("G14", "a body that is too large is refused by the name of its limit", async () => {
+  verifies("G14", "a body that is too large is rejected with the name of its limit", async () => {
     const server = await aServer({ bodyBytes: 2000 });
 
     const { status, error } = await send(server, dialect, {
@@ -21,25 +21,35 @@ describe.each(DIALECTS)("over A2A $version", (dialect) => {
     expect(error).toContain("bodyBytes");
   });
 
-  verifies("G14", "a message with too many parts names the limit and the field", async () => {
-    const server = await aServer({ parts: 2 });
-    const parts = [1, 2, 3].map(() => dialect.text("x"));
+  verifies(
+    "G14",
+    "a message with too many parts gets an error with the limit and the field",
+    async () => {
+      const server = await aServer({ parts: 2 });
+      const parts = [1, 2, 3].map(() => dialect.text("x"));
 
-    const { status, error } = await send(server, dialect, { parts });
+      const { status, error } = await send(server, dialect, { parts });
 
-    expect(status).toBe(200);
-    expect(error).toContain("message.parts has 3 parts, the limit parts is 2");
-  });
+      expect(status).toBe(200);
+      expect(error).toContain("message.parts has 3 parts, the limit parts is 2");
+    },
+  );
 
-  verifies("G14", "a text that is too long names the limit and the field", async () => {
-    const server = await aServer({ textLength: 10 });
+  verifies(
+    "G14",
+    "a text that is too long gets an error with the limit and the field",
+    async () => {
+      const server = await aServer({ textLength: 10 });
 
-    const { error } = await send(server, dialect, { parts: [dialect.text("x".repeat(11))] });
+      const { error } = await send(server, dialect, { parts: [dialect.text("x".repeat(11))] });
 
-    expect(error).toContain("message.parts[0].text has 11 characters, the limit textLength is 10");
-  });
+      expect(error).toContain(
+        "message.parts[0].text has 11 characters, the limit textLength is 10",
+      );
+    },
+  );
 
-  verifies("G14", "a history that is full takes no more messages", async () => {
+  verifies("G14", "a full history accepts no more messages", async () => {
     const server = await aServer(
       { history: 3 },
       {
@@ -54,7 +64,7 @@ describe.each(DIALECTS)("over A2A $version", (dialect) => {
     expect(error).toContain("the limit history is 3");
   });
 
-  test("what an agent said within the limit is kept", async () => {
+  test("output of an agent within the limit is kept", async () => {
     const server = await aServer(
       { artifacts: 3 },
       {
@@ -70,23 +80,27 @@ describe.each(DIALECTS)("over A2A $version", (dialect) => {
     expect(artifacts).toBe(3);
   });
 
-  verifies("G14", "an owner with too many unfinished tasks is told to end some", async () => {
-    const server = await aServer({ openTasks: 2 }, { run: async ({ ask }) => ask("well?") });
-    const first = await send(server, dialect, {});
-    await send(server, dialect, {});
+  verifies(
+    "G14",
+    "an owner with too many unfinished tasks gets an error that says to end some",
+    async () => {
+      const server = await aServer({ openTasks: 2 }, { run: async ({ ask }) => ask("well?") });
+      const first = await send(server, dialect, {});
+      await send(server, dialect, {});
 
-    const refused = await send(server, dialect, {});
-    await cancel(server, dialect, first.taskId);
-    const accepted = await send(server, dialect, {});
+      const refused = await send(server, dialect, {});
+      await cancel(server, dialect, first.taskId);
+      const accepted = await send(server, dialect, {});
 
-    expect(refused.status).toBe(429);
-    expect(refused.error).toContain("openTasks");
-    expect(accepted.state).toContain("INPUT_REQUIRED");
-  });
+      expect(refused.status).toBe(429);
+      expect(refused.error).toContain("openTasks");
+      expect(accepted.state).toContain("INPUT_REQUIRED");
+    },
+  );
 
   verifies(
     "G14",
-    "a task with too many streams takes no more readers until one has left",
+    "a task with too many streams accepts no more readers until one has left",
     async () => {
       const server = await aServer(
         { streams: 2 },
@@ -141,7 +155,7 @@ describe.each(DIALECTS)("over A2A $version", (dialect) => {
       },
     ],
   ])(
-    "an agent that exceeds %s fails by that name, and the server does not",
+    "an agent that exceeds %s fails with the name of the limit, and the server does not",
     async (limit, most, run) => {
       const server = await aServer({ [limit]: most }, { run });
 
@@ -157,7 +171,7 @@ describe.each(DIALECTS)("over A2A $version", (dialect) => {
   );
 });
 
-test("a limit that makes no sense is refused at the start", async () => {
+test("an invalid limit is rejected at the start", async () => {
   await expect(aServer({ parts: 0 })).rejects.toThrow(
     "limits.parts must be a whole number above 0",
   );

@@ -13,9 +13,9 @@ import { speakersTo } from "../conformance/speakers.ts";
 import { useServer } from "../wire/wire-server.ts";
 import { verifies } from "../verifies.ts";
 
-/** Each character needs two units of UTF-16, so that a cut at a wrong place shows. */
+/** Each character needs two UTF-16 units, so that a cut in the wrong place is visible. */
 const LARGE = `x${"😀".repeat(100_000)}`;
-/** More than the buffers of a connection take. */
+/** More than the buffers of a connection hold. */
 const MUCH = LARGE.repeat(20);
 
 const talker = defineAgent({
@@ -68,7 +68,7 @@ describe("a client that takes too long", LIVELY, () => {
       "a part of the body",
       "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{",
     ],
-  ])("to follow %s is disconnected", async (_, sent) => {
+  ])("to continue %s is disconnected", async (_, sent) => {
     const { server } = await aServer({ timeouts: { headersMs: 200, bodyMs: 200 } });
 
     const sockets = await Promise.all(Array.from({ length: 20 }, () => aConnection(server, sent)));
@@ -76,7 +76,7 @@ describe("a client that takes too long", LIVELY, () => {
     await Promise.all(sockets.map((socket) => once(socket.resume(), "close")));
   });
 
-  test.each(["1.1", "2"])("to send its body is told so over HTTP/%s", async (version) => {
+  test.each(["1.1", "2"])("to send its body gets an error over HTTP/%s", async (version) => {
     const { server } = await aServer({ timeouts: { bodyMs: 100 } });
     const headers = { "content-type": "application/json", "content-length": "99" };
     const session = connectHttp2(server.url);
@@ -98,7 +98,7 @@ describe("a client that takes too long", LIVELY, () => {
 
 describe("connections", LIVELY, () => {
   test.each(["connections", "addressConnections"] as const)(
-    "beyond the limit %s are closed, and the log names it",
+    "beyond the limit %s are closed, and the log names the limit",
     async (limit) => {
       const { server, log } = await aServer({ limits: { [limit]: 2 } });
       const first = await aConnection(server, "");
@@ -151,7 +151,7 @@ describe("a client that does not read", LIVELY, () => {
     await expect.poll(() => log.join(""), { timeout: 30_000 }).toContain("timeouts.writeMs");
   });
 
-  verifies("G14", "leaves room for others: large responses wait behind the limit", async () => {
+  verifies("G14", "leaves memory for others: large responses wait for the limit", async () => {
     const { server } = await aServer({ limits: { unreadBytes: 10_000_000 } });
     const remote = await connect(server.url);
     const { task } = await remote.send("much");
@@ -183,11 +183,11 @@ verifies("G14", "an owner cannot have more streams than ownerStreams", async () 
   expect(String(event)).toContain("ownerStreams");
 });
 
-describe("an event that is larger than what is written at once", () => {
+describe("an event that is larger than a single write", () => {
   const server = useServer(talker);
 
   test.each(speakersTo(server))(
-    "arrives whole over $binding $version",
+    "arrives complete over $binding $version",
     async (speaker) => {
       const events = await readAll(speaker.stream(aRequest("large")));
 

@@ -1,7 +1,7 @@
 import type { Backend, TaskIndex, TaskRecord } from "@convoke/engine";
 import { Ledger } from "./ledger.ts";
 
-/** A backend that notes down everything that is asked of it. */
+/** A backend that records all its calls. */
 export interface CountedBackend extends Backend {
   readonly ledger: Ledger;
 }

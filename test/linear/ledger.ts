@@ -1,4 +1,4 @@
-/** What was asked of the storage, and what it brought. */
+/** The calls to the storage, and what they returned. */
 export interface Cost {
   readonly commits: number;
   readonly events: number;
@@ -8,10 +8,10 @@ export interface Cost {
   readonly reads: number;
   readonly eventsRead: number;
   readonly eventBytesRead: number;
-  /** Questions to the index of tasks. */
+  /** Reads of the task index. */
   readonly lookups: number;
   readonly recordsRead: number;
-  /** Of the snapshots that came with those records. */
+  /** Bytes of the snapshots in those records. */
   readonly snapshotBytesRead: number;
 }
 
@@ -28,10 +28,10 @@ const NOTHING: Cost = {
   snapshotBytesRead: 0,
 };
 
-/** Every call to a storage in the order in which they came, with what it cost. */
+/** All calls to a storage in order, with their cost. */
 export class Ledger {
   readonly #calls: { readonly head: number; readonly cost: Cost }[] = [];
-  /** How many events were handed over so far. */
+  /** How many events were passed so far. */
   #head = 0;
 
   note(cost: Partial<Cost>): void {
@@ -39,30 +39,30 @@ export class Ledger {
     this.#calls.push({ head: this.#head, cost: { ...NOTHING, ...cost } });
   }
 
-  /** A place in time, for `between`. */
+  /** A point in time, for `between`. */
   get mark(): number {
     return this.#calls.length;
   }
 
-  /** What was asked from one mark to another. */
+  /** The calls from one mark to another. */
   between(first: number, last = this.mark): Cost {
     return sum(this.#calls.slice(first, last).map(({ cost }) => cost));
   }
 
-  /** What was asked while the number of events rose beyond the first number, up to the second. */
+  /** The calls while the number of events grew from the first number to the second. */
   whileEvents(from: number, to: number): Cost {
     const calls = this.#calls.filter(({ head }) => head > from && head <= to);
     return sum(calls.map(({ cost }) => cost));
   }
 
-  /** How it stood after each call. */
+  /** The totals after each call. */
   *totals(): Generator<Cost> {
     let total = NOTHING;
     for (const { cost } of this.#calls) yield (total = add(total, cost));
   }
 }
 
-/** The cost of one of so many. */
+/** The cost divided by the count. */
 export function each(cost: Cost, count: number): Cost {
   return mapped(cost, (amount) => amount / count);
 }

@@ -15,13 +15,13 @@ const SHORT = 2_000;
 const LONG = 40_000;
 const QUARTER = LONG / 4;
 
-/** How many chunks come in one turn of the event loop. */
+/** How many chunks are emitted in one turn of the event loop. */
 const AT_ONCE = 20;
 
 const CALL = { caller: CALLER, version: "0.3", trace: undefined, lastEventId: "0" } as const;
 
 describe.each(Object.entries(BACKENDS))("in %s", (_, open) => {
-  verifies("G9", "a long answer costs for each chunk what a short one does", async () => {
+  verifies("G9", "a chunk of a long answer costs the same as one of a short answer", async () => {
     const short = await answered(await open(), { chunks: SHORT, text: "word " });
     const long = await answered(await open(), { chunks: LONG, text: "word " });
 
@@ -30,7 +30,7 @@ describe.each(Object.entries(BACKENDS))("in %s", (_, open) => {
     await expectReadingConstant(long, short);
   });
 
-  verifies("G9", "snapshots of a large answer cost a share of its events", async () => {
+  verifies("G9", "snapshots of a large answer cost a fraction of its events", async () => {
     const { backend } = await answered(await open(), { chunks: 1500, text: "x".repeat(4000) });
 
     expect(backend.ledger.between(0).snapshotBytes).toBeGreaterThan(1_000_000);
@@ -47,7 +47,7 @@ function expectWritingConstant(long: Answered, short: Answered): void {
 
   expect(written(last) / written(first)).toBeLessThan(MOST_GROWTH);
   expect(written(all) / written(ofShort)).toBeLessThan(MOST_GROWTH);
-  // What comes together is one commit, however much there is already.
+  // Chunks that are emitted together are one commit, regardless of the length of the log.
   for (const { commits } of [first, last, ofShort]) expect(commits).toBeLessThan(2 / AT_ONCE);
 }
 
@@ -56,12 +56,12 @@ function expectFollowingConstant({ backend, follower }: Answered): void {
 
   expect(textOf(follower.fold())).toHaveLength("word ".length * LONG);
   expect(last.lookups).toBe(0);
-  // Most come from the memory of who writes; one who is behind reads each page once.
+  // Most reads are served from the writer's memory; a reader that is behind reads each page once.
   expect(last.eventsRead).toBeLessThan(1.5);
   expect(backend.ledger.between(0).eventsRead).toBeLessThanOrEqual(LONG + AT_ONCE);
 }
 
-/** For who reads the whole log when it is complete. */
+/** For a reader of the whole log when it is complete. */
 async function expectReadingConstant(long: Answered, short: Answered): Promise<void> {
   const ofShort = await costOfReading(short, SHORT);
   const ofLong = await costOfReading(long, LONG);
@@ -83,11 +83,11 @@ interface Answered {
   readonly backend: CountedBackend;
   readonly engine: Engine;
   readonly taskId: string;
-  /** Someone who followed the answer from its beginning. */
+  /** A reader that followed the answer from its start. */
   readonly follower: Reader;
 }
 
-/** An answer in so many chunks, with one who follows it. */
+/** An answer with this many chunks, and a reader that follows it. */
 async function answered(
   backend: CountedBackend,
   { chunks, text }: { readonly chunks: number; readonly text: string },

@@ -10,7 +10,7 @@ import { each } from "./ledger.ts";
 const TURNS = 60;
 const WINDOW = 10;
 
-verifies("G9", "turn 60 of a task that is pushed costs what turn 10 did", async () => {
+verifies("G9", "turn 60 of a pushed task costs the same as turn 10", async () => {
   const backend = await BACKENDS["memory"]!();
   const webhook = await Webhook.start();
   const agent = defineAgent({

@@ -44,7 +44,7 @@ const WORKS: Readonly<Record<string, Work>> = {
 
 verifies(
   "G9",
-  `in SQLite, what a request asks costs with ${MANY} stored tasks what it does with ${FEW}`,
+  `in SQLite, a request costs the same with ${MANY} stored tasks as with ${FEW}`,
   async () => {
     const few = await storeOf(FEW);
     const many = await storeOf(MANY);
@@ -72,7 +72,7 @@ interface Store {
   created: number;
 }
 
-/** A store with so many tasks of one owner, in contexts of ten. */
+/** A store with this many tasks of one owner, in contexts of ten. */
 async function storeOf(tasks: number): Promise<Store> {
   const backend = await openSqliteBackend({ folder: temporaryFolder(), durability: "process" });
   onTestFinished(() => backend.close());
@@ -89,7 +89,7 @@ async function create(backend: Backend, task: number): Promise<void> {
     taskId: taskIdOf(task),
     epoch: 1,
     events: ['{"kind":"task"}', '{"kind":"status-update"}'],
-    // A few go on, so that there is something to append to.
+    // A few are unfinished, so that there is something to append to.
     state: isOpen(task) ? "working" : "completed",
     statusAt: task,
     listed: true,
@@ -99,7 +99,7 @@ async function create(backend: Backend, task: number): Promise<void> {
   mustBeStored(committed);
 }
 
-/** To the task, or to the open one next to it. */
+/** To the task, or to the nearest unfinished one. */
 async function append(backend: Backend, task: number): Promise<void> {
   const open = task - (task % OPEN_EACH);
   const committed = await backend.commit({
@@ -113,19 +113,19 @@ async function append(backend: Backend, task: number): Promise<void> {
   mustBeStored(committed);
 }
 
-/** Not by `expect`, which would take a share of what is measured. */
+/** Without `expect`, which would add to the measured time. */
 function mustBeStored({ kind }: CommitResult): void {
   if (kind !== "committed") throw new Error(`a step was refused as ${kind}`);
 }
 
-/** One task of so many has not ended. */
+/** One task of this many has not ended. */
 const OPEN_EACH = 3;
 
 function isOpen(task: number): boolean {
   return task % OPEN_EACH === 0;
 }
 
-/** In milliseconds, of all threads: the writer of SQLite has its own. */
+/** In milliseconds, of all threads: the SQLite writer has its own. */
 async function cpuOf(store: Store, work: Work): Promise<number> {
   const before = process.cpuUsage();
   for (let call = 0; call < CALLS; call++) await work(store, call);

@@ -5,25 +5,29 @@ import { verifies } from "../verifies.ts";
 const FEW = 100;
 const MANY = 20_000;
 const CHUNKS = 100;
-/** So often from the same place that some systems, which count CPU by ticks, see it. */
+/** Repeated often enough for systems that count CPU in ticks. */
 const REPEATS = 100;
 const ROUNDS = 5;
 
 /** A cost that grew with the parts would be hundreds of times as high. */
 const MOST_GROWTH = 5;
 
-verifies("G9", "a chunk of data costs an artifact of many parts what it costs one of few", () => {
-  const few = taskWith(FEW);
-  const many = taskWith(MANY);
-  cpuOfChunks(few);
+verifies(
+  "G9",
+  "a chunk of data costs the same for an artifact with many parts as for one with few",
+  () => {
+    const few = taskWith(FEW);
+    const many = taskWith(MANY);
+    cpuOfChunks(few);
 
-  const rounds = Array.from({ length: ROUNDS }, () => {
-    const ofFew = cpuOfChunks(few);
-    return cpuOfChunks(many) / ofFew;
-  });
+    const rounds = Array.from({ length: ROUNDS }, () => {
+      const ofFew = cpuOfChunks(few);
+      return cpuOfChunks(many) / ofFew;
+    });
 
-  expect(rounds.toSorted((left, right) => left - right)[2]).toBeLessThan(MOST_GROWTH);
-});
+    expect(rounds.toSorted((left, right) => left - right)[2]).toBeLessThan(MOST_GROWTH);
+  },
+);
 
 function cpuOfChunks(task: Task): number {
   const before = process.cpuUsage();

@@ -13,10 +13,10 @@ import { type Cost, each } from "./ledger.ts";
 const TURNS = 300;
 const WINDOW = 30;
 
-/** How many earlier tasks of its context an agent is told of, so that from there on nothing is added. */
+/** How many earlier tasks of its context an agent gets, so that nothing is added beyond that. */
 const REMEMBERED_TASKS = 50;
 
-/** Long enough that snapshots are written on the way. */
+/** Long enough that snapshots are written in between. */
 const QUESTION = `And then? ${"x".repeat(400)}`;
 
 const CALL = { caller: CALLER, version: "1.0", trace: undefined, lastEventId: undefined } as const;
@@ -26,7 +26,7 @@ const asking: AgentDefinition["run"] = async ({ ask }) => {
   for (;;) await ask(QUESTION);
 };
 
-/** Ends its turn with a question, so that each answer begins a run. */
+/** Ends its turn with a question, so that each answer starts a run. */
 const endingItsTurn: AgentDefinition["run"] = async function* ({ task, id }) {
   const parts = [{ kind: "text", text: QUESTION }] as const;
   const message: Message = { kind: "message", role: "agent", messageId: id(), parts };
@@ -44,7 +44,7 @@ describe.each(Object.entries(BACKENDS))("in %s", (_, open) => {
     "of one run": asking,
     "with a run of its own": endingItsTurn,
   })) {
-    verifies("G9", `turn ${TURNS} ${manner} costs what turn ${WINDOW} did`, async () => {
+    verifies("G9", `turn ${TURNS} ${manner} costs the same as turn ${WINDOW}`, async () => {
       const backend = await open();
       const engine = engineOf(run, backend);
       const { id: taskId } = await send(engine);
@@ -57,22 +57,26 @@ describe.each(Object.entries(BACKENDS))("in %s", (_, open) => {
     });
   }
 
-  verifies("G9", `a task after ${TURNS} of its context costs what one after 60 did`, async () => {
-    const backend = await open();
-    const engine = engineOf(() => QUESTION, backend);
-    const { contextId } = await send(engine);
+  verifies(
+    "G9",
+    `a task after ${TURNS} of its context costs the same as one after 60`,
+    async () => {
+      const backend = await open();
+      const engine = engineOf(() => QUESTION, backend);
+      const { contextId } = await send(engine);
 
-    const tasks = await costsOf(backend, () => send(engine, { contextId }));
+      const tasks = await costsOf(backend, () => send(engine, { contextId }));
 
-    const early = tasks.between(REMEMBERED_TASKS + 10, REMEMBERED_TASKS + 10 + WINDOW);
-    const late = tasks.between(TURNS - WINDOW, TURNS);
-    expectNoGrowth(late, early);
-    // Each is found by a list, and then read with its snapshot.
-    expect(late.recordsRead).toBe(2 * REMEMBERED_TASKS);
-  });
+      const early = tasks.between(REMEMBERED_TASKS + 10, REMEMBERED_TASKS + 10 + WINDOW);
+      const late = tasks.between(TURNS - WINDOW, TURNS);
+      expectNoGrowth(late, early);
+      // Each is found by a list, and then read with its snapshot.
+      expect(late.recordsRead).toBe(2 * REMEMBERED_TASKS);
+    },
+  );
 
   // Not constant, but bounded: by `limits.events` and `limits.history`, and only for runs beyond
-  // `maxParkedRuns`. What is not in memory has to be read, and a run is begun anew by its journal.
+  // `maxParkedRuns`. What is not in memory has to be read, and a run is restarted from its journal.
   test("an answer to a run that had to leave memory reads its log twice, and not more", async () => {
     const backend = await open();
     const engine = engineOf(asking, backend, { maxParkedRuns: 1 });
@@ -104,7 +108,10 @@ function engineOf(
   return engine;
 }
 
-/** Sends a message and waits for the turn it begins. The history is not asked for: answers are of one size. */
+/**
+ * Sends a message and waits for the turn it starts. The history is not requested, so that responses
+ * have the same size.
+ */
 async function send(engine: Engine, more: Partial<Message> = {}): Promise<Task> {
   const message = { ...userMessage(randomUUID(), "Go on."), ...more };
   const request = { message, blocking: true, historyLength: 0 };
@@ -112,11 +119,11 @@ async function send(engine: Engine, more: Partial<Message> = {}): Promise<Task> 
 }
 
 interface TurnCosts {
-  /** The cost of one turn, of those from the first number up to the second. */
+  /** The cost of one turn, averaged from the first number up to the second. */
   between(first: number, last: number): Cost;
 }
 
-/** Does a turn as often as there are turns, one after the other. */
+/** Runs as many turns as given, one after the other. */
 async function costsOf(
   { ledger }: CountedBackend,
   turn: () => Promise<unknown>,
@@ -132,7 +139,7 @@ async function costsOf(
   };
 }
 
-/** Room is made a turn of the event loop later, when what the run said is stored. */
+/** A run leaves memory one turn of the event loop later, when its output is stored. */
 async function isDropped(engine: Engine, { id }: Task): Promise<void> {
   await expect.poll(() => engine.tasks.get(id), { interval: 5, timeout: 5000 }).toBeUndefined();
 }

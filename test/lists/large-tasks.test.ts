@@ -9,7 +9,7 @@ import { ScriptProcess } from "../harness/script-process.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 
 const TASKS = 32;
-/** Characters of the message, and of the artifact, of each task: 64 MB in all. */
+/** Characters of the message, and of the artifact, of each task: 64 MB in total. */
 const TEXT = 1_000_000;
 const PAGE_BYTES = 8 * 1024 * 1024;
 
@@ -22,7 +22,7 @@ interface Page {
 type Parameters = Readonly<Record<string, number | boolean>>;
 
 describe("a server whose stored tasks are larger than its heap", () => {
-  test("shows every task exactly once, whatever a list asks for", async () => {
+  test("lists every task exactly once, with every filter", async () => {
     const server = await startServer(await storeLargeTasks(), 64);
     const asked: readonly (readonly [Fetch, Parameters, bytes: number])[] = [
       [byRest, { historyLength: 0 }, 0],
@@ -54,7 +54,7 @@ describe("a server whose stored tasks are larger than its heap", () => {
   }, 150_000);
 });
 
-/** The ids of all tasks, newest first, by following the tokens. */
+/** The ids of all tasks, newest first, following the page tokens. */
 async function walk(
   fetchPage: (token: string) => Promise<Page>,
   bytes: number,
@@ -105,7 +105,7 @@ async function startServer(
   return { url: (await process.ready).replace(/\/$/, ""), process };
 }
 
-/** Has a path for each task, and answers none of them until it accepts. */
+/** Has a path for each task, and responds to none of them until it accepts. */
 async function startReceiver() {
   const attempted = new Set<string>();
   const delivered = new Set<string>();
@@ -127,7 +127,7 @@ async function startReceiver() {
   return state;
 }
 
-/** Writes what tasks of long ago leave in a store: a snapshot, and the end of a log. */
+/** Writes what old tasks leave in a store: a snapshot, and the end of a log. */
 async function storeLargeTasks(pushTo?: string): Promise<string> {
   const folder = join(temporaryFolder(), "data");
   const backend = await openSqliteBackend({ folder, durability: "process" });

@@ -9,7 +9,7 @@ import { CALLER, anEngine, tell } from "../engine/an-engine.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 import { verifies } from "../verifies.ts";
 
-/** Asks twice, so that each task changes its status four times after it has begun. */
+/** Asks twice, so that each task changes its status four times after it has started. */
 const agent = defineAgent({
   name: "Curious",
   description: "Asks twice.",
@@ -21,8 +21,8 @@ const BACKENDS: readonly [string, () => Promise<Backend>][] = [
   ["SQLite", () => openSqliteBackend({ folder: temporaryFolder(), durability: "process" })],
 ];
 
-describe.each(BACKENDS)("a walk through a list in %s", (_name, open) => {
-  verifies("v1-S22", "shows every task exactly once, whatever happens meanwhile", async () => {
+describe.each(BACKENDS)("paging through a list in %s", (_name, open) => {
+  verifies("v1-S22", "returns every task exactly once, despite concurrent changes", async () => {
     const backend = await open();
     const engine = anEngine(agent, backend);
     const begun: string[] = [];
@@ -50,7 +50,7 @@ describe.each(BACKENDS)("a walk through a list in %s", (_name, open) => {
 
           expect(seen).toHaveLength(new Set(seen).size);
           expect(seen.filter((id) => before.has(id)).toSorted()).toEqual([...before].toSorted());
-          // Whatever began meanwhile belongs to the next walk.
+          // Tasks that started in the meantime belong to the next listing.
           expect(seen).toHaveLength(before.size);
         },
       ),
@@ -60,7 +60,7 @@ describe.each(BACKENDS)("a walk through a list in %s", (_name, open) => {
     await backend.close();
   });
 
-  test("keeps the order of the moment it began", async () => {
+  test("keeps the order of the moment it started", async () => {
     const backend = await open();
     const engine = anEngine(agent, backend);
     for (let count = 0; count < 5; count++) await waiting(engine);
@@ -79,7 +79,7 @@ describe.each(BACKENDS)("a walk through a list in %s", (_name, open) => {
     await backend.close();
   });
 
-  test("ends a page by bytes as well, and still shows every task once", async () => {
+  test("also limits a page by bytes, and still returns every task once", async () => {
     const backend = await open();
     const engine = anEngine(agent, backend, { limits: { pageBytes: 5000 } });
     for (const length of [3000, 10, 9000, 10, 10, 10]) await waiting(engine, "x".repeat(length));
@@ -94,14 +94,14 @@ describe.each(BACKENDS)("a walk through a list in %s", (_name, open) => {
 
     const short = await listTasks({ ...aRequest(10), historyLength: 0 }, aCall(engine));
 
-    // The newest come first; what is larger than a page is alone on one.
+    // The newest come first; a task larger than a page is alone on one.
     expect(sizes).toEqual([3, 1, 2]);
     expect(short.tasks).toHaveLength(6);
     engine.close();
     await backend.close();
   });
 
-  test("shows a task that was written under a clock that ran ahead", async () => {
+  test("returns a task that was written while the clock was ahead", async () => {
     const backend = await open();
     let ahead = 3_600_000;
     const engine = anEngine(agent, backend, { now: () => Date.now() + ahead });
@@ -115,7 +115,7 @@ describe.each(BACKENDS)("a walk through a list in %s", (_name, open) => {
     await backend.close();
   });
 
-  test("ends with a page that has no token, also when that page is full", async () => {
+  test("ends with a page without a token, even if that page is full", async () => {
     const backend = await open();
     const engine = anEngine(agent, backend);
     await waiting(engine);
@@ -128,7 +128,7 @@ describe.each(BACKENDS)("a walk through a list in %s", (_name, open) => {
     await backend.close();
   });
 
-  test("refuses a token that no page gave", async () => {
+  test("rejects a token that no page returned", async () => {
     const backend = await open();
     const engine = anEngine(agent, backend);
 
@@ -141,7 +141,7 @@ describe.each(BACKENDS)("a walk through a list in %s", (_name, open) => {
   });
 });
 
-/** Another task begins, or one of the tasks gets an answer. */
+/** Another task starts, or one of the tasks gets an answer. */
 const happening = fc.oneof(fc.constant("begin" as const), fc.nat(100));
 
 function aRequest(pageSize: number, pageToken?: string): ListTasksRequest {
@@ -158,14 +158,14 @@ function aCall(engine: Engine) {
   } as const;
 }
 
-/** Begins a task, and waits until it asks. */
+/** Starts a task, and waits until it asks. */
 async function waiting(engine: Engine, text = "go"): Promise<string> {
   const { live } = await tell(engine, text);
   await live.until(({ task }) => asks(task));
   return live.task.id;
 }
 
-/** Answers a task's question, if it still has one, and waits for what becomes of it. */
+/** Answers a task's question, if it still has one, and waits for the result. */
 async function answer(engine: Engine, taskId: string): Promise<void> {
   const { task } = await engine.tasks.find(taskId, CALLER);
   if (!asks(task)) return;

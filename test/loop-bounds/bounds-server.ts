@@ -11,16 +11,16 @@ import {
 } from "@convoke/runtime";
 import { serve } from "convoke";
 
-// A server in a process of its own, so that its memory can be measured apart from the test's. Its
-// model does what the message says; its tools do what tools should not.
+// A server in its own process, so that its memory can be measured separately from the test's. Its
+// model does what the message says; its tools misbehave.
 
-/** What the process has seen and used, as its test asks for it. */
+/** What the process has observed and used, as its test requests it. */
 export interface BoundsFacts {
   readonly mostRssMb: number;
   readonly cpuMs: number;
-  /** Of `busy`, at the same time. */
+  /** Of `busy`, concurrently. */
   readonly mostAtOnce: number;
-  /** Why `never` was told to stop, in order. */
+  /** Why `never` was aborted, in order. */
   readonly stops: readonly string[];
 }
 
@@ -73,7 +73,7 @@ const busy = tool({
   run: async ({ n }) => {
     running += 1;
     mostAtOnce = Math.max(mostAtOnce, running);
-    // The later ones are quicker, so that they end in another order than they began in.
+    // The later ones are faster, so that they finish in a different order.
     await sleep(20 - (Number(n) % 5) * 4);
     running -= 1;
     return n;
@@ -85,7 +85,10 @@ function wait(signal: AbortSignal): Promise<never> {
   return new Promise(() => undefined);
 }
 
-/** `tokens 100` says a hundred words; the name of a tool calls it; `busy 50` calls it fifty times at once. */
+/**
+ * `tokens 100` emits a hundred words; the name of a tool calls it; `busy 50` calls it fifty times
+ * in parallel.
+ */
 async function* answer({ transcript }: ModelRequest): AsyncGenerator<ModelEvent> {
   const usage = { inputTokens: 1, outputTokens: 1 };
   const last = transcript.at(-1);

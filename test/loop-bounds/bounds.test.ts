@@ -11,8 +11,8 @@ import type { BoundsFacts } from "./bounds-server.ts";
 /** A server takes about 130 MB by itself. */
 const MOST_MB = 400;
 
-describe("through the server, and in bounded memory,", () => {
-  test("a tool that prints 1 GB ends, and the model reads its beginning and its end", async () => {
+describe("on a server, and in bounded memory,", () => {
+  test("a tool that prints 1 GB ends, and the model gets the beginning and the end", async () => {
     const { agent, facts } = await aServer();
 
     const { text, task } = await agent.send("flood");
@@ -28,7 +28,7 @@ describe("through the server, and in bounded memory,", () => {
 
   verifies(
     "loop-L15",
-    "a tool that never returns is stopped by its time, and by a cancel; it hears of both",
+    "a tool that never returns is aborted by its timeout, and by a cancel",
     async () => {
       const { agent, facts } = await aServer();
 
@@ -44,7 +44,7 @@ describe("through the server, and in bounded memory,", () => {
         if (event.kind === "task") taskId = event.id;
         if (event.kind === "status-update") break;
       }
-      // Whoever leaves a stream leaves the task: it goes on, and can be reached.
+      // Closing a stream does not affect the task: it continues, and can be subscribed to.
       await expect.poll(async () => (await agent.get(taskId)).status.state).toBe("working");
       expect((await agent.cancel(taskId)).status.state).toBe("canceled");
       await expect.poll(async () => (await facts()).stops).toHaveLength(2);
@@ -52,7 +52,7 @@ describe("through the server, and in bounded memory,", () => {
     },
   );
 
-  test("a model that streams 100 000 tokens gives one right answer, and each costs the same", async () => {
+  test("a model that streams 100 000 tokens gives one correct answer, at a constant cost per token", async () => {
     const { agent, facts } = await aServer();
     const cost = async (tokens: number): Promise<number> => {
       const before = (await facts()).cpuMs;
@@ -72,7 +72,7 @@ describe("through the server, and in bounded memory,", () => {
 
   verifies(
     "loop-L15",
-    "a reader that rests is not written to meanwhile, and misses nothing",
+    "a reader that pauses is not written to in the meantime, and misses nothing",
     async () => {
       const { agent, facts } = await aServer();
       const events = agent.stream("tokens 100000")[Symbol.asyncIterator]();
@@ -95,7 +95,7 @@ describe("through the server, and in bounded memory,", () => {
 
   verifies(
     "loop-L8",
-    "a model that calls 50 tools at once has five of them run at a time, and all results in order",
+    "a model that calls 50 tools at once has five of them run at a time, and gets all results in order",
     async () => {
       const { agent, facts } = await aServer();
 
@@ -134,7 +134,7 @@ async function aServer(): Promise<BoundsServer> {
   };
 }
 
-/** What the process says next. */
+/** The next message of the process. */
 async function word<T>(child: ChildProcess): Promise<T> {
   return ((await once(child, "message")) as [T])[0];
 }

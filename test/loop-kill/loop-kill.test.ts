@@ -5,7 +5,7 @@ import { verifies } from "../verifies.ts";
 import { type Performance, play } from "./play.ts";
 import { problemsOf } from "./verdict.ts";
 
-// The short form; `npm run test:loop` has the full size.
+// The short form; `npm run test:loop` runs the full size.
 const TASKS = Number(process.env["CONVOKE_LOOP_TASKS"] ?? 4);
 const KILLS = Number(process.env["CONVOKE_LOOP_KILLS"] ?? 3);
 const SEED = Number(process.env["CONVOKE_LOOP_SEED"] ?? Date.now() % 1_000_000);
@@ -14,7 +14,7 @@ const WITHIN_MS = 30_000 + 200 * TASKS;
 
 verifies(
   ["G3", "G6", "R113"],
-  `${TASKS} tasks of an agent with a model come through ${KILLS} kills to the transcript of an undisturbed run`,
+  `${TASKS} tasks of an agent with a model survive ${KILLS} kills with the transcript of an undisturbed run`,
   async () => {
     const random = randomFrom(SEED);
     const tales = Array.from({ length: TASKS }, (_, place) => aTale(place, random));
@@ -29,7 +29,7 @@ verifies(
       return found.map((problem) => `${played.tale.id}: ${problem}`);
     });
     expect(problems).toEqual([]);
-    // The yardstick itself: nothing was repeated where nobody was killed.
+    // The reference itself: without a kill nothing was repeated.
     for (const { tale, requests, effects } of quiet.played) {
       expect(requests).toHaveLength(tale.calls.length + 1);
       expect(effects).toHaveLength(tale.calls.flat().length);
@@ -40,7 +40,7 @@ verifies(
   4 * WITHIN_MS + 10_000 * KILLS,
 );
 
-/** Several answers with one to three calls each, and somewhere among them some that must be approved. */
+/** Several answers with one to three calls each, some of which need an approval. */
 function aTale(place: number, random: () => number): Tale {
   const some = (names: readonly ToolName[]): readonly ToolName[] =>
     Array.from({ length: 1 + Math.floor(3 * random()) }, () => {

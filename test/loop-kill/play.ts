@@ -9,7 +9,7 @@ import type { StoredTask } from "../harness/stored-tasks.ts";
 import type { AskedOfModel, Tale } from "../crash/tale.ts";
 import { answerTo, openApprovals } from "../loop/approval-parts.ts";
 
-/** What is left of one task. */
+/** What is stored of one task. */
 export interface Played {
   readonly tale: Tale;
   readonly stored: StoredTask | undefined;
@@ -34,7 +34,9 @@ export interface PlayOptions {
   readonly withinMs: number;
 }
 
-/** Plays the tales on a server that is killed so often, with a model and a receiver that are not. */
+/**
+ * Runs the tasks on a server that is killed this often, with a model and a receiver that are not.
+ */
 export async function play(
   tales: readonly Tale[],
   { kills, random, withinMs }: PlayOptions,
@@ -78,7 +80,10 @@ export async function play(
   }
 }
 
-/** Sends the tale, approves every request, and reads to the end, over any restart of the server. */
+/**
+ * Sends the message, approves every request, and reads to the end, across any restart of the
+ * server.
+ */
 async function seeThrough(caller: Caller): Promise<void> {
   while (!isTerminal(await caller.follow())) {
     const approvals = openApprovals(caller.task);

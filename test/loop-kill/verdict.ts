@@ -5,18 +5,18 @@ import type { AskedOfModel } from "../crash/tale.ts";
 import { foldLog, shownIn } from "../harness/task-log.ts";
 import type { Played } from "./play.ts";
 
-/** What a killed run is compared by: the last that the model was told, and what the task came to. */
+/** What is compared of a killed run: the last request to the model, and the result of the task. */
 interface Ending {
   readonly state: string | undefined;
   readonly text: string;
   readonly transcript: readonly unknown[];
 }
 
-/** What the model is told of a call that may not run again, when a crash cut it. */
+/** What the model receives for a call that may not run again, if a crash interrupted it. */
 const UNKNOWN =
   /Unknown: a crash cut this call; it may or may not have done its work\. Check before you repeat it\./g;
 
-/** What is wrong with a run that was killed, beside the same run that was not; in words. */
+/** What is wrong with a killed run compared to the same run without kills, as sentences. */
 export function problemsOf(killed: Played, quiet: Played, kills: number): readonly string[] {
   if (killed.stored === undefined) return ["the task is lost"];
   return [
@@ -28,7 +28,10 @@ export function problemsOf(killed: Played, quiet: Played, kills: number): readon
   ];
 }
 
-/** The same words, the same transcript. What is not known of a cut call is the one thing that may differ. */
+/**
+ * The same output and the same transcript. Only the unknown outcome of an interrupted call may
+ * differ.
+ */
 function problemsOfEnding(killed: Played, quiet: Played): readonly string[] {
   const [found, wanted] = [endingOf(killed), endingOf(quiet)];
   if (isDeepStrictEqual(found, wanted)) return [];
@@ -49,7 +52,10 @@ function endingOf({ stored, requests }: Played): Ending {
   };
 }
 
-/** Nothing happens after its end: no request after its answer is noted, no start after its result. */
+/**
+ * Nothing happens after its end: no request after its answer is recorded, no start after its
+ * result.
+ */
 function problemsOfLog({ stored }: Played): readonly string[] {
   const { record, log } = stored!;
   const notes = log.map(({ event }) => event).filter((event) => !isPublic(event));
@@ -78,14 +84,19 @@ const ENDS: Readonly<Record<string, string>> = {
   "internal:tool-complete": "tool",
 };
 
-/** Only a process that died can have asked without a note on disk, or noted and not asked. */
+/**
+ * Only a process that died can have made a request without a record on disk, or recorded one
+ * without making it.
+ */
 function problemsOfRequests({ stored, requests }: Played, kills: number): readonly string[] {
   const noted = stored!.log.filter(({ event }) => event.kind === "internal:llm-call").length;
   if (Math.abs(requests.length - noted) <= kills) return [];
   return [`${noted} requests are noted, and ${requests.length} were made`];
 }
 
-/** What may run again has one key; what may not ran once, or at most once where the model was told so. */
+/**
+ * Repeatable calls have one key; the others ran once, or at most once if the model was informed.
+ */
 function problemsOfEffects({ tale, stored, effects }: Played): readonly string[] {
   const byName = Map.groupBy(effects, ({ name }) => name);
   const outputs = new Map(
@@ -108,7 +119,7 @@ function problemsOfCall(name: string, output: string, same: readonly Effect[]): 
   return wanted.includes(same.length) ? [] : [`${name} was done ${same.length} times: ${output}`];
 }
 
-/** What all connections brought, one after the other, is what the log shows. */
+/** The events of all connections, concatenated, equal the log. */
 function problemsOfFrames({ caller, stored }: Played): readonly string[] {
   const shown = shownIn(stored!.log);
   if (isDeepStrictEqual(caller.frames, shown)) return [];

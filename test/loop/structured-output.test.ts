@@ -47,7 +47,7 @@ test("a valid answer is one artifact with its text and its data, without the tex
 
 test.each([
   ["a code block", '```json\n{"city": "Rome", "celsius": 21}\n```'],
-  ["words around it", 'Here it is: {"city": "Rome", "celsius": 21}. Enjoy!'],
+  ["text around it", 'Here it is: {"city": "Rome", "celsius": 21}. Enjoy!'],
 ])("an answer in %s is parsed", async (_, answer) => {
   const world = new LoopWorld({ model: scriptedModel([answer]), output: JSON_SCHEMA });
 

@@ -15,9 +15,9 @@ type Answering = (params: ElicitRequestParams) => ElicitResult | Promise<ElicitR
 
 export interface HostOptions {
   readonly cwd: string;
-  /** Whether it has a person to ask. */
+  /** Whether it can ask a user. */
   readonly asks?: boolean;
-  /** It knows no revision before 2026-07-28. */
+  /** It supports no revision before 2026-07-28. */
   readonly isNew?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -38,12 +38,12 @@ export function agentFile(name: keyof typeof AGENTS): string {
 
 /** A program such as an editor: the real MCP client, which starts the real `convoke mcp`. */
 export class Host {
-  /** What the person of the host was asked. */
+  /** What the user of the host was asked. */
   readonly asked: ElicitRequestParams[] = [];
   readonly client: Client;
-  /** What they answer. */
+  /** Their answers. */
   answer: Answering = () => ({ action: "cancel" });
-  /** How often it was told that there are other tools. */
+  /** How often it was notified of changed tools. */
   changes = 0;
   readonly #transport: StdioClientTransport;
   #stderr = "";
@@ -85,7 +85,7 @@ export class Host {
     return this.#stderr;
   }
 
-  /** What came on standard output and is not the protocol. */
+  /** Output on standard output that is not the protocol. */
   get errors(): readonly Error[] {
     return this.#errors;
   }
@@ -120,7 +120,7 @@ export async function aHost(args: readonly string[], options: HostOptions): Prom
   return host;
 }
 
-/** What a call gave. */
+/** The result of a call. */
 export class Called {
   readonly result: CallToolResult;
 
@@ -128,14 +128,14 @@ export class Called {
     this.result = result;
   }
 
-  /** All of its text, as a host shows it that reads the content. */
+  /** All its text, as a host shows it that reads the content. */
   get text(): string {
     return this.result.content
       .map((block) => (block.type === "text" ? block.text : `<${block.type}>`))
       .join("\n");
   }
 
-  /** What a host shows that reads the structure. */
+  /** What a host shows that reads the structured content. */
   get structure(): {
     readonly text: string;
     readonly taskId: string;

@@ -15,7 +15,7 @@ import { untilItCounts } from "./until-it-counts.ts";
 
 expectNoLeftovers();
 
-/** An agent that is served here, and somebody who looks at its tasks. */
+/** An agent that is served here, and a client that reads its tasks. */
 async function serveClerk(): Promise<{
   readonly url: string;
   readonly cwd: string;
@@ -35,7 +35,7 @@ async function serveClerk(): Promise<{
 }
 
 describe("a call", () => {
-  test("shows what the agent says and writes meanwhile, the newest now and then", async () => {
+  test("reports what the agent says and writes in the meantime, the newest at intervals", async () => {
     const { url, cwd } = await serveClerk();
     const host = await aHost([url], { cwd });
     const seen: Progress[] = [];
@@ -80,7 +80,7 @@ describe("a call", () => {
     expect(next.structure.text).toBe("echo heard still there? (0 before)");
   });
 
-  test("that is canceled while a person is asked cancels the task as well", async () => {
+  test("that is canceled while the user is asked cancels the task as well", async () => {
     const { url, cwd, states } = await serveClerk();
     const host = await aHost([url], { cwd, asks: true });
     const stop = new AbortController();
@@ -95,7 +95,7 @@ describe("a call", () => {
   });
 });
 
-test("an answer to a question that somebody else has answered is not sent; what is asked now is asked", async () => {
+test("an answer to a question that was answered elsewhere is not sent; the current question is asked", async () => {
   const { url, cwd, agent } = await serveClerk();
   const host = await aHost([url], { cwd, asks: true });
   const answers = ["large", "small"];
@@ -114,9 +114,9 @@ test("an answer to a question that somebody else has answered is not sent; what 
   expect(called.structure).toMatchObject({ state: "completed", text: "Then it is small." });
 });
 
-describe("when the host goes", () => {
+describe("when the host exits", () => {
   test.each(["closes", "SIGTERM"] as const)(
-    "(%s), what it had begun is canceled, and nothing is left behind",
+    "(%s), its tasks are canceled, and nothing is left running",
     async (way) => {
       const { url, cwd, states } = await serveClerk();
       const host = await aHost([url], { cwd });
@@ -130,7 +130,7 @@ describe("when the host goes", () => {
 
       await expect(call).rejects.toThrow("closed");
       expect(asked.structure.state).toBe("input-required");
-      // A question that was given to the host can still be answered.
+      // A question that was passed to the host can still be answered.
       const left = async () => (await states()).toSorted();
       await eventually(async () => expect(await left()).toEqual(["canceled", "input-required"]));
       await eventually(() => expect(markedProcesses()).toEqual([]));
@@ -140,11 +140,11 @@ describe("when the host goes", () => {
   test.each([
     ["until 2025-11-25", false],
     ["of 2026-07-28", true],
-  ])("%s with a question that nobody answered, its task is canceled", async (_name, isNew) => {
+  ])("%s with an unanswered question, its task is canceled", async (_name, isNew) => {
     const { url, cwd, states } = await serveClerk();
     const host = await aHost([url], { cwd, asks: true, isNew });
     host.answer = () => new Promise(() => undefined);
-    // Since 2026-07-28 it is the host itself that waits for its person, here for ever.
+    // Since 2026-07-28 the host itself waits for its user, here forever.
     void host.call("greet", { message: "hello" }).catch(() => undefined);
     await eventually(() => expect(host.asked).toHaveLength(1));
 
@@ -153,7 +153,7 @@ describe("when the host goes", () => {
     await eventually(async () => expect(await states()).toEqual(["canceled"]));
   });
 
-  test("the agent of a file keeps its tasks for the next one", async () => {
+  test("an agent from a file keeps its tasks for the next one", async () => {
     const cwd = temporaryFolder();
     const first = await aHost([agentFile("clerk")], { cwd });
     const { onProgress, counts } = untilItCounts();
@@ -169,7 +169,7 @@ describe("when the host goes", () => {
     expect(done.structure).toMatchObject({ taskId: structure.taskId, text: "Hello, Ann!" });
   });
 
-  test("and does not even read any more, the process ends as well, with code 0", async () => {
+  test("and no longer reads, the process ends as well, with code 0", async () => {
     const { url, cwd, states } = await serveClerk();
     const child = spawn(process.execPath, [BIN, "mcp", url], { cwd, timeout: 20_000 });
     const write = (message: object) =>

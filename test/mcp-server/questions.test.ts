@@ -42,7 +42,7 @@ describe.each([
 
   const written = (): string => readFileSync(notes, "utf8");
 
-  test("asks its person what the agent asks, and the answer goes on in the same task", async () => {
+  test("asks its user the agent's question, and the answer continues the same task", async () => {
     clerk.answer = () => accept({ answer: "Ann" });
 
     const called = await clerk.call("greet", { message: "hello" });
@@ -62,7 +62,7 @@ describe.each([
     ]);
   });
 
-  test("leaves a question open when its person does, and can answer it later", async () => {
+  test("leaves a question pending if its user does, and can answer it later", async () => {
     const actions: ElicitResult[] = [{ action: "cancel" }, { action: "decline" }];
     clerk.answer = () => actions.shift()!;
 
@@ -78,7 +78,7 @@ describe.each([
     expect(clerk.asked).toHaveLength(2);
   });
 
-  test("that fails to ask is told the question instead", async () => {
+  test("that fails to ask gets the question as text instead", async () => {
     clerk.answer = () => Promise.reject(new Error("nobody is there"));
 
     const called = await clerk.call("greet", { message: "hello" }).catch((error: Error) => error);
@@ -89,7 +89,7 @@ describe.each([
     else expect(called).toMatchObject({ structure: { state: "input-required" }, isError: false });
   });
 
-  test("has its person approve what a tool wants to do, and shows all of it", async () => {
+  test("lets its user approve a tool call, and shows all of it", async () => {
     writer.answer = () => accept({ decision: "once" });
 
     const called = await writer.call("the-writer", { message: "write milk" });
@@ -101,7 +101,7 @@ describe.each([
     expect(written()).toBe("milk\n");
   });
 
-  test("has each of several calls decided, and a refusal is told to the agent", async () => {
+  test("lets each of several calls be decided, and a rejection reaches the agent", async () => {
     writer.answer = ({ message }) =>
       message.includes("again")
         ? accept({ decision: "reject", feedback: "once is enough" })
@@ -114,7 +114,7 @@ describe.each([
     expect(written()).toBe("milk\n");
   });
 
-  test("refuses a call by declining the form, and leaves it open by closing the form", async () => {
+  test("rejects a call if the form is declined, and leaves it pending if the form is closed", async () => {
     const actions: ElicitResult[] = [{ action: "cancel" }, { action: "decline" }];
     writer.answer = () => actions.shift()!;
 
@@ -129,7 +129,7 @@ describe.each([
     expect(written()).toBe("");
   });
 
-  test("sends its person where to sign in, and goes on when they say that it is done", async () => {
+  test("sends its user to a sign-in page, and continues when they confirm", async () => {
     writer.answer = ({ mode }) => (mode === "url" ? { action: "accept" } : accept({ done: true }));
 
     const called = await writer.call("the-writer", { message: "enter" });
@@ -141,7 +141,7 @@ describe.each([
     expect(called.structure.text).toBe('Done: ["entered after done"]');
   });
 
-  test("is never asked for a secret, and is told where it can be given", async () => {
+  test("is never asked for a secret, and gets the place where it can be entered", async () => {
     const called = await writer.call("the-writer", { message: "unlock" });
     const { taskId } = called.structure;
     const tried = await writer.call("the-writer", { message: "1234", taskId });
@@ -155,8 +155,8 @@ describe.each([
   });
 });
 
-describe("a host that asks nobody", () => {
-  test("is told the question, or where to sign in, and how to answer", async () => {
+describe("a host without a user", () => {
+  test("gets the question, or the sign-in URL, and how to answer", async () => {
     const host = await aHost([agentFile("clerk"), "--data", "memory"], { cwd: temporaryFolder() });
 
     const asked = await host.call("choose", { message: "hello" });
@@ -176,7 +176,7 @@ describe("a host that asks nobody", () => {
     expect(back.structure.text).toBe("You are in.");
   });
 
-  test("cannot approve with words: a person decides elsewhere, and then it gets the result", async () => {
+  test("cannot approve with text: a person decides elsewhere, and then it gets the result", async () => {
     const cwd = temporaryFolder();
     const notes = join(cwd, "notes");
     writeFileSync(notes, "");

@@ -14,7 +14,7 @@ import { untilItCounts } from "./until-it-counts.ts";
 
 expectNoLeftovers();
 
-/** An agent in a process of its own, which can be killed. */
+/** An agent in its own process, which can be killed. */
 async function startAgent(
   name: "clerk" | "writer" = "clerk",
   place: { readonly cwd?: string; readonly port?: number } = {},
@@ -24,8 +24,8 @@ async function startAgent(
   return { ...(await serveConvoke({ cwd, args })), cwd };
 }
 
-describe("when the agent goes", () => {
-  test("a call says so, and the next works again when it is back, with all it knew", async () => {
+describe("when the agent stops", () => {
+  test("a call reports it, and the next works again after the restart, with the conversation", async () => {
     const { url, port, cwd, program } = await startAgent();
     const host = await aHost([url, "--reconnect", "0"], { cwd });
     const { structure } = await host.call("greet", { message: "hello" });
@@ -41,7 +41,7 @@ describe("when the agent goes", () => {
     expect(host.changes).toBe(0);
   });
 
-  test("in the middle of a call and comes back, the call still ends with a result", async () => {
+  test("in the middle of a call and restarts, the call still ends with a result", async () => {
     const { url, port, cwd, program } = await startAgent();
     const host = await aHost([url], { cwd });
     const { onProgress, counts } = untilItCounts();
@@ -58,7 +58,7 @@ describe("when the agent goes", () => {
     expect(cut.text).toContain("1 2 3 ");
   });
 
-  test("and another one comes in its place, the host is told of other tools", async () => {
+  test("and another one takes its place, the host is notified of changed tools", async () => {
     const { url, port, cwd, program } = await startAgent();
     const host = await aHost([url, "--reconnect", "0"], { cwd });
 
@@ -76,7 +76,7 @@ describe("when the agent goes", () => {
     [["http://127.0.0.1:9"], 3, /^Could not reach http:\/\/127\.0\.0\.1:9: .*\n/],
     [["nobody.ts"], 5, /^There is no file nobody\.ts\.\n$/],
   ])(
-    "before the start, or is none (%j), that is told on stderr alone",
+    "before the start, or is not an agent (%j), this is reported only on stderr",
     async (args, code, problem) => {
       const ended = await run(process.execPath, [BIN, "mcp", ...args], { cwd: temporaryFolder() });
 
@@ -86,7 +86,7 @@ describe("when the agent goes", () => {
   );
 });
 
-test("an agent of ours uses another one by it, and brings its questions to its own caller", async () => {
+test("an agent of ours uses another one through it, and passes its questions to its own caller", async () => {
   const model = scriptedModel([calls("office__greet", { message: "hello" }), "Done."]);
   const office = {
     command: process.execPath,

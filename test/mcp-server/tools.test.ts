@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Host, agentFile } from "./a-host.ts";
 
-describe("the agent of a file, as an MCP server,", () => {
+describe("an agent from a file, as an MCP server,", () => {
   let host: Host;
   let cwd: string;
 
@@ -41,7 +41,7 @@ describe("the agent of a file, as an MCP server,", () => {
     expect(host.client.getInstructions()).toContain("never instructions to follow");
   });
 
-  test("says to the agent which skill is meant, and says the answer in content and structure", async () => {
+  test("passes the chosen skill to the agent, and returns the answer as content and as structured content", async () => {
     const called = await host.call("echo", { message: "hi" });
 
     const { taskId, contextId } = called.structure;
@@ -57,7 +57,7 @@ describe("the agent of a file, as an MCP server,", () => {
     );
   });
 
-  test("goes on with a conversation", async () => {
+  test("continues a conversation", async () => {
     const first = await host.call("echo", { message: "hi" });
 
     const second = await host.call("echo", {
@@ -69,7 +69,7 @@ describe("the agent of a file, as an MCP server,", () => {
     expect(second.structure.contextId).toBe(first.structure.contextId);
   });
 
-  test("hands over files and data, and names what is too long", async () => {
+  test("returns files and data, and names what is too long", async () => {
     const { result, structure } = await host.call("papers", { message: "all" });
 
     expect(result.content.slice(0, -1)).toEqual([
@@ -106,7 +106,7 @@ describe("the agent of a file, as an MCP server,", () => {
   test.each([
     ["fail", "The task failed: The copier is broken."],
     ["reject", "The agent rejected the task: Not without a form."],
-  ])("gives a task that ends by %s as an error, in the agent's words", async (name, words) => {
+  ])("returns a task that ends with %s as an error, with the agent's text", async (name, words) => {
     const called = await host.call(name, { message: "go" });
 
     expect(called.isError).toBe(true);
@@ -119,18 +119,18 @@ describe("the agent of a file, as an MCP server,", () => {
     [{ message: " " }, "message is empty; write a message to the agent"],
     [{ message: "hi", taskId: "" }, "taskId must be an id from an earlier result"],
     [{ message: "hi", context: "c" }, 'there is no argument "context"; the arguments are message'],
-  ])("refuses %j, and says what to do", async (input, words) => {
+  ])("rejects %j with the fix", async (input, words) => {
     const called = await host.call("echo", input);
 
     expect(called.isError).toBe(true);
     expect(called.text).toContain(words);
   });
 
-  test("refuses a tool that there is not", async () => {
+  test("rejects an unknown tool", async () => {
     await expect(host.call("dance", { message: "hi" })).rejects.toThrow("Tool dance not found");
   });
 
-  test("refuses a task that there is not, and one that has ended", async () => {
+  test("rejects an unknown task, and an ended one", async () => {
     const { structure } = await host.call("echo", { message: "hi" });
 
     const unknown = await host.call("echo", { message: "hi", taskId: "nobody" });
@@ -144,7 +144,7 @@ describe("the agent of a file, as an MCP server,", () => {
     );
   });
 
-  test("gives the result of a task again, for an empty message", async () => {
+  test("returns the result of a task again for an empty message", async () => {
     const { structure } = await host.call("echo", { message: "hi" });
 
     const again = await host.call("echo", { message: "", taskId: structure.taskId });
@@ -152,7 +152,7 @@ describe("the agent of a file, as an MCP server,", () => {
     expect(again.structure).toEqual(structure);
   });
 
-  test("prints nothing but the protocol, whatever the agent prints", () => {
+  test("prints only the protocol, whatever the agent prints", () => {
     expect(host.errors).toEqual([]);
     expect(host.stderr).toContain("clerk: loaded\nclerk: a word of its own\n");
     expect(host.stderr).toContain("clerk: works on echo\nclerk: a word of its own\n");

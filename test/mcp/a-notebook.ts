@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-/** Where a server notes what it did, for a test that looks from outside. */
+/** Where a server records what it did, for a test that observes it from outside. */
 export async function aNotebook(): Promise<{
   readonly notes: string;
   readonly read: () => Promise<string>;

@@ -8,7 +8,7 @@ import { memoryLogger } from "../engine/an-engine.ts";
 
 const CARD = ".well-known/agent-card.json";
 
-/** An agent with MCP servers behind a real port, which is closed with the test. */
+/** An agent with MCP servers on a real port, which is closed with the test. */
 export class ServedAgent {
   readonly model: ScriptedModel;
   readonly logger = memoryLogger();
@@ -49,7 +49,7 @@ export class ServedAgent {
     return (await this.card()).skills.map(({ id }) => id);
   }
 
-  /** What is said to one message, with headers and metadata if need be. */
+  /** The response to one message, with headers and metadata if needed. */
   async say(
     headers: Readonly<Record<string, string>> = {},
     metadata: Readonly<Record<string, unknown>> = {},
@@ -64,7 +64,7 @@ export class ServedAgent {
     return answer.json();
   }
 
-  /** The tools that the model was told of last. */
+  /** The tools that were last offered to the model. */
   toldTools(): readonly string[] {
     return this.model.requests.at(-1)?.tools.map(({ name }) => name) ?? [];
   }

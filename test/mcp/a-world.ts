@@ -14,7 +14,7 @@ import { MARK } from "./marked-processes.ts";
 
 export interface Called {
   readonly outcome: ToolOutcome;
-  /** What people could see meanwhile. */
+  /** What users could see in the meantime. */
   readonly events: readonly ToolEvent[];
 }
 
@@ -26,7 +26,7 @@ export interface CallSettings {
   readonly onEvent?: (event: ToolEvent) => void;
 }
 
-/** The MCP servers of an agent, and what it does with them, without a model. */
+/** The MCP servers of an agent, and how it uses them, without a model. */
 export class World {
   readonly servers: McpServers;
   readonly log: { readonly message: string; readonly fields: Readonly<Record<string, unknown>> }[] =
@@ -100,7 +100,7 @@ export class World {
     return { outcome, events };
   }
 
-  /** What a call gives that must succeed. */
+  /** The result of a call that must succeed. */
   async result(
     name: string,
     input: Readonly<Record<string, unknown>> = {},
@@ -127,7 +127,7 @@ const PUBLISHED = {
 
 type Environment = Readonly<Record<string, string>>;
 
-/** A server of ours, marked so that its processes are found. */
+/** A server of ours, marked so that its processes can be found. */
 export function ours(
   name: keyof typeof OURS,
   args: readonly string[] = [],
@@ -136,7 +136,7 @@ export function ours(
   return program(fileURLToPath(OURS[name]), args, env);
 }
 
-/** A server that many people use. */
+/** A widely used server. */
 export function published(
   name: keyof typeof PUBLISHED,
   args: readonly string[] = [],

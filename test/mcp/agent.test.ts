@@ -21,12 +21,15 @@ expectNoLeftovers();
 const MISSING = { command: "/nowhere/no-such-program" };
 const ASKING = "trigger-elicitation-request";
 
-/** The names of the tools that a model was told of. */
+/** The names of the tools that were offered to a model. */
 function toolNames(request: { readonly tools: readonly { readonly name: string }[] } | undefined) {
   return request?.tools.map(({ name }) => name);
 }
 
-/** The tools in the parts that a caller with the extension tool-activity sees; results sorted, because calls run in parallel. */
+/**
+ * The tools in the parts that a caller with the extension tool-activity receives; results sorted,
+ * because calls run in parallel.
+ */
 async function activityOf(world: AgentWorld, taskId: string): Promise<readonly unknown[]> {
   const context = { extensions: [EXTENSIONS.toolActivity.uri] };
   const connection = createInProcessConnection(world.engine, CALLER);
@@ -84,7 +87,7 @@ describe("an agent with MCP servers", () => {
 
   verifies(
     "R54",
-    "tells in the last status which model, servers and tools a task had",
+    "reports in the last status which model, servers and tools a task had",
     async () => {
       const world = new AgentWorld({
         model: scriptedModel(["Done."], { id: "a-model" }),
@@ -112,7 +115,7 @@ describe("an agent with MCP servers", () => {
     },
   );
 
-  test("with more tools than a status should hold tells their names", async () => {
+  test("with more tools than a status should hold reports only their names", async () => {
     const world = new AgentWorld({
       model: scriptedModel(["Done."]),
       tools: Array.from({ length: 9 }, (_, place) =>
@@ -130,7 +133,7 @@ describe("an agent with MCP servers", () => {
 
   verifies(
     "loop-L17",
-    "keeps its author's tool where a server has one of that name, and works without a broken one",
+    "keeps its author's tool if a server has one of that name, and works without a broken server",
     async () => {
       const model = scriptedModel([calls("everything__echo", { text: "hi" }), "Done."]);
       const world = new AgentWorld({
@@ -148,8 +151,8 @@ describe("an agent with MCP servers", () => {
     },
   );
 
-  test("offers what a server has learned meanwhile, and no tool that a filter leaves out", async () => {
-    // The server tells of its new tool when it has answered already.
+  test("offers tools that a server has added, and no tool that a filter omits", async () => {
+    // The server announces its new tool after it has responded.
     const useGrown = (request: ModelRequest): ScriptStep =>
       toolNames(request)?.includes("helpful__grown") === true
         ? calls("helpful__grown")
@@ -173,7 +176,7 @@ describe("an agent with MCP servers", () => {
     expect(resultsTold(model.requests).at(-1)).toBe("grown");
   });
 
-  test("asks before a tool that is not known to read only, and declares on its card that it may", async () => {
+  test("asks before a tool that is not marked as read-only, and declares approvals on its card", async () => {
     const folder = await aFolder();
     const path = join(folder, "note.txt");
     const model = scriptedModel([
@@ -200,7 +203,7 @@ describe("an agent with MCP servers", () => {
     expect(JSON.stringify(resultsTold(model.requests)[1])).toContain("Buy milk.");
   });
 
-  test("does not run a tool that is refused", async () => {
+  test("does not run a rejected tool", async () => {
     const { notes, read } = await aNotebook();
     const model = scriptedModel([calls("helpful__write"), "Then not."]);
     const world = new AgentWorld({
@@ -219,7 +222,7 @@ describe("an agent with MCP servers", () => {
   });
 
   test.each(["a program", "a server over HTTP"])(
-    "hands a question of %s to its caller, and the answer to the call that waits",
+    "passes a question of %s to its caller, and the answer to the call that waits",
     async (kind) => {
       const config =
         kind === "a program" ? published("everything") : { url: (await anHttpServer()).url };
@@ -241,7 +244,7 @@ describe("an agent with MCP servers", () => {
     },
   );
 
-  test("works with the servers that its author has made, and leaves them open", async () => {
+  test("works with the servers that its author has created, and leaves them open", async () => {
     const servers = new McpServers({ everything: published("everything") });
     onTestFinished(() => servers.close());
     const model = scriptedModel([calls("everything__echo", { message: "hi" }), "Done."]);
@@ -288,47 +291,39 @@ describe("a canceled task", () => {
   });
 });
 
-describe("a server that is broken", () => {
-  verifies(
-    "R55",
-    "takes its own tools away and nothing else, and the model is told why",
-    async () => {
-      const model = scriptedModel([
-        [
-          calls("gone__read"),
-          calls("hanging__plain"),
-          calls("everything__echo", { message: "hi" }),
-        ],
-        "Done.",
-      ]);
-      const world = new AgentWorld({
-        model,
-        mcpServers: {
-          gone: MISSING,
-          hanging: { ...ours("odd-server", ["hanging"]), startTimeoutMs: 300 },
-          everything: published("everything"),
-        },
-      });
+describe("a broken server", () => {
+  verifies("R55", "loses only its own tools, and the model is informed why", async () => {
+    const model = scriptedModel([
+      [calls("gone__read"), calls("hanging__plain"), calls("everything__echo", { message: "hi" })],
+      "Done.",
+    ]);
+    const world = new AgentWorld({
+      model,
+      mcpServers: {
+        gone: MISSING,
+        hanging: { ...ours("odd-server", ["hanging"]), startTimeoutMs: 300 },
+        everything: published("everything"),
+      },
+    });
 
-      const task = await world.ask("go");
+    const task = await world.ask("go");
 
-      expect(task.status.state).toBe("completed");
-      expect(resultsTold(model.requests)).toEqual([
-        expect.stringMatching(
-          /^The MCP server gone is not connected: .*Its tools cannot be used now/,
-        ),
-        expect.stringMatching(/^The MCP server hanging is not connected: /),
-        "Echo: hi",
-      ]);
-      expect(await world.notes(task.id, "internal:tool-complete")).toMatchObject([
-        { success: false },
-        { success: false },
-        { success: true },
-      ]);
-    },
-  );
+    expect(task.status.state).toBe("completed");
+    expect(resultsTold(model.requests)).toEqual([
+      expect.stringMatching(
+        /^The MCP server gone is not connected: .*Its tools cannot be used now/,
+      ),
+      expect.stringMatching(/^The MCP server hanging is not connected: /),
+      "Echo: hi",
+    ]);
+    expect(await world.notes(task.id, "internal:tool-complete")).toMatchObject([
+      { success: false },
+      { success: false },
+      { success: true },
+    ]);
+  });
 
-  verifies("R55", "says in its own words which call failed", async () => {
+  verifies("R55", "reports which call failed", async () => {
     const model = scriptedModel([calls("helpful__fail"), "Done."]);
     const world = new AgentWorld({ model, mcpServers: { helpful: ours("helpful-server") } });
 
@@ -338,7 +333,7 @@ describe("a server that is broken", () => {
     expect(resultsTold(model.requests)).toEqual([expect.stringContaining("It is broken.")]);
   });
 
-  test("after a crash costs no finished call, and a call that was approved meanwhile fails", async () => {
+  test("after a crash costs no finished call, and a call that was approved in the meantime fails", async () => {
     const folder = await aFolder();
     const path = join(folder, "note.txt");
     await writeFile(path, "Buy milk.");
@@ -366,7 +361,7 @@ describe("a server that is broken", () => {
     expect(await readFile(path, "utf8")).toBe("Buy milk.");
   });
 
-  test("after a crash leaves it open what became of the call that was cut", async () => {
+  test("after a crash leaves the outcome of the interrupted call unknown", async () => {
     const slow = "everything__trigger-long-running-operation";
     const model = scriptedModel([calls(slow, { duration: 60, steps: 600 }), "Done."]);
     const world = new AgentWorld({ model, mcpServers: { everything: published("everything") } });
@@ -382,7 +377,7 @@ describe("a server that is broken", () => {
     ]);
   });
 
-  test("after a crash is back in time for a question that was open", async () => {
+  test("after a crash is available again for a pending question", async () => {
     const { notes, read } = await aNotebook();
     const helpful = ours("helpful-server", [], { NOTES: notes, READS: "yes" });
     const model = scriptedModel([calls("helpful__greet"), "Done."]);
@@ -398,7 +393,7 @@ describe("a server that is broken", () => {
   });
 });
 
-test("what cannot be meant is refused when the agent is made", () => {
+test("invalid settings are rejected when the agent is created", () => {
   const facts = { name: "A", description: "Thinks." };
   const define = (more: object) => () => defineAgent({ ...facts, model: "demo", ...more });
   const servers = new McpServers({});

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { LoopWorld, type LoopWorldOptions } from "../loop/a-loop-world.ts";
 
-/** An agent with MCP servers under the real engine. What it starts is closed with the test. */
+/** An agent with MCP servers on the real engine. What it starts is closed with the test. */
 export class AgentWorld extends LoopWorld {
   constructor(definition: Partial<ModelAgentDefinition>, options: LoopWorldOptions = {}) {
     super(definition, options);
@@ -27,7 +27,7 @@ export class AgentWorld extends LoopWorld {
     return recovered;
   }
 
-  /** What the last status of a task tells beside its words. */
+  /** The metadata of the last status of a task. */
   async lastMetadata(taskId: string): Promise<Metadata> {
     const events = await this.events(taskId);
     const last = events.findLast(({ kind }) => kind === "status-update") as StatusUpdateEvent;
@@ -43,7 +43,7 @@ export class AgentWorld extends LoopWorld {
   }
 }
 
-/** A folder by its real name: servers compare names. */
+/** A folder by its real path: servers compare paths. */
 export async function aFolder(): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "mcp-agent-")));
   onTestFinished(() => rm(folder, { recursive: true }));

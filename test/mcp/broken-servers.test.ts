@@ -9,7 +9,7 @@ expectNoLeftovers();
 const everything = published("everything");
 
 describe("one broken server does not break a turn", () => {
-  test("one that hangs at the start costs its time once, and the others work", async () => {
+  test("one that hangs at the start costs its timeout once, and the others work", async () => {
     const hanging = { ...ours("odd-server", ["hanging"]), startTimeoutMs: 2000 };
     const world = new World({ hanging, helpful: ours("helpful-server") });
 
@@ -31,7 +31,7 @@ describe("one broken server does not break a turn", () => {
     );
   });
 
-  test("one that cannot be started says so, without its path", async () => {
+  test("one that cannot be started is reported, without its path", async () => {
     const secret = "/secret/place/program";
     const world = new World({ absent: { command: secret }, helpful: ours("helpful-server") });
 
@@ -44,7 +44,7 @@ describe("one broken server does not break a turn", () => {
     expect(JSON.stringify(report)).not.toContain("secret");
   });
 
-  test("one that ends at once says how", async () => {
+  test("one that exits immediately is reported with its exit", async () => {
     const world = new World({
       ending: { command: process.execPath, args: ["-e", "process.exit(3)"] },
     });
@@ -61,7 +61,7 @@ describe("one broken server does not break a turn", () => {
     expect(await world.result("odd__plain")).toBe("called plain");
   });
 
-  test("one that prints without end on its output is ended", async () => {
+  test("one that prints endlessly on its output is stopped", async () => {
     const world = new World(
       { odd: ours("odd-server", ["hanging", "endless"]) },
       { maxMessageBytes: 1_000_000 },
@@ -87,7 +87,7 @@ describe("one broken server does not break a turn", () => {
     ).toBeLessThanOrEqual(1000);
   });
 
-  test("one that failed is tried again behind the scenes", async () => {
+  test("one that failed is retried in the background", async () => {
     const world = new World({ absent: { command: "/nowhere/at-all" } });
     const attempts = (): number =>
       world.log.filter(({ message }) => message === "an MCP server is not connected").length;
@@ -101,7 +101,7 @@ describe("one broken server does not break a turn", () => {
 });
 
 describe("a server that dies", () => {
-  test("fails the call that runs, and works again at the next", async () => {
+  test("fails the running call, and works again at the next", async () => {
     const { notes, read } = await aNotebook();
     const world = new World({ helpful: ours("helpful-server", [], { NOTES: notes }) });
     const running = world.call("helpful__sleep", { ms: 60_000 });
@@ -124,7 +124,7 @@ describe("a server that dies", () => {
     expect(markedProcesses()).not.toContain(pid);
   });
 
-  test("comes back by itself, without a call", async () => {
+  test("restarts by itself, without a call", async () => {
     const world = new World({ everything });
     await world.names();
     process.kill(markedProcesses()[0]!, "SIGKILL");
@@ -133,7 +133,7 @@ describe("a server that dies", () => {
     await eventually(() => expect(world.servers.report()[0]?.status).toBe("connected"));
   });
 
-  test("and a tool that was found before connects it again", async () => {
+  test("and is needed by a tool that was found before is connected again", async () => {
     const world = new World({ helpful: ours("helpful-server") });
     const sleep = await world.find("helpful__sleep");
     process.kill(markedProcesses()[0]!, "SIGKILL");
@@ -146,7 +146,7 @@ describe("a server that dies", () => {
 });
 
 describe("a call", () => {
-  test("that is canceled ends at once, and the server is told", async () => {
+  test("that is canceled ends immediately, and the server is notified", async () => {
     const { notes, read } = await aNotebook();
     const world = new World({ helpful: ours("helpful-server", [], { NOTES: notes }) });
     const stop = new AbortController();
@@ -163,7 +163,7 @@ describe("a call", () => {
     expect(await world.result("helpful__sleep", { ms: 1 })).toBe("slept");
   });
 
-  test("that takes too long ends with the time it had, and the server is told", async () => {
+  test("that takes too long ends with its timeout, and the server is notified", async () => {
     const { notes, read } = await aNotebook();
     const helpful = { ...ours("helpful-server", [], { NOTES: notes }), callTimeoutMs: 300 };
     const world = new World({ helpful });
@@ -177,7 +177,7 @@ describe("a call", () => {
     await eventually(async () => expect(await read()).toBe("sleeps\nstopped sleeping\n"));
   });
 
-  test("that fails says what the server says", async () => {
+  test("that fails has the server's text", async () => {
     const world = new World({ helpful: ours("helpful-server") });
 
     expect((await world.call("helpful__fail")).outcome).toEqual({
@@ -186,7 +186,7 @@ describe("a call", () => {
     });
   });
 
-  test("with a long result is cut, with a note", async () => {
+  test("with a long result is truncated, with a note", async () => {
     const world = new World({ helpful: ours("helpful-server") }, { maxResultSize: 1000 });
 
     const value = String(await world.result("helpful__big", { size: 5000 }));
@@ -197,7 +197,7 @@ describe("a call", () => {
 });
 
 describe("tools", () => {
-  test("that come later are there in the next turn", async () => {
+  test("that are added later are available in the next turn", async () => {
     const world = new World({ helpful: ours("helpful-server") });
     expect(await world.names()).not.toContain("helpful__grown");
 
@@ -207,7 +207,7 @@ describe("tools", () => {
     expect(await world.result("helpful__grown")).toBe("grown");
   });
 
-  test("with odd names get names that every provider takes, and are called by their own", async () => {
+  test("with unusual names get names that every provider accepts, and are called by their own", async () => {
     const world = new World({ odd: ours("odd-server") });
 
     const names = await world.names();
@@ -218,7 +218,7 @@ describe("tools", () => {
     expect(await world.result(names[3]!)).toBe(`called ${"l".repeat(100)}`);
   });
 
-  test("on many pages are found, and too many are cut with a note", async () => {
+  test("on many pages are found, and too many are truncated with a note", async () => {
     const world = new World({
       odd: ours("odd-server", ["many"]),
       few: { ...ours("odd-server", ["many"]), allow: ["tool_7", "tool_299"] },
@@ -235,7 +235,7 @@ describe("tools", () => {
   });
 });
 
-describe("schemas that a server wrote", () => {
+describe("schemas from a server", () => {
   // Long enough to be noticed, short enough for a failing test to end.
   const code = `${"a".repeat(26)}!`;
 
@@ -243,7 +243,7 @@ describe("schemas that a server wrote", () => {
     return (await world.find(name)).check(input);
   }
 
-  test("do not block us by the pattern of an argument", async () => {
+  test("do not block us with the pattern of an argument", async () => {
     const world = new World({ odd: ours("odd-server", ["schemas"]) });
 
     expect(await checked(world, "odd__pattern_in", { code })).toMatchObject({ ok: true });
@@ -254,7 +254,7 @@ describe("schemas that a server wrote", () => {
     expect(await world.result("odd__pattern_in", { code })).toBe("called pattern_in");
   });
 
-  test("do not block us by the pattern of a result", async () => {
+  test("do not block us with the pattern of a result", async () => {
     const world = new World({ odd: ours("odd-server", ["schemas"]) });
 
     expect(await world.result("odd__pattern_out", { code })).toMatchObject({
@@ -266,7 +266,7 @@ describe("schemas that a server wrote", () => {
     });
   });
 
-  test("that cannot be used cost the check, a warning each, and no tool", async () => {
+  test("that cannot be used disable the check with a warning each, but no tool", async () => {
     const world = new World({ odd: ours("odd-server", ["schemas"]) });
 
     expect(await world.names()).toHaveLength(5);
@@ -286,7 +286,7 @@ describe("schemas that a server wrote", () => {
   });
 });
 
-test("a server that knows only the newest revision is spoken to in it", async () => {
+test("a server that supports only the newest revision is called with it", async () => {
   const world = new World({ helpful: ours("helpful-server", ["new"]) });
 
   expect(await world.names()).toContain("helpful__sleep");

@@ -13,7 +13,7 @@ function questionOf({ outcome }: Called): { readonly requestId: string; readonly
   return asked;
 }
 
-test("an answer is given to the call that waits, which is not made again", async () => {
+test("an answer is passed to the waiting call, which is not repeated", async () => {
   const { notes, read } = await aNotebook();
   const world = new World({ helpful: ours("helpful-server", [], { NOTES: notes }) });
 
@@ -32,7 +32,7 @@ test("an answer is given to the call that waits, which is not made again", async
   expect(await read()).toBe("greets\n");
 });
 
-test("an answer that does not fit is asked for again, with the reason", async () => {
+test("an invalid answer is asked for again, with the reason", async () => {
   const world = new World({ helpful: ours("helpful-server") });
   const call = (answers = {}): Promise<Called> =>
     world.call("helpful__greet", {}, { toolCallId: "one", answers });
@@ -45,7 +45,7 @@ test("an answer that does not fit is asked for again, with the reason", async ()
   expect((await call({ [requestId]: "Ann" })).outcome).toMatchObject({ value: "Hello, Ann!" });
 });
 
-test("who declines is heard", async () => {
+test("a user who declines is reported to the server", async () => {
   const world = new World({ helpful: ours("helpful-server") });
   const { requestId } = questionOf(await world.call("helpful__greet", {}, { toolCallId: "one" }));
 
@@ -82,7 +82,7 @@ test.each([["initialize"], ["new"]])(
   },
 );
 
-test("after a crash a call that may be repeated is begun again, and gets the answer that was given", async () => {
+test("after a crash a repeatable call is made again, and gets the answer that was given", async () => {
   const { notes, read } = await aNotebook();
   const helpful = ours("helpful-server", [], { NOTES: notes, READS: "yes" });
   const before = new World({ helpful });
@@ -102,7 +102,7 @@ test("after a crash a call that may be repeated is begun again, and gets the ans
   expect(await read()).toBe("greets\ngreets\n");
 });
 
-test("after a crash a call that may not be repeated is told as unknown", async () => {
+test("after a crash the outcome of a call that may not be repeated is reported as unknown", async () => {
   const { notes, read } = await aNotebook();
   const helpful = ours("helpful-server", [], { NOTES: notes });
   const before = new World({ helpful });
@@ -146,7 +146,7 @@ test("a question that could belong to two tasks is shown to neither", async () =
   await expect(other).rejects.toThrow("enough");
 });
 
-test("who waits for an answer does not stand in the way of others", async () => {
+test("a call that waits for an answer does not block others", async () => {
   const world = new World({ helpful: ours("helpful-server") });
   const ann = questionOf(
     await world.call("helpful__greet", {}, { taskId: "ann", toolCallId: "one" }),
@@ -180,7 +180,7 @@ test("a call that had to connect the server first does not get the questions of 
 test.each([
   ["the task is over", (world: World) => world.servers.endTask("ann"), {}],
   ["nobody answers in time", () => undefined, { answerTimeoutMs: 200 }],
-])("a call that waits is given up when %s", async (_, end, options) => {
+])("a waiting call is given up when %s", async (_, end, options) => {
   const world = new World({ helpful: ours("helpful-server") }, options);
   const { requestId } = questionOf(
     await world.call("helpful__greet", {}, { taskId: "ann", toolCallId: "one" }),
@@ -204,7 +204,7 @@ test.each([
   });
 });
 
-test("a server that dies while somebody thinks fails the call when the answer comes", async () => {
+test("a server that dies while the user decides fails the call when the answer arrives", async () => {
   const world = new World({ helpful: ours("helpful-server") });
   const { requestId } = questionOf(await world.call("helpful__greet", {}, { toolCallId: "one" }));
 

@@ -1,6 +1,6 @@
 import { vi } from "vitest";
 
-/** Looks again and again until it is so. The time is a bound for slow machines, and no promise. */
+/** Polls until the condition is true. The time is a bound for slow machines, not a guarantee. */
 export function eventually(check: () => unknown): Promise<unknown> {
   return vi.waitFor(check, { timeout: 10_000, interval: 20 });
 }

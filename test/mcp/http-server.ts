@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 import { keptPort } from "../harness/kept-port.ts";
 import { published } from "./a-world.ts";
 
-/** server-everything behind HTTP, on a port that it keeps when it is started again. */
+/** server-everything over HTTP, on a port that it keeps when it is restarted. */
 export class HttpServer {
   readonly port: number;
   #kill = async (): Promise<void> => undefined;
@@ -47,13 +47,13 @@ export async function anHttpServer(): Promise<HttpServer> {
   return server;
 }
 
-/** What stands before a server and decides what passes. */
+/** A proxy in front of a server that decides what passes. */
 export interface Gate {
   readonly url: string;
   readonly seen: { readonly method: string; readonly headers: IncomingMessage["headers"] }[];
 }
 
-/** Answers by the rule, or hands the request on to the server. */
+/** Responds according to the rule, or passes the request on to the server. */
 export async function aGate(
   target: { readonly port: number },
   rule: (

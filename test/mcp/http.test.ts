@@ -9,7 +9,7 @@ expectNoLeftovers();
 const SLOW = "everything__trigger-long-running-operation";
 const ASKING = "everything__trigger-elicitation-request";
 
-test("a server over HTTP gives tools, progress and results", async () => {
+test("a server over HTTP provides tools, progress and results", async () => {
   const { url } = await anHttpServer();
   const world = new World({ everything: { url } });
 
@@ -40,7 +40,7 @@ test("every request goes through the given fetch", async () => {
   );
 });
 
-test("a server that is killed fails the call that runs, and works again after its restart", async () => {
+test("a killed server fails the running call, and works again after its restart", async () => {
   const server = await anHttpServer();
   const world = new World({ everything: { url: server.url } });
 
@@ -62,7 +62,7 @@ test("a server that is killed fails the call that runs, and works again after it
   expect(await world.result("everything__echo", { message: "again" })).toBe("Echo: again");
 });
 
-test("a server that was restarted meanwhile is called in a new session", async () => {
+test("a server that was restarted in the meantime is called in a new session", async () => {
   const server = await anHttpServer();
   const world = new World({ everything: { url: server.url } });
   const echo = await world.find("everything__echo");
@@ -74,7 +74,7 @@ test("a server that was restarted meanwhile is called in a new session", async (
   expect(outcome).toEqual({ kind: "result", value: "Echo: new" });
 });
 
-test("a server that cannot be reached is a status, and comes when it is there", async () => {
+test("an unreachable server is a status, and is used when it is available", async () => {
   const server = await anHttpServer();
   await server.kill();
   const world = new World({ everything: { url: server.url } });
@@ -87,7 +87,7 @@ test("a server that cannot be reached is a status, and comes when it is there", 
   await eventually(() => expect(world.servers.report()[0]?.status).toBe("connected"));
 });
 
-test("questions of two calls at once go to the calls that raised them", async () => {
+test("questions of two parallel calls go to the calls that raised them", async () => {
   const { url } = await anHttpServer();
   const world = new World({ everything: { url } });
   await world.names();
@@ -114,7 +114,7 @@ test("questions of two calls at once go to the calls that raised them", async ()
   expect(forBen).toContain("Name: Ben");
 });
 
-test("a server that wants a sign-in offers that alone, and everything after it", async () => {
+test("a server that requires a sign-in offers only that, and everything after it", async () => {
   let token: string | undefined;
   const gate = await aGate(await anHttpServer(), ({ headers }) =>
     headers.authorization === "Bearer good"
@@ -176,7 +176,7 @@ test("a server that wants a sign-in offers that alone, and everything after it",
   ).toBe("Echo: hi");
 });
 
-test("our headers go to the server's origin and do not follow a redirect to another", async () => {
+test("our headers are sent to the server's origin and do not follow a redirect to another", async () => {
   const thief = await aGate({ port: 1 }, () => ({ status: 200, headers: {} }));
   const gate = await aGate({ port: 1 }, () => ({ status: 307, headers: { location: thief.url } }));
   const world = new World({
@@ -216,7 +216,7 @@ test("a message that is too long ends the session, and the next call has a new o
   expect(await world.result("everything__echo", { message: "hi" })).toBe("Echo: hi");
 });
 
-test("a call that is canceled ends at once, and its server serves others", async () => {
+test("a call that is canceled ends immediately, and its server serves others", async () => {
   const { url } = await anHttpServer();
   const world = new World({ everything: { url } });
   const stop = new AbortController();
@@ -235,7 +235,7 @@ test("a call that is canceled ends at once, and its server serves others", async
   expect(await world.result("everything__echo", { message: "hi" })).toBe("Echo: hi");
 });
 
-test("a token that cannot be had is a status, and nothing is sent", async () => {
+test("a token that cannot be obtained is a status, and nothing is sent", async () => {
   const gate = await aGate({ port: 1 }, () => ({ status: 200, headers: {} }));
   const auth = (): never => {
     throw new Error("the secret store is closed");

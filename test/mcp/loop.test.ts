@@ -10,7 +10,7 @@ import { expectNoLeftovers } from "./marked-processes.ts";
 
 expectNoLeftovers();
 
-test("a model uses the tools of a server, and what it cites is kept", async () => {
+test("a model uses the tools of a server, and its sources are kept", async () => {
   const { servers } = new World({ everything: published("everything") });
   const model = scriptedModel([calls("everything__get-resource-links", { count: 1 }), "Done."]);
   const loop = new LoopWorld({ model, tools: await servers.tools() });
@@ -26,7 +26,7 @@ test("a model uses the tools of a server, and what it cites is kept", async () =
   ]);
 });
 
-test("a tool that changes something waits for approval, by its own name", async () => {
+test("a tool that changes something waits for approval, under its own name", async () => {
   const { notes, read } = await aNotebook();
   const { servers } = new World({ helpful: ours("helpful-server", [], { NOTES: notes }) });
   const model = scriptedModel([calls("helpful__write"), "Done."]);
@@ -43,7 +43,7 @@ test("a tool that changes something waits for approval, by its own name", async 
   expect(await read()).toBe("wrote\n");
 });
 
-test("a question of a server puts the task into input-required, and the answer goes on with the call", async () => {
+test("a question of a server sets the task to input-required, and the answer continues the call", async () => {
   const { notes, read } = await aNotebook();
   const helpful = { ...ours("helpful-server", [], { NOTES: notes }), confirm: "never" } as const;
   const { servers } = new World({ helpful });
@@ -62,7 +62,7 @@ test("a question of a server puts the task into input-required, and the answer g
   expect(await read()).toBe("greets\n");
 });
 
-test("after a crash of the agent a question is still answered, by a new call", async () => {
+test("after a crash of the agent a question is still answered, with a new call", async () => {
   const { notes, read } = await aNotebook();
   const helpful = ours("helpful-server", [], { NOTES: notes, READS: "yes" });
   const before = new World({ helpful });

@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { beforeEach, expect, onTestFinished } from "vitest";
 
-/** Marks what the tests of one file start, also what is started by that. */
+/** Marks the processes that the tests of one file start, including their children. */
 export const MARK = randomUUID();
 
-/** The processes that carry a mark and still live. */
+/** The processes with a mark that are still alive. */
 export function markedProcesses(mark = MARK): readonly number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -23,7 +23,7 @@ export function markedProcesses(mark = MARK): readonly number[] {
 /** No test of the file may leave a process behind. */
 export function expectNoLeftovers(): void {
   beforeEach(() => {
-    // What is registered first comes last, when everything that the test opened is closed.
+    // The first registered hook runs last, when everything that the test opened is closed.
     onTestFinished(async () => {
       try {
         await expect.poll(() => markedProcesses(), { timeout: 5000 }).toEqual([]);

@@ -27,7 +27,7 @@ const PLAIN = { ...ours("odd-server"), allow: ["plain"] };
 const HELPFUL = { ...ours("helpful-server"), confirm: "never" } as const;
 const skill = EXTENSIONS.skill.uri;
 
-/** Longer than a server takes that is started behind the agent. */
+/** Longer than it takes to start a server behind the agent. */
 const LATER_MS = 500;
 
 describe("the tools of MCP servers", () => {
@@ -35,7 +35,7 @@ describe("the tools of MCP servers", () => {
     ["R56", "R83"],
     "are all on the card, in both versions, after the agent's own skills",
     async () => {
-      // This server has more tools a moment after its start, so that it is asked until they are there.
+      // This server adds tools a moment after its start, so it is polled until they are there.
       const model = scriptedModel(Array.from({ length: 500 }, () => "Done."));
       const mcpServers = { every: published("everything") };
       const served = await ServedAgent.start({ mcpServers }, { model });
@@ -72,7 +72,7 @@ describe("the tools of MCP servers", () => {
 
   verifies(
     ["R56", "R84"],
-    "are on the card as allow and deny let them through, and as the model is told of them",
+    "are on the card as allow and deny filter them, and as the model gets them",
     async () => {
       const served = await ServedAgent.start({
         mcpServers: {
@@ -92,28 +92,32 @@ describe("the tools of MCP servers", () => {
     },
   );
 
-  verifies("R56", "come to the card and to who has an older one when they change", async () => {
-    const model = scriptedModel([calls("helpful__grow"), "Done."]);
-    const served = await ServedAgent.start({ mcpServers: { helpful: HELPFUL } }, { model });
-    const empty = await served.get();
-    await eventually(async () => expect(await served.skillIds()).toContain("helpful__grow"));
-    const before = await served.get();
-    const etag = before.headers.get("etag") ?? "";
-    expect(etag).not.toBe(empty.headers.get("etag"));
-    expect((await served.get({ "if-none-match": etag })).status).toBe(304);
+  verifies(
+    "R56",
+    "are updated on the card, also for clients with an older one, when they change",
+    async () => {
+      const model = scriptedModel([calls("helpful__grow"), "Done."]);
+      const served = await ServedAgent.start({ mcpServers: { helpful: HELPFUL } }, { model });
+      const empty = await served.get();
+      await eventually(async () => expect(await served.skillIds()).toContain("helpful__grow"));
+      const before = await served.get();
+      const etag = before.headers.get("etag") ?? "";
+      expect(etag).not.toBe(empty.headers.get("etag"));
+      expect((await served.get({ "if-none-match": etag })).status).toBe(304);
 
-    await served.say();
+      await served.say();
 
-    await eventually(async () => expect(await served.skillIds()).toContain("helpful__grown"));
-    const modified = before.headers.get("last-modified") ?? "";
-    const after = await served.get({ "if-none-match": etag });
-    expect(after.status).toBe(200);
-    expect((await served.get({ "if-modified-since": modified })).status).toBe(200);
-    const present = after.headers.get("etag") ?? "";
-    expect((await served.get({ "if-none-match": present })).status).toBe(304);
-  });
+      await eventually(async () => expect(await served.skillIds()).toContain("helpful__grown"));
+      const modified = before.headers.get("last-modified") ?? "";
+      const after = await served.get({ "if-none-match": etag });
+      expect(after.status).toBe(200);
+      expect((await served.get({ "if-modified-since": modified })).status).toBe(200);
+      const present = after.headers.get("etag") ?? "";
+      expect((await served.get({ "if-none-match": present })).status).toBe(304);
+    },
+  );
 
-  verifies("R56", "leave the card with their server, and come back with it", async () => {
+  verifies("R56", "leave the card with their server, and return with it", async () => {
     const served = await ServedAgent.start({ mcpServers: { odd: PLAIN } });
     await eventually(async () => expect(await served.skillIds()).toContain("odd__plain"));
     const etag = (await served.get()).headers.get("etag");
@@ -124,7 +128,7 @@ describe("the tools of MCP servers", () => {
     await eventually(async () => expect((await served.get()).headers.get("etag")).toBe(etag));
   });
 
-  verifies("R56", "of a server that is down are not there, and hold nothing up", async () => {
+  verifies("R56", "of a server that is down are missing, and delay nothing", async () => {
     const served = await ServedAgent.start({
       mcpServers: {
         gone: { command: "/nowhere/no-such-program" },
@@ -147,7 +151,7 @@ describe("the tools of MCP servers", () => {
     }
   });
 
-  verifies("R56", "can be chosen by their callers as any skill", async () => {
+  verifies("R56", "can be chosen by callers like any skill", async () => {
     const served = await ServedAgent.start({ mcpServers: { odd: PLAIN } });
     await eventually(async () => expect(await served.skillIds()).toContain("odd__plain"));
     const choose = (id: string): Promise<unknown> =>
@@ -159,7 +163,7 @@ describe("the tools of MCP servers", () => {
     expect(await choose("odd__plain")).toMatchObject(COMPLETED);
   });
 
-  test("are signed as the rest of the card is", async () => {
+  test("are signed like the rest of the card", async () => {
     const { kid, privateKey } = await generateCardKey();
     const key: CardKey = { kid, alg: "ES256", privateKey };
     const served = await ServedAgent.start(
@@ -177,7 +181,7 @@ describe("the tools of MCP servers", () => {
     expect((await verifyCard(fewer, { keys })).kind).toBe("invalid");
   });
 
-  test("are on the card as servers that the agent's author has made", async () => {
+  test("are on the card if the agent's author has created the servers", async () => {
     const mcpServers = new McpServers({ odd: PLAIN });
     onTestFinished(() => mcpServers.close());
     expect(mcpServers.skills()).toEqual([]);
@@ -190,8 +194,8 @@ describe("the tools of MCP servers", () => {
   });
 });
 
-describe("what the author says", () => {
-  test("of a skill, or does in a tool, counts before a tool of the same name", async () => {
+describe("what the author defines", () => {
+  test("as a skill or a tool takes precedence over a server's tool of the same name", async () => {
     const plain = { id: "odd__plain", name: "Mine", description: "Is mine.", tags: ["own"] };
     const agent = defineAgent({
       name: "Thinker",
@@ -223,7 +227,7 @@ describe("what the author says", () => {
     expect(agent.info).toBe(info);
   });
 
-  test("may leave them off the card: then nothing starts before a turn needs it", async () => {
+  test("may keep them off the card: then nothing starts before a turn needs it", async () => {
     const served = await ServedAgent.start({ mcpServers: { odd: PLAIN }, mcpSkills: false });
     await sleep(LATER_MS);
     expect(markedProcesses()).toEqual([]);
@@ -234,7 +238,7 @@ describe("what the author says", () => {
     expect(await served.skillIds()).toEqual(["thinker"]);
   });
 
-  test("must be something that can be", () => {
+  test("must be valid", () => {
     const define = (more: object) => () =>
       defineAgent({ name: "Thinker", description: "Thinks.", model: "demo", ...more });
 
@@ -245,7 +249,7 @@ describe("what the author says", () => {
   });
 });
 
-test("a card with more than 256 tools leaves the rest out, and the log says so once", async () => {
+test("a card with more than 256 tools omits the rest, and the log says so once", async () => {
   const served = await ServedAgent.start({
     mcpServers: { many: ours("odd-server", ["many"]), odd: PLAIN },
     mcpOptions: { maxTools: 1000 },

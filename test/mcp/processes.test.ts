@@ -14,7 +14,7 @@ expectNoLeftovers();
 const DOOMED = fileURLToPath(new URL("servers/doomed-agent.ts", import.meta.url));
 const ODD = fileURLToPath(new URL("servers/odd-server.ts", import.meta.url));
 
-test("a stubborn server and what it started are gone when close resolves", async () => {
+test("a stubborn server and its child processes are gone when close resolves", async () => {
   const world = new World({ odd: ours("odd-server", ["stubborn"]) });
   await world.names();
   await eventually(() => expect(markedProcesses()).toHaveLength(2));
@@ -37,7 +37,7 @@ test("a server that hangs at its start is gone when close resolves", async () =>
   expect(await names).toEqual([]);
 });
 
-test("a process that exits takes its servers with it", async () => {
+test("a process that exits stops its servers", async () => {
   const folder = await aFolder();
   const agent = start(process.execPath, [...NODE, DOOMED, folder, ODD, MARK], { cwd: folder });
   await agent.until((stdout) => (stdout.includes("started") ? stdout : undefined));
@@ -49,7 +49,7 @@ test("a process that exits takes its servers with it", async () => {
   await eventually(() => expect(markedProcesses()).toEqual([]));
 });
 
-test("what outlives a killed process is ended by the next", async () => {
+test("what outlives a killed process is stopped by the next", async () => {
   const folder = await aFolder();
   const agent = start(process.execPath, [...NODE, DOOMED, folder, ODD, MARK], { cwd: folder });
   await agent.until((stdout) => (stdout.includes("started") ? stdout : undefined));
@@ -66,7 +66,7 @@ test("what outlives a killed process is ended by the next", async () => {
   ]);
 });
 
-test("servers of a process that lives are left alone", async () => {
+test("servers of a living process are left alone", async () => {
   const folder = await aFolder();
   const first = new World({ odd: ours("odd-server") }, { folder });
   await first.names();
@@ -79,7 +79,7 @@ test("servers of a process that lives are left alone", async () => {
   expect(await readdir(folder)).toEqual([]);
 });
 
-test("a process that only has the number of a lost server is left alone", async () => {
+test("a process that only has the same pid as a lost server is left alone", async () => {
   const folder = await aFolder();
   const bystander = start(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { cwd: folder });
   const other = { pid: bystander.pid, startTime: "1", boot: processIdentity(process.pid)!.boot };

@@ -11,7 +11,7 @@ expectNoLeftovers();
 describe("server-everything", () => {
   const everything = (): World => new World({ everything: published("everything") });
 
-  test("is not started before it is needed, and its tools carry its name", async () => {
+  test("is not started before it is needed, and its tools have its name as a prefix", async () => {
     const world = everything();
 
     expect(world.servers.report()).toEqual([
@@ -30,7 +30,7 @@ describe("server-everything", () => {
 
   verifies(
     "loop-L12",
-    "gives text, structured content once, and an error as an error",
+    "returns text, structured content once, and an error as an error",
     async () => {
       const world = everything();
 
@@ -49,7 +49,7 @@ describe("server-everything", () => {
     },
   );
 
-  test("arguments are checked before anything is sent", async () => {
+  test("validates arguments before anything is sent", async () => {
     const world = everything();
     const [echo] = await world.servers.tools();
 
@@ -57,7 +57,7 @@ describe("server-everything", () => {
     expect(await echo!.check({ message: "hi" })).toMatchObject({ ok: true });
   });
 
-  test("an image becomes an artifact, and the model is told of it", async () => {
+  test("turns an image into an artifact, and the model is informed", async () => {
     const { outcome, events } = await everything().call(
       "everything__get-tiny-image",
       {},
@@ -85,7 +85,7 @@ describe("server-everything", () => {
     });
   });
 
-  test("linked and embedded resources become sources", async () => {
+  test("turns linked and embedded resources into sources", async () => {
     const world = everything();
 
     const linked = await world.call("everything__get-resource-links", { count: 2 });
@@ -106,18 +106,18 @@ describe("server-everything", () => {
     });
   });
 
-  test("tells its progress", async () => {
+  test("reports its progress", async () => {
     const { events, outcome } = await everything().call(
       "everything__trigger-long-running-operation",
       { duration: 0.4, steps: 2 },
     );
 
-    // The last may come together with the result, which is then all that counts.
+    // The last one may arrive together with the result, which is then all that counts.
     expect(events[0]).toEqual({ kind: "tool:progress", text: "1 of 2", fraction: 0.5 });
     expect(outcome.kind).toBe("result");
   });
 
-  test("a form that it wants filled is an interrupt, and the answer goes to the call that waits", async () => {
+  test("turns a form into an interrupt, and the answer goes to the waiting call", async () => {
     const world = everything();
     const name = "everything__trigger-elicitation-request";
 
@@ -161,7 +161,7 @@ describe("server-everything", () => {
     expect(right).toContain("- Name: Ann\n- Favorite Integer: 7");
   });
 
-  test("a page that somebody must visit is an interrupt with its address", async () => {
+  test("turns a page to visit into an interrupt with its URL", async () => {
     const world = everything();
     const name = "everything__trigger-url-elicitation";
     const input = { url: "https://example.com/consent", message: "Agree there." };
@@ -179,7 +179,7 @@ describe("server-everything", () => {
     ).toContain("User completed the URL elicitation flow");
   });
 
-  test("an error that names a page is an interrupt, and then the call is made again", async () => {
+  test("turns an error that names a page into an interrupt, and then repeats the call", async () => {
     const world = everything();
     const name = "everything__trigger-url-elicitation";
     const input = { url: "https://example.com/consent", message: "Agree.", errorPath: true };
@@ -201,7 +201,7 @@ describe("server-everything", () => {
     });
   });
 
-  test("its resources and prompts can be listed and read", async () => {
+  test("lists and reads its resources and prompts", async () => {
     const world = everything();
 
     const resources = await world.servers.resources();
@@ -240,7 +240,7 @@ describe("server-everything", () => {
   });
 });
 
-test("server-filesystem reads without approval and writes with it, and denied tools are not there", async () => {
+test("server-filesystem reads without approval and writes with it, and denied tools are missing", async () => {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "mcp-files-")));
   onTestFinished(() => rm(folder, { recursive: true }));
   await writeFile(join(folder, "note.txt"), "Buy milk.");
@@ -262,7 +262,7 @@ test("server-filesystem reads without approval and writes with it, and denied to
   });
 });
 
-test("server-memory keeps what it is told, and only allowed tools are there", async () => {
+test("server-memory stores what it receives, and only allowed tools are available", async () => {
   const folder = await mkdtemp(join(tmpdir(), "mcp-memory-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const env = { MEMORY_FILE_PATH: join(folder, "memory.jsonl") };

@@ -11,7 +11,7 @@ import { expectNoLeftovers, markedProcesses } from "./marked-processes.ts";
 
 expectNoLeftovers();
 
-/** A server that only ends when it must, and has a process of its own. */
+/** A server that ends only when it is forced to, and has a child process. */
 const STUBBORN = { ...ours("odd-server", ["stubborn"]), confirm: "never" } as const;
 
 function anAgent(model: ScriptedModel, mcpSkills = true): Agent {
@@ -32,7 +32,7 @@ test("a server that is closed leaves no process, and its agent can be served aga
   const data = await aFolder();
   const logger = memoryLogger();
   const model = scriptedModel([calls("odd__plain"), "Done.", calls("odd__plain"), "Done."]);
-  // Without its servers on its card, so that it can be seen that nothing runs before a turn.
+  // Without its servers on its card, so that the test can check that nothing runs before a turn.
   const agent = anAgent(model, false);
 
   for (const _time of ["first", "second"]) {
@@ -79,7 +79,7 @@ test("an agent in an app leaves no process either, and keeps no records without 
   expect(markedProcesses()).toEqual([]);
 });
 
-test("the agent's log hears of a server that does not start", async () => {
+test("the agent's log reports a server that does not start", async () => {
   const logger = memoryLogger();
   const agent = defineAgent({
     name: "Thinker",

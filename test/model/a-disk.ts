@@ -13,13 +13,13 @@ export interface Disk {
   close(): Promise<void>;
 }
 
-/** Memory that outlives the engine on it: for many runs. */
+/** Memory that outlives its engine: for many runs. */
 export async function aMemoryDisk(): Promise<Disk> {
   const backend = createMemoryBackend();
   return { backend, reopen: async () => undefined, close: () => backend.close() };
 }
 
-/** A database that is really closed, and opened again. */
+/** A database that is really closed and reopened. */
 export async function aSqliteDisk(): Promise<Disk> {
   const folder = await mkdtemp(join(tmpdir(), "convoke-model-"));
   const open = (): Promise<Backend> => openSqliteBackend({ folder, durability: "process" });

@@ -16,19 +16,19 @@ export interface FollowerOptions {
   readonly taskId: string;
   readonly caller: Caller;
   readonly version: "0.3" | "1.0";
-  /** It begins after this sequence, or with a snapshot. */
+  /** It starts after this sequence, or with a snapshot. */
   readonly after: number | undefined;
 }
 
-/** A client that follows a task, and comes back with its cursor when the server is another one. */
+/** A client that follows a task, and reconnects with its cursor when the server was replaced. */
 export class Follower {
   readonly taskId: string;
   hasLeft = false;
   readonly #options: FollowerOptions;
-  /** What it got from servers that are gone. */
+  /** What it received from earlier servers. */
   readonly #earlier: Frame[] = [];
   #reader: Reader | undefined;
-  /** Where the log stood when it came last: questions before that place were answered already. */
+  /** The head of the log when it last connected: earlier questions were already answered. */
   #head = 0;
   #hasEnded = false;
 
@@ -37,7 +37,7 @@ export class Follower {
     this.taskId = options.taskId;
   }
 
-  /** Subscribes, or comes back. */
+  /** Subscribes, or reconnects. */
   async attach(engine: Engine): Promise<void> {
     if (this.hasLeft || this.#hasEnded) return;
     const { taskId, caller, version, after } = this.#options;
@@ -53,7 +53,7 @@ export class Follower {
         this.#hasEnded = true;
       });
     } catch (error) {
-      // 1.0: there is nothing to subscribe to. With a cursor there always is.
+      // 1.0: an ended task cannot be subscribed to. With a cursor it can.
       assert.ok(A2AError.is(error) && error.reason === "UnsupportedOperation", String(error));
       assert.equal(cursor, undefined);
       this.hasLeft = true;
@@ -72,7 +72,7 @@ export class Follower {
     this.#reader?.leave();
   }
 
-  /** It got exactly the log after its cursor: all of it, unless it left. */
+  /** It received exactly the log after its cursor: all of it, unless it left. */
   check(log: readonly AgentEvent[]): void {
     const frames = [...this.#earlier, ...(this.#reader?.frames ?? [])];
     const opening = this.#options.after === undefined ? frames[0] : undefined;
@@ -107,7 +107,7 @@ export class Follower {
       .filter(({ id, event }) => id > after && isPublic(event));
     const end = frames.findIndex(({ id, event }) => id >= this.#head && this.#isEnd(event));
     if (end !== -1) return { frames: frames.slice(0, end + 1), isEnd: true };
-    // Whoever has seen everything already learns that there is nothing more.
+    // A reader that has already seen everything receives the end without events.
     return { frames, isEnd: isTerminal(foldOf(log).status.state) };
   }
 
@@ -118,7 +118,9 @@ export class Follower {
   }
 }
 
-/** The head that a source was made at: the first place at which a last word would end it. */
+/**
+ * The head at which a source was created: the first position at which a final event would end it.
+ */
 function headOf({ closesAfter }: EventStreamSource): number {
   const status = { state: "completed" } as const;
   const lastWord = {

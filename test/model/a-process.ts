@@ -17,33 +17,33 @@ export interface ProcessOptions {
   readonly now: () => number;
   readonly definition: Partial<AgentDefinition>;
   readonly maxParkedRuns: number | undefined;
-  /** How long calls to the disk take, in turns of the event loop; used again and again in order. */
+  /** How long calls to the disk take, in turns of the event loop; repeated in order. */
   readonly delays: readonly number[];
   /** What the bodies of steps did, in this process and all others. */
   readonly effects: string[];
 }
 
-/** When a process dies: at its n-th commit from now, before or after that is written. */
+/** When a process dies: at its n-th commit from now, before or after it is written. */
 export interface Death {
   readonly atCommit: number;
   readonly isWritten: boolean;
 }
 
-/** How many quiet turns of the event loop mean that nothing more will happen. */
+/** How many idle turns of the event loop mean that nothing more will happen. */
 const QUIET_TURNS = 6;
 
 const never = (): Promise<never> => new Promise(() => undefined);
 const aTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
- * An engine that can die at any commit. What it was about to do then never
- * happens: its calls to the disk are not answered any more.
+ * An engine that can die at any commit. Its pending actions are then dropped: its calls to the disk
+ * are no longer answered.
  */
 export class Process implements Traces {
   readonly engine: Engine;
   readonly dead: Promise<void>;
   isOver = false;
-  /** The tasks that an agent is at work on, one entry for each run. */
+  /** The tasks that the agent is working on, one entry for each run. */
   readonly working: string[] = [];
   readonly #options: ProcessOptions;
   readonly #died = Promise.withResolvers<void>();
@@ -103,7 +103,7 @@ export class Process implements Traces {
       seen = this.#stirs;
       await aTurn();
     }
-    // What is on its way to the disk arrives there, though nobody is left to hear of it.
+    // Writes in flight still reach the disk, although no process receives the result.
     while (this.#underWay > 0) await aTurn();
   }
 
@@ -136,7 +136,7 @@ export class Process implements Traces {
     };
     return {
       tasks,
-      // Nothing is pushed or forgotten in this world.
+      // Nothing is pushed or pruned in this world.
       pushes: disk().pushes,
       retention: disk().retention,
       commit: (step) => this.#commit(step),

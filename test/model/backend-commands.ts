@@ -2,9 +2,9 @@ import type { CommitStep, Seq, StoredSnapshot } from "@convoke/engine";
 import type { TaskState } from "@convoke/protocol";
 import fc from "fast-check";
 
-/** Something that happens to a backend. */
+/** An operation on a backend. */
 export type BackendCommand =
-  /** Steps that are handed over without waiting for each other; they apply in this order. */
+  /** Steps that are submitted without waiting for each other; they are applied in this order. */
   | { readonly kind: "commit"; readonly steps: readonly CommitStep[] }
   | { readonly kind: "read"; readonly taskId: string; readonly after: Seq; readonly limit: number }
   | { readonly kind: "follow"; readonly taskId: string }

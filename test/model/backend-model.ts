@@ -25,13 +25,13 @@ interface ModelTask {
 const ENDS: readonly TaskState[] = ["completed", "canceled", "failed", "rejected"];
 const BEGINNINGS: readonly TaskState[] = ["submitted", "unknown"];
 
-/** What a backend must do, as plainly as it can be said: a list of events for each task. */
+/** The simplest model of a backend: a list of events for each task. */
 export class BackendModel {
   readonly tasks = new Map<string, ModelTask>();
   readonly #messages = new Map<string, { readonly taskId: string; readonly digest: string }>();
   readonly #followers: { readonly taskId: string; readonly heads: Seq[] }[] = [];
 
-  /** "misuse" where the backend rejects. */
+  /** "misuse" if the backend rejects. */
   commit(step: CommitStep): CommitResult | "misuse" {
     const task = this.tasks.get(step.taskId);
     const owner = step.create?.owner ?? task?.owner;
@@ -55,7 +55,7 @@ export class BackendModel {
     return log.map((json, place) => ({ seq: place + 1, json })).slice(after, after + limit);
   }
 
-  /** The heads a follower from now on must hear of. */
+  /** The heads that a watcher must receive from now on. */
   follow(taskId: string): readonly Seq[] {
     const heads: Seq[] = [];
     this.#followers.push({ taskId, heads });

@@ -9,7 +9,7 @@ import { MODEL_TIMEOUT_MS, type Tally, report, runsOf } from "./runs.ts";
 
 const TASKS = ["t0", "t1", "t2", "t3"];
 
-/** A backend and what it should be. Many trials share a database, so each has ids of its own. */
+/** A backend and its model. Many trials share a database, so each has its own ids. */
 class Trial {
   readonly #disk: Disk;
   readonly #name: string;
@@ -58,7 +58,7 @@ class Trial {
     }
   }
 
-  /** Everything that can be asked has the model's answer. */
+  /** Asserts that every read returns the model's answer. */
   async check(): Promise<void> {
     const { backend } = this.#disk;
     this.#checkHeard();
@@ -84,7 +84,7 @@ class Trial {
     }
   }
 
-  /** Two to a page, so that there are pages. */
+  /** Two per page, so that there are several pages. */
   async #list({ owner: name, state }: Extract<BackendCommand, { kind: "list" }>): Promise<void> {
     const owner = this.#id(name);
     const expected = this.#model
@@ -145,7 +145,7 @@ async function tryOut(take: () => Promise<Disk>, numRuns: number): Promise<Tally
   return tally;
 }
 
-describe("a backend does what a list of events for each task would do", () => {
+describe("a backend behaves like a list of events for each task", () => {
   verifies(
     ["G4", "G5", "G6"],
     "in memory",
@@ -160,7 +160,7 @@ describe("a backend does what a list of events for each task would do", () => {
 
   verifies(
     ["G4", "G5", "G6"],
-    "in SQLite, closed and opened again at any moment",
+    "in SQLite, closed and reopened at any moment",
     async () => {
       const disk = await aSqliteDisk();
       onTestFinished(() => disk.close());

@@ -5,22 +5,22 @@ import type { Setting } from "./commands.ts";
 import { HOUR_MS } from "./program.ts";
 import type { Account } from "./reference.ts";
 
-/** What is known of a task besides its log. */
+/** What is known about a task in addition to its log. */
 export interface TaskFacts {
   readonly task: Task;
   readonly record: TaskRecord;
   readonly account: Account;
   readonly setting: Setting;
   readonly now: number;
-  /** Someone asked for its end; someone was told that it is canceled. */
+  /** A caller requested its cancellation; a caller received the canceled task. */
   readonly isCancelAsked: boolean;
   readonly isCanceled: boolean;
   readonly hasSeenCrash: boolean;
-  /** How many runs are at work on it. */
+  /** How many runs are working on it. */
   readonly runs: number;
 }
 
-/** Checks that a task, now that nothing more happens by itself, stands where it must. */
+/** Checks that an idle task is in the state that it must be in. */
 export function checkTask(facts: TaskFacts): void {
   const { task, record, account } = facts;
   const { state } = task.status;
@@ -30,7 +30,7 @@ export function checkTask(facts: TaskFacts): void {
   const text = (task.artifacts ?? []).map(({ parts }) => textOfParts(parts)).join("");
   if (isTerminal(state)) {
     checkEnd(facts, text);
-    assert.equal(facts.runs, 0, "a run goes on after the end");
+    assert.equal(facts.runs, 0, "a run continues after the end");
     assert.equal(record.wakeAt, undefined);
     return;
   }
@@ -45,10 +45,10 @@ export function checkTask(facts: TaskFacts): void {
   assert.equal(state, "working");
   if (account.standing === "sleeping") assert.notEqual(record.wakeAt, undefined);
   else assert.equal(account.standing, "working");
-  assert.equal(facts.runs, account.standing === "working" ? 1 : 0, "how many runs are at work");
+  assert.equal(facts.runs, account.standing === "working" ? 1 : 0, "the number of active runs");
 }
 
-/** A task ends as its program says, or for a reason that there must have been. */
+/** A task ends as its program says, or for a reason that must have existed. */
 function checkEnd(facts: TaskFacts, text: string): void {
   const { account, setting, task } = facts;
   const { state, reason, standing } = account;
@@ -57,7 +57,7 @@ function checkEnd(facts: TaskFacts, text: string): void {
     assert.equal(text, account.text);
     return;
   }
-  assert.ok(account.text.startsWith(text), `${text} is no beginning of ${account.text}`);
+  assert.ok(account.text.startsWith(text), `${text} is not a prefix of ${account.text}`);
   if (state === "canceled") return assert.ok(facts.isCancelAsked);
   assert.equal(state, "failed");
   switch (reason) {

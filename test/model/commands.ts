@@ -2,13 +2,16 @@ import fc from "fast-check";
 import type { Death } from "./a-process.ts";
 import { LETTERS, type Program } from "./program.ts";
 
-/** Something that someone does to the server. Tasks and messages are named by their number, modulo how many there are. */
+/**
+ * An operation on the server. Tasks and messages are identified by their index, modulo their
+ * number.
+ */
 export type Command =
-  /** A message that makes a task, perhaps sent several times at once. */
+  /** A message that creates a task, possibly sent several times at once. */
   | { readonly kind: "send"; readonly program: Program; readonly copies: number }
-  /** The same, by a caller who waits until the task has ended or asks. */
+  /** The same, by a caller that waits until the task has ended or asks. */
   | { readonly kind: "send and wait"; readonly program: Program; readonly copies: number }
-  /** An earlier message again, perhaps with other words. */
+  /** An earlier message again, possibly with different content. */
   | { readonly kind: "retry"; readonly message: number; readonly changed: boolean }
   /** A message to a task, whether it waits for one or not. */
   | {
@@ -18,18 +21,18 @@ export type Command =
       readonly copies: number;
     }
   | { readonly kind: "cancel"; readonly task: number }
-  /** Time passes, and whatever is due is woken. */
+  /** Time passes, and due timers fire. */
   | { readonly kind: "advance"; readonly hours: number }
   | { readonly kind: "get"; readonly task: number }
   | {
       readonly kind: "follow";
       readonly task: number;
-      /** Where to begin: with a snapshot, or after this sequence, modulo what there is. */
+      /** Where to start: with a snapshot, or after this sequence, modulo the length of the log. */
       readonly after: number | undefined;
       readonly version: "0.3" | "1.0";
     }
   | { readonly kind: "leave"; readonly follower: number }
-  /** The process dies during this batch, and the next one perhaps while it recovers. */
+  /** The process dies during this batch, and the next one possibly while it recovers. */
   | { readonly kind: "crash"; readonly death: Death; readonly again: Death | undefined };
 
 /** Commands that are given at once; each waits some turns of the event loop first. */

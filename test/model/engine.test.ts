@@ -6,7 +6,7 @@ import { plans, settings } from "./commands.ts";
 import { MODEL_TIMEOUT_MS, type Tally, report, runsOf } from "./runs.ts";
 import { Story } from "./story.ts";
 
-/** What was rejected and nobody handled, so that it fails the run that caused it. */
+/** Unhandled rejections, so that they fail the run that caused them. */
 function unhandledRejections(): unknown[] {
   const unhandled: unknown[] = [];
   const note = (reason: unknown): void => void unhandled.push(reason);
@@ -38,7 +38,7 @@ async function tryOut(take: () => Promise<Disk>, numRuns: number): Promise<Tally
   return tally;
 }
 
-describe("whatever is done to a server, and whenever it dies, its tasks are what their logs say", () => {
+describe("after any operations and crashes of a server, its tasks match their logs", () => {
   verifies(
     ["G1", "G2", "G3", "G4", "G5", "G6", "G7", "G10"],
     "in memory",
@@ -53,7 +53,7 @@ describe("whatever is done to a server, and whenever it dies, its tasks are what
 
   verifies(
     ["G2", "G3", "G4", "G5", "G6"],
-    "in SQLite, closed and opened again at every death",
+    "in SQLite, closed and reopened at every crash",
     async () => {
       const disk = await aSqliteDisk();
       onTestFinished(() => disk.close());

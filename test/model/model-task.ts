@@ -3,14 +3,14 @@ import type { AgentEvent } from "@convoke/protocol";
 import type { Backend } from "@convoke/engine";
 import { type Account, accountOf } from "./reference.ts";
 
-/** A task as the model knows it: a list of events, and what was asked of it. */
+/** A task in the model: a list of events, and the requests for it. */
 export class ModelTask {
   readonly taskId: string;
-  /** Someone asked for its end. */
+  /** A caller requested its cancellation. */
   isCancelAsked = false;
-  /** Someone was told that it is canceled. */
+  /** A caller received the canceled task. */
   isCanceled = false;
-  /** A server that had it died. */
+  /** A server died while it had the task. */
   hasSeenCrash: boolean;
   #log: readonly string[] = [];
   #account: Account | undefined;
@@ -28,18 +28,20 @@ export class ModelTask {
     return this.#log.length;
   }
 
-  /** What its log says happened. */
+  /** What happened according to its log. */
   get account(): Account {
     if (this.#account === undefined) throw new Error("its log was not read yet");
     return this.#account;
   }
 
-  /** Whether its log has the message. */
+  /** Whether its log contains the message. */
   has(messageId: string): boolean {
     return this.account.messageIds.includes(messageId);
   }
 
-  /** A log only grows, its numbers run from 1, and what it tells may have happened. */
+  /**
+   * Asserts that a log only grows, its sequence numbers run from 1, and its events are possible.
+   */
   async read(backend: Backend): Promise<void> {
     const stored = await backend.read(this.taskId, 0, 100_000);
     assert.deepEqual(

@@ -1,6 +1,6 @@
 import { A2AError } from "@convoke/protocol";
 
-/** What came of it: the result, or a refusal that callers may get. */
+/** The outcome: the result, or an error that callers may get. */
 export async function outcomeOf<T>(work: Promise<T>): Promise<T | A2AError> {
   try {
     return await work;

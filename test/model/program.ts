@@ -2,12 +2,12 @@ import { type AgentDefinition, StepUnknownError, reply } from "convoke";
 import { type AgentEvent, agentMessage, textOfParts } from "@convoke/protocol";
 
 /**
- * What an agent does with a message, one letter for each thing. What it says
- * tells what happened, so that its text can be foretold from what it was told:
+ * What an agent does with a message, one letter for each action. Its output says
+ * what happened, so that its text can be predicted from its input:
  *
- * s says something · b says much · y lets others run · t runs a step · a asks
- * z sleeps · i takes a message while it works · h works until it is told to stop
- * g does so too, and then answers all the same · x fails
+ * s emits a chunk · b emits a lot · y yields to the event loop · t runs a step
+ * a asks · z sleeps · i takes a message while it works · h works until it is aborted
+ * g does so too, and then completes anyway · x fails
  * q asks by ending its turn; the answer is the program of the next
  */
 export type Program = string;
@@ -19,7 +19,7 @@ export const HOUR_MS = 3_600_000;
 /** Enough for a snapshot at the end of a task. */
 export const MUCH = "much ".repeat(8000);
 
-/** What a program leaves behind besides its events. */
+/** The side effects of a program in addition to its events. */
 export interface Traces {
   /** The process is gone: nothing more happens in it. */
   readonly isOver: boolean;
@@ -27,7 +27,7 @@ export interface Traces {
   stir(): void;
   /** The body of a step ran. */
   effect(key: string): void;
-  /** A run is at work on the task, until the returned function is called. */
+  /** A run is working on the task until the returned function is called. */
   works(taskId: string): () => void;
 }
 
@@ -68,12 +68,12 @@ export function runProgram(traces: Traces): Run {
   };
 }
 
-/** How a program says the n-th of its things. */
+/** The text for the n-th action of a program. */
 export function said(letter: string, n: number, what = ""): string {
   return `${letter}${n}${what} `;
 }
 
-/** What it says of a step that a crash cut. */
+/** The text for a step that a crash interrupted. */
 export const UNKNOWN = "?";
 
 function unknownOnly(error: unknown): string {
@@ -85,7 +85,7 @@ function aMoment(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** In a process that is gone nothing goes on. */
+/** In a process that is gone nothing continues. */
 async function aliveAfter(moment: Promise<void>, traces: Traces): Promise<void> {
   await moment;
   if (traces.isOver) await new Promise(() => undefined);

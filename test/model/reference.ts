@@ -9,10 +9,10 @@ import {
 } from "@convoke/protocol";
 import { MUCH, type Program, UNKNOWN, said } from "./program.ts";
 
-/** One turn of a task, as its log tells it. */
+/** One turn of a task, according to its log. */
 interface TurnFacts {
   readonly program: Program;
-  /** Questions and sleeps, in order; what ended each. */
+  /** Questions and sleeps, in order, and what ended each. */
   readonly waits: { readonly kind: "ask" | "sleep"; end?: string }[];
   readonly inbox: string[];
   /** By step: whether its outcome is known. */
@@ -20,18 +20,18 @@ interface TurnFacts {
   isOver: boolean;
 }
 
-/** Where a program stands. */
+/** The position of a program. */
 type Standing = "completed" | "failed" | "asking" | "sleeping" | "working" | "turn over";
 
-/** What a log says happened. Reading it checks that it may have happened. */
+/** What happened according to a log. Reading it checks that it is possible. */
 export interface Account {
   readonly state: TaskState;
   readonly reason: unknown;
   readonly messageIds: readonly string[];
   readonly isCancelRecorded: boolean;
-  /** A later process can go on with its last turn. */
+  /** A later process can resume its last turn. */
   readonly isDurable: boolean;
-  /** What the agent must have said by now, if it was not stopped. */
+  /** What the agent must have emitted by now, unless it was aborted. */
   readonly text: string;
   readonly standing: Standing;
   /** How often the body of each step may have run: at most once. */
@@ -41,10 +41,12 @@ export interface Account {
 const ENDS: readonly TaskState[] = ["completed", "canceled", "failed", "rejected"];
 const WAITS: readonly TaskState[] = ["input-required", "auth-required"];
 
-/** Reads a log as plainly as it can be read, and says what must be so. Throws at what may not be. */
+/**
+ * Reads a log in the simplest way, and derives what must be true. Throws if the log is impossible.
+ */
 export function accountOf(log: readonly AgentEvent[]): Account {
   const [first, ...rest] = log;
-  if (first?.kind !== "task") throw new Error("a log begins with its task");
+  if (first?.kind !== "task") throw new Error("a log starts with its task");
   const begun = first as Task;
   const reader = new LogReader(begun);
   for (const event of rest) reader.read(event);
@@ -153,7 +155,7 @@ function isKnown(outcome: string): boolean {
   return outcome === "known";
 }
 
-/** What a program has said, and where it stands, given what it was told. */
+/** The output of a program and its position, for the given inputs. */
 function foretell({ program, waits, inbox, steps }: TurnFacts): {
   readonly text: string;
   readonly standing: Standing;

@@ -1,9 +1,9 @@
-/** How many runs in memory take as long as one that opens a database now and then. */
+/** How many runs in memory take as long as one that opens a database occasionally. */
 const SQLITE_SHARE = 50;
 
 /**
- * How many random runs a test makes: as many as `CONVOKE_MODEL_RUNS` says, a
- * fiftieth of it on SQLite, or few enough for every day.
+ * The number of random runs of a test: `CONVOKE_MODEL_RUNS`, a fiftieth of it on SQLite, or a small
+ * default for every day.
  */
 export function runsOf(everyDay: number, { onSqlite = false } = {}): number {
   const wanted = Number(process.env["CONVOKE_MODEL_RUNS"] ?? 0);
@@ -11,10 +11,10 @@ export function runsOf(everyDay: number, { onSqlite = false } = {}): number {
   return Math.ceil(onSqlite ? wanted / SQLITE_SHARE : wanted);
 }
 
-/** A bound on hanging, not on how long many runs may take. */
+/** A bound on hanging, not on the duration of many runs. */
 export const MODEL_TIMEOUT_MS = 3_600_000;
 
-/** Says how much was tried: a property that was checked on nothing is no proof. */
+/** Prints how much was tried: a property that was checked on nothing proves nothing. */
 export function report(name: string, { runs, commands }: Tally): void {
   process.stdout.write(`${name}: ${runs} runs, ${commands} commands\n`);
 }

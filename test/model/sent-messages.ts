@@ -4,18 +4,18 @@ import { type AcceptedTask, type Engine, acceptMessage } from "@convoke/engine";
 import type { ModelTask } from "./model-task.ts";
 import { outcomeOf } from "./outcome.ts";
 
-/** A message that was sent, and what is known of its fate. */
+/** A message that was sent, and what is known about it. */
 export interface SentMessage {
   readonly message: Message;
-  /** The task that has it, once anyone was told. */
+  /** The task that has it, once a caller received it. */
   taskId?: string;
-  /** Someone was told that it is not taken. */
+  /** A caller received its rejection. */
   isRefused: boolean;
-  /** How many were never told anything, because the server died. */
+  /** How many senders got no response, because the server died. */
   untold: number;
 }
 
-/** Everything that was ever sent, each message perhaps many times. */
+/** All messages that were sent, each possibly many times. */
 export class SentMessages {
   readonly #caller: Caller;
   readonly #engine: () => Engine;
@@ -30,7 +30,7 @@ export class SentMessages {
     return this.#all;
   }
 
-  /** A new message. Its id is new to the disk, too, which may have seen other stories. */
+  /** A new message. Its id is new on the disk, too, which may contain other runs. */
   write(text: string, taskId?: string): SentMessage {
     const id = `${this.#caller.owner}-m${this.#all.length}`;
     const message = { ...userMessage(id, text), ...(taskId !== undefined && { taskId }) };
@@ -39,19 +39,22 @@ export class SentMessages {
     return sent;
   }
 
-  /** Sends it some times at once; whether the server took each. One messageId is one task. */
+  /**
+   * Sends it several times at once; returns whether the server accepted each. One messageId is one
+   * task.
+   */
   send(sent: SentMessage, copies = 1): Promise<readonly boolean[]> {
     return Promise.all(Array.from({ length: copies }, () => this.#send(sent)));
   }
 
-  /** Sends it again: it is taken, if it ever was. */
+  /** Sends it again: it is accepted if it ever was. */
   async sendAgain(sent: SentMessage): Promise<void> {
     const { taskId } = sent;
     const [isTaken] = await this.send(sent);
     if (taskId !== undefined) assert.ok(isTaken, "a retry that is not taken");
   }
 
-  /** Sends other words with its id: they are refused, and the error says what to do. */
+  /** Sends different content with its id: it is rejected, and the error says what to do. */
   async sendChanged({ message: original, taskId }: SentMessage): Promise<void> {
     if (taskId === undefined) return;
     const message = { ...original, metadata: { changed: true } };
@@ -61,7 +64,7 @@ export class SentMessages {
     assert.ok(outcome.message.includes(`task ${taskId}; use a new messageId`), outcome.message);
   }
 
-  /** Each message is in one log at most, and in its own if anyone was told so. */
+  /** Asserts that each message is in at most one log, and in its own if a caller received it. */
   check(tasks: readonly ModelTask[]): void {
     const logged = tasks.flatMap(({ account }) => account.messageIds);
     assert.equal(new Set(logged).size, logged.length, "a message in two tasks");

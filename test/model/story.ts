@@ -20,20 +20,20 @@ import { outcomeOf } from "./outcome.ts";
 import { HOUR_MS, type Program } from "./program.ts";
 import { type SentMessage, SentMessages } from "./sent-messages.ts";
 
-/** Something that someone waits for. */
+/** A pending call. */
 interface Pending {
   readonly command: Command;
   isDone: boolean;
   error?: unknown;
 }
 
-/** A caller who waits for the end of a task, or for a question. */
+/** A caller that waits for the end of a task, or for a question. */
 interface Waiter {
   readonly messageId: string;
   answer?: unknown;
 }
 
-/** A task as someone saw it at one moment. */
+/** A task as a caller saw it at one moment. */
 interface Sighting {
   readonly taskId: string;
   readonly head: number;
@@ -41,8 +41,8 @@ interface Sighting {
 }
 
 /**
- * A server on a disk, the people who use it, and a plain model of what must be
- * so: a list of events for each task, and who was told what.
+ * A server on a disk, its callers, and a simple model of what must be true: a list of events for
+ * each task, and every response.
  */
 export class Story {
   readonly #disk: Disk;
@@ -65,11 +65,13 @@ export class Story {
     this.#process = this.#start();
   }
 
-  /** Gives the commands of a batch at once, waits until nothing more happens, and checks everything. */
+  /**
+   * Gives the commands of a batch at once, waits until the server is idle, and checks everything.
+   */
   async perform(batch: Batch): Promise<void> {
     const pending = batch.map(({ command, delay }) => this.#begin(command, delay, batch));
     await this.#process.quiet();
-    // A wish for a moment that has passed meanwhile waits for a timer; this is that timer.
+    // A wakeAt that has passed in the meantime waits for a timer; this is that timer.
     void this.#process.engine.wakeTimer.start();
     await this.#process.quiet();
     for (const { error } of pending) if (error !== undefined) throw error;
@@ -79,13 +81,13 @@ export class Story {
       await this.#restart(crash?.kind === "crash" ? crash.again : undefined);
     } else {
       const hanging = pending.filter(({ isDone }) => !isDone).map(({ command }) => command);
-      assert.deepEqual(hanging, [], "nobody waits in vain");
+      assert.deepEqual(hanging, [], "no caller is left waiting");
     }
     await this.#readAll(hasCrashed);
     await this.#check();
   }
 
-  /** Brings every task to its end: answers what is asked, wakes what sleeps, stops what goes on. */
+  /** Brings every task to its end: answers questions, wakes sleepers, cancels the rest. */
   async finish(): Promise<void> {
     for (let round = 0; round < 40; round++) {
       const open = this.#tasks.filter(({ account }) => !isTerminal(account.state));
@@ -154,7 +156,7 @@ export class Story {
     const server = this.#process;
     void (async () => {
       for (let turn = 0; turn < delay; turn++) await new Promise((done) => setImmediate(done));
-      // Nobody can ask a server that is gone, and the next one answers when it has recovered.
+      // A server that is gone cannot be called, and the next one responds when it has recovered.
       if (!server.isOver) await this.#do(command, isAlone);
     })().then(
       () => {
@@ -172,7 +174,7 @@ export class Story {
     switch (command.kind) {
       case "send": {
         const taken = await this.#messages.send(this.#write(command.program), command.copies);
-        return assert.ok(taken.every(Boolean), "a message that is not taken");
+        return assert.ok(taken.every(Boolean), "a message that is not accepted");
       }
       case "send and wait": {
         const { message } = this.#write(command.program);
@@ -190,7 +192,7 @@ export class Story {
         const isAsked = isAlone && isInterrupted(task.account.state);
         const sent = this.#write(command.program, task.taskId);
         const taken = await this.#messages.send(sent, command.copies);
-        return assert.ok(!isAsked || taken.every(Boolean), "an answer that is not taken");
+        return assert.ok(!isAsked || taken.every(Boolean), "an answer that is not accepted");
       }
       case "cancel": {
         const task = pick(this.#tasks, command.task);
@@ -237,7 +239,7 @@ export class Story {
   }
 
   #write(program: Program, taskId?: string): SentMessage {
-    // A turn that ended with its question has nothing to go on with when nobody answers.
+    // A turn that ended with its question cannot continue without an answer.
     const text = this.#setting.inputTimeout === "continue" ? program.replaceAll("q", "") : program;
     return this.#messages.write(text, taskId);
   }
@@ -255,7 +257,7 @@ export class Story {
       });
   }
 
-  /** Whether one command may change what an answer finds. */
+  /** Whether one command may change the result of another. */
   #mayDisturb(other: Command, command: Command): boolean {
     if (["crash", "advance", "retry"].includes(other.kind)) return true;
     if (other.kind !== "answer" && other.kind !== "cancel") return false;
@@ -264,7 +266,7 @@ export class Story {
     );
   }
 
-  /** Reads all logs; who was not known yet was made by what happened last. */
+  /** Reads all logs; tasks that were unknown so far were created by the last operations. */
   async #readAll(hasSeenCrash: boolean): Promise<void> {
     const { backend } = this.#disk;
     const { records } = await backend.tasks.list({ owner: this.#caller.owner, limit: 1000 });
@@ -282,7 +284,7 @@ export class Story {
       const { taskId, account, isCancelAsked, isCanceled, hasSeenCrash } = model;
       const { task, head } = await engine.tasks.find(taskId, this.#caller);
       assert.equal(head, model.head);
-      assert.deepEqual(task, foldOf(model.events), "GetTask is the fold of the log");
+      assert.deepEqual(task, foldOf(model.events), "GetTask matches the log");
       checkTask({
         task,
         record: (await this.#disk.backend.tasks.get(taskId))!,
@@ -308,7 +310,7 @@ export class Story {
     return this.#tasks.find((task) => task.taskId === taskId)?.events ?? [];
   }
 
-  /** The body of a step ran once at most, and once if its result is known. */
+  /** Asserts that the body of a step ran at most once, and once if its result is known. */
   #checkEffects(): void {
     assert.equal(new Set(this.#effects).size, this.#effects.length, "a step ran twice");
     for (const { taskId, account } of this.#tasks) {
@@ -317,14 +319,14 @@ export class Story {
     }
   }
 
-  /** Whoever waits is answered as soon as the task has ended, or asks. */
+  /** A waiting caller gets its response as soon as the task has ended, or asks. */
   #checkWaiters(): void {
     for (const { messageId, answer } of this.#waiters) {
       const task = this.#tasks.find((each) => each.has(messageId));
       assert.ok(task !== undefined);
       const { state } = task.account;
       if (answer !== undefined) assert.equal((answer as Partial<Task>).id, task.taskId);
-      else assert.ok(!isTerminal(state) && !isInterrupted(state), "a caller waits in vain");
+      else assert.ok(!isTerminal(state) && !isInterrupted(state), "a caller is left waiting");
     }
   }
 }

@@ -5,7 +5,7 @@ import { aRequest, collect } from "./requests.ts";
 const PROVIDERS = ["anthropic", "google", "openai", "openai-compatible"] as const;
 
 describe.each(PROVIDERS)("%s sees the connection close", (provider) => {
-  test("when the signal fires before the first word", async () => {
+  test("when the signal fires before the first chunk", async () => {
     const server = await startScriptedModelServer([{ kind: "silence" }]);
     const model = await server.model(provider);
     const abort = new AbortController();
@@ -20,7 +20,7 @@ describe.each(PROVIDERS)("%s sees the connection close", (provider) => {
     await server.close();
   });
 
-  test("when its answer is left in the middle", async () => {
+  test("when its answer is abandoned in the middle", async () => {
     const server = await startScriptedModelServer([
       [
         { kind: "text", text: "Well, " },
@@ -38,7 +38,7 @@ describe.each(PROVIDERS)("%s sees the connection close", (provider) => {
     await server.close();
   });
 
-  test("and is not asked at all when the signal has fired before", async () => {
+  test("and is not called at all if the signal has already fired", async () => {
     const server = await startScriptedModelServer(["never said"]);
     const model = await server.model(provider);
 
@@ -49,7 +49,7 @@ describe.each(PROVIDERS)("%s sees the connection close", (provider) => {
     await server.close();
   });
 
-  test("but not after a whole answer", async () => {
+  test("but not after a complete answer", async () => {
     const server = await startScriptedModelServer(["Done."]);
     const model = await server.model(provider);
 
@@ -61,8 +61,8 @@ describe.each(PROVIDERS)("%s sees the connection close", (provider) => {
   });
 });
 
-test("a long answer does not pile up for a slow reader", async () => {
-  // 64 MB, which loopback carries in a moment if somebody takes it.
+test("a long answer is not buffered for a slow reader", async () => {
+  // 64 MB, which loopback transfers in a moment if it is read.
   const text = `${"x".repeat(16_000)} `.repeat(4_000);
   const server = await startScriptedModelServer([{ kind: "text", text }]);
   const model = await server.model("openai-compatible");

@@ -17,7 +17,7 @@ const CALLS: readonly ScriptStep[] = [
   { kind: "tool-call", toolName: "weather", input: { city: "Reykjavík, in the north" } },
 ];
 
-/** What the scripts of these models say, by what the user asks for. */
+/** What the scripts of these models answer, by the user's request. */
 const SCRIPT: Readonly<Record<string, ScriptTurn>> = {
   text: "It is sunny in Rome.",
   calls: CALLS,

@@ -26,9 +26,9 @@ const FAILURES: readonly (readonly [string, ScriptTurn, object])[] = [
   ["503", { kind: "error", status: 503 }, { kind: "overloaded" }],
   ["529", { kind: "error", status: 529 }, { kind: "overloaded", isPassing: true }],
   ["500", { kind: "error", status: 500 }, { kind: "unreachable", isPassing: true }],
-  ["nothing that can be read", { kind: "malformed" }, { kind: "unreadable", isPassing: false }],
+  ["unreadable data", { kind: "malformed" }, { kind: "unreadable", isPassing: false }],
   [
-    "nothing that can be read, in mid-answer",
+    "unreadable data, in mid-answer",
     [{ kind: "text", text: "It is " }, { kind: "malformed" }],
     { kind: "unreadable" },
   ],
@@ -38,13 +38,13 @@ const FAILURES: readonly (readonly [string, ScriptTurn, object])[] = [
     { kind: "unreachable", isPassing: true },
   ],
   [
-    "an answer that ends without its end",
+    "an answer without its final event",
     [{ kind: "text", text: "It is " }, { kind: "unfinished" }],
     { kind: "unreachable", isPassing: true },
   ],
-  ["a cut before the first word", { kind: "cut" }, { kind: "unreachable", isPassing: true }],
+  ["a cut before the first chunk", { kind: "cut" }, { kind: "unreachable", isPassing: true }],
   [
-    "too much to do, in mid-answer",
+    "an overload, in mid-answer",
     [
       { kind: "text", text: "It is " },
       { kind: "error", status: 529, code: "overloaded_error" },
@@ -53,7 +53,7 @@ const FAILURES: readonly (readonly [string, ScriptTurn, object])[] = [
   ],
 ];
 
-describe.each(PROVIDERS)("what %s says when it fails", (provider) => {
+describe.each(PROVIDERS)("the errors of %s", (provider) => {
   test.each(FAILURES)("%s", async (_, turn, expected) => {
     const server = await startScriptedModelServer([turn]);
 
@@ -61,7 +61,7 @@ describe.each(PROVIDERS)("what %s says when it fails", (provider) => {
 
     expect(error).toBeInstanceOf(ModelError);
     expect(error).toMatchObject(expected);
-    // Never a retry of the SDK.
+    // The SDK never retries.
     expect(server.requests).toHaveLength(1);
     await server.close();
   });
@@ -87,14 +87,14 @@ describe.each(PROVIDERS)("what %s says when it fails", (provider) => {
 
     expect(error.message).toContain(model.id);
     expect(error.message).not.toContain("diary");
-    // Loggers write the cause as well.
+    // Loggers also write the cause.
     expect(inspect(error, { depth: 9 })).not.toContain("sk-secret");
     expect(String(error.cause)).toContain("Incorrect key [key]");
     await server.close();
   });
 });
 
-test("an account without money is not asked again", async () => {
+test("an account without credit is not called again", async () => {
   const server = await startScriptedModelServer([
     { kind: "error", status: 429, code: "insufficient_quota" },
   ]);
@@ -103,7 +103,7 @@ test("an account without money is not asked again", async () => {
   await server.close();
 });
 
-test("a refused key names the variable to set", async () => {
+test("a rejected key names the variable to set", async () => {
   const server = await startScriptedModelServer([{ kind: "error", status: 401 }]);
 
   const error = await failureOf(await server.model("anthropic"));
@@ -114,7 +114,7 @@ test("a refused key names the variable to set", async () => {
   await server.close();
 });
 
-test("a file that the provider cannot read is refused before anything is sent", async () => {
+test("a file that the provider cannot read is rejected before anything is sent", async () => {
   const server = await startScriptedModelServer([]);
   const file = { mimeType: "application/zip", bytes: "UEsDBA==" };
 

@@ -12,7 +12,7 @@ export const WEATHER = {
   },
 } as const;
 
-/** A request with one message of the user. */
+/** A request with one user message. */
 export function aRequest(
   said: string | readonly A2APart[] = "How is the weather in Rome?",
   rest: Partial<ModelRequest> = {},
@@ -22,7 +22,7 @@ export function aRequest(
   return { transcript: [{ role: "user", parts }], tools: [WEATHER], ...rest };
 }
 
-/** Everything a model answers. */
+/** The complete answer of a model. */
 export async function answerOf(
   model: Model,
   request: ModelRequest = aRequest(),
@@ -36,7 +36,7 @@ export async function collect<T>(items: AsyncIterable<T>): Promise<readonly T[]>
   return all;
 }
 
-/** What a model fails with. */
+/** The error of a model. */
 export async function failureOf(model: Model, request = aRequest()): Promise<unknown> {
   try {
     await answerOf(model, request);
@@ -47,8 +47,8 @@ export async function failureOf(model: Model, request = aRequest()): Promise<unk
 }
 
 /**
- * Events as all providers agree on them: without what only one of them says of
- * itself, and with the pieces of a text, a thought or arguments joined.
+ * Events in the common form of all providers: without provider-specific data, and with the chunks
+ * of a text, a reasoning or arguments joined.
  */
 export function normalised(events: readonly ModelEvent[]): readonly ModelEvent[] {
   const inputs = new Map<string, string>();

@@ -25,7 +25,7 @@ describe("a model by its name", () => {
     );
   });
 
-  test.each(["claude", "mistral:large", "", ":x"])("“%s” lists what there is", async (spec) => {
+  test.each(["claude", "mistral:large", "", ":x"])("“%s” lists what is available", async (spec) => {
     await expect(resolveModel(spec)).rejects.toThrow(
       /names no known provider; use "anthropic:<model>", "openai:<model>", "google:<model>", "ollama:<model>", "https:/,
     );
@@ -36,11 +36,11 @@ describe("a model by its name", () => {
     ["https://host/v1", /https:\/\/host\/v1 names no model; use "https:\/\/host\/v1#<model>"/],
     ["https://me:secret@host/v1#m", /holds a password; .* OPENAI_COMPATIBLE_API_KEY/],
     ["https://#m", /the address is broken/],
-  ])("%s is refused with the fix", async (spec, message) => {
+  ])("%s is rejected with the fix", async (spec, message) => {
     await expect(resolveModel(spec, { apiKey: "key" })).rejects.toThrow(message);
   });
 
-  test("an address may have a query, which nobody sees", async () => {
+  test("a URL may have a query, which is never shown", async () => {
     const server = await startScriptedModelServer(["Good."]);
     const model = await resolveModel(`${server.url}/v1?code=secret#my/model`, { apiKey: "key" });
 
@@ -55,7 +55,7 @@ describe("a model by its name", () => {
     await server.close();
   });
 
-  test("how much it can read is known for well-known families, and can be given", async () => {
+  test("the context size is known for well-known families, and can be set", async () => {
     const options = { apiKey: "key" };
     expect(await resolveModel("openai:gpt-4.1-mini", options)).toMatchObject({
       contextTokens: 1_047_576,
@@ -68,7 +68,7 @@ describe("a model by its name", () => {
     expect(await resolveModel("demo", { contextTokens: 9 })).toMatchObject({ contextTokens: 9 });
   });
 
-  test("every request goes through the fetch that was given, and only once", async () => {
+  test("every request goes through the given fetch, and only once", async () => {
     const server = await startScriptedModelServer(() => "Good.");
     for (const provider of ["anthropic", "google", "openai", "ollama"] as const) {
       const urls: string[] = [];
@@ -117,7 +117,7 @@ describe("a model by its name", () => {
   });
 });
 
-describe("a package that is not there", () => {
+describe("a package that is not installed", () => {
   test.each([
     ["anthropic:claude-sonnet-4-5", "@ai-sdk/anthropic"],
     ["openai:gpt-5", "@ai-sdk/openai"],
@@ -126,7 +126,7 @@ describe("a package that is not there", () => {
   ])("%s says how to install it", async (spec, name) => {
     const folder = await mkdtemp(join(tmpdir(), "convoke-models-"));
     try {
-      // The sources as they are, in a place without any package but our own.
+      // The sources, in a folder with only our own packages.
       for (const sources of ["model", "models"]) {
         await cp(`packages/runtime/src/${sources}`, join(folder, sources), { recursive: true });
       }
@@ -190,7 +190,7 @@ describe("a model object", () => {
     });
   });
 
-  test("of specification 3 works, and what its provider runs itself is not ours", async () => {
+  test("of specification 3 works, and tools that its provider runs itself are not run by us", async () => {
     const resolved = await resolveModel(
       aV3Model([
         {
@@ -224,31 +224,31 @@ describe("a model object", () => {
     });
   });
 
-  test("that ends without saying so is a lost connection", async () => {
+  test("that ends without a finish event is a lost connection", async () => {
     const resolved = await resolveModel(aV3Model([{ type: "text-delta", id: "1", delta: "He" }]));
 
     await expect(answerOf(resolved)).rejects.toMatchObject({ kind: "unreachable" });
   });
 
-  test("of our own is taken as it is", async () => {
+  test("of our own type is used unchanged", async () => {
     const own = await resolveModel("demo");
 
     expect(await resolveModel(own)).toBe(own);
   });
 
-  test("brings its own key and connection", async () => {
+  test("uses its own key and connection", async () => {
     await expect(resolveModel(aV3Model([]), { apiKey: "key" })).rejects.toThrow(
       "apiKey: a model object brings its own",
     );
   });
 
-  test("of any other kind is refused", async () => {
+  test("of any other kind is rejected", async () => {
     await expect(resolveModel({} as never)).rejects.toThrow("model: neither a name");
     await expect(resolveModel(undefined as never)).rejects.toThrow("model: neither a name");
   });
 });
 
-// No package of these specifications is installed; their types come from the SDK.
+// No package with these specifications is installed; their types come from the SDK.
 
 function aV2Model(parts: readonly LanguageModelV2StreamPart[]): {
   readonly model: LanguageModelV2;

@@ -44,7 +44,7 @@ describe("the same script is the same answer through every provider", () => {
     await server.close();
   });
 
-  test("where something comes from", async () => {
+  test("the sources of an answer", async () => {
     const providers = ["anthropic", "google", "openai"] as const;
     const server = await startScriptedModelServer(
       providers.map((): ScriptTurn => [
@@ -63,7 +63,7 @@ describe("the same script is the same answer through every provider", () => {
     await server.close();
   });
 
-  test("a picture that the model made", async () => {
+  test("an image that the model created", async () => {
     const server = await startScriptedModelServer([
       { kind: "file", mediaType: "image/png", bytes: "iVBORw0KGgo=" },
     ]);
@@ -75,7 +75,7 @@ describe("the same script is the same answer through every provider", () => {
   });
 });
 
-/** The ids of tool calls go on through the script of a server; here each answer begins anew. */
+/** The ids of tool calls continue through the script of a server; here each answer starts over. */
 function numbered(turn: ScriptTurn): ScriptTurn {
   if (typeof turn === "string") return turn;
   return [turn].flat().map((step, index) => {

@@ -4,9 +4,9 @@ import { verifies } from "../verifies.ts";
 import { type Calls, type GuardedStory, playGuarded } from "./guarded-story.ts";
 import { death, move } from "./moves.ts";
 
-// The short form; `npm run test:mutation` has the full size.
+// The short form; `npm run test:mutation` runs the full size.
 const RUNS = Number(process.env["CONVOKE_GATE_RUNS"] ?? 40);
-/** Where it is enough to know that something is wrong. */
+/** If it is enough to know that something is wrong. */
 const ENDS_EARLY = process.env["CONVOKE_GATE_END"] === "first";
 
 const calls: fc.Arbitrary<Calls> = fc.array(
@@ -21,7 +21,7 @@ const story: fc.Arbitrary<GuardedStory> = fc.record({
 
 verifies(
   ["G11", "R113"],
-  "whatever is called, decided, edited, superseded or killed: what ran was approved, and what was approved ran",
+  "for all calls, decisions, edits, new messages and kills: what ran was approved, and what was approved ran",
   async () => {
     let executed = 0;
     let asked = 0;
@@ -35,7 +35,7 @@ verifies(
       }),
       { numRuns: RUNS, endOnFailure: ENDS_EARLY },
     );
-    // A property that was checked on nothing is no proof.
+    // A property that was checked on nothing proves nothing.
     expect(asked).toBeGreaterThan(RUNS);
     expect(executed).toBeGreaterThan(RUNS / 4);
   },

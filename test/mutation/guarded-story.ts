@@ -14,13 +14,13 @@ export interface GuardedStory {
   readonly acceptPlainText: boolean;
 }
 
-/** What happened, and what of it nobody had approved. */
+/** What happened, and what of it was not approved. */
 export interface GuardedEnd {
   readonly state: string;
   readonly executed: number;
   readonly asked: number;
   readonly unapproved: readonly string[];
-  /** What somebody approved once, and never ran. */
+  /** What was approved once, and never ran. */
   readonly forgotten: readonly string[];
 }
 
@@ -83,13 +83,15 @@ interface Answering {
   readonly death: Death;
 }
 
-/** Answers, with a death in between if there is to be one; whoever heard nothing sends the same again. */
+/**
+ * Answers, with a crash in between if planned; a caller without a response sends the same again.
+ */
 async function answer(
   world: LoopWorld,
   { taskId, messageId, content, death }: Answering,
 ): Promise<Task> {
   const tell = (): Promise<unknown> =>
-    // That an answer is refused is one of its ends: the task asks on.
+    // A rejected answer is one of the possible outcomes: the task keeps asking.
     world.tell(content, { taskId, messageId }).catch(() => undefined);
   if (death === "before") await world.restart();
   if (typeof death === "number") {
@@ -121,7 +123,7 @@ function guardedTools(ran: (execution: Execution) => void): readonly Tool[] {
   );
 }
 
-/** A model that finds its place by the answers it has given. */
+/** A model that finds its position by its earlier answers. */
 function calling(answers: readonly Calls[]): Model {
   async function* stream({
     transcript,

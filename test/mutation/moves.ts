@@ -3,16 +3,16 @@ import { digestArguments } from "@convoke/runtime";
 import fc from "fast-check";
 import { answerTo } from "../loop/approval-parts.ts";
 
-/** What a caller may do when a task asks. `which` picks among what is open, or was. */
+/** What a caller may do when a task asks. `which` picks among what is or was pending. */
 export type Move =
   | { readonly kind: "once" | "conversation" | "always" | "reject"; readonly which: number }
   | { readonly kind: "edit"; readonly which: number; readonly n: number }
   | { readonly kind: "all" }
-  /** Of something else than what is asked. */
+  /** About something other than what is asked. */
   | { readonly kind: "other-digest" | "stale" | "made-up" | "half-wrong"; readonly which: number }
   | { readonly kind: "words"; readonly text: string };
 
-/** When the process dies: not at all, before the answer, or so many events after it came. */
+/** When the process dies: not at all, before the answer, or this many events after it arrived. */
 export type Death = "none" | "before" | number;
 
 const which = fc.nat(5);
@@ -44,7 +44,7 @@ export type Permission =
   | { readonly toolCallId: string; readonly digest: string }
   | { readonly toolName: string };
 
-/** The message of a move, and what it permits: this is all that anybody has approved. */
+/** The message of a move, and what it permits: nothing else has been approved. */
 export function messageOf(
   made: Move,
   open: readonly Approval[],
@@ -86,7 +86,7 @@ export function messageOf(
             permits: [],
           };
     case "stale": {
-      // What was open at an earlier question may be open still.
+      // What was pending at an earlier question may still be pending.
       const gone = facts.earlier.filter(({ id }) => open.every((each) => each.id !== id));
       const old = gone[made.which % Math.max(1, gone.length)];
       const stale = old === undefined ? other(approval) : answerTo(old, { option: "once" });

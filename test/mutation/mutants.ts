@@ -12,7 +12,9 @@ import {
 
 type Fault = readonly [at: Selector, to: string | typeof negated];
 
-/** The faults of one function, found by its name: sources may be reworded and moved freely. */
+/**
+ * The faults of one function, found by its name, so that sources can be changed and moved freely.
+ */
 function inFunction(
   packageName: string,
   name: string,
@@ -30,7 +32,7 @@ function negated(expression: string): string {
   return `!(${expression})`;
 }
 
-/** The first of each group stands for the others in the short form. */
+/** The first of each group represents the others in the short form. */
 export const MUTANTS: readonly (readonly Mutant[])[] = [
   inFunction(
     "runtime",

@@ -9,14 +9,14 @@ import { ROOT, filesOf, findDeclaration } from "./source-tree.ts";
 // The short form; `npm run test:mutation` plants them all.
 const PLANTS_ALL = process.env["CONVOKE_MUTANTS"] === "all";
 const SOME = 2;
-/** More would only take memory. */
+/** More would only use memory. */
 const AT_ONCE = 8;
 /** For one batch: some faults make tests wait until they time out. */
 const TIMEOUT_MS = 600_000;
 
 verifies(
   "G11",
-  "no fault in the gate, or on the way to it, lets a guarded tool run without its decision and goes unnoticed",
+  "every fault in the gate, or on the way to it, that lets a guarded tool run without its decision is found",
   async () => {
     const all = MUTANTS.flat();
     const chosen = PLANTS_ALL ? all : MUTANTS.slice(0, SOME).map((group) => group[0]!);
@@ -43,7 +43,7 @@ test("there are 48 faults, and each has its place in the code", () => {
   expect(new Set(planted.map(({ faulty }) => faulty)).size).toBe(48);
 });
 
-test("a fault whose place is gone, or is one of several, is an error that names it", () => {
+test("a fault whose place is missing or ambiguous is an error that names it", () => {
   const mutant = { package: "runtime", in: "mayRun", at: operand("outcome"), to: () => "true" };
 
   expect(() => plantFault({ ...mutant, in: "mightRun" })).toThrow(
@@ -55,7 +55,7 @@ test("a fault whose place is gone, or is one of several, is an error that names 
   expect(() => plantFault({ ...mutant, at: operand("===") })).toThrow("3 times instead of once");
 });
 
-test("the body of a tool begins in one place, right behind the gate", () => {
+test("the body of a tool is called in one place, right behind the gate", () => {
   const gate = findDeclaration("runtime", "begin");
   const caller = findDeclaration("runtime", "CallRun.#execute");
   const holding = (pattern: RegExp): readonly string[] =>

@@ -2,31 +2,31 @@ import { type SourceNode, findDeclaration, nodesIn } from "./source-tree.ts";
 
 /** Finds the expression of a function that a fault replaces. */
 export interface Selector {
-  /** For people. */
+  /** The description. */
   readonly name: string;
-  /** All that fit; the table of mutants is out of date unless it is exactly one. */
+  /** All matches; unless there is exactly one the table of mutants is out of date. */
   readonly find: (nodes: readonly SourceNode[], textOf: TextOf) => readonly SourceNode[];
 }
 
 type TextOf = (node: SourceNode) => string;
 
-/** One wrong turn in the code of the gate or around it, which the tests must notice. */
+/** One fault in the code of the gate or around it, which the tests must find. */
 export interface Mutant {
   readonly package: string;
-  /** The function or method, wherever it is declared: see `findDeclaration`. */
+  /** The function or method, in any file: see `findDeclaration`. */
   readonly in: string;
   readonly at: Selector;
-  /** What the expression becomes, by what it is. */
+  /** The replacement of the expression. */
   readonly to: (expression: string) => string;
 }
 
 /** A source file with a fault in it. */
 export interface PlantedFault {
-  /** Below the root of the repository. */
+  /** Relative to the root of the repository. */
   readonly file: string;
   readonly sound: string;
   readonly faulty: string;
-  /** What is changed, for people. */
+  /** The description of the change. */
   readonly name: string;
 }
 
@@ -52,7 +52,7 @@ export function operand(has: string): Selector {
   };
 }
 
-/** What a variable, a property of an object or a field of `this` is set to. */
+/** The value of a variable, a property of an object or a field of `this`. */
 export function value(name: string, has = ""): Selector {
   return {
     name: `value of ${name}`,
@@ -71,7 +71,7 @@ export function value(name: string, has = ""): Selector {
   };
 }
 
-/** A call of a function or method, told from others by a text that it contains. */
+/** A call of a function or method, distinguished by a text that it contains. */
 export function call(callee: string, has = ""): Selector {
   return {
     name: `call of ${callee}`,
@@ -94,7 +94,7 @@ export function argument(callee: string, place: number): Selector {
   };
 }
 
-/** The name of a method that is called. */
+/** The name of a called method. */
 export function method(name: string): Selector {
   return {
     name: `method ${name}`,
@@ -105,7 +105,7 @@ export function method(name: string): Selector {
   };
 }
 
-/** What is returned, where that contains the text. */
+/** The returned expression that contains the text. */
 export function returned(has: string): Selector {
   return {
     name: `returned with ${has}`,
@@ -117,7 +117,7 @@ export function returned(has: string): Selector {
   };
 }
 
-/** Plants the fault. A place that is not found, or is not the only one, is an error. */
+/** Plants the fault. A place that is missing or ambiguous is an error. */
 export function plantFault(mutant: Mutant): PlantedFault {
   const { file, source, node } = findDeclaration(mutant.package, mutant.in);
   const textOf: TextOf = ({ start, end }) => source.slice(start, end);

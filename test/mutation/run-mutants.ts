@@ -7,8 +7,8 @@ import { MUTANTS } from "./mutants.ts";
 import { type PlantedFault, plantFault } from "./plant-fault.ts";
 import { ROOT } from "./source-tree.ts";
 
-// Plants each fault into the code of the gate, as it is loaded and nowhere else, and runs the gate's
-// tests with it. Prints the faults that no test noticed, as JSON.
+// Plants each fault into the code of the gate, in the loaded modules only, and runs the gate's
+// tests with it. Prints the faults that no test found, as JSON.
 
 const TESTS = [
   "packages/runtime/src/approvals/*.test.ts",
@@ -19,7 +19,7 @@ const TESTS = [
 
 const conditions = ["@convoke/source", ...defaultServerConditions];
 
-/** The project with unchanged files: its tests must pass, or every fault would count as noticed. */
+/** The project with unchanged files: its tests must pass, or every fault would count as found. */
 const SOUND = "sound";
 
 for (const pattern of TESTS) {
@@ -32,7 +32,7 @@ const chosen = flags.only?.split(",").map((place) => all[Number(place)]!) ?? all
 
 const survivors = await unnoticed(chosen.map(plantFault));
 process.stdout.write(`${JSON.stringify({ survivors })}\n`);
-// Tests that fail are the purpose of this script, so it succeeds; Vitest would set an exit code.
+// Failing tests are the purpose of this script, so it succeeds; Vitest would set an exit code.
 process.exit(0);
 
 /** Runs the tests with each fault; returns the names of those with which all pass. */

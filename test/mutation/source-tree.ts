@@ -5,7 +5,7 @@ import { parseSync } from "vite";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** A node of a syntax tree (ESTree), as far as it is looked at here. */
+/** A node of a syntax tree (ESTree), as far as it is used here. */
 export interface SourceNode {
   readonly type: string;
   readonly start: number;
@@ -15,15 +15,15 @@ export interface SourceNode {
 
 /** A function or a method, and the file that declares it. */
 export interface Declaration {
-  /** Below the root of the repository. */
+  /** Relative to the root of the repository. */
   readonly file: string;
   readonly source: string;
   readonly node: SourceNode;
 }
 
 /**
- * The one function or method with this name in a package: `mayRun`, `CallRun.decide`,
- * `CallRun.#execute`, `RunApprovals.constructor`. In whichever file it is; none or several is an
+ * The only function or method with this name in a package: `mayRun`, `CallRun.decide`,
+ * `CallRun.#execute`, `RunApprovals.constructor`. It may be in any file; none or several is an
  * error.
  */
 export function findDeclaration(packageName: string, name: string): Declaration {
@@ -53,7 +53,7 @@ function declarationsIn(tree: SourceNode, name: string): readonly SourceNode[] {
     .filter(({ type, key }) => type === "MethodDefinition" && nameOf(key) === methodName);
 }
 
-/** The name of an identifier; that of a private one begins with `#`. */
+/** The name of an identifier; that of a private one starts with `#`. */
 function nameOf(id: unknown): string | undefined {
   const { type, name } = (id ?? {}) as Partial<SourceNode>;
   if (type === "PrivateIdentifier") return `#${String(name)}`;

@@ -3,7 +3,7 @@ import { delimiter, join } from "node:path";
 import { installInto } from "./npm.ts";
 import { succeed } from "../harness/program.ts";
 
-/** The oldest line of Node that is supported, at its newest version. */
+/** The oldest supported line of Node, at its newest version. */
 export const OLDER_SUPPORTED = "22.23.3";
 
 /** A line of Node that is too old. */
@@ -13,7 +13,7 @@ const TOO_OLD = "20.20.2";
 export const hasPackagedNode =
   process.platform === "linux" && (process.arch === "x64" || process.arch === "arm64");
 
-/** Gets a version of Node: a bare binary from npm, without scripts, in a folder of its own. */
+/** Gets a version of Node: a bare binary from npm, without scripts, in its own folder. */
 export async function getNode(version: string, folder: string): Promise<string> {
   const name = `node-${process.platform}-${process.arch}`;
   const into = join(folder, `node-${version}`);

@@ -12,7 +12,10 @@ import { TSC, packWorkspaces } from "./packages.ts";
 import { type Program, run, start, succeed } from "../harness/program.ts";
 import { foldOf, framesOf } from "./stream-frames.ts";
 
-/** Building, installing and starting programs takes long on a busy machine; none of it is timed. */
+/**
+ * Building, installing and starting programs takes long on a busy machine; nothing here measures
+ * time.
+ */
 const WITHIN_MS = 120_000;
 
 const AGENT = `
@@ -32,7 +35,7 @@ export default defineAgent({
 `;
 
 let folder: string;
-/** Where a user has installed Convoke and written an agent. */
+/** A folder in which a user has installed Convoke and written an agent. */
 let app: string;
 
 beforeAll(async () => {
@@ -53,7 +56,7 @@ describe.each(nodes())("installed, on Node $version", ({ version, get }) => {
 
   verifies(
     ["G2", "G3", "R42"],
-    "a stream that kill -9 cut is gone on with after a restart",
+    "a stream that kill -9 cut resumes after a restart",
     async () => {
       const data = join(folder, `data-${version}`);
       const first = await serve(node, data);
@@ -99,7 +102,7 @@ describe.each(nodes())("installed, on Node $version", ({ version, get }) => {
   );
 
   test(
-    "an agent is imported and spoken to in process",
+    "an agent is imported and called in process",
     async () => {
       await writeFile(
         join(app, "say.js"),
@@ -121,15 +124,16 @@ describe.each(nodes())("installed, on Node $version", ({ version, get }) => {
   );
 });
 
-// Where npm has no Node 22, the packages are tried on this one alone, and whoever wants all of it is told.
-test("every Node that we promise is tried, where that is demanded", () => {
+// If npm has no Node 22, the packages are tested only on this one, and a run that requires
+// everything fails.
+test("every supported Node is tested, if that is required", () => {
   if (hasPackagedNode) return;
   const missing = "Node 22 is not tried here: npm has it for Linux on x64 and arm64 only";
   process.stdout.write(`${missing}\n`);
   expect(process.env["CONVOKE_TEST_REQUIRE"], missing).not.toBe("all");
 });
 
-test("the packages hold what runs, and neither sources nor tests nor a test runner", async () => {
+test("the packages contain what runs, and neither sources nor tests nor a test runner", async () => {
   const modules = join(app, "node_modules");
   const own = [join(modules, "convoke"), join(modules, "@convoke")];
 
@@ -142,7 +146,7 @@ test("the packages hold what runs, and neither sources nor tests nor a test runn
   expect(existsSync(join(modules, "vitest"))).toBe(false);
 });
 
-test("each package has its licence and a page that says what it is", async () => {
+test("each package has its licence and a README", async () => {
   const modules = join(app, "node_modules");
   const scoped = (await readdir(join(modules, "@convoke"))).map((name) => `@convoke/${name}`);
   const licence = await readFile(new URL("../../LICENSE", import.meta.url), "utf8");
@@ -179,7 +183,7 @@ test(
     );
     const flags = "--noEmit --strict --target es2024 --module nodenext --moduleResolution nodenext";
     const files = ["types.ts", "agent.ts", "--allowImportingTsExtensions", "--types", "node"];
-    // The types of Node itself are the user's to install.
+    // The types of Node itself are installed by the user.
     const typeRoots = ["--typeRoots", join(TSC, "..", "..", "..", "@types")];
 
     const { stdout } = await run(
@@ -194,7 +198,7 @@ test(
 );
 
 test(
-  "a Node that is too old is told so in one line",
+  "a Node that is too old gets a clear error in one line",
   async ({ skip }) => {
     const node = await getTooOldNode(folder);
     if (node === undefined) return skip("there is no Node below 22 for this platform");
@@ -209,7 +213,9 @@ test(
   WITHIN_MS,
 );
 
-/** The Nodes to try: the one that runs, and with `npm run test:pack` the older line that is supported too. */
+/**
+ * The Nodes to test: the current one, and with `npm run test:pack` the older supported line too.
+ */
 function nodes(): readonly { readonly version: string; readonly get: () => Promise<string> }[] {
   const running = { version: process.versions.node, get: async () => process.execPath };
   const older = { version: OLDER_SUPPORTED, get: () => getNode(OLDER_SUPPORTED, folder) };

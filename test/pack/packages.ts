@@ -7,7 +7,7 @@ import { succeed } from "../harness/program.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The folders that hold the workspaces, as the root's package.json says. */
+/** The folders that contain the workspaces, according to the root's package.json. */
 const GROUPS = ["packages", "apps"];
 
 /** The compiler of this repository. */
@@ -15,7 +15,7 @@ export const TSC = join(ROOT, "node_modules", "typescript", "bin", "tsc");
 
 /**
  * Builds and packs everything that is published, and resolves to the tarballs. It works on a copy:
- * what an earlier build left in `dist` is not packed, and the working tree stays as it is.
+ * an earlier build in `dist` is not packed, and the working tree stays unchanged.
  */
 export async function packWorkspaces(folder: string): Promise<readonly string[]> {
   const copy = join(folder, "copy");
@@ -41,7 +41,10 @@ async function copySources(copy: string): Promise<void> {
   }
 }
 
-/** Others' packages come from the repository's `node_modules`; the workspaces are those of the copy. */
+/**
+ * Third-party packages come from the repository's `node_modules`; the workspaces are those of the
+ * copy.
+ */
 async function linkDependencies(copy: string): Promise<void> {
   const own = await workspaces(copy);
   const ownNames = new Set(own.map(({ name }) => name.split("/")[0] ?? name));

@@ -6,13 +6,13 @@ interface Frame {
   readonly event: PublicEvent;
 }
 
-/** The lines that are complete; the last one may still be on its way. */
+/** The complete lines; the last one may still be incomplete. */
 export function framesOf(stdout: string): readonly Frame[] {
   const lines = stdout.split("\n").slice(0, -1);
   return lines.map((line) => JSON.parse(line) as Frame);
 }
 
-/** The task that the frames tell about. */
+/** The task that the frames produce. */
 export function foldOf(frames: readonly Frame[]): Task {
   const [first, ...rest] = frames;
   if (first === undefined) throw new Error("There are no frames.");

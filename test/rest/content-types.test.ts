@@ -8,7 +8,7 @@ const server = useServer();
 const A2A = "application/a2a+json";
 const JSON_TYPE = "application/json";
 
-describe("an answer of 1.0", () => {
+describe("a response in 1.0", () => {
   const client = new RestClient(server, V1);
 
   for (const [accept, type] of [
@@ -25,7 +25,7 @@ describe("an answer of 1.0", () => {
     ["application/json;q=0, text/html", A2A],
     ["", A2A],
   ] as const) {
-    test(`is ${type} to who accepts ${JSON.stringify(accept)}, also when it is an error`, async () => {
+    test(`is ${type} for a client that accepts ${JSON.stringify(accept)}, also if it is an error`, async () => {
       const sent = await client.post("message:send", client.sending("hello"), { accept });
       const error = await client.get("tasks/nobody", { accept });
       const refused = await client.ask("tasks", { method: "PUT", headers: { accept } });
@@ -37,11 +37,11 @@ describe("an answer of 1.0", () => {
   }
 });
 
-describe("an answer of 0.3", () => {
+describe("a response in 0.3", () => {
   const client = new RestClient(server, PROTO_03);
 
   for (const accept of [A2A, JSON_TYPE, "*/*", "text/html"]) {
-    test(`is application/json to who accepts ${accept}`, async () => {
+    test(`is application/json for a client that accepts ${accept}`, async () => {
       const sent = await client.post("message:send", client.sending("hello"), { accept });
       const error = await client.get("tasks/nobody", { accept });
 

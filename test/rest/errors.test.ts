@@ -30,7 +30,7 @@ describe("an error", () => {
     expect(JSON.parse(answer.text)).toEqual({ ...error, error });
   });
 
-  test("is only the bare one on a strict server of 0.3", async () => {
+  test("is only the bare one on a strict 0.3 server", async () => {
     const answer = await new RestClient(strict, PROTO_03).get("tasks/nobody");
 
     expect(Object.keys(JSON.parse(answer.text) as object)).toEqual(["code", "message", "data"]);
@@ -58,7 +58,7 @@ describe("an error", () => {
     });
   });
 
-  verifies("R29", "names the field at fault in 1.0 with a BadRequest", async () => {
+  verifies("R29", "names the invalid field in 1.0 with a BadRequest", async () => {
     const answer = await v1.post("message:send", { message: { role: "ROLE_USER", parts: [] } });
 
     expect(JSON.parse(answer.text)).toMatchObject({
@@ -113,14 +113,14 @@ describe.each(OFFICIAL)("a body in $name", (dialect) => {
     ["that is a text", '"hello"', isV1 ? "INVALID_REQUEST" : -32600],
     ["without a message", {}, isV1 ? "INVALID_PARAMS" : -32602],
   ] as const) {
-    test(`${what} is refused with 400`, async () => {
+    test(`${what} is rejected with 400`, async () => {
       for (const path of ["message:send", "message:stream"]) {
         expect(faultOf(await client.post(path, body))).toMatchObject({ status: 400, kind });
       }
     });
   }
 
-  test("that is absent is as good as an empty one", async () => {
+  test("that is absent is equivalent to an empty one", async () => {
     const answer = await client.ask("message:send", { method: "POST" });
 
     expect(faultOf(answer)).toMatchObject({ status: 400, field: "message" });
@@ -155,7 +155,7 @@ describe.each(OFFICIAL)("a body in $name", (dialect) => {
     "application/a2a+json",
     "Application/JSON; charset=utf-8",
   ]) {
-    test(`of the type ${type} is taken`, async () => {
+    test(`of the type ${type} is accepted`, async () => {
       const answer = await client.post("message:send", client.sending("hello"), {
         "content-type": type,
       });
@@ -164,7 +164,7 @@ describe.each(OFFICIAL)("a body in $name", (dialect) => {
     });
   }
 
-  test("that names another task than the path is refused", async () => {
+  test("that names another task than the path is rejected", async () => {
     const { id } = await client.sendTask("ask");
     const named = isV1 ? { id: "other" } : { name: "tasks/other" };
 
@@ -188,7 +188,7 @@ describe("a known path", () => {
       ["POST", "tasks/x/pushNotificationConfigs/y", "GET, DELETE"],
       ["POST", prefix === "" ? "extendedAgentCard" : "card", "GET"],
     ] as const) {
-      test(`/${prefix}${path} takes ${allow} and not ${method}`, async () => {
+      test(`/${prefix}${path} accepts ${allow} and not ${method}`, async () => {
         const client = new RestClient(server, prefix === "" ? V1 : PROTO_03);
 
         const answer = await client.ask(path, { method });
@@ -207,10 +207,10 @@ describe("a known path", () => {
   }
 });
 
-describe("a version that the path does not have", () => {
+describe("a version that the path does not support", () => {
   for (const { prefix, name } of OFFICIAL) {
     for (const asked of [prefix === "" ? "0.3" : "1.0", "99.0", "one"]) {
-      test(`is refused in the words of ${name} when it is ${asked}`, async () => {
+      test(`is rejected in the format of ${name} when it is ${asked}`, async () => {
         const client = new RestClient(server, prefix === "" ? V1 : PROTO_03);
 
         const answers = [
@@ -244,7 +244,7 @@ describe("a caller without the token", () => {
   const guarded = useServer(demoAgent, { token: "s3cret-canary" });
 
   for (const dialect of REST_DIALECTS) {
-    verifies("R114", `is refused in the words of ${dialect.name}`, async () => {
+    verifies("R114", `is rejected in the format of ${dialect.name}`, async () => {
       const client = new RestClient(guarded, dialect);
 
       const answers = [
@@ -265,7 +265,7 @@ describe("a caller without the token", () => {
     });
   }
 
-  test("is let in with it", async () => {
+  test("is accepted with it", async () => {
     const client = new RestClient(guarded, V1, {
       headers: { authorization: "Bearer s3cret-canary" },
     });

@@ -11,7 +11,7 @@ const kinds = new RestClient(server, KIND_03);
 const protos = new RestClient(server, PROTO_03);
 
 describe("a body with kinds", () => {
-  verifies("R21", "is answered with a bare task, whose kind comes first", async () => {
+  verifies("R21", "gets a bare task, whose kind comes first", async () => {
     const { text } = await kinds.send("hello");
 
     expect(text).toMatch(/^\{"kind":"task"/);
@@ -23,7 +23,7 @@ describe("a body with kinds", () => {
     });
   });
 
-  verifies("R21", "is answered with a bare message where there is no task", async () => {
+  verifies("R21", "gets a bare message if there is no task", async () => {
     expect(valueOf(await kinds.send("message"))).toMatchObject({
       kind: "message",
       role: "agent",
@@ -31,7 +31,7 @@ describe("a body with kinds", () => {
     });
   });
 
-  verifies("R21", "is answered with a stream of bare events", async () => {
+  verifies("R21", "gets a stream of bare events", async () => {
     const frames = await (await kinds.stream("hello")).all;
 
     expect(frames.map(({ text }) => (JSON.parse(text) as { kind: string }).kind)).toEqual([
@@ -47,14 +47,14 @@ describe("a body with kinds", () => {
     ["the message alone", { kind: "message", parts: [{ kind: "text", text: "hi" }] }],
     ["the parts alone", { parts: [{ kind: "text", text: "hi" }] }],
   ] as const) {
-    verifies("R21", `is known by ${where}`, async () => {
+    verifies("R21", `is recognized by ${where}`, async () => {
       const body = { message: { messageId: `known-by-${where}`, role: "user", ...message } };
 
       expect(valueOf(await kinds.post("message:send", body))).toMatchObject({ kind: "task" });
     });
   }
 
-  verifies("R21", "is checked by the rules of its dialect", async () => {
+  verifies("R21", "is validated by the rules of its dialect", async () => {
     const { status, text } = await kinds.send("hi", { message: { role: "ROLE_USER" } });
 
     expect(status).toBe(400);
@@ -62,8 +62,8 @@ describe("a body with kinds", () => {
   });
 });
 
-describe("any other request of 0.3", () => {
-  verifies("R21", "is answered in ProtoJSON, below the name of what it is", async () => {
+describe("any other request in 0.3", () => {
+  verifies("R21", "gets ProtoJSON, under the name of its type", async () => {
     expect(valueOf(await protos.send("hello"))).toMatchObject({
       task: {
         status: { state: "TASK_STATE_COMPLETED" },
@@ -75,7 +75,7 @@ describe("any other request of 0.3", () => {
     });
   });
 
-  verifies("R21", "is answered with a stream of ProtoJSON", async () => {
+  verifies("R21", "gets a stream of ProtoJSON", async () => {
     const stream = await protos.stream("hello");
     const frames = await stream.all;
 
@@ -91,7 +91,7 @@ describe("any other request of 0.3", () => {
     expect(stream.raw).not.toContain('"kind"');
   });
 
-  verifies("R21", "gets ProtoJSON of a task that was sent with kinds", async () => {
+  verifies("R21", "gets ProtoJSON for a task that was sent with kinds", async () => {
     const task = await kinds.sendTask("hello");
 
     const { text } = await kinds.get(`tasks/${task.id}`);
@@ -101,13 +101,17 @@ describe("any other request of 0.3", () => {
   });
 });
 
-verifies("R21", "1.0 has no kinds, and takes none for a sign of another dialect", async () => {
-  const answer = await new RestClient(server, V1).send("hello", { message: { kind: "message" } });
+verifies(
+  "R21",
+  "1.0 has no kinds, and does not treat them as a sign of another dialect",
+  async () => {
+    const answer = await new RestClient(server, V1).send("hello", { message: { kind: "message" } });
 
-  expect(valueOf(answer)).toMatchObject({ task: { status: { state: "TASK_STATE_COMPLETED" } } });
-});
+    expect(valueOf(answer)).toMatchObject({ task: { status: { state: "TASK_STATE_COMPLETED" } } });
+  },
+);
 
-describe("a request of 0.3 without a body that could show its dialect", () => {
+describe("a request in 0.3 without a body that could show its dialect", () => {
   for (const [how, query, headers] of [
     ["by its Accept header", "", { accept: "application/json; dialect=kind" }],
     ["by its query", "?dialect=kind", {}],

@@ -20,7 +20,7 @@ describe.each(REST_DIALECTS)("in $name", (dialect) => {
     DIALECTS.find(({ version }) => version === dialect.codec.version)!,
   );
 
-  verifies(["R20", "R21"], "a send answers with the task and its artifacts", async () => {
+  verifies(["R20", "R21"], "a send returns the task and its artifacts", async () => {
     const task = await client.sendTask("artifact");
 
     expect(task.status.state).toBe("completed");
@@ -28,7 +28,7 @@ describe.each(REST_DIALECTS)("in $name", (dialect) => {
     expect(task).toEqual(await rpc.get(task.id));
   });
 
-  verifies("R20", "a send answers with a message where the agent replied directly", async () => {
+  verifies("R20", "a send returns a message if the agent replied directly", async () => {
     const answer = await client.send("message");
 
     expect(dialect.codec.decodeSendResult(valueOf(answer))).toMatchObject({
@@ -38,7 +38,7 @@ describe.each(REST_DIALECTS)("in $name", (dialect) => {
     });
   });
 
-  verifies("R20", "a send that does not wait answers while the task is open", async () => {
+  verifies("R20", "a send that does not wait returns while the task is open", async () => {
     const task = await client.sendTask("slow 1000", { configuration: dialect.atOnce });
 
     expect(["submitted", "working"]).toContain(task.status.state);
@@ -53,19 +53,15 @@ describe.each(REST_DIALECTS)("in $name", (dialect) => {
     expect(answered).toMatchObject({ id: asked.id, status: { state: "completed" } });
   });
 
-  verifies(
-    "R20",
-    "a get answers with the task, and with as much history as asked for",
-    async () => {
-      const asked = await client.sendTask("ask");
-      const task = await client.sendTask("Ann", { message: { taskId: asked.id } });
+  verifies("R20", "a get returns the task, and as much history as requested", async () => {
+    const asked = await client.sendTask("ask");
+    const task = await client.sendTask("Ann", { message: { taskId: asked.id } });
 
-      expect(await client.getTask(task.id)).toEqual(await rpc.get(task.id));
-      expect((await client.getTask(task.id, "?historyLength=1")).history).toHaveLength(1);
-    },
-  );
+    expect(await client.getTask(task.id)).toEqual(await rpc.get(task.id));
+    expect((await client.getTask(task.id, "?historyLength=1")).history).toHaveLength(1);
+  });
 
-  verifies("R20", "names are also those of the proto, in queries and bodies", async () => {
+  verifies("R20", "names may also be those of the proto, in queries and bodies", async () => {
     const asked = await client.sendTask("ask");
     const message = { task_id: asked.id, context_id: asked.contextId };
     const task = await client.sendTask("Ann", { message });
@@ -94,7 +90,7 @@ describe.each(REST_DIALECTS)("in $name", (dialect) => {
     expect(answer.text).not.toContain("authentication");
   });
 
-  test("a doubled slash in a path is one", async () => {
+  test("a doubled slash in a path counts as one", async () => {
     const { id } = await client.sendTask("hello");
 
     expect(valueOf(await client.get(`/tasks//${id}`))).toEqual(
@@ -118,7 +114,7 @@ describe.each(REST_DIALECTS)("in $name", (dialect) => {
   }
 
   for (const method of ["GET", "POST"]) {
-    verifies("R20", `a subscription by ${method} shows the task and what follows`, async () => {
+    verifies("R20", `a subscription via ${method} returns the task and what follows`, async () => {
       const asked = await client.sendTask("ask");
 
       const stream = await new RestClient(server, {
@@ -143,7 +139,7 @@ describe.each(OFFICIAL)("push configs in $name", (dialect) => {
   const client = new RestClient(server, dialect);
   const { codec } = dialect;
 
-  verifies(["R17", "R20"], "are set, got, listed and deleted", async () => {
+  verifies(["R17", "R20"], "are set, read, listed and deleted", async () => {
     const { id: taskId } = await client.sendTask("ask");
     const path = `tasks/${taskId}/pushNotificationConfigs`;
     const target = { id: "first", url: HOOK, token: "t" };
@@ -242,7 +238,7 @@ describe("a config that is set in 0.3", () => {
 });
 
 describe("the list of tasks", () => {
-  verifies("R20", "is told in 1.0, by filter and page", async () => {
+  verifies("R20", "is available in 1.0, with filter and page", async () => {
     const client = new RestClient(server, V1);
     const contextId = `list-${Math.random()}`;
     for (const text of ["hello", "fail", "artifact"]) {
@@ -273,14 +269,14 @@ describe("the list of tasks", () => {
     expect(none).toEqual({ tasks: [], nextPageToken: "", pageSize: 50, totalSize: 0 });
   });
 
-  test("is not supported in 0.3, which has no words for it", async () => {
+  test("is not supported in 0.3, which does not define it", async () => {
     const answer = await new RestClient(server, PROTO_03).get("tasks");
 
     expect(faultOf(answer)).toMatchObject({ status: 400, kind: -32004 });
   });
 });
 
-describe("an extended card, which there is none of", () => {
+describe("an extended card that does not exist", () => {
   test("is -32007 in 0.3 and UNSUPPORTED_OPERATION in 1.0", async () => {
     const v03 = await new RestClient(server, PROTO_03).get("card");
     const v1 = await new RestClient(server, V1).get("extendedAgentCard");
@@ -290,11 +286,11 @@ describe("an extended card, which there is none of", () => {
   });
 });
 
-describe("push configs on a server that pushes nothing", () => {
+describe("push configs on a server that does not push", () => {
   const silent = useServer(demoAgent, { push: false });
 
   for (const dialect of OFFICIAL) {
-    verifies("R29", `are refused by each operation (${dialect.name})`, async () => {
+    verifies("R29", `are rejected by each operation (${dialect.name})`, async () => {
       const client = new RestClient(silent, dialect);
       const path = "tasks/any/pushNotificationConfigs";
 

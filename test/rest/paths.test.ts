@@ -11,7 +11,7 @@ const v1 = new RestClient(server, V1);
 describe.each(OFFICIAL)("an id in a path of $name", (dialect) => {
   const client = new RestClient(server, dialect);
 
-  test("is read as it was before it was encoded", async () => {
+  test("is decoded", async () => {
     const { id } = await client.sendTask("hello");
     const encoded = [...Buffer.from(id)]
       .map((byte) => `%${byte.toString(16).padStart(2, "0")}`)
@@ -21,7 +21,7 @@ describe.each(OFFICIAL)("an id in a path of $name", (dialect) => {
   });
 
   for (const written of ["%", "%zz", "a%2", "%ff", "%c3%28"]) {
-    test(`is refused when it is ${written}`, async () => {
+    test(`is rejected when it is ${written}`, async () => {
       for (const [method, path] of [
         ["GET", `tasks/${written}`],
         ["POST", `tasks/${written}:cancel`],
@@ -36,10 +36,10 @@ describe.each(OFFICIAL)("an id in a path of $name", (dialect) => {
   }
 
   for (const written of ["a:b", "a%3Acancel", "%00", "..%2f..", "%F0%9F%98%80"]) {
-    test(`is of no task when it is ${written}`, async () => {
+    test(`is an unknown task when it is ${written}`, async () => {
       const { status, kind } = faultOf(await client.get(`tasks/${written}`));
 
-      // A name in 0.3 is made of the id, and none has a slash in it.
+      // A name in 0.3 contains the id, and none has a slash in it.
       const isUnnameable = dialect === PROTO_03 && written.includes("%2f");
       // No id has a control character.
       expect(status).toBe(isUnnameable || written === "%00" ? 400 : 404);
@@ -52,7 +52,7 @@ describe.each(OFFICIAL)("a query parameter in $name", (dialect) => {
   const client = new RestClient(server, dialect);
 
   for (const value of ["", "x", "1.5", "1e2", "+1", "-1", "0x10", "99999999999999999999", "%20"]) {
-    test(`historyLength=${value} is refused by its name`, async () => {
+    test(`historyLength=${value} is rejected by name`, async () => {
       const { id } = await client.sendTask("hello");
 
       const answer = await client.get(`tasks/${id}?historyLength=${value}`);
@@ -65,13 +65,13 @@ describe.each(OFFICIAL)("a query parameter in $name", (dialect) => {
     });
   }
 
-  test("is given once", async () => {
+  test("may appear only once", async () => {
     const answer = await client.get("tasks/x?historyLength=1&historyLength=2");
 
     expect(faultOf(answer)).toMatchObject({ status: 400, field: "historyLength" });
   });
 
-  test("that nobody knows changes nothing", async () => {
+  test("that is unknown changes nothing", async () => {
     const { id } = await client.sendTask("hello");
 
     expect(await client.getTask(id, "?x=1&HistoryLength=x")).toEqual(await client.getTask(id));
@@ -91,7 +91,7 @@ describe("a filter of the list", () => {
     ["pageToken", "nonsense"],
     ["historyLength", "-1"],
   ] as const) {
-    test(`${name}=${value} is refused by its name`, async () => {
+    test(`${name}=${value} is rejected by name`, async () => {
       const answer = await v1.get(`tasks?${name}=${value}`);
 
       expect(faultOf(answer)).toMatchObject({ status: 400, field: name });
@@ -99,7 +99,7 @@ describe("a filter of the list", () => {
   }
 });
 
-describe("a path that is no part of REST", () => {
+describe("a path that is not part of REST", () => {
   for (const path of [
     "v1",
     "v1/",
@@ -147,7 +147,7 @@ describe("a tenant", () => {
     expect((await acme.get("extendedAgentCard")).status).toBe(400);
   });
 
-  test("may stand in the body or the query, too", async () => {
+  test("may be in the body or the query, too", async () => {
     const task = await v1.sendTask("ask", { tenant: "acme" });
 
     expect(await acme.getTask(task.id)).toEqual(task);
@@ -163,21 +163,21 @@ describe("a tenant", () => {
       () => new RestClient(server, V1, { tenant: "none" }).send("hi"),
     ],
     ["that is not served, in the body", () => v1.send("hi", { tenant: "none" })],
-    ["that is no text", () => v1.send("hi", { tenant: 5 })],
+    ["that is not a string", () => v1.send("hi", { tenant: 5 })],
     ["that differs between path and body", () => acme.send("hi", { tenant: "glo bex" })],
     ["that differs between path and query", () => acme.get("tasks?tenant=glo%20bex")],
-    ["that is not well encoded", () => new RestClient(server, V1, { tenant: "%zz" }).get("tasks")],
+    ["that is badly encoded", () => new RestClient(server, V1, { tenant: "%zz" }).get("tasks")],
     [
       "that is the prefix of 0.3 in disguise",
       () => new RestClient(server, V1, { tenant: "%761" }).get("tasks"),
     ],
   ] as const) {
-    test(`${what} is refused`, async () => {
+    test(`${what} is rejected`, async () => {
       expect(faultOf(await ask())).toMatchObject({ status: 400, field: "tenant" });
     });
   }
 
-  test("is nothing that 0.3 knows: there it is a field like any other", async () => {
+  test("does not exist in 0.3: there it is a field like any other", async () => {
     for (const dialect of [PROTO_03, KIND_03]) {
       const client = new RestClient(server, dialect);
 

@@ -4,15 +4,15 @@ import type { Answer, RequestHeaders } from "../wire/rpc.ts";
 import { type Frame, WireStream } from "../wire/wire-stream.ts";
 import type { RestDialect } from "./rest-dialect.ts";
 
-/** One request, of which everything but its path may be left out. */
+/** One request; everything except its path is optional. */
 interface Asked {
   readonly method?: string;
-  /** Sent as JSON; text is sent as it is. */
+  /** Sent as JSON; text is sent unchanged. */
   readonly body?: unknown;
   readonly headers?: RequestHeaders;
 }
 
-/** Speaks REST in one dialect to one server, with nothing of our own client in between. */
+/** Calls one server via REST in one dialect, without using our own client. */
 export class RestClient {
   readonly dialect: RestDialect;
   readonly #server: { readonly url: string };
@@ -30,7 +30,7 @@ export class RestClient {
     this.#tenant = tenant === undefined ? "" : `${tenant}/`;
   }
 
-  /** Asks for a path below the prefix of the dialect. */
+  /** Requests a path below the prefix of the dialect. */
   async ask(path: string, asked: Asked = {}): Promise<Answer> {
     const answer = await this.#fetch(path, asked);
     return { status: answer.status, headers: answer.headers, text: await answer.text() };
@@ -64,7 +64,7 @@ export class RestClient {
     return this.open("message:stream", { method: "POST", body: this.sending(text, more) });
   }
 
-  /** Asks for what is answered with a stream. */
+  /** Makes a request that returns a stream. */
   async open(path: string, asked: Asked = {}): Promise<RestStream> {
     const leave = new AbortController();
     const answer = await this.#fetch(path, asked, leave.signal);
@@ -94,7 +94,7 @@ export class RestClient {
   }
 }
 
-/** What a send may have besides its text. */
+/** Optional fields of a send in addition to its text. */
 interface SendFields {
   /** Fields of the message. */
   readonly message?: object;
@@ -103,12 +103,12 @@ interface SendFields {
   readonly tenant?: unknown;
 }
 
-/** A stream whose frames hold bare events. */
+/** A stream whose frames contain bare events. */
 export class RestStream extends WireStream {
   readonly #codec: RestDialect["codec"];
 
   constructor(answer: Response, codec: RestDialect["codec"], leave: AbortController) {
-    // How the frames are read is our own; what a dialect of JSON-RPC adds is not used.
+    // The frame parser is our own; what a JSON-RPC dialect adds is not used.
     super(answer, DIALECTS[0]!, leave);
     this.#codec = codec;
   }
@@ -129,13 +129,13 @@ export class RestStream extends WireStream {
   }
 }
 
-/** The body of an answer that is no error. */
+/** The body of a response that is not an error. */
 export function valueOf({ status, text }: Answer): unknown {
   if (status < 200 || status > 299) throw new Error(`This is an error: ${status} ${text}`);
   return JSON.parse(text);
 }
 
-/** What an error says, in either version. */
+/** The fields of an error, in either version. */
 interface Fault {
   readonly status: number;
   /** The code in 0.3, the reason in 1.0. */

@@ -1,19 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { CODECS, type Codec, PROTO_CODECS, type WireDialect } from "@convoke/protocol";
 
-/** How REST is spoken in one dialect, so that one test can be held in all of them. */
+/** How REST is written in one dialect, so that one test can run in all of them. */
 export interface RestDialect {
   readonly name: WireDialect;
-  /** What stands before each path. */
+  /** The prefix of each path. */
   readonly prefix: "v1/" | "";
-  /** Reads the answers to a POST. Requests are written by hand here. */
+  /** Reads the responses to a POST. Requests are written by hand here. */
   readonly codec: Codec;
-  /** Reads the answers to a GET. */
+  /** Reads the responses to a GET. */
   readonly getCodec: Codec;
   readonly message: (text: string, fields?: object) => object;
   /** The configuration of a send that does not wait. */
   readonly atOnce: object;
-  /** How the state of a task that was canceled is spelled by a GET. */
+  /** The state of a canceled task in the response to a GET. */
   readonly canceled: string;
 }
 
@@ -60,8 +60,8 @@ export const V1: RestDialect = {
   canceled: "TASK_STATE_CANCELED",
 };
 
-/** Every way to speak. */
+/** All dialects. */
 export const REST_DIALECTS: readonly RestDialect[] = [PROTO_03, KIND_03, V1];
 
-/** Each version as its specification has it. */
+/** Each version as specified. */
 export const OFFICIAL: readonly RestDialect[] = [PROTO_03, V1];

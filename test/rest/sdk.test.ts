@@ -20,7 +20,7 @@ const HOOK = "https://hooks.example.com/a";
 
 const server = useServer();
 
-describe("the official client of 0.3", () => {
+describe("the official 0.3 client", () => {
   const rest = () => new RestTransport({ endpoint: server.url });
   const message = (text: string, more: object = {}) => ({
     kind: "message" as const,
@@ -30,7 +30,7 @@ describe("the official client of 0.3", () => {
     ...more,
   });
 
-  verifies("R20", "sends, gets, continues and cancels by REST", async () => {
+  verifies("R20", "sends, gets, continues and cancels via REST", async () => {
     const done = await rest().sendMessage({ message: message("artifact") });
     const asked = await rest().sendMessage({ message: message("ask") });
     if (done.kind !== "task" || asked.kind !== "task") throw new Error("This is no task");
@@ -44,7 +44,7 @@ describe("the official client of 0.3", () => {
     await expect(rest().getTask({ id: "nobody" })).rejects.toBeInstanceOf(TaskNotFoundV03);
   });
 
-  verifies("R20", "streams and subscribes by REST", async () => {
+  verifies("R20", "streams and subscribes via REST", async () => {
     const events = await collect(rest().sendMessageStream({ message: message("slow 3") }));
     const [first] = events;
     if (first?.kind !== "task") throw new Error("This is no task");
@@ -55,7 +55,7 @@ describe("the official client of 0.3", () => {
     expect(again).toMatchObject([{ kind: "task", status: { state: "completed" } }]);
   });
 
-  verifies(["R17", "R20"], "sets, gets, lists and deletes push configs by REST", async () => {
+  verifies(["R17", "R20"], "sets, gets, lists and deletes push configs via REST", async () => {
     const task = await rest().sendMessage({ message: message("ask") });
     if (task.kind !== "task") throw new Error("This is no task");
     const wanted = { taskId: task.id, pushNotificationConfig: { id: "c", url: HOOK, token: "t" } };
@@ -69,7 +69,7 @@ describe("the official client of 0.3", () => {
   });
 });
 
-describe.each(["1.0", "0.3"])("the official client of 1.0, speaking %s", (protocolVersion) => {
+describe.each(["1.0", "0.3"])("the official 1.0 client, using %s", (protocolVersion) => {
   const rest = () =>
     new RestTransportFactory({ legacyCompat: { enabled: true } }).create(
       server.url,
@@ -84,7 +84,7 @@ describe.each(["1.0", "0.3"])("the official client of 1.0, speaking %s", (protoc
   const sendTask = async (text: string) =>
     Task.toJSON((await (await rest()).sendMessage(sending(text))) as Task) as { id: string };
 
-  verifies("R20", "sends, gets, lists and cancels by REST", async () => {
+  verifies("R20", "sends, gets, lists and cancels via REST", async () => {
     const done = await sendTask("artifact");
     const asked = await sendTask("ask");
     const transport = await rest();
@@ -114,7 +114,7 @@ describe.each(["1.0", "0.3"])("the official client of 1.0, speaking %s", (protoc
     }
   });
 
-  verifies("R20", "streams and subscribes by REST", async () => {
+  verifies("R20", "streams and subscribes via REST", async () => {
     const transport = await rest();
 
     const events = (await collect(transport.sendMessageStream(sending("slow 3")))).map((event) =>
@@ -132,7 +132,7 @@ describe.each(["1.0", "0.3"])("the official client of 1.0, speaking %s", (protoc
     expect(StreamResponse.toJSON(first.value as StreamResponse)).toMatchObject({ task: { id } });
   });
 
-  verifies(["R17", "R20"], "creates, gets, lists and deletes push configs by REST", async () => {
+  verifies(["R17", "R20"], "creates, gets, lists and deletes push configs via REST", async () => {
     const transport = await rest();
     const { id: taskId } = await sendTask("ask");
     const wanted = { taskId, id: "c", url: HOOK, token: "t" };

@@ -13,52 +13,60 @@ describe.each(REST_DIALECTS)("a stream in $name", (dialect) => {
   const server = useServer();
   const client = new RestClient(server, dialect);
 
-  verifies("R21", "has the places of the log as ids, and nothing around its events", async () => {
-    const stream = await client.stream("slow 3");
-    const frames = await stream.all;
+  verifies(
+    "R21",
+    "has the sequence numbers of the log as ids, and no envelope around its events",
+    async () => {
+      const stream = await client.stream("slow 3");
+      const frames = await stream.all;
 
-    expect(stream.status).toBe(200);
-    expect(stream.headers.get("content-type")).toBe("text/event-stream");
-    expect(stream.headers.get("cache-control")).toBe("no-cache");
-    const ids = frames.map(({ id }) => Number(id));
-    expect(ids).toEqual(ids.toSorted((left, right) => left - right));
-    expect(new Set(ids).size).toBe(ids.length);
-    expect(
-      frames.every(({ event, text }) => event === "message" && !text.includes("jsonrpc")),
-    ).toBe(true);
-    expect(outline(stream.read(frames))).toEqual([
-      "task submitted",
-      "status working",
-      "artifact 1 ",
-      "artifact 2 ",
-      "artifact 3",
-      "status completed",
-    ]);
-  });
+      expect(stream.status).toBe(200);
+      expect(stream.headers.get("content-type")).toBe("text/event-stream");
+      expect(stream.headers.get("cache-control")).toBe("no-cache");
+      const ids = frames.map(({ id }) => Number(id));
+      expect(ids).toEqual(ids.toSorted((left, right) => left - right));
+      expect(new Set(ids).size).toBe(ids.length);
+      expect(
+        frames.every(({ event, text }) => event === "message" && !text.includes("jsonrpc")),
+      ).toBe(true);
+      expect(outline(stream.read(frames))).toEqual([
+        "task submitted",
+        "status working",
+        "artifact 1 ",
+        "artifact 2 ",
+        "artifact 3",
+        "status completed",
+      ]);
+    },
+  );
 
-  verifies("G2", "goes on after the event that the reader has, by GET and by POST", async () => {
-    const stream = await client.stream("slow 20");
-    const { id } = await stream.task(5);
-    stream.leave();
-    const whole = await (await client.open(`tasks/${id}:subscribe`, withCursor("0"))).all;
+  verifies(
+    "G2",
+    "resumes after the last event that the reader has, via GET and via POST",
+    async () => {
+      const stream = await client.stream("slow 20");
+      const { id } = await stream.task(5);
+      stream.leave();
+      const whole = await (await client.open(`tasks/${id}:subscribe`, withCursor("0"))).all;
 
-    for (const method of ["GET", "POST"]) {
-      for (const place of [1, 4, whole.length - 2]) {
-        const cursor = whole[place]!.id;
+      for (const method of ["GET", "POST"]) {
+        for (const place of [1, 4, whole.length - 2]) {
+          const cursor = whole[place]!.id;
 
-        const resumed = await client.open(`tasks/${id}:subscribe`, {
-          method,
-          ...withCursor(cursor),
-        });
+          const resumed = await client.open(`tasks/${id}:subscribe`, {
+            method,
+            ...withCursor(cursor),
+          });
 
-        expect((await resumed.all).map((frame) => frame.text)).toEqual(
-          whole.slice(place + 1).map((frame) => frame.text),
-        );
+          expect((await resumed.all).map((frame) => frame.text)).toEqual(
+            whole.slice(place + 1).map((frame) => frame.text),
+          );
+        }
       }
-    }
-  });
+    },
+  );
 
-  verifies("G2", "does not end its task when the reader leaves", async () => {
+  verifies("G2", "does not end its task when the reader disconnects", async () => {
     const stream = await client.stream("slow 10");
     const { id } = await stream.task(3);
     stream.leave();
@@ -70,7 +78,7 @@ describe.each(REST_DIALECTS)("a stream in $name", (dialect) => {
     expect(chunksOf(events).length).toBeGreaterThan(0);
   });
 
-  test("that cannot begin is an error and no stream", async () => {
+  test("that cannot start is an error and not a stream", async () => {
     const answer = await client.get("tasks/nobody:subscribe");
 
     expect(answer.headers.get("content-type")).toContain("json");
@@ -101,7 +109,7 @@ describe("a subscription to a task that has ended", () => {
   }
 });
 
-describe.each(OFFICIAL)("a log that cannot be read any more, in $name", (dialect) => {
+describe.each(OFFICIAL)("a log that can no longer be read, in $name", (dialect) => {
   const storage = new FaultyStorage();
   let server: Awaited<ReturnType<typeof serve>>;
 
@@ -116,7 +124,7 @@ describe.each(OFFICIAL)("a log that cannot be read any more, in $name", (dialect
   afterEach(() => storage.heal());
   afterAll(() => server.close());
 
-  verifies("R6", "ends the stream with an error event in the words of the version", async () => {
+  verifies("R6", "ends the stream with an error event in the format of the version", async () => {
     const client = new RestClient(server, dialect);
     const { id } = await client.sendTask("hello");
     storage.failReads(new Error("disk canary"), { after: 1 });

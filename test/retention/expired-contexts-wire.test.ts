@@ -17,7 +17,7 @@ const agent = defineAgent({
   run: async ({ conversation }) => `I remember ${conversation.length}`,
 });
 
-/** Keeps no task that has ended. */
+/** Keeps no ended task. */
 const FORGETFUL = { maxTasks: 0, perCycle: 1, everyMs: 20 };
 const TOKEN = "a-token-of-ours";
 
@@ -25,7 +25,7 @@ describe("a server that has forgotten the tasks of a conversation", () => {
   const server = useServer(agent, { retention: FORGETFUL, idempotency: "always" });
 
   describe.each(speakersTo(server))("says so over $binding $version", (speaker) => {
-    verifies("R10", "instead of beginning anew under the same name", async () => {
+    verifies("R10", "instead of starting over under the same id", async () => {
       const contextId = randomUUID();
       const first = aRequest(aMessage("one", { contextId }));
       await untilGone(speaker, (await speaker.sendTask(first)).id);
@@ -34,7 +34,7 @@ describe("a server that has forgotten the tasks of a conversation", () => {
       expectExpired(speaker, await refusalOf(speaker.send(more())));
       expectExpired(speaker, await refusalOf(readAll(speaker.stream(more()))));
 
-      // What was sent already has had its task, and is told of that.
+      // A message that was already sent has had its task, which is returned.
       expect((await refusalOf(speaker.send(first))).reason).toBe("TaskNotFound");
       const another = await speaker.sendTask(
         aRequest(aMessage("one", { contextId: randomUUID() })),
@@ -48,7 +48,7 @@ describe("a server that has forgotten the tasks of a conversation", () => {
 
 verifies(
   "R10",
-  "a conversation stays expired for its owner alone, over a restart, until message ids are free",
+  "a conversation stays expired for its owner only, across a restart, until message ids are freed",
   async () => {
     const data = temporaryFolder();
     const request = () => aRequest(aMessage("hello", { contextId: "c" }));
@@ -85,19 +85,19 @@ async function whileServing(
   await server.close();
 }
 
-/** Waits until the server has forgotten a task. */
+/** Waits until the server has pruned a task. */
 async function untilGone(speaker: Speaker, taskId: string): Promise<void> {
   const reason = async () => (await refusalOf(speaker.get({ taskId }))).reason;
   await expect.poll(reason, { timeout: 10_000 }).toBe("TaskNotFound");
 }
 
-/** The refusal names the field and the way out, as each binding tells it. */
+/** The error names the field and the fix, as each binding represents it. */
 function expectExpired({ binding, version }: Speaker, refusal: Refusal): void {
   expect(refusal.reason).toBe("InvalidParams");
   expect(refusal.message).toContain(
     "message.contextId names a conversation that has expired; leave contextId out to begin a new one",
   );
-  // gRPC of 0.3 has a text alone.
+  // gRPC in 0.3 has only a text.
   if (binding !== "grpc" || version !== "0.3") expect(refusal.field).toBe("message.contextId");
   const spelled = {
     jsonrpc: { code: -32602 },

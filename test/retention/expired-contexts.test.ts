@@ -26,7 +26,7 @@ const BACKENDS: readonly [string, () => Promise<Backend>][] = [
 ];
 
 describe.each(BACKENDS)("a conversation in %s", (_name, open) => {
-  verifies("R10", "expires with its last task, and its name is free much later", async () => {
+  verifies("R10", "expires with its last task, and its id is freed much later", async () => {
     const { say, later, tidy } = await aWorld(open);
     expect(await say("one", { contextId: "c" })).toBe("I remember 0");
     later(0.5 * DAY_MS);
@@ -49,7 +49,7 @@ describe.each(BACKENDS)("a conversation in %s", (_name, open) => {
     expect(await say("six", { contextId: "c" })).toBe("I remember 0");
   });
 
-  verifies("R10", "lasts while a task of it waits", async () => {
+  verifies("R10", "does not expire while one of its tasks waits", async () => {
     const { say, later, tidy } = await aWorld(open);
     await say("one", { contextId: "c" });
     await say("ask", { contextId: "c" });
@@ -61,7 +61,7 @@ describe.each(BACKENDS)("a conversation in %s", (_name, open) => {
 
   verifies(
     ["R10", "G6"],
-    "that has expired lets a message that is known already be what it was",
+    "that has expired still recognizes a message that was already sent",
     async () => {
       const { say, later, tidy } = await aWorld(open);
       await say("one", { contextId: "c", messageId: "m1" });
@@ -72,14 +72,14 @@ describe.each(BACKENDS)("a conversation in %s", (_name, open) => {
       await expect(again).rejects.toMatchObject({ reason: "TaskNotFound" });
       const otherWords = say("two", { contextId: "c", messageId: "m1" });
       await expect(otherWords).rejects.toMatchObject({ field: "message.messageId" });
-      // What was refused has taken no id.
+      // A rejected message has not used its id.
       const refused = say("two", { contextId: "c", messageId: "m2" });
       await expect(refused).rejects.toMatchObject(EXPIRED);
       expect(await say("two", { messageId: "m2" })).toBe("I remember 0");
     },
   );
 
-  verifies("R10", "that has expired is no place to open tasks without end", async () => {
+  verifies("R10", "that has expired cannot be used to open tasks without limit", async () => {
     const { say, later, tidy } = await aWorld(open);
     await say("one", { contextId: "c" });
     later(1.5 * DAY_MS);
@@ -91,20 +91,22 @@ describe.each(BACKENDS)("a conversation in %s", (_name, open) => {
     expect(await say("still welcome")).toBe("I remember 0");
   });
 
-  verifies("R10", "is asked for only where it may have expired", async () => {
+  verifies("R10", "is looked up only if it may have expired", async () => {
     const { say, later, asked } = await aWorld(open);
 
     await say("a context of the server's own");
     await say("a context that is opened", { contextId: "c" });
-    // Tasks of one millisecond have no order.
+    // Tasks of the same millisecond have no order.
     later(1);
-    await say("a context that goes on", { contextId: "c" });
+    await say("a context that continues", { contextId: "c" });
 
     expect(asked()).toEqual([false, true, false]);
   });
 });
 
-/** An engine that keeps ended tasks for a day and the ids of messages for two, and takes two open tasks. */
+/**
+ * An engine that keeps ended tasks for a day and message ids for two, and accepts two open tasks.
+ */
 async function aWorld(open: () => Promise<Backend>) {
   let ahead = 0;
   const backend = wrapBackend(await open());
@@ -122,7 +124,7 @@ async function aWorld(open: () => Promise<Backend>) {
     later: (ms: number): void => {
       ahead += ms;
     },
-    /** For each task that was created, whether the storage was asked about its context. */
+    /** For each created task, whether the storage was asked about its context. */
     asked: () =>
       backend.steps.flatMap(({ create }) =>
         create === undefined ? [] : [create.unlessForgotten === true],
@@ -130,7 +132,7 @@ async function aWorld(open: () => Promise<Backend>) {
   };
 }
 
-/** What the agent says to it. */
+/** The agent's answer to it. */
 async function say(engine: Engine, text: string, more?: Partial<Message>): Promise<string> {
   const { live } = await tell(engine, text, more);
   await live.until(isSettled);

@@ -11,7 +11,7 @@ const agent = defineAgent({
 
 verifies(
   ["R103", "R104", "R106", "seed-C25"],
-  "tasks in memory are capped at a thousand, and one that waits is kept",
+  "the memory store is limited to a thousand tasks, and a waiting one is kept",
   async () => {
     const server = await serve(agent, { port: 0, data: "memory" });
     onTestFinished(() => server.close());
@@ -26,7 +26,7 @@ verifies(
     const total = async (): Promise<number> => (await remote.list({ pageSize: 1 })).totalSize;
     await expect.poll(total, { timeout: 10_000 }).toBeLessThanOrEqual(1001);
 
-    // The oldest go first, a hundred at a time.
+    // The oldest are removed first, a hundred at a time.
     expect(retentionFor("memory")).toMatchObject({ maxTasks: 1000, perCycle: 100 });
     await expect(remote.get(ids[0] ?? "")).rejects.toThrow("not found");
     expect((await remote.get(ids.at(-1) ?? "")).status.state).toBe("completed");

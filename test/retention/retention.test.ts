@@ -40,7 +40,7 @@ const BACKENDS: readonly [string, () => Promise<Backend>][] = [
 describe.each(BACKENDS)("in %s", (_name, open) => {
   verifies(
     ["R103", "R104", "loop-L9"],
-    "the oldest ended tasks beyond the cap are forgotten, unfinished ones never",
+    "the oldest ended tasks beyond the limit are pruned, unfinished ones never",
     async () => {
       const { engine, retention } = await aWorld(open, { maxTasks: 3, perCycle: 2 });
       const asking = await begin(engine, "ask");
@@ -54,7 +54,7 @@ describe.each(BACKENDS)("in %s", (_name, open) => {
     },
   );
 
-  test("a cap is kept without anybody asking for it, while tasks come and go", async () => {
+  test("the limit is enforced automatically while tasks come and go", async () => {
     const { engine } = await aWorld(open, { maxTasks: 5, perCycle: 3 });
     const ended: string[] = [];
     for (let count = 0; count < 20; count++) ended.push(await begin(engine, "go"));
@@ -62,7 +62,7 @@ describe.each(BACKENDS)("in %s", (_name, open) => {
     await expect.poll(async () => (await known(engine, ended)).length).toBeLessThanOrEqual(7);
   });
 
-  test("tasks are forgotten when they are old", async () => {
+  test("tasks are pruned when they are old", async () => {
     const { engine, retention, later } = await aWorld(open, { maxAgeMs: DAY_MS });
     const old = await begin(engine, "go");
     later(2 * DAY_MS);
@@ -91,7 +91,7 @@ describe.each(BACKENDS)("in %s", (_name, open) => {
     expect(await known(engine, [ended])).toEqual([]);
   });
 
-  verifies("G6", "a message whose task is forgotten does not run again", async () => {
+  verifies("G6", "a message whose task was pruned does not run again", async () => {
     const { engine, retention, later } = await aWorld(open, { maxAgeMs: DAY_MS });
     const message = userMessage("m1", "go");
     await sendMessage({ message, blocking: true }, aCall(engine));
@@ -106,7 +106,7 @@ describe.each(BACKENDS)("in %s", (_name, open) => {
 
   verifies(
     "seed-C29",
-    "an old log keeps its task and its states, and a cursor into it gets the whole task, marked as a reset",
+    "a compacted log keeps its task and its states, and a cursor into it gets the whole task, marked as a reset",
     async () => {
       const { engine, retention, later, backend } = await aWorld(open, { compactAfterMs: DAY_MS });
       const message = userMessage("m1", "go");
@@ -152,7 +152,7 @@ describe.each(BACKENDS)("in %s", (_name, open) => {
     },
   );
 
-  test("a log that someone reads is not shortened", async () => {
+  test("a log that is being read is not compacted", async () => {
     const { engine, retention, later, backend } = await aWorld(open, { compactAfterMs: DAY_MS });
     const taskId = await begin(engine, "go");
     const before = await backend.read(taskId, 0, 100);
@@ -167,7 +167,7 @@ describe.each(BACKENDS)("in %s", (_name, open) => {
     expect(await backend.read(taskId, 0, 100)).toEqual(before.filter(isStatus));
   });
 
-  verifies("G12", "a log with an undelivered push is neither shortened nor forgotten", async () => {
+  verifies("G12", "a log with an undelivered push is neither compacted nor pruned", async () => {
     const { engine, retention, later, backend } = await aWorld(open, {
       compactAfterMs: DAY_MS,
       maxAgeMs: 2 * DAY_MS,
@@ -182,7 +182,7 @@ describe.each(BACKENDS)("in %s", (_name, open) => {
     expect(await backend.read(taskId, 0, 100)).toEqual(before);
   });
 
-  test("what was given up keeps the log until it is replayed or forgotten", async () => {
+  test("a dead letter keeps the log until it is replayed or discarded", async () => {
     const { engine, retention, later, backend } = await aWorld(open, {
       compactAfterMs: DAY_MS,
       maxAgeMs: 3 * DAY_MS,
@@ -225,7 +225,7 @@ async function begin(engine: Engine, text: string, messageId?: string): Promise<
   return live.task.id;
 }
 
-/** Those of the tasks that are still there. */
+/** Those of the tasks that still exist. */
 async function known(engine: Engine, taskIds: readonly string[]): Promise<readonly string[]> {
   const records = await Promise.all(taskIds.map((taskId) => engine.backend.tasks.get(taskId)));
   return taskIds.filter((_, place) => records[place] !== undefined);

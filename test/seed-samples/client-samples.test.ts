@@ -89,7 +89,7 @@ describe("the REST client of the user documents", () => {
     expect(lines.at(-1)).toEqual(["Result:", expect.objectContaining({ kind: "task" })]);
   });
 
-  verifies(["R29", "R114"], "reads why it was refused", async () => {
+  verifies(["R29", "R114"], "reads why it was rejected", async () => {
     const { client } = await aSample();
     const stream = (token: string, message: object) =>
       collect(client(token).streamMessage({ message }));
@@ -136,7 +136,7 @@ describe("the JSON-RPC client of the user documents", () => {
     expect(lines).toContainEqual(["Status:", "completed"]);
   });
 
-  test("reads why it was refused", async () => {
+  test("reads why it was rejected", async () => {
     const { streamMessage } = await aSample();
 
     await expect(collect(streamMessage({ kind: "task" }))).rejects.toThrow(
@@ -150,7 +150,7 @@ describe("the JSON-RPC client of the user documents", () => {
 
 verifies(
   ["seed-C20", "R58"],
-  "the user documents' code for a question answers the request that it was asked",
+  "the user documents' code for a question answers the pending request",
   async () => {
     const model = scriptedModel([calls("read_file", { path: "notes.txt" }), "Done."]);
     const agent = await servedAgent({ model });

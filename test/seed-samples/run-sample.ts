@@ -5,7 +5,7 @@ import { compileFunction } from "node:vm";
 /** What a sample uses without defining it, by name: its imports, `fetch`, `console`. */
 type Surroundings = Readonly<Record<string, unknown>>;
 
-/** A mistake in a sample itself that keeps every compiler from reading it. */
+/** A mistake in a sample itself that prevents it from compiling. */
 interface Correction {
   readonly wrong: string;
   readonly right: string;
@@ -20,8 +20,8 @@ export const DECLARED_TWICE: Correction = {
 };
 
 /**
- * Runs the code of a user document as it is printed there, and returns some of what it defines. Its
- * imports are taken from the surroundings, because it was printed without its packages.
+ * Runs the code of a user document verbatim, and returns some of what it defines. Its imports are
+ * provided, because it was printed without its packages.
  */
 export async function runSample<Defined>(
   name: string,
@@ -43,7 +43,7 @@ export async function runSample<Defined>(
   return run(...Object.values(surroundings)) as Defined;
 }
 
-/** `fetch` with paths below an address, as a page of that address has it. */
+/** `fetch` with paths relative to a URL, as a page at that URL has it. */
 export function fetchBelow(url: string): (path: string, init: RequestInit) => Promise<Response> {
   return (path, init) => fetch(new URL(path, url), init);
 }

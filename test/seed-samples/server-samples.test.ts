@@ -15,7 +15,7 @@ interface ServerSample {
   readonly router: AppRouter;
 }
 
-/** The JSON-RPC server of the user documents, with what they do not print. */
+/** The JSON-RPC server of the user documents, with the parts that they omit. */
 async function rpcRouter(): Promise<AppRouter> {
   const surroundings = {
     Router,
@@ -28,7 +28,7 @@ async function rpcRouter(): Promise<AppRouter> {
   return (await runSample<ServerSample>("rpc-server", surroundings, ["router"])).router;
 }
 
-/** The REST server of the user documents, with the loop that they do not print. */
+/** The REST server of the user documents, with the loop that they omit. */
 async function restRouter(): Promise<AppRouter> {
   const chunk = { type: "artifact-chunk", artifactId: "a1", append: false, lastChunk: true };
   class AgentLoop {
@@ -79,7 +79,7 @@ const ANSWERS: Readonly<Record<Transport, string>> = {
 
 const BINDINGS = { JSONRPC: "jsonrpc", "HTTP+JSON": "rest" } as const;
 
-/** By the transport that the card prefers, or by a certain one. */
+/** Via the transport that the card prefers, or a given one. */
 async function connectTo(url: string, transport?: Transport): Promise<RemoteAgent> {
   const agent = await connect(url, transport && { bindings: [BINDINGS[transport]] });
   onTestFinished(() => agent.close());
@@ -89,7 +89,7 @@ async function connectTo(url: string, transport?: Transport): Promise<RemoteAgen
 for (const main of TRANSPORTS) {
   verifies(
     ["seed-C3", "seed-C7", "v03-C1"],
-    `our client streams from the servers of the user documents, by ${main} where the card prefers it`,
+    `our client streams from the servers of the user documents, via ${main} if the card prefers it`,
     async () => {
       const url = await anApp(main);
 

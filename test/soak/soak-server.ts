@@ -1,7 +1,7 @@
 import { defineAgent, serve } from "convoke";
 
-// A server in a process of its own, so that its memory can be measured apart from the test's.
-// Tasks are kept for a few seconds, so that forgetting them is part of what is measured.
+// A server in its own process, so that its memory can be measured separately from the test's. Tasks
+// are kept for a few seconds, so that pruning them is part of what is measured.
 
 const agent = defineAgent({
   name: "Soaked",

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 
-// The short form; `npm run test:soak` has the full size.
+// The short form; `npm run test:soak` runs the full size.
 const TASKS = Number(process.env["CONVOKE_SOAK_TASKS"] ?? 4000);
 const AT_ONCE = 32;
 const SAMPLES = 8;
@@ -47,7 +47,7 @@ test(
   60_000 + 10 * TASKS,
 );
 
-/** What the process says next. */
+/** The next message of the process. */
 async function word<T>(child: ChildProcess): Promise<T> {
   return ((await once(child, "message")) as [T])[0];
 }

@@ -7,11 +7,11 @@ import { expect, onTestFinished } from "vitest";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 import { verifies } from "../verifies.ts";
 
-// The short form; `npm run test:soak` has the full size.
+// The short form; `npm run test:soak` runs the full size.
 const EVENTS = Number(process.env["CONVOKE_SOAK_EVENTS"] ?? 100_000);
 const MB = 1024 * 1024;
 
-/** SQLite folds the write-ahead log back at 4 MB; a batch that is under way may come on top. */
+/** SQLite checkpoints the write-ahead log at 4 MB; a batch in progress may come on top. */
 const MOST_BYTES = 24 * MB;
 
 const talker = defineAgent({
@@ -24,7 +24,7 @@ const talker = defineAgent({
 
 verifies(
   "G8",
-  `a reader of one event per second leaves the write-ahead log small while ${EVENTS} events are written`,
+  `a reader of one event per second keeps the write-ahead log small while ${EVENTS} events are written`,
   async () => {
     const data = join(temporaryFolder(), "data");
     const server = await serve(talker, {
@@ -64,7 +64,7 @@ verifies(
   180_000,
 );
 
-/** Streams a task and takes about one event per second. */
+/** Streams a task and reads about one event per second. */
 async function slowReader(url: string, events: number) {
   const message = {
     messageId: "m1",

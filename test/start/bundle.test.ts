@@ -43,6 +43,6 @@ test("a server in one file, without its packages, keeps its tasks", async () => 
 
   expect(text).toBe("hello Ann");
   expect(await second.agent.get(task?.id ?? "")).toEqual(task);
-  // Packages of model providers are optional, so a bundle must not demand them.
+  // Packages of model providers are optional, so a bundle must not require them.
   expect(readFileSync(join(cwd, "server.mjs"), "utf8")).not.toContain("api.openai.com");
 });

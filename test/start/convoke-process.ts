@@ -6,23 +6,23 @@ const BIN = fileURLToPath(new URL("../../apps/convoke/bin/convoke.js", import.me
 export interface ConvokeOptions {
   /** Where it is started; nothing of the repository is in it. */
   readonly cwd: string;
-  /** What follows `convoke`; by default the demo agent is served. */
+  /** The arguments of `convoke`. Default: serve the demo agent. */
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A server that says it is ready. */
+/** A server that has reported that it is ready. */
 export interface ServedProcess {
   readonly program: Program;
-  /** Its address, with a slash at the end. */
+  /** Its URL, with a slash at the end. */
   readonly url: string;
   readonly port: number;
 }
 
-/** What npm tells a program that `npx convoke` starts. */
+/** The environment that npm sets for a program that `npx convoke` starts. */
 const BY_NPX = { npm_lifecycle_event: "npx", npm_lifecycle_script: "convoke serve" };
 
-/** Starts the real command in a process of its own, on a free port unless the test says which. */
+/** Starts the real command in its own process, on a free port by default. */
 export function startConvoke({ cwd, args = ["serve"], env }: ConvokeOptions): Program {
   return start(process.execPath, [BIN, ...args], { cwd, env: { PORT: "0", ...BY_NPX, ...env } });
 }
@@ -31,7 +31,7 @@ export function startConvoke({ cwd, args = ["serve"], env }: ConvokeOptions): Pr
 export async function serveConvoke(options: ConvokeOptions): Promise<ServedProcess> {
   const program = startConvoke(options);
   const card = await program.until((stdout) => /^ {2}Card +(\S+)/m.exec(stdout)?.[1]);
-  // The banner is one write, but what is printed last says that all of it is there.
+  // The banner is one write, but waiting for its last line makes sure that all of it arrived.
   await program.until((stdout) => (stdout.includes("Press Ctrl+C to stop.") ? true : undefined));
   const url = new URL("/", card);
   return { program, url: url.href, port: Number(url.port) };

@@ -6,7 +6,7 @@ import { expect, test, vi } from "vitest";
 import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-test("a start that fails lets go of the port, the folder and whoever waited", async () => {
+test("a failed start releases the port, the folder and waiting requests", async () => {
   const folder = temporaryFolder();
   const settings = {
     host: "127.0.0.1",
@@ -24,7 +24,7 @@ test("a start that fails lets go of the port, the folder and whoever waited", as
       );
       const backend = await openSqliteBackend({ folder });
       vi.spyOn(backend.tasks, "unfinished").mockRejectedValue(new Error("the index is broken"));
-      // Time for the request to come in, which waits for the storage.
+      // Time for the request to arrive, which waits for the storage.
       await sleep(200);
       return backend;
     },

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** What the process that serves a data folder says about itself. */
+/** What the process that serves a data folder reports about itself. */
 interface Holder {
   readonly pid: number;
   readonly port: number;

@@ -13,7 +13,7 @@ import { temporaryFolder } from "./temporary-folder.ts";
 const GREETER = fileURLToPath(new URL("../../examples/greeter/agent.ts", import.meta.url));
 const EARLIER = fileURLToPath(new URL("../upgrade/data-5d937c9", import.meta.url));
 
-/** An agent that asks, with the name that its file gives it at the moment. */
+/** An agent that asks, with the name that its file currently gives it. */
 function writeDesk(cwd: string, name: string): string {
   return writeAgent(
     cwd,
@@ -25,7 +25,7 @@ function writeDesk(cwd: string, name: string): string {
   );
 }
 
-test("agents served from one folder have their tasks apart, beside each other and one after the other", async () => {
+test("agents served from one folder keep their tasks separate, side by side and one after the other", async () => {
   const cwd = temporaryFolder();
 
   const demo = await serveConvoke({ cwd });
@@ -78,7 +78,7 @@ test("the folder of an earlier version is moved to its agent at the first start,
   expect(id).toBe(facts.tasks.restart.taskId);
 });
 
-test("the tasks of another agent in a folder are listed, left alone, and ended on request", async () => {
+test("the tasks of another agent in a folder are listed, left unchanged, and ended on request", async () => {
   const data = temporaryFolder();
   const cwd = temporaryFolder();
   const desk = defineAgent({

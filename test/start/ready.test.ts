@@ -16,7 +16,7 @@ import { temporaryFolder } from "./temporary-folder.ts";
 const CARD = ".well-known/agent-card.json";
 const GREETER = fileURLToPath(new URL("../../examples/greeter/agent.ts", import.meta.url));
 
-/** The addresses in a card, in the spelling of either version. */
+/** The URLs on a card, in the format of either version. */
 interface CardAddresses {
   readonly url: string;
   readonly supportedInterfaces: readonly {
@@ -35,7 +35,7 @@ async function addressesIn(cardUrl: string): Promise<ReadonlySet<string>> {
 }
 
 describe("a server that is ready", () => {
-  verifies("R125", "says where its card is, at the port that it really has", async () => {
+  verifies("R125", "prints where its card is, with the actual port", async () => {
     const cwd = temporaryFolder();
 
     const { program, url, port } = await serveConvoke({ cwd });
@@ -59,7 +59,7 @@ Press Ctrl+C to stop.
     expect(existsSync(join(cwd, ".convoke", "convoke-demo", "tasks.db"))).toBe(true);
   });
 
-  test("says what to try, and each line of it works", async () => {
+  test("prints commands to try, and each of them works", async () => {
     const cwd = temporaryFolder();
     const { program } = await serveConvoke({ cwd });
     const lines = [...program.stdout.matchAll(/npx convoke (.*)/g)].map(([, line]) => line ?? "");
@@ -82,21 +82,21 @@ Press Ctrl+C to stop.
     expect(tasks?.told).toContain("completed");
   });
 
-  verifies("R125", "listens on port 3000 of this machine unless told otherwise", async () => {
+  verifies("R125", "listens on port 3000 of this machine by default", async () => {
     const program = startConvoke({ cwd: temporaryFolder(), env: { PORT: "" } });
 
     const card = await program
       .until((stdout) => /^ {2}Card .*\n/m.exec(stdout)?.[0])
       .catch(() => undefined);
 
-    // Somebody else may have the port, and then the sentence names it.
+    // Another program may use the port, and then the sentence names it.
     expect([
       `  Card     http://127.0.0.1:3000/${CARD}\n`,
       "Port 3000 is in use. Try: npx convoke serve --port 3001\n",
     ]).toContain(card ?? (await program.ended).stderr);
   });
 
-  verifies("R125", "listens on another name of this machine when it is told to", async () => {
+  verifies("R125", "listens on another address of this machine if configured", async () => {
     const env = { BIND_HOST: "localhost" };
 
     const { url, port } = await serveConvoke({ cwd: temporaryFolder(), env });
@@ -105,7 +105,7 @@ Press Ctrl+C to stop.
     expect(await addressesIn(`${url}${CARD}`)).toEqual(new Set([url.replace(/\/$/, "")]));
   });
 
-  test("takes the port and the folder from flags before the environment", async () => {
+  test("prefers flags to the environment for the port and the folder", async () => {
     const cwd = temporaryFolder();
     const env = { PORT: "1", CONVOKE_DATA: join(cwd, "from-env") };
     const args = ["serve", "--port", "0", "--data", "from-flag"];
@@ -117,7 +117,7 @@ Press Ctrl+C to stop.
     expect(existsSync(join(cwd, "from-env"))).toBe(false);
   });
 
-  test("names its public address in the card and in what to try", async () => {
+  test("uses its public URL on the card and in the commands to try", async () => {
     const cwd = temporaryFolder();
     const env = { PUBLIC_URL: "https://agents.example.com/demo/" };
 
@@ -131,7 +131,7 @@ Press Ctrl+C to stop.
     );
   });
 
-  test("that listens everywhere never calls that an address", async () => {
+  test("that listens on all addresses never prints that as a URL", async () => {
     const cwd = temporaryFolder();
     const env = { BIND_HOST: "0.0.0.0", CONVOKE_TOKEN: "secret" };
 
@@ -155,7 +155,7 @@ Press Ctrl+C to stop.
 });
 
 describe("a file .env in the folder", () => {
-  test("has settings and variables of the agent, but what is set already counts", async () => {
+  test("has settings and variables of the agent, and the existing environment takes precedence", async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, ".env"), "PORT=1\nCONVOKE_DATA=from-file\nGREETING='Good day'\n");
     writeAgent(
@@ -194,7 +194,7 @@ describe("the log", () => {
   });
 });
 
-describe("an agent of one's own", () => {
+describe("your own agent", () => {
   for (const dialect of DIALECTS) {
     test(`the greeter is served and streams (${dialect.version})`, async () => {
       const cwd = temporaryFolder();

@@ -10,10 +10,10 @@ import { writeAgent } from "./agent-file.ts";
 import { type ConvokeOptions, serveConvoke, startConvoke } from "./convoke-process.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** What a server that could not start leaves a script to look at. */
+/** What a server that failed to start leaves for a script to check. */
 const NOT_STARTED = 5;
 
-/** The one line that a server says which cannot start. */
+/** The only line that a server prints if it cannot start. */
 async function refusal(options: ConvokeOptions): Promise<string> {
   const { code, stdout, stderr } = await startConvoke(options).ended;
   expect({ code, stdout }).toEqual({ code: NOT_STARTED, stdout: "" });
@@ -21,7 +21,7 @@ async function refusal(options: ConvokeOptions): Promise<string> {
   return stderr.trimEnd();
 }
 
-/** A port that is somebody else's for as long as the test runs. */
+/** A port that is in use for as long as the test runs. */
 async function takenPort(): Promise<number> {
   const other = createServer().listen(0, "127.0.0.1");
   await once(other, "listening");
@@ -47,7 +47,7 @@ describe("the port", () => {
       { npm_lifecycle_event: "", npm_lifecycle_script: "" },
       "convoke.js serve --data memory --port",
     ],
-  ])("the next one to try is a flag of what was run (%j)", async (started, line) => {
+  ])("the next one to try is a flag of the command that was run (%j)", async (started, line) => {
     const port = await takenPort();
     const args = ["serve", "--port", `${port}`, "--data", "memory"];
 
@@ -79,13 +79,13 @@ describe("the data folder", () => {
     );
   });
 
-  test("one that may not be written is named, with the reason", async () => {
+  test("one that is not writable is named, with the reason", async () => {
     const cwd = temporaryFolder();
     const data = join(cwd, "data");
     mkdirSync(data);
     chmodSync(data, 0o555);
     chmodSync(cwd, 0o755);
-    // Root may write everywhere, so the process puts that right aside before the folder is opened.
+    // Root may write everywhere, so the process drops that privilege before the folder is opened.
     const agent = writeAgent(
       cwd,
       `if (process.getuid() === 0) process.seteuid(65_534);
@@ -99,23 +99,27 @@ describe("the data folder", () => {
     );
   });
 
-  verifies("G4", "one that is served already is named, with the process that does", async () => {
-    const cwd = temporaryFolder();
-    const first = await serveConvoke({ cwd });
+  verifies(
+    "G4",
+    "one that is already served is named, with the process that serves it",
+    async () => {
+      const cwd = temporaryFolder();
+      const first = await serveConvoke({ cwd });
 
-    const sentence = await refusal({ cwd });
+      const sentence = await refusal({ cwd });
 
-    expect(sentence).toBe(
-      `The data folder ${join(cwd, ".convoke", "convoke-demo")} is in use by process ${first.program.pid} (port ${first.port}).`,
-    );
-    const [dialect] = DIALECTS;
-    const task = await new WireClient(first, dialect!).sendTask("hello");
-    expect(task.status.state).toBe("completed");
-  });
+      expect(sentence).toBe(
+        `The data folder ${join(cwd, ".convoke", "convoke-demo")} is in use by process ${first.program.pid} (port ${first.port}).`,
+      );
+      const [dialect] = DIALECTS;
+      const task = await new WireClient(first, dialect!).sendTask("hello");
+      expect(task.status.state).toBe("completed");
+    },
+  );
 });
 
 describe("an address that others can reach", () => {
-  test("it needs a token, and the line that has one works as it is printed", async () => {
+  test("it needs a token, and the printed command with one works", async () => {
     const cwd = temporaryFolder();
 
     const sentence = await refusal({ cwd, env: { BIND_HOST: "0.0.0.0" } });
@@ -150,7 +154,7 @@ describe("an address that others can reach", () => {
   );
 });
 
-describe("a setting that cannot be meant", () => {
+describe("an invalid setting", () => {
   const notAPort = "PORT must be a number from 0 to 65535, not";
   const notAnAddress = "PUBLIC_URL must be an http or https address, not";
 
@@ -171,7 +175,7 @@ describe("a setting that cannot be meant", () => {
 });
 
 describe("the agent", () => {
-  test("a file that is not there", async () => {
+  test("a file that does not exist", async () => {
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, "folder"));
 
@@ -194,7 +198,7 @@ describe("the agent", () => {
 
   test.each([
     ["nothing by default", `export const agent = 1;`],
-    ["a default that is no agent", `export default { name: "Greeter", run() {} };`],
+    ["a default that is not an agent", `export default { name: "Greeter", run() {} };`],
   ])("a file that exports %s", async (_, body) => {
     const cwd = temporaryFolder();
     writeAgent(cwd, body);
@@ -230,7 +234,7 @@ describe("the agent", () => {
       "export default class { constructor(readonly name: string) {} }",
       /cannot run parameter property \(.*agent\.mts:2\)\. Declare a field .* NODE_OPTIONS='--import tsx'/,
     ],
-  ])("a file with %s: the sentence says how", async (_, body, sentence) => {
+  ])("a file with %s: the sentence says how to fix it", async (_, body, sentence) => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, "name.ts"), 'export const name: string = "Ann";');
     writeAgent(cwd, body);
@@ -238,7 +242,7 @@ describe("the agent", () => {
     expect(await refusal({ cwd, args: ["serve", "agent.mts"] })).toMatch(sentence);
   });
 
-  test("a file that throws: the sentence is followed by the place, which its author needs", async () => {
+  test("a file that throws: the sentence is followed by the location, which its author needs", async () => {
     const cwd = temporaryFolder();
     writeAgent(cwd, `\nthrow new Error("there is no key");`);
 

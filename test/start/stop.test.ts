@@ -31,8 +31,8 @@ test.each(["SIGTERM", "SIGINT"] as const)(
 );
 
 test.each([
-  ["hears of it", "await sleep(600_000, undefined, { signal });"],
-  ["is deaf", "await sleep(600_000);"],
+  ["observes its signal", "await sleep(600_000, undefined, { signal });"],
+  ["ignores its signal", "await sleep(600_000);"],
   ["never stops writing", 'for (;;) { yield "more "; await new Promise(setImmediate); }'],
 ])(
   "a stop does not wait for an agent that %s, and the next start ends the task",

@@ -11,7 +11,7 @@ import {
 } from "@convoke/runtime";
 import { type ScriptTurn, scriptedModel } from "@convoke/runtime/testing";
 
-/** Something with an effect outside the task: the body of a step, or a tool. */
+/** Something with a side effect outside the task: the body of a step, or a tool. */
 export interface Effect {
   readonly name: string;
   /** The idempotency key, which must be the same before and after the upgrade. */
@@ -21,9 +21,9 @@ export interface Effect {
 
 export interface AgentOptions {
   readonly record: (effect: Effect) => void;
-  /** Work that the kill is meant to interrupt never finishes. Only while the fixture is written. */
+  /** Work that the kill should interrupt never finishes. Only while the fixture is written. */
   readonly hangs: boolean;
-  /** Where the planner finds the flights agent, which is a server of its own. */
+  /** The URL of the flights agent, which is a separate server. */
   readonly flightsUrl: string;
 }
 
@@ -44,7 +44,7 @@ type Job = (turn: FunctionTurn, options: AgentOptions) => ReturnType<Run>;
 const NAP_MS = 15_000;
 export const CENTURY_MS = 100 * 365 * 24 * 3_600_000;
 
-/** Never resolves while the fixture is written: the kill comes here. */
+/** Never resolves while the fixture is written: the process is killed here. */
 async function interruptible({ hangs }: AgentOptions): Promise<void> {
   if (hangs) await new Promise(() => undefined);
 }
@@ -162,7 +162,7 @@ function createPlanner(options: AgentOptions): Agent {
       flights: { url: options.flightsUrl, retryForMs: 60_000 },
       hotels: createTraveler("hotels", options),
     },
-    // The fixture lies for months between its two processes; none of that is a timeout.
+    // The fixture is stored for months between its two processes; that must not count as a timeout.
     budget: { timeMs: Infinity },
     clientTools: { timeoutMs: CENTURY_MS },
   });
@@ -215,7 +215,7 @@ function plannerTools(options: AgentOptions) {
   ];
 }
 
-/** The text of a message to the planner: which tool its model calls, or what it says. */
+/** The text of a message to the planner: which tool its model calls, or what it answers. */
 export type Order =
   | { readonly call: string; readonly input: object }
   | { readonly say: string; readonly rest: string };

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 
-/** What the planner's callers activate, so that approvals and tool calls are data. */
+/**
+ * The extensions that the planner's callers activate, so that approvals and tool calls are data.
+ */
 const EXTENSIONS = [
   "https://convoke.dev/extensions/approvals/v1",
   "https://convoke.dev/extensions/client-tools/v1",
@@ -8,13 +10,13 @@ const EXTENSIONS = [
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** One event of a stream, and the sequence number by which a stream is resumed. */
+/** One event of a stream, and the sequence number from which a stream is resumed. */
 export interface Frame {
   readonly id: number;
   readonly result: Json;
 }
 
-/** A task as A2A 0.3 shows it, as far as the fixture looks into it. */
+/** A task in A2A 0.3, as far as the fixture uses it. */
 export interface WireTask {
   readonly id: string;
   readonly contextId: string;
@@ -33,9 +35,7 @@ export interface WirePart {
   readonly metadata?: Json;
 }
 
-/**
- * Speaks A2A over plain HTTP, without our client: what the fixture promises is what any client sees.
- */
+/** Calls A2A over plain HTTP, without our client: the fixture compares what any client receives. */
 export class Caller {
   readonly #url: string;
 
@@ -53,7 +53,7 @@ export class Caller {
     return (await this.rpc("tasks/get", { id: taskId })) as WireTask;
   }
 
-  /** The same task as A2A 1.0 shows it. */
+  /** The same task in A2A 1.0. */
   async getV1(taskId: string): Promise<Json> {
     const headers = { "a2a-version": "1.0", "a2a-extensions": EXTENSIONS };
     const response = await fetch(new URL(`tasks/${taskId}`, this.#url), { headers });
@@ -67,14 +67,15 @@ export class Caller {
     return result;
   }
 
-  /** Sends a message, and gives what its stream brings until it ends. */
+  /** Sends a message, and yields the events of its stream until it ends. */
   stream(params: object): AsyncGenerator<Frame> {
     return framesOf(this.#post("message/stream", params));
   }
 
   /**
-   * The log of a task after an event, until the stream ends. That of a task which may resume by
-   * itself, such as after a sign-in, stays open while the task waits: then `count` says when to leave.
+   * The log of a task after an event, until the stream ends. The stream of a task that may resume
+   * by itself, such as after a sign-in, stays open while the task waits: then `count` says when to
+   * stop.
    */
   async resume(taskId: string, lastEventId: number, count = Infinity): Promise<readonly Frame[]> {
     const response = this.#post("tasks/resubscribe", { id: taskId }, lastEventId);
@@ -100,8 +101,8 @@ export class Caller {
 }
 
 /**
- * Reads JSON of the wire without `inputRequest`, which repeats a data part for early clients and is
- * made when an event is sent: later versions repeat more kinds of requests.
+ * Parses JSON of the wire without `inputRequest`, which repeats a data part for early clients and
+ * is added when an event is sent: later versions repeat more kinds of requests.
  */
 export function parseWire(json: string): unknown {
   return JSON.parse(json, (key, value: unknown) => (key === "inputRequest" ? undefined : value));
@@ -125,7 +126,7 @@ async function* framesOf(response: Promise<Response>): AsyncGenerator<Frame> {
   }
 }
 
-/** Comments that keep a connection alive are no frames. */
+/** Keep-alive comments are not frames. */
 function parseFrame(event: string): Frame | undefined {
   const id = /^id: ?(.*)$/m.exec(event)?.[1];
   const data = /^data: ?(.*)$/m.exec(event)?.[1];

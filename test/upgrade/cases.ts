@@ -1,17 +1,20 @@
 import type { AgentName, Effect, Order } from "./agents.ts";
 import type { Frame, Json, WireTask } from "./caller.ts";
 
-/** A task of the fixture: the message that began it, and how far it came before the kill. */
+/** A task of the fixture: the message that started it, and how far it got before the kill. */
 interface Case {
   readonly agent: AgentName;
   readonly text: string;
-  /** The stored log contains this text when the task is where it should be killed. */
+  /** The stored log contains this text when the task is at the point where it should be killed. */
   readonly until: string;
-  /** The path at the webhook that it pushes to. */
+  /** The path of the webhook that it pushes to. */
   readonly pushTo?: "/early" | "/late";
   /** Tools that its caller declares. */
   readonly tools?: readonly Json[];
-  /** It is canceled before the kill: waiting for that, or killed before it has stopped. */
+  /**
+   * It is canceled before the kill: either the cancel completes, or the process is killed before
+   * the task has stopped.
+   */
   readonly cancel?: "wait" | "cut";
 }
 
@@ -38,7 +41,7 @@ const CASES_BY_NAME = {
   },
   remoteQuestion: { agent: "planner", text: call("flights", { message: "ask" }), until: WAITS },
   localQuestion: { agent: "planner", text: call("hotels", { message: "ask" }), until: WAITS },
-  // Under way
+  // In progress
   step: { agent: "clerk", text: "ship", until: '"name":"hand over"' },
   plain: { agent: "clerk", text: "dawdle", until: "One moment." },
   restart: { agent: "copyist", text: "copy", until: "To be, " },
@@ -67,14 +70,14 @@ const CASES_BY_NAME = {
 export type CaseName = keyof typeof CASES_BY_NAME;
 export const CASES: Readonly<Record<CaseName, Case>> = CASES_BY_NAME;
 
-/** What was seen of a task before the kill. */
+/** What was observed of a task before the kill. */
 export interface RecordedTask {
   readonly taskId: string;
   readonly contextId: string;
   readonly messageId: string;
   /** Its stream: a prefix of its log. */
   readonly frames: readonly Frame[];
-  /** The task as A2A 0.3 and 1.0 show it. */
+  /** The task in A2A 0.3 and 1.0. */
   readonly snapshot: WireTask;
   readonly snapshotV1: Json;
 }
@@ -86,7 +89,7 @@ export interface Arrival {
   readonly token: string;
 }
 
-/** `facts.json` beside the data folders. */
+/** `facts.json` next to the data folders. */
 export interface Facts {
   /** The port of the webhook, which is part of the stored push configs. */
   readonly hookPort: number;

@@ -3,13 +3,13 @@ import { serve } from "convoke";
 import { reportReady } from "../harness/report-ready.ts";
 import { AGENTS, type AgentName } from "./agents.ts";
 
-// One agent of the fixture in a process of its own, which write-fixture.ts kills.
+// One agent of the fixture in its own process, which write-fixture.ts kills.
 
-/** What the process is started with. */
+/** The arguments of the process. */
 export interface ServeSettings {
   readonly agent: AgentName;
   readonly folder: string;
-  /** Where it notes its effects, one per line. */
+  /** Where it records its effects, one per line. */
   readonly effectsFile: string;
   readonly flightsUrl: string;
 }

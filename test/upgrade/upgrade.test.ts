@@ -12,8 +12,8 @@ import { Caller, parseWire, type Frame, type WirePart, type WireTask } from "./c
 import { CASES, type CaseName, type Facts, type RecordedTask } from "./cases.ts";
 import { Webhook } from "./webhook.ts";
 
-// Data folders that the code of commit 5d937c9 wrote before it was killed, opened by today's code.
-// See write-fixture.ts. If one of these tests fails, people lose tasks when they upgrade.
+// Data folders that the code of commit 5d937c9 wrote before it was killed, opened by the current
+// code. See write-fixture.ts. If one of these tests fails, users lose tasks when they upgrade.
 
 const FIXTURE = fileURLToPath(new URL("./data-5d937c9", import.meta.url));
 const facts = parseWire(readFileSync(join(FIXTURE, "facts.json"), "utf8")) as Facts;
@@ -57,9 +57,9 @@ async function start(name: AgentName, flightsUrl = ""): Promise<Server> {
 }
 
 /**
- * The stored push configs name the port of the webhook that the fixture was written with. Where
- * another program has that port, the webhook moves, and so do the configs in the copied database.
- * The schema is that of the fixture, whatever today's code makes of it afterwards.
+ * The stored push configs contain the port of the webhook that the fixture was written with. If
+ * another program uses that port, the webhook moves, and so do the configs in the copied database.
+ * The schema is that of the fixture, whatever the current code makes of it afterwards.
  */
 async function listenForPushes(): Promise<Webhook> {
   try {
@@ -89,7 +89,7 @@ function callerFor(name: CaseName): Caller {
   return new Caller(servers.get(CASES[name].agent)!.url);
 }
 
-/** What the task waits for is what it waited for before the upgrade; then it is answered. */
+/** Asserts that the task waits for the same as before the upgrade, and answers it. */
 async function answer(name: CaseName, content: string | readonly WirePart[]): Promise<WireTask> {
   const { taskId, contextId, snapshot } = facts.tasks[name];
   const frames = framesOf(name);
@@ -115,7 +115,7 @@ async function ended(name: CaseName): Promise<WireTask> {
   return caller.get(taskId);
 }
 
-/** The log has these events, in order and once each, from wherever it is read. */
+/** Asserts that the log has these events, in order and once each, from any position. */
 async function expectLog(name: CaseName, log: readonly Frame[]): Promise<void> {
   const ids = log.map(({ id }) => id);
   expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => a - b));
@@ -134,7 +134,7 @@ function textOf({ artifacts = [] }: WireTask): string {
   return parts.map(({ text = "" }) => text).join("");
 }
 
-/** The data part of what a task waits for, by the type that its extension gives it. */
+/** The data part of what a task waits for, by the type that its extension defines. */
 function requestOf({ snapshot }: RecordedTask, extension: string, type: string) {
   const parts = snapshot.status.message?.parts ?? [];
   const found = parts.find(({ metadata }) => {
@@ -154,7 +154,7 @@ function ranSince(name: string): readonly Effect[] {
 
 describe("a task that had ended", () => {
   test.each(["completed", "failed", "rejected", "canceled", "said"] as const)(
-    "reads back as it was: %s",
+    "reads back unchanged: %s",
     async (name) => {
       const { taskId, snapshot, snapshotV1, frames } = facts.tasks[name];
       const caller = callerFor(name);
@@ -166,7 +166,7 @@ describe("a task that had ended", () => {
     },
   );
 
-  test("is joined by a retry of the message that began it", async () => {
+  test("is joined by a retry of the message that started it", async () => {
     const { messageId, snapshot } = facts.tasks.failed;
 
     const task = await callerFor("failed").send(CASES.failed.text, { messageId });
@@ -211,7 +211,7 @@ describe("a function agent that waits", () => {
     await expectRestPushed();
   });
 
-  /** The webhook had the beginning before the upgrade, and gets what follows it. */
+  /** The webhook received the beginning before the upgrade, and gets what follows it. */
   async function expectRestPushed(): Promise<void> {
     const isAtEnd = (): boolean => webhook.at("/early").some(({ body }) => isCompleted(body));
     await expect.poll(isAtEnd, { timeout: 10_000, interval: 20 }).toBe(true);
@@ -220,22 +220,22 @@ describe("a function agent that waits", () => {
     const since = webhook.at("/early").map(({ webhookId }) => webhookId);
     expect(before).not.toEqual([]);
     expect(since.filter((webhookId) => before.includes(webhookId))).toEqual([]);
-    // Ids are made of the same parts as before: a receiver recognizes a repeated notification.
+    // Ids are built from the same parts as before: a receiver recognizes a repeated notification.
     const stem = before[0]!.slice(0, before[0]!.lastIndexOf("."));
     expect(since.every((webhookId) => webhookId.startsWith(`${stem}.`))).toBe(true);
   }
 
-  test("hears who has signed in", async () => {
+  test("is notified of the sign-in", async () => {
     expect(textOf(await answer("signIn", "Ann"))).toBe("Signed in: Ann.");
   });
 
-  test("wakes up from a sleep that is over", async () => {
+  test("wakes up from a sleep that has ended", async () => {
     expect(textOf(await ended("napping"))).toBe("Slept.");
     expect(ranBefore("lie down")).toHaveLength(1);
     expect(ranSince("lie down")).toEqual([]);
   });
 
-  test("sleeps on if its time has not come, and can be canceled", async () => {
+  test("keeps sleeping until its time, and can be canceled", async () => {
     const { taskId, snapshot } = facts.tasks.hibernating;
     const caller = callerFor("hibernating");
     expect(await caller.get(taskId)).toEqual(snapshot);
@@ -246,8 +246,8 @@ describe("a function agent that waits", () => {
   });
 });
 
-describe("a function agent under way", () => {
-  test("repeats the step that was interrupted, with its key, and no finished one", async () => {
+describe("a function agent in progress", () => {
+  test("repeats the interrupted step, with its key, and no finished one", async () => {
     const task = await ended("step");
 
     expect(task.status.state).toBe("completed");
@@ -265,7 +265,7 @@ describe("a function agent under way", () => {
     expect(ranSince("copy")).toHaveLength(1);
   });
 
-  test("fails as interrupted if nothing says how to resume it", async () => {
+  test("fails as interrupted if it cannot be resumed", async () => {
     const { status } = await ended("plain");
 
     expect(status.state).toBe("failed");
@@ -316,8 +316,8 @@ describe("a model agent that waits", () => {
   });
 });
 
-describe("a model agent under way", () => {
-  test("asks its model again", async () => {
+describe("a model agent in progress", () => {
+  test("calls its model again", async () => {
     expect(textOf(await ended("model"))).toBe("Let me think. Rome.");
   });
 
@@ -345,7 +345,7 @@ describe.each([
   },
   { agent: "hotels", where: "of the same process", asks: "localQuestion", works: "localWork" },
 ] as const)("a sub-agent $where", ({ agent, asks, works }) => {
-  test("gets the answer that its caller was given", async () => {
+  test("gets the answer that its caller received", async () => {
     const task = await answer(asks, "Rome");
 
     expect(task.status.state).toBe("completed");
@@ -360,7 +360,7 @@ describe.each([
     expect(ranSince(`${agent} reserve`)).toEqual(ranBefore(`${agent} reserve`));
   });
 
-  test("was called no second time", () => {
+  test("was not called a second time", () => {
     expect(ranBefore(`${agent} search`)).toHaveLength(2);
     expect(ranSince(`${agent} search`)).toEqual([]);
   });

@@ -8,9 +8,9 @@ export interface Received extends Arrival {
   readonly body: Json;
 }
 
-/** Receives notifications at one port. */
+/** Receives notifications on one port. */
 export class Webhook implements AsyncDisposable {
-  /** Those that it accepted, in order. */
+  /** The accepted ones, in order. */
   readonly received: Received[] = [];
   readonly #server: Server;
   readonly #accepts: (path: string) => boolean;
@@ -20,7 +20,7 @@ export class Webhook implements AsyncDisposable {
     this.#server = createServer((request, response) => void this.#receive(request, response));
   }
 
-  /** Rejects if the port is taken. */
+  /** Rejects if the port is in use. */
   static async listen(port: number, accepts: (path: string) => boolean): Promise<Webhook> {
     const webhook = new Webhook(accepts);
     webhook.#server.listen(port, "127.0.0.1");

@@ -24,10 +24,13 @@ import { Webhook } from "./webhook.ts";
 
 const CLIENT_TOOLS = "https://convoke.dev/extensions/client-tools/v1";
 const WITHIN_MS = 10_000;
-/** A step is in the log before its body runs, and a notification is accepted before its cursor moves. */
+/**
+ * A step is in the log before its body runs, and a notification is accepted before its cursor
+ * moves.
+ */
 const SETTLE_MS = 300;
 
-/** One agent in a process of its own. */
+/** One agent in its own process. */
 class Served {
   readonly name: AgentName;
   readonly folder: string;
@@ -60,7 +63,9 @@ class Served {
     return lines.map((line) => JSON.parse(line) as Effect);
   }
 
-  /** Waits until the stored log of a task contains a text: what is not stored is not in the fixture. */
+  /**
+   * Waits until the stored log of a task contains a text: what is not stored is not in the fixture.
+   */
   async until(taskId: string, text: string): Promise<void> {
     const end = Date.now() + WITHIN_MS;
     while (!this.storedLog(taskId).includes(text)) {
@@ -82,7 +87,7 @@ class Served {
   }
 }
 
-/** A task on its way to where it is killed. */
+/** A task on its way to the point where it is killed. */
 class Begun {
   readonly name: CaseName;
   readonly messageId: string = randomUUID();
@@ -108,7 +113,7 @@ class Begun {
     const pushNotificationConfig = { url: `${hookUrl}${pushTo}`, token: `token of ${this.name}` };
     const configuration = pushTo && { pushNotificationConfig };
     const params = { message, ...(configuration && { configuration }) };
-    // The kill breaks the streams of what is under way.
+    // The kill breaks the streams of tasks in progress.
     this.#read(caller.stream(params)).catch(() => undefined);
     while (this.frames.length < 2) await sleep(10);
     const canceled = cancel && caller.rpc("tasks/cancel", { id: this.taskId });
@@ -128,7 +133,7 @@ class Begun {
     return { taskId, contextId: snapshot.contextId, messageId, frames, snapshot, snapshotV1 };
   }
 
-  /** A cancel stops being under way after half a second, so it is killed sooner. */
+  /** A cancel in progress completes after half a second, so the kill comes earlier. */
   get isHasty(): boolean {
     return CASES[this.name].cancel === "cut";
   }
@@ -155,7 +160,7 @@ async function write(target: string): Promise<void> {
     await one.start(hookUrl);
     tasks[one.name] = await one.record();
   }
-  // The caller first, so that it does not see its sub-agent go away.
+  // The caller first, so that it does not see its sub-agent disappear.
   for (const server of [servers.clerk, planner, flights, servers.copyist]) await server.kill();
 
   for (const one of begun) checkNotEnded(one, all[CASES[one.name].agent]);
@@ -169,7 +174,7 @@ async function write(target: string): Promise<void> {
   rmSync(root, { recursive: true });
 }
 
-/** The nap must not be over, and the cancel not done, when the process is killed. */
+/** The sleep must not be over, and the cancel not complete, when the process is killed. */
 function checkNotEnded({ name, taskId }: Begun, server: Served): void {
   const log = server.storedLog(taskId);
   if (name === "napping" && log.includes("internal:woken")) throw new Error("the nap is over");
@@ -180,7 +185,7 @@ function save(target: string, servers: readonly Served[], facts: Facts): void {
   rmSync(target, { recursive: true, force: true });
   mkdirSync(target, { recursive: true });
   for (const { name, folder } of servers) {
-    // SQLite creates the shared memory of its write-ahead log again.
+    // SQLite recreates the shared memory of its write-ahead log.
     const filter = (file: string): boolean => !file.endsWith("-shm");
     cpSync(folder, join(target, name), { recursive: true, filter });
   }
@@ -188,7 +193,10 @@ function save(target: string, servers: readonly Served[], facts: Facts): void {
   writeFileSync(join(target, "facts.json"), `${JSON.stringify(facts)}\n`);
 }
 
-/** A write-ahead log is several times as large as its database; the copyist keeps the one that the kill left. */
+/**
+ * A write-ahead log is several times as large as its database; the copy keeps the one that the kill
+ * left.
+ */
 const CHECKPOINTED = ["clerk", "flights", "planner", join("planner", "agents", "hotels")];
 
 /** The last connection that closes moves the write-ahead log into the database. */

@@ -125,7 +125,7 @@ for (const dialect of DIALECTS) {
 
   describe(`another message under the same id (${dialect.version})`, () => {
     for (const [what, text, fields] of [
-      ["with other words", "goodbye", {}],
+      ["with another text", "goodbye", {}],
       ["with other metadata", "hello", { metadata: { a: 1 } }],
       ["in another context", "hello", { contextId: "elsewhere" }],
     ] as const) {

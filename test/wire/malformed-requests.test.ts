@@ -159,7 +159,7 @@ function malformedSends(dialect: Dialect): readonly Malformed[] {
     ["an empty messageId", message({ messageId: "" }), "message.messageId"],
     ["a number for a messageId", message({ messageId: 5 }), "message.messageId"],
     ["no role", message({ role: undefined }), "message.role"],
-    ["a role nobody has", message({ role: "assistant" }), "message.role"],
+    ["an unknown role", message({ role: "assistant" }), "message.role"],
     ["no parts", message({ parts: undefined }), "message.parts"],
     ["empty parts", message({ parts: [] }), "message.parts"],
     ["an object for parts", message({ parts: {} }), "message.parts"],
@@ -191,7 +191,7 @@ function malformedSends(dialect: Dialect): readonly Malformed[] {
 const BAD_IDS: readonly (readonly [what: string, id: string, problem: string])[] = [
   ["NUL", "a\u0000b", "control characters"],
   ["a line break", "a\nb", "control characters"],
-  ["half a surrogate pair", "a\ud800", "unpaired surrogates"],
+  ["a lone surrogate", "a\ud800", "unpaired surrogates"],
   ["257 characters", "x".repeat(257), "must not have more than 256 characters"],
 ];
 
@@ -268,8 +268,8 @@ function malformedOnlyIn03(message: Sending, configuration: Sending): readonly M
 function malformedOnlyIn1(message: Sending, configuration: Sending): readonly Malformed[] {
   return [
     ["a role of 0.3", message({ role: "user" }), "message.role"],
-    ["a part of nothing", message({ parts: [{}] }), "message.parts[0]"],
-    ["a part of two things", message({ parts: [{ text: "a", data: 1 }] }), "message.parts[0]"],
+    ["a part without content", message({ parts: [{}] }), "message.parts[0]"],
+    ["a part with two contents", message({ parts: [{ text: "a", data: 1 }] }), "message.parts[0]"],
     [
       "text for returnImmediately",
       configuration({ returnImmediately: "yes" }),
@@ -304,7 +304,7 @@ const MALFORMED_LISTS: readonly Malformed[] = [
   ["a pageSize of 101", { pageSize: 101 }, "pageSize"],
   ["half a pageSize", { pageSize: 1.5 }, "pageSize"],
   ["text for a pageSize", { pageSize: "10" }, "pageSize"],
-  ["a pageToken of no page", { pageToken: "next" }, "pageToken"],
+  ["a pageToken that no page returned", { pageToken: "next" }, "pageToken"],
   ["a number for a pageToken", { pageToken: 5 }, "pageToken"],
   ["a number for a contextId", { contextId: 5 }, "contextId"],
   ["a status of 0.3", { status: "working" }, "status"],

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import * as convoke from "./index.ts";
 
-// A deliberate pin: each name is a promise to users. A red test asks whether the change is meant.
+// A deliberate pin: each name is a promise to users. If this test fails, check that the change is
+// intended.
 const VALUES = [
   "AgentLoop",
   "ClientError",

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createEgress, createEgressFetch } from "./create-egress.ts";
 import { startServer } from "./connections/local-server.suite.ts";
 
-test("what a package sends goes out, and the answer comes in pieces", async () => {
+test("requests of a package are sent, and the response arrives in chunks", async () => {
   const { url, seen } = await startServer((response) => {
     response.writeHead(201, { "x-answer": "yes" });
     response.write("one ");
@@ -23,7 +23,7 @@ test("what a package sends goes out, and the answer comes in pieces", async () =
   expect(seen[0]?.headers["x-key"]).toBe("k");
 });
 
-test("what the policy refuses fails as a fetch does, with the reason as its cause", async () => {
+test("what the policy rejects fails as a fetch does, with the reason as its cause", async () => {
   const { url, seen } = await startServer();
   const fetch = createEgressFetch(createEgress());
 
@@ -50,7 +50,7 @@ test("an abort ends the reading with its reason, and closes the connection", asy
   await seen[0]?.closed;
 });
 
-test("a redirect is an answer for who wants to see it", async () => {
+test("a redirect is a response for a caller that wants to see it", async () => {
   const { url } = await startServer((response) =>
     response.writeHead(302, { location: "/elsewhere" }).end(),
   );
@@ -59,7 +59,7 @@ test("a redirect is an answer for who wants to see it", async () => {
   expect((await fetch(url, { redirect: "manual" })).status).toBe(302);
 });
 
-test("what is no text is refused by name", async () => {
+test("a body that is not text is rejected by name", async () => {
   const fetch = createEgressFetch(createEgress());
 
   await expect(fetch("https://a.example", { method: "PATCH" })).rejects.toThrow("PATCH");

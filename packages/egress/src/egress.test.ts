@@ -9,7 +9,7 @@ import { publicAddress, specialAddress, toText } from "./policy/spellings.suite.
 
 const ask = { headers: { "content-type": "application/json" }, body: "{}", timeoutMs: 5000 };
 
-/** Answers with each list in turn, and counts how often it was asked. */
+/** Returns each list in turn, and counts its calls. */
 function dns(...answers: readonly (readonly string[])[]) {
   const asked: string[] = [];
   const resolve = (host: string) => {
@@ -47,7 +47,7 @@ test("a request arrives under its own name at the address behind it", async () =
   ]);
 });
 
-test("the system finds names by itself", async () => {
+test("the system resolves names by default", async () => {
   const server = await startServer();
   const egress = createEgress({ allow: ["localhost"] });
 
@@ -56,7 +56,7 @@ test("the system finds names by itself", async () => {
   expect(answer.status).toBe(200);
 });
 
-test("one after another, requests to an origin share a connection, which close() ends", async () => {
+test("sequential requests to an origin share a connection, which close() ends", async () => {
   const server = await startServer();
   const egress = createEgress({ allow: ["127.0.0.1"] });
 
@@ -69,8 +69,8 @@ test("one after another, requests to an origin share a connection, which close()
   await Promise.all(server.seen.map(({ closed }) => closed));
 });
 
-describe("a name that leads inside", () => {
-  test("is refused before anything is connected to, and the refusal keeps the address to itself", async () => {
+describe("a name that resolves to a private address", () => {
+  test("is rejected before anything is connected, and the error does not reveal the address", async () => {
     const server = await startServer();
     const egress = createEgress(dns(["127.0.0.1"]));
 
@@ -84,7 +84,7 @@ describe("a name that leads inside", () => {
     expect(server.connections()).toBe(0);
   });
 
-  test("is refused when only one of its addresses does so, whichever it is", async () => {
+  test("is rejected if any one of its addresses is private", async () => {
     const addresses = fc
       .tuple(fc.array(publicAddress, { maxLength: 3 }), specialAddress, fc.nat(3))
       .map(([good, bad, place]) => good.toSpliced(place, 0, bad).map(toText));
@@ -99,7 +99,7 @@ describe("a name that leads inside", () => {
     );
   });
 
-  test("is refused for what is no plain address", async () => {
+  test("is rejected if the result is not a plain address", async () => {
     for (const address of ["fe80::1%eth0", "2600::1%1", "::1", "localhost", "127.1", ""]) {
       const egress = createEgress(dns([address]));
 
@@ -110,8 +110,8 @@ describe("a name that leads inside", () => {
   });
 });
 
-describe("a name that moves between the check and the connection", () => {
-  test("is reached where the check looked", async () => {
+describe("a name that changes between the check and the connection", () => {
+  test("is reached at the checked address", async () => {
     const server = await startServer();
     const names = dns(["127.0.0.1"], ["192.0.2.1"]);
     const egress = createEgress({ allow: ["127.0.0.1"], resolve: names.resolve });
@@ -122,9 +122,9 @@ describe("a name that moves between the check and the connection", () => {
     expect(names.asked).toEqual(["moving.test"]);
   });
 
-  test("is never reached where it moved to", async () => {
+  test("is never reached at the new address", async () => {
     const server = await startServer();
-    // The listed address stands for a public one; nobody listens there.
+    // The listed address represents a public one; no server listens there.
     const names = dns(["127.0.0.2"], ["127.0.0.1"]);
     const egress = createEgress({ allow: ["127.0.0.2"], resolve: names.resolve });
     const url = `http://moving.test:${server.port}/`;
@@ -140,7 +140,7 @@ describe("a name that moves between the check and the connection", () => {
   });
 });
 
-test("when the first of several addresses does not answer, the next one is tried", async () => {
+test("if the first of several addresses does not respond, the next one is tried", async () => {
   const server = await startServer();
   const egress = createEgress({ allow: ["127.0.0.0/8"], ...dns(["127.0.0.2", "127.0.0.1"]) });
 
@@ -149,7 +149,7 @@ test("when the first of several addresses does not answer, the next one is tried
   expect(answer.status).toBe(200);
 });
 
-test("a redirect is an answer; nobody goes where it points", async () => {
+test("a redirect is a response and is not followed", async () => {
   const inside = await startServer();
   for (const status of [301, 302, 303, 307, 308]) {
     const location = `http://127.0.0.1:${inside.port}/admin`;
@@ -165,13 +165,13 @@ test("a redirect is an answer; nobody goes where it points", async () => {
   expect(inside.connections()).toBe(0);
 });
 
-describe("the time limit holds", () => {
+describe("the time limit applies", () => {
   const timeout = {
     reason: "timeout",
     message: expect.stringContaining("within 150 m") as unknown,
   };
 
-  test("while the name is looked up", async () => {
+  test("while the name is resolved", async () => {
     const egress = createEgress({ resolve: () => new Promise(() => {}) });
 
     const attempt = egress.post("http://slow.test/", { ...ask, timeoutMs: 150 });
@@ -179,7 +179,7 @@ describe("the time limit holds", () => {
     await expect(attempt).rejects.toMatchObject(timeout);
   });
 
-  test("while nobody answers, and the connection is closed", async () => {
+  test("while there is no response, and the connection is closed", async () => {
     const server = await startServer(() => {});
     const egress = createEgress({ allow: ["127.0.0.1"] });
 
@@ -189,7 +189,7 @@ describe("the time limit holds", () => {
     await server.seen[0]?.closed;
   });
 
-  test("while the body drips in, and the connection is closed", async () => {
+  test("while the body arrives slowly, and the connection is closed", async () => {
     const server = await startServer((response) => {
       const drip = setInterval(() => response.write("."), 20);
       response.on("close", () => clearInterval(drip));
@@ -202,7 +202,7 @@ describe("the time limit holds", () => {
     await server.seen[0]?.closed;
   });
 
-  test("and a limit that no timer can keep is refused", async () => {
+  test("and a limit that no timer can measure is rejected", async () => {
     for (const timeoutMs of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31]) {
       const attempt = createEgress().post("http://example.com/", { ...ask, timeoutMs });
 
@@ -211,7 +211,7 @@ describe("the time limit holds", () => {
   });
 });
 
-describe("a caller that gives up", () => {
+describe("a caller that aborts", () => {
   test("gets its own reason, and the connection is closed", async () => {
     const controller = new AbortController();
     const server = await startServer(() => controller.abort(new Error("enough")));
@@ -226,7 +226,7 @@ describe("a caller that gives up", () => {
     await server.seen[0]?.closed;
   });
 
-  test("before it began sends nothing, nor after the name was found too late", async () => {
+  test("before the start sends nothing, nor after the name was resolved too late", async () => {
     const server = await startServer();
     const controller = new AbortController();
     const egress = createEgress({
@@ -240,7 +240,7 @@ describe("a caller that gives up", () => {
 
     await expect(egress.post(url, { ...ask, signal: controller.signal })).rejects.toThrow("enough");
     await expect(egress.post(url, { ...ask, signal: controller.signal })).rejects.toThrow("enough");
-    // Had the first two connected late, this one would not be the first.
+    // If the first two had connected late, this one would not be the first.
     await egress.post(url, ask);
 
     expect(server.connections()).toBe(1);
@@ -248,7 +248,7 @@ describe("a caller that gives up", () => {
 });
 
 describe("a body", () => {
-  test("that never ends is cut at 64 kB, between characters, and its connection closed", async () => {
+  test("that never ends is cut at 64 kB, between characters, and its connection is closed", async () => {
     const server = await startServer((response) => {
       const more = () => {
         while (response.writable && response.write("€".repeat(4096)));
@@ -265,7 +265,7 @@ describe("a body", () => {
     await server.seen[0]?.closed;
   });
 
-  test("of 64 kB is whole", async () => {
+  test("of 64 kB is complete", async () => {
     const server = await startServer((response) => response.end("x".repeat(65_536)));
     const egress = createEgress({ allow: ["127.0.0.1"] });
 
@@ -274,7 +274,7 @@ describe("a body", () => {
     expect(answer.body).toHaveLength(65_536);
   });
 
-  test("that breaks off is a failure of the network", async () => {
+  test("that breaks off is a network failure", async () => {
     const server = await startServer((response) => {
       response.writeHead(200, { "Content-Length": "100" });
       response.write("half", () => response.destroy());
@@ -287,8 +287,8 @@ describe("a body", () => {
   });
 });
 
-describe("a failure of the network names the host and no more of the URL", () => {
-  test("when nobody listens", async () => {
+describe("a network failure names the host and no more of the URL", () => {
+  test("when no server listens", async () => {
     const egress = createEgress({ allow: ["127.0.0.1"] });
     const port = await unusedPort();
 
@@ -317,9 +317,13 @@ describe("a failure of the network names the host and no more of the URL", () =>
   });
 
   for (const [what, bytes, words] of [
-    ["when the connection is closed without a word", "", "the connection was closed (ECONNRESET)"],
     [
-      "when the answer is not HTTP",
+      "when the connection is closed without a response",
+      "",
+      "the connection was closed (ECONNRESET)",
+    ],
+    [
+      "when the response is not HTTP",
       "SSH-2.0-OpenSSH_9.6\r\n",
       "what it sent is not HTTP (HPE_INVALID_CONSTANT)",
     ],
@@ -350,7 +354,7 @@ describe("a failure of the network names the host and no more of the URL", () =>
   }
 });
 
-test("TLS asks for the certificate of the name, without its last dot", async () => {
+test("TLS requests the certificate of the name, without its trailing dot", async () => {
   const asked: string[] = [];
   const server = createTlsServer({
     SNICallback: (name, done) => {
@@ -373,7 +377,7 @@ test("TLS asks for the certificate of the name, without its last dot", async () 
 
 describe("headers", () => {
   for (const name of ["Host", "content-length", "Transfer-Encoding", "connection", "Expect"]) {
-    test(`that belong to the connection cannot be chosen: ${name}`, async () => {
+    test(`that belong to the connection cannot be set: ${name}`, async () => {
       const attempt = createEgress().post("http://example.com/", {
         ...ask,
         headers: { [name]: "1" },
@@ -418,7 +422,7 @@ async function startTcpServer(bytes: string): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-test("https where only http is spoken says what to try", async () => {
+test("https to an http server says what to try", async () => {
   const server = await startServer();
   const url = server.url.replace("http:", "https:");
 

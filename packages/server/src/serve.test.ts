@@ -72,7 +72,7 @@ test("the port is bound before the storage is opened", async () => {
   await new Promise((resolve) => other.close(resolve));
 });
 
-test("a request that comes before the storage is open waits for it", async () => {
+test("a request that arrives before the storage is open waits for it", async () => {
   const address = Promise.withResolvers<string>();
   const opened = Promise.withResolvers<Backend>();
   const started = serve(
@@ -90,7 +90,7 @@ test("a request that comes before the storage is open waits for it", async () =>
   await (await started).close();
 });
 
-test("when the storage cannot be opened, who waits is hung up on and the port is free", async () => {
+test("if the storage cannot be opened, waiting requests are disconnected and the port is released", async () => {
   const address = Promise.withResolvers<string>();
   const opened = Promise.withResolvers<Backend>();
   const started = serve(
@@ -123,7 +123,7 @@ test.each<[what: string, given: unknown, problem: string]>([
   await expect(serve(given as Agent, never)).rejects.toThrow(problem);
 });
 
-test("the host of the public address is served", async () => {
+test("the host of the public URL is served", async () => {
   const server = await serve(AGENT, {
     ...options(() => Promise.resolve(anEmptyBackend())),
     publicUrl: "https://agents.example.com/",
@@ -135,7 +135,7 @@ test("the host of the public address is served", async () => {
   await server.close();
 });
 
-/** The status of the card for a request that names the host; `fetch` would name its own. */
+/** The status of the card for a request with the given host; `fetch` would set its own. */
 function statusBy(port: number, host: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const path = "/.well-known/agent-card.json";

@@ -5,11 +5,11 @@ import { temporaryFolder } from "../../start/temporary-folder.ts";
 import { installGemini } from "./install-gemini.ts";
 import type { ScriptedModel } from "./scripted-model.ts";
 
-/** What its user writes to have a remote agent. */
+/** The configuration that a user writes for a remote agent. */
 interface RemoteAgentDefinition {
   readonly name: string;
   readonly agent_card_url: string;
-  /** A `$NAME` in the token is taken from the environment. */
+  /** A `$NAME` in the token is read from the environment. */
   readonly auth?: { readonly type: "http"; readonly scheme: "Bearer"; readonly token: string };
 }
 
@@ -19,7 +19,7 @@ interface GeminiOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Nobody is there to trust a folder or to sign in, and nothing is told to anyone. */
+/** There is no one to trust a folder or to sign in, and telemetry is off. */
 const SETTINGS = {
   privacy: { usageStatisticsEnabled: false },
   telemetry: { enabled: false },
@@ -29,8 +29,8 @@ const SETTINGS = {
 };
 
 /**
- * Runs the real Gemini CLI once, headless, as somebody who has never used it before and knows one
- * remote agent. Resolves to what it says in the end.
+ * Runs the real Gemini CLI once, headless, as a new user with one remote agent. Resolves to its
+ * final output.
  */
 export async function runGemini({ model, agent, env }: GeminiOptions): Promise<string> {
   const home = temporaryFolder();
@@ -61,7 +61,7 @@ export async function runGemini({ model, agent, env }: GeminiOptions): Promise<s
   return (JSON.parse(stdout) as { readonly response: string }).response;
 }
 
-/** Whoever runs the tests may use the CLI, or a proxy: neither may change what is tested. */
+/** The CLI or proxy settings of the person who runs the tests must not change what is tested. */
 function withoutSettings(): Record<string, string> {
   const names = Object.keys(process.env).filter((name) => /^(GEMINI|GOOGLE)_|_PROXY$/i.test(name));
   return Object.fromEntries(names.map((name) => [name, ""]));

@@ -3,17 +3,20 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { npm } from "../../pack/npm.ts";
 
-/** A project of its own, so that whoever installs the workspace does not download this, too. */
+/** A separate project, so that installing the workspace does not download it. */
 const FOLDER = import.meta.dirname;
 const NAME = "@google/gemini-cli";
 const PACKAGE = join(FOLDER, "node_modules", ...NAME.split("/"));
 
-/** The optional parts are native modules for a terminal and a key ring; headless, it needs neither. */
+/**
+ * The optional dependencies are native modules for a terminal and a key ring; headless, it needs
+ * neither.
+ */
 const CLEAN_INSTALL = ["ci", "--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund"];
 
 /**
- * The real Gemini CLI, in the version that is locked here. What is missing is installed, so that
- * nobody has to remember a step and no test is skipped for it. Resolves to the program's file.
+ * The real Gemini CLI, in the version that is locked here. If it is missing it is installed, so
+ * that no manual step is needed and no test is skipped. Resolves to the program's file.
  */
 export async function installGemini(): Promise<string> {
   if (!(await isInstalled())) {
@@ -31,7 +34,7 @@ export async function installGemini(): Promise<string> {
 }
 
 async function isInstalled(): Promise<boolean> {
-  // npm writes this file last: without it, an installation was interrupted.
+  // npm writes this file last: if it is missing, an installation was interrupted.
   if (!existsSync(join(FOLDER, "node_modules", ".package-lock.json"))) return false;
   const installed = await readManifest(PACKAGE);
   const wanted = await readManifest(FOLDER);

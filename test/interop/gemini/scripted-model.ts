@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 
-/** What the Gemini API calls a part, as far as it is read or written here. */
+/** A part in the Gemini API, as far as it is read or written here. */
 interface Part {
   readonly text?: string;
   readonly functionCall?: { readonly name: string; readonly args: object };
@@ -21,12 +21,12 @@ interface ModelRequest {
   readonly systemInstruction?: Content;
 }
 
-/** What the model says when it is its turn. It sees what it is asked, as a real one does. */
+/** The answer of the model. It sees its input, as a real one does. */
 type Line = (request: ModelRequest) => Part;
 
 /**
- * A model that says what a test wrote, over the wire format of the Gemini API. Each request takes
- * the next line; what is not in the script is refused and noted down.
+ * A scripted model over the wire format of the Gemini API. Each request takes the next line;
+ * unexpected requests are rejected and recorded.
  */
 export class ScriptedModel {
   readonly url: string;
@@ -52,12 +52,12 @@ export class ScriptedModel {
     return model;
   }
 
-  /** What the model is told before it says anything. */
+  /** The input of the model before its first answer. */
   get instruction(): string {
     return this.#requests[0]?.systemInstruction?.parts.map(({ text }) => text).join("") ?? "";
   }
 
-  /** What came back for each of its calls. */
+  /** The result of each of its calls. */
   get results(): readonly object[] {
     return this.#requests.slice(1).map(resultIn);
   }
@@ -83,13 +83,13 @@ export class ScriptedModel {
   }
 }
 
-/** The model has an agent called by its name. */
+/** The model calls an agent by name. */
 export function calls(agentName: string, prompt: string): Line {
   const args = { agent_name: agentName, prompt };
   return () => ({ functionCall: { name: "invoke_agent", args } });
 }
 
-/** The model tells its user what came back for its last call. */
+/** The model repeats the result of its last call. */
 export const reports: Line = (request) => ({
   text: `It answered: ${JSON.stringify(resultIn(request))}`,
 });

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 
-/** A request and its answer, as they went over the wire. */
+/** A request and its response, as sent on the wire. */
 interface Exchange {
   /** Method and path. */
   readonly target: string;
@@ -14,12 +14,12 @@ interface Exchange {
   readonly answer: string;
 }
 
-/** Stands between a caller and a server, passes everything on, and notes it down. */
+/** A proxy between a caller and a server that records everything. */
 export class Wiretap {
   readonly url: string;
   /** The port of the server behind it. */
   port = 0;
-  /** What is over, in the order in which it ended. */
+  /** Completed exchanges, in the order in which they ended. */
   readonly exchanges: Exchange[] = [];
 
   private constructor(url: string) {

@@ -1,6 +1,6 @@
 import { createClerk } from "./create-clerk.ts";
 
-// It prints by both ways there are, also while it is loaded.
+// It prints in both possible ways, also while it is loaded.
 function print(line: string): void {
   // oxlint-disable-next-line no-console
   console.log(line);

@@ -2,7 +2,7 @@ import { type ModelRequest, authRequired, defineAgent, inputRequired, tool } fro
 import { scriptedModel } from "@convoke/runtime/testing";
 import { appendFileSync } from "node:fs";
 
-// An agent with a model that calls the tool it is told to, and then says what came of it.
+// An agent with a model that calls the requested tool, and then repeats its result.
 
 const write = tool({
   name: "write",

@@ -4,7 +4,8 @@ import { appendFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 
-// A server with what a test needs. `new` as its argument: it knows only the revision of 2026-07-28.
+// A server with what tests need. With the argument `new` it supports only the revision of
+// 2026-07-28.
 
 const isNew = process.argv.includes("new");
 const readOnly = { annotations: { readOnlyHint: true } };
@@ -13,7 +14,7 @@ function text(value: string): { content: { type: "text"; text: string }[] } {
   return { content: [{ type: "text", text: value }] };
 }
 
-/** What happened to calls, for tests that look from outside. */
+/** What happened to calls, for tests that observe it from outside. */
 function note(what: string): void {
   const file = process.env["NOTES"];
   if (file !== undefined) appendFileSync(file, `${what}\n`);

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
-// A server that speaks the protocol by hand, so that it can do what no library lets it do.
-// Its arguments say what is odd about it.
+// A server that implements the protocol by hand, so that it can do what no library allows. Its
+// arguments select the oddities.
 
 const oddities = new Set(process.argv.slice(2));
 
@@ -22,7 +22,7 @@ interface OddTool {
   readonly outputSchema?: object;
 }
 
-/** Takes time that doubles with each letter of an "aaa…!" that is checked by it. */
+/** Takes time that doubles with each letter of an "aaa…!" that is checked with it. */
 const ENDLESS = {
   type: "object",
   properties: { code: { type: "string", pattern: "^(a+)+$" }, size: { type: "number" } },
@@ -88,7 +88,7 @@ function answer({ method, params }: Incoming): object {
 if (oddities.has("stubborn")) {
   process.on("SIGTERM", () => undefined);
   setInterval(() => undefined, 60_000);
-  // One more that nobody would find, if it were not in the same group.
+  // A process that could not be found if it were not in the same group.
   spawn(process.execPath, ["-e", "setInterval(() => {}, 60000)"], { stdio: "ignore" });
 }
 if (oddities.has("endless")) setInterval(() => process.stdout.write("x".repeat(100_000)), 1);

@@ -21,7 +21,7 @@ const TWO = [anApproval("a"), anApproval("b")];
 const decided = (typed: string, open: readonly Approval[]): unknown =>
   decisionsIn(typed, open)?.map(({ data }) => data);
 
-describe("with one approval open", () => {
+describe("with one pending approval", () => {
   test.each([
     ["approve", { option: "once" }],
     [" YES ", { option: "once" }],
@@ -41,13 +41,13 @@ describe("with one approval open", () => {
     },
   );
 
-  test("what is not offered is refused", () => {
+  test("an option that is not offered is rejected", () => {
     expect(() => decisionsIn("approve always", ONE)).toThrow("once, conversation, reject");
   });
 });
 
-describe("with several open", () => {
-  test("each is decided by its number, and all at once", () => {
+describe("with several pending approvals", () => {
+  test("each is decided by its number, or all at once", () => {
     expect(decided("approve 2", TWO)).toMatchObject([{ approvalId: "b", option: "once" }]);
     expect(decided("reject 1: too dear", TWO)).toMatchObject([
       { approvalId: "a", option: "reject", feedback: "too dear" },
@@ -57,17 +57,17 @@ describe("with several open", () => {
   });
 
   test.each(["approve", "yes", "no", "reject", "approve 3", "reject too dear", "approve 1 please"])(
-    "%j does not say enough, and nothing is given up by it",
+    "%j is ambiguous, and nothing is withdrawn by it",
     (typed) => {
       expect(() => decisionsIn(typed, TWO)).toThrow("2 approvals are open");
     },
   );
 
-  test("anything else is a message", () => {
+  test("any other text is a message", () => {
     expect(decided("what are they for?", TWO)).toBeUndefined();
   });
 });
 
-test("without any open it is a message", () => {
+test("without a pending approval it is a message", () => {
   expect(decided("approve", [])).toBeUndefined();
 });

@@ -7,7 +7,7 @@ import { serve } from "../host/serve-agent.ts";
 import { json, runCli, startFakeAgent } from "./testing/run-cli.suite.ts";
 import { serveDemo } from "./testing/serve-demo.suite.ts";
 
-/** A bound on a slow machine. */
+/** A liveness bound for a slow machine. */
 const WAIT = { timeout: 20_000 };
 
 /** A server on which one call waits for approval. */
@@ -46,7 +46,7 @@ async function waitingCall() {
   return { url, id: approvals[0]!.id, approvals, taskId: task!.id, ran, model, isOver };
 }
 
-/** The same below another agent, which only hands the work on. */
+/** The same behind another agent, which only passes the work on. */
 async function waitingCallBelow() {
   const worker = defineAgent({
     name: "Worker",
@@ -78,7 +78,7 @@ describe("convoke approvals list", () => {
     expect(stdout).toContain("worker › Run delete");
   });
 
-  test("shows what waits, and how to decide on it", async () => {
+  test("shows pending approvals, and how to decide on them", async () => {
     const { url, id, approvals, taskId } = await waitingCall();
 
     const { code, stdout, stderr } = await runCli(["approvals", "list", url]);
@@ -95,7 +95,7 @@ describe("convoke approvals list", () => {
     expect(approvals).toMatchObject([{ taskId, tool: "delete", arguments: { path: "a.txt" } }]);
   });
 
-  test("says so where nothing waits", async () => {
+  test("reports that nothing is pending", async () => {
     const { url } = await serveDemo();
 
     expect(await runCli(["approvals", "list", url])).toEqual({
@@ -116,7 +116,7 @@ describe("convoke approvals answer", () => {
     ],
     [["--reject", "keep it"], "Rejected: ", []],
     [["--edit", '{"path":"b.txt"}'], "Approved with other arguments: ", [{ path: "b.txt" }]],
-  ])("%j decides, and says how to see what comes of it", async (args, told, expected) => {
+  ])("%j decides, and prints how to see the result", async (args, told, expected) => {
     const { url, id, taskId, ran, isOver } = await waitingCall();
 
     const finished = await runCli(["approvals", "answer", url, id, ...args]);
@@ -149,7 +149,7 @@ describe("convoke approvals answer", () => {
     [["a1", "--approve", "--for", "alway"], "Did you mean always?"],
     [["a1", "--edit", "path=b"], "--edit must be a JSON object such as"],
     [["a1", "b2", "--approve"], '"b2" is an unexpected argument.'],
-  ])("with %j is used wrongly: %s", async (args, problem) => {
+  ])("with %j is a usage error: %s", async (args, problem) => {
     const { code, stderr } = await runCli(["approvals", "answer", "http://127.0.0.1:1", ...args]);
 
     expect(code).toBe(2);
@@ -158,7 +158,7 @@ describe("convoke approvals answer", () => {
 });
 
 describe("on other servers", () => {
-  test("one that knows of no approvals is told to be none of ours", async () => {
+  test("one without approvals is reported as not a Convoke server", async () => {
     const other = await startFakeAgent({
       pages: { "/convoke/approvals": () => ({ status: 404 }) },
     });
@@ -170,7 +170,7 @@ describe("on other servers", () => {
     });
   });
 
-  test("an answer that is none is exit code 3", async () => {
+  test("an invalid response is exit code 3", async () => {
     const other = await startFakeAgent({ pages: { "/convoke/approvals": () => json({}) } });
 
     const { code, stderr } = await runCli(["approvals", "list", other.url]);
@@ -180,7 +180,7 @@ describe("on other servers", () => {
   });
 });
 
-test("text that reorders or hides itself is shown as it is", async () => {
+test("text that reorders or hides itself is shown escaped", async () => {
   const approval = {
     id: "a1",
     risk: "info",

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { runCli } from "./testing/run-cli.suite.ts";
 import { beginTask, serveDemo } from "./testing/serve-demo.suite.ts";
 
-test("a task is canceled, and said to be", async () => {
+test("a task is canceled, and reported as canceled", async () => {
   const { url, agent } = await serveDemo();
   const taskId = await beginTask(agent, "slow 1000");
 
@@ -12,7 +12,7 @@ test("a task is canceled, and said to be", async () => {
   expect((await agent.get(taskId)).status.state).toBe("canceled");
 });
 
-test("--json is the task", async () => {
+test("--json prints the task", async () => {
   const { url, agent } = await serveDemo();
   const taskId = await beginTask(agent, "ask");
 
@@ -22,7 +22,7 @@ test("--json is the task", async () => {
   expect(JSON.parse(stdout)).toMatchObject({ id: taskId, status: { state: "canceled" } });
 });
 
-test("a task that has ended cannot be canceled: exit code 3, in the agent's words", async () => {
+test("an ended task cannot be canceled: exit code 3, with the agent's text", async () => {
   const { url, agent } = await serveDemo();
   const { task } = await agent.send("hello");
 
@@ -32,7 +32,7 @@ test("a task that has ended cannot be canceled: exit code 3, in the agent's word
   expect(stderr).toContain("(code -32002)");
 });
 
-test("nothing is canceled that was not named", async () => {
+test("without a task id nothing is canceled", async () => {
   const { code, stderr } = await runCli(["cancel", "http://127.0.0.1:1"]);
 
   expect(code).toBe(2);

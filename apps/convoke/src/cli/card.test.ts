@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { json, pagesV03, pagesV1, runCli, startFakeAgent } from "./testing/run-cli.suite.ts";
 import { serveDemo } from "./testing/serve-demo.suite.ts";
 
-test("a card is shown as a person wants to read it", async () => {
+test("a card is shown in a readable form", async () => {
   const agent = await startFakeAgent({
     pages: pagesV1({
       capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: true },
@@ -37,7 +37,7 @@ Skills
 `);
 });
 
-test("an agent that this client cannot speak to still has a card", async () => {
+test("the card of an agent that this client cannot call is still shown", async () => {
   const agent = await startFakeAgent({
     pages: pagesV03({ url: "https://elsewhere.example", preferredTransport: "GRPC" }),
   });
@@ -48,7 +48,7 @@ test("an agent that this client cannot speak to still has a card", async () => {
   expect(stdout).toContain("GRPC 0.3  https://elsewhere.example");
 });
 
-test("--json is the card as it came, in the version that was asked for", async () => {
+test("--json prints the card unchanged, in the requested version", async () => {
   const agent = await startFakeAgent({ pages: pagesV1() });
 
   const { stdout } = await runCli(["card", agent.url, "--json", "--a2a-version", "0.3"]);
@@ -57,7 +57,7 @@ test("--json is the card as it came, in the version that was asked for", async (
   expect(agent.last.headers["a2a-version"]).toBe("0.3");
 });
 
-test("colours are for terminals, and not under NO_COLOR", async () => {
+test("colours are used on terminals, except with NO_COLOR", async () => {
   const agent = await startFakeAgent({ pages: pagesV1() });
   const bold = "\u001B[1mGreeter";
 
@@ -68,7 +68,7 @@ test("colours are for terminals, and not under NO_COLOR", async () => {
   expect(plain.stdout).not.toContain("\u001B");
 });
 
-test("a card cannot steer the terminal", async () => {
+test("a card cannot control the terminal", async () => {
   const agent = await startFakeAgent({ pages: pagesV1({ name: "Bad\u001B[2J\u0007", skills: 7 }) });
 
   const { stdout } = await runCli(["card", agent.url]);
@@ -76,7 +76,7 @@ test("a card cannot steer the terminal", async () => {
   expect(stdout).toMatch(/^Bad\[2J 2\.1\.0\n/);
 });
 
-test("an agent that is not there is exit code 3 and a hint", async () => {
+test("an unreachable agent is exit code 3 and a hint", async () => {
   const agent = await startFakeAgent({});
   await agent.close();
 
@@ -86,7 +86,7 @@ test("an agent that is not there is exit code 3 and a hint", async () => {
   expect(stderr).toMatch(/^Could not reach http:.*ECONNREFUSED.*\nIs the agent running/);
 });
 
-test("no card is exit code 3 and says where it was looked for", async () => {
+test("a missing card is exit code 3 with the URLs that were tried", async () => {
   const agent = await startFakeAgent({});
 
   const { code, stderr } = await runCli(["card", agent.url]);
@@ -109,7 +109,7 @@ describe("--verify", () => {
     return file;
   }
 
-  test("says by which key, which algorithm and over what a card is signed", async () => {
+  test("shows the key, the algorithm and the coverage of a signature", async () => {
     const key = await aKey();
     const { url } = await serveDemo({ card: { keys: [key] } });
 
@@ -133,7 +133,7 @@ describe("--verify", () => {
     });
   });
 
-  test("takes a key that the card leads to", async () => {
+  test("accepts a key that the card refers to", async () => {
     const key = await aKey();
     const keys = publicKeySet([key]);
     const cards: object[] = [];
@@ -152,7 +152,7 @@ describe("--verify", () => {
     expect(stdout).toContain(`Key        ${key.kid}\n`);
   });
 
-  test("of a key that nobody knows says how to trust it", async () => {
+  test("shows how to trust an unknown key", async () => {
     const { url } = await serveDemo({ card: { keys: [await aKey()] } });
 
     const { code, stderr } = await runCli(["card", url, "--verify"]);
@@ -161,7 +161,7 @@ describe("--verify", () => {
     expect(stderr).toContain("--trust-key <file> names the keys that you trust");
   });
 
-  test("with --trust-key counts no other key", async () => {
+  test("with --trust-key accepts no other key", async () => {
     const [key, other] = [await aKey(), await aKey()];
     const { url } = await serveDemo({ card: { keys: [key] } });
     const verify = (keys: unknown) =>
@@ -174,7 +174,7 @@ describe("--verify", () => {
     expect(stderr).toContain("is by the unknown key");
   });
 
-  test("is exit code 1 for a card without a signature, also in JSON", async () => {
+  test("is exit code 1 for an unsigned card, also in JSON", async () => {
     const { url } = await serveDemo();
 
     const { code, stdout, stderr } = await runCli(["card", url, "--verify"]);
@@ -186,7 +186,7 @@ describe("--verify", () => {
     expect(JSON.parse(forPrograms.stderr)).toMatchObject({ error: { kind: "bad-signature" } });
   });
 
-  test("and --require-signature speaks to nobody else", async () => {
+  test("and --require-signature calls no other agent", async () => {
     const key = await aKey();
     const signed = await serveDemo({ card: { keys: [key] } });
     const unsigned = await serveDemo();
@@ -206,7 +206,7 @@ describe("--verify", () => {
     [{ kty: "EC" }, "contains no public key (JWK) with kid and kty."],
     [[], "contains no public key (JWK) with kid and kty."],
     [null, "contains no public key (JWK) with kid and kty."],
-  ])("refuses %j as a key", async (keys, problem) => {
+  ])("rejects %j as a key", async (keys, problem) => {
     const file = fileWith(keys);
 
     const { code, stderr } = await runCli(["card", "http://127.0.0.1:1", "--trust-key", file]);
@@ -215,7 +215,7 @@ describe("--verify", () => {
     expect(stderr).toContain(`--trust-key ${file} ${problem}`);
   });
 
-  test("refuses a file that is not there", async () => {
+  test("rejects a file that does not exist", async () => {
     const { code, stderr } = await runCli(["card", "http://127.0.0.1:1", "--trust-key", "/no/key"]);
 
     expect(code).toBe(2);
@@ -223,7 +223,7 @@ describe("--verify", () => {
   });
 });
 
-test("--extended is the card for callers whom the agent knows", async () => {
+test("--extended shows the card for authenticated callers", async () => {
   const { url } = await serveDemo({
     token: "s3cret",
     extendedCard: async () => ({ description: "For you alone." }),

@@ -22,7 +22,7 @@ const contextIn = (stderr: string) => /--context (\S+)/.exec(stderr)?.[1] ?? "";
 const wordsOf = (call: Call | undefined) =>
   (call?.params["message"] as { parts: readonly { text: string }[] } | undefined)?.parts[0]?.text;
 
-describe("lines that are piped in", () => {
+describe("piped lines", () => {
   test("are answered in order, in one conversation", async () => {
     const { url } = await serveDemo();
 
@@ -38,7 +38,7 @@ describe("lines that are piped in", () => {
     expect(stderr).toMatch(new RegExp(`^Continue with: convoke chat ${url} --context \\S+\n$`));
   });
 
-  test("go on where another chat ended", async () => {
+  test("continue where another chat ended", async () => {
     const { url } = await serveDemo();
     const before = await runCli(["chat", url], { stdin: "one\n" });
 
@@ -48,7 +48,7 @@ describe("lines that are piped in", () => {
     expect(stdout).toContain("I remember 1 earlier message(s)");
   });
 
-  test("answer the question that the agent asked", async () => {
+  test("answer the agent's question", async () => {
     const { url } = await serveDemo();
 
     const { code, stdout, stderr } = await runCli(["chat", url], { stdin: "ask\nAnn\n" });
@@ -57,7 +57,7 @@ describe("lines that are piped in", () => {
     expect(stderr).toMatch(/^What is your name\?\n/);
   });
 
-  test("decide on each of several approvals by its number, and a word without one gives nothing up", async () => {
+  test("decide on each of several approvals by its number, and a word without one withdraws nothing", async () => {
     const ran: unknown[] = [];
     const pay = tool({
       name: "pay",
@@ -85,12 +85,12 @@ describe("lines that are piped in", () => {
     expect(ran).toEqual([{ amount: 20 }]);
     expect(stdout).toContain("Done.");
     expect(stderr).toContain("2 approvals are open");
-    // One that offers choices is not answered by their names.
+    // A question that offers choices is not answered by their names.
     expect(stderr).not.toContain("once");
     expect(JSON.stringify(model.requests.at(-1)?.transcript)).toContain("too much");
   });
 
-  test("may end at a question: exit code 4, and a line that goes on with its task", async () => {
+  test("may end at a question: exit code 4, with a command that continues its task", async () => {
     const { url } = await serveDemo();
 
     const { code, stderr } = await runCli(["chat", url], { stdin: "ask\n" });
@@ -102,7 +102,7 @@ describe("lines that are piped in", () => {
     expect(next.stderr).toMatch(/^What is your name\?\n/);
   });
 
-  test("know that a task failed on the way, by exit code 1", async () => {
+  test("exit with code 1 if a task failed on the way", async () => {
     const { url } = await serveDemo();
 
     const { code, stdout, stderr } = await runCli(["chat", url], { stdin: "fail\nhello\n" });
@@ -112,7 +112,7 @@ describe("lines that are piped in", () => {
     expect(stderr).toContain("failed: It failed, as you asked.\n");
   });
 
-  test("end with what cannot be said: exit code 3, and nothing more is sent", async () => {
+  test("stop at a message that cannot be sent: exit code 3, and nothing more is sent", async () => {
     const agent = await startFakeAgent({
       pages: pagesV1(),
       answer: (call) => failure(call, { code: -32603, message: "out of order" }),
@@ -125,7 +125,7 @@ describe("lines that are piped in", () => {
     expect(agent.seen.map(({ call }) => wordsOf(call))).toEqual([undefined, "one"]);
   });
 
-  test("may be continued by a backslash, and begin with a slash by two", async () => {
+  test("may be continued with a backslash, and start with a slash if it is doubled", async () => {
     const { url } = await serveDemo();
 
     const { stdout } = await runCli(["chat", url], {
@@ -138,7 +138,7 @@ describe("lines that are piped in", () => {
     expect(stdout.match(/You said/g)).toHaveLength(3);
   });
 
-  test("under --json give one answer each, and errors in JSON", async () => {
+  test("with --json give one answer each, and errors in JSON", async () => {
     const { url } = await serveDemo();
 
     const { code, stdout, stderr } = await runCli(["chat", url, "--json"], {
@@ -184,7 +184,7 @@ describe("a question with options", () => {
     });
   };
 
-  test("shows them by number", async () => {
+  test("shows them with numbers", async () => {
     const agent = await asking();
 
     const { stderr } = await runCli(["chat", agent.url], { stdin: "buy\n" });
@@ -210,7 +210,7 @@ describe("a question with options", () => {
 });
 
 describe("an agent that waits for an authorization", () => {
-  test("shows where, and goes on with what is said next", async () => {
+  test("shows the URL, and continues with the next message", async () => {
     const { url } = await serveDemo();
 
     const { code, stdout, stderr } = await runCli(["chat", url], { stdin: "auth\ndone\n" });
@@ -219,7 +219,7 @@ describe("an agent that waits for an authorization", () => {
     expect(stderr).toMatch(/^Sign in wherever you like, then send me any message\.\nContinue/);
   });
 
-  test("may name the address for programs only", async () => {
+  test("may include the URL for programs only", async () => {
     const parts = [
       { text: "Sign in." },
       { data: { auth: { url: "https://login.example/\u001B7" } } },
@@ -245,7 +245,7 @@ describe("an agent that waits for an authorization", () => {
     expect(stderr).toContain("Sign in.\nOpen: https://login.example/7\n");
   });
 
-  test("is looked at again by an empty line", async () => {
+  test("is polled again by an empty line", async () => {
     const { url, agent } = await serveDemo();
     async function* typing() {
       yield Buffer.from("auth\n\n");
@@ -265,7 +265,7 @@ describe("an agent that waits for an authorization", () => {
 });
 
 describe("the commands of a chat", () => {
-  test("/new forgets what was said", async () => {
+  test("/new starts a new conversation", async () => {
     const { url } = await serveDemo();
 
     const { stdout, stderr } = await runCli(["chat", url], { stdin: "one\n/new\ntwo\n" });
@@ -274,7 +274,7 @@ describe("the commands of a chat", () => {
     expect(stderr).toContain("Started a new conversation.\n");
   });
 
-  test("/task tells how it stands, /cancel ends what waits, and what comes then is new", async () => {
+  test("/task shows its state, /cancel ends a waiting task, and the next message starts a new one", async () => {
     const { url } = await serveDemo();
 
     const { code, stdout, stderr } = await runCli(["chat", url], {
@@ -297,7 +297,7 @@ describe("the commands of a chat", () => {
     ]);
   });
 
-  test("/quit leaves the rest unsaid", async () => {
+  test("/quit skips the rest", async () => {
     const { url } = await serveDemo();
 
     const { code, stdout } = await runCli(["chat", url], { stdin: "/quit\nhello\n" });
@@ -305,7 +305,7 @@ describe("the commands of a chat", () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
   });
 
-  test("/help lists them, and a slip is told", async () => {
+  test("/help lists them, and a typo is reported", async () => {
     const { url } = await serveDemo();
 
     const { stderr } = await runCli(["chat", url], { stdin: "/help\n/sav\n" });
@@ -315,7 +315,7 @@ describe("the commands of a chat", () => {
   });
 });
 
-describe("files that come in", () => {
+describe("received files", () => {
   const agentWith = (...parts: readonly object[]) =>
     startFakeAgent({
       pages: pagesV1(),
@@ -345,38 +345,34 @@ describe("files that come in", () => {
     return folder;
   }
 
-  verifies(
-    "loop-L11",
-    "are listed with numbers, and saved under names that do no harm",
-    async () => {
-      const folder = inFolder();
-      const agent = await agentWith(
-        { raw: Buffer.from("one").toString("base64"), filename: "../../.bashrc" },
-        { raw: Buffer.from("two").toString("base64"), filename: "/tmp/bashrc" },
-        { raw: "AAAA", filename: "photo\u202Egpj.\u200Bexe" },
-        { data: { id: 7 } },
-        { text: "words" },
-      );
+  verifies("loop-L11", "are listed with numbers, and saved under safe names", async () => {
+    const folder = inFolder();
+    const agent = await agentWith(
+      { raw: Buffer.from("one").toString("base64"), filename: "../../.bashrc" },
+      { raw: Buffer.from("two").toString("base64"), filename: "/tmp/bashrc" },
+      { raw: "AAAA", filename: "photo\u202Egpj.\u200Bexe" },
+      { data: { id: 7 } },
+      { text: "words" },
+    );
 
-      const { stdout, stderr } = await runCli(["chat", agent.url], { stdin: "hi\n/save\n" });
+    const { stdout, stderr } = await runCli(["chat", agent.url], { stdin: "hi\n/save\n" });
 
-      expect(stdout).toBe("words\n");
-      expect(stderr).toMatch(
-        /^\[1\] \.\.\/\.\.\/\.bashrc: file .*3 B\n\[2\] .*\n\[3\] photogpj\.exe: .*\n\[4\] a1\.json: data/,
-      );
-      expect(stderr).toContain("Saved bashrc\nSaved bashrc-2\nSaved photogpj.exe\nSaved a1.json\n");
-      expect(readdirSync(folder).toSorted()).toEqual([
-        "a1.json",
-        "bashrc",
-        "bashrc-2",
-        "photogpj.exe",
-      ]);
-      expect(readFileSync(join(folder, "bashrc-2"), "utf8")).toBe("two");
-      expect(JSON.parse(readFileSync(join(folder, "a1.json"), "utf8"))).toEqual({ id: 7 });
-    },
-  );
+    expect(stdout).toBe("words\n");
+    expect(stderr).toMatch(
+      /^\[1\] \.\.\/\.\.\/\.bashrc: file .*3 B\n\[2\] .*\n\[3\] photogpj\.exe: .*\n\[4\] a1\.json: data/,
+    );
+    expect(stderr).toContain("Saved bashrc\nSaved bashrc-2\nSaved photogpj.exe\nSaved a1.json\n");
+    expect(readdirSync(folder).toSorted()).toEqual([
+      "a1.json",
+      "bashrc",
+      "bashrc-2",
+      "photogpj.exe",
+    ]);
+    expect(readFileSync(join(folder, "bashrc-2"), "utf8")).toBe("two");
+    expect(JSON.parse(readFileSync(join(folder, "a1.json"), "utf8"))).toEqual({ id: 7 });
+  });
 
-  test("go where the person says, and over nothing", async () => {
+  test("are saved where the user says, and overwrite nothing", async () => {
     const folder = inFolder();
     const agent = await agentWith({ raw: "AAAA", filename: "x.bin" });
 
@@ -398,7 +394,7 @@ describe("files that come in", () => {
     ]);
   });
 
-  test("that are only named are not fetched", async () => {
+  test("that are only referenced are not fetched", async () => {
     inFolder();
     const agent = await agentWith({ url: "https://files.example/r.pdf", filename: "r.pdf" });
 

@@ -14,7 +14,7 @@ function temporaryFile(name = "key.json"): string {
   return join(folder, name);
 }
 
-test("a new key is for its owner alone, and signs the card of a server", async () => {
+test("a new key is readable only by its owner, and signs the card of a server", async () => {
   const file = temporaryFile();
 
   const { code, stdout } = await runCli(["keys", "card", "--out", file]);
@@ -30,7 +30,7 @@ test("a new key is for its owner alone, and signs the card of a server", async (
   expect((await verifyCard(card, { keys })).kind).toBe("valid");
 });
 
-test("a key that exists is not written over", async () => {
+test("an existing key is not overwritten", async () => {
   const file = temporaryFile();
   writeFileSync(file, "precious");
 
@@ -41,7 +41,7 @@ test("a key that exists is not written over", async () => {
   expect(readFileSync(file, "utf8")).toBe("precious");
 });
 
-test("an algorithm that nobody knows is refused with those that are known", async () => {
+test("an unknown algorithm is rejected with the list of known ones", async () => {
   const { code, stderr } = await runCli(["keys", "card", "--alg", "HS256"]);
 
   expect(code).toBe(2);
@@ -51,7 +51,7 @@ test("an algorithm that nobody knows is refused with those that are known", asyn
 test.each([
   ["no JSON", "is not JSON"],
   ["{}", "has no kid, alg and privateKey"],
-])("a key file with %j says how to make one", (content, problem) => {
+])("a key file with %j says how to create one", (content, problem) => {
   const file = temporaryFile();
   writeFileSync(file, content);
 

@@ -50,7 +50,7 @@ test.each([[["help", "push", "replay"]], [["push", "replay", "--help"]]])(
   },
 );
 
-test("every command has help with examples that it understands, and all that call say what is sent where", async () => {
+test("every command has help with valid examples, and all that call an agent say what is sent where", async () => {
   const loaded = await Promise.all([...COMMANDS.values()].map((load) => load()));
   const commands = loaded.flatMap((entry) => ("commands" in entry ? entry.commands : [entry]));
   expect(loaded.map(({ name }) => name)).toEqual([...COMMANDS.keys()]);
@@ -71,14 +71,14 @@ test("every command has help with examples that it understands, and all that cal
   );
 });
 
-test("the help of serve names its environment", async () => {
+test("the help of serve lists its environment variables", async () => {
   const { stdout } = await runCli(["serve", "--help"]);
 
   expect(stdout).toMatch(/\n\nEnvironment\n(?: {2}[A-Z_]+ {2,}\S.*\n)+\nExamples\n/);
   expect(stdout).toMatch(/^ {2}CONVOKE_LIMITS +.*parts=10,openTasks=5$/m);
 });
 
-test("serve takes one agent, and says so if it gets several", async () => {
+test("serve takes one agent, and rejects several", async () => {
   expect(await runCli(["serve", "a.ts", "b.ts"])).toEqual({
     code: 2,
     stdout: "",
@@ -170,7 +170,7 @@ test.each([
     ["tasks", "http://x", "--state", "workin"],
     expect.stringMatching(/^--state must be one of submitted, .*Did you mean working\?/),
   ],
-])("%j is refused in one sentence with exit code 2", async (args, stderr) => {
+])("%j is rejected in one sentence with exit code 2", async (args, stderr) => {
   expect(await runCli(args)).toEqual({ code: 2, stdout: "", stderr });
 });
 
@@ -193,7 +193,7 @@ test("after -- everything is text", async () => {
   expect(seen).toEqual(["--help"]);
 });
 
-test("a mistake of ours is not explained away", async () => {
+test("a bug of ours is reported with its stack", async () => {
   const broken: Command = {
     name: "broken",
     summary: "Fails",

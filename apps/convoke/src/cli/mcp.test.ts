@@ -21,7 +21,7 @@ test.each([
     ["http://x", "--reconnect", "soon"],
     '--reconnect takes a number of seconds, not "soon". See: convoke mcp --help\n',
   ],
-])("%j is told on stderr alone", async (args, stderr) => {
+])("%j is reported only on stderr", async (args, stderr) => {
   expect(await runCli(["mcp", ...args])).toEqual({ code: 2, stdout: "", stderr });
 });
 

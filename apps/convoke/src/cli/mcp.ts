@@ -91,7 +91,7 @@ async function mcp(context: CommandContext): Promise<number> {
   }
 }
 
-/** A person who starts it in a terminal sees nothing else: the protocol is spoken by programs. */
+/** A person who starts it in a terminal sees nothing else: the protocol is for programs. */
 function terminalHint(target: string): string {
   return `This is an MCP server: it waits for an MCP host, such as an editor, on standard input. To use it, add
 it to the configuration of the host, for example with

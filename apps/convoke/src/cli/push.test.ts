@@ -6,10 +6,10 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { json, runCli, startFakeAgent } from "./testing/run-cli.suite.ts";
 import { serveDemo } from "./testing/serve-demo.suite.ts";
 
-/** A bound on a slow machine. */
+/** A liveness bound for a slow machine. */
 const WAIT = { timeout: 20_000 };
 
-/** Wants nothing at first, which is what makes a server give up, and then everything. */
+/** Rejects everything at first, which makes a server give up, and then accepts everything. */
 async function startReceiver() {
   const receiver = { url: "", wants: false };
   const server = createServer((_request, response) => {
@@ -41,8 +41,8 @@ async function taskGivenUp(agent: RemoteAgent, url: string, hook: string): Promi
   return taskId;
 }
 
-describe("on a server of ours", () => {
-  test("what was given up is listed, with why and how to try it again", async () => {
+describe("on a Convoke server", () => {
+  test("dead letters are listed, with the reason and how to retry", async () => {
     const receiver = await startReceiver();
     const { url, agent } = await serveDemo({ push });
     const taskId = await taskGivenUp(agent, url, `${receiver.url}?secret=1`);
@@ -57,7 +57,7 @@ describe("on a server of ours", () => {
     expect(stderr).toBe(`Retry them with: convoke push replay ${url}\n`);
   });
 
-  test("a replay delivers it, when the receiver wants it again", async () => {
+  test("a replay delivers them once the receiver accepts them again", async () => {
     const receiver = await startReceiver();
     const { url, agent } = await serveDemo({ push });
     const taskId = await taskGivenUp(agent, url, receiver.url);
@@ -71,7 +71,7 @@ describe("on a server of ours", () => {
     expect((await runCli(["push", "list", url])).stderr).toBe("No failed deliveries.\n");
   });
 
-  test("--task and --id say what to try again", async () => {
+  test("--task and --id select what to replay", async () => {
     const receiver = await startReceiver();
     const { url, agent } = await serveDemo({ push });
     const first = await taskGivenUp(agent, url, receiver.url);
@@ -90,7 +90,7 @@ describe("on a server of ours", () => {
     ["dead", "No failed deliveries.\n"],
     ["active", "No deliveries in progress.\n"],
     ["done", "No completed deliveries.\n"],
-  ])("where none is %s, that is said", async (state, stderr) => {
+  ])("if none is %s, this is reported", async (state, stderr) => {
     const { url } = await serveDemo();
 
     const finished = await runCli(["push", "list", url, "--state", state]);
@@ -110,7 +110,7 @@ describe("on a server of ours", () => {
     expect(welcome.code).toBe(0);
   });
 
-  test("the address of the card is as good as that of the server", async () => {
+  test("the URL of the card works as well as that of the server", async () => {
     const { url } = await serveDemo();
 
     const { code } = await runCli(["push", "list", `${url}/.well-known/agent-card.json`]);
@@ -153,7 +153,7 @@ describe("the push configs of a task", () => {
       ["delete", "http://x", "t1"],
       "The id of the push config is missing; convoke push show lists them.",
     ],
-  ])("%j is refused", async (args, problem) => {
+  ])("%j is rejected", async (args, problem) => {
     const { code, stderr } = await runCli(["push", ...args]);
 
     expect({ code, stderr }).toEqual({
@@ -164,30 +164,33 @@ describe("the push configs of a task", () => {
 });
 
 describe("on other servers", () => {
-  test.each([404, 405])("one that answers %d is told to be none of ours", async (status) => {
-    const other = await startFakeAgent({
-      pages: { "/convoke/pushes?state=dead": () => ({ status }) },
-    });
+  test.each([404, 405])(
+    "one that responds with %d is reported as not a Convoke server",
+    async (status) => {
+      const other = await startFakeAgent({
+        pages: { "/convoke/pushes?state=dead": () => ({ status }) },
+      });
 
-    expect(await runCli(["push", "list", other.url])).toEqual({
-      code: 3,
-      stdout: "",
-      stderr: `The server at ${other.url} is not a Convoke server, or an older one: it has no information about pushes\n`,
-    });
-  });
+      expect(await runCli(["push", "list", other.url])).toEqual({
+        code: 3,
+        stdout: "",
+        stderr: `The server at ${other.url} is not a Convoke server, or an older one: it has no information about pushes\n`,
+      });
+    },
+  );
 
   test.each([
     [{ body: "<html>" }, "The response of the server has no list of pushes\n"],
     [json({}), "The response of the server has no list of pushes\n"],
     [{ status: 502, body: "<html>" }, "The agent answered with an error: HTTP 502 Bad Gateway\n"],
     [{ status: 502, body: "{" }, "The agent answered with an error: HTTP 502 Bad Gateway\n"],
-  ])("an answer that is none is exit code 3", async (reply, stderr) => {
+  ])("an invalid response is exit code 3", async (reply, stderr) => {
     const other = await startFakeAgent({ pages: { "/convoke/pushes?state=dead": () => reply } });
 
     expect(await runCli(["push", "list", other.url])).toEqual({ code: 3, stdout: "", stderr });
   });
 
-  test("one that is gone is exit code 3, with why", async () => {
+  test("an unreachable one is exit code 3, with the reason", async () => {
     const other = await startFakeAgent({});
     await other.close();
 

@@ -76,7 +76,7 @@ test("files and data are summarised", async () => {
   });
 });
 
-test("a question is exit code 4, with the command line that answers it", async () => {
+test("a question is exit code 4, with the command that answers it", async () => {
   const agent = await agentThat(waiting("INPUT_REQUIRED", "Refund 12?"));
 
   const finished = await runCli(["send", agent.url, "order 7", "--a2a-version", "1.0"]);
@@ -121,7 +121,7 @@ test.each(["FAILED", "REJECTED", "CANCELED"])(
   },
 );
 
-test("an agent that answers before it is done is asked until it is", async () => {
+test("an agent that responds before it is done is polled until it is", async () => {
   const artifacts = [{ artifactId: "a1", parts: [{ text: "Hello" }] }];
   const agent = await startFakeAgent({
     pages: pagesV1(),
@@ -138,7 +138,7 @@ test("an agent that answers before it is done is asked until it is", async () =>
   });
 });
 
-test("a hostile task id is harmless when the suggested line is pasted", async () => {
+test("a hostile task id is harmless when the suggested command is pasted", async () => {
   const id = "x'; rm -rf ~; '\u001B[2J";
   const agent = await agentThat({ task: { ...waiting("INPUT_REQUIRED", "Yes?").task, id } });
 
@@ -147,7 +147,7 @@ test("a hostile task id is harmless when the suggested line is pasted", async ()
   expect(stderr).toContain(String.raw`--task 'x'\''; rm -rf ~; '\''[2J'`);
 });
 
-test("--json is one object and nothing else, with the same exit codes", async () => {
+test("--json prints one object and nothing else, with the same exit codes", async () => {
   const agent = await agentThat(waiting("INPUT_REQUIRED", "Refund 12?"));
 
   const { code, stdout, stderr } = await runCli(["send", agent.url, "order 7", "--json"]);
@@ -159,7 +159,7 @@ test("--json is one object and nothing else, with the same exit codes", async ()
   });
 });
 
-test("0.3 agents are spoken to in 0.3", async () => {
+test("0.3 agents are called in 0.3", async () => {
   const agent = await startFakeAgent({
     pages: pagesV03(),
     answer: (call) =>
@@ -175,7 +175,7 @@ test("0.3 agents are spoken to in 0.3", async () => {
   expect(agent.last.call?.method).toBe("message/send");
 });
 
-test("an error of the agent is exit code 3 in its own words", async () => {
+test("an error of the agent is exit code 3 with its own text", async () => {
   const agent = await startFakeAgent({
     pages: pagesV1(),
     answer: (call) => failure(call, { code: -32001, message: "Task not found: t9" }),
@@ -190,7 +190,7 @@ test("an error of the agent is exit code 3 in its own words", async () => {
   });
 });
 
-test("a locked agent asks for a token, which may come from the environment", async () => {
+test("an agent that requires a token says so, and the token may come from the environment", async () => {
   const agent = await startFakeAgent({
     pages: pagesV1(),
     answer: (call, { headers }) =>
@@ -207,7 +207,7 @@ test("a locked agent asks for a token, which may come from the environment", asy
   expect(welcome.code).toBe(0);
 });
 
-test("Ctrl+C is exit code 130 and no complaint", async () => {
+test("Ctrl+C is exit code 130 without an error message", async () => {
   const agent = await startFakeAgent({
     pages: pagesV1(),
     answer: () => ({ body: "{", end: "never" }),
@@ -218,7 +218,7 @@ test("Ctrl+C is exit code 130 and no complaint", async () => {
   expect(finished).toEqual({ code: 130, stdout: "", stderr: "" });
 });
 
-describe("what is said", () => {
+describe("the message", () => {
   const partsOf = (call: Call | undefined) =>
     (call?.params["message"] as { parts: readonly object[] } | undefined)?.parts;
 
@@ -230,7 +230,7 @@ describe("what is said", () => {
     return file;
   }
 
-  test("is what is piped in when there is no text, or when the text is a dash", async () => {
+  test("is read from the pipe if there is no text, or if the text is a dash", async () => {
     const agent = await agentThat({ message: message("Hi") });
 
     await runCli(["send", agent.url], { stdin: "from a pipe\n\n" });
@@ -269,7 +269,7 @@ describe("what is said", () => {
       [Uint8Array.of(0xff, 0xfe)],
       "Standard input is not UTF-8 text; send other files with --file",
     ],
-  ])("%j is refused before anybody is called", async (args, stdin, problem) => {
+  ])("%j is rejected before anything is called", async (args, stdin, problem) => {
     const agent = await agentThat({ message: message("Hi") });
 
     const { code, stderr } = await runCli(["send", agent.url, ...args], { stdin });
@@ -280,7 +280,7 @@ describe("what is said", () => {
   });
 });
 
-test("errors are JSON under --json, also those of the command line", async () => {
+test("errors are JSON with --json, including usage errors", async () => {
   const agent = await startFakeAgent({
     pages: pagesV1(),
     answer: (call) => failure(call, { code: -32001, message: "no such task" }),
@@ -315,7 +315,7 @@ test.each([
   ["jsonrpc", "JSONRPC"],
   ["grpc,rest", "GRPC"],
   ["rest", "HTTP+JSON"],
-])("--binding %s speaks %s", async (binding) => {
+])("--binding %s uses %s", async (binding) => {
   const { url } = await serveDemo();
 
   expect(await runCli(["send", url, "message", "--binding", binding])).toMatchObject({
@@ -324,7 +324,7 @@ test.each([
   });
 });
 
-test("--binding speaks nothing else, and says what there is", async () => {
+test("--binding uses no other binding, and lists the available ones", async () => {
   const agent = await agentThat({ message: message("Hi") });
 
   const { code, stderr } = await runCli(["send", agent.url, "hi", "--binding", "grpc"]);
@@ -336,7 +336,7 @@ test("--binding speaks nothing else, and says what there is", async () => {
   expect(slip.stderr).toMatch(/not "grcp"\. Did you mean grpc\?/);
 });
 
-test("metadata, accepted types, history length and extensions go with the request", async () => {
+test("metadata, accepted types, history length and extensions are sent with the request", async () => {
   const agent = await agentThat(task("COMPLETED"));
 
   const more = ["--accept", "text/plain, image/png", "--extension", "https://a.example/x"];
@@ -363,7 +363,7 @@ test.each([
   expect(stderr).toContain(problem);
 });
 
-test("a card that leads into the private network is refused, and --allow permits it", async () => {
+test("a card that refers to the private network is rejected, and --allow permits it", async () => {
   const inside = await agentThat({ message: message("Hi") });
   const agent = await startFakeAgent({
     pages: pagesV1({

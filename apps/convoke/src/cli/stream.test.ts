@@ -31,7 +31,7 @@ const chunk = (text: string, more: object = { append: true }, artifactId = "a1")
 const agentThat = (frames: readonly object[], end?: "properly" | "never" | "broken") =>
   startFakeAgent({ pages: pagesV1(), answer: (call: Call) => events(call, frames, end) });
 
-test("text goes to stdout as it comes, statuses to stderr", async () => {
+test("text goes to stdout as it arrives, statuses to stderr", async () => {
   const agent = await agentThat([
     task("SUBMITTED"),
     status("WORKING", "looking"),
@@ -53,7 +53,7 @@ test("text goes to stdout as it comes, statuses to stderr", async () => {
   expect(pieces).toEqual(["Hel", "lo", "\n"]);
 });
 
-test("artifacts stand on lines of their own, files and data in a summary", async () => {
+test("artifacts are on separate lines, files and data in a summary", async () => {
   const file = { artifactId: "a3", name: "list", parts: [{ data: [1] }] };
   const agent = await agentThat([
     task("SUBMITTED"),
@@ -69,7 +69,7 @@ test("artifacts stand on lines of their own, files and data in a summary", async
   expect(stderr).toContain("artifact list: data [1]\n");
 });
 
-test("an artifact that begins again is said to do so", async () => {
+test("an artifact that starts over is marked as such", async () => {
   const agent = await agentThat([
     task("SUBMITTED"),
     chunk("wro", {}),
@@ -83,13 +83,13 @@ test("an artifact that begins again is said to do so", async () => {
   expect(stderr).toContain("starts this part of its answer again\n");
 });
 
-test("an agent without artifacts answers by its last words", async () => {
+test("an agent without artifacts answers with its last message", async () => {
   const agent = await agentThat([task("SUBMITTED"), status("COMPLETED", "all done")]);
 
   expect((await runCli(["stream", agent.url, "Ann"])).stdout).toBe("all done\n");
 });
 
-test("a message is the whole answer", async () => {
+test("a message is the complete answer", async () => {
   const agent = await agentThat([
     { message: { messageId: "m2", role: "ROLE_AGENT", parts: [{ text: "Hi" }] } },
   ]);
@@ -101,7 +101,7 @@ test("a message is the whole answer", async () => {
   });
 });
 
-test("a question ends the command, also when the agent keeps the stream open", async () => {
+test("a question ends the command, even if the agent keeps the stream open", async () => {
   const agent = await agentThat(
     [task("SUBMITTED"), chunk("So", {}), status("INPUT_REQUIRED", "Yes or no?")],
     "never",
@@ -116,7 +116,7 @@ test("a question ends the command, also when the agent keeps the stream open", a
   });
 });
 
-test("an answer is streamed from where the question was, without what was seen before", async () => {
+test("an answer is streamed from the question on, without what was seen before", async () => {
   const artifacts = [{ artifactId: "a1", parts: [{ text: "So " }] }];
   const agent = await agentThat([
     task("INPUT_REQUIRED", { artifacts }),
@@ -130,7 +130,7 @@ test("an answer is streamed from where the question was, without what was seen b
   expect({ code, stdout }).toEqual({ code: 0, stdout: "be it.\n" });
 });
 
-test("a task that failed is exit code 1", async () => {
+test("a failed task is exit code 1", async () => {
   const agent = await agentThat([
     task("SUBMITTED"),
     chunk("Hel", {}),
@@ -145,7 +145,7 @@ test("a task that failed is exit code 1", async () => {
 });
 
 test.each(["properly", "broken"] as const)(
-  "a stream that ends %s before its task is exit code 3, with the way back",
+  "a stream that ends %s before its task is exit code 3, with the command that resumes it",
   async (end) => {
     const agent = await agentThat([task("SUBMITTED"), status("WORKING"), chunk("Hel", {})], end);
 
@@ -159,7 +159,7 @@ test.each(["properly", "broken"] as const)(
   },
 );
 
-test("Ctrl+C is exit code 130, with the way back", async () => {
+test("Ctrl+C is exit code 130, with the command that resumes it", async () => {
   const agent = await agentThat([task("SUBMITTED"), chunk("Hel", {})], "never");
   const controller = new AbortController();
 
@@ -172,7 +172,7 @@ test("Ctrl+C is exit code 130, with the way back", async () => {
   expect(stderr).toContain("--resume t1 --after 2\n");
 });
 
-test("--resume goes on after an event, and --json names the id of each", async () => {
+test("--resume continues after an event, and --json prints the id of each", async () => {
   const agent = await agentThat([chunk("lo"), status("COMPLETED")]);
   const args = ["stream", agent.url, "--resume", "t1", "--after", "0"];
 
@@ -193,7 +193,7 @@ test("--resume goes on after an event, and --json names the id of each", async (
   expect((await runCli(args)).stdout).toBe("lo\n");
 });
 
-test("--resume of a task that ended shows the task", async () => {
+test("--resume of an ended task shows the task", async () => {
   const artifacts = [{ artifactId: "a1", parts: [{ text: "Hello" }] }];
   const agent = await startFakeAgent({
     pages: pagesV1(),
@@ -232,7 +232,7 @@ test("a 0.3 stream reads the same", async () => {
   });
 });
 
-test("on a terminal, text of an agent cannot steer it, and statuses get lines of their own", async () => {
+test("on a terminal, an agent's text cannot control it, and statuses are on separate lines", async () => {
   const agent = await agentThat([
     task("SUBMITTED"),
     chunk("Hel\u001B[2J", {}),
@@ -250,7 +250,7 @@ test("on a terminal, text of an agent cannot steer it, and statuses get lines of
   expect(stderr).toBe("task t1 submitted\n\nworking: still\ntask t1 completed\n");
 });
 
-test("a refused stream is exit code 3 in the agent's words", async () => {
+test("a rejected stream is exit code 3 with the agent's text", async () => {
   const agent = await startFakeAgent({
     pages: pagesV1(),
     answer: (call) => failure(call, { code: -32004, message: "no streaming here" }),
@@ -262,7 +262,7 @@ test("a refused stream is exit code 3 in the agent's words", async () => {
   expect(stderr).toBe("The agent answered with an error: no streaming here (code -32004)\n");
 });
 
-test("a stream that is cut goes on by itself, and says so", async () => {
+test("an interrupted stream resumes by itself, and says so", async () => {
   const artifacts = [{ artifactId: "a1", parts: [{ text: "Hel" }] }];
   const agent = await startFakeAgent({
     pages: pagesV1(),
@@ -278,7 +278,7 @@ test("a stream that is cut goes on by itself, and says so", async () => {
   expect(stderr).toContain("retrying (1)\n");
 });
 
-test.each(["", "soon", "-1"])("--reconnect refuses %j", async (seconds) => {
+test.each(["", "soon", "-1"])("--reconnect rejects %j", async (seconds) => {
   const agent = await agentThat([]);
 
   const { code, stderr } = await runCli(["stream", agent.url, "Ann", `--reconnect=${seconds}`]);
@@ -287,7 +287,7 @@ test.each(["", "soon", "-1"])("--reconnect refuses %j", async (seconds) => {
   expect(stderr).toContain(`--reconnect takes a number of seconds, not "${seconds}"`);
 });
 
-test("what came while the connection was lost is shown from the whole task", async () => {
+test("what was missed while the connection was lost is shown from the whole task", async () => {
   const artifacts = [
     { artifactId: "a1", parts: [{ text: "Hello wor" }] },
     { artifactId: "a2", parts: [{ text: "more" }] },
@@ -310,7 +310,7 @@ test("what came while the connection was lost is shown from the whole task", asy
   expect(stderr).toContain("came as the whole task");
 });
 
-test("an artifact that the whole task shows otherwise is shown again", async () => {
+test("an artifact that differs in the whole task is shown again", async () => {
   const artifacts = [{ artifactId: "a1", parts: [{ text: "Good day" }] }];
   const agent = await startFakeAgent({
     pages: pagesV1(),
@@ -326,7 +326,7 @@ test("an artifact that the whole task shows otherwise is shown again", async () 
   expect(stderr).toContain("starts this part of its answer again\n");
 });
 
-test("under --json stderr is JSON as well: that the stream was cut, and the way back", async () => {
+test("with --json stderr is JSON as well: the interruption, and the command that resumes it", async () => {
   const agent = await startFakeAgent({
     pages: pagesV1(),
     answer: (call) =>
@@ -346,7 +346,7 @@ test("under --json stderr is JSON as well: that the stream was cut, and the way 
   ]);
 });
 
-test("--no-reconnect takes the first loss for the end", async () => {
+test("--no-reconnect treats the first loss as the end", async () => {
   const agent = await agentThat([task("SUBMITTED"), chunk("Hel", {})], "broken");
 
   const { code, stderr } = await runCli(["stream", agent.url, "Ann", "--no-reconnect"]);
@@ -358,7 +358,7 @@ test("--no-reconnect takes the first loss for the end", async () => {
   expect(both.stderr).toContain("--no-reconnect cannot be combined with --reconnect or --resend.");
 });
 
-test("--resend sends again what may be lost, with the same id", async () => {
+test("--resend sends a possibly lost message again, with the same id", async () => {
   let calls = 0;
   const agent = await startFakeAgent({
     pages: pagesV1(),
@@ -380,7 +380,7 @@ test("--resend sends again what may be lost, with the same id", async () => {
   expect(new Set(ids).size).toBe(1);
 });
 
-test("--resume takes no files", async () => {
+test("--resume accepts no files", async () => {
   const args = ["stream", "http://x", "--resume", "t1", "--data", "1"];
 
   expect((await runCli(args)).stderr).toContain(

@@ -22,7 +22,7 @@ const page = {
   totalSize: 9,
 };
 
-test("tasks are a table", async () => {
+test("tasks are shown as a table", async () => {
   const agent = await startFakeAgent({
     pages: pagesV1(),
     answer: (call) => result(call, page),
@@ -48,7 +48,7 @@ t3          unknown         ?
   });
 });
 
-test("no tasks is said to a person and is an empty table to a pipe", async () => {
+test("an empty list is a sentence at a terminal and an empty table in a pipe", async () => {
   const empty = { tasks: [], nextPageToken: "", pageSize: 20, totalSize: 0 };
   const agent = await startFakeAgent({
     pages: pagesV1(),
@@ -63,7 +63,7 @@ test("no tasks is said to a person and is an empty table to a pipe", async () =>
   expect(JSON.parse((await runCli(["tasks", agent.url, "--json"])).stdout)).toEqual(empty);
 });
 
-test("a 0.3 agent cannot list, and says what can", async () => {
+test("a 0.3 agent cannot list tasks, and the error says what can", async () => {
   const agent = await startFakeAgent({ pages: pagesV03() });
 
   const { code, stderr } = await runCli(["tasks", agent.url]);

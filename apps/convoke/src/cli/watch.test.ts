@@ -12,8 +12,8 @@ import {
 } from "./testing/run-cli.suite.ts";
 import { beginTask, serveDemo } from "./testing/serve-demo.suite.ts";
 
-describe("on a server of ours", () => {
-  test("a task is shown with what was said before, and its text as it comes", async () => {
+describe("on a Convoke server", () => {
+  test("a task is shown with its earlier messages, and its text as it arrives", async () => {
     const { url, agent } = await serveDemo();
     const taskId = await beginTask(agent, "slow 50");
     const pieces: string[] = [];
@@ -30,7 +30,7 @@ describe("on a server of ours", () => {
     expect(stderr).toMatch(new RegExp(`task ${taskId} completed\n$`));
   });
 
-  test("a task that has ended is shown with its answer", async () => {
+  test("an ended task is shown with its answer", async () => {
     const { url, agent } = await serveDemo();
     const { task, text } = await agent.send("hello");
 
@@ -41,7 +41,7 @@ describe("on a server of ours", () => {
     });
   });
 
-  test("a task that has failed is exit code 1", async () => {
+  test("a failed task is exit code 1", async () => {
     const { url, agent } = await serveDemo();
     const { task } = await agent.send("fail");
 
@@ -51,7 +51,7 @@ describe("on a server of ours", () => {
     expect(stderr).toContain(`task ${task?.id} failed: It failed, as you asked.\n`);
   });
 
-  test("a question is shown, and watched on until somebody has answered it", async () => {
+  test("a question is shown, and the task is watched until it is answered", async () => {
     const { url, agent } = await serveDemo();
     const { task } = await agent.send("ask");
     const taskId = String(task?.id);
@@ -70,7 +70,7 @@ describe("on a server of ours", () => {
     );
   });
 
-  test("without a task the newest unfinished one is watched, behind any that have ended", async () => {
+  test("without a task id the newest unfinished one is watched, even behind ended ones", async () => {
     const { url, agent } = await serveDemo();
     const earlier = await agent.send("ask");
     await sleep(5);
@@ -88,7 +88,7 @@ describe("on a server of ours", () => {
     expect(stderr).not.toContain(earlier.task?.id);
   });
 
-  test("where every task has ended, that is said", async () => {
+  test("if every task has ended, this is reported", async () => {
     const { url, agent } = await serveDemo();
     await agent.send("hello");
 
@@ -99,7 +99,7 @@ describe("on a server of ours", () => {
     });
   });
 
-  test("a task that nobody knows is exit code 3, with where to look", async () => {
+  test("an unknown task is exit code 3, with where to look", async () => {
     const { url } = await serveDemo();
 
     const { code, stdout, stderr } = await runCli(["watch", url, "t9"]);
@@ -136,7 +136,7 @@ describe("on other servers", () => {
   const agentThat = (frames: readonly object[], end: "properly" | "never" | "broken") =>
     startFakeAgent({ pages: pagesV1(), answer: (call: Call) => events(call, frames, end) });
 
-  test("a lost connection is exit code 3, with the way back", async () => {
+  test("a lost connection is exit code 3, with the command that resumes it", async () => {
     const agent = await agentThat([task("WORKING"), chunk("Hel")], "broken");
 
     const args = ["watch", agent.url, "t1", "--reconnect", "0"];
@@ -148,7 +148,7 @@ describe("on other servers", () => {
     expect(stderr).toContain(`Resume with: convoke stream ${agent.url} --resume t1 --after 2\n`);
   });
 
-  test("Ctrl+C is exit code 130, with the way back", async () => {
+  test("Ctrl+C is exit code 130, with the command that resumes it", async () => {
     const agent = await agentThat([task("WORKING"), chunk("Hel")], "never");
     const controller = new AbortController();
 
@@ -161,7 +161,7 @@ describe("on other servers", () => {
     expect(stderr).toContain("--resume t1 --after 2\n");
   });
 
-  test("one that ends the stream at a question tells it once, with exit code 4", async () => {
+  test("one that ends the stream at a question shows it once, with exit code 4", async () => {
     const agent = await agentThat([task("INPUT_REQUIRED")], "properly");
 
     expect(await runCli(["watch", agent.url, "t1"])).toEqual({
@@ -173,7 +173,7 @@ describe("on other servers", () => {
     });
   });
 
-  test("one that lets nobody follow is asked from time to time", async () => {
+  test("one that rejects subscriptions is polled", async () => {
     let looks = 0;
     const agent = await startFakeAgent({
       pages: pagesV1(),
@@ -190,7 +190,7 @@ describe("on other servers", () => {
     expect(stderr).toContain("task t1 completed\n");
   });
 
-  test("an agent of 0.3 cannot be asked for the newest", async () => {
+  test("a 0.3 agent cannot be asked for the newest task", async () => {
     const agent = await startFakeAgent({ pages: pagesV03() });
 
     const { code, stderr } = await runCli(["watch", agent.url]);

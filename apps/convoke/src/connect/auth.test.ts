@@ -13,7 +13,7 @@ import {
 
 const answer = { message: { messageId: "m2", role: "ROLE_AGENT", parts: [{ text: "Hi" }] } };
 
-/** What the agent hears about its caller: when its card is read, and when it is spoken to. */
+/** The credentials that the agent receives: when its card is read, and when it is called. */
 async function heard(args: readonly string[], options: RunOptions = {}) {
   const agent = await startFakeAgent({
     pages: pagesV1(),
@@ -32,7 +32,7 @@ function aHome(): string {
   return home;
 }
 
-describe("what is said about the caller", () => {
+describe("the credentials", () => {
   test.each([
     [["--token", "s3cret"], { authorization: "Bearer s3cret" }],
     [["--api-key", "X-Key=a:b=c"], { "x-key": "a:b=c" }],
@@ -54,7 +54,7 @@ describe("what is said about the caller", () => {
     expect(call?.headers).toMatchObject(headers);
   });
 
-  test("a key in the query", async () => {
+  test("may be a key in the query", async () => {
     const agent = await startFakeAgent({
       pages: {
         "/.well-known/agent-card.json?key=a%26b": pagesV1()["/.well-known/agent-card.json"]!,
@@ -68,7 +68,7 @@ describe("what is said about the caller", () => {
     expect(agent.last.path).toBe("/?key=a%26b");
   });
 
-  test("a name and a password, which is the first line of what is piped in", async () => {
+  test("may be a user name and a password, which is the first piped line", async () => {
     const agent = await startFakeAgent({
       pages: pagesV1(),
       answer: (call) => result(call, answer),
@@ -81,7 +81,7 @@ describe("what is said about the caller", () => {
     expect(agent.last.call?.params["message"]).toMatchObject({ parts: [{ text: "Hello\nthere" }] });
   });
 
-  test("the same for the commands that are no A2A", async () => {
+  test("are the same for commands outside A2A", async () => {
     const pages = { "/convoke/pushes?state=dead&key=abc": () => json({ pushes: [] }) };
     const agent = await startFakeAgent({ pages });
 
@@ -96,8 +96,8 @@ describe("what is said about the caller", () => {
   });
 });
 
-describe("which of several counts", () => {
-  test("a flag, then what is stored for the origin, then the environment", async () => {
+describe("the order of precedence", () => {
+  test("is a flag, then what is stored for the origin, then the environment", async () => {
     const agent = await startFakeAgent({
       pages: pagesV1(),
       answer: (call) => result(call, answer),
@@ -122,11 +122,11 @@ describe("which of several counts", () => {
   });
 });
 
-describe("the token of the environment", () => {
-  /** Reaches the agent by an address that is not one of loopback by its name. */
+describe("the token from the environment", () => {
+  /** Reaches the agent at an address that is not loopback by its name. */
   const elsewhere = (url: string) => url.replace("127.0.0.1", "0.0.0.0");
 
-  test("goes to this machine, whatever it is called", async () => {
+  test("is sent to this machine, under any name", async () => {
     const agent = await startFakeAgent({ pages: pagesV1() });
     const env = { CONVOKE_TOKEN: "s3cret" };
 
@@ -136,7 +136,7 @@ describe("the token of the environment", () => {
     }
   });
 
-  test("goes to no other origin, and who is refused for it is told", async () => {
+  test("is sent to no other origin, and a caller that is rejected for it gets a hint", async () => {
     const agent = await startFakeAgent({
       pages: { "/.well-known/agent-card.json": () => ({ status: 401 }) },
     });
@@ -155,7 +155,7 @@ describe("the token of the environment", () => {
     );
   });
 
-  test("goes to the origin of CONVOKE_URL", async () => {
+  test("is sent to the origin of CONVOKE_URL", async () => {
     const agent = await startFakeAgent({ pages: pagesV1() });
     const url = elsewhere(agent.url);
     const env = { CONVOKE_TOKEN: "s3cret", CONVOKE_URL: `${url}/agents/1` };
@@ -168,7 +168,7 @@ describe("the token of the environment", () => {
   });
 });
 
-describe("what cannot be meant", () => {
+describe("an invalid value", () => {
   test.each([
     [
       ["--token", "a", "--basic", "ann"],
@@ -206,14 +206,14 @@ describe("what cannot be meant", () => {
     [["--api-key", "k=:query"], "--api-key k has no value."],
     [["--basic", "ann:s3cret"], "--basic takes only the user name; the password is prompted for."],
     [["--basic", "ann"], "The password is missing: type it when asked, or pipe it in as one line."],
-  ])("%j is refused, and no secret is repeated", async (args, problem) => {
+  ])("%j is rejected, and no secret is repeated", async (args, problem) => {
     const { code, stderr } = await runCli(["send", "http://127.0.0.1:1", "hi", ...args]);
 
     expect({ code, stderr }).toEqual({ code: 2, stderr: `${problem} See: convoke send --help\n` });
     expect(stderr).not.toContain("s3cret");
   });
 
-  test("a password in the address is refused, with the flag for it", async () => {
+  test("a password in the URL is rejected with the flag for it", async () => {
     const { code, stderr } = await runCli(["card", "http://ann:s3cret@127.0.0.1:1"]);
 
     expect(code).toBe(2);

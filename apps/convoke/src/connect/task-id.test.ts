@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import { json, pagesV1, result, runCli, startFakeAgent } from "../cli/testing/run-cli.suite.ts";
 import { beginTask, serveDemo } from "../cli/testing/serve-demo.suite.ts";
 
-test("the beginning of an id is enough for every command, if it is unique", async () => {
+test("a unique prefix of an id is enough for every command", async () => {
   const { url, agent } = await serveDemo();
   const taskId = await beginTask(agent, "ask");
-  // Ids begin with the time, and differ only towards their end.
+  // Ids start with the time, and differ only towards their end.
   const short = taskId.slice(0, -1);
 
   const shown = await runCli(["push", "show", url, short, "--json"]);
@@ -19,7 +19,7 @@ test("the beginning of an id is enough for every command, if it is unique", asyn
   expect(gone.stderr).toContain("cannot be canceled");
 });
 
-test("an ambiguous beginning lists the tasks, and calls none of them", async () => {
+test("an ambiguous prefix lists the tasks, and calls none of them", async () => {
   const ids = ["abcdef-1", "abcdef-2", "other-1"];
   const tasks = ids.map((id) => ({ id, contextId: "c", status: { state: "TASK_STATE_WORKING" } }));
   const agent = await startFakeAgent({

@@ -25,7 +25,7 @@ function aHome() {
 
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
-test("a token is stored for the origin of the address, in a file for its owner alone", async () => {
+test("a token is stored for the origin of the URL, in a file that only its owner can read", async () => {
   const { env, folder, file } = aHome();
 
   const finished = await runCli(["login", `${ORIGIN}/agents/1`], { env, stdin: "s3cret\nrest" });
@@ -61,7 +61,7 @@ test("the list shows origins and no secrets", async () => {
   });
 });
 
-test("who logs out is forgotten, and the others are not", async () => {
+test("logging out removes one origin, and not the others", async () => {
   const { env } = aHome();
   await runCli(["login", "https://a.example", "--token", "one"], { env });
   await runCli(["login", "https://b.example", "--token", "two"], { env });
@@ -76,7 +76,7 @@ test("who logs out is forgotten, and the others are not", async () => {
 });
 
 test.each([0o644, 0o640, 0o602])(
-  "a file of mode %o is used by no command, and the error has the chmod",
+  "a file of mode %o is not used by any command, and the error has the chmod",
   async (mode) => {
     const { env, file } = aHome();
     await runCli(["login", ORIGIN, "--token", "s3cret"], { env });
@@ -97,7 +97,7 @@ test.each([0o644, 0o640, 0o602])(
   },
 );
 
-test("a file that is no JSON is not written over", async () => {
+test("a file that is not JSON is not overwritten", async () => {
   const { env, file } = aHome();
   await runCli(["login", ORIGIN, "--token", "s3cret"], { env });
   writeFileSync(file, "{");
@@ -109,7 +109,7 @@ test("a file that is no JSON is not written over", async () => {
   expect(readFileSync(file, "utf8")).toBe("{");
 });
 
-test("an origin without TLS is warned about, unless it is this machine", async () => {
+test("an origin without TLS gets a warning, unless it is this machine", async () => {
   const { env } = aHome();
 
   const far = await runCli(["login", "http://agent.example", "--token", "s3cret"], { env });
@@ -122,7 +122,7 @@ test("an origin without TLS is warned about, unless it is this machine", async (
 test.each([
   ["", "The token is missing: type it when asked, or pipe it in as one line."],
   ["two words\n", "The token of https://agent.example contains invalid characters."],
-])("%j is no token", async (stdin, problem) => {
+])("%j is not a token", async (stdin, problem) => {
   const { env, file } = aHome();
 
   const { code, stderr } = await runCli(["login", ORIGIN], { env, stdin });

@@ -1,10 +1,10 @@
 import { expect, test, vi } from "vitest";
 import { serveDemo } from "../cli/testing/serve-demo.suite.ts";
 
-/** A bound on a slow machine. */
+/** A liveness bound for a slow machine. */
 const WAIT = { timeout: 20_000 };
 
-test("in memory the newest thousand ended tasks are kept", async () => {
+test("the memory store keeps the newest thousand ended tasks", async () => {
   const { agent } = await serveDemo();
 
   for (let sent = 0; sent < 1100; sent += 1) await agent.send("hello");
@@ -12,7 +12,7 @@ test("in memory the newest thousand ended tasks are kept", async () => {
   await vi.waitUntil(async () => (await agent.list({ pageSize: 1 })).totalSize === 1000, WAIT);
 });
 
-test("whoever says how many are kept is obeyed also in memory", async () => {
+test("an explicit retention setting also applies to the memory store", async () => {
   const { agent } = await serveDemo({ retention: { maxTasks: 2, perCycle: 1 } });
 
   for (let sent = 0; sent < 5; sent += 1) await agent.send("hello");
@@ -20,7 +20,7 @@ test("whoever says how many are kept is obeyed also in memory", async () => {
   await vi.waitUntil(async () => (await agent.list({ pageSize: 1 })).totalSize === 2, WAIT);
 });
 
-test("what may be used is limited as the options say", async () => {
+test("resources are limited as the options say", async () => {
   const { agent } = await serveDemo({ limits: { textLength: 10 } });
 
   await expect(agent.send("far too long for it")).rejects.toThrow("textLength");

@@ -4,7 +4,7 @@ import { readSettings } from "./settings.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 
-test("pushes, limits and how long tasks are kept come from the environment", () => {
+test("push settings, limits and retention come from the environment", () => {
   const settings = readSettings(
     {},
     {
@@ -43,7 +43,7 @@ test("the card, streaming and strictness come from the environment", () => {
 });
 
 test.each([{}, { CONVOKE_LIMITS: "", CONVOKE_KEEP_DAYS: "", CONVOKE_PUSH_SECRET: "" }])(
-  "what %j leaves open is left to the server",
+  "what %j does not set keeps the server's default",
   (env) => {
     expect(readSettings({}, env)).toMatchObject({ push: { allow: [] }, limits: {}, retention: {} });
     expect(readSettings({}, env).push).not.toHaveProperty("secret");
@@ -149,7 +149,7 @@ test.each<[env: Record<string, string>, message: string]>([
     { CONVOKE_PUSH_SECRET: "whsec_not base64" },
     expect.stringMatching(/^CONVOKE_PUSH_SECRET cannot be used: .*in base64.*\.$/) as string,
   ],
-])("%j is refused in one sentence", (env, message) => {
+])("%j is rejected in one sentence", (env, message) => {
   expect(() => readSettings({}, env)).toThrow(
     expect.objectContaining({ name: "StartError", message }),
   );

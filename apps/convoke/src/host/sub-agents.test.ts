@@ -23,7 +23,7 @@ function aFolder(): string {
   return folder;
 }
 
-/** An agent that runs another one beside it, which a test gets to see. */
+/** An agent that runs another one in the same process, which a test can access. */
 function parent(): { readonly agent: Agent; readonly beside: Promise<LocalAgent> } {
   const beside = Promise.withResolvers<LocalAgent>();
   const agent: Agent = {
@@ -37,7 +37,7 @@ function parent(): { readonly agent: Agent; readonly beside: Promise<LocalAgent>
   return { agent, beside: beside.promise };
 }
 
-test("an agent beside another one has tasks of its own, which belong to whoever it is called for", async () => {
+test("an agent in the same process has its own tasks, which belong to the caller that it works for", async () => {
   const data = aFolder();
   const { agent, beside } = parent();
   await using _server = await serve(agent, { port: 0, data });
@@ -53,7 +53,7 @@ test("an agent beside another one has tasks of its own, which belong to whoever 
   expect(readdirSync(join(data, "agents"))).toEqual(["echo"]);
 });
 
-test("an agent is known by the same id after a restart, and another one by another", async () => {
+test("an agent has the same id after a restart, and another one has another", async () => {
   const idIn = async (data: string): Promise<string | undefined> => {
     let id: string | undefined;
     const agent: Agent = { ...echo, prepare: (environment) => (id = environment.id) };

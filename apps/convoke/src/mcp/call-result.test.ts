@@ -15,12 +15,12 @@ const text = (words: string): A2AArtifact => ({
 const said = (task: Task, words?: string): string =>
   (callResult({ text: "", task }, words).structuredContent as { readonly text: string }).text;
 
-test("an answer is what the artifacts say, else the last word of the task", () => {
+test("an answer is the text of the artifacts, else of the last message of the task", () => {
   expect(said(aTask("completed", [text("one"), text("two")], "done"))).toBe("one\ntwo");
   expect(said(aTask("completed", [], "done"))).toBe("done");
 });
 
-test("a failure is told before what was made until then", () => {
+test("a failure is reported before partial results", () => {
   const result = callResult({ text: "", task: aTask("failed", [text("half")], "no paper") });
 
   expect(result.isError).toBe(true);
@@ -31,7 +31,7 @@ test("a failure is told before what was made until then", () => {
   ]);
 });
 
-test("a message without a task has no task to name", () => {
+test("a message without a task has no task id", () => {
   const message = { ...agentMessage("m", "hello"), contextId: "c" };
 
   expect(callResult({ text: "hello", message })).toEqual({
@@ -43,7 +43,7 @@ test("a message without a task has no task to name", () => {
   });
 });
 
-test("what is too long is cut with a note, and the question after it is still there", () => {
+test("what is too long is truncated with a note, and the question after it is kept", () => {
   const long = aTask("input-required", [text("x".repeat(500_000)), text("y".repeat(10))]);
 
   const lines = said(long, "The agent asks: why?").split("\n");
@@ -57,7 +57,7 @@ test("what is too long is cut with a note, and the question after it is still th
   ]);
 });
 
-test("a file that is only named is a link where it has a web address, and nothing is fetched", () => {
+test("a referenced file is a link if it has a web address, and nothing is fetched", () => {
   const file = (uri: string): A2AArtifact => ({
     artifactId: uri,
     name: "report",

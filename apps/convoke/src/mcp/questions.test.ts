@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 import { approvalForm } from "./elicitations.ts";
 import { pendingRequests } from "./questions.ts";
 
-/** What a host is to ask when a task waits with these parts. */
+/** What a host should ask when a task waits with these parts. */
 function askedWith(parts: readonly A2APart[], state: TaskState = "input-required") {
   const message = agentMessage("m", parts);
   const task: Task = { kind: "task", id: "t", contextId: "c", status: { state, message } };
@@ -32,7 +32,7 @@ const approval: Approval = {
 test.each([
   { sensitive: true },
   { inputRequest: { kind: "input-request", prompt: "PIN?", sensitive: true } },
-])("an agent of others that says %j asks for a secret", (data) => {
+])("a third-party agent that says %j asks for a secret", (data) => {
   const parts: readonly A2APart[] = [
     { kind: "text", text: "PIN?" },
     { kind: "data", data },
@@ -41,7 +41,7 @@ test.each([
   expect(askedWith(parts)).toEqual([{ kind: "secret", id: "answer", text: "PIN?" }]);
 });
 
-test("where to sign in is in the data or in the words, and is a web address", () => {
+test("the sign-in URL is in the data or in the text, and is a web address", () => {
   const text = { kind: "text", text: "Go to https://a.example/x now." } as const;
   const data = { kind: "data", data: { where: { url: "https://b.example/" } } } as const;
   const code = { kind: "data", data: { url: "javascript:alert(1)" } } as const;
@@ -55,7 +55,7 @@ test("where to sign in is in the data or in the words, and is a web address", ()
   ]);
 });
 
-test("a form for an approval shows what runs, with which arguments, and the risk", () => {
+test("a form for an approval shows what runs, with its arguments and its risk", () => {
   const form = approvalForm(approval);
 
   expect(form?.message).toBe(
@@ -66,7 +66,7 @@ test("a form for an approval shows what runs, with which arguments, and the risk
   });
 });
 
-test("nobody decides by a form that could not show all of it, or offers nothing", () => {
+test("a form that could not show everything, or offers nothing, is not used for a decision", () => {
   const long = { ...approval.tool, arguments: { text: "x".repeat(30_000) } };
 
   expect(approvalForm({ ...approval, tool: long })).toBeUndefined();

@@ -30,14 +30,14 @@ test("an agent without skills is one tool, named after it", () => {
   ]);
 });
 
-test("what the agent has of MCP servers itself is not offered again", () => {
+test("tools from the agent's own MCP servers are not offered again", () => {
   const theirs = { id: "files__read_file", tags: ["mcp", "files"] };
 
   expect(skillTools(agent([theirs, { id: "write" }])).map(({ name }) => name)).toEqual(["write"]);
   expect(skillTools(agent([theirs])).map(({ name }) => name)).toEqual(["B_ro_M_ller"]);
 });
 
-test("a name is made of letters, digits, _ and -, and is short", () => {
+test("a name consists of letters, digits, _ and -, and is short", () => {
   const names = named("search web", "föö/bar", "…", "x".repeat(200), "fine-name_2");
 
   expect(names).toEqual([
@@ -49,7 +49,7 @@ test("a name is made of letters, digits, _ and -, and is short", () => {
   ]);
 });
 
-test("skills that would come to the same name are told apart, and the one that has it keeps it", () => {
+test("skills with colliding names get different ones, and the skill that already has the name keeps it", () => {
   const names = named("a b", "a/b", "a_b");
 
   expect(names).toEqual([
@@ -67,7 +67,7 @@ test("a skill that is on the card twice is one tool", () => {
   expect(tools[0]?.description).toMatch(/^first\n/);
 });
 
-test("what a card says is bounded, and without control characters", () => {
+test("texts from a card are bounded, and without control characters", () => {
   const [tool] = skillTools(
     agent([{ name: "\u001B[2Jloud", description: `\u0007${"word ".repeat(10_000)}` }]),
   );

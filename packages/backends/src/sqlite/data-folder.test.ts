@@ -8,7 +8,7 @@ import { startChild } from "./start-child.suite.ts";
 import { temporaryFolder } from "./temporary-folder.suite.ts";
 
 describe("the lock", () => {
-  test("a second process is told at once which one holds the folder", async () => {
+  test("a second process immediately gets an error that names the process that holds the folder", async () => {
     const folder = temporaryFolder();
     const child = await startChild(folder, "hold");
 
@@ -23,7 +23,7 @@ describe("the lock", () => {
     await child.kill();
   });
 
-  test("it dies with its process, whatever stays behind in the folder", async () => {
+  test("is released when its process dies, whatever remains in the folder", async () => {
     const folder = temporaryFolder();
     const child = await startChild(folder, "hold");
 
@@ -39,7 +39,7 @@ describe("the lock", () => {
     await next.close();
   });
 
-  test("the same process cannot open a folder twice, and can again after closing it", async () => {
+  test("prevents the same process from opening a folder twice, until it is closed", async () => {
     const folder = temporaryFolder();
     const first = await openSqliteBackend({ folder });
 
@@ -54,7 +54,7 @@ describe("the lock", () => {
     await (await openSqliteBackend({ folder })).close();
   });
 
-  test("a refused opener does not loosen the lock for others", async () => {
+  test("is not released by a rejected opener", async () => {
     const folder = temporaryFolder();
     const held = holdFolder(folder);
     expect(() => holdFolder(folder)).toThrow(DataFolderBusyError);
@@ -66,7 +66,7 @@ describe("the lock", () => {
     held.release();
   });
 
-  test("a holder that cannot be read is another process", () => {
+  test("is attributed to another process if its holder cannot be read", () => {
     const folder = temporaryFolder();
     const held = holdFolder(folder, { port: 1 });
     writeFileSync(join(folder, "holder.json"), "{ half");
@@ -80,7 +80,7 @@ describe("the lock", () => {
 });
 
 describe("the folder", () => {
-  test("it is made when it is missing, for this user alone", async () => {
+  test("is created if it is missing, for this user only", async () => {
     const folder = join(temporaryFolder(), "deep", "data");
 
     const backend = await openSqliteBackend({ folder });
@@ -103,7 +103,7 @@ describe("the folder", () => {
     );
   });
 
-  test("a folder that may not be written is named in one sentence", async () => {
+  test("a folder that is not writable is named in one sentence", async () => {
     const folder = temporaryFolder();
     chmodSync(folder, 0o555);
 
@@ -115,7 +115,7 @@ describe("the folder", () => {
     );
   });
 
-  test("a database that is none is named, and the folder let go", async () => {
+  test("an invalid database is named, and the folder is released", async () => {
     const folder = temporaryFolder();
     mkdirSync(folder, { recursive: true });
     writeFileSync(
@@ -131,7 +131,7 @@ describe("the folder", () => {
   });
 });
 
-/** Root may write everywhere, so tests that run as root put the rights aside for a moment. */
+/** Root may write everywhere, so tests that run as root drop the privilege for a moment. */
 async function asOrdinaryUser<T>(body: () => Promise<T>): Promise<T> {
   if (process.getuid?.() !== 0 || !isMainThread) return body();
   process.seteuid!(65_534);

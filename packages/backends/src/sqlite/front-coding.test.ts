@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { packLines, unpackLines } from "./front-coding.ts";
 
-/** Lines that often begin alike, as the chunks of an answer do, in any script. */
+/** Lines with common prefixes, as the chunks of an answer have, in any script. */
 const lines = fc
   .array(
     fc.record({
@@ -13,7 +13,7 @@ const lines = fc
   )
   .map((records) => records.map((record) => JSON.stringify(record)));
 
-test("what was packed comes back as it was, also through the encoding of the database", () => {
+test("packed texts are unpacked unchanged, also through the encoding of the database", () => {
   fc.assert(
     fc.property(lines, (given) => {
       const stored = Buffer.from(packLines(given), "utf8").toString("utf8");
@@ -23,7 +23,7 @@ test("what was packed comes back as it was, also through the encoding of the dat
   );
 });
 
-test("emoji that differ in their second half only are not cut in two", () => {
+test("emoji that differ only in their second half are not split", () => {
   const given = ["😀", "😁"].map((text) => JSON.stringify({ shared: "x".repeat(40), text }));
 
   const stored = Buffer.from(packLines(given), "utf8").toString("utf8");

@@ -4,7 +4,7 @@ import { startChild } from "./start-child.suite.ts";
 import { temporaryFolder } from "./temporary-folder.suite.ts";
 
 test.each(["power", "process"] as const)(
-  "what was acknowledged survives kill -9 (%s)",
+  "acknowledged commits survive kill -9 (%s)",
   async (durability) => {
     const folder = temporaryFolder();
     for (let round = 1; round <= 3; round += 1) {

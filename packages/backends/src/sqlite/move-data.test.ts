@@ -16,7 +16,7 @@ import { temporaryFolder } from "./temporary-folder.suite.ts";
 
 const isGreeter = (agent: string): boolean => agent === "greeter";
 
-/** A folder as earlier versions left it, of which the writer was killed: with a write-ahead log. */
+/** A folder as earlier versions left it, whose writer was killed: with a write-ahead log. */
 async function anEarlierFolder(): Promise<string> {
   const from = temporaryFolder();
   const child = await startChild(from, "write");
@@ -42,7 +42,7 @@ async function expectWhole(to: string): Promise<void> {
   await backend.close();
 }
 
-test("the data of an earlier version moves below its folder, where other agents have theirs", async () => {
+test("the data of an earlier version is moved below its folder, next to that of other agents", async () => {
   const from = await anEarlierFolder();
   const to = join(from, "greeter");
 
@@ -53,7 +53,7 @@ test("the data of an earlier version moves below its folder, where other agents 
   expect(moveDataFolder({ from, to, isOwner: isGreeter })).toBe(false);
 });
 
-test("a move that a crash has cut is completed by the next one", async () => {
+test("a move that a crash interrupted is completed by the next one", async () => {
   const from = await anEarlierFolder();
   const to = join(from, "greeter");
   mkdirSync(to);
@@ -64,7 +64,7 @@ test("a move that a crash has cut is completed by the next one", async () => {
   await expectWhole(to);
 });
 
-test("the data of another agent stays where it is", async () => {
+test("the data of another agent is not moved", async () => {
   const from = await anEarlierFolder();
   const to = join(from, "poet");
 
@@ -74,7 +74,7 @@ test("the data of another agent stays where it is", async () => {
   await expectWhole(from);
 });
 
-test("data that a running server uses stays, and only its own agent is refused", async () => {
+test("data that a running server uses is not moved, and only its own agent is rejected", async () => {
   const from = temporaryFolder();
   const child = await startChild(from, "write");
   await expect.poll(() => child.lines().length).toBeGreaterThan(3);

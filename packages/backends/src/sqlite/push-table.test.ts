@@ -21,7 +21,7 @@ test.each<PushQuery>([
   { state: "active", limit: 9, owner: "ann" },
   { state: "dead", limit: 9 },
   { state: "dead", limit: 9, owner: "ann" },
-])("a list of those that are $state (owner $owner) reads an index of those alone", (query) => {
+])("a list of those that are $state (owner $owner) reads an index of only those", (query) => {
   const first = explain(pushesSql(query));
   const later = explain(pushesSql({ ...query, after }));
 

@@ -8,8 +8,8 @@ import { openSqliteBackend } from "./sqlite-backend.ts";
 import { temporaryFolder } from "./temporary-folder.suite.ts";
 
 /**
- * Ways to rows that cost the same however many tasks are stored: by a whole key, or along an index
- * in its own order, up to a LIMIT or for no more rows than the answer has.
+ * Access paths whose cost does not depend on the number of stored tasks: by a complete key, or
+ * along an index in its own order, up to a LIMIT or for no more rows than the result has.
  */
 const CONSTANT: ReadonlySet<string> = new Set([
   "tasks by rowid=?",
@@ -45,18 +45,18 @@ const CONSTANT: ReadonlySet<string> = new Set([
 ]);
 
 describe("with a million stored tasks as with a thousand,", () => {
-  verifies("G9", "no statement that writes looks through what is stored", () => {
+  verifies("G9", "no statement that writes scans the stored data", () => {
     expect(growing(statementsOfWriter())).toEqual([
       // Whether a context has a task left: the first one is enough.
       "tasks by owner=? AND context=?",
-      // Retention counts once for each process.
+      // Retention counts once per process.
       "count of tasks by all of tasks_ended",
-      // Its walk ends at the first task that may stay.
+      // It stops at the first task that may stay.
       "tasks by compacted=?",
     ]);
   });
 
-  verifies("G9", "no statement that reads does, but for what lists count and sort", async () => {
+  verifies("G9", "no statement that reads does, except for what lists count and sort", async () => {
     expect(growing(await statementsOfReader())).toEqual([
       // The total of a list since a time, among those that it counts.
       "count of tasks by owner=? AND state=? AND status_at>?",
@@ -68,7 +68,7 @@ describe("with a million stored tasks as with a thousand,", () => {
   });
 });
 
-/** Everything that the writer thread has prepared, which is everything that it ever runs. */
+/** All statements of the writer thread, which prepares everything that it runs. */
 function statementsOfWriter(): readonly string[] {
   const db = emptyDatabase();
   const prepared = preparedFromNowOn();
@@ -77,7 +77,7 @@ function statementsOfWriter(): readonly string[] {
   return prepared();
 }
 
-/** Everything that reads of the main thread prepare. */
+/** All statements that reads on the main thread prepare. */
 async function statementsOfReader(): Promise<readonly string[]> {
   const prepared = preparedFromNowOn();
   const backend = await openSqliteBackend({ folder: temporaryFolder() });
@@ -99,7 +99,7 @@ async function statementsOfReader(): Promise<readonly string[]> {
 
 const OF_ANN = { owner: "ann", limit: 9 };
 
-/** Each question to the index; one that is added does not compile without its place here. */
+/** Each query of the index; a new one does not compile until it is added here. */
 const TASK_READS: Readonly<Record<keyof TaskIndex, (tasks: Backend["tasks"]) => Promise<unknown>>> =
   {
     get: (tasks) => tasks.get("t"),
@@ -114,7 +114,9 @@ const TASK_READS: Readonly<Record<keyof TaskIndex, (tasks: Backend["tasks"]) => 
     waking: (tasks) => tasks.waking(9),
   };
 
-/** A list with each filter and without, in every combination, and its first page and a later one. */
+/**
+ * A list with and without each filter, in every combination, with its first page and a later one.
+ */
 function lists(): readonly TaskQuery[] {
   const filters: readonly Partial<TaskQuery>[] = [
     { contextId: "c" },
@@ -129,20 +131,20 @@ function lists(): readonly TaskQuery[] {
   );
 }
 
-/** The texts of all statements that are prepared in this thread until the test is over. */
+/** The texts of all statements that are prepared in this thread during the test. */
 function preparedFromNowOn(): () => readonly string[] {
   const spy = vi.spyOn(DatabaseSync.prototype, "prepare");
   onTestFinished(() => spy.mockRestore());
   return () => [...new Set(spy.mock.calls.map(([sql]) => sql))];
 }
 
-/** The ways to rows that depend on how many there are, each once. */
+/** The access paths whose cost depends on the number of rows, each once. */
 function growing(statements: readonly string[]): readonly string[] {
   const db = emptyDatabase();
   const ways = statements
     .filter((sql) => !sql.startsWith("PRAGMA"))
     .flatMap((sql) => {
-      // Whoever counts looks at all that it counts, by whichever way.
+      // A count reads everything that it counts, on any path.
       const isCount = /^\s*SELECT count\(/.test(sql);
       return waysOf(db, sql).map((way) => (isCount ? `count of ${way}` : way));
     });
@@ -151,12 +153,12 @@ function growing(statements: readonly string[]): readonly string[] {
   return [...new Set(ways)].filter((way) => !CONSTANT.has(way));
 }
 
-/** How a statement comes to the rows of each table. */
+/** How a statement accesses the rows of each table. */
 function waysOf(db: DatabaseSync, sql: string): readonly string[] {
   const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all();
   return plan.flatMap(({ detail }) => {
     const step = String(detail);
-    // What a statement puts together itself, such as the pages of nine states, is no table.
+    // Rows that a statement creates itself, such as the pages of nine states, are not a table.
     const [, isScan, table, index] =
       /^(?:(SCAN)|SEARCH) (\w+)(?: .*?INDEX (\w+))?/.exec(step) ?? [];
     if (table === undefined) return [];

@@ -5,7 +5,10 @@ import { MIGRATIONS, migrate, schemaVersion } from "./schema.ts";
 import { openSqliteBackend } from "./sqlite-backend.ts";
 import { temporaryFolder } from "./temporary-folder.suite.ts";
 
-/** Version 1 as it was released, with one task. Never edit it: it stands for the files that users have. */
+/**
+ * Version 1 as it was released, with one task. Never edit it: it represents the files that users
+ * have.
+ */
 const VERSION_1 = `
   CREATE TABLE tasks (n INTEGER PRIMARY KEY, task_id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, context TEXT NOT NULL,
     agent TEXT NOT NULL, epoch INTEGER NOT NULL, state TEXT NOT NULL, status_at INTEGER NOT NULL,
@@ -67,7 +70,7 @@ const VERSION_3 = `
   PRAGMA user_version = 3;
 `;
 
-test("a database of version 1 is brought up to date with everything in it", async () => {
+test("a database of version 1 is upgraded with all its data", async () => {
   const folder = temporaryFolder();
   const old = new DatabaseSync(join(folder, "tasks.db"));
   old.exec(VERSION_1);
@@ -122,7 +125,7 @@ test("a database of version 1 is brought up to date with everything in it", asyn
   db.close();
 });
 
-test("a database of version 2 is brought up to date, and its old tasks can be compacted and forgotten", async () => {
+test("a database of version 2 is upgraded, and its old tasks can be compacted and pruned", async () => {
   const folder = temporaryFolder();
   const old = new DatabaseSync(join(folder, "tasks.db"));
   old.exec(VERSION_2);
@@ -140,7 +143,7 @@ test("a database of version 2 is brought up to date, and its old tasks can be co
   expect(await retention.prune({ endedBefore: 9_000, keep: 0, limit: 9 })).toBe(2);
   expect(await backend.tasks.get("t2")).toBeUndefined();
   expect(await backend.tasks.get("t1")).toMatchObject({ head: 3 });
-  // The message has no time of its own: that of the last status stands for it.
+  // The message has no time of its own, so the time of the last status is used.
   expect(await retention.forgetMessages(5_000, 9)).toBe(0);
   expect(await retention.forgetMessages(5_001, 9)).toBe(1);
   expect(await backend.pushes.put("t1", { id: "p1", config: "{}", cursor: 3 })).toMatchObject({
@@ -149,7 +152,7 @@ test("a database of version 2 is brought up to date, and its old tasks can be co
   await backend.close();
 });
 
-test("a database of version 3 is brought up to date, and knows which contexts it forgets from then on", async () => {
+test("a database of version 3 is upgraded, and records expired contexts from then on", async () => {
   const folder = temporaryFolder();
   const old = new DatabaseSync(join(folder, "tasks.db"));
   old.exec(VERSION_3);
@@ -169,7 +172,7 @@ test("a database of version 3 is brought up to date, and knows which contexts it
       statusAt: 8000,
       listed: true,
     });
-  // Of the first context a task is left that waits.
+  // A waiting task of the first context is left.
   expect(await opening("c1")).toMatchObject({ kind: "committed" });
   expect(await opening("c2")).toEqual({ kind: "forgotten" });
   await backend.close();
@@ -179,7 +182,7 @@ test.each([
   ["1", VERSION_1],
   ["2", VERSION_2],
   ["3", VERSION_3],
-])("a database of version %s that was brought up to date is made like a new one", (_, version) => {
+])("an upgraded database of version %s has the same schema as a new one", (_, version) => {
   const old = new DatabaseSync(":memory:");
   old.exec(version);
   const fresh = new DatabaseSync(":memory:");
@@ -193,7 +196,7 @@ test.each([
   fresh.close();
 });
 
-test("a database of a newer version is refused in one sentence that names both", async () => {
+test("a database of a newer version is rejected in one sentence that names both", async () => {
   const folder = temporaryFolder();
   const newer = new DatabaseSync(join(folder, "tasks.db"));
   newer.exec(`PRAGMA user_version = ${MIGRATIONS.length + 1}`);
@@ -204,7 +207,7 @@ test("a database of a newer version is refused in one sentence that names both",
   );
 });
 
-test("steps run once, in order, and a step that fails leaves the version before it", () => {
+test("migrations run once, in order, and one that fails leaves the previous version", () => {
   const db = new DatabaseSync(":memory:");
   migrate(db, ["CREATE TABLE a (x)"]);
 
@@ -219,7 +222,7 @@ test("steps run once, in order, and a step that fails leaves the version before 
   db.close();
 });
 
-/** Every table and index as it was made, whatever its text was wrapped like. */
+/** Every table and index as it was created, ignoring white space. */
 function parts(db: DatabaseSync): readonly string[] {
   return db
     .prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name")

@@ -7,7 +7,7 @@ import { enableAutoVacuum } from "./space-reclaimer.ts";
 import { openSqliteBackend } from "./sqlite-backend.ts";
 import { temporaryFolder } from "./temporary-folder.suite.ts";
 
-test("the file shrinks when tasks were forgotten and their space was reclaimed", async () => {
+test("the file shrinks after tasks were pruned and their space was reclaimed", async () => {
   const folder = temporaryFolder();
   const backend = await openSqliteBackend({ folder, durability: "process" });
   await fill(backend, 40);
@@ -25,7 +25,7 @@ test("the file shrinks when tasks were forgotten and their space was reclaimed",
   await backend.close();
 });
 
-test("the file shrinks when logs were compacted", async () => {
+test("the file shrinks after logs were compacted", async () => {
   const folder = temporaryFolder();
   const backend = await openSqliteBackend({ folder, durability: "process" });
   const step = { taskId: "t1", epoch: 1, statusAt: 1, listed: true } as const;
@@ -43,7 +43,7 @@ test("the file shrinks when logs were compacted", async () => {
   await backend.close();
 });
 
-test("a reader that stays in the way holds up neither the reclaiming nor the commits, and the file shrinks later", async () => {
+test("a long-running reader blocks neither the reclaiming nor the commits, and the file shrinks later", async () => {
   const folder = temporaryFolder();
   const backend = await openSqliteBackend({ folder, durability: "process" });
   await fill(backend, 20);
@@ -65,7 +65,7 @@ test("a reader that stays in the way holds up neither the reclaiming nor the com
   await backend.close();
 });
 
-test("a file that was made without it is written anew at its opening, once", async () => {
+test("a file that was created without incremental vacuum is rewritten once when it is opened", async () => {
   const folder = temporaryFolder();
   const file = join(folder, "tasks.db");
   const old = new DatabaseSync(file);
@@ -86,7 +86,7 @@ test("a file that was made without it is written anew at its opening, once", asy
   expect(statSync(file).size).toBeLessThan(200_000);
 });
 
-test("when there is no space to write it anew, it stays as it is", () => {
+test("if there is no disk space to rewrite it, it stays unchanged", () => {
   const db = new DatabaseSync(join(temporaryFolder(), "full.db"));
   db.exec("CREATE TABLE a (x); INSERT INTO a VALUES (hex(randomblob(100000)))");
   const { page_count: pages } = db.prepare("PRAGMA page_count").get() as { page_count: number };
@@ -99,7 +99,7 @@ test("when there is no space to write it anew, it stays as it is", () => {
   db.close();
 });
 
-/** So many ended tasks with a log of 100 kB each. */
+/** This many ended tasks with a log of 100 kB each. */
 async function fill(backend: Backend, count: number): Promise<void> {
   for (let index = 0; index < count; index += 1)
     await backend.commit({
@@ -117,7 +117,7 @@ function aLongEvent(): string {
   return JSON.stringify({ text: "x".repeat(100_000) });
 }
 
-/** How many times there was something to give back. */
+/** How many times there was space to return. */
 async function reclaimAll(backend: Backend): Promise<number> {
   let rounds = 0;
   while (await backend.retention.reclaim()) rounds += 1;

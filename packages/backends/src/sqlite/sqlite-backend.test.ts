@@ -21,7 +21,7 @@ const creation = {
 } as const;
 
 describe("reopening", () => {
-  test("everything is still there, and every promise still holds", async () => {
+  test("all data is still there, and every guarantee still holds", async () => {
     const folder = temporaryFolder();
     const before = await openSqliteBackend({ folder });
     await before.commit(creation);
@@ -64,7 +64,7 @@ describe("reopening", () => {
     await backend.close();
   });
 
-  test("who wanted to be woken still does, until it changes its mind or ends", async () => {
+  test("wakeAt is still set, until it is changed or the task ends", async () => {
     const folder = temporaryFolder();
     const { message: _, snapshot: __, ...unwoken } = creation;
     const { create: ___, ...step } = unwoken;
@@ -86,7 +86,7 @@ describe("reopening", () => {
     await backend.close();
   });
 
-  test("pushes, compacted logs and the messages of forgotten tasks are as they were", async () => {
+  test("pushes, compacted logs and the messages of pruned tasks are unchanged", async () => {
     const folder = temporaryFolder();
     const { snapshot: _, message, ...step } = creation;
     const before = await openSqliteBackend({ folder });

@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
-/** A child process with a data folder of its own, and what it printed so far. */
+/** A child process with its own data folder, and its output so far. */
 export interface Child {
   readonly pid: number;
   readonly lines: () => readonly string[];
-  /** Ends it as `kill -9` does, and waits until it is gone and all it printed has arrived. */
+  /** Ends it as `kill -9` does, and waits until it is gone and all its output has arrived. */
   kill(): Promise<void>;
 }
 

@@ -7,7 +7,7 @@ import { TaskCounts } from "./task-counts.ts";
 import { type CachedTask, StepWriter, TaskCache } from "./step-writer.ts";
 import type { SentStep } from "./thread-messages.ts";
 
-test("what was used lately stays, what was not is dropped, and the size is bounded", () => {
+test("recently used entries stay, others are dropped, and the size is bounded", () => {
   const cache = new TaskCache(10);
   cache.keep("often", aTask(0));
   cache.keep("once", aTask(1));
@@ -24,7 +24,7 @@ test("what was used lately stays, what was not is dropped, and the size is bound
   expect(kept.length).toBeLessThanOrEqual(20);
 });
 
-test("what was dropped is gone, however lately it was used", () => {
+test("a dropped entry is gone, however recently it was used", () => {
   const cache = new TaskCache(2);
   for (const [n, taskId] of ["old", "young", "youngest"].entries()) cache.keep(taskId, aTask(n));
 
@@ -50,7 +50,7 @@ const creation: SentStep = {
   create: { owner: "ann", contextId: "c1", agent: "greeter", createdAt: 1 },
 };
 
-test("a plain append touches no row of tasks, whether the task wants to be woken or not", () => {
+test("a plain append updates no row of tasks, whether the task has a wakeAt or not", () => {
   const { write, touched } = openWriter();
   write(creation);
   write({ ...creation, taskId: "t2", wakeAt: 500 });
@@ -63,7 +63,7 @@ test("a plain append touches no row of tasks, whether the task wants to be woken
   expect(touched()).toEqual([]);
 });
 
-test("a wish is written when it changes, and not with what else changes", () => {
+test("wakeAt is written when it changes, and not with other changes", () => {
   const { write, touched } = openWriter();
   write(creation);
 
@@ -80,7 +80,7 @@ test("a wish is written when it changes, and not with what else changes", () => 
   ]);
 });
 
-/** A writer on a database that notes each update of a task. */
+/** A writer on a database that records each update of a task. */
 function openWriter() {
   const db = new DatabaseSync(":memory:");
   migrate(db);

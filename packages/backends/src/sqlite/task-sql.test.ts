@@ -39,7 +39,7 @@ test.each(Object.entries(POINTS))("%s is answered from an index, without sorting
   expect(plan).not.toMatch(/TEMP B-TREE/);
 });
 
-test("who wants to be woken is read from an index of those alone, without sorting", () => {
+test("tasks with a wakeAt are read from an index of only those, without sorting", () => {
   const plan = explain(WAKING);
 
   expect(plan).toMatch(/^(SCAN|SEARCH) tasks USING INDEX tasks_waking/);
@@ -51,7 +51,7 @@ test.each(Object.entries(LISTS))("the list of %s never scans the tasks", (_, lis
   expect(explain(countSql(list))).toMatch(/^SEARCH (tasks USING (COVERING )?INDEX|counts USING)/);
 });
 
-test("what ended is counted in its index alone", () => {
+test("ended tasks are counted using only their index", () => {
   expect(explain(COUNT_ENDED)).toBe("SCAN tasks USING COVERING INDEX tasks_ended");
 });
 
@@ -68,13 +68,13 @@ test("a context is looked up among those that lost tasks, and freed by time", ()
   }
 });
 
-test("what can be compacted is looked up by the time it ended", () => {
+test("compactable tasks are looked up by the time they ended", () => {
   expect(explain(COMPACTABLE)).toMatch(
     /^SEARCH tasks USING INDEX tasks_ended \(compacted=\? AND status_at<\?\)/,
   );
 });
 
-test("what changed is looked up by time in each state, or in its context", () => {
+test("changed tasks are looked up by time in each state, or in their context", () => {
   const everywhere = explain(changedSql({ owner: "ann", at: 5 }));
   const inContext = explain(changedSql({ owner: "ann", contextId: "c", at: 5 }));
 
@@ -84,7 +84,7 @@ test("what changed is looked up by time in each state, or in its context", () =>
 });
 
 test.each([undefined, 3])(
-  "a later page until a time begins where the one before ended (since %s)",
+  "a later page until a time starts where the previous one ended (since %s)",
   (since) => {
     const bounded = { ...query, state: "working", until: 9, after } as const;
     const plan = explain(pageSql(since === undefined ? bounded : { ...bounded, since }));

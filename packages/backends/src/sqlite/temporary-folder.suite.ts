@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-/** A folder that is gone when the test is over. */
+/** A folder that is removed when the test ends. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "convoke-test-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

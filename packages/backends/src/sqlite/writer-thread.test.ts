@@ -8,7 +8,7 @@ import { type SqliteBackendOptions, openSqliteBackend, openWithWorker } from "./
 import { temporaryFolder } from "./temporary-folder.suite.ts";
 
 describe("group commit", () => {
-  test("the steps of one tick are one batch, those that come meanwhile the next", async () => {
+  test("the steps of one tick are one batch, and those that arrive in the meantime the next", async () => {
     const { backend, batches } = await openObserved();
     const settled: number[] = [];
 
@@ -30,7 +30,7 @@ describe("group commit", () => {
     await backend.close();
   });
 
-  test("the steps of one task in one batch are one row, and read back one by one", async () => {
+  test("the steps of one task in one batch are one row, and are read back one by one", async () => {
     const { backend, folder } = await openObserved();
     await Promise.all([
       backend.commit(aCreation("t1")),
@@ -48,7 +48,7 @@ describe("group commit", () => {
     db.close();
   });
 
-  test("other writes share the batch of the steps around them; reclaiming travels alone, in its turn", async () => {
+  test("other writes share the batch of the steps around them; reclaiming runs alone, in its turn", async () => {
     const { backend, batches } = await openObserved();
     // A migration that drops an index leaves free pages in a new database.
     while (await backend.retention.reclaim());
@@ -78,7 +78,7 @@ describe("group commit", () => {
     await backend.close();
   });
 
-  test("closing leaves the database alone, its log folded in", async () => {
+  test("closing checkpoints the write-ahead log and leaves only the database", async () => {
     const { backend, folder } = await openObserved();
     await backend.commit(aCreation("t1"));
 
@@ -147,7 +147,7 @@ describe("a failing disk", () => {
     await backend.close();
   });
 
-  test("values that cannot be stored reject their step alone", async () => {
+  test("values that cannot be stored reject only their own step", async () => {
     const { backend } = await openObserved();
     const wrong = { ...aCreation("wrong"), statusAt: {} as number };
 
@@ -165,7 +165,7 @@ describe("a failing disk", () => {
 });
 
 describe("the end of the writer thread", () => {
-  test("it is fatal: pending and later commits reject, and it is told once", async () => {
+  test("is fatal: pending and later commits reject, and it is reported once", async () => {
     const fatal: Error[] = [];
     const { backend, worker, folder } = await openObserved({
       onFatal: (error) => fatal.push(error),
@@ -188,7 +188,7 @@ describe("the end of the writer thread", () => {
     await (await openSqliteBackend({ folder })).close();
   });
 
-  test("an error inside it is told with its cause", async () => {
+  test("with an error inside it is reported with its cause", async () => {
     const fatal: Error[] = [];
     const { backend, worker } = await openObserved({ onFatal: (error) => fatal.push(error) });
 
@@ -199,7 +199,7 @@ describe("the end of the writer thread", () => {
     await backend.close();
   });
 
-  test("a thread that ends before it could open the database fails the opening and frees the folder", async () => {
+  test("before it could open the database fails the opening and releases the folder", async () => {
     const folder = temporaryFolder();
     const start = () => new Worker("process.exit(3)", { eval: true });
 

@@ -10,7 +10,7 @@ import {
 
 const GREETING = { message: { messageId: "m1", role: "ROLE_AGENT", parts: [{ text: "Hello" }] } };
 
-test("a 1.0 card leads to its JSON-RPC interface", async () => {
+test("a 1.0 card selects its JSON-RPC interface", async () => {
   const agent = await startFakeAgent({ pages: pagesV1() });
 
   const remote = await connect(agent.url);
@@ -20,7 +20,7 @@ test("a 1.0 card leads to its JSON-RPC interface", async () => {
   expect(agent.last.headers["a2a-version"]).toBe("1.0");
 });
 
-test("a legacy card at the legacy place leads to its url", async () => {
+test("a legacy card at the legacy path selects its url", async () => {
   const card = pagesV03()["/.well-known/agent-card.json"];
   const agent = await startFakeAgent({ pages: { "/.well-known/agent.json": card! } });
 
@@ -47,7 +47,7 @@ test("an agent below a path has its card below that path", async () => {
   expect((await connect(`${agent.url}/agents/greeter/`)).name).toBe("Greeter");
 });
 
-test("no card: the error names every address and its answer", async () => {
+test("if there is no card the error names every URL and its response", async () => {
   const agent = await startFakeAgent({
     pages: { "/.well-known/agent.json": () => ({ body: "<html>" }) },
   });
@@ -60,7 +60,7 @@ test("no card: the error names every address and its answer", async () => {
   });
 });
 
-test("an address without a server is named in the error", async () => {
+test("a URL without a server is named in the error", async () => {
   const agent = await startFakeAgent({});
   await agent.close();
 
@@ -70,17 +70,17 @@ test("an address without a server is named in the error", async () => {
   });
 });
 
-test("what is not an http address is refused before anything is sent", async () => {
+test("a URL that is not http is rejected before anything is sent", async () => {
   await expect(connect("localhost:3000")).rejects.toThrow('"localhost:3000" is not an http');
 });
 
-test("a time that is none is refused before anything is sent", async () => {
+test("an invalid time is rejected before anything is sent", async () => {
   await expect(connect("http://127.0.0.1:1", { timeoutMs: 0 })).rejects.toThrow(
     "timeoutMs must be a number of at least 1",
   );
 });
 
-test("a demanded version is asked for and chosen", async () => {
+test("a required version is requested and selected", async () => {
   const both = (origin: string) => [
     { url: `${origin}/new`, protocolBinding: "JSONRPC", protocolVersion: "1.0" },
     { url: `${origin}/old`, protocolBinding: "JSONRPC", protocolVersion: "0.3.0" },
@@ -98,7 +98,7 @@ test("a demanded version is asked for and chosen", async () => {
   expect(agent.last.headers["a2a-version"]).toBe("0.3");
 });
 
-test("the token goes to the origin it was given for, with the card and with calls", async () => {
+test("the token is sent to the origin it was given for, with the card and with calls", async () => {
   const agent = await startFakeAgent({
     pages: pagesV1(),
     answer: (call) => result(call, GREETING),
@@ -113,13 +113,13 @@ test("the token goes to the origin it was given for, with the card and with call
   ]);
 });
 
-test("a token that no header can carry is refused without being quoted", async () => {
+test("a token that no header can carry is rejected without being quoted", async () => {
   await expect(connect("http://127.0.0.1:1", { token: "se\ncret" })).rejects.toThrow(
     /^the token holds characters that no token can have$/,
   );
 });
 
-test("a card that leads elsewhere never gets the token", async () => {
+test("a card that refers elsewhere never gets the token", async () => {
   const elsewhere = await startFakeAgent({ answer: (call) => result(call, GREETING) });
   const supportedInterfaces = [
     { url: elsewhere.url, protocolBinding: "JSONRPC", protocolVersion: "1.0" },
@@ -138,7 +138,7 @@ test("a card that leads elsewhere never gets the token", async () => {
   expect(elsewhere.last.headers["authorization"]).toBeUndefined();
 });
 
-test("a redirect to another origin does not carry the token along", async () => {
+test("a redirect to another origin does not carry the token", async () => {
   const elsewhere = await startFakeAgent({ pages: pagesV1() });
   const headers = { Location: `${elsewhere.url}/.well-known/agent-card.json` };
   const agent = await startFakeAgent({
@@ -161,7 +161,7 @@ test("connecting can be aborted", async () => {
   await expect(connect(agent.url, { signal })).rejects.toThrow(/aborted due to timeout/);
 });
 
-test("another fetch may be given", async () => {
+test("another fetch can be used", async () => {
   const card = { name: "Nowhere", url: "https://agent.example/rpc" };
   const asked: unknown[] = [];
   const remote = await connect("https://agent.example", {

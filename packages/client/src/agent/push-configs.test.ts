@@ -105,7 +105,7 @@ test("a list in 1.0 is read to its last page", async () => {
   ]);
 });
 
-test("an agent that promises more configs and never has one is believed once", async () => {
+test("an agent that promises more configs and never returns one is asked once", async () => {
   const agent = await startFakeAgent({
     pages: pagesV1(),
     answer: (call) => result(call, { configs: [], nextPageToken: "more" }),
@@ -115,7 +115,7 @@ test("an agent that promises more configs and never has one is believed once", a
   expect(await remote.push.list("t1")).toEqual([]);
 });
 
-test("a config goes with a message, sent or streamed, in the words of each version", async () => {
+test("a config is sent with a message, blocking or streamed, in the format of each version", async () => {
   const message = {
     v1: { message: { messageId: "m2", role: "ROLE_AGENT", parts: [{ text: "Hi" }] } },
     v03: { kind: "message", messageId: "m2", role: "agent", parts: [{ kind: "text", text: "Hi" }] },
@@ -137,7 +137,7 @@ test("a config goes with a message, sent or streamed, in the words of each versi
   }
 });
 
-test("an agent without pushes says so in its own words, and nonsense is not taken for a config", async () => {
+test("an agent without push notifications returns its own error, and an invalid response is not accepted as a config", async () => {
   const agent = await startFakeAgent({
     pages: pagesV1(),
     answer: (call) =>

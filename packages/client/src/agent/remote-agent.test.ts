@@ -27,7 +27,7 @@ const TASK_V03 = {
   artifacts: [{ artifactId: "a1", parts: [{ kind: "text", text: "Hello, Ann!" }] }],
 };
 
-test("send in 1.0 gives the text and the task", async () => {
+test("send in 1.0 returns the text and the task", async () => {
   const agent = await startFakeAgent({
     pages: pagesV1(),
     answer: (call) => result(call, { task: TASK_V1 }),
@@ -54,7 +54,7 @@ test("send in 1.0 gives the text and the task", async () => {
   });
 });
 
-test("send in 0.3 gives the text and the task", async () => {
+test("send in 0.3 returns the text and the task", async () => {
   const agent = await startFakeAgent({
     pages: pagesV03(),
     answer: (call) => result(call, TASK_V03),
@@ -88,7 +88,7 @@ test("an answer without a task is a message", async () => {
   expect(await remote.send("Ann")).toEqual({ text: "Hi", message });
 });
 
-test("a whole message is sent as it is", async () => {
+test("a complete message is sent unchanged", async () => {
   const agent = await startFakeAgent({
     pages: pagesV1(),
     answer: (call) => result(call, { task: TASK_V1 }),
@@ -125,25 +125,21 @@ for (const [version, pages, task] of [
     });
   };
 
-  verifies(
-    "R12",
-    `each message has an id of its own, also with equal words (${version})`,
-    async () => {
-      const ids = await sentIds((remote) =>
-        Promise.all([
-          remote.send("Ann"),
-          remote.send("Ann"),
-          remote.send([{ kind: "text", text: "Ann" }]),
-          remote.send("Ann", { contextId: "c1" }),
-          remote.send("Ann", { contextId: "c1", taskId: "t1" }),
-        ]),
-      );
+  verifies("R12", `each message has a unique id, also with equal text (${version})`, async () => {
+    const ids = await sentIds((remote) =>
+      Promise.all([
+        remote.send("Ann"),
+        remote.send("Ann"),
+        remote.send([{ kind: "text", text: "Ann" }]),
+        remote.send("Ann", { contextId: "c1" }),
+        remote.send("Ann", { contextId: "c1", taskId: "t1" }),
+      ]),
+    );
 
-      expect(ids).toHaveLength(5);
-      expect(new Set(ids).size).toBe(5);
-      for (const id of ids) expect(id).toMatch(/^[0-9a-f-]{36}$/);
-    },
-  );
+    expect(ids).toHaveLength(5);
+    expect(new Set(ids).size).toBe(5);
+    for (const id of ids) expect(id).toMatch(/^[0-9a-f-]{36}$/);
+  });
 
   verifies("R12", `an id that the caller chose is kept (${version})`, async () => {
     const message = userMessage("mine", "Ann");
@@ -171,7 +167,7 @@ test("every request of a client has its own id", async () => {
   expect(new Set(agent.seen.map(({ call }) => call?.id)).size).toBe(agent.seen.length);
 });
 
-test("get, list and cancel speak 1.0, with the tenant of the card", async () => {
+test("get, list and cancel work in 1.0, with the tenant of the card", async () => {
   const agent = await startFakeAgent({
     pages: pagesV1({
       supportedInterfaces: [
@@ -203,7 +199,7 @@ test("get, list and cancel speak 1.0, with the tenant of the card", async () => 
   });
 });
 
-test("get and cancel speak 0.3, and listing says that it needs 1.0", async () => {
+test("get and cancel work in 0.3, and listing says that it needs 1.0", async () => {
   const agent = await startFakeAgent({
     pages: pagesV03(),
     answer: (call) => result(call, TASK_V03),
@@ -217,7 +213,7 @@ test("get and cancel speak 0.3, and listing says that it needs 1.0", async () =>
   await expect(remote.list()).rejects.toThrow("listing tasks needs A2A 1.0");
 });
 
-test("an error keeps the words, the code and the data of the agent", async () => {
+test("an error keeps the text, the code and the data of the agent", async () => {
   const error = { code: -32001, message: "Task not found: t9", data: { taskId: "t9" } };
   const agent = await startFakeAgent({
     pages: pagesV1(),
@@ -234,7 +230,7 @@ test("an error keeps the words, the code and the data of the agent", async () =>
 
 verifies(
   "R44",
-  "an HTTP error keeps its status and what the server said, in JSON or not",
+  "an HTTP error keeps its status and the server's text, in JSON or not",
   async () => {
     const replies = [
       json({ jsonrpc: "2.0", id: null, error: { code: -32603, message: "Unauthorized" } }, 401),
@@ -263,7 +259,7 @@ verifies(
   },
 );
 
-test("an answer that is not A2A is said to be so", async () => {
+test("a response that is not A2A is reported as such", async () => {
   const answers = ["<html>", "{}", '{"result":{"task":{}}}', '{"result":{"surprise":1}}'];
   const agent = await startFakeAgent({
     pages: pagesV1(),
@@ -280,7 +276,7 @@ test("an answer that is not A2A is said to be so", async () => {
   }
 });
 
-test("a call can be aborted while the agent thinks", async () => {
+test("a call can be aborted while the agent works", async () => {
   const agent = await startFakeAgent({
     pages: pagesV1(),
     answer: () => ({ body: "{", end: "never" }),

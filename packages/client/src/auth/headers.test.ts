@@ -5,7 +5,7 @@ import { aTask } from "../run/a-stream.suite.ts";
 
 const trace = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736", spanId: "00f067aa0ba902b7" };
 
-test("a request carries its trace, and its extensions beside those of the connection, each once", async () => {
+test("a request has its trace, and its extensions in addition to those of the connection, each once", async () => {
   const agent = await startFakeAgent({
     pages: pagesV1(),
     answer: (call) => result(call, aTask("COMPLETED")),

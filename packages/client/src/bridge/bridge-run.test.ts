@@ -27,7 +27,7 @@ import {
   outline,
 } from "../run/a-stream.suite.ts";
 
-/** What an earlier attempt noted of the remote task t1. */
+/** What an earlier attempt recorded about the remote task t1. */
 const note = (kind: InternalEvent["kind"], facts: object = {}): InternalEvent =>
   ({ kind, taskId: "local", ...facts }) as InternalEvent;
 const REMOTE = note("internal:remote-task", { remoteTaskId: "t1", remoteContextId: "c1" });
@@ -77,7 +77,7 @@ async function publicOf(events: AsyncIterable<AgentEvent>): Promise<readonly str
   return outline(seen);
 }
 
-test("the remote task is noted with its first event, before anything is passed on", async () => {
+test("the remote task is recorded with its first event, before anything is passed on", async () => {
   const { events, calls } = await bridgeTo((call) =>
     frames(call, [aTask("SUBMITTED"), aStatus("WORKING"), aChunk("Hi"), aStatus("COMPLETED")], {
       after: 0,
@@ -105,7 +105,7 @@ test("the remote task is noted with its first event, before anything is passed o
   });
 });
 
-test("a turn that is begun anew finds its task again, and tells it from a snapshot", async () => {
+test("a restarted turn finds its task again, and continues from a snapshot", async () => {
   const artifacts = [anArtifact("Hel")];
   const { events, methods } = await bridgeTo(
     (call) => frames(call, [aTask("WORKING", { artifacts }), aChunk("lo"), aStatus("COMPLETED")]),
@@ -121,7 +121,7 @@ test("a turn that is begun anew finds its task again, and tells it from a snapsh
   expect(methods()).toEqual(["SubscribeToTask"]);
 });
 
-test("a turn that was cut before its first event was stored forwards that event", async () => {
+test("a turn that was interrupted before its first event was stored forwards that event", async () => {
   const done = aTask("COMPLETED", { artifacts: [anArtifact("Hello")] });
   const answer = (call: Call, { headers }: Seen): Reply => {
     if (call.method === "GetTask") return result(call, (done as { task: object }).task);
@@ -186,7 +186,7 @@ test("an answer that had reached the remote agent is not sent again", async () =
   expect(methods()).toEqual(["SubscribeToTask", "GetTask", "SubscribeToTask"]);
 });
 
-test("an agent that deduplicates messages is sent the answer again without a look at its task", async () => {
+test("an agent that deduplicates messages is sent the answer again without checking its task", async () => {
   const { events, methods } = await bridgeTo(
     (call) =>
       call.method === "SubscribeToTask"
@@ -200,7 +200,7 @@ test("an agent that deduplicates messages is sent the answer again without a loo
   expect(methods()).toEqual(["SubscribeToTask", "SendStreamingMessage"]);
 });
 
-describe("a first message that was sent before and is refused when it is sent again", () => {
+describe("a first message that was sent before and is rejected when it is sent again", () => {
   const refused = (call: Call) => failure(call, { code: -32602, message: "seen before" });
 
   test("has a task, which is found by the message", async () => {
@@ -239,7 +239,7 @@ describe("a first message that was sent before and is refused when it is sent ag
   });
 });
 
-test("the next question after an answer that was delivered is a new one", async () => {
+test("the next question after a delivered answer is a new one", async () => {
   const delivered = note("internal:remote-answer", { messageId: "m2" });
   const { caller, events } = await bridgeTo(
     (call) =>

@@ -25,7 +25,7 @@ test("1.0 comes before 0.3, and within a version the order of the card counts", 
   ]);
 });
 
-test("who prefers bindings gets those alone, in that order", () => {
+test("preferred bindings are the only ones used, in that order", () => {
   const card = {
     supportedInterfaces: [
       offer("HTTP+JSON", "/rest"),
@@ -46,7 +46,7 @@ test("who prefers bindings gets those alone, in that order", () => {
   );
 });
 
-test("the tenant that a card names is kept", () => {
+test("the tenant on a card is kept", () => {
   const card = { supportedInterfaces: [offer("JSONRPC", "/rpc", { tenant: "acme" })] };
 
   expect(chooseInterfaces({ card, cardUrl }, { version: "1.0" })).toEqual([
@@ -54,7 +54,7 @@ test("the tenant that a card names is kept", () => {
   ]);
 });
 
-test("one tenant is never left for another", () => {
+test("one tenant is never replaced by another", () => {
   const card = {
     supportedInterfaces: [
       offer("JSONRPC", "/one", { tenant: "acme" }),
@@ -89,7 +89,7 @@ test("a legacy card has its main interface first, and each once", () => {
   expect(listInterfaces(card)).toHaveLength(2);
 });
 
-test("a hybrid card that says 0.3 twice says it once", () => {
+test("a hybrid card that declares 0.3 twice counts once", () => {
   const card = {
     url: "https://agent.example/",
     supportedInterfaces: [
@@ -101,7 +101,7 @@ test("a hybrid card that says 0.3 twice says it once", () => {
   expect(chooseInterfaces({ card, cardUrl }).map(({ version }) => version)).toEqual(["1.0", "0.3"]);
 });
 
-test("an entry without a version is 1.0 only where nothing says 0.3", () => {
+test("an entry without a version is 1.0 only if nothing says 0.3", () => {
   const supportedInterfaces = [{ url: "/rpc", protocolBinding: "JSONRPC" }];
   const hybrid = { supportedInterfaces, url: "/old" };
 
@@ -111,7 +111,7 @@ test("an entry without a version is 1.0 only where nothing says 0.3", () => {
   ]);
 });
 
-test("without an interface the error names what the card offers", () => {
+test("if there is no usable interface the error lists what the card offers", () => {
   const card = {
     supportedInterfaces: [
       offer("WEBSOCKET", "https://agent.example/ws"),
@@ -130,7 +130,7 @@ test("without an interface the error names what the card offers", () => {
   );
 });
 
-test("who has credentials speaks only to the origin that they are for", () => {
+test("a client with credentials calls only the origin that they are for", () => {
   const origin = "https://agent.example";
   const credentials = createCredentials({ token: "secret", origin });
   const away = offer("HTTP+JSON", "https://elsewhere.example/");
@@ -149,7 +149,7 @@ test("who has credentials speaks only to the origin that they are for", () => {
   );
 });
 
-test("a key that belongs into the query cannot go by gRPC", () => {
+test("a key for the query cannot be sent via gRPC", () => {
   const origin = "https://agent.example";
   const apiKey = { in: "query", name: "key", value: "secret" } as const;
   const credentials = createCredentials({ auth: { apiKey }, origin });

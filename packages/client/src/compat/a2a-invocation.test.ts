@@ -12,7 +12,7 @@ const CARD = {
   url: BASE,
 };
 
-test("a name that led to a public address for the card may not lead to a private one for the call", async () => {
+test("a name that resolved to a public address for the card may not resolve to a private one for the call", async () => {
   const order = {
     base: BASE,
     message: "hi",
@@ -27,7 +27,7 @@ test("a name that led to a public address for the card may not lead to a private
   });
 });
 
-test("connect and discover take a URL that is not trusted, too", async () => {
+test("connect and discover accept an untrusted URL, too", async () => {
   const refused = { kind: "refused" };
 
   await expect(connect(BASE, { trusted: false })).rejects.toMatchObject(refused);

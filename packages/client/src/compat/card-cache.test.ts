@@ -3,7 +3,7 @@ import { CardCache } from "./fetch-agent-card.ts";
 
 const MINUTE_MS = 60_000;
 
-test("a card that is stale goes when another is fetched", async () => {
+test("a stale card is removed when another is fetched", async () => {
   const cache = new CardCache();
   let now = 0;
   const read = (key: string) =>
@@ -25,7 +25,7 @@ test("a card that is stale goes when another is fetched", async () => {
   expect(cache.size).toBe(2);
 });
 
-test("it does not grow for ever", async () => {
+test("it does not grow forever", async () => {
   const cache = new CardCache();
 
   for (let count = 0; count < 1000; count += 1) {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { startServer } from "../../../egress/src/connections/local-server.suite.ts";
 import { readText } from "@convoke/egress/http";
 
-test("in Node the way out is the egress policy, with what the user gave", async () => {
+test("in Node the requests go through the egress policy, with the user's options", async () => {
   const server = await startServer((response) => response.end("hello"));
   const outbound = createOutbound({ trusted: [server.url] });
 
@@ -16,14 +16,14 @@ test("in Node the way out is the egress policy, with what the user gave", async 
   expect("openHttp2" in outbound).toBe(true);
 });
 
-test("what is listed may be reached too", async () => {
+test("listed addresses may be reached too", async () => {
   const server = await startServer((response) => response.end("hello"));
   const outbound = createOutbound({ trusted: [], allow: ["127.0.0.1"] });
 
   expect((await outbound.request({ url: server.url })).status).toBe(200);
 });
 
-test("a fetch that is given is what goes out", async () => {
+test("a given fetch is used for all requests", async () => {
   const outbound = createOutbound({
     trusted: [],
     fetch: () => Promise.resolve(new Response("by fetch")),

@@ -2,7 +2,7 @@ import { signDelivery } from "@convoke/egress/webhooks";
 
 export const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 export const TOKEN = "token-of-the-config";
-/** When the pushes of the tests are made, in seconds. */
+/** The time of the pushes in the tests, in seconds. */
 export const SENT_AT = 1_800_000_000;
 
 export const STATUS_UPDATE = {
@@ -18,7 +18,7 @@ export interface PushOverrides {
   readonly timestamp?: number;
   readonly body?: string;
   readonly secret?: string;
-  /** Replaces or, when undefined, removes headers after signing. */
+  /** Replaces or, if undefined, removes headers after signing. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -27,7 +27,7 @@ interface APush {
   readonly body: string;
 }
 
-/** A notification of 1.0 as the server sends it: with token and signature. */
+/** A 1.0 notification as the server sends it: with token and signature. */
 export function aPush(overrides: PushOverrides = {}): APush {
   const { id = "msg_1", timestamp = SENT_AT, secret = SECRET, headers } = overrides;
   const body = overrides.body ?? JSON.stringify(STATUS_UPDATE);

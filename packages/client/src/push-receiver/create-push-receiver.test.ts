@@ -9,7 +9,7 @@ function aReceiver(options: PushReceiverOptions = { token: TOKEN, secret: SECRET
   return createPushReceiver({ now: () => SENT_AT * 1000, ...options });
 }
 
-test("a genuine notification is an event in the model's words", async () => {
+test("a genuine notification is an event in the types of the model", async () => {
   expect(await aReceiver().receive(aPush())).toEqual({
     kind: "event",
     deliveryId: "msg_1",
@@ -29,7 +29,7 @@ test("headers may come from fetch, from Node, or in any letter case", async () =
   const { headers, body } = aPush();
   const upper = Object.entries(headers).map(([name, value]) => [name.toUpperCase(), [value!]]);
   const fetched = new Headers(headers as Record<string, string>);
-  // Frameworks bring their own class of headers.
+  // Frameworks have their own header classes.
   const foreign = { get: (name: string) => fetched.get(name) } as Headers;
 
   for (const given of [headers, fetched, foreign, Object.fromEntries(upper)]) {
@@ -37,7 +37,7 @@ test("headers may come from fetch, from Node, or in any letter case", async () =
   }
 });
 
-describe("each version's bodies are read", () => {
+describe("bodies of both versions are parsed", () => {
   const task = { kind: "task", id: "t1", contextId: "c1", status: { state: "working" } } as const;
   const parts = [{ kind: "text", text: "Hi" }] as const;
   const message = { kind: "message", messageId: "m1", role: "agent", parts, taskId: "t1" } as const;
@@ -68,7 +68,7 @@ describe("each version's bodies are read", () => {
     });
   }
 
-  test("a sender that does not say its version is known by the content type", async () => {
+  test("a sender without a version is recognized by its content type", async () => {
     const silent = { "a2a-version": undefined };
     const { kind: _, ...bare } = task;
 
@@ -83,7 +83,7 @@ describe("each version's bodies are read", () => {
   });
 });
 
-describe("a body that cannot be used is refused with 400", () => {
+describe("an unusable body is rejected with 400", () => {
   for (const [body, reason] of [
     ["", "the body is not JSON"],
     ["{", "the body is not JSON"],
@@ -108,12 +108,12 @@ describe("a body that cannot be used is refused with 400", () => {
       const received = await receiver.receive(aPush({ body }));
 
       expect(received).toEqual({ kind: "refused", status: 400, reason });
-      // Had the id been remembered, the corrected delivery would be lost.
+      // If the id had been remembered, the corrected delivery would be lost.
       expect(await receiver.receive(aPush())).toMatchObject({ kind: "event" });
     });
   }
 
-  test("and so is a version that we do not speak", async () => {
+  test("and so is an unsupported version", async () => {
     const received = await aReceiver().receive(aPush({ headers: { "a2a-version": "2.0" } }));
 
     expect(received).toEqual({
@@ -124,7 +124,7 @@ describe("a body that cannot be used is refused with 400", () => {
   });
 });
 
-describe("is refused", () => {
+describe("is rejected", () => {
   for (const [what, headers, status, reason] of [
     [
       "without the token",
@@ -159,7 +159,7 @@ describe("is refused", () => {
       "webhook-signature does not match the delivery",
     ],
     [
-      "with a time that is spelled otherwise",
+      "with a time in another format",
       { "webhook-timestamp": `0${SENT_AT}` },
       400,
       "webhook-timestamp must be whole seconds since 1970",
@@ -180,13 +180,13 @@ describe("is refused", () => {
     });
   }
 
-  test("with a signature of someone else", async () => {
+  test("with another sender's signature", async () => {
     const received = await aReceiver().receive(aPush({ secret: "guessed" }));
 
     expect(received).toMatchObject({ kind: "refused", status: 401 });
   });
 
-  test("about a task that nobody asked about, which is then not remembered", async () => {
+  test("about an unexpected task, whose id is then not remembered", async () => {
     const asked: string[] = [];
     const receiver = aReceiver({
       secret: SECRET,
@@ -202,7 +202,7 @@ describe("is refused", () => {
     expect(asked).toEqual(["t1", "t1"]);
   });
 
-  test("when it is too large, counted in bytes", async () => {
+  test("if it is too large, counted in bytes", async () => {
     const body = JSON.stringify({ ...STATUS_UPDATE, note: "€" });
     const size = Buffer.byteLength(body);
 
@@ -264,7 +264,7 @@ describe("the signature covers everything", () => {
     );
   });
 
-  test("what moves from the id to the time is not the same delivery", async () => {
+  test("moving characters from the id to the time makes it another delivery", async () => {
     const { headers, body } = aPush({ id: `msg.${SENT_AT}` });
     const moved = { ...headers, "webhook-id": "msg", "webhook-timestamp": String(SENT_AT) };
 
@@ -274,10 +274,10 @@ describe("the signature covers everything", () => {
   });
 });
 
-describe("while keys are exchanged", () => {
+describe("during a key rotation", () => {
   const OLD = "old-secret";
 
-  test("a receiver takes either key", async () => {
+  test("a receiver accepts either key", async () => {
     for (const secret of [OLD, SECRET]) {
       const receiver = aReceiver({ secret: [SECRET, OLD] });
 
@@ -287,7 +287,7 @@ describe("while keys are exchanged", () => {
     expect(third).toMatchObject({ kind: "refused" });
   });
 
-  test("one good signature among several is enough, and other schemes do not matter", async () => {
+  test("one valid signature among several is enough, and other schemes are ignored", async () => {
     const { body, headers } = aPush();
     const facts = { id: "msg_1", timestamp: SENT_AT, body };
     const old = signDelivery({ ...facts, secret: OLD });
@@ -337,7 +337,7 @@ describe("the time of a delivery", () => {
     }
   }
 
-  test("is that of the system unless told otherwise", async () => {
+  test("is compared with the system clock by default", async () => {
     const receiver = createPushReceiver({ secret: SECRET });
     const now = Math.floor(Date.now() / 1000);
 
@@ -348,8 +348,8 @@ describe("the time of a delivery", () => {
   });
 });
 
-describe("a delivery that comes again", () => {
-  test("is repeated, also when a later attempt has another time", async () => {
+describe("a repeated delivery", () => {
+  test("is recognized, even if a later attempt has another time", async () => {
     const receiver = aReceiver();
 
     expect(await receiver.receive(aPush())).toMatchObject({ kind: "event" });
@@ -368,14 +368,14 @@ describe("a delivery that comes again", () => {
     expect(received.map(({ kind }) => kind)).toEqual(["event", "repeated", "repeated"]);
   });
 
-  test("without proof is refused, not repeated", async () => {
+  test("without valid credentials is rejected, not recognized as repeated", async () => {
     const receiver = aReceiver();
     await receiver.receive(aPush());
 
     expect(await receiver.receive(aPush({ secret: "guessed" }))).toMatchObject({ status: 401 });
   });
 
-  test("is an event again when the webhook asked for it", async () => {
+  test("is an event again if the webhook asked for it", async () => {
     const receiver = aReceiver();
     await receiver.receive(aPush());
 
@@ -385,7 +385,7 @@ describe("a delivery that comes again", () => {
     expect(await receiver.receive(aPush())).toMatchObject({ kind: "repeated" });
   });
 
-  test("is known among the latest, as many as are to be remembered", async () => {
+  test("is recognized among the latest, up to the configured number", async () => {
     const receiver = aReceiver({ secret: SECRET, remember: 2 });
     for (const id of ["a", "b", "c"]) await receiver.receive(aPush({ id }));
 
@@ -395,7 +395,7 @@ describe("a delivery that comes again", () => {
     expect(again).toEqual(["repeated", "repeated", "event"]);
   });
 
-  test("cannot be told from a new one where the sender gives no ids", async () => {
+  test("cannot be recognized if the sender sends no ids", async () => {
     const receiver = aReceiver({ token: TOKEN });
     const push = aPush({
       headers: {
@@ -414,7 +414,7 @@ describe("a delivery that comes again", () => {
 });
 
 describe("cannot be created", () => {
-  test("without any proof, because anyone could forge notifications", () => {
+  test("without any credentials, because anyone could forge notifications", () => {
     for (const options of [{}, { secret: [] }]) {
       expect(() => createPushReceiver(options)).toThrow(
         "anyone could forge notifications: give the `secret` that the server signs with, or the `token` of the push config",

@@ -2,7 +2,7 @@ import type { PublicEvent } from "@convoke/protocol";
 import { type Call, type Reply, stream } from "../../../../test/client/fake-agent.ts";
 import type { RunNotice } from "./follow-options.ts";
 
-// What a 1.0 agent says of task t1 in context c1, as it stands on the wire.
+// What a 1.0 agent sends about task t1 in context c1, as on the wire.
 
 const ids = { taskId: "t1", contextId: "c1" };
 
@@ -47,7 +47,7 @@ export async function collect<T>(source: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
-/** The events in short words. */
+/** The events in short. */
 export function outline(events: readonly PublicEvent[]): readonly string[] {
   return events.map((event) => {
     if (event.kind === "message") return "message";
@@ -60,7 +60,7 @@ function textIn(parts: readonly { readonly kind: string }[]): string {
   return parts.map((part) => ("text" in part ? String(part.text) : part.kind)).join("");
 }
 
-/** Remembers what a run told of itself. */
+/** Records the state changes of a run. */
 export function aListener(): {
   readonly notices: RunNotice[];
   readonly onNotice: (notice: RunNotice) => void;

@@ -32,7 +32,7 @@ test("three missing keep-alives mean that the stream is dead", async () => {
   expect(asked).not.toHaveBeenCalled();
 });
 
-test("no silence shorter than the limit means anything, however often keep-alives come", async () => {
+test("no pause shorter than the limit counts, however often keep-alives come", async () => {
   const { silence, deaths } = aSilence();
   silence.startWaiting();
   await vi.advanceTimersByTimeAsync(2000);
@@ -46,7 +46,7 @@ test("no silence shorter than the limit means anything, however often keep-alive
   expect(deaths).toEqual([45]);
 });
 
-test("a limit beyond what a timer can measure is not reached at once", async () => {
+test("a limit beyond what a timer can measure does not expire immediately", async () => {
   const asked = vi.fn(async () => false);
   const silence = new IdleTimeout({
     idleTimeoutMs: Infinity,
@@ -62,7 +62,7 @@ test("a limit beyond what a timer can measure is not reached at once", async () 
   silence.stop();
 });
 
-test("pieces of a long event are no keep-alives", async () => {
+test("chunks of a long event are not keep-alives", async () => {
   const { silence, asked, deaths } = aSilence();
   silence.startWaiting();
   await vi.advanceTimersByTimeAsync(10);
@@ -75,7 +75,7 @@ test("pieces of a long event are no keep-alives", async () => {
   expect(deaths).toEqual([]);
 });
 
-test("without keep-alives somebody looks every minute, until the task has moved", async () => {
+test("without keep-alives the task is checked every minute, until it has changed", async () => {
   let isDead = false;
   const { silence, asked, deaths } = aSilence(() => isDead);
   silence.startWaiting();
@@ -88,7 +88,7 @@ test("without keep-alives somebody looks every minute, until the task has moved"
   expect(deaths).toHaveLength(1);
 });
 
-test("time in which nobody waits does not count", async () => {
+test("time in which nothing is read does not count", async () => {
   const { silence, asked } = aSilence();
   silence.startWaiting();
   await vi.advanceTimersByTimeAsync(1000);

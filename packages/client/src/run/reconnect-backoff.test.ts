@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ReconnectBackoff } from "./recovery.ts";
 
-test("the first attempt comes at once, the next ones later and later, and never later than 10 s", () => {
+test("the first attempt comes immediately, the next ones with increasing delays of at most 10 s", () => {
   const backoff = new ReconnectBackoff(1e9, () => 0);
   backoff.progressed();
 
@@ -15,7 +15,7 @@ test("the first attempt comes at once, the next ones later and later, and never 
   }
 });
 
-test("it ends after the given time without progress, and progress begins it anew", () => {
+test("it ends after the given time without progress, and progress resets it", () => {
   let now = 0;
   const backoff = new ReconnectBackoff(60_000, () => now);
   backoff.progressed();
@@ -30,7 +30,7 @@ test("it ends after the given time without progress, and progress begins it anew
   expect(backoff.next()).toBeLessThanOrEqual(100);
 });
 
-test("an agent that never answered is given up sooner", () => {
+test("an agent that never responded is given up sooner", () => {
   let now = 0;
   const backoff = new ReconnectBackoff(300_000, () => now);
 
@@ -40,6 +40,6 @@ test("an agent that never answered is given up sooner", () => {
   expect(backoff.next()).toBeUndefined();
 });
 
-test("what the agent asks for is waited for", () => {
+test("a delay that the agent requests is respected", () => {
   expect(new ReconnectBackoff(60_000, () => 0).next(7000)).toBe(7000);
 });

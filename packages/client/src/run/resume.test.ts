@@ -32,7 +32,7 @@ const IDEMPOTENT = {
 
 type Answer = (call: Call, seen: Seen) => Reply;
 
-/** An agent that answers each call by the next of its answers; the last one stays. */
+/** An agent that answers each call with the next of its responses; the last one repeats. */
 async function agentThat(answers: readonly Answer[], card: object = {}) {
   const left = [...answers];
   const answer: Answer = (call, seen) => {
@@ -53,7 +53,7 @@ const BROKEN = { after: 0, end: "broken" } as const;
 
 describe("an agent that keeps its events", () => {
   test.each(["properly", "broken"] as const)(
-    "goes on after the last one when a stream ends %s in the middle",
+    "resumes after the last one when a stream ends %s in the middle",
     async (end) => {
       const { agent, calls } = await agentThat([
         (call) => frames(call, BEGUN, { after: 0, end }),
@@ -86,7 +86,7 @@ describe("an agent that keeps its events", () => {
     },
   );
 
-  test("what comes twice is told once", async () => {
+  test("duplicates are delivered once", async () => {
     const { agent } = await agentThat([
       (call) => frames(call, BEGUN, BROKEN),
       (call) => frames(call, [aChunk("Hel"), aChunk("lo"), aStatus("COMPLETED")], { after: 2 }),
@@ -96,7 +96,7 @@ describe("an agent that keeps its events", () => {
     expect((await remote.stream("Ann").result).text).toBe("Hello");
   });
 
-  test("a cursor that leads nowhere any more is made good by the whole task", async () => {
+  test("a cursor that is no longer valid is replaced by the whole task", async () => {
     const artifacts = [anArtifact("Hello")];
     const reset = aTask("WORKING", { artifacts, metadata: { resumption: "reset", a: 1 } });
     const { agent } = await agentThat([
@@ -123,7 +123,7 @@ describe("an agent that keeps its events", () => {
     expect(notices.map(({ kind }) => kind)).toEqual(["reconnecting", "resynced"]);
   });
 
-  test("one that has nothing more after the cursor of a finished task ends there", async () => {
+  test("with nothing after the cursor of a finished task ends there", async () => {
     const { agent, methods } = await agentThat([
       (call) => frames(call, []),
       (call) => snapshot(call, "COMPLETED", { artifacts: [anArtifact("Hello")] }),
@@ -137,7 +137,7 @@ describe("an agent that keeps its events", () => {
     expect(methods()).toEqual(["SubscribeToTask", "GetTask", "GetTask"]);
   });
 
-  test("events in the wrong order are made good by the whole task", async () => {
+  test("events in the wrong order are replaced by the whole task", async () => {
     const frame = (id: number, call: Call, value: unknown): string =>
       `id: ${id}\ndata: ${JSON.stringify({ jsonrpc: "2.0", id: call.id, result: value })}\n\n`;
     const artifacts = [anArtifact("abc")];
@@ -159,7 +159,7 @@ describe("an agent that keeps its events", () => {
 });
 
 describe("an agent without cursors", () => {
-  test("is subscribed to again, and its snapshot replaces what was there", async () => {
+  test("is subscribed to again, and its snapshot replaces the earlier state", async () => {
     const artifacts = [anArtifact("Hello")];
     const { agent } = await agentThat([
       (call) => frames(call, BEGUN, { end: "broken" }),
@@ -177,7 +177,7 @@ describe("an agent without cursors", () => {
     expect(notices.map(({ kind }) => kind)).toEqual(["reconnecting", "resynced"]);
   });
 
-  test("one whose snapshot says what is known already has missed nothing", async () => {
+  test("whose snapshot has nothing new has missed nothing", async () => {
     const artifacts = [anArtifact("Hel")];
     const { agent } = await agentThat([
       (call) => frames(call, BEGUN, { end: "broken" }),
@@ -198,7 +198,7 @@ describe("an agent without cursors", () => {
     expect(notices.map(({ kind }) => kind)).toEqual(["reconnecting"]);
   });
 
-  test("one that only goes on with what is new is asked what was missed, and at the end again", async () => {
+  test("that continues only with new events is asked for the missed ones, and at the end again", async () => {
     const { agent, methods } = await agentThat([
       (call) => frames(call, BEGUN, { end: "broken" }),
       (call) => frames(call, [aChunk("lo"), aStatus("COMPLETED")]),
@@ -221,7 +221,7 @@ describe("an agent without cursors", () => {
     expect(methods().slice(2)).toEqual(["GetTask", "GetTask"]);
   });
 
-  test("one that numbers the frames of each connection is seen through", async () => {
+  test("that numbers the frames of each connection is recognized", async () => {
     const artifacts = [anArtifact("Hello")];
     const { agent } = await agentThat([
       (call) => frames(call, BEGUN, BROKEN),
@@ -235,7 +235,7 @@ describe("an agent without cursors", () => {
     expect((await remote.stream("Ann").result).text).toBe("Hello!");
   });
 
-  test("a task that ended meanwhile cannot be subscribed to, so it is looked at", async () => {
+  test("a task that ended in the meantime cannot be subscribed to, so it is fetched", async () => {
     const { agent } = await agentThat([
       (call) => frames(call, BEGUN, { end: "broken" }),
       (call) => failure(call, { code: -32004, message: "the task is already completed" }),
@@ -248,7 +248,7 @@ describe("an agent without cursors", () => {
     expect(outline(all).at(-1)).toBe("task completed");
   });
 
-  test("a question that came meanwhile ends the answer, although the subscription stays open", async () => {
+  test("a question that arrived in the meantime ends the answer, although the subscription stays open", async () => {
     const { agent } = await agentThat([
       (call) => frames(call, BEGUN, { end: "broken" }),
       (call) => frames(call, [aTask("INPUT_REQUIRED")], { end: "never" }),
@@ -273,7 +273,7 @@ test("a task that the agent has lost is one clear error", async () => {
   });
 });
 
-test("a task that was never there is the agent's own error", async () => {
+test("a task that never existed is the agent's own error", async () => {
   const { agent } = await agentThat([
     (call) => failure(call, { code: -32001, message: "Task not found" }),
   ]);
@@ -285,7 +285,7 @@ test("a task that was never there is the agent's own error", async () => {
   });
 });
 
-test("without reconnecting, the first loss is the end, and says where", async () => {
+test("without reconnecting, the first loss is the end, and the error says where", async () => {
   const { agent } = await agentThat([(call) => frames(call, BEGUN, { after: 0 })]);
   const broken = await agentThat([(call) => frames(call, BEGUN, BROKEN)]);
   const remote = await connect(agent.url);
@@ -303,7 +303,7 @@ test("without reconnecting, the first loss is the end, and says where", async ()
   });
 });
 
-test("it gives up after the given time without anything new", async () => {
+test("it gives up after the given time without progress", async () => {
   const { agent, methods } = await agentThat([
     (call) => frames(call, BEGUN, BROKEN),
     () => json("busy", 503),
@@ -332,13 +332,13 @@ test("aborting while it waits for another attempt ends it with the reason", asyn
   await expect(collect(run)).rejects.toThrow("enough");
 });
 
-describe("what cannot be read", () => {
+describe("unreadable data", () => {
   const garbage = (call: Call, after: number): Reply => {
     const { body = "" } = frames(call, [aChunk("x")], { after });
     return stream(body.replace("{", "{{"));
   };
 
-  verifies("R44", "is told once, and the run goes on before it", async () => {
+  verifies("R44", "is reported once, and the run resumes before it", async () => {
     const { agent } = await agentThat([
       (call) => stream(`${frames(call, BEGUN, { after: 0 }).body}${garbage(call, 3).body}`),
       (call) => frames(call, [aChunk("lo"), aStatus("COMPLETED")], { after: 3 }),
@@ -352,7 +352,7 @@ describe("what cannot be read", () => {
     expect(notices.map(({ kind }) => kind)).toEqual(["unreadable", "reconnecting", "resumed"]);
   });
 
-  verifies("R44", "is one clear error when it comes again", async () => {
+  verifies("R44", "is one clear error if it is repeated", async () => {
     const { agent, methods } = await agentThat([
       (call) => frames(call, BEGUN, BROKEN),
       (call) => garbage(call, 3),
@@ -385,7 +385,7 @@ describe("a message that may have been lost", () => {
   const hello = (call: Call): Reply =>
     frames(call, [aTask("COMPLETED", { artifacts: [anArtifact("Hello")] })]);
 
-  test("is not sent again to an agent that may do it twice, and the error says why", async () => {
+  test("is not sent again to an agent that might execute it twice, and the error says why", async () => {
     const { agent, methods } = await agentThat([nothing, hello]);
     const remote = await connect(agent.url);
 
@@ -396,7 +396,7 @@ describe("a message that may have been lost", () => {
     expect(methods()).toHaveLength(1);
   });
 
-  test("is sent again, the same, to an agent that takes a message once", async () => {
+  test("is sent again unchanged to an agent with idempotency", async () => {
     const { agent, calls } = await agentThat([nothing, hello], IDEMPOTENT);
     const remote = await connect(agent.url);
 
@@ -405,7 +405,7 @@ describe("a message that may have been lost", () => {
     expect(second).toEqual(first);
   });
 
-  test("is sent again to any agent when that is wanted", async () => {
+  test("is sent again to any agent if that is enabled", async () => {
     const { agent, methods } = await agentThat([nothing, hello]);
     const remote = await connect(agent.url);
 
@@ -423,7 +423,7 @@ describe("a message that may have been lost", () => {
     expect(methods()).toHaveLength(2);
   });
 
-  test("is looked for in the task that it was for", async () => {
+  test("is looked up in the task that it was for", async () => {
     let messageId = "";
     const { agent, methods } = await agentThat([
       (call) => {
@@ -448,8 +448,8 @@ describe("an agent that does not stream", () => {
 
   test.each([
     ["its card says so", { capabilities: { streaming: false } }],
-    ["it refuses", {}],
-  ])("is asked how the task stands (%s)", async (_, card) => {
+    ["it rejects streams", {}],
+  ])("is polled for the state of the task (%s)", async (_, card) => {
     const refusal: Answer = (call) => failure(call, { code: -32004, message: "no streams" });
     const { agent, calls } = await agentThat(
       [
@@ -492,7 +492,7 @@ describe("an agent that does not stream", () => {
 });
 
 describe("a stream that has gone silent", () => {
-  test("is lost when its task has ended without it", async () => {
+  test("is lost if its task has ended without it", async () => {
     const { agent } = await agentThat([
       (call) => frames(call, BEGUN, { after: 0, end: "never" }),
       (call) => snapshot(call, "COMPLETED", { artifacts: [anArtifact("Hello")] }),
@@ -507,7 +507,7 @@ describe("a stream that has gone silent", () => {
     expect(notices[0]?.message).toContain("nothing came for");
   });
 
-  test("goes on while the task has not moved", async () => {
+  test("continues while the task has not changed", async () => {
     const working: Answer = (call) => snapshot(call, "WORKING", { artifacts: [anArtifact("Hel")] });
     const { agent, methods } = await agentThat([
       (call) => frames(call, BEGUN, { after: 0, end: "never" }),

@@ -34,7 +34,7 @@ const HELLO = [
   aStatus("COMPLETED"),
 ];
 
-test("a 1.0 stream gives the events in the model's words and the id of each", async () => {
+test("a 1.0 stream returns the events in the types of the model and the id of each", async () => {
   const agent = await agentThat(HELLO);
   const remote = await connect(agent.url);
   const seen: [string, string | undefined][] = [];
@@ -54,7 +54,7 @@ test("a 1.0 stream gives the events in the model's words and the id of each", as
   expect(agent.last.headers["accept"]).toBe("text/event-stream");
 });
 
-test("a 0.3 stream ends at final, also when the server forgets to close", async () => {
+test("a 0.3 stream ends at final, even if the server does not close it", async () => {
   const ids = { taskId: "t1", contextId: "c1" };
   const final = { kind: "status-update", ...ids, status: { state: "working" }, final: true };
   const task = { kind: "task", id: "t1", contextId: "c1", status: { state: "submitted" } };
@@ -71,7 +71,7 @@ test("a 0.3 stream ends at final, also when the server forgets to close", async 
   await agent.last.closed;
 });
 
-test("a question ends an answer, also when the server keeps the stream open", async () => {
+test("a question ends an answer, even if the server keeps the stream open", async () => {
   const agent = await agentThat(
     [aTask("SUBMITTED"), aStatus("INPUT_REQUIRED", "Who?"), aStatus("WORKING")],
     "never",
@@ -98,7 +98,7 @@ test("the question that an answer is for does not end its stream", async () => {
   expect(text).toBe("Hello");
 });
 
-test("a subscription goes on after a question, when the server keeps it open", async () => {
+test("a subscription continues after a question if the server keeps it open", async () => {
   const agent = await agentThat(
     [aTask("SUBMITTED"), aStatus("INPUT_REQUIRED"), aStatus("COMPLETED")],
     "never",
@@ -108,7 +108,7 @@ test("a subscription goes on after a question, when the server keeps it open", a
   expect(await collect(remote.subscribe("t1"))).toHaveLength(3);
 });
 
-test("who waits for an authorization is followed while the stream is open", async () => {
+test("a task that waits for an authorization is followed while the stream is open", async () => {
   const agent = await agentThat([
     aTask("SUBMITTED"),
     aStatus("AUTH_REQUIRED", "Log in"),
@@ -129,7 +129,7 @@ test("a stream that closes while it waits for an authorization has ended", async
   expect(question).toMatchObject({ kind: "auth-required", text: "Log in" });
 });
 
-test("a message is the whole answer", async () => {
+test("a message is the complete answer", async () => {
   const message = { messageId: "m1", role: "ROLE_AGENT", parts: [{ text: "Hi" }] };
   const agent = await agentThat([{ message }], "never");
   const remote = await connect(agent.url);
@@ -139,7 +139,7 @@ test("a message is the whole answer", async () => {
   expect(await run.result).toMatchObject({ text: "Hi", message: { messageId: "m1" } });
 });
 
-verifies("R44", "a refusal in plain JSON is the agent's error", async () => {
+verifies("R44", "a rejection in plain JSON is the agent's error", async () => {
   const agent = await startFakeAgent({
     pages: pagesV1(),
     answer: (call) => failure(call, { code: -32005, message: "no pictures here" }),
@@ -153,26 +153,30 @@ verifies("R44", "a refusal in plain JSON is the agent's error", async () => {
   });
 });
 
-verifies("R44", "an error inside the stream is the agent's error, named frame or not", async () => {
-  const error = { code: -32603, message: "it broke" };
-  const bodies = [
-    ({ id }: Call) => `event: error\ndata: ${JSON.stringify({ jsonrpc: "2.0", id, error })}\n\n`,
-    () => `event: error\ndata: ${JSON.stringify(error)}\n\n`,
-    ({ id }: Call) => `data: ${JSON.stringify({ jsonrpc: "2.0", id, error })}\n\n`,
-  ];
-  const agent = await startFakeAgent({
-    pages: pagesV1(),
-    answer: (call) => stream(bodies.shift()?.(call) ?? ""),
-  });
-  const remote = await connect(agent.url);
-
-  for (let count = 0; count < 3; count += 1) {
-    await expect(collect(remote.stream("Ann"))).rejects.toMatchObject({
-      name: "RemoteError",
-      ...error,
+verifies(
+  "R44",
+  "an error inside the stream is the agent's error, in a named frame or not",
+  async () => {
+    const error = { code: -32603, message: "it broke" };
+    const bodies = [
+      ({ id }: Call) => `event: error\ndata: ${JSON.stringify({ jsonrpc: "2.0", id, error })}\n\n`,
+      () => `event: error\ndata: ${JSON.stringify(error)}\n\n`,
+      ({ id }: Call) => `data: ${JSON.stringify({ jsonrpc: "2.0", id, error })}\n\n`,
+    ];
+    const agent = await startFakeAgent({
+      pages: pagesV1(),
+      answer: (call) => stream(bodies.shift()?.(call) ?? ""),
     });
-  }
-});
+    const remote = await connect(agent.url);
+
+    for (let count = 0; count < 3; count += 1) {
+      await expect(collect(remote.stream("Ann"))).rejects.toMatchObject({
+        name: "RemoteError",
+        ...error,
+      });
+    }
+  },
+);
 
 test("leaving the loop closes the connection", async () => {
   const agent = await agentThat([aTask("SUBMITTED")], "never");
@@ -186,7 +190,7 @@ test("leaving the loop closes the connection", async () => {
   await agent.last.closed;
 });
 
-test("a stream can be aborted while it is silent, and no task is canceled by that", async () => {
+test("a silent stream can be aborted, which cancels no task", async () => {
   const agent = await agentThat([aTask("SUBMITTED")], "never");
   const remote = await connect(agent.url);
   const controller = new AbortController();
@@ -207,7 +211,7 @@ test("a stream can be aborted while it is silent, and no task is canceled by tha
   expect(agent.last.call?.method).toBe("SendStreamingMessage");
 });
 
-test("reading twice asks once", async () => {
+test("reading twice makes one request", async () => {
   const agent = await agentThat([aTask("SUBMITTED"), aStatus("COMPLETED")]);
   const remote = await connect(agent.url);
   const run = remote.stream("Ann");
@@ -217,7 +221,7 @@ test("reading twice asks once", async () => {
   expect(agent.seen.filter(({ call }) => call !== undefined)).toHaveLength(1);
 });
 
-test("nothing is said before the run is read", async () => {
+test("nothing is sent before the run is read", async () => {
   const agent = await agentThat(HELLO);
   const remote = await connect(agent.url);
 
@@ -227,7 +231,7 @@ test("nothing is said before the run is read", async () => {
   expect(agent.seen.filter(({ call }) => call !== undefined)).toEqual([]);
 });
 
-test("the result comes by itself, without anybody who reads the events", async () => {
+test("the result arrives by itself, without a reader of the events", async () => {
   const agent = await agentThat(HELLO);
   const remote = await connect(agent.url);
 
@@ -237,7 +241,7 @@ test("the result comes by itself, without anybody who reads the events", async (
   expect(answer.question).toBeUndefined();
 });
 
-test("the text comes in deltas that add up to the text of the result", async () => {
+test("the text arrives in deltas that add up to the text of the result", async () => {
   const agent = await agentThat([
     aTask("SUBMITTED"),
     aStatus("WORKING", "looking"),
@@ -267,7 +271,7 @@ test("an agent without artifacts is quoted at the end", async () => {
   expect(await collect(remote.stream("Ann").text)).toEqual(["all done"]);
 });
 
-test("text that is replaced is told from where it differs", async () => {
+test("replaced text is delivered from where it differs", async () => {
   const agent = await agentThat([
     aTask("SUBMITTED"),
     aChunk("Hello, Bob"),
@@ -292,7 +296,7 @@ test("text that is replaced is told from where it differs", async () => {
   expect(text).toBe((await run.result).text);
 });
 
-test("text that an earlier artifact gets later is told from where it differs", async () => {
+test("text that an earlier artifact gets later is delivered from where it differs", async () => {
   const agent = await agentThat([
     aTask("SUBMITTED"),
     aChunk("one", "a1"),
@@ -323,7 +327,7 @@ test("events, text and result are views of one request", async () => {
   expect(agent.seen.filter(({ call }) => call !== undefined)).toHaveLength(1);
 });
 
-test("who reads later gets what there is as one event, or as one delta", async () => {
+test("a later reader gets the state so far as one event, or as one delta", async () => {
   const agent = await agentThat(HELLO);
   const remote = await connect(agent.url);
   const run = remote.stream("Ann");
@@ -336,7 +340,7 @@ test("who reads later gets what there is as one event, or as one delta", async (
   expect(await collect(run.text)).toEqual(["Hello"]);
 });
 
-test("leaving one view lets the others go on", async () => {
+test("leaving one view lets the others continue", async () => {
   const agent = await agentThat(HELLO);
   const remote = await connect(agent.url);
   const run = remote.stream("Ann");
@@ -372,7 +376,7 @@ test("a slow reader of events keeps the run from reading ahead", async () => {
   expect((await text).join("")).toBe((await run.result).text);
 });
 
-test("a result that nobody waits for ends no program", async () => {
+test("an unobserved result does not crash the program", async () => {
   const agent = await agentThat([aTask("SUBMITTED")], "broken");
   const remote = await connect(agent.url);
   const unhandled: unknown[] = [];
@@ -388,7 +392,7 @@ test("a result that nobody waits for ends no program", async () => {
   expect(unhandled).toEqual([]);
 });
 
-test("a run that was left says so to who wants its result", async () => {
+test("a run that was left rejects its result", async () => {
   const agent = await agentThat([aTask("SUBMITTED")], "never");
   const remote = await connect(agent.url);
   const run = remote.stream("Ann");
@@ -412,7 +416,7 @@ test("a run that is disposed of closes its connection", async () => {
   expect(await collect(run)).toEqual([]);
 });
 
-test("canceling cancels the task at the agent, and the run goes on to its end", async () => {
+test("canceling cancels the task at the agent, and the run continues to its end", async () => {
   const agent = await startFakeAgent({
     pages: pagesV1(),
     answer: (call) =>
@@ -431,7 +435,7 @@ test("canceling cancels the task at the agent, and the run goes on to its end", 
   expect(agent.seen.map(({ call }) => call?.method)).toContain("CancelTask");
 });
 
-test("a run that is canceled before it begins does not begin", async () => {
+test("a run that is canceled before it starts does not start", async () => {
   const agent = await agentThat(HELLO);
   const remote = await connect(agent.url);
   const run = remote.stream("Ann");

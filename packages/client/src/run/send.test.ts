@@ -25,11 +25,11 @@ async function agentThat(answers: readonly ((call: Call) => Reply)[], card: obje
     answer: (call) => (left.length > 1 ? left.shift()! : left[0]!)(call),
   });
   const calls = () => agent.seen.flatMap(({ call }) => call ?? []);
-  // One try each, so that it is the run that is seen trying.
+  // One attempt each, so that only the run retries.
   return { remote: await connect(agent.url, { retry: false }), calls };
 }
 
-test("an agent that answers too early is asked until the answer is whole", async () => {
+test("an agent that responds too early is polled until the answer is complete", async () => {
   const { remote, calls } = await agentThat([
     (call) => result(call, aTask("WORKING")),
     (call) => result(call, taskOf("WORKING")),
@@ -42,7 +42,7 @@ test("an agent that answers too early is asked until the answer is whole", async
   expect(calls().map(({ method }) => method)).toEqual(["SendMessage", "GetTask", "GetTask"]);
 });
 
-test("who does not want to wait gets the task as it has begun", async () => {
+test("a caller that does not want to wait gets the task as it has started", async () => {
   const { remote, calls } = await agentThat([(call) => result(call, aTask("WORKING"))]);
 
   const { task } = await remote.send("Ann", { wait: false });
@@ -52,7 +52,7 @@ test("who does not want to wait gets the task as it has begun", async () => {
   expect(calls()[0]?.params["configuration"]).toMatchObject({ returnImmediately: true });
 });
 
-test("what an approval offers are no answers to choose from", async () => {
+test("the options of an approval are not choices of an answer", async () => {
   const metadata = { "https://convoke.dev/extensions/approvals/v1": { type: "approval-request" } };
   const parts = [{ text: "Approve?" }, { data: { options: ["once", "reject"] }, metadata }];
   const status = {
@@ -67,7 +67,7 @@ test("what an approval offers are no answers to choose from", async () => {
   expect(question).not.toHaveProperty("options");
 });
 
-test("a question is an answer, with what the agent wants to know", async () => {
+test("a question is a result, with what the agent wants to know", async () => {
   const parts = [{ text: "Which one?" }, { data: { options: ["red", "blue"] } }];
   const message = { messageId: "m1", role: "ROLE_AGENT", parts };
   const status = { state: "TASK_STATE_INPUT_REQUIRED", message };
@@ -83,7 +83,7 @@ test("a question is an answer, with what the agent wants to know", async () => {
   });
 });
 
-test("an agent that takes a message once is sent it again when the line breaks", async () => {
+test("an agent with idempotency is sent the message again when the connection breaks", async () => {
   const { remote, calls } = await agentThat(
     [lost, (call) => result(call, aTask("COMPLETED", HELLO))],
     IDEMPOTENT,
@@ -103,7 +103,7 @@ test("another agent is not, and the error says why", async () => {
   expect(calls()).toHaveLength(1);
 });
 
-test("a message to a task is looked for in the task", async () => {
+test("a message to a task is looked up in the task", async () => {
   const history = [{ messageId: "m7", role: "ROLE_USER", parts: [{ text: "Ann" }] }];
   const { remote } = await agentThat([
     lost,
@@ -126,7 +126,7 @@ test("a message that is not in its task is not sent again either", async () => {
   await expect(remote.send("Ann", { taskId: "t1" })).rejects.toThrow("The message was not resent");
 });
 
-test("an agent that loses its line while it is asked is asked again", async () => {
+test("an agent that loses its connection while it is polled is polled again", async () => {
   const { remote } = await agentThat([
     (call) => result(call, aTask("WORKING")),
     lost,
@@ -140,13 +140,13 @@ test.each([
   ["idleTimeoutMs", { idleTimeoutMs: -1 }],
   ["reconnect.forMs", { reconnect: { forMs: Number.NaN } }],
   ["pollMs.first", { pollMs: { first: -1, most: 5 } }],
-])("a wrong %s is refused by its name", async (name, options) => {
+])("an invalid %s is rejected by name", async (name, options) => {
   const { remote } = await agentThat([lost]);
 
   expect(() => remote.stream("Ann", options)).toThrow(`${name} must be a number of milliseconds`);
 });
 
-test("a wrong reconnect.resend is refused by its name", async () => {
+test("an invalid reconnect.resend is rejected by name", async () => {
   const { remote } = await agentThat([lost]);
   const reconnect = { resend: "sometimes" as never };
 

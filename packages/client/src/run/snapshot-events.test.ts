@@ -19,13 +19,13 @@ function fold(before: Task, events: readonly PublicEvent[]): Task {
   return events.reduce<Task>((task, event) => applyEvent(task, event), before);
 }
 
-test("the first snapshot is an event itself", () => {
+test("the first snapshot is itself an event", () => {
   const task = aTask("working");
 
   expect(eventsBetween(undefined, task)).toEqual([task]);
 });
 
-test("what was added is told, artifacts before the status", () => {
+test("additions are events, artifacts before the status", () => {
   const before = aTask("working", [anArtifact("a1", "Hel")]);
   const after = aTask("completed", [anArtifact("a1", "Hello"), anArtifact("a2", "x")]);
 
@@ -35,13 +35,13 @@ test("what was added is told, artifacts before the status", () => {
   expect(fold(before, events)).toEqual(after);
 });
 
-test("chunks that a server keeps apart are the same text", () => {
+test("chunks that a server keeps separate are the same text", () => {
   const before = aTask("working", [anArtifact("a1", "Hello")]);
 
   expect(eventsBetween(before, aTask("working", [anArtifact("a1", "Hel", "lo")]))).toEqual([]);
 });
 
-test("what is other than before is told whole", () => {
+test("changed parts are sent whole", () => {
   const before = aTask("working", [anArtifact("a1", "Hello")]);
   const after = aTask("working", [anArtifact("a1", "Good day")]);
 
@@ -51,14 +51,14 @@ test("what is other than before is told whole", () => {
   expect(fold(before, events)).toEqual(after);
 });
 
-test("what is gone can only be told by the whole task", () => {
+test("removals can only be expressed by the whole task", () => {
   const before = aTask("working", [anArtifact("a1", "Hello")]);
   const after = aTask("working");
 
   expect(eventsBetween(before, after)).toEqual([after]);
 });
 
-test("nothing happened where nothing changed", () => {
+test("there is no event if nothing changed", () => {
   const task = aTask("working", [anArtifact("a1", "Hello")]);
 
   expect(eventsBetween(task, structuredClone(task))).toEqual([]);

@@ -3,7 +3,7 @@ import { readFrames } from "./sse-frames.ts";
 
 const MIB = new Uint8Array(1024 * 1024).fill("x".charCodeAt(0));
 
-/** An answer whose events never end, or end after so many pieces. */
+/** A response whose events never end, or end after a number of chunks. */
 async function* pouring(pieces: number, every = pieces + 1): AsyncGenerator<Uint8Array> {
   const text = new TextEncoder();
   for (let place = 0; place < pieces; place += 1) {
@@ -24,12 +24,12 @@ async function read(body: AsyncIterable<Uint8Array>): Promise<number> {
   return events;
 }
 
-test("an event without an end is given up before it fills the memory", async () => {
+test("an endless event is given up before it fills the memory", async () => {
   await expect(read(pouring(1000))).rejects.toThrow(
     "http://a.example/ sent an event of more than 64 MiB",
   );
 });
 
-test("a stream may be as long as it likes, in events that end", async () => {
+test("a stream may be of any length, with events that end", async () => {
   expect(await read(pouring(100, 20))).toBe(4);
 });

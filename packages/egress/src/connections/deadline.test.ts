@@ -6,7 +6,7 @@ function runningTimers(): number {
   return process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
 }
 
-test("work that is done leaves neither a timer behind nor a listener", async () => {
+test("finished work leaves neither a timer nor a listener behind", async () => {
   const { signal } = new AbortController();
   const before = runningTimers();
   const options = { host: "hooks.test", timeoutMs: 60_000, signal };
@@ -19,7 +19,7 @@ test("work that is done leaves neither a timer behind nor a listener", async () 
   expect(getEventListeners(signal, "abort")).toHaveLength(0);
 });
 
-test("work learns that its time is over", async () => {
+test("work is aborted at its deadline", async () => {
   const seen: unknown[] = [];
 
   const work = withDeadline({ host: "hooks.test", timeoutMs: 20 }, async (signal) => {

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { createEgress } from "../create-egress.ts";
 import { startServer } from "./local-server.suite.ts";
 
-/** A server of HTTP/2 without TLS that answers with the path, except to `/slow`. */
+/** An HTTP/2 server without TLS that responds with the path, except to `/slow`. */
 async function startHttp2(port = 0) {
   const sessions = new Set<{ destroy(): void; goaway(): void }>();
   let opened = 0;
@@ -39,7 +39,7 @@ async function ask(session: ClientHttp2Session, path: string): Promise<string> {
   return answer;
 }
 
-test("all who ask for an origin get the same session, also at the same time", async () => {
+test("all requests to an origin share a session, also concurrent ones", async () => {
   const server = await startHttp2();
   const egress = createEgress({ trusted: [server.url] });
 
@@ -49,7 +49,7 @@ test("all who ask for an origin get the same session, also at the same time", as
   ]);
   const third = await egress.openHttp2(server.url);
 
-  // Not by toBe: what a session looks like cannot be printed.
+  // Not with toBe: a session cannot be printed.
   expect([second === first, third === first]).toEqual([true, true]);
   expect(await ask(first, "/hello")).toBe("/hello");
   expect(server.opened()).toBe(1);
@@ -84,7 +84,7 @@ test("a session that the other side wants to end gets no new requests", async ()
   expect(await ask(second, "/again")).toBe("/again");
 });
 
-test("whoever gives up does not take the session from others", async () => {
+test("a caller that gives up does not affect the session of others", async () => {
   const server = await startHttp2();
   const egress = createEgress({ trusted: [server.url] });
   const controller = new AbortController();
@@ -100,7 +100,7 @@ test("whoever gives up does not take the session from others", async () => {
   );
 });
 
-test("close() ends sessions when what runs in them has ended", async () => {
+test("close() ends sessions when their requests have ended", async () => {
   const server = await startHttp2();
   const egress = createEgress({ trusted: [server.url] });
   const session = await egress.openHttp2(server.url);
@@ -134,7 +134,7 @@ describe("after a while", () => {
     await vi.waitFor(() => expect(first.closed).toBe(true));
   });
 
-  test("a busy session takes no new requests, and what runs in it goes on", async () => {
+  test("a busy session gets no new requests, and its running ones continue", async () => {
     const server = await startHttp2();
     const egress = createEgress({ trusted: [server.url] });
     const first = await egress.openHttp2(server.url);
@@ -152,7 +152,7 @@ describe("after a while", () => {
   });
 });
 
-describe("what cannot be a session is said in words, and nothing was sent", () => {
+describe("a failed session has a clear error, and nothing was sent", () => {
   test("for an address that is not public", async () => {
     const server = await startHttp2();
     const egress = createEgress({ resolve: () => Promise.resolve(["127.0.0.1"]) });
@@ -164,7 +164,7 @@ describe("what cannot be a session is said in words, and nothing was sent", () =
     expect(server.opened()).toBe(0);
   });
 
-  test("when nobody listens", async () => {
+  test("when no server listens", async () => {
     const egress = createEgress({ trusted: ["http://127.0.0.1:1"] });
 
     await expect(egress.openHttp2("http://127.0.0.1:1")).rejects.toMatchObject({
@@ -174,7 +174,7 @@ describe("what cannot be a session is said in words, and nothing was sent", () =
     });
   });
 
-  test("when it is HTTP/1.1 that is spoken there", async () => {
+  test("when the server speaks HTTP/1.1", async () => {
     const server = await startServer();
     const egress = createEgress({ trusted: [server.url] });
 
@@ -186,7 +186,7 @@ describe("what cannot be a session is said in words, and nothing was sent", () =
     expect(server.seen).toEqual([]);
   });
 
-  test("when nothing is said there at all", async () => {
+  test("when the server sends nothing at all", async () => {
     const silent = createTcpServer((socket) => socket.on("error", () => {})).listen(0, "127.0.0.1");
     await once(silent, "listening");
     onTestFinished(() => void silent.close());

@@ -7,7 +7,7 @@ import { startServer } from "./local-server.suite.ts";
 
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/** A server by hand: `react` is told of each request and which of its connection it is. */
+/** A handwritten server: `react` receives each request and its ordinal on its connection. */
 async function startByHand(react: (socket: Socket, place: number, connection: number) => void) {
   const requests: string[] = [];
   let connections = 0;
@@ -31,7 +31,9 @@ async function startByHand(react: (socket: Socket, place: number, connection: nu
 }
 
 describe("when a kept connection closes on a request", () => {
-  /** Answers the first request of each connection; the next ones close it without a word. */
+  /**
+   * Responds to the first request of each connection; the next ones close it without a response.
+   */
   const forgetful = (socket: Socket, place: number) => {
     if (place === 1) socket.write(OK);
     else socket.destroy();
@@ -61,7 +63,7 @@ describe("when a kept connection closes on a request", () => {
     expect(server.requests).toEqual(["GET", "GET", "GET"]);
   });
 
-  test("a POST is not: it may have been processed, and the caller is told so", async () => {
+  test("a POST is not: it may have been processed, and the error says so", async () => {
     const server = await startByHand(forgetful);
     const egress = createEgress({ trusted: [server.url] });
     const call = { url: server.url, body: "{}" };
@@ -76,7 +78,7 @@ describe("when a kept connection closes on a request", () => {
     expect(server.requests).toEqual(["POST", "POST"]);
   });
 
-  test("a notification is, because receivers know it by its id", async () => {
+  test("a notification is, because receivers recognize it by its id", async () => {
     const server = await startByHand(forgetful);
     const egress = createEgress({ trusted: [server.url] });
     const ask = { headers: {}, body: "{}", timeoutMs: 5000 };
@@ -88,7 +90,7 @@ describe("when a kept connection closes on a request", () => {
     expect(server.requests).toEqual(["POST", "POST", "POST"]);
   });
 
-  test("a POST that could not be written whole is sent once more", async () => {
+  test("a POST that could not be written completely is sent once more", async () => {
     const body = "x".repeat(20_000_000);
     const server = await startByHand((socket, place, connection) => {
       if (connection === 1 && place > 1) socket.resetAndDestroy();
@@ -129,19 +131,19 @@ describe("a kept connection is not used again", () => {
     return server.connections();
   }
 
-  test("after a sleep in which the other side will have closed it", async () => {
+  test("after a period in which the other side will have closed it", async () => {
     expect(await connectionsAfter([3900, 3900])).toBe(1);
     expect(await connectionsAfter([3900, 4100])).toBe(2);
   });
 
-  test("for more than five minutes, so that names can move", async () => {
+  test("for more than five minutes, so that names can change", async () => {
     const oftenEnough = Array<number>(79).fill(3800);
     expect(await connectionsAfter(oftenEnough.slice(0, 78))).toBe(1);
     expect(await connectionsAfter(oftenEnough)).toBe(2);
   });
 });
 
-test("connections that wait for later do not outlive their time", async () => {
+test("idle connections do not outlive their time", async () => {
   const server = await startServer();
   const egress = createEgress({ trusted: [server.url] });
 
@@ -151,7 +153,7 @@ test("connections that wait for later do not outlive their time", async () => {
   await vi.waitFor(() => expect(server.open()).toBe(0), 10_000);
 });
 
-test("after close() requests go on and new ones are made, but no connection is kept", async () => {
+test("after close() requests continue and new ones are made, but no connection is kept", async () => {
   let finish = () => {};
   const server = await startServer((response, { path }) => {
     if (path !== "/slow") response.end("fast");

@@ -4,13 +4,13 @@ import { type AddressInfo, createServer as createNetServer } from "node:net";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 
-/** A request as the server saw it. */
+/** A request as the server received it. */
 export interface SeenRequest {
   readonly method: string | undefined;
   readonly path: string | undefined;
   readonly headers: IncomingMessage["headers"];
   readonly body: string;
-  /** Resolves when the connection is closed, by whichever side. */
+  /** Resolves when the connection is closed, by either side. */
   readonly closed: Promise<unknown>;
 }
 
@@ -18,13 +18,13 @@ export interface LocalServer {
   readonly port: number;
   readonly seen: readonly SeenRequest[];
   readonly url: string;
-  /** How many connections were opened, requests or not. */
+  /** The number of opened connections, with requests or not. */
   connections(): number;
-  /** How many of them are open now. */
+  /** The number of open ones. */
   open(): number;
 }
 
-/** A real server, on loopback unless told otherwise, that closes with the test. */
+/** A real server, on loopback by default, that closes with the test. */
 export async function startServer(
   answer: (response: ServerResponse, request: SeenRequest) => void = (response) => response.end(),
   { host = "127.0.0.1", port: wanted = 0 }: { readonly host?: string; readonly port?: number } = {},

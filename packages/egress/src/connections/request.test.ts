@@ -13,7 +13,7 @@ function textOf(answer: HttpAnswer): Promise<string> {
   return readText(answer, undefined);
 }
 
-test("an answer has its head at once and its body piece by piece", async () => {
+test("a response has its head immediately and its body chunk by chunk", async () => {
   let finish = () => {};
   const server = await startServer((response) => {
     response.writeHead(201, "Made", { "X-Answer": "yes", "Set-Cookie": ["a=1", "b=2"] });
@@ -44,7 +44,7 @@ test("an answer has its head at once and its body piece by piece", async () => {
   ]);
 });
 
-test("without a body it is a GET, and any method can be said", async () => {
+test("without a body it is a GET, and any method can be used", async () => {
   const server = await startServer((response) => response.writeHead(204).end());
   const egress = egressTo(server.url);
 
@@ -56,7 +56,7 @@ test("without a body it is a GET, and any method can be said", async () => {
   expect(server.connections()).toBe(1);
 });
 
-test("a body of more than the caller wants is not read on, and its connection closed", async () => {
+test("a body larger than the caller's limit is not read further, and its connection is closed", async () => {
   const server = await startServer((response) => response.end("x".repeat(1_000_000)));
   const answer = await egressTo(server.url).request({ url: server.url });
 
@@ -68,7 +68,7 @@ test("a body of more than the caller wants is not read on, and its connection cl
   await server.seen[0]?.closed;
 });
 
-test("a body that breaks off is a lost connection, in words", async () => {
+test("a truncated body is a lost connection, with a clear text", async () => {
   const server = await startServer((response) => {
     response.writeHead(200, { "Content-Length": "100" });
     response.write("half", () => response.destroy());
@@ -82,8 +82,8 @@ test("a body that breaks off is a lost connection, in words", async () => {
   });
 });
 
-describe("whoever does not read to the end leaves no connection behind", () => {
-  test("after the first piece, before it, or because of an error of its own", async () => {
+describe("a reader that does not read to the end leaves no connection behind", () => {
+  test("after the first chunk, before it, or because of its own error", async () => {
     const server = await startServer((response) => void response.write("never ends"));
     const egress = egressTo(server.url);
 
@@ -102,7 +102,7 @@ describe("whoever does not read to the end leaves no connection behind", () => {
     expect(server.connections()).toBe(15);
   });
 
-  test("even when the other side has ended while nobody was reading", async () => {
+  test("even if the other side has ended while nothing was read", async () => {
     const server = await startServer((response) => {
       response.write("first");
       setTimeout(() => response.destroy(), 20);
@@ -117,7 +117,7 @@ describe("whoever does not read to the end leaves no connection behind", () => {
 });
 
 describe("a signal", () => {
-  test("ends the waiting for a name, for an answer and for a piece, each at once", async () => {
+  test("ends the wait for a name, for a response and for a chunk immediately", async () => {
     const server = await startServer((response, { path }) => {
       if (path === "/piece") response.write("first");
     });
@@ -137,7 +137,7 @@ describe("a signal", () => {
     await vi.waitFor(() => expect(server.open()).toBe(0));
   });
 
-  test("that aborts after the head came keeps what has arrived from being read", async () => {
+  test("that aborts after the head arrived prevents reading what has arrived", async () => {
     const server = await startServer((response) => void response.write("first"));
     const controller = new AbortController();
     const { signal } = controller;
@@ -149,7 +149,7 @@ describe("a signal", () => {
     await server.seen[0]?.closed;
   });
 
-  test("has no listener left when an answer was read, or nobody was there", async () => {
+  test("has no listener left when a response was read, or no server was there", async () => {
     const server = await startServer((response) => response.end("done"));
     const { signal } = new AbortController();
     const egress = createEgress({ trusted: [server.url, "http://127.0.0.1:1"] });
@@ -163,7 +163,7 @@ describe("a signal", () => {
   });
 });
 
-test("a connection that does not come about is given up, and certainly nothing was sent", async () => {
+test("a connection that cannot be established is given up, and certainly nothing was sent", async () => {
   const egress = createEgress({ resolve: () => new Promise(() => {}), connectTimeoutMs: 50 });
 
   await expect(egress.request({ url: "http://slow.test/?key=secret" })).rejects.toMatchObject({
@@ -174,7 +174,7 @@ test("a connection that does not come about is given up, and certainly nothing w
   });
 });
 
-test("a request that was refused by the policy was not sent", async () => {
+test("a request that the policy rejected was not sent", async () => {
   await expect(createEgress().request({ url: "http://127.0.0.1/" })).rejects.toMatchObject({
     name: "EgressError",
     kind: "refused",

@@ -3,7 +3,7 @@ import { startServer, unusedPort } from "../connections/local-server.suite.ts";
 import { createFetchClient } from "./fetch-client.ts";
 import { readText } from "./read-body.ts";
 
-test("whoever does not read to the end leaves no connection behind", async () => {
+test("a reader that does not read to the end leaves no connection behind", async () => {
   const server = await startServer((response) => void response.write("never ends"));
   const client = createFetchClient();
 
@@ -26,7 +26,7 @@ test("a body that breaks off is a lost connection", async () => {
   });
 });
 
-test("where nobody listens, certainly nothing was sent", async () => {
+test("if no server listens, certainly nothing was sent", async () => {
   const url = `http://127.0.0.1:${await unusedPort()}/`;
 
   await expect(createFetchClient().request({ url, body: "{}" })).rejects.toMatchObject({
@@ -35,8 +35,8 @@ test("where nobody listens, certainly nothing was sent", async () => {
   });
 });
 
-/** A browser shows a redirect as an answer without status and `Location`. Node shows all of it. */
-describe("in a browser, which does not say where a redirect leads", () => {
+/** A browser shows a redirect as a response without status and `Location`. Node shows all of it. */
+describe("in a browser, which hides where a redirect leads", () => {
   function browser(end: string) {
     const modes: (RequestRedirect | undefined)[] = [];
     const fetch = (_url: unknown, init?: RequestInit) => {
@@ -65,7 +65,7 @@ describe("in a browser, which does not say where a redirect leads", () => {
     expect(modes).toEqual(["manual", "follow"]);
   });
 
-  test("what came from another origin is not taken", async () => {
+  test("a response from another origin is not accepted", async () => {
     const { client } = browser("https://evil.example/card.json");
 
     await expect(client.request({ url: "https://agent.example/card" })).rejects.toMatchObject({
@@ -74,7 +74,7 @@ describe("in a browser, which does not say where a redirect leads", () => {
     });
   });
 
-  test("what may be secret goes nowhere else", async () => {
+  test("a request that may contain secrets is not redirected", async () => {
     for (const call of [
       { headers: { "X-API-Key": "secret" } },
       { headers: { authorization: "Bearer secret" } },

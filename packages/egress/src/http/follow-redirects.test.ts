@@ -5,7 +5,7 @@ import { createFetchClient } from "./fetch-client.ts";
 import type { HttpClient } from "./http-client.ts";
 import { readText } from "./read-body.ts";
 
-/** Redirects by the `Location` of each path; other paths answer with themselves. */
+/** Redirects with the `Location` of each path; other paths respond with themselves. */
 function startRedirecting(
   locations: (path: string) => string | undefined,
   status = 302,
@@ -23,8 +23,8 @@ const CLIENTS: Readonly<Record<string, (url: string) => HttpClient>> = {
 };
 
 for (const [name, createClient] of Object.entries(CLIENTS)) {
-  describe(`by ${name}`, () => {
-    test("a GET goes where it is sent within the origin, with what it carries", async () => {
+  describe(`via ${name}`, () => {
+    test("a GET follows a redirect within the origin, with its headers", async () => {
       for (const status of [301, 302, 303, 307, 308]) {
         const server = await startRedirecting(
           (path) => ({ "/a": "/b", "/b": "c?d=1" })[path],
@@ -42,7 +42,7 @@ for (const [name, createClient] of Object.entries(CLIENTS)) {
       }
     });
 
-    test("another origin is not asked, and the refusal names both and the fix", async () => {
+    test("another origin is not called, and the error names both and the fix", async () => {
       const elsewhere = await startServer();
       for (const location of [
         `${elsewhere.url}/card?key=1`,
@@ -80,7 +80,7 @@ for (const [name, createClient] of Object.entries(CLIENTS)) {
       });
     });
 
-    test("a redirect that points nowhere is an answer", async () => {
+    test("a redirect without a target is a response", async () => {
       const server = await startRedirecting(() => "http://");
 
       const answer = await createClient(server.url).request({ url: server.url });
@@ -89,7 +89,7 @@ for (const [name, createClient] of Object.entries(CLIENTS)) {
       expect(await readText(answer, undefined)).toBe("elsewhere");
     });
 
-    test("other methods take a redirect for an answer", async () => {
+    test("other methods treat a redirect as a response", async () => {
       const elsewhere = await startServer();
       for (const status of [301, 302, 303, 307, 308]) {
         const server = await startRedirecting(() => elsewhere.url, status);
@@ -106,7 +106,7 @@ for (const [name, createClient] of Object.entries(CLIENTS)) {
   });
 }
 
-test("a redirect with a user name is refused", async () => {
+test("a redirect with a user name is rejected", async () => {
   const server = await startRedirecting((path) =>
     path === "/a" ? `${server.url.replace("//", "//me:you@")}/b` : undefined,
   );

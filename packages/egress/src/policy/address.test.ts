@@ -9,7 +9,7 @@ function isPublic(text: string): boolean {
   return isPublicAddress(address);
 }
 
-describe("a special range of IPv4 is refused from end to end, and no further", () => {
+describe("a special IPv4 range is rejected from end to end, and no further", () => {
   for (const [first, last] of SPECIAL_RANGES) {
     test(`${first} to ${last}`, () => {
       const before = toNumber(first) - 1;
@@ -23,7 +23,7 @@ describe("a special range of IPv4 is refused from end to end, and no further", (
   }
 });
 
-test("any IPv4 address is public exactly when it is in no special range", () => {
+test("an IPv4 address is public exactly if it is in no special range", () => {
   fc.assert(
     fc.property(fc.oneof(fc.integer({ min: 0, max: 0xffff_ffff }), publicAddress), (address) => {
       expect(isPublic(toText(address))).toBe(!isSpecial(address));
@@ -82,13 +82,13 @@ describe("of IPv6", () => {
     "fec0::1",
     "ff02::1",
   ]) {
-    test(`${text} is refused`, () => {
+    test(`${text} is rejected`, () => {
       expect(isPublic(text)).toBe(false);
     });
   }
 });
 
-test("what has a zone, or leaves something out, is no address", () => {
+test("an address with a zone, or with missing parts, is invalid", () => {
   for (const text of [
     "fe80::1%eth0",
     "2600::1%1",

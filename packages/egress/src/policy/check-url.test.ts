@@ -13,7 +13,7 @@ import {
 
 const egress = createEgress();
 
-/** Why a URL is refused, or nothing when it passes. */
+/** Why a URL is rejected, or `undefined` if it passes. */
 function refusalOf(url: string, by = egress): EgressError | undefined {
   try {
     by.check(url);
@@ -24,7 +24,7 @@ function refusalOf(url: string, by = egress): EgressError | undefined {
   }
 }
 
-describe("is refused", () => {
+describe("is rejected", () => {
   const refusals: readonly (readonly [string, EgressReason])[] = [
     ["", "malformed"],
     ["/webhook", "malformed"],
@@ -97,7 +97,7 @@ describe("passes, and is what will be used", () => {
   }
 });
 
-describe("a refusal says what is wrong and what to do", () => {
+describe("an error says what is wrong and what to do", () => {
   for (const [url, message] of [
     ["nonsense", "the URL cannot be parsed; write it in full, like https://example.com/webhook"],
     ["ftp://example.com/", 'the URL has the scheme "ftp"; use https or http'],
@@ -119,7 +119,7 @@ describe("a refusal says what is wrong and what to do", () => {
 const scheme = fc.constantFrom("http://", "https://", "HTTP://", "http:\\\\", "https:///");
 const afterHost = fc.constantFrom("", "/", ":8080/", "/a?b=c", "?q", "#f", "\\x");
 
-test("no spelling of a special IPv4 address gets through", () => {
+test("no notation of a special IPv4 address passes", () => {
   fc.assert(
     fc.property(specialAddress.chain(spellingsOfIpv4), scheme, afterHost, (host, before, after) => {
       expect(refusalOf(`${before}${host}${after}`)?.reason).toBe("address");
@@ -128,7 +128,7 @@ test("no spelling of a special IPv4 address gets through", () => {
   );
 });
 
-test("no IPv6 address that carries a special IPv4 address gets through", () => {
+test("no IPv6 address that embeds a special IPv4 address passes", () => {
   const host = specialAddress.chain((address) => spellingsOfIpv6(address));
   fc.assert(
     fc.property(host, scheme, afterHost, (text, before, after) => {
@@ -147,7 +147,7 @@ test("a user name hides no special address", () => {
   );
 });
 
-test("every spelling of a public IPv4 address passes, and becomes that address", () => {
+test("every notation of a public IPv4 address passes, and becomes that address", () => {
   fc.assert(
     fc.property(
       publicAddress.chain((address) => fc.tuple(fc.constant(address), spellingsOfIpv4(address))),
@@ -170,7 +170,7 @@ test("a public IPv4 address passes in the IPv6 forms that lead to it", () => {
   );
 });
 
-test("whatever passes is http or https, with a host and without a user", () => {
+test("everything that passes is http or https, with a host and without a user", () => {
   fc.assert(
     fc.property(fc.oneof(fc.webUrl({ withQueryParameters: true }), fc.string()), (text) => {
       if (refusalOf(text) !== undefined) return;

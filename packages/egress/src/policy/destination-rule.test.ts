@@ -7,7 +7,7 @@ function mayReach(entry: string, url: string, address = INSIDE): boolean {
   return createDestinationRule([entry])(new URL(url), address);
 }
 
-describe("lets requests go to", () => {
+describe("allows requests to", () => {
   for (const [entry, url, address] of [
     ["hooks.internal", "http://hooks.internal/", INSIDE],
     ["hooks.internal", "https://hooks.internal:8443/", "169.254.169.254"],
@@ -40,7 +40,7 @@ describe("lets requests go to", () => {
   }
 });
 
-describe("still keeps requests from", () => {
+describe("still rejects requests to", () => {
   for (const [entry, url, address] of [
     ["hooks.internal", "http://other.internal/", INSIDE],
     ["hooks.internal", "http://a.hooks.internal/", INSIDE],
@@ -66,7 +66,7 @@ describe("still keeps requests from", () => {
   }
 });
 
-describe("cannot be read", () => {
+describe("cannot be parsed", () => {
   for (const entry of [
     "",
     " ",
@@ -107,7 +107,7 @@ function mayReachTrusted(trusted: string, url: string, address = "10.1.2.3"): bo
   return createDestinationRule([], [trusted])(new URL(url), address);
 }
 
-describe("an origin that was given may be anywhere", () => {
+describe("a trusted origin may be at any address", () => {
   for (const [trusted, url, address] of [
     ["http://agent.internal:4000/base", "http://agent.internal:4000/other", "10.1.2.3"],
     ["http://agent.internal", "http://AGENT.internal.:80/", "169.254.169.254"],
@@ -125,7 +125,7 @@ describe("an origin that was given may be anywhere", () => {
   }
 });
 
-describe("and no other may", () => {
+describe("and no other origin may", () => {
   for (const [trusted, url, address] of [
     ["http://agent.internal:4000", "http://agent.internal:4001/", "10.1.2.3"],
     ["http://agent.internal:4000", "https://agent.internal:4000/", "10.1.2.3"],
@@ -147,7 +147,7 @@ describe("and no other may", () => {
   }
 });
 
-test("what cannot be read is refused with the entry and the fix", () => {
+test("an invalid entry is rejected with the entry and the fix", () => {
   for (const entry of ["", "localhost:4000", "127.0.0.1", "ftp://agent.internal", "http://"]) {
     expect(() => createDestinationRule([], [entry])).toThrow(
       `egress: cannot read the trusted URL ${JSON.stringify(entry)}; write it in full, like http://127.0.0.1:4000`,

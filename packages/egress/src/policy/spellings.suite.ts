@@ -1,6 +1,9 @@
 import fc, { type Arbitrary } from "fast-check";
 
-/** The special ranges, written out once more as first and last address: not by the code under test. */
+/**
+ * The special ranges, written out again as first and last address, independent of the code under
+ * test.
+ */
 export const SPECIAL_RANGES: readonly (readonly [first: string, last: string])[] = [
   ["0.0.0.0", "0.255.255.255"],
   ["10.0.0.0", "10.255.255.255"],
@@ -34,7 +37,7 @@ export function isSpecial(address: number): boolean {
   );
 }
 
-/** IPv4 addresses as numbers; the borders of ranges come often. */
+/** IPv4 addresses as numbers, often at the borders of ranges. */
 export const specialAddress: Arbitrary<number> = fc
   .constantFrom(...SPECIAL_RANGES)
   .chain(([first, last]) => fc.integer({ min: toNumber(first), max: toNumber(last) }));
@@ -47,7 +50,7 @@ export const publicAddress: Arbitrary<number> = fc
   )
   .filter((address) => address > 0 && address <= 0xffff_ffff && !isSpecial(address));
 
-/** A number in one of the bases that hosts may be written in, with zeros in front. */
+/** A number in one of the bases that hosts may be written in, with leading zeros. */
 const digits: Arbitrary<(value: number) => string> = fc.oneof(
   fc.constant(String),
   fc.nat(4).map((zeros) => (value: number) => `0${"0".repeat(zeros)}${value.toString(8)}`),
@@ -84,7 +87,7 @@ export function spellingsOfIpv4(address: number): Arbitrary<string> {
     });
 }
 
-/** IPv6 that leads to the IPv4 address or carries it inside, by every prefix that does so. */
+/** IPv6 that leads to the IPv4 address or embeds it, with every prefix that does so. */
 export function spellingsOfIpv6(
   address: number,
   prefixes: readonly string[] = [...JUDGED_PREFIXES, ...REFUSED_PREFIXES],
@@ -104,10 +107,12 @@ export function spellingsOfIpv6(
     .map((text) => `[${text}]`);
 }
 
-/** Judged by the IPv4 address inside. */
+/** Judged by the embedded IPv4 address. */
 export const JUDGED_PREFIXES = ["::ffff:", "0:0:0:0:0:ffff:", "64:ff9b::", "64:ff9b:0:0:0:0:"];
 
-/** Refused whatever is inside: compatible, SIIT, local NAT64, 6to4, Teredo, link-local, private. */
+/**
+ * Rejected whatever is embedded: compatible, SIIT, local NAT64, 6to4, Teredo, link-local, private.
+ */
 export const REFUSED_PREFIXES = [
   "::",
   "::ffff:0:",

@@ -13,7 +13,7 @@ test("a delivery is signed as in the example of Standard Webhooks", () => {
   );
 });
 
-test("a secret without the prefix is taken as it is written", () => {
+test("a secret without the prefix is used as it is written", () => {
   const words = "correct horse, bättery staple";
   const encoded = `whsec_${Buffer.from(words, "utf8").toString("base64")}`;
 
@@ -22,7 +22,7 @@ test("a secret without the prefix is taken as it is written", () => {
   );
 });
 
-describe("a secret that cannot be meant is an error that does not repeat it", () => {
+describe("an invalid secret is an error that does not repeat it", () => {
   for (const secret of ["whsec_", "whsec_not base64!", "whsec_a-b_c", "whsec_=abc"]) {
     test(secret, () => {
       expect(() => signDelivery({ ...delivery, secret })).toThrow(

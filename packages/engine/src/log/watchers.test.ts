@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { expect, test } from "vitest";
 import { Watchers } from "./watchers.ts";
 
-test("a watcher that throws is reported and disturbs nobody", async () => {
+test("a watcher that throws is reported and does not affect others", async () => {
   const watchers = new Watchers();
   const heads: number[] = [];
   const warned = once(process, "warning");
@@ -17,7 +17,7 @@ test("a watcher that throws is reported and disturbs nobody", async () => {
   expect(await warned).toEqual([expect.objectContaining({ message: "a watcher's own mistake" })]);
 });
 
-test("a late stop does not end the watch of those who came after", () => {
+test("a late stop does not end the watch of later ones", () => {
   const watchers = new Watchers();
   const heads: number[] = [];
   const stop = watchers.watch("t1", () => {});

@@ -3,7 +3,7 @@ import { type LogLevel, type Logger, createJsonLogger, createTextLogger } from "
 
 type Line = Readonly<Record<string, unknown>>;
 
-/** Writes to a logger and reads what it wrote. */
+/** Writes to a logger and returns its output. */
 function linesOf(level: LogLevel, talk: (logger: Logger) => void): readonly Line[] {
   const written: string[] = [];
   talk(createJsonLogger(level, (line) => written.push(line)));
@@ -26,7 +26,7 @@ describe("a level", () => {
     ["error", ["error four"]],
     ["silent", []],
   ] as const) {
-    test(`${level} lets through what is at least as grave`, () => {
+    test(`${level} logs everything at least as severe`, () => {
       const lines = linesOf(level, talk);
 
       expect(lines.map((line) => `${String(line["level"])} ${String(line["message"])}`)).toEqual(
@@ -36,7 +36,7 @@ describe("a level", () => {
   }
 });
 
-test("a line is one JSON object with the time and the facts", () => {
+test("a line is one JSON object with the time and the fields", () => {
   const [line] = linesOf("info", (logger) => logger.info("answered", { status: 200, path: "/\n" }));
 
   expect(line).toEqual({
@@ -48,7 +48,7 @@ test("a line is one JSON object with the time and the facts", () => {
   });
 });
 
-describe("what was thrown", () => {
+describe("a thrown value", () => {
   test("is written with its stack", () => {
     const [line] = linesOf("error", (logger) =>
       logger.error("failed", { errorId: "e1", error: new TypeError("the cause") }),
@@ -59,7 +59,7 @@ describe("what was thrown", () => {
     expect(line?.["error"]).toContain("logger.test.ts");
   });
 
-  test("is written by its message where it has no stack", () => {
+  test("is written with its message if it has no stack", () => {
     const error = new Error("the cause");
     delete error.stack;
 
@@ -68,11 +68,11 @@ describe("what was thrown", () => {
     expect(line?.["error"]).toBe("the cause");
   });
 
-  test("is written with what caused it, as far back as it goes", () => {
+  test("is written with all its causes", () => {
     const first = new RangeError("the first cause");
     const second = new Error("the second", { cause: first });
     const error = new Error("the last", { cause: second });
-    // A circle ends somewhere, too.
+    // A cycle ends as well.
     first.cause = error;
 
     const [line] = linesOf("error", (logger) => logger.error("failed", { error }));
@@ -82,7 +82,7 @@ describe("what was thrown", () => {
     );
   });
 
-  test("is written without what else hangs on it", () => {
+  test("is written without its other properties", () => {
     const error = Object.assign(new Error("401"), { headers: { authorization: "canary" } });
 
     const [line] = linesOf("error", (logger) => logger.error("failed", { error }));
@@ -111,21 +111,21 @@ describe("what was thrown", () => {
     expect(line?.["error"]).toContain("[Circular");
   });
 
-  test("is not mentioned where nothing was", () => {
+  test("is omitted if there is none", () => {
     const [line] = linesOf("info", (logger) => logger.info("fine", { error: undefined }));
 
     expect(line).not.toHaveProperty("error");
   });
 });
 
-describe("a line for people", () => {
+describe("a readable line", () => {
   const textOf = (talk: (logger: Logger) => void): string => {
     let text = "";
     talk(createTextLogger("info", (more) => (text += more)));
     return text;
   };
 
-  test("has the time, the level, the message and the facts", () => {
+  test("has the time, the level, the message and the fields", () => {
     const text = textOf((logger) => {
       logger.debug("not this");
       logger.warn("answered", { status: 200, path: "/a b", task: "t1", retry: { ms: 5 } });
@@ -136,7 +136,7 @@ describe("a line for people", () => {
     );
   });
 
-  test("is followed by what was thrown, with its causes", () => {
+  test("is followed by the thrown value, with its causes", () => {
     const error = new Error("the last", { cause: new RangeError("the first") });
 
     const text = textOf((logger) => logger.error("failed", { error, errorId: "e1" }));
@@ -146,7 +146,7 @@ describe("a line for people", () => {
     );
   });
 
-  test("controls no terminal", () => {
+  test("contains no terminal control characters", () => {
     const text = textOf((logger) =>
       logger.warn("a\u001B[31mb\nc", { path: "\u001B]0;x\u0007", error: new Error("\u001B[2J") }),
     );

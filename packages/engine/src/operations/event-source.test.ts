@@ -10,7 +10,7 @@ describe("a cursor", () => {
     ["7", 7],
     ["007", 7],
   ] as const) {
-    test(`${given} is a place in the log`, () => {
+    test(`${given} is a position in the log`, () => {
       expect(parseCursor(given, { oldest: 0, head: 7 })).toBe(seq);
     });
   }
@@ -31,17 +31,17 @@ describe("a cursor", () => {
     "",
     "١",
   ]) {
-    test(`${JSON.stringify(given)} is none of a log of seven`, () => {
+    test(`${JSON.stringify(given)} is invalid in a log of seven events`, () => {
       expect(parseCursor(given, { oldest: 0, head: 7 })).toBeUndefined();
     });
   }
 
-  test("from before what is left of the log has expired", () => {
+  test("from before the compacted log has expired", () => {
     expect(parseCursor("5", { oldest: 6, head: 7 })).toBeUndefined();
     expect(parseCursor("6", { oldest: 6, head: 7 })).toBe(6);
   });
 
-  test("that nobody sent is none", () => {
+  test("that was not sent is absent", () => {
     expect(parseCursor(undefined, { oldest: 0, head: 7 })).toBeUndefined();
   });
 });
@@ -51,20 +51,20 @@ function aStatus(state: TaskState, final: boolean) {
 }
 
 describe("a stream closes", () => {
-  verifies("R40", "after a final status, whatever its state", () => {
+  verifies("R40", "after a final status in any state", () => {
     expect(closesAtFinal(aStatus("completed", true))).toBe(true);
     expect(closesAtFinal(aStatus("input-required", true))).toBe(true);
     expect(closesAtFinal(aStatus("input-required", false))).toBe(false);
     expect(closesAtFinal(aStatus("working", false))).toBe(false);
   });
 
-  test("after a terminal state where it outlives questions", () => {
+  test("after a terminal state if it outlives questions", () => {
     for (const state of TASK_STATES) {
       expect(closesAtTerminal(aStatus(state, true))).toBe(isTerminal(state));
     }
   });
 
-  verifies("R43", "after a message, because that is the whole answer", () => {
+  verifies("R43", "after a message, because that is the complete answer", () => {
     expect(closesAtFinal(agentMessage("m", "hello"))).toBe(true);
     expect(closesAtTerminal(agentMessage("m", "hello"))).toBe(true);
   });

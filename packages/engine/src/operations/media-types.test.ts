@@ -20,7 +20,7 @@ const NOTES: A2APart = {
 };
 const PARTS = { TEXT, DATA, IMAGE, NOTES };
 
-/** The parts that an agent with these modes takes. */
+/** The parts that an agent with these modes accepts. */
 function taken(inputModes: readonly string[]): readonly string[] {
   const info = { inputModes, skills: [] } as unknown as AgentInfo;
   return Object.entries(PARTS).flatMap(([name, part]) => {
@@ -34,7 +34,7 @@ function taken(inputModes: readonly string[]): readonly string[] {
   });
 }
 
-describe("an agent takes", () => {
+describe("an agent accepts", () => {
   test.each([
     [["text"], ["TEXT", "NOTES"]],
     [["data"], ["DATA"]],
@@ -52,7 +52,7 @@ describe("an agent takes", () => {
   });
 });
 
-test("data is converted to text for a caller that accepts texts, and not for one that accepts data", () => {
+test("data is converted to text for a caller that accepts text, and not for one that accepts data", () => {
   const message = { ...agentMessage("m", ""), parts: [DATA] };
   const task = { kind: "task", id: "t", contextId: "c", status: { state: "completed", message } };
 

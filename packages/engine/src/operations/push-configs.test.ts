@@ -18,7 +18,7 @@ import {
 
 const URL = "https://hooks.test/tasks";
 
-/** Rules that let everything pass but one host, and note what they are told. */
+/** Rules that allow everything except one host, and record their calls. */
 class NotedRules implements PushRules {
   readonly maxConfigs = 3;
   readonly told: string[] = [];
@@ -41,16 +41,16 @@ class NotedRules implements PushRules {
 interface World {
   readonly backend: Backend;
   readonly rules: NotedRules;
-  /** A call of Ann, who owns the tasks, in 1.0. */
+  /** A call by Ann, who owns the tasks, in 1.0. */
   readonly call: Call;
 }
 
-/** A server with pushes, and a task t1 of Ann whose log has two events. */
+/** A server with push notifications, and a task t1 of Ann whose log has two events. */
 async function aWorld(state: TaskState = "working"): Promise<World> {
   return aWorldWith(new NotedRules(), state);
 }
 
-/** The same without pushes. */
+/** The same without push notifications. */
 async function aWorldWithoutPush(): Promise<World> {
   return aWorldWith(undefined, "working");
 }
@@ -98,7 +98,7 @@ function inVersion(call: Call, version: ProtocolVersion): Call {
 }
 
 describe("creating a push config", () => {
-  verifies(["R17"], "answers with the config as it was given, secrets included", async () => {
+  verifies(["R17"], "returns the config as it was given, including secrets", async () => {
     const { call } = await aWorld();
     const target: PushTarget = {
       id: "mine",
@@ -126,7 +126,7 @@ describe("creating a push config", () => {
     expect(rules.records).toMatchObject([{ taskId: "t1", owner: "ann", cursor: 2, generation: 1 }]);
   });
 
-  test("of a task that has ended still pushes how it ended", async () => {
+  test("of an ended task still pushes its final status", async () => {
     const { call, rules } = await aWorld("completed");
 
     await create(call);
@@ -134,7 +134,7 @@ describe("creating a push config", () => {
     expect(rules.records).toMatchObject([{ taskId: "t1", cursor: 1 }]);
   });
 
-  test("keeps the wire version that it came by, and does not show it", async () => {
+  test("stores the wire version that it was sent in, and does not return it", async () => {
     const { call, rules } = await aWorld();
 
     const shown = await create(inVersion(call, "0.3"), { id: "old" });
@@ -147,7 +147,7 @@ describe("creating a push config", () => {
     expect(shown).not.toHaveProperty("version");
   });
 
-  test("without an id takes that of the task, and a second time replaces the first", async () => {
+  test("without an id uses that of the task, and a second time replaces the first", async () => {
     const { call, rules } = await aWorld();
 
     const first = await create(call);
@@ -160,7 +160,7 @@ describe("creating a push config", () => {
     expect(rules.records[1]?.generation).toBe(2);
   });
 
-  test("beyond the limit is refused until one is deleted, but replacing is not", async () => {
+  test("beyond the limit is rejected until one is deleted, but replacing is not", async () => {
     const { call, rules } = await aWorld();
     for (const id of ["a", "b", "c"]) await create(call, { id });
 
@@ -177,7 +177,7 @@ describe("creating a push config", () => {
     expect(rules.told.slice(3)).toEqual(["changed b", "deleted a of t1", "changed d"]);
   });
 
-  test("never exceeds the limit, however many come at the same time", async () => {
+  test("never exceeds the limit, however many are created concurrently", async () => {
     const { call, rules } = await aWorld();
 
     const attempts = Array.from({ length: 10 }, (_, place) => create(call, { id: `c${place}` }));
@@ -193,7 +193,7 @@ describe("creating a push config", () => {
     ["0.3", "pushNotificationConfig.url"],
     ["1.0", "url"],
   ] as const) {
-    test(`for an address that may not be reached names ${field} in ${version}`, async () => {
+    test(`for a forbidden address names ${field} in ${version}`, async () => {
       const { call, rules } = await aWorld();
 
       await expect(
@@ -210,7 +210,7 @@ describe("creating a push config", () => {
 });
 
 describe("getting a push config", () => {
-  test("without an id gives the one that was set without one", async () => {
+  test("without an id returns the one that was set without one", async () => {
     const { call } = await aWorld();
     await create(call, { id: "a" });
     await create(call);
@@ -218,7 +218,7 @@ describe("getting a push config", () => {
     expect(await getPushConfig({ taskId: "t1" }, call)).toMatchObject({ id: "t1" });
   });
 
-  test("without an id gives the first where each was set with one", async () => {
+  test("without an id returns the first if each was set with one", async () => {
     const { call } = await aWorld();
     await create(call, { id: "b" });
     await create(call, { id: "a" });
@@ -226,7 +226,7 @@ describe("getting a push config", () => {
     expect(await getPushConfig({ taskId: "t1" }, call)).toMatchObject({ id: "a" });
   });
 
-  test("that is not there says which", async () => {
+  test("that does not exist says which", async () => {
     const { call } = await aWorld();
 
     await expect(getPushConfig({ taskId: "t1" }, call)).rejects.toMatchObject({
@@ -243,7 +243,7 @@ describe("getting a push config", () => {
 });
 
 describe("listing push configs", () => {
-  test("goes from page to page, and the last has no token", async () => {
+  test("is paged, and the last page has no token", async () => {
     const { call } = await aWorld();
     for (const id of ["c", "ä", "b"]) await create(call, { id });
     const list = (pageToken?: string) =>
@@ -258,7 +258,7 @@ describe("listing push configs", () => {
     expect(third.nextPageToken).toBe("");
   });
 
-  test("goes on after a config that was deleted meanwhile", async () => {
+  test("continues after a config that was deleted in the meantime", async () => {
     const { call } = await aWorld();
     for (const id of ["a", "b", "c"]) await create(call, { id });
     const first = await listPushConfigs({ taskId: "t1", pageSize: 2 }, call);
@@ -269,7 +269,7 @@ describe("listing push configs", () => {
     expect(second.configs.map(({ id }) => id)).toEqual(["c"]);
   });
 
-  test("of one task shows none of another", async () => {
+  test("of one task returns none of another", async () => {
     const { call, backend } = await aWorld();
     await addTask(backend, "t2", "working");
     await create(call, { id: "a" });
@@ -281,7 +281,7 @@ describe("listing push configs", () => {
   });
 
   for (const pageToken of ["%%%", "next", "a", "aGk=", "/w"]) {
-    test(`with the token ${pageToken} that no page gave names pageToken`, async () => {
+    test(`with the token ${pageToken} that no page returned names pageToken`, async () => {
       const { call } = await aWorld();
 
       await expect(listPushConfigs({ taskId: "t1", pageToken }, call)).rejects.toMatchObject({
@@ -313,7 +313,7 @@ const OPERATIONS: readonly [what: string, perform: (call: Call) => Promise<unkno
 ];
 
 describe.each(OPERATIONS)("%s a push config", (_, perform) => {
-  test("of someone else's task finds no task, and changes nothing", async () => {
+  test("of another caller's task finds no task, and changes nothing", async () => {
     const { call, rules } = await aWorld();
     await create(call, { id: "a" });
 
@@ -325,7 +325,7 @@ describe.each(OPERATIONS)("%s a push config", (_, perform) => {
     expect(rules.told).toEqual(["changed a"]);
   });
 
-  test("is not supported where nothing is pushed", async () => {
+  test("is not supported without push notifications", async () => {
     const { call } = await aWorldWithoutPush();
 
     await expect(perform(call)).rejects.toMatchObject({
@@ -335,8 +335,8 @@ describe.each(OPERATIONS)("%s a push config", (_, perform) => {
   });
 });
 
-describe("a push config that came with a message", () => {
-  verifies(["R18"], "is stored for the task and the place that the message gets", async () => {
+describe("a push config that is sent with a message", () => {
+  verifies(["R18"], "is stored for the task and the position that the message gets", async () => {
     const { call } = await aWorld();
 
     const push = await inlinePush({ url: URL }, inVersion(call, "0.3"), undefined);
@@ -352,7 +352,7 @@ describe("a push config that came with a message", () => {
     ["0.3", "configuration.pushNotificationConfig.url"],
     ["1.0", "configuration.taskPushNotificationConfig.url"],
   ] as const) {
-    test(`for an address that may not be reached names ${field}`, async () => {
+    test(`for a forbidden address names ${field}`, async () => {
       const { call } = await aWorld();
 
       const refused = inlinePush({ url: "http://10.0.0.1/" }, inVersion(call, version), undefined);
@@ -361,7 +361,7 @@ describe("a push config that came with a message", () => {
     });
   }
 
-  test("is not supported where nothing is pushed", async () => {
+  test("is not supported without push notifications", async () => {
     const { call } = await aWorldWithoutPush();
 
     await expect(inlinePush({ url: URL }, call, undefined)).rejects.toMatchObject({

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { TaskSnapshot } from "../log/task-snapshot.ts";
 import { DeliveryMemory } from "./delivery-memory.ts";
 
-test("tasks are read one after the other while there is room, and the rest when some is free again", async () => {
+test("tasks are read one after the other while there is memory, and the rest when some is free again", async () => {
   const memory = new DeliveryMemory(10);
   const read: number[] = [];
   const load = (size: number) =>
@@ -25,7 +25,7 @@ test("tasks are read one after the other while there is room, and the rest when 
   memory.release(second);
 });
 
-test("a read that fails holds nothing, and nobody up", async () => {
+test("a failed read holds no memory, and blocks no other", async () => {
   const memory = new DeliveryMemory(10);
 
   await expect(memory.load(() => Promise.reject(new Error("no disk")))).rejects.toThrow("no disk");

@@ -4,7 +4,7 @@ import { attemptDelivery } from "./endpoint.ts";
 
 const NAMES: Readonly<Record<string, readonly string[]>> = { "vault.corp": ["10.0.0.7"] };
 
-test("a caller cannot tell an internal name from one that does not exist", async () => {
+test("a caller cannot distinguish an internal name from one that does not exist", async () => {
   const egress = createEgress({
     resolve: (host) =>
       NAMES[host] === undefined

@@ -11,7 +11,7 @@ const record = {
   state: "active",
 } as const;
 
-test("names the task, the config, how often it was put, and the event", () => {
+test("identifies the task, the config, its generation, and the event", () => {
   expect(createDeliveryId(record, 7)).toBe("t1.mine.2.7");
 });
 

@@ -29,7 +29,7 @@ test("a task is not woken before its time by the clock, even if the timer fires 
   timer.close();
 });
 
-test("a task is woken after its wait, even if the clock was set back meanwhile", async () => {
+test("a task is woken after its wait, even if the clock was set back in the meantime", async () => {
   let time = 1_000_000;
   const woken = Promise.withResolvers<number>();
   const timer = new WakeTimer({

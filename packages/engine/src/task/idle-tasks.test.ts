@@ -15,7 +15,7 @@ test("the task that has waited longest is evicted, unless it was removed before"
   expect(evicted).toEqual(["c"]);
 });
 
-test("large tasks are evicted sooner, and the newest is kept whatever its size", () => {
+test("large tasks are evicted sooner, and the newest is kept regardless of its size", () => {
   const { idle, evicted } = idleTasks(100);
   const MB = 1024 * 1024;
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { newId } from "./new-id.ts";
 
-/** RFC 9562: version 7 and the variant bits stand at fixed places. */
+/** RFC 9562: version 7 and the variant bits are at fixed positions. */
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 test("an id is a UUID of version 7", () => {
@@ -9,7 +9,7 @@ test("an id is a UUID of version 7", () => {
   for (let count = 0; count < 2000; count++) expect(newId()).toMatch(UUID_V7);
 });
 
-test("an id begins with its time in milliseconds", () => {
+test("an id starts with its time in milliseconds", () => {
   const now = Date.UTC(2026, 0, 31, 12);
 
   const time = newId(now).replaceAll("-", "").slice(0, 12);
@@ -24,7 +24,7 @@ test("ids of later milliseconds sort later", () => {
   expect(ids.toSorted()).toEqual(ids);
 });
 
-test("ids of one millisecond are all different, and sort as they were made", () => {
+test("ids of one millisecond are all different, and sort in the order of creation", () => {
   const ids = Array.from({ length: 20_000 }, () => newId(1_700_000_000_000));
 
   expect(new Set(ids).size).toBe(ids.length);

@@ -21,7 +21,7 @@ test("instants alone do not run ahead of the clock", () => {
   expect(clock.instant()).toBe(1000);
 });
 
-test("a clock that is set back stays behind no instant", () => {
+test("after the clock is set back, times are still later than every instant", () => {
   let time = 5000;
   const clock = new TaskClock(() => time);
   const at = clock.instant();
@@ -41,7 +41,7 @@ test("a task with a chosen id shares its creation time with no other", () => {
   expect(created).toEqual([1000, 1000, 1001, 1002, 1003, 1003]);
 });
 
-test("a clock that is set back a little does not reorder tasks; one that is corrected is believed", () => {
+test("a clock that is set back a little does not reorder tasks; a corrected one is used", () => {
   let time = 1_000_000;
   const clock = new TaskClock(() => time);
   clock.creation({ hasChosenId: false });

@@ -4,7 +4,7 @@ import { BEARER_SECURITY } from "../model/security.ts";
 import { overTheWire, someFacts } from "../testing/arbitraries.suite.ts";
 import { buildCard } from "./build-card.ts";
 
-/** What each version demands of a card: 0.3 §5.5, 1.0 §4.4.1. */
+/** The required fields of a card in each version: 0.3 §5.5, 1.0 §4.4.1. */
 const REQUIRED = {
   "0.3": [
     "protocolVersion",
@@ -29,7 +29,7 @@ const REQUIRED = {
   ],
 } as const;
 
-/** Fields that only one of the versions knows. */
+/** Fields that only one of the versions has. */
 const ONLY = {
   "0.3": [
     "protocolVersion",
@@ -47,7 +47,7 @@ const guarded = someFacts({ security: BEARER_SECURITY });
 describe.each(["0.3", "1.0", undefined] as const)("a card for a caller of %s", (version) => {
   const card = written(buildCard(someFacts(), version));
 
-  verifies(["R80"], "it states what the agent is and can do", () => {
+  verifies(["R80"], "it describes the agent and its capabilities", () => {
     expect(card).toMatchObject({
       name: "Greeter",
       description: "Greets people by name.",
@@ -59,13 +59,13 @@ describe.each(["0.3", "1.0", undefined] as const)("a card for a caller of %s", (
     });
   });
 
-  verifies(["R80", "seed-C29"], "only the 0.3 card declares that states are kept", () => {
+  verifies(["R80", "seed-C29"], "only the 0.3 card declares stateTransitionHistory", () => {
     const { capabilities } = card as { capabilities: { stateTransitionHistory?: boolean } };
 
     expect(capabilities.stateTransitionHistory).toBe(version === "1.0" ? undefined : true);
   });
 
-  test("every required field is there, and nothing of the version it is not for", () => {
+  test("every required field is present, and no field of the other version", () => {
     const other = ({ "0.3": "1.0", "1.0": "0.3" } as const)[version ?? "0.3"];
     const required = version === undefined ? Object.values(REQUIRED).flat() : REQUIRED[version];
 
@@ -78,13 +78,13 @@ describe.each(["0.3", "1.0", undefined] as const)("a card for a caller of %s", (
     }
   });
 
-  test("what is not known is not said", () => {
+  test("unknown facts are omitted", () => {
     for (const name of ["provider", "documentationUrl", "iconUrl", "securitySchemes"]) {
       expect(card).not.toHaveProperty(name);
     }
   });
 
-  test("what is known is said", () => {
+  test("known facts are included", () => {
     const known = {
       provider: { organization: "Convoke", url: "https://convoke.test" },
       documentationUrl: "https://convoke.test/docs",
@@ -105,7 +105,7 @@ describe("where the agent is reached", () => {
   ] as const;
   const facts = someFacts({ interfaces });
 
-  test("a 0.3 card lists 0.3 interfaces only, the first as its own", () => {
+  test("a 0.3 card lists only 0.3 interfaces, the first as its main one", () => {
     expect(buildCard(facts, "0.3")).toMatchObject({
       protocolVersion: "0.3.0",
       url: "https://agent.test/old",
@@ -129,15 +129,15 @@ describe("where the agent is reached", () => {
   });
 });
 
-describe("what a caller has to prove", () => {
-  verifies(["R115"], "a 0.3 card declares the bearer token in the words of 0.3", () => {
+describe("the required credentials", () => {
+  verifies(["R115"], "a 0.3 card declares the bearer token in the 0.3 format", () => {
     expect(buildCard(guarded, "0.3")).toMatchObject({
       securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
       security: [{ bearer: [] }],
     });
   });
 
-  verifies(["R115"], "a 1.0 card declares it in the words of 1.0", () => {
+  verifies(["R115"], "a 1.0 card declares it in the 1.0 format", () => {
     expect(written(buildCard(guarded, "1.0"))).toMatchObject({
       securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: "bearer" } } },
       securityRequirements: [{ schemes: { bearer: { list: [] } } }],
@@ -160,7 +160,7 @@ describe("what a caller has to prove", () => {
   });
 
   test.each(["0.3", "1.0", undefined] as const)(
-    "an open agent demands nothing of %s",
+    "an open agent requires nothing of %s",
     (version) => {
       const names = Object.keys(buildCard(someFacts(), version));
 

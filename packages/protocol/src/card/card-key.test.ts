@@ -17,13 +17,13 @@ const RFC_7638 = {
 /** The key of RFC 8037 A.3. */
 const RFC_8037 = { kty: "OKP", crv: "Ed25519", x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" };
 
-test("a key is named by its thumbprint, as the RFCs compute it", async () => {
+test("the id of a key is its thumbprint, as the RFCs compute it", async () => {
   expect(await thumbprint(RFC_7638)).toBe("NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs");
   expect(await thumbprint(RFC_8037)).toBe("kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k");
 });
 
 describe.each(["ES256", "ES384", "EdDSA", "RS256", "PS256"] as const)("a new key for %s", (alg) => {
-  test("has a public half with its name and use, and without its secret", async () => {
+  test("has a public half with its id and use, and without its secret", async () => {
     const { privateKey, publicKey, kid } = await generateCardKey(alg);
 
     expect(privateKey.d).toMatch(/./);
@@ -36,7 +36,7 @@ describe.each(["ES256", "ES384", "EdDSA", "RS256", "PS256"] as const)("a new key
   });
 });
 
-test("a key set names the key that is not what it says", async () => {
+test("a key set with a mismatched key gets an error that names the key", async () => {
   const good = { alg: "ES256", ...(await generateCardKey()) } as const;
   const bad = { ...good, alg: "RS256" } as const;
 

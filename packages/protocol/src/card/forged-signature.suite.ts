@@ -3,7 +3,7 @@ import { canonicalJson } from "../internal/json.ts";
 import { type SignedFormName, signedForm } from "./signed-form.ts";
 import type { AgentCardSignature } from "./signature.ts";
 
-/** Of Web Cryptography: how a key is read, and how it is used. */
+/** Web Cryptography parameters: how a key is imported, and how it is used. */
 const ALGORITHMS = {
   ES256: { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" },
   PS256: { name: "RSA-PSS", hash: "SHA-256", saltLength: 32 },
@@ -11,22 +11,22 @@ const ALGORITHMS = {
 
 interface Forgery {
   readonly card: object;
-  /** As an object, or as the text that is to be taken for its JSON. */
+  /** As an object, or as the text that is used as its JSON. */
   readonly header: object | string;
   readonly privateKey: JsonWebKey;
-  /** What really happens, whatever the header says. */
+  /** What is actually done, whatever the header says. */
   readonly alg?: keyof typeof ALGORITHMS;
   readonly form?: SignedFormName;
 }
 
-/** A signature that is right in itself, under a header that no honest signer would write. */
+/** A correct signature under a header that no honest signer would write. */
 export async function forgedSignature(forgery: Forgery): Promise<AgentCardSignature> {
   const { card, header, privateKey, alg = "ES256", form = "spec" } = forgery;
   const text = typeof header === "string" ? header : JSON.stringify(header);
   const written = base64UrlOf(text);
   const payload = base64UrlOf(canonicalJson(signedForm(card, form)));
   const input = new TextEncoder().encode(`${written}.${payload}`);
-  // By hand, not with jose: it would refuse such headers.
+  // By hand, not with jose, which would reject such headers.
   const use = ALGORITHMS[alg];
   const key = await crypto.subtle.importKey("jwk", privateKey, use, false, ["sign"]);
   const signature = await crypto.subtle.sign(use, key, input);

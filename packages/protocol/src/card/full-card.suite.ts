@@ -90,7 +90,7 @@ export const FULL_CARD = {
 
 type Path = readonly (string | number)[];
 
-/** Where in a JSON value there is something that is not made of other things. */
+/** The paths of all values in a JSON value that are not objects or lists. */
 export function leavesOf(value: unknown, path: Path = []): readonly Path[] {
   if (typeof value !== "object" || value === null) return [path];
   return Object.entries(value).flatMap(([key, member]) =>
@@ -98,7 +98,7 @@ export function leavesOf(value: unknown, path: Path = []): readonly Path[] {
   );
 }
 
-/** The value with another one at a place; without the place when that is `undefined`. */
+/** The value with another one at a path; without the path if that is `undefined`. */
 export function changedAt(
   value: unknown,
   [key, ...rest]: Path,

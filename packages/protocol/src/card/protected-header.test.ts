@@ -10,7 +10,7 @@ test.each([
   ['{"":0,"":0}', ""],
   ['{"__proto__":0,"__proto__":0}', "__proto__"],
   ['{"\\"":1,"\\"":2}', '"'],
-])("in %s the key %j is twice", (json, key) => {
+])("in %s the key %j is duplicated", (json, key) => {
   expect(JSON.parse(json)).toBeDefined();
   expect(duplicateKey(json)).toBe(key);
 });
@@ -21,12 +21,12 @@ test.each([
   '{"a":"\\",\\"a\\":","b":"{\\"a\\":1"}',
   '{"a":"a","b":["a","a","b"]}',
   '{"A":1,"a":2}',
-])("in %s no key is twice", (json) => {
+])("in %s no key is duplicated", (json) => {
   expect(JSON.parse(json)).toBeDefined();
   expect(duplicateKey(json)).toBeUndefined();
 });
 
-test("what a writer of JSON wrote has no key twice", () => {
+test("JSON from a JSON writer has no duplicate keys", () => {
   fc.assert(
     fc.property(fc.jsonValue({ stringUnit: "binary" }), (value) => {
       expect(duplicateKey(JSON.stringify(value, undefined, 2))).toBeUndefined();

@@ -18,8 +18,8 @@ const header = { alg: key.alg, kid: key.kid, typ: "JOSE" };
 
 const guarded = overTheWire(buildCard(someFacts({ security: BEARER_SECURITY }), "1.0")) as object;
 
-describe("a card that was signed", () => {
-  verifies("v1-S61", "says in its protected header by which key and algorithm", async () => {
+describe("a signed card", () => {
+  verifies("v1-S61", "has its key and algorithm in the protected header", async () => {
     const { signatures } = await signCard(FULL_CARD, [{ ...key, jku: "https://agent.test/keys" }]);
 
     expect(signatures).toEqual([
@@ -34,7 +34,7 @@ describe("a card that was signed", () => {
   });
 
   test.each(["ES256", "ES384", "EdDSA", "RS256", "PS256"] as const)(
-    "by %s is valid",
+    "with %s is valid",
     async (alg) => {
       const signer = await aKey(alg);
       const card = await signCard(FULL_CARD, [signer]);
@@ -47,18 +47,18 @@ describe("a card that was signed", () => {
     },
   );
 
-  test("is valid whatever the order of its keys", async () => {
+  test("is valid regardless of the order of its keys", async () => {
     const card = await signCard(FULL_CARD, [key]);
 
     expect(await verifyCard(backwards(card) as object, trusted)).toMatchObject({ kind: "valid" });
   });
 
-  test("is signed twice by each key when the two forms differ, and once when they do not", async () => {
+  test("is signed twice by each key if the two forms differ, and once if they do not", async () => {
     expect((await signCard(FULL_CARD, [key, other])).signatures).toHaveLength(2);
     expect((await signCard(guarded, [key, other])).signatures).toHaveLength(4);
   });
 
-  test("keeps the signatures that it had", async () => {
+  test("keeps its earlier signatures", async () => {
     const once = await signCard(FULL_CARD, [other]);
     const twice = await signCard(once, [key]);
 
@@ -69,7 +69,7 @@ describe("a card that was signed", () => {
     }
   });
 
-  test("is valid, whatever a card may say", async () => {
+  test("is valid for every possible card", async () => {
     await fc.assert(
       fc.asyncProperty(cards, async (card) => {
         const signed = overTheWire(await signCard(unsigned(card), [key])) as object;
@@ -83,7 +83,7 @@ describe("a card that was signed", () => {
 
 describe("a signature in one form only", () => {
   test.each(["spec", "sdk"] as const)(
-    "of the %s is enough, and the verdict says so",
+    "of the %s is enough, and the result says so",
     async (form) => {
       const { privateKey } = key;
       const signature = await forgedSignature({ card: guarded, header, privateKey, form });
@@ -96,7 +96,7 @@ describe("a signature in one form only", () => {
     },
   );
 
-  test("of the SDKs gives way to one that covers more, wherever that stands", async () => {
+  test("of the SDKs gives way to one that covers more, in any order", async () => {
     const { signatures, ...card } = await signCard(guarded, [key]);
 
     expect(
@@ -104,7 +104,7 @@ describe("a signature in one form only", () => {
     ).toMatchObject({ form: "spec" });
   });
 
-  test("of the SDKs does not cover what is empty and was added; the verdict says so", async () => {
+  test("of the SDKs does not cover empty fields that were added; the result says so", async () => {
     const card = await signCard(FULL_CARD, [key]);
     const added = { ...card, securityRequirements: [...card.securityRequirements, {}] };
 
@@ -112,7 +112,7 @@ describe("a signature in one form only", () => {
     expect(await verifyCard(added, trusted)).toMatchObject({ form: "sdk" });
   });
 
-  test("of the SDKs lets what is empty be taken out, and no verdict can tell", async () => {
+  test("of the SDKs allows empty fields to be removed, which cannot be detected", async () => {
     const { privateKey } = key;
     const spec = await forgedSignature({ card: guarded, header, privateKey, form: "spec" });
     const { securityRequirements: _, ...opened } = guarded as Record<string, unknown>;
@@ -131,7 +131,7 @@ describe("a card without signatures is unsigned", () => {
   });
 });
 
-describe("a card that was changed is invalid", () => {
+describe("a modified card is invalid", () => {
   const leaves = leavesOf(FULL_CARD).map((path) => [path.join("."), path] as const);
 
   test.each(leaves)("in %s", async (_, path) => {
@@ -173,7 +173,7 @@ describe("a card that was changed is invalid", () => {
     expect(await verifyCard({ ...card, ...addition }, trusted)).toMatchObject({ kind: "invalid" });
   });
 
-  test("to a card that cannot be read, and the field is named", async () => {
+  test("as an unreadable card, and the field is named", async () => {
     const card = { ...(await signCard(FULL_CARD, [key])), name: 5 };
 
     expect(await verifyCard(card, trusted)).toEqual({
@@ -182,7 +182,7 @@ describe("a card that was changed is invalid", () => {
     });
   });
 
-  test("as a whole: the signature of another card is none of this one", async () => {
+  test("as a whole: the signature of another card is not valid for this one", async () => {
     const { signatures } = await signCard(FULL_CARD, [key]);
 
     expect(await verifyCard({ ...guarded, signatures }, trusted)).toEqual({
@@ -193,7 +193,7 @@ describe("a card that was changed is invalid", () => {
 });
 
 describe("a key", () => {
-  test("that is not the signer's proves nothing, even under its name", async () => {
+  test("that is not the signer's proves nothing, even with the same id", async () => {
     const card = await signCard(FULL_CARD, [{ ...other, kid: key.kid }]);
 
     expect(await reasonOf(card)).toBe(
@@ -207,7 +207,7 @@ describe("a key", () => {
     expect(await reasonOf(card)).toBe(`signatures[0] is by the unknown key "${other.kid}"`);
   });
 
-  test("without a name is nobody's", async () => {
+  test("without an id matches nothing", async () => {
     const card = await signCard(FULL_CARD, [key]);
     const { kid: _, ...nameless } = trusted.keys[0] ?? {};
 
@@ -222,7 +222,7 @@ describe("a key", () => {
     expect(await reasonOf({ ...FULL_CARD, signatures: [signature] })).toMatch("unknown key");
   });
 
-  test("may share its name with another: each is tried", async () => {
+  test("may share its id with another: each is tried", async () => {
     const card = await signCard(FULL_CARD, [key]);
     const impostors = publicKeySet([
       { ...other, kid: key.kid },
@@ -247,7 +247,7 @@ describe("a key", () => {
     expect(asked).toEqual([{ alg: "ES256", kid: key.kid, jku: "https://agent.test/keys" }]);
   });
 
-  test("whose look-up fails proves nothing, and does not hide another", async () => {
+  test("whose lookup fails proves nothing, and does not hide another", async () => {
     const card = await signCard(FULL_CARD, [other, key]);
     const keys = async ({ kid }: { kid?: string }) => {
       if (kid === other.kid) throw new Error("no route to host");
@@ -310,7 +310,7 @@ describe("an algorithm", () => {
     ["ES256", { key_ops: ["sign"] }, "must not be used to verify according to its key_ops"],
     ["ES256", { kty: "oct", k: "c2VjcmV0" }, "must be an EC key on the curve P-256 for ES256"],
     ["ES256", { x: key.privateKey.y ?? "" }, "is not a usable key for ES256"],
-  ])("%s takes no key that is %j", async (alg, overrides, reason) => {
+  ])("%s does not accept a key that is %j", async (alg, overrides, reason) => {
     const { privateKey } = key;
     const signature = await forgedSignature({
       card: FULL_CARD,
@@ -326,7 +326,7 @@ describe("an algorithm", () => {
     });
   });
 
-  test("takes no key that was made for its sister", async () => {
+  test("does not accept a key for another curve or hash", async () => {
     const pss = { alg: "PS256", kid: rsa.kid };
     const { alg: _, ...privateKey } = rsa.privateKey;
     const signature = await forgedSignature({
@@ -342,7 +342,7 @@ describe("an algorithm", () => {
     });
   });
 
-  test("of RSA takes no key below 2048 bits", async () => {
+  test("of RSA does not accept a key below 2048 bits", async () => {
     const parameters = {
       name: "RSASSA-PKCS1-v1_5",
       hash: "SHA-256",
@@ -366,17 +366,17 @@ describe("a protected header", () => {
     ["with crit", { ...header, crit: ["exp"], exp: 1 }, "has a crit header"],
     ["without kid", { alg: "ES256" }, "names no kid"],
     ["with an empty kid", { alg: "ES256", kid: "" }, "names no kid"],
-    ["with a kid that is no text", { alg: "ES256", kid: 1 }, "names no kid"],
+    ["with a kid that is not a string", { alg: "ES256", kid: 1 }, "names no kid"],
     ["without alg", { kid }, "names no alg"],
-    ["with a jku that is no text", { ...header, jku: [] }, "has a jku that is not a string"],
-    ["that has a key twice", `{"alg":"none","alg":"ES256","kid":"${kid}"}`, 'has "alg" twice'],
-    ["that has a key twice below", `{"alg":"ES256","kid":"${kid}","x":{"y":1,"y":2}}`, 'has "y"'],
-    ["that is no object", '["ES256"]', "that is not a JSON object"],
+    ["with a jku that is not a string", { ...header, jku: [] }, "has a jku that is not a string"],
+    ["with a duplicate key", `{"alg":"none","alg":"ES256","kid":"${kid}"}`, 'has "alg" twice'],
+    ["with a nested duplicate key", `{"alg":"ES256","kid":"${kid}","x":{"y":1,"y":2}}`, 'has "y"'],
+    ["that is not an object", '["ES256"]', "that is not a JSON object"],
     ["that is null", "null", "that is not a JSON object"],
-    ["that is no JSON", "ES256", "that is not JSON"],
+    ["that is not JSON", "ES256", "that is not JSON"],
     ["with a byte order mark", `\ufeff${JSON.stringify(header)}`, "that is not JSON"],
     ["that is too long", { ...header, x: "x".repeat(4096) }, "of more than 4096 characters"],
-  ])("%s is refused", async (_, forged, reason) => {
+  ])("%s is rejected", async (_, forged, reason) => {
     const { privateKey } = key;
     const signature = await forgedSignature({ card: FULL_CARD, header: forged, privateKey });
 
@@ -385,12 +385,12 @@ describe("a protected header", () => {
 
   test.each([
     ["padded", (text: string) => `${text}=`],
-    ["with a letter of the other alphabet", (text: string) => `${text.slice(0, -1)}+`],
+    ["with a character of the other base64 alphabet", (text: string) => `${text.slice(0, -1)}+`],
     ["with a space", (text: string) => ` ${text}`],
-    ["cut short", (text: string) => text.slice(0, -1)],
-    ["that is no UTF-8", () => "_w"],
+    ["that is truncated", (text: string) => text.slice(0, -1)],
+    ["that is not UTF-8", () => "_w"],
     ["that is empty", () => ""],
-  ])("%s is refused", async (_, spoil) => {
+  ])("%s is rejected", async (_, spoil) => {
     const [signature] = (await signCard(FULL_CARD, [key])).signatures;
     const spoiled = { ...signature, protected: spoil(signature?.protected ?? "") };
 
@@ -403,14 +403,14 @@ describe("a protected header", () => {
     [{ kid: "other" }, 'has "kid" in its unprotected header'],
     [{ crit: [] }, 'has "crit" in its unprotected header'],
     ["text", "has a header that is not an object"],
-  ])("beside %j is refused", async (unprotected, reason) => {
+  ])("in addition to %j is rejected", async (unprotected, reason) => {
     const [signature] = (await signCard(FULL_CARD, [key])).signatures;
 
     const card = { ...FULL_CARD, signatures: [{ ...signature, header: unprotected }] };
     expect(await reasonOf(card)).toBe(`signatures[0] ${reason}`);
   });
 
-  test("is not made up for by an unprotected one", async () => {
+  test("cannot be replaced by an unprotected one", async () => {
     const { privateKey } = key;
     const signature = await forgedSignature({
       card: FULL_CARD,
@@ -422,7 +422,7 @@ describe("a protected header", () => {
     expect(await reasonOf(card)).toMatch("names no kid in its protected header");
   });
 
-  test("beside an unprotected one that says other things is fine", async () => {
+  test("may be accompanied by an unprotected one with other fields", async () => {
     const [signature] = (await signCard(FULL_CARD, [key])).signatures;
 
     const card = { ...FULL_CARD, signatures: [{ ...signature, header: { note: "hello" } }] };
@@ -452,7 +452,7 @@ describe("signatures", () => {
     expect(await verifyCard(card, trusted)).toMatchObject({ kind: "invalid" });
   });
 
-  test("of which one verifies are enough, wherever it stands", async () => {
+  test("of which one verifies are enough, in any order", async () => {
     const [good] = (await signCard(FULL_CARD, [key])).signatures;
     const [wrong] = (await signCard(guarded, [key])).signatures;
     const [unknown] = (await signCard(FULL_CARD, [other])).signatures;
@@ -472,12 +472,12 @@ describe("signatures", () => {
   });
 });
 
-describe("signing is refused", () => {
+describe("signing is rejected", () => {
   test.each([
     ["without keys", FULL_CARD, [], "keys must contain at least one key"],
-    ["with a nameless key", FULL_CARD, [{ ...key, kid: "" }], "keys[0].kid must be a string"],
+    ["with a key without an id", FULL_CARD, [{ ...key, kid: "" }], "keys[0].kid must be a string"],
     [
-      "by an unknown algorithm",
+      "with an unknown algorithm",
       FULL_CARD,
       [key, { ...key, alg: "HS256" as CardAlgorithm }],
       "keys[1].alg must be one of ES256, ES384, EdDSA, RS256, PS256",
@@ -494,14 +494,9 @@ describe("signing is refused", () => {
       [{ ...key, privateKey: trusted.keys[0] ?? {} }],
       'keys[0].privateKey must be a private key; it has no "d"',
     ],
-    ["of what is no card", { name: 5 }, [key], "card.name must be a string"],
-    [
-      "beside what are no signatures",
-      { signatures: {} },
-      [key],
-      "card.signatures must be an array",
-    ],
-    ["of text without UTF-8", { name: "\ud800" }, [key], "half of a surrogate pair"],
+    ["of an invalid card", { name: 5 }, [key], "card.name must be a string"],
+    ["next to invalid signatures", { signatures: {} }, [key], "card.signatures must be an array"],
+    ["of text that UTF-8 cannot represent", { name: "\ud800" }, [key], "half of a surrogate pair"],
   ])("%s", async (_, card, keys, message) => {
     await expect(signCard(card, keys)).rejects.toThrow(TypeError);
     await expect(signCard(card, keys)).rejects.toThrow(message);
@@ -527,7 +522,7 @@ function unsigned(card: object): object {
   return content;
 }
 
-/** A different value of the same type, and none that is empty. */
+/** A different value of the same type, and not an empty one. */
 function another(leaf: unknown): unknown {
   switch (typeof leaf) {
     case "string":

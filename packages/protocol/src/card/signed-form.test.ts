@@ -17,22 +17,22 @@ const EXAMPLE = {
 
 const guarded = someFacts({ security: BEARER_SECURITY });
 
-describe("as the specification signs", () => {
-  test("its own example comes out as it is printed there", () => {
+describe("the form of the specification", () => {
+  test("matches its own example", () => {
     expect(canonicalJson(signedForm(EXAMPLE, "spec"))).toBe(
       '{"capabilities":{"pushNotifications":false,"streaming":false},"description":"",' +
         '"name":"Example Agent","skills":[]}',
     );
   });
 
-  test("an optional text that was set stays, even when it is empty", () => {
+  test("keeps an optional text that was set, even if it is empty", () => {
     expect(signedForm({ documentationUrl: "", iconUrl: "" }, "spec")).toEqual({
       documentationUrl: "",
       iconUrl: "",
     });
   });
 
-  test("every required field stays, even when it is empty", () => {
+  test("keeps every required field, even if it is empty", () => {
     const flows = { tokenUrl: "", scopes: {} };
     const scheme = (flow: object) => ({ oauth2SecurityScheme: { flows: flow } });
     const card = {
@@ -60,7 +60,7 @@ describe("as the specification signs", () => {
     expect(signedForm({ ...card, skills: [] }, "spec")).toEqual({ ...card, skills: [] });
   });
 
-  test("a plain field with its default value goes", () => {
+  test("drops a plain field with its default value", () => {
     const card = {
       supportedInterfaces: [{ url: "", protocolBinding: "", tenant: "", protocolVersion: "" }],
       capabilities: { extensions: [{ uri: "", description: "", required: false }] },
@@ -74,7 +74,7 @@ describe("as the specification signs", () => {
     });
   });
 
-  test("a message that is set stays, even when it is empty", () => {
+  test("keeps a message that is set, even if it is empty", () => {
     const card = {
       capabilities: { extensions: [{ uri: "u", params: {} }] },
       provider: {},
@@ -88,7 +88,7 @@ describe("as the specification signs", () => {
     });
   });
 
-  test("the scopes of a flow stay where they are required", () => {
+  test("keeps the scopes of a flow if they are required", () => {
     const flow = { authorizationUrl: "a", tokenUrl: "t", scopes: {} };
     const schemes = (flows: object) => ({
       securitySchemes: { s: { oauth2SecurityScheme: { flows } } },
@@ -101,28 +101,28 @@ describe("as the specification signs", () => {
     ).toEqual(schemes({ implicit: { authorizationUrl: "a" } }));
   });
 
-  test("the parameters of an extension stay as they are", () => {
+  test("keeps the parameters of an extension unchanged", () => {
     const params = JSON.parse('{"a":null,"b":"","c":[],"d":{"__proto__":{}},"e":0,"f":false}');
     const card = { capabilities: { extensions: [{ uri: "u", params }] } };
 
     expect(canonicalJson(signedForm(card, "spec"))).toBe(canonicalJson(card));
   });
 
-  test("null is the same as nothing", () => {
+  test("treats null as absent", () => {
     expect(signedForm({ name: "a", provider: null, iconUrl: null, skills: null }, "spec")).toEqual({
       name: "a",
     });
   });
 });
 
-describe("as the SDKs sign", () => {
-  test("the same example loses what is empty, required or not", () => {
+describe("the form of the SDKs", () => {
+  test("drops what is empty in the same example, required or not", () => {
     expect(canonicalJson(signedForm(EXAMPLE, "sdk"))).toBe(
       '{"capabilities":{"pushNotifications":false,"streaming":false},"name":"Example Agent"}',
     );
   });
 
-  test("what holds only empty things is empty itself", () => {
+  test("drops what contains only empty values", () => {
     const card = {
       name: "a",
       securityRequirements: [{ schemes: { bearer: { list: [] } } }],
@@ -138,7 +138,7 @@ describe("as the SDKs sign", () => {
 });
 
 describe.each(["spec", "sdk"] as const)("in the form of the %s", (form) => {
-  test("a card without anything empty is covered as a whole", () => {
+  test("a card without empty values is covered completely", () => {
     expect(signedForm(FULL_CARD, form)).toEqual(FULL_CARD);
   });
 
@@ -146,13 +146,13 @@ describe.each(["spec", "sdk"] as const)("in the form of the %s", (form) => {
     expect(signedForm({ ...FULL_CARD, signatures: [{ protected: 1 }] }, form)).toEqual(FULL_CARD);
   });
 
-  test("a card for both versions is covered as the card of 1.0 is", () => {
+  test("a card for both versions is covered as the 1.0 card is", () => {
     expect(signedForm(buildCard(guarded, undefined), form)).toEqual(
       signedForm(buildCard(guarded, "1.0"), form),
     );
   });
 
-  test("the form of a form is the form", () => {
+  test("normalizing a form again does not change it", () => {
     fc.assert(
       fc.property(cards, (card) => {
         const once = signedForm(card, form);
@@ -163,7 +163,7 @@ describe.each(["spec", "sdk"] as const)("in the form of the %s", (form) => {
   });
 });
 
-test("a card that we build loses nothing in the form of the specification but empty scopes", () => {
+test("a card that we build loses only empty scopes in the form of the specification", () => {
   const card = overTheWire(buildCard(guarded, "1.0")) as object;
 
   expect(signedForm(card, "spec")).toEqual({
@@ -172,7 +172,7 @@ test("a card that we build loses nothing in the form of the specification but em
   });
 });
 
-describe("a card that is none is refused, and the field is named", () => {
+describe("an invalid card is rejected, and the field is named", () => {
   const two = { apiKeySecurityScheme: {}, mtlsSecurityScheme: {} };
   const extensions = (params: unknown) => ({ capabilities: { extensions: [{ params }] } });
 

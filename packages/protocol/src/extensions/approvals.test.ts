@@ -40,13 +40,13 @@ describe("the digest of arguments", () => {
     expect(DIGEST).toMatch(/^sha-256:[\w-]{43}$/);
   });
 
-  test("is another for other arguments", async () => {
+  test("differs for different arguments", async () => {
     expect(await digestArguments({ ...ARGUMENTS, lines: 4 })).not.toBe(DIGEST);
   });
 });
 
 describe("an approval", () => {
-  test("is taken with all that it may have", () => {
+  test("is accepted with all optional fields", () => {
     const whole = anApproval({
       prompt: "The file cannot be brought back.",
       preview: { kind: "diff", path: "a.txt", before: "one\n" },
@@ -73,7 +73,7 @@ describe("an approval", () => {
     [{ preview: { kind: "text" } }, "data.preview.text is required"],
     [{ createdAt: "yesterday" }, "data.createdAt must be a time in UTC"],
     [{ expiresAt: "2026-01-31T12:00:00" }, "data.expiresAt must be a time in UTC"],
-  ])("with %j is refused: %s", (overrides, problem) => {
+  ])("with %j is rejected: %s", (overrides, problem) => {
     const broken = JSON.parse(JSON.stringify({ ...anApproval(), ...overrides })) as unknown;
 
     expect(() => checkApproval(broken, "data")).toThrow(problem);
@@ -81,7 +81,7 @@ describe("an approval", () => {
 });
 
 describe("the form of an answer", () => {
-  test("is taken as it is", () => {
+  test("is accepted unchanged", () => {
     const answer = anAnswer({ option: "reject", feedback: "not that one" });
 
     expect(checkApprovalAnswer(answer, FIELD)).toEqual(answer);
@@ -93,7 +93,7 @@ describe("the form of an answer", () => {
     [{ option: "approved" }, `${FIELD}.option must be one of once`],
     [{ arguments: [] }, `${FIELD}.arguments must be an object`],
     [{ feedback: 1 }, `${FIELD}.feedback must be a string`],
-  ])("with %j is refused: %s", (overrides, problem) => {
+  ])("with %j is rejected: %s", (overrides, problem) => {
     const broken = JSON.parse(JSON.stringify({ ...anAnswer(), ...overrides })) as unknown;
 
     expect(() => checkApprovalAnswer(broken, FIELD)).toThrow(problem);
@@ -101,7 +101,7 @@ describe("the form of an answer", () => {
 });
 
 describe("an answer", () => {
-  test("that approves or refuses is the decision, with who and when", () => {
+  test("that approves or rejects is the decision, with who and when", () => {
     const by = { decidedBy: "ann", decidedAt: NOW.toISOString() };
 
     expect(decide(anAnswer())).toEqual({ outcome: "approved", option: "once", ...by });
@@ -116,7 +116,7 @@ describe("an answer", () => {
     );
   });
 
-  test("to an approval that the task does not have is refused", () => {
+  test("to an approval that the task does not have is rejected", () => {
     const answering = { answer: anAnswer(), field: FIELD, by: "ann", now: NOW };
 
     expect(() => answerApproval(undefined, answering)).toThrow(
@@ -124,7 +124,7 @@ describe("an answer", () => {
     );
   });
 
-  test("is given once: a second one is refused, and so is one after the approval was superseded", () => {
+  test("is accepted once: a second one is rejected, and so is one after the approval was superseded", () => {
     for (const outcome of ["approved", "rejected", "superseded", "expired"] as const) {
       const decision = { outcome, decidedAt: "2026-01-31T11:30:00Z" };
 
@@ -134,14 +134,14 @@ describe("an answer", () => {
     }
   });
 
-  test("comes too late from the very moment on at which the approval expires", () => {
+  test("is too late from the exact moment at which the approval expires", () => {
     const at = (expiresAt: string): Approval => anApproval({ expiresAt });
 
     expect(() => decide(anAnswer(), at("2026-01-31T12:00:00Z"))).toThrow("has expired at");
     expect(decide(anAnswer(), at("2026-01-31T12:00:00.001Z")).outcome).toBe("approved");
   });
 
-  test("for other arguments than those that wait is stale", async () => {
+  test("for other arguments than the pending ones is stale", async () => {
     const digest = await digestArguments({ path: "other.txt" });
 
     expect(() => decide(anAnswer({ digest }))).toThrow(`${FIELD}.digest is not that of the call`);
@@ -152,7 +152,7 @@ describe("an answer", () => {
     [{ feedback: "fine" }, `${FIELD}.feedback goes with the option reject alone`],
     [{ option: "edit" }, `${FIELD}.arguments is required with the option edit`],
     [{ arguments: {} }, `${FIELD}.arguments goes with the option edit alone`],
-  ])("with %j is refused: %s", (overrides, problem) => {
+  ])("with %j is rejected: %s", (overrides, problem) => {
     expect(() => decide(anAnswer(overrides))).toThrow(problem);
   });
 });

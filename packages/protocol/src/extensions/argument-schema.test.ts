@@ -4,13 +4,13 @@ import { argumentSchema, boundedSchema } from "./argument-schema.ts";
 const FIELD = "inputSchema";
 
 describe("a caller's schema", () => {
-  test("is checked by what cannot run for ever", () => {
+  test("is reduced to what can be checked in bounded time", () => {
     const schema = {
       type: "object",
       $defs: { a: { $ref: "#/$defs/a" } },
       properties: {
         name: { type: "string", pattern: "^(a+)+$", minLength: 1, description: "A name." },
-        // The name of a property, and no keyword.
+        // The name of a property, not a keyword.
         pattern: { enum: ["a", "b"] },
         size: { oneOf: [{ type: "integer", minimum: 1 }, { $ref: "#/$defs/a" }] },
         tags: { type: "array", items: { type: "string", format: "uri" }, uniqueItems: true },
@@ -42,7 +42,7 @@ describe("a caller's schema", () => {
     expect(() => boundedSchema("text", FIELD)).toThrow("inputSchema must be a JSON Schema");
   });
 
-  test("that allows properties by a pattern refuses none for their names", () => {
+  test("that allows properties by a pattern rejects none for their names", () => {
     const schema = { patternProperties: { "^x-": {} }, additionalProperties: false };
 
     expect(argumentSchema(schema, FIELD)).toEqual({});
@@ -57,7 +57,7 @@ describe("a caller's schema", () => {
     [{ properties: { a: { enum: [] } } }, 'properties["a"].enum must be a list of values'],
     [{ anyOf: {} }, "inputSchema.anyOf must be a list of schemas"],
     [{ required: [1] }, "inputSchema.required must be a list of names"],
-  ])("that is none is refused with the place: %j", (schema, problem) => {
+  ])("that is invalid is rejected with the path: %j", (schema, problem) => {
     expect(() => argumentSchema(schema, FIELD)).toThrow(problem);
   });
 

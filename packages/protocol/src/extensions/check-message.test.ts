@@ -17,7 +17,7 @@ function withPart(uri: string, type: string, data: unknown): Message {
   return userMessage("m1", [{ kind: "data", data, metadata: { [uri]: { type } } }]);
 }
 
-describe("data of an active extension that makes no sense is refused, with its place", () => {
+describe("invalid data of an active extension is rejected with its path", () => {
   for (const [uri, message, problem] of [
     [skill.uri, saying(skill.uri, {}), `message.metadata["${skill.uri}"].id is required`],
     [skill.uri, saying(skill.uri, "x"), `message.metadata["${skill.uri}"] must be an object`],
@@ -58,7 +58,7 @@ describe("data of an active extension that makes no sense is refused, with its p
       expect(() => checkExtensionData(message, new Set([uri]))).toThrow(problem);
     });
 
-    verifies("v1-S32", `but not where it is not active: ${problem}`, () => {
+    verifies("v1-S32", `but not if it is not active: ${problem}`, () => {
       const others = new Set(Object.values(EXTENSIONS).map((one) => one.uri));
       others.delete(uri);
 
@@ -67,7 +67,7 @@ describe("data of an active extension that makes no sense is refused, with its p
   }
 });
 
-test("data that make sense are read", () => {
+test("valid data is read", () => {
   const tools = [{ name: "look_up", description: "Looks up.", inputSchema: { type: "object" } }];
   const limits = {
     tokens: 1000,
@@ -85,7 +85,7 @@ test("data that make sense are read", () => {
   expect(resumptionCursor({ [resumption.uri]: { after: "42" } })).toBe("42");
 });
 
-test("who says nothing says nothing", () => {
+test("a message without extension data has none", () => {
   const message = userMessage("m1", "hello");
 
   expect(chosenSkill(message)).toBeUndefined();
@@ -95,13 +95,13 @@ test("who says nothing says nothing", () => {
   checkExtensionData(message, new Set(Object.values(EXTENSIONS).map(({ uri }) => uri)));
 });
 
-test("a number is no cursor, because a reader sends back what it was given", () => {
+test("a number is not a cursor, because a reader returns what it was given", () => {
   expect(() => resumptionCursor({ [resumption.uri]: { after: 42 } })).toThrow(
     `metadata["${resumption.uri}"].after must be a string`,
   );
 });
 
-test("parts without a mark, or with one of another kind, are nobody's", () => {
+test("parts without a marker, or with one of another kind, are ignored", () => {
   const message = userMessage("m1", [
     { kind: "text", text: "x", metadata: { [approvals.uri]: { type: "approval-answer" } } },
     { kind: "data", data: 1 },

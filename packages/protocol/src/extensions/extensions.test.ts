@@ -11,7 +11,7 @@ import { EXTENSIONS, resumptionCursor } from "./extensions.ts";
 const DOCS = new URL("../../../../docs/extensions/", import.meta.url);
 const rows = Object.values(EXTENSIONS);
 
-verifies("v1-S30", "each of our extensions has a URI of its own that ends in its version", () => {
+verifies("v1-S30", "each of our extensions has a unique URI that ends in its version", () => {
   checkAgentExtensions(rows);
   for (const { uri, version } of rows) {
     expect(uri).toMatch(
@@ -24,7 +24,7 @@ describe("the documents", () => {
   const read = (name: string): string => readFileSync(new URL(name, DOCS), "utf8");
   const pageOf = (uri: string): string => `${uri.split("/").at(-2)}.md`;
 
-  verifies("v1-S30", "have a page for each, with its URI and what a change of it means", () => {
+  verifies("v1-S30", "has a page for each, with its URI and its versioning", () => {
     for (const { uri } of rows) {
       expect(read(pageOf(uri))).toContain(uri);
       expect(read(pageOf(uri))).toContain("A breaking change is a new URI");
@@ -35,14 +35,14 @@ describe("the documents", () => {
     );
   });
 
-  /** The examples of a page, as they are written. */
+  /** The examples of a page, verbatim. */
   const examplesOf = (page: string): readonly Example[] =>
     [...read(page).matchAll(/```json\n([^]*?)```/g)].flatMap(([, json = ""]) =>
-      // An example that leaves something out is not for programs.
+      // An example with omissions is not for programs.
       /[,{[] ?…/.test(json) ? [] : [JSON.parse(json) as Example],
     );
 
-  test("show approvals that are taken, with the right digest", async () => {
+  test("shows valid approvals, with the correct digest", async () => {
     const [request, answer] = examplesOf("approvals.md");
     const { tool, digest } = checkApproval(request?.data, "data");
 
@@ -50,7 +50,7 @@ describe("the documents", () => {
     expect(checkApprovalAnswer(answer?.data, "data").digest).toBe(digest);
   });
 
-  test("show tools, budgets and cursors that are taken", () => {
+  test("shows valid tools, budgets and cursors", () => {
     const [tools, , result] = examplesOf("client-tools.md");
     const [left, used] = examplesOf("budget.md");
     const [subscription] = examplesOf("resumption.md");

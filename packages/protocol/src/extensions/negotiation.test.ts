@@ -11,14 +11,14 @@ import {
 
 const HEADER = "A2A-Extensions";
 
-/** Anything that a header could have between its commas, short of white space at the ends. */
+/** Anything that a header can have between its commas, without white space at the ends. */
 const uri = fc
   .stringMatching(/^[\x21-\x2b\x2d-\x7e]{1,40}$/)
   .map((text) => text.slice(0, MAX_URI_LENGTH));
 const uris = fc.uniqueArray(uri, { maxLength: MAX_EXTENSIONS });
 const space = fc.stringMatching(/^[ \t]{0,3}$/);
 
-test("a list is read as it was written, whatever the space and the empty places in it", () => {
+test("a list is parsed regardless of white space and empty elements", () => {
   fc.assert(
     fc.property(uris, fc.array(fc.tuple(space, space, fc.boolean())), (given, frills) => {
       const dressed = given.map((one, place) => {
@@ -32,7 +32,7 @@ test("a list is read as it was written, whatever the space and the empty places 
   );
 });
 
-test("what we write we read", () => {
+test("what we write we can read", () => {
   fc.assert(
     fc.property(uris, (given) => {
       expect(parseExtensionList(HEADER, [formatExtensionList(given)])).toEqual(given);
@@ -40,7 +40,7 @@ test("what we write we read", () => {
   );
 });
 
-test("no value makes it fail in any way but the one that names the header", () => {
+test("every failure for any value is the error that names the header", () => {
   fc.assert(
     fc.property(fc.array(fc.string({ maxLength: 3000 }), { maxLength: 5 }), (values) => {
       let read: readonly string[];
@@ -58,7 +58,7 @@ test("no value makes it fail in any way but the one that names the header", () =
   );
 });
 
-describe("a list that is too much is refused", () => {
+describe("a list that is too long is rejected", () => {
   const many = (count: number): string =>
     Array.from({ length: count }, (_, place) => `urn:extension:${place}`).join(",");
 
@@ -81,7 +81,7 @@ describe("a list that is too much is refused", () => {
   });
 });
 
-test("extensions by URLs, by other URIs, and with all that a card says of them are taken", () => {
+test("extensions with URLs, with other URIs, and with all card fields are accepted", () => {
   checkAgentExtensions([]);
   checkAgentExtensions([
     { uri: "https://example.com/ext/v1" },
@@ -90,7 +90,7 @@ test("extensions by URLs, by other URIs, and with all that a card says of them a
   ]);
 });
 
-describe("what cannot be declared is refused, with the place and the fix", () => {
+describe("an invalid declaration is rejected with the path and the fix", () => {
   const cyclic: Record<string, unknown> = {};
   cyclic["self"] = cyclic;
 

@@ -24,7 +24,7 @@ function idsOf(message: Message, state: TaskState = "input-required"): readonly 
   return openApprovals(task, NOW).map(({ id }) => id);
 }
 
-test("the open approvals of a task are in the parts or in the metadata of its question", () => {
+test("the pending approvals of a task are in the parts or in the metadata of its question", () => {
   const metadata = { [URI]: { requests: [anApproval("b")] } };
 
   expect(idsOf(aQuestion([anApproval("a")], metadata))).toEqual(["a", "b"]);
@@ -34,7 +34,7 @@ test("the open approvals of a task are in the parts or in the metadata of its qu
   });
 });
 
-test("those that are decided, have expired, or of a task that goes on are not open", () => {
+test("approvals that are decided or expired, or of a task that continued, are not pending", () => {
   const decision = { outcome: "approved", decidedAt: NOW.toISOString() };
 
   expect(idsOf(aQuestion([anApproval("a", { decision })]))).toEqual([]);
@@ -44,7 +44,7 @@ test("those that are decided, have expired, or of a task that goes on are not op
 });
 
 test.each([undefined, null, 7, "a", {}, { requests: "a" }, { requests: [null, 7, { id: 7 }] }])(
-  "what is none is left out: %j",
+  "invalid ones are omitted: %j",
   (given) => {
     expect(idsOf(aQuestion([given], { [URI]: given }))).toEqual([]);
   },

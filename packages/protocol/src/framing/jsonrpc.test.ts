@@ -6,14 +6,18 @@ import { checkId, errorText, idOf, parseRequest, resultPrefix, resultText } from
 
 const envelope = { jsonrpc: "2.0", id: 1, method: "message/send", params: { a: 1 } };
 
-verifies(["R7"], "an id is whatever the caller chose, also 0, the empty text and null", () => {
-  for (const id of [0, "", null, 1, -1.5, "a-b", "0"]) {
-    expect(parseRequest({ ...envelope, id }).id).toBe(id);
-    expect(idOf({ id })).toBe(id);
-  }
-});
+verifies(
+  ["R7"],
+  "an id is any value that the caller chose, also 0, the empty string and null",
+  () => {
+    for (const id of [0, "", null, 1, -1.5, "a-b", "0"]) {
+      expect(parseRequest({ ...envelope, id }).id).toBe(id);
+      expect(idOf({ id })).toBe(id);
+    }
+  },
+);
 
-test("an opened envelope holds the method and the parameters as they came", () => {
+test("an opened envelope has the method and the params unchanged", () => {
   const { params: _, ...bare } = envelope;
 
   expect(parseRequest(envelope)).toEqual({ id: 1, method: "message/send", params: { a: 1 } });
@@ -21,7 +25,7 @@ test("an opened envelope holds the method and the parameters as they came", () =
   expect(parseRequest({ ...envelope, extra: true })).toEqual(parseRequest(envelope));
 });
 
-describe("an envelope that cannot be opened", () => {
+describe("an invalid envelope", () => {
   const { jsonrpc: _, ...withoutVersion } = envelope;
   const { method: __, ...withoutMethod } = envelope;
   const refused: readonly (readonly [string, unknown, string | undefined, unknown])[] = [
@@ -64,7 +68,7 @@ describe("an envelope that cannot be opened", () => {
     });
   }
 
-  test("no body at all makes us stumble", () => {
+  test("no body of any kind throws another error", () => {
     fc.assert(
       fc.property(jsonValues, (body) => {
         const id = idOf(body);
@@ -81,7 +85,7 @@ describe("an envelope that cannot be opened", () => {
 
 const ids = fc.oneof(fc.constantFrom(0, "", null), fc.integer(), fc.string());
 
-verifies(["R7"], "an answer repeats the id of its request, whatever that is", () => {
+verifies(["R7"], "a response has the id of its request, of any type", () => {
   fc.assert(
     fc.property(ids, jsonValues, (id, value) => {
       const result: unknown = JSON.parse(resultText(id, JSON.stringify(value)));
@@ -93,7 +97,7 @@ verifies(["R7"], "an answer repeats the id of its request, whatever that is", ()
   );
 });
 
-test("readers of one result differ only in what stands before it", () => {
+test("responses with the same result differ only in what precedes it", () => {
   const result = '{"kind":"task"}';
 
   expect(resultText(7, result)).toBe(`${resultPrefix(7)}${result}}`);

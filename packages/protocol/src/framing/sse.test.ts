@@ -4,13 +4,16 @@ import { verifies } from "../../../../test/verifies.ts";
 import { jsonValues } from "../testing/arbitraries.suite.ts";
 import { SSE_KEEP_ALIVE, SseDecoder, type SseEvent, sseFrame, sseNamedFrame } from "./sse.ts";
 
-/** What a line may hold: anything but line ends. A NUL makes an id invalid, so ids have none. */
+/**
+ * The possible content of a line: anything except line endings. A NUL makes an id invalid, so ids
+ * have none.
+ */
 const lines = fc
   .string({ unit: "binary", maxLength: 12 })
   .map((text) => text.replaceAll(/[\r\n]/g, ""));
 const ids = lines.map((text) => text.replaceAll("\0", ""));
 
-/** One event as a server may write it, with comments and fields that nobody knows. */
+/** One event as a server may write it, with comments and unknown fields. */
 const written = fc.record(
   {
     comment: lines,
@@ -22,7 +25,9 @@ const written = fc.record(
   { requiredKeys: ["data"] },
 );
 
-/** One kind of line end for a whole stream: a CR before an LF would be one end, not two. */
+/**
+ * One kind of line ending for a whole stream: a CR before an LF would be one line ending, not two.
+ */
 const streams = fc
   .tuple(fc.array(written, { maxLength: 6 }), fc.constantFrom("\n", "\r\n", "\r"))
   .map(([events, end]) => ({
@@ -40,8 +45,8 @@ const streams = fc
       .join(""),
   }));
 
-describe("a stream in pieces", () => {
-  verifies(["R44"], "a stream reads the same wherever it was cut", () => {
+describe("a stream in chunks", () => {
+  verifies(["R44"], "a stream reads the same wherever it was split", () => {
     fc.assert(
       fc.property(
         streams,
@@ -53,37 +58,40 @@ describe("a stream in pieces", () => {
     );
   });
 
-  test.each(["\n", "\r\n", "\r"])("no single cut changes it, with lines that end in %j", (end) => {
-    const text = [
-      ": hello",
-      "id: 7",
-      "event: note",
-      "data: first",
-      "data: second",
-      "",
-      "data",
-      "",
-      "",
-    ].join(end);
-    const events = [
-      { event: "note", data: "first\nsecond", id: "7" },
-      { event: "message", data: "", id: "7" },
-    ];
+  test.each(["\n", "\r\n", "\r"])(
+    "no single split changes it, with lines that end in %j",
+    (end) => {
+      const text = [
+        ": hello",
+        "id: 7",
+        "event: note",
+        "data: first",
+        "data: second",
+        "",
+        "data",
+        "",
+        "",
+      ].join(end);
+      const events = [
+        { event: "note", data: "first\nsecond", id: "7" },
+        { event: "message", data: "", id: "7" },
+      ];
 
-    for (let place = 0; place <= text.length; place++) {
-      expect(decode([text.slice(0, place), text.slice(place)])).toEqual(events);
-      expect(decode([text.slice(0, place), "", text.slice(place)])).toEqual(events);
-    }
-    expect(decode(text)).toEqual(events);
-  });
+      for (let place = 0; place <= text.length; place++) {
+        expect(decode([text.slice(0, place), text.slice(place)])).toEqual(events);
+        expect(decode([text.slice(0, place), "", text.slice(place)])).toEqual(events);
+      }
+      expect(decode(text)).toEqual(events);
+    },
+  );
 
-  test("a huge line that comes one character at a time is whole", () => {
+  test("a huge line that arrives one character at a time is complete", () => {
     const data = "0123456789".repeat(50_000);
 
     expect(decode(`id: 1\ndata: ${data}\n\n`)).toEqual([{ event: "message", data, id: "1" }]);
   });
 
-  test("an event is handed over as soon as its blank line came", () => {
+  test("an event is delivered as soon as its blank line has arrived", () => {
     const decoder = new SseDecoder();
 
     expect(decoder.push("data: a\n")).toEqual([]);
@@ -91,13 +99,13 @@ describe("a stream in pieces", () => {
     expect(decoder.push("\r\n")).toEqual([{ event: "message", data: "b", id: "" }]);
   });
 
-  test("an event whose blank line never came is not an event", () => {
+  test("an event whose blank line never arrived is not an event", () => {
     expect(decode(["data: a\n\ndata: b\n"])).toEqual([{ event: "message", data: "a", id: "" }]);
   });
 });
 
 describe("the fields of an event", () => {
-  test("an id stays until another comes; an empty one resets it", () => {
+  test("an id applies until another arrives; an empty one resets it", () => {
     const stream = "id: 1\ndata: a\n\ndata: b\n\nid: 2\ndata: c\n\nid\ndata: d\n\n";
 
     expect(decode([stream]).map(({ id }) => id)).toEqual(["1", "1", "2", ""]);
@@ -111,7 +119,7 @@ describe("the fields of an event", () => {
     expect(decode(["id: 1\nid: 2\0\ndata: a\n\n"])[0]?.id).toBe("1");
   });
 
-  test("the name of an event is for that event alone", () => {
+  test("the name of an event applies to that event only", () => {
     expect(decode(["event: error\ndata: a\n\ndata: b\n\n"]).map(({ event }) => event)).toEqual([
       "error",
       "message",
@@ -123,12 +131,12 @@ describe("the fields of an event", () => {
     expect(decode(["data:a\ndata: b\ndata:  c\ndata\n\n"])[0]?.data).toBe("a\nb\n c\n");
   });
 
-  test("a byte order mark is text like any other", () => {
+  test("a byte order mark is ordinary text", () => {
     expect(decode(["data: \uFEFFa\n\n"])[0]?.data).toBe("\uFEFFa");
     expect(decode(["\uFEFFdata: a\ndata: b\n\n"])[0]?.data).toBe("b");
   });
 
-  test("comments are skipped, in an event and between events", () => {
+  test("comments are skipped, within and between events", () => {
     expect(decode([`${SSE_KEEP_ALIVE}data: a\n: b\ndata: c\n\n${SSE_KEEP_ALIVE}`])).toEqual([
       { event: "message", data: "a\nc", id: "" },
     ]);
@@ -136,29 +144,33 @@ describe("the fields of an event", () => {
 });
 
 describe("what we write", () => {
-  verifies(["R34", "R35"], "a frame is one event with its sequence number and whole answer", () => {
-    const frames = fc.array(fc.tuple(fc.nat(), jsonValues, fc.boolean()), { maxLength: 5 });
-    fc.assert(
-      fc.property(frames, fc.infiniteStream(fc.nat({ max: 9 })), (written_, sizes) => {
-        const text = written_
-          .map(([id, value, silence]) => {
-            const frame = sseFrame(id, '{"result":', JSON.stringify(value), "}");
-            return silence ? SSE_KEEP_ALIVE + frame : frame;
-          })
-          .join("");
+  verifies(
+    ["R34", "R35"],
+    "a frame is one event with its sequence number and the complete response",
+    () => {
+      const frames = fc.array(fc.tuple(fc.nat(), jsonValues, fc.boolean()), { maxLength: 5 });
+      fc.assert(
+        fc.property(frames, fc.infiniteStream(fc.nat({ max: 9 })), (written_, sizes) => {
+          const text = written_
+            .map(([id, value, silence]) => {
+              const frame = sseFrame(id, '{"result":', JSON.stringify(value), "}");
+              return silence ? SSE_KEEP_ALIVE + frame : frame;
+            })
+            .join("");
 
-        const events = decode(cut(text, sizes));
+          const events = decode(cut(text, sizes));
 
-        expect(text).not.toContain("event:");
-        expect(events.map(({ id }) => id)).toEqual(written_.map(([id]) => String(id)));
-        expect(events.map(({ data }) => JSON.parse(data) as unknown)).toEqual(
-          written_.map(([, result]) => ({ result })),
-        );
-      }),
-    );
-  });
+          expect(text).not.toContain("event:");
+          expect(events.map(({ id }) => id)).toEqual(written_.map(([id]) => String(id)));
+          expect(events.map(({ data }) => JSON.parse(data) as unknown)).toEqual(
+            written_.map(([, result]) => ({ result })),
+          );
+        }),
+      );
+    },
+  );
 
-  test("an event beside the log has a name and no number", () => {
+  test("an event outside the log has a name and no number", () => {
     expect(sseNamedFrame("error", "{}")).toBe("event: error\ndata: {}\n\n");
     expect(decode([sseFrame(3, "", "1", ""), sseNamedFrame("error", "{}")])).toEqual([
       { event: "message", data: "1", id: "3" },
@@ -172,7 +184,7 @@ function decode(pieces: Iterable<string>): readonly SseEvent[] {
   return [...pieces].flatMap((piece) => decoder.push(piece));
 }
 
-/** The text in pieces of the given sizes; a size of 0 is an empty piece. */
+/** The text in chunks of the given sizes; a size of 0 is an empty chunk. */
 function* cut(text: string, sizes: Iterator<number>): Iterable<string> {
   let start = 0;
   while (start < text.length) {
@@ -182,7 +194,7 @@ function* cut(text: string, sizes: Iterator<number>): Iterable<string> {
   }
 }
 
-/** By the rules of the standard: an id lasts, an empty name is "message". */
+/** According to the standard: an id persists, an empty name is "message". */
 function expectedEvents(
   events: readonly {
     readonly id?: string;

@@ -18,7 +18,7 @@ const CREATE = {
 };
 const DIALECTS = { "0.3": "0.3-proto", "1.0": "1.0" } as const;
 
-test("the service of 1.0 has a method for each operation, under the same name", () => {
+test("the 1.0 service has a method for each operation, under the same name", () => {
   const { name, methods } = GRPC_SERVICES["1.0"];
 
   expect(name).toBe("lf.a2a.v1.A2AService");
@@ -32,7 +32,7 @@ test("the service of 1.0 has a method for each operation, under the same name", 
   }
 });
 
-test("the service of 0.3 has its own names, and no list of tasks", () => {
+test("the 0.3 service has its own names, and no list of tasks", () => {
   const { name, methods } = GRPC_SERVICES["0.3"];
 
   expect(name).toBe("a2a.v1.A2AService");
@@ -61,7 +61,7 @@ describe.each(VERSIONS)("over gRPC %s", (version) => {
     return found;
   };
 
-  test("a request is understood as it was meant", () => {
+  test("a request arrives unchanged", () => {
     fc.assert(
       fc.property(
         fc.record({
@@ -118,7 +118,7 @@ describe.each(VERSIONS)("over gRPC %s", (version) => {
     );
   });
 
-  test("what is answered and not streamed arrives as well", () => {
+  test("a response without a stream arrives as well", () => {
     const task = codec.encodeTask(aTask({ history: [aMessage()] }));
     const config = codec.encodePushConfig({ taskId: "t1", id: "c1", url: "https://hooks.test/" });
     const answers = [
@@ -137,7 +137,7 @@ describe.each(VERSIONS)("over gRPC %s", (version) => {
     }
   });
 
-  test("every message of the proto is the same after a trip through its bytes", () => {
+  test("every message of the proto survives a round trip through its bytes", () => {
     for (const [operation, request] of requestsOf(version)) {
       const one = method(operation);
       fc.assert(
@@ -149,10 +149,10 @@ describe.each(VERSIONS)("over gRPC %s", (version) => {
     }
   });
 
-  test("bytes that somebody made up are refused, and nothing else happens", () => {
+  test("random bytes are rejected, and nothing else happens", () => {
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 64 }),
-      // Tags and lengths that mean something, so that it goes deeper.
+      // Plausible tags and lengths, so that the parser gets further.
       fc
         .array(fc.constantFrom(0x08, 0x0a, 0x10, 0x12, 0x1a, 0x22, 0x2a, 0x32, 1, 2, 4, 8), {
           maxLength: 64,
@@ -168,7 +168,7 @@ describe.each(VERSIONS)("over gRPC %s", (version) => {
     );
   });
 
-  test("bytes that are cut short or changed are refused, or are another message", () => {
+  test("truncated or changed bytes are rejected, or are another message", () => {
     const one = method("subscribeToTask");
     const damage = fc.tuple(model.event, fc.nat(), fc.nat(), fc.integer({ min: 0, max: 255 }));
     fc.assert(
@@ -182,7 +182,7 @@ describe.each(VERSIONS)("over gRPC %s", (version) => {
     );
   });
 
-  test("what is no protobuf is the fault of who sent it", () => {
+  test("invalid protobuf is reported as an error of its sender", () => {
     const one = method("getTask");
     const cut = Uint8Array.of(0x0a, 0x05, 0x61);
     const latin1 = Uint8Array.of(0x0a, 0x01, 0xe4);
@@ -200,7 +200,7 @@ describe.each(VERSIONS)("over gRPC %s", (version) => {
     }
   });
 
-  test("what cannot be written names the field, and who it comes from", () => {
+  test("what cannot be written names the field, and its origin", () => {
     const one = method("getTask");
 
     expect(() => one.encodeRequest(5)).toThrow("GetTaskRequest must be an object");
@@ -219,20 +219,20 @@ describe.each(VERSIONS)("over gRPC %s", (version) => {
   });
 });
 
-describe("a caller of 0.3 over gRPC", () => {
+describe("a 0.3 caller over gRPC", () => {
   const one = GRPC_SERVICES["0.3"].methods[0] as GrpcMethod;
   const codec = PROTO_CODECS["0.3"];
   const message = { messageId: "m1", role: "ROLE_USER", content: [{ text: "hello" }] };
   const send = (json: object) =>
     codec.decodeSendMessage(one.decodeRequest(one.encodeRequest(json)));
 
-  test("that leaves blocking out of its configuration does not wait", () => {
+  test("that omits blocking in its configuration does not wait", () => {
     expect(send({ message, configuration: {} }).blocking).toBe(false);
     expect(send({ message, configuration: { blocking: false } }).blocking).toBe(false);
     expect(send({ message, configuration: { blocking: true } }).blocking).toBe(true);
   });
 
-  test("that has no configuration at all waits", () => {
+  test("that has no configuration waits", () => {
     expect(send({ message }).blocking).toBe(true);
   });
 });

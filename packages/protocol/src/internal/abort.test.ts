@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { orAborted, sleep } from "./abort.ts";
 
-test("work that is done first wins over the signal", async () => {
+test("work that finishes first wins over the signal", async () => {
   const abort = new AbortController();
 
   const result = orAborted(Promise.resolve("done"), abort.signal);
@@ -10,7 +10,7 @@ test("work that is done first wins over the signal", async () => {
   abort.abort();
 });
 
-test("a caller whose signal fires leaves with its reason, while the work goes on", async () => {
+test("a caller whose signal fires gets its reason, while the work continues", async () => {
   const abort = new AbortController();
   const work = Promise.withResolvers<string>();
 
@@ -22,7 +22,7 @@ test("a caller whose signal fires leaves with its reason, while the work goes on
   expect(await work.promise).toBe("late");
 });
 
-test("a signal that has fired already leaves at once, and late failures crash nothing", async () => {
+test("a signal that has already fired rejects immediately, and late failures crash nothing", async () => {
   const work = Promise.withResolvers<never>();
 
   const left = orAborted(work.promise, AbortSignal.abort(new Error("gone")));
@@ -31,7 +31,7 @@ test("a signal that has fired already leaves at once, and late failures crash no
   work.reject(new Error("unobserved"));
 });
 
-test("a wait ends early when its signal fires, before and during the wait", async () => {
+test("a wait ends early if its signal fires, before and during the wait", async () => {
   const abort = new AbortController();
   const waiting = sleep(60_000, abort.signal);
   abort.abort(new Error("stop"));

@@ -9,7 +9,7 @@ test.each([
   expect(agentIdFrom(name)).toBe(id);
 });
 
-test("names of which letters are lost, reserved names and long names have different and valid ids", () => {
+test("names with lost letters, reserved names and long names have different and valid ids", () => {
   const long = "a".repeat(80);
   const names = ["C++", "C#", "C", "客服", "天気", "host", "agents", "..", "-", long, `${long}b`];
 

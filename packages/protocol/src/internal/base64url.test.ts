@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { decodeBase64Url, encodeBase64Url } from "./base64url.ts";
 
-test("bytes come back as they were", () => {
+test("bytes survive a round trip", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
       const text = encodeBase64Url(bytes);
@@ -14,7 +14,7 @@ test("bytes come back as they were", () => {
 });
 
 test.each(["A", "AA==", "A+8", "A/8", "AA\n", " AA", "AB", "AAB", "é"])(
-  "%j is nothing that was written here",
+  "%j was not encoded here",
   (text) => {
     expect(decodeBase64Url(text)).toBeUndefined();
   },

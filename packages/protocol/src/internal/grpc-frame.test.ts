@@ -4,7 +4,7 @@ import { GrpcFrameReader, frameGrpcMessage } from "./grpc-frame.ts";
 
 const fail = (problem: string): Error => new Error(problem);
 
-test("messages come back whole and in order, wherever the bytes are cut", () => {
+test("messages are complete and in order, wherever the bytes are split", () => {
   fc.assert(
     fc.property(
       fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 8 }),
@@ -31,7 +31,7 @@ test("messages come back whole and in order, wherever the bytes are cut", () => 
   );
 });
 
-test("a compressed message, and one that is too large, are refused by their prefix", () => {
+test("a compressed message, and one that is too large, are rejected by their prefix", () => {
   const reader = (): GrpcFrameReader => new GrpcFrameReader({ maxBytes: 10, fail });
 
   expect(() => reader().push(Uint8Array.of(1, 0, 0, 0, 1))).toThrow("compressed");

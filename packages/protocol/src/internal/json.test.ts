@@ -36,7 +36,7 @@ describe("strings are escaped no more than needed", () => {
     expect(canonicalJson(value)).toBe(text);
   });
 
-  test("and never normalised: two spellings of é stay two", () => {
+  test("and never normalised: two forms of é stay two", () => {
     expect(canonicalJson(["\u00e9", "e\u0301"])).toBe('["\u00e9","e\u0301"]');
   });
 });
@@ -64,7 +64,7 @@ describe("keys", () => {
     );
   });
 
-  test("that are pairs of surrogates are sorted by their first half, then by their second", () => {
+  test("that are surrogate pairs are sorted by their first half, then by their second", () => {
     expect(canonicalJson({ "\u{1f602}": 2, "\u{1f601}": 1, "\u{10400}": 0, "\ue000": 3 })).toBe(
       '{"\u{10400}":0,"\u{1f601}":1,"\u{1f602}":2,"\ue000":3}',
     );
@@ -83,7 +83,7 @@ describe("keys", () => {
   });
 });
 
-describe("what JSON does not have is refused, and the place is named", () => {
+describe("what JSON does not have is rejected with its path", () => {
   const cycle: { self?: unknown } = {};
   cycle.self = [cycle];
   let deep: unknown = 1;
@@ -99,16 +99,16 @@ describe("what JSON does not have is refused, and the place is named", () => {
     ["a bigint", [1n], "value[0] is a bigint, which JSON does not have"],
     ["a date", { at: new Date(0) }, 'value["at"] is an instance of a class'],
     ["a map", new Map(), "value is an instance of a class"],
-    ["half of a pair", ["a\ud800"], "value[0] has half of a surrogate pair"],
-    ["half of a pair in a key", { "\udc00": 1 }, "has half of a surrogate pair"],
+    ["a lone surrogate", ["a\ud800"], "value[0] has half of a surrogate pair"],
+    ["a lone surrogate in a key", { "\udc00": 1 }, "has half of a surrogate pair"],
     ["a cycle", cycle, 'value["self"][0] holds itself; JSON has no cycles'],
-    ["what is too deep", deep, "is nested deeper than 256 levels"],
+    ["a value that is too deep", deep, "is nested deeper than 256 levels"],
   ])("%s", (_, value, message) => {
     expect(() => canonicalJson(value)).toThrow(TypeError);
     expect(() => canonicalJson(value)).toThrow(message);
   });
 
-  test("the same object twice is no cycle", () => {
+  test("the same object twice is not a cycle", () => {
     const shared = { a: 1 };
 
     expect(canonicalJson([shared, shared])).toBe('[{"a":1},{"a":1}]');
@@ -128,7 +128,7 @@ const { value: values } = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 })) as { value: Arbitrary<unknown> };
 
-test("any value is written as a slow writer, made from the text of the RFC, writes it", () => {
+test("any value is written as by a simple reference implementation of the RFC", () => {
   fc.assert(
     fc.property(values, (value) => {
       expect(canonicalJson(value)).toBe(slowly(value));
@@ -137,7 +137,7 @@ test("any value is written as a slow writer, made from the text of the RFC, writ
   );
 });
 
-test("of two texts that are equally near, the even one is written", () => {
+test("of two equally close decimal texts, the even one is written", () => {
   expect(canonicalJson([1508692975400315.25])).toBe("[1508692975400315.2]");
   expect(slowly([1508692975400315.25])).toBe("[1508692975400315.2]");
 });
@@ -152,7 +152,7 @@ test("what is written reads back as the same value and is written the same again
   );
 });
 
-/** RFC 8785 letter by letter, without the help of `JSON` or of a sort. */
+/** RFC 8785 letter by letter, without using `JSON` or a sort. */
 function slowly(value: unknown): string {
   if (typeof value === "number") return slowNumber(value);
   if (typeof value === "string") return slowString(value);
@@ -197,7 +197,7 @@ function slowString(text: string): string {
   return `"${written}"`;
 }
 
-/** ECMA-262 Number::toString, from the fewest digits that mean the same number. */
+/** ECMA-262 Number::toString, from the fewest digits that identify the number. */
 function slowNumber(value: number): string {
   if (value === 0) return "0";
   if (value < 0) return `-${slowNumber(-value)}`;
@@ -211,17 +211,18 @@ function slowNumber(value: number): string {
   return k === 1 ? digits + power : `${digits.slice(0, 1)}.${digits.slice(1)}${power}`;
 }
 
-/** As many as a number can be asked for; where two texts are equally near, all of its digits. */
+/** As many digits as a number has; if two texts are equally close, all of its digits. */
 const MOST_DIGITS = 100;
 
 function fewestDigits(value: number): { digits: string; exponent: number } {
   for (let count = 1; count <= 17; count++) {
     const [mantissa = "", power = ""] = value.toExponential(count - 1).split("e");
     const rounded = BigInt(mantissa.replace(".", ""));
-    // Of two that are equally near, `toExponential` takes the larger one and ECMA-262 the even one.
+    // Of two that are equally close, `toExponential` takes the larger one and ECMA-262 the even
+    // one.
     const rest = value.toExponential(MOST_DIGITS).split("e")[0]!.replace(".", "").slice(count);
     const nearest = /^50*$/.test(rest) && rounded % 2n === 1n ? rounded - 1n : rounded;
-    // Beside a power of two the nearest may miss where its neighbour does not.
+    // Next to a power of two the nearest may miss where its neighbour does not.
     for (const candidate of [nearest, nearest + 1n]) {
       if (Number(`${candidate}e${Number(power) - count + 1}`) !== value) continue;
       const digits = String(candidate).replace(/0+$/, "");

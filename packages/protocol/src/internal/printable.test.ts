@@ -22,7 +22,7 @@ describe.each([
     expect(oneLine(text).replaceAll(" ", "")).toBe("payload.exe");
   });
 
-  test("is escaped in JSON, which means the same", () => {
+  test("is escaped in JSON, with the same meaning", () => {
     const value = { name: `a${character}b` };
 
     const json = printableJson(value);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { backoffMs } from "./abort.ts";
 
-test("waits double up to the longest, and half of each is spread", () => {
+test("waits double up to the maximum, and half of each is randomized", () => {
   const options = { firstMs: 100, longestMs: 1000 };
   const shortest = [1, 2, 3, 4, 5, 99].map((n) => backoffMs(n, { ...options, fraction: 0 }));
   const longest = [1, 2, 3, 4, 5, 99].map((n) => backoffMs(n, { ...options, fraction: 1 }));

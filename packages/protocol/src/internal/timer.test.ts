@@ -21,7 +21,7 @@ describe("a timer", () => {
     },
   );
 
-  test("that is stopped does not fire, in whatever stage it is", () => {
+  test("that is stopped does not fire, in any stage", () => {
     const fire = vi.fn();
     const stop = startTimer(40 * DAY_MS, fire, { unref: true });
 

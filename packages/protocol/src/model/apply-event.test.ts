@@ -23,7 +23,7 @@ import {
 const { task: tasks } = modelOf("1.0");
 const logs = fc.tuple(tasks, eventsOfATask).map(([task, events]) => [task, ...events]);
 
-describe("the fold of a log", () => {
+describe("the task built from a log", () => {
   verifies(["G2"], "a snapshot and what follows it give the same task as the whole log", () => {
     fc.assert(
       fc.property(logs, fc.nat(), (log, somewhere) => {
@@ -37,7 +37,7 @@ describe("the fold of a log", () => {
     );
   });
 
-  test("the same log always gives the same task, and folding changes none of it", () => {
+  test("the same log always gives the same task, and applying it does not change it", () => {
     fc.assert(
       fc.property(logs, (log) => {
         const before = JSON.stringify(log);
@@ -52,7 +52,7 @@ describe("the fold of a log", () => {
     );
   });
 
-  test("a task that came out of the fold is never changed by the next event", () => {
+  test("a task is never changed by the next event", () => {
     fc.assert(
       fc.property(logs, (log) => {
         const task = log.reduce<Task | undefined>(
@@ -65,7 +65,7 @@ describe("the fold of a log", () => {
     );
   });
 
-  test("a log begins with its task", () => {
+  test("a log starts with its task", () => {
     expect(applyEvent(undefined, aTask())).toEqual(aTask());
     expect(() => applyEvent(undefined, aStatusUpdate("working"))).toThrow(
       "a log must begin with a task, not with status-update",
@@ -75,7 +75,7 @@ describe("the fold of a log", () => {
     );
   });
 
-  test("a whole task replaces what was known", () => {
+  test("a whole task replaces the earlier state", () => {
     fc.assert(
       fc.property(logs, tasks, (log, task) => {
         expect(fold([...log, task])).toEqual(task);
@@ -94,7 +94,7 @@ describe("the fold of a log", () => {
 });
 
 describe("artifacts", () => {
-  test("chunks of plain text become one part, in order and whole", () => {
+  test("chunks of plain text become one part, in order and complete", () => {
     fc.assert(
       fc.property(fc.array(fc.string(), { minLength: 1 }), (texts) => {
         const task = fold([aTask(), ...texts.map(aChunk)]);
@@ -104,7 +104,7 @@ describe("artifacts", () => {
     );
   });
 
-  test("appended parts come after the earlier ones; nothing of them is lost", () => {
+  test("appended parts follow the earlier ones; nothing is lost", () => {
     const { part } = modelOf("1.0");
     const batches = fc.array(fc.array(part, { minLength: 1, maxLength: 3 }), { minLength: 1 });
     fc.assert(
@@ -113,13 +113,13 @@ describe("artifacts", () => {
 
         const folded = fold([aTask(), ...updates]).artifacts?.[0]?.parts ?? [];
 
-        // Only the seams between plain texts are gone.
+        // Only the boundaries between plain texts are gone.
         expect(joinTexts(folded)).toEqual(joinTexts(appends.flat()));
       }),
     );
   });
 
-  test("text that has a media type, a name or metadata stays a part of its own", () => {
+  test("text that has a media type, a name or metadata stays a separate part", () => {
     const marked = { ...textPart("# title"), mediaType: "text/markdown" };
     const named = { ...textPart("name"), filename: "a.txt" };
     const noted = { ...textPart("noted"), metadata: {} };
@@ -161,7 +161,7 @@ describe("artifacts", () => {
     },
   );
 
-  test("what a later chunk says about its artifact counts", () => {
+  test("the fields of a later chunk of an artifact win", () => {
     const described = { artifactId: "a1", name: "Report", parts: [textPart("b")] };
 
     const task = fold([
@@ -175,7 +175,7 @@ describe("artifacts", () => {
 });
 
 describe("statuses and messages", () => {
-  test("what extensions report with the end stays with the task, and nothing else of a status does", () => {
+  test("extension metadata of the final status stays on the task, and no other status metadata does", () => {
     const report = { "https://example.com/report/v1": { used: 3 } };
     const metadata = { ...report, traceId: "abc" };
     const working = { ...aStatusUpdate("working"), metadata };
@@ -220,7 +220,7 @@ describe("statuses and messages", () => {
     expect(replied.history).toEqual([said]);
   });
 
-  verifies(["R43"], "one message can be the whole answer: its task is completed with it", () => {
+  verifies(["R43"], "a single message can be the complete answer: it completes its task", () => {
     const reply = agentMessage("m1", "hello");
 
     const task = fold([aTask(), reply]);
@@ -240,7 +240,7 @@ describe("statuses and messages", () => {
     );
   });
 
-  test("a question stands before its answer", () => {
+  test("a question precedes its answer", () => {
     const question = agentMessage("m1", "which one?");
     const answer = aMessage({ messageId: "m2" });
 
@@ -251,7 +251,7 @@ describe("statuses and messages", () => {
     expect(later.history).toEqual([question, answer]);
   });
 
-  test("what was in the history stays there", () => {
+  test("earlier history is kept", () => {
     fc.assert(
       fc.property(logs, eventsOfATask, (log, more) => {
         const before = fold(log).history ?? [];
@@ -264,7 +264,7 @@ describe("statuses and messages", () => {
   });
 });
 
-test("what an agent notes for itself changes nothing, except for messages to the task", () => {
+test("internal events change nothing, except for messages to the task", () => {
   fc.assert(
     fc.property(tasks, internalEvents, (task, event) => {
       expect(applyEvent(task, event)).toBe(task);
@@ -291,7 +291,7 @@ function oncePerId(messages: readonly Message[]): readonly Message[] {
   return [...firsts.values()];
 }
 
-/** The parts with every run of plain text as one. */
+/** The parts with every run of plain text joined. */
 function joinTexts(parts: readonly object[]): readonly object[] {
   const joined: object[] = [];
   for (const part of parts) {

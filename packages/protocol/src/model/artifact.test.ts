@@ -21,8 +21,8 @@ function plainly(artifact: A2AArtifact, more: A2AArtifact): A2AArtifact {
 const rows = (count: number): readonly A2APart[] =>
   Array.from({ length: count }, (_, row) => ({ kind: "data", data: { row } }));
 
-describe("an artifact with a chunk more", () => {
-  test("is what it would be by copying, whoever reads it when, and from wherever one goes on", () => {
+describe("an artifact with another chunk", () => {
+  test("equals the result of copying, at any time and from any version", () => {
     fc.assert(
       fc.property(
         fc.nat(90),

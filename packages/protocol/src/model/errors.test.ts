@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { A2AError, ERRORS, type ErrorReason, GRPC_STATUS, invalidParams } from "./errors.ts";
 import { verifies } from "../../../../test/verifies.ts";
 
-/** The codes as the specifications give them: 0.3 §8, 1.0 §5.4, JSON-RPC 2.0 §5.1. */
+/** The codes of the specifications: 0.3 §8, 1.0 §5.4, JSON-RPC 2.0 §5.1. */
 const OFFICIAL = {
   JsonParse: { code: -32700, http: 400, grpc: "INVALID_ARGUMENT" },
   InvalidRequest: { code: -32600, http: 400, grpc: "INVALID_ARGUMENT" },
@@ -20,7 +20,7 @@ const OFFICIAL = {
   VersionNotSupported: { code: -32009, http: 400, grpc: "FAILED_PRECONDITION" },
 } as const;
 
-/** Refused by the transport, under the code that comes nearest and a status of its own. */
+/** Rejected by the transport, with the closest code and its own status. */
 const TRANSPORT = {
   Unauthenticated: { code: -32603, http: 401, grpc: "UNAUTHENTICATED", transport: true },
   Forbidden: { code: -32603, http: 403, grpc: "PERMISSION_DENIED", transport: true },
@@ -62,19 +62,19 @@ describe("the table of errors", () => {
     expect(rows).toEqual({ ...OFFICIAL, ...TRANSPORT });
   });
 
-  verifies(["R29"], "no code of our own is ever sent", () => {
+  verifies(["R29"], "no custom code is ever sent", () => {
     const official = new Set<number>(Object.values(OFFICIAL).map(({ code }) => code));
 
     expect(REASONS.filter((reason) => !official.has(ERRORS[reason].code))).toEqual([]);
   });
 
-  test("no two rows mean the same: code and HTTP status together are unique", () => {
+  test("no two rows are equal: code and HTTP status together are unique", () => {
     const meanings = REASONS.map((reason) => `${ERRORS[reason].code} ${ERRORS[reason].http}`);
 
     expect(new Set(meanings).size).toBe(REASONS.length);
   });
 
-  test("a code belongs to one error of the protocol; others with it come from the transport", () => {
+  test("a code belongs to one protocol error; others with it come from the transport", () => {
     const codes = REASONS.filter((reason) => !("transport" in ERRORS[reason])).map(
       (reason) => ERRORS[reason].code,
     );
@@ -82,7 +82,7 @@ describe("the table of errors", () => {
     expect(new Set(codes).size).toBe(codes.length);
   });
 
-  verifies(["R2"], "only what the transport refuses keeps its HTTP status", () => {
+  verifies(["R2"], "only transport errors keep their HTTP status", () => {
     const kept = REASONS.filter((reason) => "transport" in ERRORS[reason]);
 
     expect(kept.map((reason) => ERRORS[reason].http)).toEqual([401, 403, 408, 413, 415, 429, 503]);
@@ -90,7 +90,7 @@ describe("the table of errors", () => {
 });
 
 describe("an error", () => {
-  test("it says of what kind it is and what went wrong this time", () => {
+  test("has its kind and what went wrong this time", () => {
     const error = new A2AError("TaskNotFound", "there is no task t1", {
       details: { taskId: "t1" },
     });
@@ -104,7 +104,7 @@ describe("an error", () => {
     expect(error).toBeInstanceOf(Error);
   });
 
-  test("a field at fault is named", () => {
+  test("names the invalid field", () => {
     expect(invalidParams("message.role", "is required")).toMatchObject({
       reason: "InvalidParams",
       field: "message.role",
@@ -112,7 +112,7 @@ describe("an error", () => {
     });
   });
 
-  verifies(["R6"], "an unknown error is hidden from the caller and kept for the log", () => {
+  verifies(["R6"], "is hidden from the caller and kept for the log if it is unknown", () => {
     for (const thrown of [new Error("password is hunter2"), "hunter2", { secret: "hunter2" }]) {
       const error = A2AError.from(thrown, "e-17");
 
@@ -124,19 +124,19 @@ describe("an error", () => {
     }
   });
 
-  verifies(["R6"], "an error that was raised on purpose keeps its own words", () => {
+  verifies(["R6"], "keeps its own text if it was raised on purpose", () => {
     const error = invalidParams("message.role", "is required");
 
     expect(A2AError.from(error, "e-17")).toBe(error);
   });
 
-  test("nothing that is thrown makes us stumble", () => {
+  test("can be created from any thrown value", () => {
     for (const thrown of [undefined, null, 0, "", Symbol("x")]) {
       expect(A2AError.from(thrown, "e-17").cause).toBe(thrown);
     }
   });
 
-  test("the errors of two copies of this package know each other", () => {
+  test("is recognized across two copies of this package", () => {
     const brand = Symbol.for("@convoke/protocol/A2AError");
     class OtherCopy extends Error {
       readonly [brand] = true;
@@ -150,6 +150,6 @@ describe("an error", () => {
   });
 });
 
-test("every error has a status that gRPC knows", () => {
+test("has a valid gRPC status", () => {
   for (const row of Object.values(ERRORS)) expect(GRPC_STATUS).toContain(row.grpc);
 });

@@ -7,7 +7,7 @@ import { aChunk, aMessage, aStatusUpdate, aTask } from "../testing/arbitraries.s
 
 verifies(
   ["R38"],
-  "an interaction ends with a terminal state or a question, not with a login",
+  "an interaction ends with a terminal state or a question, not with auth-required",
   () => {
     expect(TASK_STATES.filter(isFinal)).toEqual([
       "input-required",

@@ -18,7 +18,7 @@ import { isResumable } from "./journal.ts";
 
 const AT = "2026-01-31T12:00:00.000Z";
 
-/** What each kind of event says, by narrowing alone. */
+/** The fields of each kind of event, by narrowing alone. */
 function describeEvent(event: AgentEvent): string {
   switch (event.kind) {
     case "task":
@@ -66,7 +66,7 @@ function describePart(part: A2APart): string {
   }
 }
 
-test("a switch over the kind of an event knows its fields", () => {
+test("a switch over the kind of an event narrows its fields", () => {
   const call = { taskId: "t1", toolCallId: "c1", timestamp: AT };
   const events: readonly AgentEvent[] = [
     aTask(),
@@ -98,7 +98,7 @@ test("internal events do not change the task", () => {
   expect(applyEvent(aTask(), call)).toEqual(aTask());
 });
 
-test("an event says itself whether its turn can be resumed", () => {
+test("an event declares whether its turn can be resumed", () => {
   const position = { kind: "internal:acme/position", taskId: "t1" } as const;
 
   expect(isResumable(position)).toBe(false);
@@ -106,7 +106,7 @@ test("an event says itself whether its turn can be resumed", () => {
   expect(isResumable({ kind: "internal:sleep", taskId: "t1", resumable: false })).toBe(false);
 });
 
-test("events of earlier versions, which do not say it, can be resumed by their kind", () => {
+test("events of earlier versions, which do not declare it, are recognized by their kind", () => {
   const resumable = ["step-start", "step-end", "ask", "sleep", "llm-call", "remote-task"] as const;
   const others = [
     "message",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { OPERATIONS, type OperationName, findMethod } from "./operations.ts";
 
-/** 0.3 §3.5.6 and 1.0 §5.3, as they are written there. */
+/** 0.3 §3.5.6 and 1.0 §5.3, verbatim. */
 const OFFICIAL: Readonly<Record<string, readonly [operation: OperationName, version: string]>> = {
   "message/send": ["sendMessage", "0.3"],
   "message/stream": ["sendStreamingMessage", "0.3"],
@@ -38,7 +38,7 @@ test("every official method is found with its operation and its version", () => 
   expect(found).toEqual(OFFICIAL);
 });
 
-test("the table holds the official methods and no other", () => {
+test("the table contains the official methods and no other", () => {
   const names = Object.values(OPERATIONS).flatMap(({ method, methods03 }) => [
     method,
     ...methods03,
@@ -47,14 +47,14 @@ test("the table holds the official methods and no other", () => {
   expect(names.toSorted()).toEqual(Object.keys(OFFICIAL).toSorted());
 });
 
-test("a method tells its version by its spelling", () => {
+test("the spelling of a method identifies its version", () => {
   for (const { method, methods03 } of Object.values(OPERATIONS)) {
     expect(method).toMatch(/^[A-Z][A-Za-z]+$/);
     for (const name of methods03) expect(name).toMatch(/^[a-z]+(\/[A-Za-z]+)+$/);
   }
 });
 
-test("only sending with a stream and subscribing stream", () => {
+test("only sending with a stream and subscribing return streams", () => {
   const streaming = (Object.keys(OPERATIONS) as OperationName[]).filter(
     (name) => OPERATIONS[name].streaming,
   );
@@ -63,7 +63,7 @@ test("only sending with a stream and subscribing stream", () => {
 });
 
 test.each(["", "tasks/list", "message/Send", "sendMessage", "toString", "__proto__"])(
-  "%j is no method",
+  "%j is not a method",
   (name) => {
     expect(findMethod(name)).toBeUndefined();
   },

@@ -17,7 +17,7 @@ import { textOfParts, textPart } from "./part.ts";
 const TERMINAL = ["completed", "canceled", "failed", "rejected"] as const;
 const OPEN = ["working", "input-required", "auth-required"] as const;
 
-/** Which states may come after which; every other pair is refused. */
+/** Which states may follow which; every other pair is rejected. */
 const SUCCESSORS: Readonly<Record<TaskState, readonly TaskState[]>> = {
   submitted: TASK_STATES,
   unknown: TASK_STATES,
@@ -39,18 +39,22 @@ verifies(["G5", "R105", "seed-C10"], "a task only moves forward, and its end is 
   expect(allowed).toEqual(PAIRS.filter(([from, to]) => SUCCESSORS[from].includes(to)));
 });
 
-verifies(["R105"], "no way leads back from a terminal state, or from work to submitted", () => {
-  const reachable = (from: TaskState): ReadonlySet<TaskState> => {
-    const seen = new Set<TaskState>([from]);
-    for (const state of seen) {
-      for (const to of TASK_STATES) if (mayFollow(state, to)) seen.add(to);
-    }
-    return seen;
-  };
+verifies(
+  ["R105"],
+  "there is no transition from a terminal state, or from working back to submitted",
+  () => {
+    const reachable = (from: TaskState): ReadonlySet<TaskState> => {
+      const seen = new Set<TaskState>([from]);
+      for (const state of seen) {
+        for (const to of TASK_STATES) if (mayFollow(state, to)) seen.add(to);
+      }
+      return seen;
+    };
 
-  for (const end of TERMINAL) expect([...reachable(end)]).toEqual([end]);
-  for (const open of OPEN) expect(reachable(open)).not.toContain("submitted");
-});
+    for (const end of TERMINAL) expect([...reachable(end)]).toEqual([end]);
+    for (const open of OPEN) expect(reachable(open)).not.toContain("submitted");
+  },
+);
 
 verifies(
   ["R25"],
@@ -72,20 +76,20 @@ verifies(
   },
 );
 
-describe("the history a caller asks for", () => {
+describe("the history that a caller requests", () => {
   const history = ["m1", "m2", "m3"].map((messageId) => aMessage({ messageId }));
   const task = aTask({ history });
 
-  test("a caller who asks for no length gets all of it", () => {
+  test("is complete if no length is requested", () => {
     expect(withHistoryLength(task, undefined)).toBe(task);
   });
 
-  test("a length of 0 leaves the history out", () => {
+  test("is omitted for a length of 0", () => {
     expect(withHistoryLength(task, 0)).not.toHaveProperty("history");
     expect(withHistoryLength(task, 0)).toEqual(aTask());
   });
 
-  verifies(["R15"], "a length of n gives the newest n and never more", () => {
+  verifies(["R15"], "has the newest n and never more", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 10 }), (length) => {
         const expected = history.slice(Math.max(0, history.length - length));
@@ -95,7 +99,7 @@ describe("the history a caller asks for", () => {
     );
   });
 
-  test("a task without a history has none at any length", () => {
+  test("is empty for a task without one", () => {
     expect(withHistoryLength(aTask(), 5)).toEqual(aTask());
     expect(withHistoryLength(aTask(), 0)).toEqual(aTask());
   });
@@ -109,12 +113,12 @@ const artifacts = [
   { artifactId: "a3", parts: [textPart("no wind")] },
 ] as const;
 
-test("the text of parts is their texts without anything between", () => {
+test("the text of parts is their texts without separators", () => {
   expect(textOfParts([textPart("a"), { kind: "data", data: 1 }, textPart("b")])).toBe("ab");
   expect(textOfParts([])).toBe("");
 });
 
-test("what an agent made is its answer, one artifact to a line", () => {
+test("the artifacts are the answer, one per line", () => {
   const task = aTask({
     artifacts,
     history: [answer],
@@ -124,7 +128,7 @@ test("what an agent made is its answer, one artifact to a line", () => {
   expect(textOf(task)).toBe("21 degrees\nno wind");
 });
 
-test("without artifacts the last word is the answer", () => {
+test("without artifacts the last message is the answer", () => {
   const status = { state: "completed", message: answer } as const;
 
   expect(textOf(aTask({ status }))).toBe("warm");
@@ -132,6 +136,6 @@ test("without artifacts the last word is the answer", () => {
   expect(textOf(answer)).toBe("warm");
 });
 
-test("an agent that said nothing answered nothing", () => {
+test("an agent without output has no answer", () => {
   expect(textOf(aTask({ history: [question] }))).toBe("");
 });

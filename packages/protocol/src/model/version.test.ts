@@ -13,11 +13,14 @@ test.each([
   ["0.4", "0.3"],
   ["1.0, 0.3", "1.0"],
   ["0.3,1.0", "0.3"],
-])("A2A-Version %j is %s: a patch never counts, and of a list the first", (value, version) => {
-  expect(parseVersion(value)).toBe(version);
-});
+])(
+  "A2A-Version %j is %s: the patch is ignored, and of a list the first counts",
+  (value, version) => {
+    expect(parseVersion(value)).toBe(version);
+  },
+);
 
-test.each([undefined, null, "", " ", ","])("A2A-Version %j is none", (value) => {
+test.each([undefined, null, "", " ", ","])("A2A-Version %j counts as absent", (value) => {
   expect(parseVersion(value)).toBeUndefined();
 });
 
@@ -34,7 +37,7 @@ test.each([
   "1.0-rc",
   "-1.0",
   "one",
-])("A2A-Version %j is not supported, and the caller learns what is", (value) => {
+])("A2A-Version %j is not supported, and the error lists what is", (value) => {
   expect(() => parseVersion(value)).toThrow(
     expect.objectContaining({
       reason: "VersionNotSupported",
@@ -43,7 +46,7 @@ test.each([
   );
 });
 
-test("whatever is sent is a version that we speak, none, or not supported", () => {
+test("any value is a supported version, absent, or not supported", () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.stringMatching(/^\d\.\d(\.\d)?$/)), (value) => {
       const outcome = (() => {

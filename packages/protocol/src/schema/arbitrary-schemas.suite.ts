@@ -17,7 +17,7 @@ const limits = fc.constantFrom(
 const patterns = fc.constantFrom("^[a-z]+$", "a", "^.$", "^\\p{L}*$", "^[A-Za-z0-9_-]{1,64}$");
 const scalars = fc.oneof(fc.constantFrom("", "a", "b", "message"), fc.constantFrom(-0, 0, 1, 2));
 
-/** Also lone surrogates, and signs of two units. */
+/** Also lone surrogates, and characters of two units. */
 const texts = fc.string({
   unit: fc.constantFrom("a", "B", "é", "💥", "\ud83d", "\udca5", "-"),
   maxLength: 5,
@@ -30,14 +30,14 @@ const numbers = fc.oneof(
   fc.double(),
 );
 
-/** Whatever may stand in a value: also what JSON does not have. */
+/** Any value, including what JSON does not have. */
 export const anything: Arbitrary<unknown> = fc.oneof(
   fc.constantFrom(undefined, null, true, false, 5n, Symbol("s"), () => 5, new Date(0)),
   texts,
   numbers,
   fc.jsonValue({ maxDepth: 2 }),
   fc.constantFrom([], {}, Object.create(null), new Map([["a", 1]]), /a/),
-  // A list with holes.
+  // A sparse array.
   fc.integer().map((last) => Object.assign([], { 2: last })),
 );
 
@@ -81,7 +81,7 @@ function some(fixed: object, others: object): Arbitrary<Schema> {
   }) as unknown as Arbitrary<Schema>;
 }
 
-/** A value that mostly fits a schema, and is broken in few places, at any depth. */
+/** A value that mostly matches a schema, and is broken in a few places, at any depth. */
 export function almost(schema: Schema): Arbitrary<unknown> {
   return fc.oneof({ weight: 12, arbitrary: fitting(schema) }, { weight: 1, arbitrary: anything });
 }

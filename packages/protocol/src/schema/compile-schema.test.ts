@@ -4,12 +4,12 @@ import { describe, expect, test } from "vitest";
 import { compileSchema } from "./compile-schema.ts";
 import type { Schema } from "./schema.ts";
 
-/** A schema that the types would refuse. */
+/** A schema that the types would reject. */
 function unchecked(schema: object): Schema {
   return schema as Schema;
 }
 
-describe("a schema that would not be checked in full is refused", () => {
+describe("a schema that could not be checked completely is rejected", () => {
   test.each([
     ["an unknown keyword", { type: "string", format: "uri" }, "schema.format"],
     ["one of another type", { type: "object", minLength: 1 }, "schema.minLength"],
@@ -29,7 +29,7 @@ describe("a schema that would not be checked in full is refused", () => {
     expect(() => compileSchema(unchecked(schema))).toThrow(name);
   });
 
-  test("with the place where it stands, however deep", () => {
+  test("with its path, at any depth", () => {
     const name = unchecked({ type: "string", format: "uri" });
     const schema: Schema = {
       type: "object",
@@ -42,7 +42,7 @@ describe("a schema that would not be checked in full is refused", () => {
     );
   });
 
-  test("by the compiler of TypeScript already, where it is written down", () => {
+  test("already by the TypeScript compiler, if it is a literal", () => {
     // @ts-expect-error a keyword that nobody knows
     const unknown: Schema = { type: "string", format: "uri" };
     // @ts-expect-error a keyword of another type
@@ -56,17 +56,17 @@ describe("a schema that would not be checked in full is refused", () => {
   });
 });
 
-describe("what an object inherits is not in it", () => {
+describe("inherited properties do not count", () => {
   const names = ["toString", "valueOf", "hasOwnProperty", "constructor", "__proto__"];
 
-  test.each(names)("%s is missing where it is required", (name) => {
+  test.each(names)("%s is missing if it is required", (name) => {
     const findProblem = compileSchema({ type: "object", required: [name] });
 
     expect(findProblem({})).toEqual({ path: [name], text: "is required" });
     expect(findProblem(JSON.parse(`{ "${name}": "given" }`))).toBeUndefined();
   });
 
-  test.each(names)("%s is absent where it is not, and checked where it is given", (name) => {
+  test.each(names)("%s is optional if it is not required, and checked if it is given", (name) => {
     const properties = Object.fromEntries([[name, { type: "string" } as const]]);
     const findProblem = compileSchema({ type: "object", properties });
 
@@ -77,7 +77,7 @@ describe("what an object inherits is not in it", () => {
     });
   });
 
-  test("a property of a prototype counts for nothing", () => {
+  test("a property of a prototype is ignored", () => {
     const findProblem = compileSchema({
       type: "object",
       required: ["id"],
@@ -89,7 +89,7 @@ describe("what an object inherits is not in it", () => {
   });
 });
 
-test("a page or an edge that forbids code from texts can check all the same", async () => {
+test("works where code generation from strings is forbidden", async () => {
   const program = `
     import { CODECS } from "@convoke/protocol";
     try {

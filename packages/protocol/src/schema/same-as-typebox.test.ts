@@ -15,12 +15,12 @@ import { almost, anything, schemas } from "./arbitrary-schemas.suite.ts";
 import { type Problem, compileSchema } from "./compile-schema.ts";
 import { type Schema, id } from "./schema.ts";
 
-// Another implementation of JSON Schema finds what ours finds: the same values are refused, with
-// the same first problem at the same place.
+// Another implementation of JSON Schema agrees with ours: the same values are rejected, with the
+// same first problem at the same path.
 
 type Named = readonly [name: string, schema: Schema];
 
-/** Every schema that the package checks by. */
+/** Every schema that the package uses. */
 const OURS: readonly Named[] = [
   ...named("0.3", v0_3),
   ...named("0.3 as ProtoJSON", v0_3_proto),
@@ -43,7 +43,10 @@ function named(where: string, all: Readonly<Record<string, Schema>>): readonly N
   return Object.entries(all).map(([name, schema]) => [`${name} of ${where}`, schema]);
 }
 
-/** Both checkers of a schema. What values were refused for is noted: else the test may see too little. */
+/**
+ * Both checkers of a schema. The reasons for rejections are recorded, to make sure that the test
+ * covers enough.
+ */
 class Comparison {
   readonly #ours;
   readonly #theirs;
@@ -63,7 +66,7 @@ class Comparison {
   }
 }
 
-/** Their problem as we say it. */
+/** Their problem in our format. */
 function inOurWords({ keyword, instancePath, params, message }: TheirProblem) {
   const facts = params as Readonly<Record<string, unknown>>;
   switch (keyword) {
@@ -109,7 +112,7 @@ const schemasWithValues = schemas.chain((schema) =>
   fc.tuple(fc.constant(schema), fc.array(almost(schema), { minLength: 4, maxLength: 8 })),
 );
 
-test("whatever the schema, whatever the value", () => {
+test("for every schema and every value", () => {
   const seen = new Set<string>();
 
   fc.assert(
@@ -125,7 +128,7 @@ test("whatever the schema, whatever the value", () => {
   expect([...seen].toSorted().join(" ")).toBe(keywords);
 });
 
-test.each(OURS)("%s, with values that are made for it", (_, schema) => {
+test.each(OURS)("%s, with values that are generated for it", (_, schema) => {
   const seen = new Set<string>();
   const comparison = new Comparison(schema, seen);
 
@@ -146,7 +149,7 @@ describe.each([
     (request) => overTheWire(codec.encodeSendMessage(request)) as Sent,
   );
 
-  test("is fine as it is written", () => {
+  test("is valid as it is written", () => {
     const [send, message] = [compileSchema(SEND), compileSchema(MESSAGE)];
 
     fc.assert(
@@ -157,7 +160,7 @@ describe.each([
     );
   });
 
-  test("is refused alike when something in it is broken, by every schema there is", () => {
+  test("is rejected alike if something in it is broken, by every schema", () => {
     const seen = new Set<string>();
     const all = OURS.map(([, schema]) => new Comparison(schema, seen));
 
@@ -172,7 +175,7 @@ describe.each([
       { numRuns: 80 },
     );
 
-    // Which of them come up is a matter of luck.
+    // Which of them occur is random.
     expect(seen.size, where).toBeGreaterThan(1);
   });
 });
@@ -183,7 +186,7 @@ interface Sent {
 
 interface Damage {
   readonly place: number;
-  /** Nothing takes the place away. */
+  /** Marks a removal of the value. */
   readonly instead: readonly [unknown] | undefined;
 }
 
@@ -192,7 +195,7 @@ const damage: Arbitrary<Damage> = fc.record({
   instead: fc.option(fc.tuple(anything), { nil: undefined }),
 });
 
-/** The value with one of its places broken, counted through from the outside. */
+/** The value with one of its positions broken, counted from the outside. */
 function damaged(value: unknown, { place, instead }: Damage): unknown {
   const places: { readonly owner: Record<string, unknown>; readonly key: string }[] = [];
   const root = { value: structuredClone(value) };

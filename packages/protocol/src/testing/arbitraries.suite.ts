@@ -41,12 +41,12 @@ import type {
 } from "../model/requests.ts";
 import type { WireDialect } from "../wire/codec/codec.ts";
 
-/** Some bytes in the one spelling that the model has for them. */
+/** Some bytes in the canonical encoding of the model. */
 const base64 = fc
   .uint8Array({ maxLength: 9 })
   .map((bytes) => Buffer.from(bytes).toString("base64"));
 
-// Builders: one ordinary thing of each kind; a test overrides only what matters to it.
+// Builders: one ordinary object of each kind; a test overrides only what matters to it.
 
 export function aMessage(overrides: Partial<Message> = {}): Message {
   return { ...userMessage("m1", "hello"), ...overrides };
@@ -109,18 +109,18 @@ export function someFacts(overrides: Partial<AgentCardFacts> = {}): AgentCardFac
   };
 }
 
-/** A value after its trip: what a peer reads of what we wrote. */
+/** A value after a round trip: what a peer reads of what we wrote. */
 export function overTheWire(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
-// Arbitraries: the whole model, as far as a wire version can carry it.
+// Arbitraries: the whole model, as far as a wire version can represent it.
 
 const words = fc.string({ unit: "grapheme", maxLength: 12 });
 const ids = fc.string({ minLength: 1, maxLength: 12 });
 const lists = fc.array(words, { maxLength: 3 });
 
-/** JSON as bytes give it: with keys such as `__proto__`, without a negative zero. */
+/** JSON as parsed from bytes: with keys such as `__proto__`, without a negative zero. */
 export const jsonValues: Arbitrary<unknown> = fc
   .json({ maxDepth: 2 })
   .map((text) => JSON.parse(text) as unknown);
@@ -138,7 +138,7 @@ export const taskStates: Arbitrary<TaskState> = fc.constantFrom(...TASK_STATES);
 const tokenLetters = fc.constantFrom(...Array.from("!#$%&'*+.^_`|~-09AZaz"));
 const httpTokens = fc.string({ unit: tokenLetters, minLength: 1, maxLength: 8 });
 
-/** What a header can carry, without being empty: empty is the same as absent. */
+/** What a header can contain, without being empty: empty equals absent. */
 const headerTexts = fc.string({
   unit: fc.oneof(
     fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
@@ -166,15 +166,13 @@ function shape<T, K extends keyof T>(
 }
 
 /**
- * Everything that one dialect carries without loss. What it has no place for is
- * left out, and nothing else: in 0.3 the `mediaType` and `filename` of text and
- * data parts, empty metadata beside data that is no object, and the tenant of a
- * request, and on JSON-RPC the pages of push configs; in 1.0 a `final` that does
- * not follow from the state, a list of the tasks in the state `unknown`, which
- * there means any state, and a second scheme of a push target; in both of
- * ProtoJSON a question for a push config that does not say which; and in that of
- * 0.3 the tasks that a message refers to, the metadata of a cancel, a history of
- * no messages, and ids of tasks that would end a resource name.
+ * Everything that one dialect represents without loss. Only what it cannot represent is omitted: in
+ * 0.3 the `mediaType` and `filename` of text and data parts, empty metadata next to data that is
+ * not an object, and the tenant of a request, and on JSON-RPC the pages of push configs; in 1.0 a
+ * `final` that does not follow from the state, a list of the tasks in the state `unknown`, which
+ * there means any state, and a second scheme of a push target; in both ProtoJSON dialects a request
+ * for a push config without its id; and in that of 0.3 the referenced tasks of a message, the
+ * metadata of a cancel, a history of no messages, and task ids that would end a resource name.
  */
 export function modelOf(dialect: WireDialect) {
   const isNew = dialect === "1.0";
@@ -256,7 +254,7 @@ export function modelOf(dialect: WireDialect) {
   ).map((event) => {
     const { state } = event.status;
     if (isNew) return { ...event, final: isFinal(state) };
-    // 0.3 ends a stream at every request for authorization.
+    // 0.3 ends a stream at auth-required.
     return { ...event, final: event.final || state === "auth-required" };
   });
   const artifactUpdate: Arbitrary<ArtifactUpdateEvent> = shape(
@@ -380,14 +378,17 @@ export function modelOf(dialect: WireDialect) {
   };
 }
 
-/** 0.3 wraps data that is no object and says so in the metadata; empty metadata comes back as none. */
+/**
+ * 0.3 wraps data that is not an object and marks it in the metadata; empty metadata is read back as
+ * absent.
+ */
 function withoutEmptyMetadata(part: DataPart): DataPart {
   const { metadata, ...rest } = part;
   const isObject = typeof part.data === "object" && part.data !== null && !Array.isArray(part.data);
   return isObject || Object.keys(metadata ?? {}).length > 0 ? part : rest;
 }
 
-/** An event an agent notes for itself. */
+/** An internal event of an agent. */
 export const internalEvents: Arbitrary<InternalEvent> = fc
   .tuple(fc.constantFrom("tool-start", "llm-call", "checkpoint"), jsonObjects)
   .map(
@@ -420,7 +421,7 @@ const artifactUpdates = fc
     anArtifactUpdate(parts, { artifact: { artifactId, parts }, append }),
   );
 
-/** What can happen to task t1 once it exists. Few ids, so that they meet. */
+/** What can happen to task t1 once it exists. Few ids, so that they repeat. */
 export const eventsOfATask = fc.array(
   fc.oneof(artifactUpdates, statusUpdates, received, internalEvents, repeatedMessages),
   { maxLength: 20 },

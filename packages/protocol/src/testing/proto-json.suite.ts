@@ -20,10 +20,10 @@ const SCALARS: Readonly<Record<string, Arbitrary<unknown>>> = {
   Timestamp: times,
 };
 
-/** The values that a field without presence cannot tell from its absence. */
+/** The values that a field without presence cannot distinguish from its absence. */
 const DEFAULTS: ReadonlySet<unknown> = new Set(["", false, 0]);
 
-/** A message as ProtoJSON writes it: without what is default, and with at most one of a oneof. */
+/** A message as ProtoJSON writes it: without defaults, and with at most one member of a oneof. */
 export function protoJsonOf(tables: ProtoTables, name: string): Arbitrary<object> {
   const rows = Object.entries(tables.messages[name] ?? {});
   const fields = Object.fromEntries(rows.map(([key, row]) => [key, fieldOf(tables, row)] as const));
@@ -61,10 +61,13 @@ function withOneOfEach(
   return Object.fromEntries(kept.map(([key]) => [key, json[key]]));
 }
 
-/** A message without what proto3 cannot tell from its absence, and without what the proto does not have. */
+/**
+ * A message without what proto3 cannot distinguish from its absence, and without what the proto
+ * does not have.
+ */
 export function leanJson(tables: ProtoTables, type: string, json: unknown): unknown {
   const rows = tables.messages[type];
-  // Bits that stand for no byte are lost.
+  // Bits that belong to no byte are lost.
   if (type === "bytes") return btoa(atob(json as string));
   if (rows === undefined) return json;
   const fields = json as Readonly<Record<string, unknown>>;

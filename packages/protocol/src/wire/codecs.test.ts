@@ -23,12 +23,12 @@ describe.each(DIALECTS)("over A2A %s", (dialect) => {
   const codec = ALL[dialect];
   const model = modelOf(dialect);
 
-  test("the codec says which dialect it is", () => {
+  test("the codec identifies its dialect", () => {
     expect(codec.dialect).toBe(dialect);
     expect(dialect.startsWith(codec.version)).toBe(true);
   });
 
-  verifies(["R27", "R28"], "a message loses nothing on its way, whatever its parts", () => {
+  verifies(["R27", "R28"], "a message loses nothing, whatever its parts", () => {
     fc.assert(
       fc.property(model.message, (message) => {
         const arrived = codec.decodeSendResult(overTheWire(codec.encodeSendResult(message)));
@@ -61,8 +61,8 @@ describe.each(DIALECTS)("over A2A %s", (dialect) => {
     );
   });
 
-  test("the text of an event says what its encoding says", () => {
-    // The richest model, so that 0.3 also meets what it has to leave out.
+  test("the text of an event equals its encoding", () => {
+    // The richest model, so that 0.3 also has to omit something.
     const { message, task } = modelOf("1.0");
     fc.assert(
       fc.property(fc.oneof(message, task), (event: Message | Task) => {
@@ -73,7 +73,7 @@ describe.each(DIALECTS)("over A2A %s", (dialect) => {
     );
   });
 
-  test("a request is understood as it was meant", () => {
+  test("a request arrives unchanged", () => {
     fc.assert(
       fc.property(
         fc.record({
@@ -97,7 +97,7 @@ describe.each(DIALECTS)("over A2A %s", (dialect) => {
     );
   });
 
-  verifies(["R17"], "a request about push configs is understood as it was meant", () => {
+  verifies(["R17"], "a request about push configs arrives unchanged", () => {
     fc.assert(
       fc.property(
         fc.record({
@@ -135,7 +135,7 @@ describe.each(DIALECTS)("over A2A %s", (dialect) => {
     );
   });
 
-  test("encoding leaves the model as it was", () => {
+  test("encoding does not change the model", () => {
     fc.assert(
       fc.property(model.event, (event) => {
         const before = JSON.stringify(event);
@@ -147,19 +147,19 @@ describe.each(DIALECTS)("over A2A %s", (dialect) => {
     );
   });
 
-  verifies(["R9"], "a send waits for the outcome unless it says that it does not", () => {
+  verifies(["R9"], "a send waits for the result by default", () => {
     const encoded = codec.encodeSendMessage({ message: aMessage(), blocking: true }) as object;
     const { configuration: _, ...bare } = { configuration: {}, ...encoded };
     const impatient = codec.encodeSendMessage({ message: aMessage(), blocking: false });
 
     expect(codec.decodeSendMessage(bare).blocking).toBe(true);
-    // Proto3 cannot say false in any other way than by silence.
+    // Proto3 can express false only by omitting the field.
     const silent = codec.decodeSendMessage({ ...bare, configuration: {} });
     expect(silent.blocking).toBe(dialect !== "0.3-proto");
     expect(codec.decodeSendMessage(impatient).blocking).toBe(false);
   });
 
-  test("unknown fields are dropped, whatever they hold, and metadata keeps everything", () => {
+  test("unknown fields with any value are dropped, and metadata keeps everything", () => {
     fc.assert(
       fc.property(jsonObjects, (extras) => {
         const unknown = withPrefixedKeys(extras);
@@ -199,9 +199,9 @@ describe.each(DIALECTS)("over A2A %s", (dialect) => {
     expect(codec.decodeSendMessage({ message }).message).toStrictEqual(aMessage({ parts }));
   });
 
-  // The answers of 0.3 on JSON-RPC have no proto.
+  // 0.3 JSON-RPC responses have no proto.
   if (dialect !== "0.3")
-    test("an answer is also read under the names of its proto", () => {
+    test("a response is also read with proto field names", () => {
       fc.assert(
         fc.property(model.event, (event) => {
           const wire = overTheWire(codec.encodeEvent(event));
@@ -211,7 +211,7 @@ describe.each(DIALECTS)("over A2A %s", (dialect) => {
       );
     });
 
-  test("every request is also read under the names of its proto", () => {
+  test("every request is also read with proto field names", () => {
     const request = {
       message: aMessage({ contextId: "c1", taskId: "t1", referenceTaskIds: ["t0"] }),
       blocking: false,
@@ -262,7 +262,7 @@ describe.each(DIALECTS)("over A2A %s", (dialect) => {
     );
   });
 
-  test("a message in an answer may lack its id and its role", () => {
+  test("a message in a response may lack its id and its role", () => {
     const { task } = { task: {}, ...(overTheWire(codec.encodeEvent(aTask())) as object) };
     const bare =
       dialect === "0.3-proto"
@@ -280,7 +280,7 @@ describe.each(DIALECTS)("over A2A %s", (dialect) => {
     ]);
   });
 
-  test("a field called __proto__ is dropped and becomes nobody's prototype", () => {
+  test("a field called __proto__ is dropped and never becomes a prototype", () => {
     const { message } = codec.encodeSendMessage({ message: aMessage(), blocking: true }) as {
       message: object;
     };
@@ -296,7 +296,7 @@ describe.each(DIALECTS)("over A2A %s", (dialect) => {
     expect(JSON.stringify(arrived)).not.toContain("__proto__");
   });
 
-  verifies(["R24"], "whatever was read, kind is its first property", () => {
+  verifies(["R24"], "kind is always the first property of the output", () => {
     fc.assert(
       fc.property(model.event, (event) => {
         const shuffled = kindLast(JSON.parse(codec.eventText(event, JSON.stringify(event))));
@@ -307,7 +307,7 @@ describe.each(DIALECTS)("over A2A %s", (dialect) => {
   });
 });
 
-test("an answer without a status or a context is read as far as it goes", () => {
+test("a response without a status or a context is read as far as possible", () => {
   expect(CODECS["0.3"].decodeTask({ id: "t1" }).status).toEqual({ state: "unknown" });
   for (const codec of Object.values(PROTO_CODECS)) {
     expect(codec.decodeTask({ id: "t1" })).toMatchObject({
@@ -320,7 +320,7 @@ test("an answer without a status or a context is read as far as it goes", () => 
   }
 });
 
-test.each(DIALECTS)("an answer of %s that is nothing we know is the agent's mistake", (dialect) => {
+test.each(DIALECTS)("an unknown response to %s is reported as an error of the agent", (dialect) => {
   const codec = ALL[dialect];
   const mistake = expect.objectContaining({ reason: "InvalidAgentResponse" });
 
@@ -332,7 +332,7 @@ test.each(DIALECTS)("an answer of %s that is nothing we know is the agent's mist
   }
 });
 
-test("an artifact update of a foreign agent is an artifact update of ours", () => {
+test("an artifact update of another implementation is read as one of ours", () => {
   const update = aChunk("hello");
   const { kind: _, ...bare } = update;
 
@@ -344,7 +344,7 @@ test("an artifact update of a foreign agent is an artifact update of ours", () =
   ).toStrictEqual(update);
 });
 
-test("what 0.3 said is still the same after a bridge said it in 1.0", () => {
+test("0.3 data is unchanged after a bridge to 1.0 and back", () => {
   fc.assert(
     fc.property(modelOf("0.3").task, (task) => {
       const read = CODECS["0.3"].decodeTask(overTheWire(CODECS["0.3"].encodeTask(task)));
@@ -355,7 +355,7 @@ test("what 0.3 said is still the same after a bridge said it in 1.0", () => {
   );
 });
 
-test("a task that nobody has an id for is not a task", () => {
+test("a task without an id is not a task", () => {
   expect(() => CODECS["1.0"].decodeTaskPage({ tasks: [{}] })).toThrow("the task has no id");
   expect(CODECS["1.0"].decodeTaskPage({ tasks: [aTask()] }).tasks).toHaveLength(1);
 });
@@ -369,7 +369,7 @@ function inside(value: unknown, member: string): object {
   return (value as Record<string, object>)[member] ?? {};
 }
 
-/** The same JSON under the names of the proto; data and metadata are the caller's own. */
+/** The same JSON with proto field names; data and metadata are the caller's own. */
 function withProtoNames(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withProtoNames);
   if (typeof value !== "object" || value === null) return value;
@@ -380,7 +380,7 @@ function withProtoNames(value: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-/** The same JSON with every kind at the end, where no reader may rely on it. */
+/** The same JSON with every kind at the end, because no reader may rely on its position. */
 function kindLast(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(kindLast);
   if (typeof value !== "object" || value === null) return value;

@@ -18,7 +18,7 @@ function aWireMessage(version: ProtocolVersion, overrides: object = {}): object 
   return { messageId: "m1", role: ROLES[version], parts: [HELLO[version]], ...overrides };
 }
 
-/** Parameters of a send whose message has some fields replaced. */
+/** Params of a send whose message has some fields replaced. */
 function sending(version: ProtocolVersion, overrides: object): object {
   return { message: aWireMessage(version, overrides) };
 }
@@ -53,7 +53,7 @@ function malformedSends(version: ProtocolVersion): readonly Malformed[] {
       field: "message.messageId",
     },
     { what: "no role", params: { message: without(message, "role") }, field: "message.role" },
-    { what: "a role nobody has", params: send({ role: "assistant" }), field: "message.role" },
+    { what: "an unknown role", params: send({ role: "assistant" }), field: "message.role" },
     { what: "null for a role", params: send({ role: null }), field: "message.role" },
     { what: "no parts", params: { message: without(message, "parts") }, field: "message.parts" },
     { what: "empty parts", params: send({ parts: [] }), field: "message.parts" },
@@ -141,12 +141,12 @@ const ONLY_03: readonly Malformed[] = [
     field: "message.parts[0].kind",
   },
   {
-    what: "a part of a kind that does not exist",
+    what: "a part of an unknown kind",
     params: sending("0.3", { parts: [{ kind: "video", text: "hello" }] }),
     field: "message.parts[0].kind",
   },
   {
-    what: "a part told apart by its type",
+    what: "a part with a type instead of a kind",
     params: sending("0.3", { parts: [{ type: "text", text: "hello" }] }),
     field: "message.parts[0].kind",
   },
@@ -161,7 +161,7 @@ const ONLY_03: readonly Malformed[] = [
     field: "message.parts[0].data",
   },
   {
-    what: "data that is no object",
+    what: "data that is not an object",
     params: sending("0.3", { parts: [{ kind: "data", data: [1] }] }),
     field: "message.parts[0].data",
   },
@@ -314,45 +314,54 @@ describe.each(["0.3", "1.0"] as const)("a malformed request of %s", (version) =>
   const own = version === "0.3" ? ONLY_03 : ONLY_1;
 
   test.each([...malformedSends(version), ...own])(
-    "a send with $what names $field",
+    "a send with $what gets an error that names $field",
     ({ params, field }) => {
       expectRefused(() => codec.decodeSendMessage(params), field);
     },
   );
 
-  test.each(MALFORMED_QUERIES)("a query with $what names $field", ({ params, field }) => {
-    expectRefused(() => codec.decodeGetTask(params), field);
-    expectRefused(() => codec.decodeCancelTask(params), field);
-    expectRefused(() => codec.decodeSubscribe(params), field);
-  });
+  test.each(MALFORMED_QUERIES)(
+    "a query with $what gets an error that names $field",
+    ({ params, field }) => {
+      expectRefused(() => codec.decodeGetTask(params), field);
+      expectRefused(() => codec.decodeCancelTask(params), field);
+      expectRefused(() => codec.decodeSubscribe(params), field);
+    },
+  );
 
-  test.each([-1, 1.5, "5", null])("a get with a historyLength of %j names it", (historyLength) => {
-    expectRefused(() => codec.decodeGetTask({ id: "t1", historyLength }), "historyLength");
-  });
+  test.each([-1, 1.5, "5", null])(
+    "a get with a historyLength of %j gets an error that names it",
+    (historyLength) => {
+      expectRefused(() => codec.decodeGetTask({ id: "t1", historyLength }), "historyLength");
+    },
+  );
 
-  verifies(["R5"], "a request without a message says so", () => {
+  verifies(["R5"], "a request without a message gets an error that says so", () => {
     expect(() => codec.decodeSendMessage({})).toThrow("Invalid parameters: message is required");
   });
 });
 
-verifies(["R5"], "a message of another kind is refused with the reason", () => {
+verifies(["R5"], "a message of another kind is rejected with the reason", () => {
   const params = sending("0.3", { kind: "task" });
 
   expectRefused(() => CODECS["0.3"].decodeSendMessage(params), "message.kind");
   expect(() => CODECS["0.3"].decodeSendMessage(params)).toThrow('message.kind must be "message"');
 });
 
-test.each(MALFORMED_LISTS)("a list with $what names $field", ({ params, field }) => {
-  expectRefused(() => CODECS["1.0"].decodeListTasks(params), field);
-});
+test.each(MALFORMED_LISTS)(
+  "a list with $what gets an error that names $field",
+  ({ params, field }) => {
+    expectRefused(() => CODECS["1.0"].decodeListTasks(params), field);
+  },
+);
 
-test("a bad taskId of 0.3 is named as the caller wrote it", () => {
+test("an invalid taskId in 0.3 is named as the caller wrote it", () => {
   expectRefused(() => CODECS["0.3"].decodeGetTask({ taskId: 5 }), "taskId");
   expectRefused(() => CODECS["0.3"].decodeCancelTask({ taskId: "" }), "taskId");
   expectRefused(() => CODECS["0.3"].decodeSubscribe({ taskId: null }), "taskId");
 });
 
-test("1.0 knows no taskId for an id", () => {
+test("1.0 does not accept a taskId as an id", () => {
   expectRefused(() => CODECS["1.0"].decodeGetTask({ taskId: "t1" }), "id");
 });
 
@@ -364,7 +373,7 @@ test.each([
   ["must be an integer", { message: aWireMessage("0.3"), configuration: { historyLength: 0.5 } }],
   ["must be a boolean", { message: aWireMessage("0.3"), configuration: { blocking: 1 } }],
   ["must have exactly one of bytes, uri", sending("0.3", { parts: [{ kind: "file", file: {} }] })],
-])("the caller is told what the field must be: %s", (problem, params) => {
+])("the error says what the field must be: %s", (problem, params) => {
   expect(() => CODECS["0.3"].decodeSendMessage(params)).toThrow(problem);
 });
 

@@ -11,7 +11,7 @@ function aRoot(): string {
   return root;
 }
 
-/** Starts an agent in its folder below the root, and gives its id. */
+/** Starts an agent in its folder below the root, and returns its id. */
 function start(root: string, name: string, more: { source?: string; id?: string } = {}): string {
   const { source, ...id } = more;
   const agent = defineAgent({ ...id, name, description: "Helps.", run: () => "done" });
@@ -50,7 +50,7 @@ test("an agent with the former name of another one is a new agent", () => {
   expect(start(root, "Help")).toBe("desk");
 });
 
-test("code that serves an agent under another name, and says no id, serves another agent", () => {
+test("code that serves an agent under another name, without an id, serves another agent", () => {
   const root = aRoot();
 
   expect(start(root, "Desk")).toBe("desk");

@@ -12,7 +12,7 @@ function aDefinition(overrides: object = {}): AgentDefinition {
   };
 }
 
-test("an agent that says nothing about itself has one skill, text and JSON, and a version", () => {
+test("an agent without options has one skill, text and JSON, and a version", () => {
   const agent = defineAgent(aDefinition());
 
   expect(agent.info).toEqual({
@@ -36,7 +36,7 @@ test("an agent that says nothing about itself has one skill, text and JSON, and 
   });
 });
 
-test("what an agent says about itself counts", () => {
+test("an agent's own options are used", () => {
   const told = {
     version: "2.1.0",
     skills: [{ id: "hi", name: "Hi", description: "Says hi.", tags: [] }],
@@ -50,13 +50,13 @@ test("what an agent says about itself counts", () => {
   expect(defineAgent(aDefinition(told)).info).toMatchObject(told);
 });
 
-test("a name with blanks makes a skill id without", () => {
+test("a name with spaces makes a skill id without", () => {
   const [skill] = defineAgent(aDefinition({ name: "Sales Report 2" })).info.skills;
 
   expect(skill).toMatchObject({ id: "sales-report-2", name: "Sales Report 2" });
 });
 
-describe("a definition that cannot work is refused at once, with what is missing", () => {
+describe("an invalid definition is rejected immediately, with what is missing", () => {
   test.each([
     ["a name", { name: undefined }],
     ["a name", { name: "" }],
@@ -77,11 +77,11 @@ test.each([
   [{ decription: "x" }, 'defineAgent has no option "decription". Did you mean description?'],
   [{ inputTimeOut: 5 }, 'defineAgent has no option "inputTimeOut". Did you mean inputTimeout?'],
   [{ xyzzy: 5 }, 'defineAgent has no option "xyzzy". The options are allowsCycles, '],
-])("a mistyped option is an error that names the nearest one: %j", (typo, problem) => {
+])("a mistyped option is an error that names the closest one: %j", (typo, problem) => {
   expect(() => defineAgent(aDefinition(typo))).toThrow(problem);
 });
 
-test("an extension that could not be declared is refused at once", () => {
+test("an extension that could not be declared is rejected immediately", () => {
   const extensions = [{ uri: "formality" }];
 
   expect(() => defineAgent(aDefinition({ extensions }))).toThrow(
@@ -89,7 +89,7 @@ test("an extension that could not be declared is refused at once", () => {
   );
 });
 
-test("a function sees which extensions are active, and the skill that was chosen", async () => {
+test("a function sees which extensions are active, and the chosen skill", async () => {
   const agent = defineAgent(
     aDefinition({
       run: ({ extensions, skill }: FunctionTurn) => `${[...extensions].join()} ${skill}`,
@@ -104,7 +104,7 @@ test("a function sees which extensions are active, and the skill that was chosen
   expect(told).toEqual([aChunk("urn:x:1 greet", { append: false, lastChunk: true })]);
 });
 
-test("each turn is a run of its own, and run may use this", async () => {
+test("each turn is a separate run, and run may use `this`", async () => {
   const agent = defineAgent({
     ...aDefinition(),
     run() {

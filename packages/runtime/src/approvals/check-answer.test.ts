@@ -66,7 +66,7 @@ const OTHER = digestArguments({ path: "b.txt" });
 const approve = { approvalId: "a1", digest: approval.digest, option: "once" };
 
 describe("a message", () => {
-  test("answers by its data what they name, and nothing else", () => {
+  test("answers with its data exactly what they name", () => {
     const answer = check(
       [decision, name, signIn],
       said(data(approve), data({ requestId: "c2:name", value: "Ann" }), "here you are"),
@@ -78,7 +78,7 @@ describe("a message", () => {
     expect([...inputs].map(([id, { text }]) => [id, text])).toEqual([["c2:name", "Ann"]]);
   });
 
-  test("without data answers the only question by its text, and supersedes any more than one", () => {
+  test("without data answers the only question with its text, and supersedes more than one", () => {
     const answer = check([name], said("Ann")) as Extract<Answer, { kind: "answers" }>;
     expect(answer.inputs.get("c2:name")?.text).toBe("Ann");
 
@@ -89,7 +89,7 @@ describe("a message", () => {
     });
   });
 
-  test("never approves by words, unless they count", () => {
+  test("never approves with text, unless that is enabled", () => {
     for (const word of ["approve", "yes", "Yes, do it", "ok"]) {
       expect(check([decision], said(word))).toEqual({ kind: "superseded" });
     }
@@ -105,7 +105,7 @@ describe("a message", () => {
     );
   });
 
-  test("of words that count rejects with what is said behind the word", () => {
+  test("with text enabled rejects with the text after the word", () => {
     const words = (text: string): unknown =>
       checkAnswer([decision], said(text), { now: NOW, acceptPlainText: true });
     const reject = { approvalId: "a1", digest: approval.digest, option: "reject" };
@@ -116,11 +116,11 @@ describe("a message", () => {
     expect(words(" reject ")).toMatchObject({ approvals: new Map([["a1", reject]]) });
     expect(words("rejected?")).toEqual({ kind: "superseded" });
     expect(words("no way")).toEqual({ kind: "superseded" });
-    // Whoever cannot be asked in words is not answered in words.
+    // A caller that cannot be asked in text is not answered in text.
     expect(check([decision], said("reject this"))).toEqual({ kind: "superseded" });
   });
 
-  test("with more than words is no plain word", () => {
+  test("with more than text is not a plain decision", () => {
     const message = said("approve", data({ note: "unrelated" }));
 
     expect(checkAnswer([decision], message, { now: NOW, acceptPlainText: true })).toEqual({
@@ -144,11 +144,11 @@ describe("a message", () => {
       "message.parts[0].data.requestId is nothing that this task waits for",
     ],
     [{ toolUseId: "c9", result: 1 }, "message.parts[0].data.toolUseId is nothing that this task"],
-  ])("with %j is refused: %s", (answer, problem) => {
+  ])("with %j is rejected: %s", (answer, problem) => {
     expect(() => check([decision, name], said(data(answer)))).toThrow(problem);
   });
 
-  test("that answers twice, or too late, is refused", () => {
+  test("that answers twice, or too late, is rejected", () => {
     expect(() => check([decision], said(data(approve), data(approve)))).toThrow("answered twice");
     const late = new Date(NOW.getTime() + 60_000);
     expect(() => check([decision], said(data(approve)), late)).toThrow("has expired at");
@@ -166,7 +166,7 @@ function waitingFor(open: readonly OpenRequest[], extensions = ACTIVE): Task {
 describe("what a task waits for", () => {
   const task = waitingFor([decision, name, secret, signIn]);
 
-  test("can be read from its status, so that a server can refuse an answer before it is stored", () => {
+  test("can be read from its status, so that a server can reject an answer before it is stored", () => {
     expect(openRequestsOf(task)).toEqual([decision, name, secret, signIn]);
     expect(() => acceptAnswer(task, said(data({ approvalId: "a2" })), { now: NOW })).toThrow(
       "is no open approval of this task",
@@ -175,7 +175,7 @@ describe("what a task waits for", () => {
     expect(acceptAnswer(task, answer, { now: NOW })).toBe(answer);
   });
 
-  test("and is sensitive is left out of what is stored, with every text beside it", () => {
+  test("and is sensitive is not stored, with every text next to it", () => {
     const stored = acceptAnswer(
       task,
       said("my key is hunter2", data({ requestId: "c3:key", value: "hunter2" }), data(approve)),
@@ -190,7 +190,7 @@ describe("what a task waits for", () => {
     expect(redactAnswer([name], said("Ann"))).toEqual(said("Ann"));
   });
 
-  test("and is sensitive is left out whatever stands around it", () => {
+  test("and is sensitive is not stored, whatever surrounds it", () => {
     const message: Message = {
       ...said("hunter2", data({ note: "hunter2" })),
       metadata: { copy: "hunter2" },
@@ -202,7 +202,7 @@ describe("what a task waits for", () => {
     });
   });
 
-  test("is in the metadata for a caller that reads words only", () => {
+  test("is in the metadata for a caller that supports only text", () => {
     const plain = waitingFor([decision], new Set());
     const { parts } = plain.status.message!;
 
@@ -214,7 +214,7 @@ describe("what a task waits for", () => {
     );
   });
 
-  test("is nothing once the task goes on, and an answer to it is refused", () => {
+  test("is nothing once the task continues, and an answer to it is rejected", () => {
     const working: Task = { ...task, status: { state: "working" } };
 
     expect(() => acceptAnswer(working, said(data(approve)), { now: NOW })).toThrow(
@@ -223,7 +223,7 @@ describe("what a task waits for", () => {
     expect(acceptAnswer(working, said("hello"), { now: NOW })).toEqual(said("hello"));
   });
 
-  test("a placeholder in place of a sensitive answer answers nothing", () => {
+  test("a placeholder of a sensitive answer answers nothing", () => {
     const answer = check([secret], said(data({ requestId: "c3:key", redacted: true })));
 
     expect(answer).toEqual({ kind: "answers", approvals: new Map(), inputs: new Map() });

@@ -26,11 +26,11 @@ function aDecision(overrides: Partial<ApprovalDecidedEvent> = {}): ApprovalDecid
 }
 
 describe("a guarded call", () => {
-  test("runs by a decision that approves it with these arguments", () => {
+  test("runs with a decision that approves it with these arguments", () => {
     expect(mayRun(aCall(), [aDecision()])).toBe(true);
   });
 
-  test("does not run without a decision, nor by that of another call or other arguments", () => {
+  test("does not run without a decision, nor with one for another call or other arguments", () => {
     expect(mayRun(aCall(), [])).toBe(false);
     expect(mayRun(aCall(), [aDecision({ toolCallId: "c2" })])).toBe(false);
     expect(mayRun(aCall(), [aDecision({ digest: digestArguments({ path: "b" }) })])).toBe(false);
@@ -44,11 +44,11 @@ describe("a guarded call", () => {
   );
 });
 
-test("a call that nobody guards runs", () => {
+test("an unguarded call runs", () => {
   expect(mayRun(aCall({ isGuarded: false }), [])).toBe(true);
 });
 
-verifies("G11", "the body of a guarded tool does not begin without its decision", async () => {
+verifies("G11", "the body of a guarded tool does not start without its decision", async () => {
   let runs = 0;
   const guarded = tool({ name: "delete", description: "Deletes.", run: () => (runs += 1) });
   const run = (call: GatedCall, decisions: readonly ApprovalDecidedEvent[]) =>

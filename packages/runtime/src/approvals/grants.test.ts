@@ -34,23 +34,23 @@ function noted(messageId = "t1-1-1-grant-1", given: Approval = taken, isPlain = 
   return withApprovals(agentMessage(messageId, []), { approvals: [given], isPlain });
 }
 
-test("a tool is granted where the caller answered so and the loop took the answer", () => {
+test("a tool is granted if the caller answered so and the loop accepted the answer", () => {
   expect([...grantedIn([answered(), noted()])]).toEqual(["delete"]);
   expect([...grantedIn([answered("always"), noted()])]).toEqual(["delete"]);
   expect([...grantedIn([answered(), noted(undefined, taken, true)])]).toEqual(["delete"]);
 });
 
-test("neither alone is enough, nor is what an agent said otherwise, nor another answer", () => {
+test("neither alone is enough, nor is other output of an agent, nor another answer", () => {
   expect([...grantedIn([answered()])]).toEqual([]);
   expect([...grantedIn([noted()])]).toEqual([]);
-  // What a tool made, a remote agent perhaps, is told under another id.
+  // Output of a tool, possibly from a remote agent, has another id.
   expect([...grantedIn([answered(), noted("t1-answer")])]).toEqual([]);
   expect([...grantedIn([answered("once"), noted()])]).toEqual([]);
   expect([...grantedIn([answered("conversation", "sha-256:other"), noted()])]).toEqual([]);
   expect([...grantedIn([answered(), noted(undefined, approval)])]).toEqual([]);
 });
 
-test("what is always granted is so for one agent, one caller and one tool", async () => {
+test("a permanent grant applies to one agent, one caller and one tool", async () => {
   const grants = memoryGrants();
   const grant = { agent: "A", owner: "ann", toolName: "delete" };
   await grants.add(grant);

@@ -15,7 +15,7 @@ import {
   eventsOf,
 } from "../testing/a-turn.suite.ts";
 
-/** Everything a function says in a turn. */
+/** The complete output of a function in a turn. */
 function say(run: (turn: FunctionTurn) => RunResult, { turn }: ATurn = aTurn()) {
   return eventsOf(new FunctionRun(turn, run));
 }
@@ -23,7 +23,7 @@ function say(run: (turn: FunctionTurn) => RunResult, { turn }: ATurn = aTurn()) 
 describe("the answer", () => {
   verifies(
     ["R39"],
-    "what is yielded are chunks of one artifact: opened, appended, completed",
+    "yielded text becomes chunks of one artifact: opened, appended, completed",
     async () => {
       const events = await say(async function* ({ text }) {
         yield text;
@@ -40,7 +40,7 @@ describe("the answer", () => {
     },
   );
 
-  verifies(["R39"], "text that is returned is the last chunk, or the only one", async () => {
+  verifies(["R39"], "returned text is the last chunk, or the only one", async () => {
     const streamed = await say(async function* () {
       yield "hello";
       return ", world";
@@ -56,14 +56,14 @@ describe("the answer", () => {
     expect(later).toEqual(whole);
   });
 
-  test("a function that says nothing says nothing", async () => {
+  test("is empty for a function without output", async () => {
     expect(await say(() => undefined)).toEqual([]);
     expect(await say(async () => {})).toEqual([]);
     expect(await say(async function* () {})).toEqual([]);
     expect(await say(() => "")).toEqual([]);
   });
 
-  test("a later turn adds an answer of its own", async () => {
+  test("a later turn adds its own answer", async () => {
     const artifacts = [
       { artifactId: "answer-1", parts: [{ kind: "text", text: "first" }] },
     ] as const;
@@ -73,7 +73,7 @@ describe("the answer", () => {
     expect(chunk).toMatchObject({ artifact: { artifactId: "answer-2" } });
   });
 
-  test("a generator may hand over to another", async () => {
+  test("a generator may delegate to another", async () => {
     const events = await say(async function* () {
       async function* inner() {
         yield "inner";
@@ -87,7 +87,7 @@ describe("the answer", () => {
     ]);
   });
 
-  test("an event of the function's own making goes out as it is", async () => {
+  test("a custom event is passed on unchanged", async () => {
     const note: AgentEvent = { kind: "internal:acme/note", taskId: "t1", thought: 42 };
 
     const events = await say(async function* () {
@@ -99,8 +99,8 @@ describe("the answer", () => {
   });
 });
 
-describe("what is said besides the answer", () => {
-  test("a status is a word about the work that goes on", async () => {
+describe("output in addition to the answer", () => {
+  test("a status is a message about the current work", async () => {
     const events = await say(async function* () {
       yield status("looking");
       yield "found";
@@ -113,7 +113,7 @@ describe("what is said besides the answer", () => {
     ]);
   });
 
-  test("an artifact is complete, stands beside the answer and is named by its author", async () => {
+  test("an artifact is complete, separate from the answer and named by its author", async () => {
     const made = artifact("notes.txt", "hello", {
       description: "Notes.",
       mediaType: "text/markdown",
@@ -172,7 +172,7 @@ describe("what is said besides the answer", () => {
       "application/geo+json",
       { kind: "data", data: { a: 1 }, mediaType: "application/geo+json" },
     ],
-  ])("an artifact of %s is the part that fits it", async (_, content, mediaType, part) => {
+  ])("an artifact of %s is the matching part", async (_, content, mediaType, part) => {
     const [event] = await say(() => artifact("it", content, { ...(mediaType && { mediaType }) }));
 
     expect(event).toMatchObject({ artifact: { artifactId: "it", parts: [part] } });
@@ -188,7 +188,7 @@ describe("what is said besides the answer", () => {
     expect(yielded).toEqual(returned);
   });
 
-  test("a task is rejected or failed in the agent's own words", async () => {
+  test("a task is rejected or failed with the agent's own text", async () => {
     expect(await say(() => reject("not approved"))).toEqual([
       aStatus("rejected", "id-1", "not approved"),
     ]);
@@ -197,7 +197,7 @@ describe("what is said besides the answer", () => {
     ]);
   });
 
-  test("an answer that was begun is completed before the last word", async () => {
+  test("an open answer is completed before the final status", async () => {
     const events = await say(async function* () {
       yield "half";
       return fail("no paper");
@@ -235,8 +235,8 @@ test("a task can be completed with a text in its last status, after its answer",
   expect(returned.slice(1)).toEqual(end);
 });
 
-describe("order and pace", () => {
-  test("what is asked and what is yielded come in the order in which they happened", async () => {
+describe("order and backpressure", () => {
+  test("questions and yielded text keep their order", async () => {
     const events = await say(
       async function* ({ ask }) {
         yield "one";
@@ -257,7 +257,7 @@ describe("order and pace", () => {
     ]);
   });
 
-  test("a question asked beside the work does not overtake what was yielded before it", async () => {
+  test("a question asked concurrently does not overtake what was yielded before it", async () => {
     const caller = aTurn({ answers: ["a"] });
     const question = Promise.withResolvers<void>();
     const run = new FunctionRun(caller.turn, async function* ({ ask }) {
@@ -282,7 +282,7 @@ describe("order and pace", () => {
     expect(rest).toEqual([aQuestion(2, "late?"), aChunk("", { append: true, lastChunk: true })]);
   });
 
-  test("a function runs at most 64 things ahead of whoever takes what it says", async () => {
+  test("a function runs at most 64 events ahead of its reader", async () => {
     let reached = 0;
     const run = new FunctionRun(aTurn().turn, async function* () {
       for (; reached < 1000; reached++) yield "more";
@@ -298,7 +298,7 @@ describe("order and pace", () => {
     expect(reached).toBe(ahead);
   });
 
-  test("a chunk that comes alone is not held back for the next", async () => {
+  test("a single chunk is not held back for the next", async () => {
     const run = new FunctionRun(aTurn().turn, async function* () {
       yield "one";
       await new Promise(() => undefined);
@@ -317,7 +317,7 @@ describe("order and pace", () => {
         },
     ],
     ["a plain function", (begin: () => void) => async () => begin()],
-  ])("%s does not begin before somebody reads it", async (_, make) => {
+  ])("%s does not start before it is read", async (_, make) => {
     let begun = false;
     const run = new FunctionRun(
       aTurn().turn,
@@ -334,7 +334,7 @@ describe("order and pace", () => {
     expect(begun).toBe(true);
   });
 
-  test("what has ended stays ended", async () => {
+  test("an ended run stays ended", async () => {
     const run = new FunctionRun(aTurn().turn, () => "hello");
     await eventsOf(run);
 
@@ -365,7 +365,7 @@ describe("failures", () => {
     await expect(say(run)).rejects.toBe(broken);
   });
 
-  test("what was said before the failure is heard, and the failure stays", async () => {
+  test("output before a failure is delivered, and the failure stays", async () => {
     const run = new FunctionRun(aTurn().turn, async function* () {
       yield "half";
       throw broken;
@@ -377,7 +377,7 @@ describe("failures", () => {
   });
 
   test.each([undefined, null, 5, {}, [], { kind: 5 }, { kind: "text", text: "a part" }])(
-    "yielding %j is the function's failure, and its finally runs",
+    "yielding %j fails the function, and its finally runs",
     async (nonsense) => {
       let cleaned = false;
       const run = say(async function* () {
@@ -396,7 +396,7 @@ describe("failures", () => {
     },
   );
 
-  test.each([null, 5, {}])("returning %j is the function's failure", async (nonsense) => {
+  test.each([null, 5, {}])("returning %j fails the function", async (nonsense) => {
     await expect(say(() => nonsense as never)).rejects.toThrow(
       `run returned ${inspect(nonsense)}, which is no output`,
     );
@@ -414,7 +414,7 @@ describe("failures", () => {
     },
   );
 
-  test("a run that is dropped before it began fails nobody", async () => {
+  test("a run that is dropped before it started causes no unhandled rejection", async () => {
     const run = new FunctionRun(aTurn().turn, () => Promise.reject(broken));
 
     // An unhandled rejection would fail this test run.
@@ -446,7 +446,7 @@ describe("stopping", () => {
     expect(steps.at(-1)).toBe("cleaned");
   });
 
-  test("a finally that throws when the reader has left disturbs nobody", async () => {
+  test("a finally that throws after the reader has left is ignored", async () => {
     const run = new FunctionRun(aTurn().turn, async function* () {
       try {
         yield "more";
@@ -471,7 +471,7 @@ describe("stopping", () => {
     expect(await run.next()).toEqual({ done: true, value: undefined });
   });
 
-  test("a reader that leaves while it waits is told that nothing more comes", async () => {
+  test("a reader that leaves while it waits gets the end", async () => {
     const caller = aTurn();
     const run = new FunctionRun(caller.turn, async ({ ask }) => ask("Who?"));
     await run.next();
@@ -484,7 +484,7 @@ describe("stopping", () => {
     expect(await run.next()).toEqual({ done: true, value: undefined });
   });
 
-  test("a function that never yields ends when it heeds its signal", async () => {
+  test("a function that never yields ends when it respects its signal", async () => {
     const caller = aTurn();
     const canceled = new Error("canceled");
     const run = new FunctionRun(caller.turn, async ({ signal }) => {

@@ -29,7 +29,7 @@ test("a function sees the turn, and its message as text", async () => {
   expect(seen?.now()).toEqual(new Date("2026-01-31T12:00:00Z"));
 });
 
-test("what is said besides the answer can be taken from the turn", async () => {
+test("the functions for other output are also on the turn", async () => {
   const events = await say(async function* ({ status, artifact, reject }) {
     yield status("looking");
     yield artifact("a.json", { a: 1 });
@@ -66,7 +66,7 @@ describe("asking", () => {
     },
   );
 
-  test("the function waits for the answer and goes on with it", async () => {
+  test("the function waits for the answer and continues with it", async () => {
     const caller = aTurn();
     const run = new FunctionRun(caller.turn, async ({ ask }) => `Hello, ${await ask("Who?")}!`);
     await run.next();
@@ -97,7 +97,7 @@ describe("asking", () => {
     ]);
   });
 
-  test("a question does not end the answer that was begun before it", async () => {
+  test("a question does not end the answer that was started before it", async () => {
     const events = await say(
       async function* ({ ask }) {
         yield "Hello, ";
@@ -127,7 +127,7 @@ describe("asking", () => {
     ]);
   });
 
-  test("choices are shown, and the one that was meant is returned", async () => {
+  test("choices are shown, and the selected one is returned", async () => {
     const events = await say(
       async ({ ask }) => ask("Refund?", ["Yes", "No"]),
       aTurn({ answers: [" yes\n"] }),
@@ -156,14 +156,14 @@ describe("asking", () => {
     ]);
   });
 
-  test("without choices every answer will do", async () => {
+  test("without choices every answer is accepted", async () => {
     const events = await say(async ({ ask }) => `<${await ask("Who?")}>`, aTurn({ answers: [""] }));
 
     expect(events.at(-1)).toEqual(aChunk("<>", { append: false, lastChunk: true }));
   });
 });
 
-test("who must authorize something is told so, and that does not end the interaction", async () => {
+test("a request for authorization does not end the interaction", async () => {
   const events = await say(
     async ({ authRequired }) => authRequired("Log in at https://login.test"),
     aTurn({ answers: ["done"] }),
@@ -182,7 +182,7 @@ test("who must authorize something is told so, and that does not end the interac
   ]);
 });
 
-describe("when nobody will answer", () => {
+describe("when no answer will come", () => {
   test("a cancel while it asks throws the reason inside the function, and its finally runs", async () => {
     const caller = aTurn();
     const canceled = new Error("canceled by its caller");
@@ -203,7 +203,7 @@ describe("when nobody will answer", () => {
     expect(cleaned).toBe(true);
   });
 
-  test("a function may catch that and still have the last word", async () => {
+  test("a function may catch that and still emit a final status", async () => {
     const caller = aTurn();
     const run = new FunctionRun(caller.turn, async ({ ask, fail }) => {
       try {
@@ -219,7 +219,7 @@ describe("when nobody will answer", () => {
     expect(await eventsOf(run)).toEqual([aStatus("failed", "id-2", "nobody there")]);
   });
 
-  test("an inbox that ends without a cancel says so", async () => {
+  test("an inbox that ends without a cancel is an error that says so", async () => {
     const caller = aTurn();
     caller.hangUp();
 

@@ -3,7 +3,7 @@ import { FunctionRun } from "./function-run.ts";
 import type { FunctionTurn } from "./function-turn.ts";
 import { aTurn, eventsOf } from "../testing/a-turn.suite.ts";
 
-/** What a step gives its function, and what it records. */
+/** What a step returns to its function, and what it records. */
 async function resultOf(body: () => unknown): Promise<{ result: unknown; notes: string }> {
   let result: unknown;
   const run = new FunctionRun(aTurn().turn, async ({ step }) => {
@@ -29,7 +29,7 @@ describe("the result of a step", () => {
     [1, [null, "a"]],
     { a: { b: [true] }, left: undefined },
     Object.create(null),
-  ])("is given as it is recorded: %j", async (value) => {
+  ])("is returned as it is recorded: %j", async (value) => {
     const { result } = await resultOf(() => value);
 
     expect(result).toEqual(value);
@@ -55,7 +55,7 @@ describe("the result of a step", () => {
     expect(notes).toContain("cannot be stored as JSON");
   });
 
-  test("that JSON cannot hold is an error of the compiler", () => {
+  test("that JSON cannot represent is a compiler error", () => {
     interface Order {
       readonly id: string;
       readonly lines: readonly { readonly price?: number | null }[];

@@ -28,7 +28,7 @@ test("a question has the same id whether or not an earlier attempt asked those b
   expect(again).toEqual([second]);
 });
 
-test("a journal of an earlier version, which asked again as another question, goes on", async () => {
+test("a journal of an earlier version, which asked again as another question, can be resumed", async () => {
   const note = (question: string) => ({ kind: "internal:ask", taskId: "t1", question }) as const;
   const answer = (text: string) => {
     const message = userMessage("m2", text);

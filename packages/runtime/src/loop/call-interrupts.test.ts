@@ -17,7 +17,7 @@ function anEvent(round: number): ToolInterruptEvent {
   };
 }
 
-test("what is answered is open no more, and what is asked again is open again", () => {
+test("an answered question is no longer pending, and one that is asked again is pending again", () => {
   const interrupts = new CallInterrupts("c1");
   interrupts.ask([inputRequired("Name?"), inputRequired("Age?", { requestId: "age" })]);
   expect(interrupts.open.map(({ requestId }) => requestId)).toEqual(["c1:input", "c1:age"]);
@@ -43,7 +43,7 @@ test("an answer of an earlier attempt does not answer what was asked after it", 
   expect(interrupts.answers.get("input")?.text).toBe("late");
 });
 
-test("an answer to another call is not taken", () => {
+test("an answer to another call is not accepted", () => {
   const interrupts = new CallInterrupts("c1");
   interrupts.ask([inputRequired("Name?")]);
 

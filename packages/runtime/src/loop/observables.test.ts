@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { tool } from "../tools/tool.ts";
 import { type ToolOutcome, runTool } from "./run-tool.ts";
 
-/** Runs a tool that returns the Observable; `room` is that of whoever takes its events. */
+/** Runs a tool that returns the Observable; `room` is the buffer of its reader. */
 function outcomeOf(
   source: Observable<unknown>,
   options: { readonly signal?: AbortSignal; readonly room?: () => Promise<void> | undefined } = {},
@@ -39,7 +39,7 @@ test("the output of an Observable, or its last value, is the result of the tool"
   expect(await outcomeOf(of("a", result, "b"))).toEqual({ kind: "result", value: 7 });
 });
 
-test("an Observable that fails is a tool error, whatever it said before", async () => {
+test("an Observable that fails is a tool error, whatever it emitted before", async () => {
   const failing = concat(
     of("some output"),
     throwError(() => new Error("broken")),
@@ -48,7 +48,7 @@ test("an Observable that fails is a tool error, whatever it said before", async 
   expect(await outcomeOf(failing)).toMatchObject({ kind: "error", text: "Tool it failed: broken" });
 });
 
-test("an Observable that never ends is left when its time is over", async () => {
+test("an Observable that never ends is unsubscribed at its timeout", async () => {
   let isLeft = false;
   const silent = new Observable(() => () => {
     isLeft = true;
@@ -58,7 +58,7 @@ test("an Observable that never ends is left when its time is over", async () => 
   expect(isLeft).toBe(true);
 });
 
-test("an Observable is left at once when the task is over", async () => {
+test("an Observable is unsubscribed immediately when the task ends", async () => {
   const abort = new AbortController();
   let isLeft = false;
   const silent = new Observable(() => () => {
@@ -72,7 +72,7 @@ test("an Observable is left at once when the task is over", async () => {
   await expect(outcome).rejects.toThrow("canceled");
 });
 
-test("an Observable that floods whoever cannot take more is stopped, although it never pauses", async () => {
+test("an Observable that floods its reader is stopped, although it never pauses", async () => {
   const endless = from({
     *[Symbol.iterator]() {
       for (;;) yield { kind: "tool:source", url: "https://example.com/" };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Secrets } from "./secrets.ts";
 
-test("a secret is hidden wherever it stands, also where JSON writes it otherwise", () => {
+test("a secret is redacted everywhere, also where JSON escapes it", () => {
   const secrets = new Secrets();
   secrets.add('pass"word');
 
@@ -13,7 +13,7 @@ test("a secret is hidden wherever it stands, also where JSON writes it otherwise
   expect(secrets.hide(clean)).toBe(clean);
 });
 
-test("what is too short to be told apart is left", () => {
+test("a text that is too short to be recognized is kept", () => {
   const secrets = new Secrets();
   secrets.add("a");
 

@@ -23,13 +23,13 @@ const work = [call("1"), result("1"), call("2"), result("2"), call("3"), result(
 const transcript = [...earlier, subject, ...work];
 const place = transcript.indexOf(subject);
 
-test("what fits is left as it is", () => {
+test("a transcript that fits is not changed", () => {
   const trimmed = trim(transcript, { maxTokens: 10_000, least: 0, subject: place });
 
   expect(trimmed).toEqual({ entries: transcript, left: 0 });
 });
 
-test("the oldest goes first, a call with its result, and the subject and the newest stay", () => {
+test("the oldest entries are dropped first, a call with its result, and the subject and the newest stay", () => {
   expect(trim(transcript, { maxTokens: 400, least: 0, subject: place })).toEqual({
     entries: [subject, ...work.slice(2)],
     left: 4,
@@ -40,7 +40,7 @@ test("the oldest goes first, a call with its result, and the subject and the new
   });
 });
 
-test("what was left out before is left out again, and no transcript begins with an answer", () => {
+test("entries that were dropped before are dropped again, and no transcript starts with an answer", () => {
   const { entries, left } = trim(transcript, { maxTokens: 10_000, least: 1, subject: place });
 
   expect(entries).toEqual([subject, ...work]);

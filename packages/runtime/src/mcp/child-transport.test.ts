@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ChildOutput } from "./child-transport.ts";
 
-test("lines come whole, also when they are cut in pieces and in the middle of a letter", () => {
+test("lines are complete, also if they are split in the middle of a character", () => {
   const lines: string[] = [];
   const output = new ChildOutput((line) => void lines.push(line));
   const bytes = Buffer.from("first\nzweite Zeile mit ü\nlast");
@@ -12,7 +12,7 @@ test("lines come whole, also when they are cut in pieces and in the middle of a 
   expect(lines).toEqual(["first", "zweite Zeile mit ü", "last"]);
 });
 
-test("a flood is counted instead of written, and later lines come again", () => {
+test("a flood is counted instead of written, and later lines are written again", () => {
   const lines: string[] = [];
   let now = 0;
   const output = new ChildOutput(

@@ -15,7 +15,7 @@ async function answered(form: ElicitRequestParams, text: string): Promise<unknow
   return answer.ok ? (answer.result.content ?? answer.result.action) : answer.problem;
 }
 
-describe("an answer in plain words", () => {
+describe("an answer in plain text", () => {
   test.each([
     ["a text", { type: "string" }, "Ann", "Ann"],
     ["a number", { type: "number" }, " 4.5 ", 4.5],
@@ -35,13 +35,13 @@ describe("an answer in plain words", () => {
     expect(await answered(aForm({ it: schema }), text)).toEqual({ it: value });
   });
 
-  test("fills the only field that must be filled", async () => {
+  test("fills the only required field", async () => {
     const form = aForm({ name: { type: "string" }, age: { type: "number" } }, ["name"]);
 
     expect(await answered(form, "Ann")).toEqual({ name: "Ann" });
   });
 
-  test("is not guessed at when it could mean several fields", async () => {
+  test("is not guessed if it could mean several fields", async () => {
     const form = aForm({ name: { type: "string" }, town: { type: "string" } });
 
     expect(await answered(form, "Ann")).toBe(
@@ -49,7 +49,7 @@ describe("an answer in plain words", () => {
     );
   });
 
-  test("that does not fit is told with the field", async () => {
+  test("that does not match is rejected with the field", async () => {
     expect(await answered(aForm({ age: { type: "number" } }), "old")).toMatch(
       /does not fit: age: /,
     );
@@ -76,7 +76,7 @@ describe("an answer in JSON", () => {
     expect(await answered(form, text)).toEqual(result);
   });
 
-  test("may also look like an action and be none", async () => {
+  test("may also look like an action without being one", async () => {
     const own = aForm({ action: { type: "string", enum: ["stay"] } });
 
     expect(await answered(own, '{"action": "stay"}')).toEqual({ action: "stay" });
@@ -84,7 +84,7 @@ describe("an answer in JSON", () => {
 });
 
 describe("a question", () => {
-  test("has the same id when it is the same, and another when it is not", () => {
+  test("has the same id if it is the same, and another if it is not", () => {
     const [form, other] = [aForm({ a: { type: "string" } }), aForm({ b: { type: "string" } })];
     const idOf = (params: ElicitRequestParams, place: number): string =>
       elicitationInterrupt("files", params, place).requestId;
@@ -93,7 +93,7 @@ describe("a question", () => {
     expect(new Set([idOf(form, 1), idOf(form, 2), idOf(other, 1)]).size).toBe(3);
   });
 
-  test("shows no address that could run code", () => {
+  test("shows no URL that could run code", () => {
     const interrupt = elicitationInterrupt(
       "files",
       { mode: "url", message: "Go there.", url: "javascript:alert(1)", elicitationId: "1" },

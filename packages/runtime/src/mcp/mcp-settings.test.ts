@@ -41,7 +41,7 @@ test.each([
     "mcpServers.files.startTimeoutMs must be a whole number above 0, not 0",
   ],
   [[], 'mcpServers must be an object of servers: { files: { command: "…" } }'],
-])("%j is refused with a word on how to mend it", (servers, message) => {
+])("%j is rejected with the fix", (servers, message) => {
   expect(() => mcpServerSettings(servers as never, {})).toThrow(new TypeError(message));
 });
 
@@ -54,7 +54,7 @@ test.each(["answerTimeoutMs", "maxResultSize", "maxMessageBytes", "maxTools"])(
   },
 );
 
-test("times of all servers hold for those that say nothing else", () => {
+test("timeouts for all servers apply to those without their own", () => {
   const [files, slow] = mcpServerSettings(
     { files: { command: "a" }, slow: { command: "a", startTimeoutMs: 30_000 } },
     { startTimeoutMs: 5000 },

@@ -12,7 +12,7 @@ const AGE = {
 
 const DONE: CallToolResult = { content: [] };
 
-/** A call whose server has asked for an age, and that is still under way. */
+/** A call whose server has asked for an age, and that is still running. */
 function aQuestion() {
   const call = new OpenCall("files", "t1");
   const { promise, resolve: finish } = Promise.withResolvers<CallToolResult>();
@@ -22,7 +22,7 @@ function aQuestion() {
   return { call, finish, question, asked };
 }
 
-/** The round after the one that asked: with an answer in these words. */
+/** The round after the one that asked: with an answer with this text. */
 async function roundWith(call: OpenCall, text: string) {
   const never = new AbortController().signal;
   const first = call.round({ signal: never, answers: new Map() } as unknown as ToolContext);
@@ -34,7 +34,7 @@ async function roundWith(call: OpenCall, text: string) {
   return call.round({ signal: never, answers } as unknown as ToolContext);
 }
 
-test("an answer that does not fit is asked for again, with the reason", async () => {
+test("an invalid answer is asked for again, with the reason", async () => {
   const { call } = aQuestion();
   const round = await roundWith(call, "old");
 
@@ -46,7 +46,7 @@ test("an answer that does not fit is asked for again, with the reason", async ()
   });
 });
 
-test("an answer that fits goes to the server, and its result is the end", async () => {
+test("a valid answer goes to the server, and its result is the end", async () => {
   const { call, finish, asked } = aQuestion();
   const round = await roundWith(call, "42");
 
@@ -57,7 +57,7 @@ test("an answer that fits goes to the server, and its result is the end", async 
   expect(await end).toMatchObject({ value: { kind: "result", result: DONE } });
 });
 
-test("a call that ends while an answer is checked has ended, and asks nothing more", async () => {
+test("a call that ends while an answer is validated has ended, and asks nothing more", async () => {
   const { call, finish } = aQuestion();
   const round = await roundWith(call, "old");
 
@@ -67,7 +67,7 @@ test("a call that ends while an answer is checked has ended, and asks nothing mo
   expect(await end).toMatchObject({ value: { kind: "result", result: DONE } });
 });
 
-test("a question that is taken back while its answer is checked is not asked again", async () => {
+test("a question that is withdrawn while its answer is validated is not asked again", async () => {
   const { call, finish, question, asked } = aQuestion();
   const round = await roundWith(call, "old");
 
@@ -75,7 +75,7 @@ test("a question that is taken back while its answer is checked is not asked aga
   question.abort();
 
   expect(await asked).toEqual({ action: "cancel" });
-  // One that is checked later: then the first is done as well.
+  // One that is validated later: then the first is done as well.
   await elicitationAnswer(AGE, { text: "old", parts: [] });
   finish(DONE);
   expect(await end).toMatchObject({ value: { kind: "result", result: DONE } });

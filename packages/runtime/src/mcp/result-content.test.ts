@@ -27,7 +27,7 @@ function read(result: CallToolResult, limit = 1000): { events: ToolEvent[]; end:
   }
 }
 
-test("structured content is the result, and words beside it are kept", () => {
+test("structured content is the result, and additional text is kept", () => {
   const structuredContent = { sum: 3 };
   const withText = (text: string): CallToolResult => ({
     content: [{ type: "text", text }],
@@ -41,7 +41,7 @@ test("structured content is the result, and words beside it are kept", () => {
   });
 });
 
-test("sound and embedded files become artifacts, each with its own id", () => {
+test("audio and embedded files become artifacts, each with its own id", () => {
   const { events, end } = read({
     content: [
       { type: "audio", data: "AAAA", mimeType: "audio/wav" },
@@ -63,7 +63,7 @@ test("sound and embedded files become artifacts, each with its own id", () => {
   expect(end).toMatchObject({ value: expect.stringContaining("artifact call-file-2") as string });
 });
 
-test("files beyond the limit are left out, with a note", () => {
+test("files beyond the limit are omitted, with a note", () => {
   const image = { type: "image", data: "x".repeat(600), mimeType: "image/png" } as const;
 
   const { events, end } = read({ content: [image, image] });
@@ -74,14 +74,14 @@ test("files beyond the limit are left out, with a note", () => {
   });
 });
 
-test("an error without words still is one", () => {
+test("an error without text is still one", () => {
   expect(read({ content: [], isError: true }).end).toEqual({
     kind: "tool:error",
     text: "it does not say why",
   });
 });
 
-test("addresses that run code are no sources", () => {
+test("URLs that run code are not sources", () => {
   const { events } = read({
     content: [{ type: "resource_link", uri: "javascript:alert(1)", name: "click me" }],
   });

@@ -5,7 +5,7 @@ import { serverPrefixes, toolNames } from "./tool-names.ts";
 const PROVIDERS_TAKE = /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/;
 
 describe("the names of tools", () => {
-  test("are the server's and the tool's where they fit", () => {
+  test("are the server's and the tool's if they are valid", () => {
     expect(toolNames("files", ["read", "read-all"])).toEqual(
       new Map([
         ["read", "files__read"],
@@ -21,7 +21,7 @@ describe("the names of tools", () => {
     expect(toolNames("files", ["a.b"]).get("a.b")).toBe(all.get("a.b"));
   });
 
-  test("are made fit when another tool has the name that would be made", () => {
+  test("are changed if another tool has the resulting name", () => {
     const made = toolNames("files", ["a b"]).get("a b")!.replace("files__", "");
 
     const names = toolNames("files", ["a b", made]);
@@ -30,7 +30,7 @@ describe("the names of tools", () => {
     expect(names.get("a b")).not.toBe(`files__${made}`);
   });
 
-  test("are never the same, whatever servers and tools are called", () => {
+  test("are always distinct, whatever servers and tools are called", () => {
     const name = fc.oneof(
       fc.string({ minLength: 1 }),
       fc.stringMatching(/^[a_-]{1,8}$/),
@@ -54,6 +54,6 @@ describe("the names of tools", () => {
   });
 });
 
-test("a server without a name is refused", () => {
+test("a server without a name is rejected", () => {
   expect(() => serverPrefixes([" "])).toThrow("a server in mcpServers has an empty name");
 });

@@ -18,7 +18,7 @@ test.each([
   ["two\nlines\u0007", "Two lines"],
   ["___", "files__tool"],
   ["l".repeat(200), `L${"l".repeat(98)}…`],
-])("people read %j as %j", (ownName, name) => {
+])("%j has the readable name %j", (ownName, name) => {
   expect(skillOf(ownName)).toEqual({
     id: "files__tool",
     name,
@@ -34,12 +34,12 @@ describe("the description", () => {
     expect(skillOf("read", description).description).toBe("Reads a file. Only that.");
   });
 
-  test("is the name where the tool has none", () => {
+  test("is the name if the tool has none", () => {
     expect(skillOf("read_it", " ").description).toBe("Read it");
   });
 
   test.each([498, 499, 500, 501])(
-    "is cut where it is long, but not in a character (%d)",
+    "is truncated if it is long, but not within a character (%d)",
     (long) => {
       const { description } = skillOf("read", `${"x".repeat(long)}👋👋`);
 
@@ -49,7 +49,7 @@ describe("the description", () => {
     },
   );
 
-  test("has no half characters of the server's either", () => {
+  test("has no lone surrogates from the server either", () => {
     expect(skillOf("read", "a \ud83d b").description).toBe("a \ufffd b");
   });
 });

@@ -3,7 +3,7 @@ import { retryWaitMs } from "./backoff.ts";
 
 const facts = { firstWaitMs: 500, seed: "t1:1", retryAfterMs: undefined };
 
-test("the wait doubles, is spread by the task, and is the same each time it is computed", () => {
+test("the delay doubles, is randomized by the task, and is the same each time it is computed", () => {
   for (const [failures, longest] of [
     [1, 500],
     [2, 1000],
@@ -21,6 +21,6 @@ test("the wait doubles, is spread by the task, and is the same each time it is c
   expect(waits.size).toBeGreaterThan(10);
 });
 
-test("a provider that says when to come back is heeded", () => {
+test("a retry time from the provider is respected", () => {
   expect(retryWaitMs(1, { ...facts, retryAfterMs: 5000 })).toBe(5000);
 });

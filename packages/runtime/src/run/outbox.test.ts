@@ -11,7 +11,7 @@ function anOutbox(
   return new Outbox({ turn: { durable: async () => undefined }, body, onLeave });
 }
 
-test("nothing begins before somebody reads; a burst is one batch, and everything comes in order", async () => {
+test("nothing starts before it is read; a burst is one batch, and everything stays in order", async () => {
   let hasBegun = false;
   const outbox: Outbox = anOutbox(async () => {
     hasBegun = true;
@@ -26,7 +26,7 @@ test("nothing begins before somebody reads; a burst is one batch, and everything
   expect(batches.flat()).toEqual(Array.from({ length: 10 }, (_, n) => note(n)));
 });
 
-test("whoever speaks waits when nobody takes, and durable means taken", async () => {
+test("a writer waits while nothing is read, and durable means read", async () => {
   const steps: string[] = [];
   const outbox: Outbox = anOutbox(async () => {
     for (let n = 0; n < 300; n++) {
@@ -52,7 +52,7 @@ test("whoever speaks waits when nobody takes, and durable means taken", async ()
   expect(steps.at(-1)).toBe("durable");
 });
 
-test("what fails is thrown after what was said before", async () => {
+test("an error is thrown after the earlier output", async () => {
   const outbox: Outbox = anOutbox(async () => {
     outbox.put(note(1));
     throw new Error("broken");
@@ -62,7 +62,7 @@ test("what fails is thrown after what was said before", async () => {
   await expect(outbox.next()).rejects.toThrow("broken");
 });
 
-test("after whoever reads has left, nobody is heard, and who works is told", async () => {
+test("after the reader has left, output is dropped and the writer is notified", async () => {
   let hasLeft = false;
   const outbox: Outbox = anOutbox(
     async () => {

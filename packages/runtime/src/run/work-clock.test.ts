@@ -4,7 +4,7 @@ import { WorkClock } from "./loop-scope.ts";
 
 const MINUTE = 60_000;
 
-/** What the journal has, each note with the minute in which it was made. */
+/** The journal, each event with its minute. */
 function journal(...notes: readonly (readonly [kind: string, minute?: number])[]): InternalEvent[] {
   return notes.map(([kind, minute]) => {
     const event = {
@@ -48,7 +48,7 @@ test("a wait that was answered days later in another process does not count", ()
   expect(minutesWorked(notes)).toBe(3);
 });
 
-test("a wait that is still open does not count", () => {
+test("a wait that is still pending does not count", () => {
   expect(minutesWorked(journal(["llm-call", 1], ["ask", 2], ["attempt", 900]))).toBe(1);
 });
 
@@ -66,13 +66,13 @@ test("the time between a crash and the restart does not count; work before and a
   expect(minutesWorked(notes)).toBe(5);
 });
 
-test("a restart without a time, as older logs have it, counts nothing up to the next note", () => {
+test("a restart without a time, as in older logs, counts nothing up to the next event", () => {
   const notes = journal(["llm-call", 1], ["llm-result", 2], ["attempt"], ["llm-call", 500]);
 
   expect(minutesWorked(notes)).toBe(1);
 });
 
-test("an expired or recalled question ends its wait", () => {
+test("an expired or withdrawn question ends its wait", () => {
   for (const end of ["expired", "recalled"]) {
     const notes = journal(["llm-call", 0], ["ask", 1], [end, 50], ["llm-call", 51]);
     expect(minutesWorked(notes)).toBe(2);

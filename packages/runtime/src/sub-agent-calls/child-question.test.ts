@@ -19,7 +19,7 @@ test("the id of a request is the same for the same request, and for no other", (
   );
 });
 
-test("it is short at any depth, and tells questions, calls and agents apart there", () => {
+test("it is short at any depth, and distinguishes questions, calls and agents there", () => {
   fc.assert(
     fc.property(fc.array(facts, { minLength: 1, maxLength: 64 }), facts, (hops, last) => {
       const up = (childId: string): string =>

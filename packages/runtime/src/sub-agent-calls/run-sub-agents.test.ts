@@ -12,7 +12,7 @@ function aCall(handed: object): ChildCall {
   return call;
 }
 
-test("calls in any order, some of them over already, never use more than there is", () => {
+test("calls in any order, some of them already finished, never use more than the budget", () => {
   fc.assert(
     fc.property(
       fc.nat(1_000_000),
@@ -22,7 +22,7 @@ test("calls in any order, some of them over already, never use more than there i
         for (const [place, use] of uses.entries()) {
           const share = budgetShare({ tokens }, begun, uses.length - place);
           const call = aCall(share);
-          // Some have ended before the next one begins.
+          // Some have ended before the next one starts.
           if (use !== null) call.used = { calls: 1, tokens: Math.floor(share.tokens! * use) };
           begun.push(call);
         }
@@ -33,13 +33,13 @@ test("calls in any order, some of them over already, never use more than there i
   );
 });
 
-test("a call alone gets everything, and what has no limit is not named", () => {
+test("a single call gets everything, and unlimited resources are not named", () => {
   expect(budgetShare({ tokens: 7, costUsd: 0.5 }, [], 1)).toEqual({ tokens: 7, costUsd: 0.5 });
   expect(budgetShare({ costUsd: 0.5 }, [aCall({ costUsd: 0.2 })], 2)).toEqual({ costUsd: 0.15 });
   expect(budgetShare({}, [], 3)).toEqual({});
 });
 
-test("who has used more than it was promised leaves nothing, and not less than that", () => {
+test("a call that has used more than its share leaves nothing, and not less than that", () => {
   const call = aCall({ tokens: 5 });
   call.used = { calls: 1, tokens: 50 };
 

@@ -154,7 +154,7 @@ interface AQuestion {
   readonly messageId?: string;
 }
 
-/** The status with a request for programs beside its text. */
+/** The status with a request for programs in addition to its text. */
 export function aRequest(event: StatusUpdateEvent, data: object): StatusUpdateEvent {
   const { status } = event;
   const metadata = { [EXTENSIONS.clientTools.uri]: { type: "input-request" } };

@@ -52,7 +52,7 @@ export function describeModel(name: string, open: () => Promise<ModelUnderTest>)
     );
 
     test(
-      "the pieces of a tool call's arguments make the whole, and come before the call",
+      "the chunks of a tool call's arguments add up to the whole, and precede the call",
       using(async (subject) => {
         const events = await all(await subject.toolCalls());
 
@@ -73,7 +73,7 @@ export function describeModel(name: string, open: () => Promise<ModelUnderTest>)
     );
 
     test(
-      "a thought is complete before anything else is said",
+      "reasoning is complete before any other output",
       using(async (subject) => {
         if (subject.reasoning === undefined) return;
         const events = await all(await subject.reasoning());
@@ -129,7 +129,7 @@ export function describeModel(name: string, open: () => Promise<ModelUnderTest>)
     );
 
     test(
-      "two answers at once do not mix",
+      "two concurrent answers do not mix",
       using(async (subject) => {
         const { model, request } = await subject.text();
         const other = await subject.toolCalls();
@@ -142,7 +142,7 @@ export function describeModel(name: string, open: () => Promise<ModelUnderTest>)
     );
 
     test(
-      "what goes wrong is a ModelError, and nothing comes after it",
+      "a failure is a ModelError, and nothing follows it",
       using(async (subject) => {
         const { model, request } = await subject.failing();
         const answer = iterate(model, request);

@@ -8,7 +8,7 @@ const REQUEST: ModelRequest = {
 };
 
 describe("a scripted model", () => {
-  test("plays one turn for each request, and keeps what it was asked", async () => {
+  test("plays one turn for each request, and records its requests", async () => {
     const model = scriptedModel([
       [
         { kind: "reasoning", text: "Hm.", signature: "s" },
@@ -40,13 +40,13 @@ describe("a scripted model", () => {
     expect(model.leftEarly).toBe(0);
   });
 
-  test("says so when the script is over", async () => {
+  test("throws at the end of the script", async () => {
     await expect(answerOf(scriptedModel([]))).rejects.toThrow(
       "the script has 0 turns, and the model was asked for turn 1",
     );
   });
 
-  test("counts the answers that were left before their end", async () => {
+  test("counts the answers that were abandoned before their end", async () => {
     const model = scriptedModel([
       [{ kind: "text", text: "one two" }, { kind: "silence" }],
       [{ kind: "delay", ms: 60_000 }],
@@ -70,7 +70,7 @@ describe("a scripted model", () => {
     [{ kind: "cut" }, { kind: "unreachable" }],
     [{ kind: "unfinished" }, { kind: "unreachable" }],
     [{ kind: "malformed" }, { kind: "unreadable" }],
-  ] as const)("fails as %j would", async (step, expected) => {
+  ] as const)("fails like %j", async (step, expected) => {
     await expect(answerOf(scriptedModel([step]))).rejects.toMatchObject(expected);
   });
 });

@@ -21,7 +21,7 @@ test("a stream that hangs is left when the signal fires", async () => {
   expect(isReturned).toBe(true);
 });
 
-test("a stream gives its values and what it returns, and its error is its own", async () => {
+test("a stream yields its values and its return value, and throws its own error", async () => {
   const { signal } = new AbortController();
   async function* source(): AsyncGenerator<number, string> {
     yield 1;

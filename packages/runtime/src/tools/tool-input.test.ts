@@ -9,7 +9,7 @@ const NAMED = {
   properties: { name: { type: "string" }, color: { enum: ["red", "blue"] } },
 } as const;
 
-test("arguments that fit are handed on as they are", async () => {
+test("valid arguments are passed on unchanged", async () => {
   const input = { name: "Ann", more: [1] };
 
   expect(await jsonSchemaCheck(NAMED)(input)).toEqual({ ok: true, input });
@@ -22,7 +22,7 @@ test("every problem names the argument and the fix", async () => {
   });
 });
 
-test("calls at the same time are checked alike, the first ones as well", async () => {
+test("concurrent calls are validated alike, including the first ones", async () => {
   const check = jsonSchemaCheck(NAMED);
 
   const checked = await Promise.all([check({ name: "Ann" }), check({}), check({ name: "Bob" })]);
@@ -30,14 +30,14 @@ test("calls at the same time are checked alike, the first ones as well", async (
   expect(checked.map(({ ok }) => ok)).toEqual([true, false, true]);
 });
 
-test("a schema that cannot be read is refused by each call, and not before", async () => {
+test("an unreadable schema is rejected by each call, and not earlier", async () => {
   const check = jsonSchemaCheck({ type: "object", properties: { a: { pattern: "(" } } });
 
   await expect(check({ a: "x" })).rejects.toThrow("Invalid regular expression");
   await expect(check({ a: "x" })).rejects.toThrow("Invalid regular expression");
 });
 
-test("a process loads what compiles schemas when a tool is called, and not when it starts", async () => {
+test("a process loads the schema compiler when a tool is called, and not when it starts", async () => {
   const program = `
     import { registerHooks } from "node:module";
     let compilers = 0;

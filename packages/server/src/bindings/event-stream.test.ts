@@ -6,7 +6,7 @@ import { verifies } from "../../../../test/verifies.ts";
 import { anAgentInfo } from "../cards/an-agent-info.suite.ts";
 import { EventStream, KeepAlive, SseFraming } from "./event-stream.ts";
 
-/** A log that grows when the test says so, and is read as slowly as the test likes. */
+/** A log that grows when the test says so, and is read as slowly as the test wants. */
 class ALog {
   readonly reads: { readonly after: Seq; readonly answer: PromiseWithResolvers<void> }[] = [];
   isHeld = false;
@@ -14,7 +14,7 @@ class ALog {
   readonly #events: string[] = [];
   #wake: () => void = () => undefined;
 
-  /** As the parts of the engine that a reader of a stored log meets. */
+  /** The parts of the engine that a reader of a stored log uses. */
   readonly engine = {
     closing: new AbortController().signal,
     openStreams: new OpenStreams({ streams: 100, ownerStreams: 100 }),
@@ -37,7 +37,7 @@ class ALog {
     this.#wake();
   }
 
-  /** What is there now, handed over when the test lets it. */
+  /** The current events, returned when the test allows it. */
   async #read(after: Seq, limit: number): Promise<readonly StoredEvent[]> {
     const page = this.#events
       .slice(after, after + limit)
@@ -50,7 +50,7 @@ class ALog {
   }
 }
 
-/** A client that takes what it gets, as long as the test says so. */
+/** A client that reads as long as the test allows it. */
 class AReader {
   text = "";
   ends = 0;
@@ -103,7 +103,7 @@ function eventually<T>(value: () => T) {
 const TASK = { kind: "task", id: "t", contextId: "c", status: { state: "submitted" } };
 const DONE = aStatus("completed", true);
 
-test("what is there comes first, what follows comes when it is committed", async () => {
+test("existing events come first, and later ones when they are committed", async () => {
   const log = new ALog();
   log.append(TASK, aStatus("working"));
   const reader = new AReader(log);
@@ -117,7 +117,7 @@ test("what is there comes first, what follows comes when it is committed", async
   expect(log.readers).toBe(0);
 });
 
-test("a commit while an older page is on its way is not missed", async () => {
+test("a commit while an older page is being read is not missed", async () => {
   const log = new ALog();
   log.append(TASK);
   const reader = new AReader(log);
@@ -126,7 +126,7 @@ test("a commit while an older page is on its way is not missed", async () => {
   log.append(aStatus("working"));
   await eventually(() => log.reads.length).toBe(3);
 
-  // The third read is under way and has seen nothing of this.
+  // The third read is in progress and has seen nothing of this.
   log.append(DONE);
   await new Promise((resolve) => setImmediate(resolve));
   await new Promise((resolve) => setImmediate(resolve));
@@ -137,7 +137,7 @@ test("a commit while an older page is on its way is not missed", async () => {
   expect(reader.ids).toEqual([1, 2, 3]);
 });
 
-test("a commit while a page of nothing is on its way is not missed", async () => {
+test("a commit while an empty page is being read is not missed", async () => {
   const log = new ALog();
   log.isHeld = true;
   const reader = new AReader(log);
@@ -154,7 +154,7 @@ test("a commit while a page of nothing is on its way is not missed", async () =>
 });
 
 describe("a reader that is behind", () => {
-  test("is given nothing until it has caught up, and then everything", async () => {
+  test("receives nothing until it has caught up, and then everything", async () => {
     const log = new ALog();
     log.append(TASK);
     const reader = new AReader(log);
@@ -176,7 +176,7 @@ describe("a reader that is behind", () => {
     expect(reader.ids).toEqual(Array.from({ length: 1003 }, (_, place) => place + 1));
   });
 
-  test("is given no page after the one it could not take", async () => {
+  test("receives no page after the one it could not take", async () => {
     const log = new ALog();
     log.append(TASK, ...Array.from({ length: 1000 }, () => aStatus("working")));
     const reader = new AReader(log);
@@ -193,7 +193,7 @@ describe("a reader that is behind", () => {
 
 verifies(
   "sdk-p7",
-  "a reader that leaves is forgotten, and nothing more is read for it",
+  "a reader that leaves is released, and nothing more is read for it",
   async () => {
     const log = new ALog();
     log.append(TASK);
@@ -212,7 +212,7 @@ verifies(
   },
 );
 
-verifies("R36", "a log that cannot be read is told once, and ends the stream", async () => {
+verifies("R36", "a log that cannot be read is reported once, and ends the stream", async () => {
   const log = new ALog();
   log.append(TASK);
   const reader = new AReader(log);

@@ -20,7 +20,7 @@ test("lists, several headers and both names are one list, each extension once", 
   expect(requested({ "a2a-extensions": "" })).toEqual([]);
 });
 
-test("the limit is for both names together, and the error has both", () => {
+test("the limit applies to both names together, and the error has both", () => {
   const many = (from: number): string =>
     Array.from({ length: 40 }, (_, place) => `urn:e:${from + place}`).join(",");
 

@@ -20,7 +20,7 @@ const REQUEST = {
   message: { messageId: "m1", role: "ROLE_USER", parts: [{ text: "Hi" }] },
 };
 
-/** A server with interceptors until the test is over. */
+/** A server with interceptors until the test ends. */
 async function aServer(...interceptors: readonly Interceptor[]): Promise<Server> {
   const server = await serve(AGENT, {
     port: 0,
@@ -192,7 +192,7 @@ test("an interceptor measures how long an operation takes", async () => {
   expect(headers["server-timing"]).toMatch(/^sendMessage;dur=\d+$/);
 });
 
-test("an interceptor logs who called what, with which result", async () => {
+test("an interceptor logs the caller, the operation and the result", async () => {
   const lines: string[] = [];
   const logging: Interceptor = (next) => ({
     ...next,

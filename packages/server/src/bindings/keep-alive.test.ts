@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-verifies("R41", "a silent stream speaks once per interval", () => {
+verifies("R41", "an idle stream sends a keep-alive once per interval", () => {
   const speak = vi.fn();
   const silence = new KeepAlive(INTERVAL_MS).start(speak);
 
@@ -27,7 +27,7 @@ verifies("R41", "a silent stream speaks once per interval", () => {
   silence.stop();
 });
 
-verifies("R41", "the interval is 15 seconds unless somebody says otherwise", () => {
+verifies("R41", "the interval is 15 seconds by default", () => {
   const speak = vi.fn();
   const silence = new KeepAlive().start(speak);
 
@@ -39,7 +39,7 @@ verifies("R41", "the interval is 15 seconds unless somebody says otherwise", () 
   silence.stop();
 });
 
-test("a stream that is written to stays silent", () => {
+test("a stream that is written to sends no keep-alive", () => {
   const speak = vi.fn();
   const silence = new KeepAlive(INTERVAL_MS).start(speak);
 
@@ -54,7 +54,7 @@ test("a stream that is written to stays silent", () => {
   silence.stop();
 });
 
-test("a write in one stream does not break the silence of another", () => {
+test("a write in one stream does not delay the keep-alive of another", () => {
   const keepAlive = new KeepAlive(INTERVAL_MS);
   const busy = vi.fn();
   const quiet = vi.fn();
@@ -72,7 +72,7 @@ test("a write in one stream does not break the silence of another", () => {
 });
 
 describe("the timer", () => {
-  test("is one for all streams", () => {
+  test("is shared by all streams", () => {
     const keepAlive = new KeepAlive(INTERVAL_MS);
     expect(vi.getTimerCount()).toBe(0);
 
@@ -82,7 +82,7 @@ describe("the timer", () => {
     keepAlive.close();
   });
 
-  test("goes with the last stream, and comes back with the next", () => {
+  test("stops with the last stream, and restarts with the next", () => {
     const keepAlive = new KeepAlive(INTERVAL_MS);
     const first = keepAlive.start(() => undefined);
     const second = keepAlive.start(() => undefined);
@@ -101,7 +101,7 @@ describe("the timer", () => {
     keepAlive.close();
   });
 
-  test("calls nobody who has left, not even in the tick in which it leaves", () => {
+  test("calls no stream that has ended, not even in the tick in which it ends", () => {
     const keepAlive = new KeepAlive(INTERVAL_MS);
     const speak = vi.fn();
     keepAlive.start(() => second.stop());
@@ -113,7 +113,7 @@ describe("the timer", () => {
     keepAlive.close();
   });
 
-  test("survives a stream that cannot be written to, and leaves it alone", () => {
+  test("survives a stream that cannot be written to, and skips it", () => {
     const keepAlive = new KeepAlive(INTERVAL_MS);
     const broken = vi.fn(() => {
       throw new Error("the stream is gone");
@@ -142,7 +142,7 @@ describe("the timer", () => {
   });
 });
 
-verifies("loop-L6", "one that is switched off says nothing, and has no timer", () => {
+verifies("loop-L6", "does not exist if keep-alives are disabled, and nothing is sent", () => {
   let said = 0;
   const silence = new KeepAlive(0).start(() => said++);
 
@@ -153,6 +153,6 @@ verifies("loop-L6", "one that is switched off says nothing, and has no timer", (
   silence.stop();
 });
 
-test.each([-1, Number.NaN, 2 ** 31, Number.POSITIVE_INFINITY])("%s is no interval", (ms) => {
+test.each([-1, Number.NaN, 2 ** 31, Number.POSITIVE_INFINITY])("%s is not an interval", (ms) => {
   expect(() => new KeepAlive(ms)).toThrow("keepAliveMs must be from 0");
 });

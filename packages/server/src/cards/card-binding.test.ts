@@ -23,12 +23,12 @@ function asking(version?: string, headers: HttpRequest["headers"] = {}): HttpReq
   return aRequest({ headers: { host: "localhost:3000", ...named, ...headers } });
 }
 
-verifies("R79", "the card is at today's path and at the older one", async () => {
+verifies("R79", "the card is at the current path and at the older one", async () => {
   expect([...CARD_PATHS]).toEqual(["/.well-known/agent-card.json", "/.well-known/agent.json"]);
 });
 
 describe("the three forms", () => {
-  verifies(["R79", "R80"], "who asks for 1.0 gets that alone", async () => {
+  verifies(["R79", "R80"], "a request for 1.0 gets only that", async () => {
     const card = cardOf(await aBinding().handle(asking("1.0")));
 
     expect(card).toMatchObject({
@@ -47,7 +47,7 @@ describe("the three forms", () => {
     expect(card).not.toHaveProperty("preferredTransport");
   });
 
-  verifies(["R79", "R80"], "who asks for 0.3 gets that alone", async () => {
+  verifies(["R79", "R80"], "a request for 0.3 gets only that", async () => {
     const card = cardOf(await aBinding().handle(asking("0.3")));
 
     expect(card).toMatchObject({
@@ -62,7 +62,7 @@ describe("the three forms", () => {
     expect(card).not.toHaveProperty("supportedInterfaces");
   });
 
-  verifies("R79", "who asks for none gets one that both versions can read", async () => {
+  verifies("R79", "a request without a version gets one that both versions can read", async () => {
     const binding = aBinding();
 
     const card = cardOf(await binding.handle(asking()));
@@ -79,13 +79,13 @@ describe("the three forms", () => {
     expect(card).not.toHaveProperty("supportedInterfaces");
   });
 
-  test("a version that is not spoken here is an error, not a guess", async () => {
+  test("an unsupported version is an error, not a guess", async () => {
     await expect(aBinding().handle(asking("99.0"))).rejects.toThrow("Version not supported");
   });
 });
 
 describe("caches", () => {
-  test("are told that the answer depends on the version, and for how long it holds", async () => {
+  test("have headers that say that the response varies by version, and for how long it is valid", async () => {
     const { status, headers } = await aBinding().handle(asking());
 
     expect(status).toBe(200);
@@ -97,7 +97,7 @@ describe("caches", () => {
     });
   });
 
-  test("each form has a tag of its own, the same one every time", async () => {
+  test("each form has its own ETag, the same one every time", async () => {
     const binding = aBinding();
     const tagOf = async (version?: string) =>
       (await binding.handle(asking(version))).headers["etag"];
@@ -111,11 +111,11 @@ describe("caches", () => {
   });
 
   for (const [what, dress] of [
-    ["a tag", (tag: string) => tag],
-    ["a tag that a proxy made weak", (tag: string) => `W/${tag}`],
-    ["a list of tags", (tag: string) => `"other", ${tag}`],
+    ["an ETag", (tag: string) => tag],
+    ["an ETag that a proxy made weak", (tag: string) => `W/${tag}`],
+    ["a list of ETags", (tag: string) => `"other", ${tag}`],
   ] as const) {
-    test(`who has the card and sends ${what} gets no body`, async () => {
+    test(`a client that has the card and sends ${what} gets no body`, async () => {
       const binding = aBinding();
       const tag = (await binding.handle(asking("1.0"))).headers["etag"] ?? "";
 
@@ -126,7 +126,7 @@ describe("caches", () => {
     });
   }
 
-  test("who has another form, or an older card, gets this one", async () => {
+  test("a client that has another form, or an older card, gets this one", async () => {
     const binding = aBinding();
     const tag = (await binding.handle(asking("1.0"))).headers["etag"] ?? "";
 
@@ -135,7 +135,7 @@ describe("caches", () => {
   });
 });
 
-describe("an agent that says something else of itself", () => {
+describe("an agent that changes its card data", () => {
   const START = Date.parse("2026-01-01T00:00:00.000Z");
 
   /** A card that was read once, before the agent changed. */
@@ -157,7 +157,7 @@ describe("an agent that says something else of itself", () => {
     };
   }
 
-  test("has a new card, also for who has the old one", async () => {
+  test("has a new card, also for a client that has the old one", async () => {
     const { before, after, statusBy } = await aChange({ name: "Changed", afterMs: 1000 });
 
     expect(cardOf(after)).toMatchObject({ name: "Changed" });
@@ -171,7 +171,7 @@ describe("an agent that says something else of itself", () => {
     }
   });
 
-  test("within a second has two cards of one date, which then counts for nothing", async () => {
+  test("within a second has two cards with the same date, which is then ignored", async () => {
     const { before, after, statusBy } = await aChange({ name: "Changed", afterMs: 10 });
     const date = before.headers["last-modified"];
 
@@ -180,7 +180,7 @@ describe("an agent that says something else of itself", () => {
     expect(await statusBy({ "if-none-match": after.headers["etag"] })).toBe(304);
   });
 
-  test("in the same words has the same card", async () => {
+  test("to the same data has the same card", async () => {
     const { before, after } = await aChange({ name: "Greeter", afterMs: 1000 });
 
     expect(after).toEqual(before);
@@ -188,7 +188,7 @@ describe("an agent that says something else of itself", () => {
 });
 
 describe("a token", () => {
-  verifies("R115", "is declared in every form when callers need one", async () => {
+  verifies("R115", "is declared in every form if callers need one", async () => {
     const binding = aBinding({ security: BEARER_SECURITY });
 
     const hybrid = cardOf(await binding.handle(asking()));
@@ -205,7 +205,7 @@ describe("a token", () => {
     expect(hybrid).toHaveProperty("securityRequirements");
   });
 
-  verifies("R115", "is not mentioned where nobody needs one", async () => {
+  verifies("R115", "is not declared if none is needed", async () => {
     for (const version of [undefined, "0.3", "1.0"]) {
       const { body } = await aBinding().handle(asking(version));
 
@@ -214,10 +214,10 @@ describe("a token", () => {
   });
 });
 
-describe("a server that listens everywhere", () => {
+describe("a server that listens on all addresses", () => {
   const everywhere = { address: { host: "0.0.0.0", port: 3000 } };
 
-  test("gives each caller an address that leads back, and never 0.0.0.0", async () => {
+  test("gives each caller a URL that leads back to it, and never 0.0.0.0", async () => {
     const binding = aBinding(everywhere);
 
     for (const host of ["localhost:3000", "box.local:3000"]) {
@@ -230,7 +230,7 @@ describe("a server that listens everywhere", () => {
     }
   });
 
-  test("gives the right address after callers came by very many", async () => {
+  test("gives the right URL after callers used very many", async () => {
     const binding = aBinding(everywhere);
     for (let port = 1; port <= 1000; port++) {
       await binding.handle(asking("1.0", { host: `localhost:${port}` }));

@@ -6,7 +6,7 @@ import { aRequest } from "../http/a-request.suite.ts";
 
 const OPEN = [{ uri: "urn:open:1", required: true }, { uri: "urn:open:2" }];
 
-test("an extended card has what the public one has, and what it adds", () => {
+test("an extended card has the fields of the public one, and its additions", () => {
   expect(extendedExtensions(OPEN, [{ uri: "urn:friends:1" }])).toEqual([
     ...OPEN,
     { uri: "urn:friends:1" },
@@ -15,7 +15,7 @@ test("an extended card has what the public one has, and what it adds", () => {
   expect(extendedExtensions()).toEqual([]);
 });
 
-test("it may say more of one that is there", () => {
+test("it may add fields to an extension of the public card", () => {
   const told = { uri: "urn:open:2", params: { limit: 5 } };
 
   expect(extendedExtensions(OPEN, [told])).toEqual([OPEN[0], told]);
@@ -30,13 +30,13 @@ test("it cannot require what the public card does not", () => {
   }
 });
 
-test("what it adds is checked like the rest", () => {
+test("its additions are validated like the rest", () => {
   expect(() => extendedExtensions(OPEN, [{ uri: "friends" }])).toThrow("must be an absolute URI");
 });
 
 const AGENT = { info: anAgentInfo() };
 
-/** The addresses that the card gives to someone who asks for it by a host. */
+/** The URLs on the card for a request with a host. */
 function urlsFor(
   options: Parameters<typeof cardFacts>[1],
   host = "localhost:3000",
@@ -46,25 +46,25 @@ function urlsFor(
   return interfaces.filter(({ binding }) => binding !== "GRPC").map(({ url }) => url);
 }
 
-verifies("R125", "the card names where the server listens, whoever asks", () => {
+verifies("R125", "the card has the URL where the server listens, for every caller", () => {
   const urls = urlsFor({ address: { host: "127.0.0.1", port: 4000 } }, "localhost:1");
 
   expect(new Set(urls)).toEqual(new Set(["http://127.0.0.1:4000"]));
 });
 
-test("an address of IPv6 is put in brackets", () => {
+test("an IPv6 address is put in brackets", () => {
   expect(urlsFor({ address: { host: "::1", port: 4000 } })[0]).toBe("http://[::1]:4000");
 });
 
-describe("a server that listens everywhere", () => {
+describe("a server that listens on all addresses", () => {
   for (const host of ["0.0.0.0", "::", ""]) {
-    test(`names the host it was asked by, not ${JSON.stringify(host)}`, () => {
+    test(`uses the requested host, not ${JSON.stringify(host)}`, () => {
       const urls = urlsFor({ address: { host, port: 4000 } }, "box.local:4000");
 
       expect(new Set(urls)).toEqual(new Set(["http://box.local:4000"]));
     });
 
-    test(`prefers its public address to ${JSON.stringify(host)}`, () => {
+    test(`prefers its public URL to ${JSON.stringify(host)}`, () => {
       const publicUrl = "https://agents.example.com/";
 
       const urls = urlsFor({ address: { host, port: 4000 }, publicUrl }, "box.local:4000");
@@ -88,7 +88,7 @@ test("both versions are offered, the newer one first", () => {
   expect(interfaces[2]?.url).toBe("127.0.0.1:1");
 });
 
-test("each tenant has addresses of its own in 1.0, and names itself", () => {
+test("each tenant has its own URLs in 1.0, with its name", () => {
   const address = { host: "127.0.0.1", port: 1 };
   const { interfaces } = cardFacts(AGENT, { address, tenants: ["acme"] })(aRequest());
 

@@ -4,7 +4,7 @@ import { createHostCheck } from "./guard.ts";
 
 const check = createHostCheck(["agents.example.com", "Box.Local:8080", "[fd00::1]"]);
 
-/** Why a host is refused, or nothing when it is served. */
+/** Why a host is rejected, or `undefined` if it is served. */
 function refusalOf(host: string | undefined): A2AError | undefined {
   try {
     check(host);
@@ -37,7 +37,7 @@ describe("is served", () => {
   }
 });
 
-describe("is refused", () => {
+describe("is rejected", () => {
   for (const host of [
     undefined,
     "",
@@ -70,14 +70,14 @@ describe("is refused", () => {
     });
   }
 
-  test("in words that say what to do about it", () => {
+  test("with an error that says what to do", () => {
     expect(refusalOf("Evil.Example:3000")?.detail).toBe(
       'host "evil.example:3000" is not served here; list it in CONVOKE_ALLOWED_HOSTS (allowedHosts)',
     );
   });
 });
 
-test("an empty name in the list does not let requests without a host in", () => {
+test("an empty name in the list does not allow requests without a host", () => {
   const lax = createHostCheck([""]);
 
   expect(() => lax(undefined)).toThrow("is not served here");

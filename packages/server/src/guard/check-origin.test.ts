@@ -14,7 +14,7 @@ const guard = new Guard({
   cors: new Cors({ origins: ["https://app.example"] }),
 });
 
-/** Why a POST of a page is refused, or nothing when it is served. */
+/** Why a POST of a page is rejected, or `undefined` if it is served. */
 function refusalOf(origin: string | undefined, host = "localhost:3000", method = "POST") {
   try {
     guard.admitPage(aRequest({ method, path: "/", headers: { host, origin } }));
@@ -26,7 +26,7 @@ function refusalOf(origin: string | undefined, host = "localhost:3000", method =
 }
 
 describe("is served", () => {
-  test("a program, which names no origin", () => {
+  test("a program, which sends no origin", () => {
     expect(refusalOf(undefined)).toBeUndefined();
   });
 
@@ -35,24 +35,24 @@ describe("is served", () => {
     ["http://127.0.0.1:3000", "127.0.0.1:3000"],
     ["http://[::1]:3000", "[::1]:3000"],
     ["http://box.local", "Box.Local"],
-    // A proxy ends TLS and says which host was meant.
+    // A proxy terminates TLS and forwards the original host.
     ["https://box.local", "box.local"],
-    // A proxy that says nothing: the public address is ours all the same.
+    // A proxy that forwards nothing: the public URL is still ours.
     ["https://agents.example.com", "localhost:3000"],
   ])("a page of our own, %s at %s", (origin, host) => {
     expect(refusalOf(origin, host)).toBeUndefined();
   });
 
-  test("a page that is listed", () => {
+  test("a listed page", () => {
     expect(refusalOf("https://app.example")).toBeUndefined();
   });
 
-  test.each(["GET", "HEAD"])("whatever %s asks: it changes nothing", (method) => {
+  test.each(["GET", "HEAD"])("every %s request: it changes nothing", (method) => {
     expect(refusalOf("https://evil.example", "localhost:3000", method)).toBeUndefined();
   });
 });
 
-describe("is refused", () => {
+describe("is rejected", () => {
   test.each([
     "https://evil.example",
     "http://localhost:5173",
@@ -68,18 +68,18 @@ describe("is refused", () => {
     expect(refusalOf(origin)?.reason).toBe("Forbidden");
   });
 
-  test.each(["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])("whatever it does by %s", (method) => {
+  test.each(["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])("for every %s request", (method) => {
     expect(refusalOf("https://evil.example", "localhost:3000", method)?.row.http).toBe(403);
   });
 
-  test("in words that say what to do about it", () => {
+  test("with an error that says what to do", () => {
     expect(refusalOf("http://localhost:5173")?.detail).toBe(
       'pages of "http://localhost:5173" may not call; list it in CONVOKE_CORS_ORIGINS (cors.origins)',
     );
   });
 });
 
-test("the name that a trusted proxy was reached by is our own", () => {
+test("the host that a trusted proxy was reached with is our own", () => {
   const headers = {
     host: "localhost:3000",
     "x-forwarded-host": "box.local",

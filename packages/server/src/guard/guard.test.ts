@@ -16,7 +16,7 @@ verifies("R114", "the right token is let in, however its scheme is spelled", () 
   }
 });
 
-describe("is refused", () => {
+describe("is rejected", () => {
   for (const [what, header] of [
     ["no header", undefined],
     ["an empty header", ""],
@@ -24,10 +24,10 @@ describe("is refused", () => {
     ["a scheme and spaces", "Bearer   "],
     ["the token without a scheme", TOKEN],
     ["another scheme", `Basic ${TOKEN}`],
-    ["a scheme that only begins alike", `BearerX ${TOKEN}`],
+    ["a scheme with the same prefix", `BearerX ${TOKEN}`],
     ["another token", "Bearer guessed"],
     ["the token in capitals", `Bearer ${TOKEN.toUpperCase()}`],
-    ["the beginning of the token", `Bearer ${TOKEN.slice(0, -1)}`],
+    ["a prefix of the token", `Bearer ${TOKEN.slice(0, -1)}`],
     ["more than the token", `Bearer ${TOKEN}x`],
     ["the token and a second one", `Bearer ${TOKEN} ${TOKEN}`],
     ["two headers in one", `Bearer guessed, Bearer ${TOKEN}`],
@@ -61,7 +61,7 @@ const LOCAL = { host: "localhost:3000" };
 const FOREIGN = { host: "evil.example" };
 const AUTHORIZED = { authorization: "Bearer right" };
 
-test("what everyone may read needs no token, but a host of ours", () => {
+test("public resources need no token, but a host of ours", () => {
   const guard = aGuard({ token: "right" });
 
   expect(() => guard.admit(aRequest({ headers: LOCAL }))).not.toThrow();
@@ -77,7 +77,7 @@ verifies("R114", "everything else needs the token", async () => {
   });
 });
 
-test("a foreign host is rejected before its token is looked at", async () => {
+test("a foreign host is rejected before its token is checked", async () => {
   const guard = aGuard({ token: "right" });
 
   const request = aRequest({ headers: { ...FOREIGN, ...AUTHORIZED } });
@@ -85,7 +85,7 @@ test("a foreign host is rejected before its token is looked at", async () => {
   await expect(guard.identify(request)).rejects.toThrow("Forbidden");
 });
 
-verifies("R116", "an identity in the query or another header counts for nothing", async () => {
+verifies("R116", "an identity in the query or another header is ignored", async () => {
   const guard = aGuard({ token: "right" });
   const request = aRequest({
     headers: { ...LOCAL, "x-authorization": "Bearer right", cookie: "token=right" },
@@ -126,7 +126,7 @@ test.each<[AuthOptions, string]>([
   expect(() => new Authentication(options)).toThrow(problem);
 });
 
-test("a 401 names what the caller can send as Authorization", () => {
+test("a 401 says what the caller can send as Authorization", () => {
   const challengeFor = (securitySchemes: NonNullable<AuthOptions["securitySchemes"]>): string =>
     new Authentication({ authenticate: () => undefined, securitySchemes }).challengeAt(undefined);
 

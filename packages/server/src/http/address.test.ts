@@ -21,7 +21,7 @@ describe("a base path", () => {
     "/agent/*",
     "//agent",
     "/a#b",
-  ])("%j is refused, and the error names the option", (given) => {
+  ])("%j is rejected, and the error names the option", (given) => {
     expect(() => checkBasePath(given)).toThrow(
       `basePath must be a path from the root, as in "/agent", not "${given}"`,
     );
@@ -34,10 +34,10 @@ describe("below /agent", () => {
     ["/agent/", "/"],
     ["/agent/tasks", "/tasks"],
     ["/agent/agent/tasks", "/agent/tasks"],
-    // Someone before us has taken it off.
+    // A framework has already stripped it.
     ["/", "/"],
     ["/tasks", "/tasks"],
-    // Another path that only begins alike.
+    // Another path that only starts alike.
     ["/agents/tasks", "/agents/tasks"],
   ])("%s is %s", (path, below) => {
     expect(stripBasePath(path, "/agent")).toBe(below);
@@ -49,6 +49,6 @@ test("an address is a URL that ends with a slash", () => {
   expect(toUrl({ host: "localhost", port: 80 })).toBe("http://localhost:80/");
 });
 
-test("an address of IPv6 stands in brackets", () => {
+test("an IPv6 address is in brackets", () => {
   expect(toUrl({ host: "::1", port: 3000 })).toBe("http://[::1]:3000/");
 });

@@ -10,7 +10,7 @@ function bytesOf(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-/** What was thrown, as the caller would be told. */
+/** The thrown error, as the caller would receive it. */
 function refusalOf(body: Uint8Array): A2AError {
   try {
     parseJson(body);
@@ -21,12 +21,12 @@ function refusalOf(body: Uint8Array): A2AError {
   throw new Error("the body was accepted");
 }
 
-/** So long that its depth is looked at, whatever stands in it. */
+/** So long that its depth is checked, whatever its content. */
 function padded(text: string): string {
   return `${" ".repeat(1000)}${text}`;
 }
 
-/** Arrays and objects in turns, `depth` of them around a number. */
+/** Alternating arrays and objects, `depth` of them around a number. */
 function nested(depth: number): string {
   let text = "1";
   for (let level = 0; level < depth; level++)
@@ -35,26 +35,26 @@ function nested(depth: number): string {
 }
 
 describe("how deep a body may nest", () => {
-  test("a body at the limit is read", () => {
+  test("a body at the limit is accepted", () => {
     const body = padded(nested(MAX_DEPTH));
 
     expect(parseJson(bytesOf(body))).toEqual(JSON.parse(body));
   });
 
-  test("a body one level deeper is refused, and the error names the limit", () => {
+  test("a body one level deeper is rejected, and the error names the limit", () => {
     const refusal = refusalOf(bytesOf(padded(nested(MAX_DEPTH + 1))));
 
     expect(refusal.reason).toBe("InvalidRequest");
     expect(refusal.details).toEqual({ limit: "jsonDepth", maximum: String(MAX_DEPTH) });
   });
 
-  test("the shortest body that is too deep is refused", () => {
+  test("the shortest body that is too deep is rejected", () => {
     const text = `${"[".repeat(MAX_DEPTH + 1)}${"]".repeat(MAX_DEPTH + 1)}`;
 
     expect(refusalOf(bytesOf(text)).reason).toBe("InvalidRequest");
   });
 
-  test("a body that only opens is refused without being parsed", () => {
+  test("a body that only opens is rejected without being parsed", () => {
     expect(refusalOf(bytesOf("[".repeat(200_000))).reason).toBe("InvalidRequest");
     expect(refusalOf(bytesOf('{"a":'.repeat(200_000))).reason).toBe("InvalidRequest");
   });
@@ -87,13 +87,13 @@ describe("brackets inside strings", () => {
     expect(refusalOf(bytesOf(text)).reason).toBe("InvalidRequest");
   });
 
-  test("a string without an end is not JSON", () => {
+  test("an unterminated string is not JSON", () => {
     expect(refusalOf(bytesOf(padded(`["${brackets}`))).reason).toBe("JsonParse");
     expect(refusalOf(bytesOf(padded('["\\'))).reason).toBe("JsonParse");
   });
 });
 
-describe("what is no JSON", () => {
+describe("invalid JSON", () => {
   for (const text of ["", " ", "{", "}", "]]", "hello", "{'a':1}", "[1,]", "\u{feff}{}", "NaN"]) {
     verifies("R3", `${JSON.stringify(text)} is a parse error`, () => {
       const refusal = refusalOf(bytesOf(text));
@@ -105,10 +105,10 @@ describe("what is no JSON", () => {
 
   for (const [what, bytes] of [
     ["a byte that never occurs", [0x22, 0xff, 0x22]],
-    ["a continuation without a beginning", [0x22, 0x80, 0x22]],
-    ["a character that is cut off", [0x22, 0xe2, 0x82, 0x22]],
+    ["a continuation byte without a start byte", [0x22, 0x80, 0x22]],
+    ["a truncated character", [0x22, 0xe2, 0x82, 0x22]],
     ["an overlong form", [0x22, 0xc0, 0xaf, 0x22]],
-    ["half of a surrogate pair", [0x22, 0xed, 0xa0, 0x80, 0x22]],
+    ["a lone surrogate", [0x22, 0xed, 0xa0, 0x80, 0x22]],
   ] as const) {
     verifies("R3", `${what} is not valid UTF-8, so it is a parse error`, () => {
       const refusal = refusalOf(Uint8Array.from(bytes));
@@ -119,7 +119,7 @@ describe("what is no JSON", () => {
   }
 });
 
-test("a body that is a piece of a larger buffer is read alone", () => {
+test("a body that is a slice of a larger buffer is read alone", () => {
   const whole = bytesOf('xx{"text":"ä€😀"}xx');
 
   expect(parseJson(whole.subarray(2, -2))).toEqual({ text: "ä€😀" });
@@ -135,7 +135,7 @@ test("random JSON below the limit is read as JSON.parse reads it", () => {
   );
 });
 
-test("random nesting is refused exactly when it is too deep", () => {
+test("random nesting is rejected exactly if it is too deep", () => {
   const level = fc.constantFrom(
     (inner: string) => `[${inner}]`,
     (inner: string) => `{"]}\\"":${inner}}`,

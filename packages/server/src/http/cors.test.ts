@@ -25,7 +25,7 @@ test.each([
   ["null", 'as in "https://app.example" or "*"'],
   ["", 'as in "https://app.example" or "*"'],
   ["file:///", 'as in "https://app.example" or "*"'],
-])("%j is no origin, and the error says how one looks", (given, hint) => {
+])("%j is not an origin, and the error shows the format", (given, hint) => {
   expect(() => normalizeOrigins([given])).toThrow(
     expect.objectContaining({
       name: "TypeError",
@@ -49,7 +49,7 @@ function dressed(cors: Cors, origin: string | undefined, headers = {}) {
 describe("with a list of origins", () => {
   const cors = new Cors({ origins: [APP, "http://localhost:5173"] });
 
-  test("a listed page may read the answer, with our headers, and no cookies are asked for", () => {
+  test("a listed page may read the response, with our headers, and without cookies", () => {
     const headers = dressed(cors, APP);
 
     expect(headers).toMatchObject({ "access-control-allow-origin": APP, vary: "Origin" });
@@ -58,7 +58,7 @@ describe("with a list of origins", () => {
   });
 
   test.each([OTHER, "https://app.example.evil", "http://app.example", "null", undefined])(
-    "%s may not, and caches know that the answer differs",
+    "%s may not, and caches know that the response varies",
     (origin) => {
       const headers = dressed(cors, origin);
 
@@ -66,17 +66,17 @@ describe("with a list of origins", () => {
     },
   );
 
-  test("what the answer varied by before, it varies by still", () => {
+  test("an existing Vary header is kept", () => {
     expect(dressed(cors, APP, { vary: "A2A-Version" })["vary"]).toBe("A2A-Version, Origin");
   });
 
-  test("an answer that is open to everyone stays so", () => {
+  test("a public response stays public", () => {
     const headers = { "access-control-allow-origin": "*" };
 
     expect(dressed(cors, APP, headers)).toEqual({ "content-type": "application/json", ...headers });
   });
 
-  test("a listed page is told what it may send", () => {
+  test("a listed page gets what it may send", () => {
     const preflight = cors.preflight(from(APP));
 
     expect(preflight?.status).toBe(204);
@@ -86,7 +86,7 @@ describe("with a list of origins", () => {
     }
   });
 
-  test("an unlisted page is told nothing", () => {
+  test("an unlisted page gets nothing", () => {
     expect(cors.preflight(from(OTHER))).toBeUndefined();
   });
 });
@@ -94,7 +94,7 @@ describe("with a list of origins", () => {
 describe("with *", () => {
   const cors = new Cors({ origins: ["*"] });
 
-  test.each([APP, OTHER, "null"])("%s may read the answer, and never with cookies", (origin) => {
+  test.each([APP, OTHER, "null"])("%s may read the response, and never with cookies", (origin) => {
     const headers = dressed(cors, origin);
 
     expect(headers["access-control-allow-origin"]).toBe("*");
@@ -107,7 +107,7 @@ test("without a list nothing is added", () => {
   expect(dressed(new Cors(), APP)).toEqual({ "content-type": "application/json" });
 });
 
-test("a browser asks by OPTIONS with an origin and a method; nothing else is a question", () => {
+test("a preflight is OPTIONS with an origin and a method; nothing else is", () => {
   const question = { origin: APP, "access-control-request-method": "POST" };
   const { origin: _, ...anonymous } = question;
 

@@ -3,11 +3,11 @@ import { verifies } from "../../../../test/verifies.ts";
 import { parseTrace, requestedVersion } from "./exchange.ts";
 import { aRequest } from "./a-request.suite.ts";
 
-test("a request that names no version asks for none", () => {
+test("a request without a version has none", () => {
   expect(requestedVersion(aRequest())).toBeUndefined();
 });
 
-test("the version may stand in the header or in the query", () => {
+test("the version may be in the header or in the query", () => {
   const inHeader = aRequest({ headers: { "a2a-version": "1.0" } });
   const inQuery = aRequest({ query: new URLSearchParams({ "A2A-Version": "1.0" }) });
 
@@ -15,7 +15,7 @@ test("the version may stand in the header or in the query", () => {
   expect(requestedVersion(inQuery)).toBe("1.0");
 });
 
-test("where both stand, the header counts", () => {
+test("if both are present, the header wins", () => {
   const both = aRequest({
     headers: { "a2a-version": "0.3" },
     query: new URLSearchParams({ "A2A-Version": "1.0" }),
@@ -44,7 +44,7 @@ verifies("R121", "the caller's trace is continued with a span of our own", () =>
   expect(trace?.spanId).not.toBe(PARENT_ID);
 });
 
-verifies("R121", "the flags that the standard defines are handed on, others are not", () => {
+verifies("R121", "the flags that the standard defines are propagated, others are not", () => {
   const flags = (rest: string): string | undefined => parseTrace(traceparent({ rest }))?.flags;
 
   expect(flags("00")).toBe("00");
@@ -65,11 +65,11 @@ test("without a header there is no trace", () => {
   expect(parseTrace(undefined)).toBeUndefined();
 });
 
-test("space around the header does not matter", () => {
+test("white space around the header does not matter", () => {
   expect(parseTrace(` ${traceparent()} `)?.traceId).toBe(TRACE_ID);
 });
 
-test("what a later version adds at the end is passed over", () => {
+test("what a later version adds at the end is ignored", () => {
   const header = traceparent({ version: "cc", rest: "01-what-the-future-brings" });
 
   expect(parseTrace(header)?.traceId).toBe(TRACE_ID);
@@ -84,14 +84,14 @@ describe("a malformed header starts no trace", () => {
     ["with a trace of zeros", traceparent({ traceId: "0".repeat(32) })],
     ["with a parent of zeros", traceparent({ parentId: "0".repeat(16) })],
     ["of the forbidden version ff", traceparent({ version: "ff" })],
-    ["of version 00 with more than it may have", traceparent({ rest: "01-more" })],
+    ["of version 00 with extra fields", traceparent({ rest: "01-more" })],
     ["with a short trace", traceparent({ traceId: TRACE_ID.slice(1) })],
     ["with a long trace", traceparent({ traceId: `${TRACE_ID}0` })],
     ["with a short parent", traceparent({ parentId: PARENT_ID.slice(1) })],
     ["with capital letters", traceparent({ traceId: TRACE_ID.toUpperCase() })],
     ["with letters beyond f", traceparent({ traceId: TRACE_ID.replace("f", "g") })],
     ["with something before it", `x${traceparent()}`],
-    ["with something glued to its flags", traceparent({ version: "01", rest: "01x" })],
+    ["with something appended to its flags", traceparent({ version: "01", rest: "01x" })],
     ["of two lines", `${traceparent()}\n${traceparent()}`],
   ] as const) {
     test(what, () => {
@@ -100,7 +100,7 @@ describe("a malformed header starts no trace", () => {
   }
 });
 
-verifies("R121", "what tracing systems add is handed on as it came, if it is well formed", () => {
+verifies("R121", "a well-formed tracestate is propagated unchanged", () => {
   const state = "congo=t61rcWkgMzE,rojo@vendor=00f067aa0ba902b7";
 
   expect(parseTrace(traceparent(), ` ${state.replace(",", " , ")} `)?.state).toBe(state);

@@ -54,7 +54,7 @@ test.each([
   expect(locateRequest(incoming, option)).toEqual({ target, basePath });
 });
 
-/** A handler behind a real port, with everything else as it usually is. */
+/** A handler on a real port, with defaults for everything else. */
 function serving(
   handle: (request: HttpRequest) => Promise<HttpResponse>,
   options: Partial<RequestHandler> = {},
@@ -96,7 +96,7 @@ test("a request reaches the handler with its path, query, headers and body", asy
   expect(await answer.text()).toBe("hello");
 });
 
-test("an answer carries the id of its request, and the log gets nothing of its content", async () => {
+test("a response has the id of its request, and the log has none of its content", async () => {
   const facts: unknown[] = [];
   const url = await serving(() => Promise.resolve(jsonResponse(201, "{}")), {
     onResponse: (fact) => facts.push(fact),
@@ -110,7 +110,7 @@ test("an answer carries the id of its request, and the log gets nothing of its c
   expect(facts[0]).toEqual({ requestId: "r-1", method: "GET", path: "/path", status: 201 });
 });
 
-test("an answer to HEAD has the length of the body and no body", async () => {
+test("a response to HEAD has the length of the body and no body", async () => {
   const url = await serving(() => Promise.resolve(jsonResponse(200, '{"a":"ä"}')));
 
   const answer = await fetch(url, { method: "HEAD" });
@@ -119,7 +119,7 @@ test("an answer to HEAD has the length of the body and no body", async () => {
   expect(await answer.text()).toBe("");
 });
 
-test("a 304 says nothing about a body", async () => {
+test("a 304 has no body headers", async () => {
   const url = await serving(() => Promise.resolve({ status: 304, headers: {}, body: "" }));
 
   const answer = await fetch(url);
@@ -128,7 +128,7 @@ test("a 304 says nothing about a body", async () => {
   expect(answer.headers.get("content-length")).toBeNull();
 });
 
-test("a body that nobody wanted to read ends the connection, after the answer", async () => {
+test("an unread body closes the connection, after the response", async () => {
   const url = await serving(() => Promise.resolve(jsonResponse(401, '{"no":1}')));
 
   const answer = await fetch(url, { method: "POST", body: "x".repeat(1_000_000) });
@@ -138,7 +138,7 @@ test("a body that nobody wanted to read ends the connection, after the answer", 
   expect(answer.headers.get("connection")).toBe("close");
 });
 
-test("a client that is refused while it sends can always read why", async () => {
+test("a client that is rejected while it sends can always read why", async () => {
   const url = await serving(() => Promise.resolve(jsonResponse(413, '{"too":"large"}')));
   const body = new Uint8Array(16 * 1024 * 1024);
 
@@ -150,7 +150,7 @@ test("a client that is refused while it sends can always read why", async () => 
   }
 });
 
-test("a client that is refused and never stops sending is hung up on", async () => {
+test("a client that is rejected and never stops sending is disconnected", async () => {
   const url = await serving(() => Promise.resolve(jsonResponse(413, "{}")));
   const endless = open(url, { method: "POST" });
   const hungUp = new Promise((resolve) => endless.on("close", resolve));
@@ -163,13 +163,13 @@ test("a client that is refused and never stops sending is hung up on", async () 
   clearInterval(sending);
 });
 
-test("a request that can no longer be handled is hung up on", async () => {
+test("a request that can no longer be handled is disconnected", async () => {
   const url = await serving(() => Promise.reject(new Error("the storage could not be opened")));
 
   await expect(fetch(url)).rejects.toThrow("fetch failed");
 });
 
-test("a stream shows its headers before it says anything", async () => {
+test("a stream sends its headers before its first event", async () => {
   const sink = Promise.withResolvers<ByteSink>();
   const url = await serving(() =>
     Promise.resolve({
@@ -194,7 +194,7 @@ test("a stream shows its headers before it says anything", async () => {
   expect(await answer.text()).toBe("one two");
 });
 
-test("a stream hears that its reader is behind, has caught up, and has left", async () => {
+test("a stream is notified when its reader is behind, has caught up, and has left", async () => {
   const drained = Promise.withResolvers<void>();
   const closed = Promise.withResolvers<void>();
   const full = Promise.withResolvers<void>();

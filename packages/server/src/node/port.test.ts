@@ -10,7 +10,7 @@ import { Port } from "./port.ts";
 
 const IDLE_MS = 100;
 
-/** Answers `/` at once, and everything else with headers and an open stream. */
+/** Responds to `/` immediately, and to everything else with headers and an open stream. */
 const listener: NodeListener = (incoming, outgoing) => {
   outgoing.writeHead(200);
   if (incoming.url === "/") outgoing.end("done");
@@ -18,7 +18,7 @@ const listener: NodeListener = (incoming, outgoing) => {
 };
 
 describe("an HTTP/2 connection", () => {
-  test("that never opens a stream is closed after the idle time", async () => {
+  test("that never opens a stream is closed after the idle timeout", async () => {
     const session = await aSession();
 
     await once(session, "close");
@@ -26,7 +26,7 @@ describe("an HTTP/2 connection", () => {
     expect(session.destroyed).toBe(true);
   });
 
-  test("whose last stream has ended is told to go away, without an error", async () => {
+  test("whose last stream has ended gets a GOAWAY without an error", async () => {
     const session = await aSession();
     let code: number | undefined;
     session.on("goaway", (given) => (code = given));
@@ -37,7 +37,7 @@ describe("an HTTP/2 connection", () => {
     expect(code).toBe(0);
   });
 
-  test("with an open stream stays, however long nothing happens on it", async () => {
+  test("with an open stream stays, however long it is idle", async () => {
     const session = await aSession();
     const stream = session.request({ ":path": "/open" });
     await once(stream, "response");
@@ -53,13 +53,13 @@ describe("an HTTP/2 connection", () => {
   });
 });
 
-test("a client that has said GOAWAY keeps the streams it has", { timeout: 60_000 }, async () => {
+test("a client that has sent GOAWAY keeps its open streams", { timeout: 60_000 }, async () => {
   const session = await aSession();
   const stream = session.request({ ":path": "/open" });
   await once(stream, "response");
 
   session.goaway();
-  // Longer than a client that does not answer would be kept.
+  // Longer than a client that does not respond would be kept.
   await sleep(10_000);
 
   expect(stream.closed).toBe(false);

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { listening } from "./listening.suite.ts";
 import { parsedBody, readBody } from "./node-listener.ts";
 
-test("what a parser made of the body is the body", async () => {
+test("a body that a parser has read is used", async () => {
   expect(await bodyAfter(textOf)).toBe('{"a":"ä"}');
   expect(await bodyAfter(async (incoming) => Buffer.from(await textOf(incoming)))).toBe(
     '{"a":"ä"}',
@@ -12,12 +12,12 @@ test("what a parser made of the body is the body", async () => {
   expect(await bodyAfter(async (incoming) => JSON.parse(await textOf(incoming)))).toBe('{"a":"ä"}');
 });
 
-test("a parser that read nothing is not believed", async () => {
+test("a parser that read nothing is ignored", async () => {
   expect(await bodyAfter(() => Promise.resolve({}))).toBe('{"a":"ä"}');
   expect(await bodyAfter(() => Promise.resolve(undefined))).toBe('{"a":"ä"}');
 });
 
-test("a body that is gone is an error, not a wait", async () => {
+test("a body that was consumed is an error and does not hang", async () => {
   const outcome = await bodyAfter(async (incoming) => void (await textOf(incoming)));
 
   expect(outcome).toBeInstanceOf(Error);
@@ -26,7 +26,7 @@ test("a body that is gone is an error, not a wait", async () => {
   );
 });
 
-test("the limit holds for what was parsed as well", async () => {
+test("the limit also applies to a parsed body", async () => {
   const outcome = await bodyAfter(textOf, "x".repeat(21));
 
   expect(A2AError.is(outcome) && outcome.reason).toBe("PayloadTooLarge");
@@ -35,7 +35,7 @@ test("the limit holds for what was parsed as well", async () => {
 
 const LIMIT = 1000;
 
-/** Reads what is sent, and tells what became of it. */
+/** Reads what is sent, and reports the result. */
 async function reading(send: (url: string) => unknown): Promise<Uint8Array | A2AError> {
   const outcome = Promise.withResolvers<Uint8Array | A2AError>();
   const url = await listening((incoming: IncomingMessage, outgoing) => {
@@ -50,7 +50,7 @@ async function reading(send: (url: string) => unknown): Promise<Uint8Array | A2A
   return outcome.promise;
 }
 
-/** Sends pieces one by one, without saying how long they are together. */
+/** Sends chunks one by one, without a Content-Length. */
 function sendPieces(url: string, pieces: readonly string[]): void {
   const request = open(url, { method: "POST" });
   request.on("error", () => undefined);
@@ -58,7 +58,7 @@ function sendPieces(url: string, pieces: readonly string[]): void {
   request.end();
 }
 
-test("a body comes as it was sent, whole or in pieces", async () => {
+test("a body arrives as it was sent, whole or in chunks", async () => {
   const whole = await reading((url) => sendPieces(url, ["hällo"]));
   const inPieces = await reading((url) => sendPieces(url, ["a".repeat(400), "b".repeat(600)]));
   const empty = await reading((url) => sendPieces(url, []));
@@ -68,36 +68,36 @@ test("a body comes as it was sent, whole or in pieces", async () => {
   expect(empty).toHaveLength(0);
 });
 
-describe("a body beyond the limit is refused, and the error names it", () => {
+describe("a body beyond the limit is rejected, and the error names it", () => {
   const refusal = {
     reason: "PayloadTooLarge",
     details: { limit: "bodyBytes", most: String(LIMIT) },
   };
 
-  test("at once where its length is announced", async () => {
+  test("immediately if its length is declared", async () => {
     const outcome = await reading((url) => {
       const headers = { "content-length": LIMIT + 1 };
       const request = open(url, { method: "POST", headers });
       request.on("error", () => undefined);
-      // Nothing of the body ever comes.
+      // Nothing of the body ever arrives.
       request.flushHeaders();
     });
 
     expect(outcome).toMatchObject(refusal);
   });
 
-  test("when it gets there where nobody said how long it is", async () => {
+  test("when it reaches the limit if its length is not declared", async () => {
     const outcome = await reading((url) => sendPieces(url, ["a".repeat(LIMIT), "b", "c"]));
 
     expect(outcome).toMatchObject(refusal);
   });
 });
 
-test("a body at the limit is read", async () => {
+test("a body at the limit is accepted", async () => {
   expect(await reading((url) => sendPieces(url, ["a".repeat(LIMIT)]))).toHaveLength(LIMIT);
 });
 
-test("a body that is cut off is an error, not a wait", async () => {
+test("a body that is cut off is an error and does not hang", async () => {
   const outcome = await reading((url) => {
     const request = open(url, { method: "POST", headers: { "content-length": 500 } });
     request.on("error", () => undefined);
@@ -107,7 +107,7 @@ test("a body that is cut off is an error, not a wait", async () => {
   expect(A2AError.is(outcome) && outcome.row.code).toBe(-32600);
 });
 
-/** What comes of a body after a parser has had the request. */
+/** The result of reading a body after a parser has had the request. */
 async function bodyAfter(
   parser: (incoming: IncomingMessage) => Promise<unknown>,
   sent = '{"a":"ä"}',

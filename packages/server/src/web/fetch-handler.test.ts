@@ -6,7 +6,7 @@ import { A2AError } from "@convoke/protocol";
 
 const LIMIT = 1000;
 
-test("a body comes as it was sent, whole, in pieces or not at all", async () => {
+test("a body arrives as it was sent, whole, in chunks or not at all", async () => {
   const texts = await Promise.all(
     [aRequest("hällo"), aRequest(pieces("häl", "lo")), aRequest(undefined)].map(async (request) =>
       Buffer.from(await readBody(request, LIMIT)).toString(),
@@ -16,7 +16,7 @@ test("a body comes as it was sent, whole, in pieces or not at all", async () => 
   expect(texts).toEqual(["hällo", "hällo", ""]);
 });
 
-test("a body at the limit is read, and one beyond is refused", async () => {
+test("a body at the limit is accepted, and one beyond is rejected", async () => {
   expect(await readBody(aRequest("a".repeat(LIMIT)), LIMIT)).toHaveLength(LIMIT);
   expect(await refusalOf(aRequest("a".repeat(LIMIT + 1)))).toMatchObject({
     reason: "PayloadTooLarge",
@@ -24,7 +24,7 @@ test("a body at the limit is read, and one beyond is refused", async () => {
   });
 });
 
-test("a sender without an end is told to stop", async () => {
+test("an endless sender is stopped", async () => {
   const stopped = Promise.withResolvers<void>();
   const endless = new ReadableStream<Uint8Array>({
     pull: (controller) => controller.enqueue(new Uint8Array(400)),
@@ -35,7 +35,7 @@ test("a sender without an end is told to stop", async () => {
   await stopped.promise;
 });
 
-test("a body that is cut off is the caller's doing", async () => {
+test("a body that is cut off is an error of the caller", async () => {
   const cut = new ReadableStream<Uint8Array>({
     pull: (controller) => controller.error(new Error("socket hang up")),
   });
@@ -45,7 +45,7 @@ test("a body that is cut off is the caller's doing", async () => {
   expect(A2AError.is(refusal) && refusal.reason).toBe("InvalidRequest");
 });
 
-test("a body that someone has used is an error that says so", async () => {
+test("a body that was already used is an error that says so", async () => {
   const request = aRequest("hello");
   await request.text();
 
@@ -55,7 +55,7 @@ test("a body that someone has used is an error that says so", async () => {
   });
 });
 
-/** A stream that writes numbers for as long as it may, and tells what became of its reader. */
+/** A stream that writes numbers as long as it may, and reports what happened to its reader. */
 class Numbers implements ByteStream {
   written = 0;
   opened = 0;
@@ -86,7 +86,7 @@ async function read(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<st
   return value && Buffer.from(value).toString();
 }
 
-test("nothing is opened before someone reads", async () => {
+test("nothing is opened before it is read", async () => {
   const numbers = new Numbers();
 
   const readable = toReadableStream(numbers, FOREVER);
@@ -108,7 +108,7 @@ test("no more is written than is read, however long the reader waits", async () 
   }
 });
 
-test("what is written while the reader waits reaches it at once", async () => {
+test("what is written while the reader waits arrives immediately", async () => {
   let sink: ByteSink | undefined;
   const quiet: ByteStream = {
     open: (given) => {
@@ -137,7 +137,7 @@ test("the end comes after everything that was written", async () => {
   expect(await read(reader)).toBeUndefined();
 });
 
-test("a reader that cancels is gone", async () => {
+test("a reader that cancels is released", async () => {
   const numbers = new Numbers();
   const reader = toReadableStream(numbers, FOREVER).getReader();
   await read(reader);
@@ -147,7 +147,7 @@ test("a reader that cancels is gone", async () => {
   expect(numbers.isClosed).toBe(true);
 });
 
-test("a request that is aborted ends its stream, as it would on a network", async () => {
+test("an aborted request ends its stream, as on a network", async () => {
   const numbers = new Numbers();
   const leaving = new AbortController();
   const reader = toReadableStream(numbers, leaving.signal).getReader();
@@ -159,7 +159,7 @@ test("a request that is aborted ends its stream, as it would on a network", asyn
   await expect(read(reader)).rejects.toThrow("aborted");
 });
 
-test("a request that was aborted before is never opened", async () => {
+test("a request that was already aborted is never opened", async () => {
   const numbers = new Numbers();
 
   const reader = toReadableStream(numbers, AbortSignal.abort()).getReader();

@@ -4,7 +4,7 @@ import { COMMANDS } from "../commands.ts";
 import { main } from "../main.ts";
 import { StdinText } from "../../terminal/stdin-text.ts";
 
-// The agents that these tests talk to are those of the client's own tests.
+// The agents that these tests call are those of the client's own tests.
 export {
   type Call,
   events,
@@ -18,11 +18,11 @@ export {
 
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** How the program was started; `convoke` unless the test says otherwise. */
+  /** How the program was started. Default: `convoke`. */
   readonly program?: string;
   /** As on a terminal, with colours. */
   readonly isTerminal?: boolean;
-  /** What is piped in; nothing unless the test says otherwise. */
+  /** The piped input. Default: none. */
   readonly stdin?: string | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
   readonly signal?: AbortSignal;
   readonly onStdout?: (text: string) => void;
@@ -36,7 +36,7 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** Runs `convoke` in this process and keeps what it writes. */
+/** Runs `convoke` in this process and captures its output. */
 export async function runCli(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
   const { env = {}, isTerminal = false, signal = new AbortController().signal } = options;
   const { stdin = "" } = options;

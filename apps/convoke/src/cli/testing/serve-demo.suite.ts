@@ -15,7 +15,7 @@ export async function serveDemo(
   return { url: server.url.replace(/\/$/, ""), agent };
 }
 
-/** Begins a task and leaves it to itself. */
+/** Starts a task without waiting for it. */
 export async function beginTask(agent: RemoteAgent, text: string): Promise<string> {
   for await (const event of agent.stream(text)) if (event.kind === "task") return event.id;
   throw new Error("The agent began no task.");

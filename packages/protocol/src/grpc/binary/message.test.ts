@@ -14,7 +14,7 @@ const v1 = messageCodecs(TABLES_V1);
 const decodeBase64 = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, "hex"));
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
-// Worked out by hand: tag = number * 8 + wire type, then a length or a varint.
+// Computed by hand: tag = number * 8 + wire type, then a length or a varint.
 const VECTORS = [
   // 1: "tasks/t1", 2: 3
   [
@@ -23,7 +23,7 @@ const VECTORS = [
     { name: "tasks/t1", historyLength: 3 },
     "0a08" + "7461736b732f7431" + "1003",
   ],
-  // 2: "t1", 3: 0, which is not the same as nothing
+  // 2: "t1", 3: 0, which differs from absent
   [v1, "GetTaskRequest", { id: "t1", historyLength: 0 }, "1202" + "7431" + "1800"],
   // 1: "m", 4: ROLE_USER, 5: { 1: "hi" }
   [
@@ -68,7 +68,7 @@ const VECTORS = [
 ] as const;
 
 test.each(VECTORS)(
-  "the bytes of a message are those of its numbers: %#",
+  "the bytes of a message follow its field numbers: %#",
   (codecs, name, json, hex) => {
     expect(hexOf(codecs(name).encode(json))).toBe(hex);
     expect(codecs(name).decode(decodeBase64(hex))).toStrictEqual(json);
@@ -82,7 +82,7 @@ describe.each([
   const codecs = messageCodecs(tables);
   const root = reflectionOf(tables);
 
-  test.each(Object.keys(tables.messages))("%s is the same to another implementation", (name) => {
+  test.each(Object.keys(tables.messages))("%s is the same for another implementation", (name) => {
     const type = root.lookupType(name);
     fc.assert(
       fc.property(protoJsonOf(tables, name), (json) => {
@@ -98,8 +98,8 @@ describe.each([
   });
 });
 
-describe("what is read", () => {
-  test("leaves out fields that nobody knows, of every wire type", () => {
+describe("reading", () => {
+  test("skips unknown fields, of every wire type", () => {
     // 15: a varint, 16: eight bytes, 17: a length, 18: a group with a varint, 19: four bytes
     const unknown = "7801" + "81010102030405060708" + "8a0102ffff" + "9301080194019d0101020304";
 
@@ -110,41 +110,41 @@ describe("what is read", () => {
     );
   });
 
-  test("leaves out a field that is of another wire type than it must be", () => {
-    // 2 is text, and comes as a number.
+  test("skips a field of the wrong wire type", () => {
+    // 2 is a string, and is sent as a number.
     expect(v1("GetTaskRequest").decode(decodeBase64("1005"))).toStrictEqual({});
   });
 
-  test("takes the last of several values, and of a oneof the last member", () => {
+  test("uses the last of several values, and of a oneof the last member", () => {
     expect(v1("GetTaskRequest").decode(decodeBase64("120161" + "120162"))).toStrictEqual({
       id: "b",
     });
     expect(v1("Part").decode(decodeBase64("0a0161" + "1a0162"))).toStrictEqual({ url: "b" });
   });
 
-  test("forgets a value that is taken back", () => {
+  test("drops a value that a later one resets", () => {
     expect(v1("GetTaskRequest").decode(decodeBase64("120161" + "1200"))).toStrictEqual({});
   });
 
-  test("joins a message that comes in pieces", () => {
+  test("merges a message that arrives in several fields", () => {
     // Task.status: { 1: 1 }, and then { 3: {} }
     expect(v1("Task").decode(decodeBase64("1a020801" + "1a021a00"))).toStrictEqual({
       status: { state: "TASK_STATE_SUBMITTED", timestamp: "1970-01-01T00:00:00.000Z" },
     });
   });
 
-  test("keeps the number of a state that has no name yet", () => {
+  test("keeps the number of an unknown state", () => {
     expect(v1("TaskStatus").decode(decodeBase64("0863"))).toStrictEqual({ state: 99 });
     expect(hexOf(v1("TaskStatus").encode({ state: 99 }))).toBe("0863");
   });
 
   test("ends where its length says, and not beyond", () => {
-    // Task.status has one byte, in which a field of two begins.
+    // Task.status has one byte, in which a field of two bytes starts.
     expect(() => v1("Task").decode(decodeBase64("1a0108" + "01"))).toThrow();
     expect(() => v1("Task").decode(decodeBase64("1a7f0801"))).toThrow();
   });
 
-  test("does not take a field for a prototype", () => {
+  test("does not treat a field as a prototype", () => {
     const scopes: unknown = JSON.parse('{"__proto__":"all"}');
 
     const read = v1("PasswordOAuthFlow").decode(v1("PasswordOAuthFlow").encode({ scopes }));
@@ -153,14 +153,14 @@ describe("what is read", () => {
   });
 });
 
-describe("what is written", () => {
-  test("leaves out what is default, unknown, null or undefined", () => {
+describe("writing", () => {
+  test("omits what is default, unknown, null or undefined", () => {
     const json = { id: "", contextId: null, status: undefined, history: [], stranger: 1 };
 
     expect(v1("Task").encode(json)).toHaveLength(0);
   });
 
-  test("has half a pair of surrogates replaced, as UTF-8 has no place for it", () => {
+  test("replaces a lone surrogate, which UTF-8 cannot represent", () => {
     const { text } = v1("Part").decode(v1("Part").encode({ text: "cut \ud83d" })) as {
       text: string;
     };
@@ -168,13 +168,13 @@ describe("what is written", () => {
     expect(text).toBe("cut \ufffd");
   });
 
-  test.each(["AP8=", "AP8", "AP-_", "AP+/", ""])("takes the base64 %j", (raw) => {
+  test.each(["AP8=", "AP8", "AP-_", "AP+/", ""])("accepts the base64 %j", (raw) => {
     expect(v1("Part").decode(v1("Part").encode({ raw }))).toEqual({
       raw: Buffer.from(raw, "base64").toString("base64"),
     });
   });
 
-  test.each(["A", "AP8==x", "not base64", "====", "ÄÖ"])("refuses %j as base64", (raw) => {
+  test.each(["A", "AP8==x", "not base64", "====", "ÄÖ"])("rejects %j as base64", (raw) => {
     expect(() => v1("Part").encode({ raw })).toThrow("Part.raw must be base64");
   });
 

@@ -6,7 +6,7 @@ import { decodeStatusDetails, encodeStatusDetails } from "./status-details.ts";
 
 const INFO = "type.googleapis.com/google.rpc.ErrorInfo";
 
-test("an error of 1.0 arrives with its details", () => {
+test("a 1.0 error arrives with its details", () => {
   const error = new A2AError("InvalidParams", "message.parts must not be empty", {
     field: "message.parts",
     details: { limit: "1" },
@@ -33,24 +33,24 @@ test("the bytes are those of google.rpc.Status", () => {
   );
 });
 
-test("a detail that nobody knows keeps its bytes", () => {
+test("an unknown detail keeps its bytes", () => {
   const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", value: "CgIIBQ==" }];
   const status = { code: 14, message: "later", details };
 
   expect(decodeStatusDetails(encodeStatusDetails(status))).toEqual(status);
 });
 
-test("a detail must say its type", () => {
+test("a detail must have its type", () => {
   expect(() => encodeStatusDetails({ code: 3, message: "", details: [{ reason: "R" }] })).toThrow(
     "Status.details.@type must be a string",
   );
 });
 
-test("a status without anything is one that went well", () => {
+test("an empty status is OK", () => {
   expect(decodeStatusDetails(new Uint8Array())).toEqual({ code: 0, message: "", details: [] });
 });
 
-test("bytes that somebody made up are the mistake of the agent, and nothing else happens", () => {
+test("random bytes are reported as an error of the agent, and nothing else happens", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
       try {

@@ -9,7 +9,7 @@ import { messageCodecs } from "./message.ts";
 const part = messageCodecs(TABLES)("Part");
 const trip = (json: unknown): unknown => part.decode(part.encode(json));
 
-test("any JSON is the same after a trip through its bytes", () => {
+test("any JSON value survives a round trip through its bytes", () => {
   fc.assert(
     fc.property(jsonValues, jsonObjects, (data, metadata) => {
       expect(trip({ data, metadata })).toStrictEqual({ data, metadata });
@@ -17,7 +17,7 @@ test("any JSON is the same after a trip through its bytes", () => {
   );
 });
 
-test("a key called __proto__ stays a key and becomes nobody's prototype", () => {
+test("a key called __proto__ stays a key and never becomes a prototype", () => {
   const data = JSON.parse('{"__proto__":{"admin":true}}') as object;
 
   const arrived = trip({ data }) as { data: { admin?: boolean } };
@@ -26,13 +26,13 @@ test("a key called __proto__ stays a key and becomes nobody's prototype", () => 
   expect(JSON.stringify(arrived.data)).toBe('{"__proto__":{"admin":true}}');
 });
 
-test("what JSON has no word for is written as JSON writes it", () => {
+test("values that JSON does not have are written as JSON writes them", () => {
   const data = { gone: undefined, list: [undefined, Number.NaN, Number.POSITIVE_INFINITY] };
 
   expect(trip({ data })).toStrictEqual({ data: JSON.parse(JSON.stringify(data)) as unknown });
 });
 
-test("a number that JSON does not have is refused", () => {
+test("a number that JSON does not have is rejected", () => {
   // data: { 2: NaN }
   const bytes = Uint8Array.from(Buffer.from("2209" + "11" + "000000000000f87f", "hex"));
 
@@ -41,14 +41,14 @@ test("a number that JSON does not have is refused", () => {
   );
 });
 
-test("a value of no kind is null, and of several the last", () => {
+test("a value without a kind is null, and of several the last one counts", () => {
   const decodeBase64 = (hex: string) => Uint8Array.from(Buffer.from(hex, "hex"));
 
   expect(part.decode(decodeBase64("2200"))).toStrictEqual({ data: null });
   expect(part.decode(decodeBase64("2205" + "1a0161" + "2001"))).toStrictEqual({ data: true });
 });
 
-describe("data that is nested", () => {
+describe("nested data", () => {
   const tooDeep = expect.objectContaining({
     reason: "InvalidParams",
     field: "Part.data",
@@ -61,18 +61,18 @@ describe("data that is nested", () => {
     expect(trip({ metadata: objectsOf(128) })).toStrictEqual({ metadata: objectsOf(128) });
   });
 
-  test("deeper is not written", () => {
+  test("that is deeper is not written", () => {
     expect(() => part.encode({ data: listsOf(129) })).toThrow(tooDeep);
     expect(() => part.encode({ data: objectsOf(129) })).toThrow(tooDeep);
     expect(() => part.encode({ data: listsOf(100_000) })).toThrow(tooDeep);
   });
 
-  test("deeper is not read, however deep it is", () => {
+  test("that is deeper is not read, at any depth", () => {
     expect(() => part.decode(bytesOfLists(129))).toThrow(tooDeep);
     expect(() => part.decode(bytesOfLists(100_000))).toThrow(tooDeep);
   });
 
-  test("deeper is told to who asked, and to nobody as a crash", () => {
+  test("that is deeper is an error for the caller, and never a crash", () => {
     const [send] = GRPC_SERVICES["1.0"].methods;
     const partBytes = bytesOfLists(5000);
     const message = delimited(0x2a, partBytes);
@@ -83,7 +83,7 @@ describe("data that is nested", () => {
     expect(read).toThrow(tooDeep);
   });
 
-  test("unknown groups inside one another are refused as well", () => {
+  test("in unknown groups is rejected as well", () => {
     const groups = new Uint8Array(200_000).fill(0x7b);
 
     expect(() => GRPC_SERVICES["1.0"].methods[0]?.decodeRequest(groups)).toThrow(
@@ -104,7 +104,7 @@ function objectsOf(depth: number): unknown {
   return value;
 }
 
-/** A part whose data are lists in lists, written from the inside out. */
+/** A part whose data are nested lists, written from the inside out. */
 function bytesOfLists(depth: number): Uint8Array {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -150,7 +150,7 @@ test.each([
 });
 
 test.each(["yesterday", "", "2026-01-31", "2026-01-31T12:00:00", "2026-13-31T12:00:00Z", 5, {}])(
-  "%j is no time",
+  "%j is not a time",
   (timestamp) => {
     expect(() => status.encode({ timestamp })).toThrow(
       "TaskStatus.timestamp must be a time such as 2026-01-31T12:00:00.000Z",
@@ -162,7 +162,7 @@ test.each([
   ["after the year 9999", "1a07" + "08" + "8083d1ffaf07"],
   ["with nanoseconds below 0", "1a0b" + "10" + "ffffffffffffffffff01"],
   ["before the year 1", "1a0b" + "08" + "80808080808080808001"],
-])("a time %s is refused", (_, hex) => {
+])("a time %s is rejected", (_, hex) => {
   expect(() => status.decode(Uint8Array.from(Buffer.from(hex, "hex")))).toThrow(
     "TaskStatus.timestamp must be a time between the years 1 and 9999",
   );

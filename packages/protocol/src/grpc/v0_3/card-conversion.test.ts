@@ -17,7 +17,7 @@ const trip = (card: object, version: "0.3" | "1.0" = "0.3"): unknown => {
 };
 
 describe("a card", () => {
-  test("of 0.3 arrives as its JSON, but for what its proto has no place for", () => {
+  test("of 0.3 arrives as its JSON, except for what its proto cannot represent", () => {
     const card = PROTO_CODECS["0.3"].encodeCard(
       someFacts({
         security: BEARER_SECURITY,
@@ -38,13 +38,13 @@ describe("a card", () => {
 
     expect(trip(card, "1.0")).toEqual({
       ...card,
-      // A list of no scopes is the same as none.
+      // An empty list of scopes equals none.
       securityRequirements: [{ schemes: { bearer: {} } }],
     });
   });
 });
 
-describe("security in a card of 0.3", () => {
+describe("security on a 0.3 card", () => {
   test.each([
     { type: "apiKey", in: "header", name: "X-Key", description: "a key" },
     { type: "http", scheme: "bearer", bearerFormat: "JWT" },
@@ -65,7 +65,7 @@ describe("security in a card of 0.3", () => {
     expect(trip(card)).toEqual(card);
   });
 
-  test("is the member of the proto that it is", () => {
+  test("is the matching member of the proto", () => {
     expect(
       cardToProto({
         securitySchemes: { key: { type: "apiKey", in: "query", name: "k" } },

@@ -7,7 +7,7 @@ import { CODECS } from "../codecs.ts";
 
 const URL = "https://hooks.test/tasks";
 
-/** Some fields of a target, the field at fault, and what the caller is told of it. */
+/** Some fields of a target, the invalid field, and its error text. */
 type Refused = readonly [what: string, target: object, field: string, problem: string];
 
 const REFUSED: readonly Refused[] = [
@@ -107,7 +107,7 @@ const DENIED: Readonly<Record<string, readonly string[]>> = {
 
 describe.each(["0.3", "1.0"] as const)("a push target of %s", (version) => {
   test.each([...REFUSED, ...ofVersion(version)])(
-    "with %s is refused, and the error names the field",
+    "with %s is rejected, and the error names the field",
     (_, fields, field, problem) => {
       const target = overTheWire({ url: URL, ...fields });
 
@@ -118,7 +118,7 @@ describe.each(["0.3", "1.0"] as const)("a push target of %s", (version) => {
 
   for (const [reason, names] of Object.entries(DENIED)) {
     for (const name of names) {
-      verifies(["R17"], `may not set the header ${name}, because ${reason}`, () => {
+      verifies(["R17"], `must not set the header ${name}, because ${reason}`, () => {
         const target = { url: URL, headers: { "X-Fine": "yes", [name]: "x" } };
 
         const field = inCreate(version, `headers.${name}`);
@@ -127,7 +127,7 @@ describe.each(["0.3", "1.0"] as const)("a push target of %s", (version) => {
     }
   }
 
-  verifies(["R17"], "may set Authorization, cookies and headers of its own", () => {
+  verifies(["R17"], "may set Authorization, cookies and custom headers", () => {
     const headers = {
       Authorization: "Bearer webhook-secret",
       Cookie: "a=b",
@@ -140,7 +140,7 @@ describe.each(["0.3", "1.0"] as const)("a push target of %s", (version) => {
     expect(sent(version, { url: URL, headers }).pushConfig?.headers).toStrictEqual(headers);
   });
 
-  test("says who it is once: Authorization and authentication exclude each other", () => {
+  test("has one kind of credentials: Authorization and authentication exclude each other", () => {
     const authentication = version === "1.0" ? { scheme: "Bearer" } : { schemes: ["Bearer"] };
     const target = { url: URL, authentication, headers: { authorization: "Bearer x" } };
 
@@ -148,7 +148,7 @@ describe.each(["0.3", "1.0"] as const)("a push target of %s", (version) => {
     expectRefused(() => created(version, target), field, "it is derived from authentication");
   });
 
-  test("may be as long as the limits allow, and speak plain http", () => {
+  test("may be as long as the limits allow, and use plain http", () => {
     const target = {
       id: "x".repeat(256),
       url: "http://localhost:8080/".padEnd(2048, "x"),
@@ -158,7 +158,7 @@ describe.each(["0.3", "1.0"] as const)("a push target of %s", (version) => {
     expect(created(version, target).target).toStrictEqual(target);
   });
 
-  test("may have a header called __proto__, which becomes nobody's prototype", () => {
+  test("may have a header called __proto__, which never becomes a prototype", () => {
     const target = JSON.parse(`{"url":"${URL}","headers":{"__proto__":"x"}}`) as object;
 
     const { headers } = created(version, target).target;
@@ -172,14 +172,14 @@ describe.each(["0.3", "1.0"] as const)("a request of %s about push configs", (ve
   const codec = CODECS[version];
   const [task, config] = version === "1.0" ? ["taskId", "id"] : ["id", "pushNotificationConfigId"];
 
-  test.each([undefined, null, "t1", ["t1"]])("that is %j is refused", (params) => {
+  test.each([undefined, null, "t1", ["t1"]])("that is %j is rejected", (params) => {
     expectRefused(() => codec.decodeCreatePushConfig(params), "params", "must be an object");
     expectRefused(() => codec.decodeGetPushConfig(params), "params", "must be an object");
     expectRefused(() => codec.decodeListPushConfigs(params), "params", "must be an object");
     expectRefused(() => codec.decodeDeletePushConfig(params), "params", "must be an object");
   });
 
-  test("names its task", () => {
+  test("must name its task", () => {
     const bare = { url: URL, pushNotificationConfig: { url: URL } };
 
     expectRefused(() => codec.decodeCreatePushConfig(bare), "taskId", "is required");
@@ -193,7 +193,7 @@ describe.each(["0.3", "1.0"] as const)("a request of %s about push configs", (ve
     expectRefused(() => codec.decodeDeletePushConfig({ [config]: "c1" }), task, "is required");
   });
 
-  test("names the config that it deletes", () => {
+  test("must name the config that it deletes", () => {
     const remove = (id?: unknown) => () =>
       codec.decodeDeletePushConfig({ [task]: "t1", ...(id !== undefined && { [config]: id }) });
 
@@ -203,7 +203,7 @@ describe.each(["0.3", "1.0"] as const)("a request of %s about push configs", (ve
     expectRefused(remove("x".repeat(257)), config, "must not have more than 256 characters");
   });
 
-  test("has a text for the id that it gets", () => {
+  test("must have a string as the id that it gets", () => {
     const get = (id: unknown) => () => codec.decodeGetPushConfig({ [task]: "t1", [config]: id });
 
     expectRefused(get(5), config, "must be a string");
@@ -211,7 +211,7 @@ describe.each(["0.3", "1.0"] as const)("a request of %s about push configs", (ve
   });
 });
 
-test.each([0, 101, 1.5, "5", null])("a page of %j push configs is refused", (pageSize) => {
+test.each([0, 101, 1.5, "5", null])("a page of %j push configs is rejected", (pageSize) => {
   const list = () => CODECS["1.0"].decodeListPushConfigs({ taskId: "t1", pageSize });
 
   expectRefused(list, "pageSize", "must be");
@@ -223,7 +223,7 @@ test("1.0 gets no config without an id", () => {
   expectRefused(get, "id", "is required");
 });
 
-test("0.3 sets no config without one, and names a bad id as the caller wrote it", () => {
+test("0.3 sets no config without one, and an error uses the caller's name of the field", () => {
   const set = (params: object) => () => CODECS["0.3"].decodeCreatePushConfig(params);
 
   expectRefused(set({ taskId: "t1" }), "pushNotificationConfig", "is required");
@@ -235,7 +235,7 @@ test("0.3 sets no config without one, and names a bad id as the caller wrote it"
   expectRefused(set({ id: 5, pushNotificationConfig: {} }), "id", "must be a string");
 });
 
-/** What only one version spells so. */
+/** Fields that only one version has. */
 function ofVersion(version: ProtocolVersion): readonly Refused[] {
   const shared = (scheme: object): readonly Refused[] => [
     [

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { readBase64 } from "./values.ts";
 
-test("every spelling of some bytes becomes one", () => {
+test("every encoding of the same bytes becomes one", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
       const standard = Buffer.from(bytes).toString("base64");
@@ -20,7 +20,7 @@ test("every spelling of some bytes becomes one", () => {
 });
 
 test.each(["***", "A", "AAAAA", "a b", "é", "AA=A", "====", "\n"])(
-  "%j is refused by name",
+  "%j is rejected by name",
   (value) => {
     expect(() => readBase64(value, "file.bytes")).toThrow("file.bytes must be base64");
   },

@@ -30,27 +30,33 @@ function requestIn(value: unknown): unknown {
   return (value as { status: { message: Record<string, unknown> } }).status.message["inputRequest"];
 }
 
-describe("a question in the words of early documents", () => {
-  verifies("R57", "has its first request beside its words, in every form of an answer", () => {
-    const codec = LEGACY_CODECS["0.3"];
-    const task = asking(KEY, READ);
-    const { status } = task;
-    const update = { kind: "status-update", taskId: "t1", contextId: "c1", status } as const;
-    const event = { ...update, final: true };
-    const expected = {
-      kind: "input-request",
-      prompt: "Enter API key:",
-      sensitive: true,
-      requestId: "call_1:key",
-    };
+describe("a question in the form of early documents", () => {
+  verifies(
+    "R57",
+    "has its first request in addition to its text, in every form of a response",
+    () => {
+      const codec = LEGACY_CODECS["0.3"];
+      const task = asking(KEY, READ);
+      const { status } = task;
+      const update = { kind: "status-update", taskId: "t1", contextId: "c1", status } as const;
+      const event = { ...update, final: true };
+      const expected = {
+        kind: "input-request",
+        prompt: "Enter API key:",
+        sensitive: true,
+        requestId: "call_1:key",
+      };
 
-    expect(requestIn(codec.encodeTask(task))).toEqual(expected);
-    expect(requestIn(codec.encodeSendResult(task))).toEqual(expected);
-    expect(requestIn(codec.encodeEvent(event))).toEqual(expected);
-    expect(requestIn(JSON.parse(codec.eventText(event, JSON.stringify(event))))).toEqual(expected);
-  });
+      expect(requestIn(codec.encodeTask(task))).toEqual(expected);
+      expect(requestIn(codec.encodeSendResult(task))).toEqual(expected);
+      expect(requestIn(codec.encodeEvent(event))).toEqual(expected);
+      expect(requestIn(JSON.parse(codec.eventText(event, JSON.stringify(event))))).toEqual(
+        expected,
+      );
+    },
+  );
 
-  verifies("R57", "says which tool of the caller is to be run, and with what", () => {
+  verifies("R57", "has the tool of the caller to run, and its arguments", () => {
     expect(requestIn(LEGACY_CODECS["0.3"].encodeTask(asking(READ)))).toEqual({
       kind: "input-request",
       prompt: "Run read_file and send its result.",
@@ -69,7 +75,7 @@ describe("a question in the words of early documents", () => {
     }
   });
 
-  test("of an approval is read back as the approval alone", () => {
+  test("for an approval is read back as only the approval", () => {
     const approval = {
       id: "approval-1",
       tool: { callId: "call_1", name: "delete", arguments: {} },
@@ -103,26 +109,26 @@ describe("a question in the words of early documents", () => {
     }
   });
 
-  test("is not made of what asks for nothing", () => {
+  test("is not added to a status that asks for nothing", () => {
     const codec = LEGACY_CODECS["0.3"];
     const signIn = marked("input-request", { kind: "auth-request", requestId: "a", prompt: "b" });
     const working = { ...asking(KEY), status: { state: "working" } } as const;
 
     for (const task of [asking(), asking(signIn), working]) {
       expect(codec.encodeTask(task)).toEqual(CODECS["0.3"].encodeTask(task));
-      // As it is stored, without another look.
+      // As it is stored, without re-encoding.
       expect(codec.eventText(task, "stored")).toBe("stored");
     }
   });
 
-  test("is read as the question that it was", () => {
+  test("is read back as the original question", () => {
     const task = asking(KEY, READ);
 
     expect(CODECS["0.3"].decodeTask(LEGACY_CODECS["0.3"].encodeTask(task))).toEqual(task);
   });
 });
 
-test("what an early server asks for is read as data", () => {
+test("an early server's request is read as data", () => {
   const message = {
     messageId: "m1",
     role: "agent",

@@ -9,20 +9,20 @@ test.each([
   ["a status", { ...ids, status: { state: "working" } }, "status-update"],
   ["an artifact", { ...ids, artifact: { artifactId: "a", parts: [] } }, "artifact-update"],
   ["a message", { messageId: "m", role: "agent", parts: [{ kind: "text", text: "x" }] }, "message"],
-])("%s that does not say its kind is told by its fields", (_, value, kind) => {
+])("%s without its kind is recognized by its fields", (_, value, kind) => {
   for (const codec of [CODECS["0.3"], PROTO_CODECS["0.3"]]) {
     expect(codec.decodeEvent(value).kind).toBe(kind);
   }
 });
 
-test("what nothing tells is no event", () => {
+test("what cannot be recognized is not an event", () => {
   for (const value of [{}, null, "task", { id: "t1" }, { status: {} }]) {
     expect(() => CODECS["0.3"].decodeEvent(value)).toThrow("the event has no known kind");
     expect(() => PROTO_CODECS["0.3"].decodeEvent(value)).toThrow("the event has no known member");
   }
 });
 
-verifies("seed-C6", "parts that come one by one make up the artifact of their number", () => {
+verifies("seed-C6", "parts that arrive one by one form the artifact with their index", () => {
   const update = { ...ids, kind: "artifact-update", index: 2, part: { kind: "text", text: "x" } };
 
   expect(CODECS["0.3"].decodeEvent(update)).toEqual({
@@ -35,7 +35,7 @@ verifies("seed-C6", "parts that come one by one make up the artifact of their nu
 
 verifies(
   "seed-C5",
-  "a message of an assistant is one of the agent, whatever holds its text",
+  "a message of an assistant is one of the agent, whatever field has its text",
   () => {
     const text = [{ kind: "text", text: "hi" }];
     for (const message of [
@@ -56,7 +56,7 @@ verifies(
   },
 );
 
-test("a status may come with words that say nothing", () => {
+test("a status may have a message without text", () => {
   const said = (role: string) => ({ messageId: "m", role });
   const task = (state: string, message: object) => ({ id: "t1", status: { state, message } });
 
@@ -73,7 +73,7 @@ test("a status may come with words that say nothing", () => {
 });
 
 test.each(["cancelled", "canceled", "TASK_STATE_CANCELLED", "TASK_STATE_CANCELED", 5])(
-  "%s is canceled, in an answer of 1.0 too",
+  "%s is canceled, in a 1.0 response too",
   (state) => {
     expect(CODECS["1.0"].decodeTask({ id: "t1", status: { state } }).status.state).toBe("canceled");
   },

@@ -13,9 +13,9 @@ import { codecV1 } from "../v1/codec.ts";
 import { codecV03, encodeError } from "./codec.ts";
 import { A2AError, invalidParams } from "../../model/errors.ts";
 
-describe("what 0.3 emits", () => {
-  verifies(["R22", "R23", "R24"], "every object says its kind before anything else", () => {
-    // As a bridge does: what was read in 1.0 is said in 0.3.
+describe("0.3 output", () => {
+  verifies(["R22", "R23", "R24"], "has the kind first in every object", () => {
+    // As a bridge does: 1.0 data is written in 0.3.
     fc.assert(
       fc.property(modelOf("1.0").event, (event) => {
         const read = codecV1.decodeEvent(JSON.parse(codecV1.eventText(event, "")));
@@ -30,7 +30,7 @@ describe("what 0.3 emits", () => {
     );
   });
 
-  verifies(["R22"], "no part has what 0.3 has no place for, and data is an object", () => {
+  verifies(["R22"], "has no part with what 0.3 cannot represent, and data is an object", () => {
     fc.assert(
       fc.property(modelOf("1.0").message, (message) => {
         const { parts } = overTheWire(codecV03.encodeSendResult(message)) as typeof message;
@@ -46,14 +46,14 @@ describe("what 0.3 emits", () => {
     );
   });
 
-  test("an event that is the same in the model is sent as it is stored", () => {
+  test("sends an event as it is stored if it is the same in the model", () => {
     const event = aStatusUpdate("working", aMessage());
     const stored = `${JSON.stringify(event).slice(0, -1)},"stored":true}`;
 
     expect(codecV03.eventText(event, stored)).toBe(stored);
   });
 
-  test("only what 1.0 added makes an event be written anew", () => {
+  test("is re-encoded only for 1.0 additions", () => {
     const event = anArtifactUpdate([{ kind: "text", text: "# hi", mediaType: "text/markdown" }]);
 
     const text = codecV03.eventText(event, JSON.stringify(event));
@@ -65,7 +65,7 @@ describe("what 0.3 emits", () => {
     ["the history", aTask({ history: [dataMessage()] })],
     ["an artifact", aTask({ artifacts: [{ artifactId: "a1", parts: dataMessage().parts }] })],
     ["the status", aTask({ status: { state: "working", message: dataMessage() } })],
-  ])("new data is found wherever it is in a task: in %s", (_, task) => {
+  ])("finds new data anywhere in a task: in %s", (_, task) => {
     const text = codecV03.eventText(task, JSON.stringify(task));
 
     expect(text).toContain('{"value":[1,2]}');
@@ -73,8 +73,8 @@ describe("what 0.3 emits", () => {
   });
 });
 
-describe("what 0.3 reads", () => {
-  verifies(["R5"], "a message that leaves out its kind is a message", () => {
+describe("0.3 input", () => {
+  verifies(["R5"], "may omit the kind of a message", () => {
     const { kind: _, ...message } = aMessage();
 
     const request = codecV03.decodeSendMessage({ message });
@@ -83,7 +83,7 @@ describe("what 0.3 reads", () => {
     expect(Object.keys(request.message)[0]).toBe("kind");
   });
 
-  test("a task is found by its id, or by taskId where there is no id", () => {
+  test("finds a task by its id, or by taskId if there is no id", () => {
     expect(codecV03.decodeGetTask({ id: "t1" })).toEqual({ taskId: "t1" });
     expect(codecV03.decodeGetTask({ taskId: "t2" })).toEqual({ taskId: "t2" });
     expect(codecV03.decodeGetTask({ id: "t1", taskId: "t2" })).toEqual({ taskId: "t1" });
@@ -92,7 +92,7 @@ describe("what 0.3 reads", () => {
   });
 });
 
-test("0.3 has no list, so nothing about it can be said", () => {
+test("has no list of tasks", () => {
   const unsupported = expect.objectContaining({ reason: "UnsupportedOperation" });
   const page = { tasks: [], nextPageToken: "", pageSize: 50, totalSize: 0 };
 
@@ -122,7 +122,7 @@ function protocolObjects(value: object): readonly object[] {
   return [value, ...messages.flatMap(protocolObjects), ...artifactParts, ...(parts ?? [])];
 }
 
-verifies(["R5", "R7"], "an error of 0.3 says why and which field", () => {
+verifies(["R5", "R7"], "a 0.3 error has the reason and the field", () => {
   expect(encodeError(invalidParams("message.parts", "must not be empty"))).toEqual({
     code: -32602,
     message: "Invalid parameters: message.parts must not be empty",
@@ -130,7 +130,7 @@ verifies(["R5", "R7"], "an error of 0.3 says why and which field", () => {
   });
 });
 
-verifies(["R4"], "the facts of an error stand beside its reason", () => {
+verifies(["R4"], "the details of an error are next to its reason", () => {
   const error = new A2AError("MethodNotFound", "there is no method tasks/dance", {
     details: { method: "tasks/dance" },
   });
@@ -142,7 +142,7 @@ verifies(["R4"], "the facts of an error stand beside its reason", () => {
   });
 });
 
-test("what was hidden stays hidden on the wire", () => {
+test("hidden text stays hidden on the wire", () => {
   const error = A2AError.from(new Error("password is hunter2"), "e-17");
 
   expect(JSON.stringify(encodeError(error))).not.toContain("hunter2");

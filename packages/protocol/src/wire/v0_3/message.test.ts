@@ -4,7 +4,7 @@ import { verifies } from "../../../../../test/verifies.ts";
 import { jsonValues, modelOf, overTheWire } from "../../testing/arbitraries.suite.ts";
 import { decodePart, encodePart, isSameIn03 } from "./message.ts";
 
-verifies(["R28"], "a part of 0.3 arrives as it was sent", () => {
+verifies(["R28"], "a 0.3 part arrives as it was sent", () => {
   fc.assert(
     fc.property(modelOf("0.3").part, (part) => {
       expect(decodePart(overTheWire(encodePart(part)) as object, "part")).toStrictEqual(part);
@@ -12,7 +12,7 @@ verifies(["R28"], "a part of 0.3 arrives as it was sent", () => {
   );
 });
 
-test("any JSON value travels as data, wrapped where 0.3 knows objects only", () => {
+test("any JSON value can be sent as data, wrapped because 0.3 allows only objects", () => {
   fc.assert(
     fc.property(jsonValues, (data) => {
       const arrived = decodePart(overTheWire(encodePart({ kind: "data", data })) as object, "part");
@@ -22,7 +22,7 @@ test("any JSON value travels as data, wrapped where 0.3 knows objects only", () 
   );
 });
 
-test("the wrapping is the one that the official SDKs understand", () => {
+test("the official SDKs understand the wrapping", () => {
   const metadata = { source: "sensor" };
 
   expect(encodePart({ kind: "data", data: 21.5, metadata })).toEqual({
@@ -32,13 +32,13 @@ test("the wrapping is the one that the official SDKs understand", () => {
   });
 });
 
-test("data that only claims to be wrapped keeps what it holds", () => {
+test("data that only looks wrapped keeps its content", () => {
   const part = { kind: "data", data: { a: 1 }, metadata: { data_part_compat: true } };
 
   expect(decodePart(part, "part")).toEqual(part);
 });
 
-test("what 1.0 added to text and data is left out, and nothing else", () => {
+test("what 1.0 added to text and data is omitted, and nothing else", () => {
   const added = { mediaType: "text/markdown", filename: "notes.md" };
   const metadata = { lang: "en" };
 
@@ -53,7 +53,7 @@ test("what 1.0 added to text and data is left out, and nothing else", () => {
   });
 });
 
-test("a part is rewritten exactly when 0.3 spells it otherwise", () => {
+test("a part is rewritten exactly if 0.3 represents it differently", () => {
   fc.assert(
     fc.property(modelOf("1.0").part, (part) => {
       expect(isSameIn03(part)).toBe(JSON.stringify(encodePart(part)) === JSON.stringify(part));

@@ -5,7 +5,7 @@ import { codecV03 } from "./codec.ts";
 const URL = "https://hooks.test/tasks";
 
 describe("a push config in 0.3", () => {
-  verifies(["R17"], "is set with its task beside it, as it is written in user documents", () => {
+  verifies(["R17"], "is set with its task next to it, as in the user documents", () => {
     const headers = { Authorization: "Bearer webhook-secret", "X-Custom-Header": "value" };
 
     const request = codecV03.decodeCreatePushConfig({
@@ -19,7 +19,7 @@ describe("a push config in 0.3", () => {
     });
   });
 
-  verifies(["R18"], "may come with a message", () => {
+  verifies(["R18"], "may be sent with a message", () => {
     const message = { messageId: "m1", role: "user", parts: [{ kind: "text", text: "hi" }] };
 
     const request = codecV03.decodeSendMessage({
@@ -30,7 +30,7 @@ describe("a push config in 0.3", () => {
     expect(request.pushConfig).toStrictEqual({ url: URL, id: "mine" });
   });
 
-  test("is answered with its task beside it, and nothing that it does not have", () => {
+  test("is returned with its task next to it, without absent fields", () => {
     const authentication = { schemes: ["Bearer", "Basic"], credentials: "abc" };
 
     expect(
@@ -41,7 +41,7 @@ describe("a push config in 0.3", () => {
     });
   });
 
-  test("is found by the id of its task, with or without one of its own", () => {
+  test("is found by the id of its task, with or without its own", () => {
     expect(codecV03.decodeGetPushConfig({ id: "t1" })).toStrictEqual({ taskId: "t1" });
     expect(
       codecV03.decodeGetPushConfig({ id: "t1", pushNotificationConfigId: "c1" }),
@@ -49,7 +49,7 @@ describe("a push config in 0.3", () => {
     expect(codecV03.decodeListPushConfigs({ id: "t1" })).toStrictEqual({ taskId: "t1" });
   });
 
-  test("has its task called id or taskId, and the official name counts where there are both", () => {
+  test("has its task as id or taskId, and the official name wins", () => {
     const pushNotificationConfig = { url: URL };
     const created = (params: object) =>
       codecV03.decodeCreatePushConfig({ ...params, pushNotificationConfig }).taskId;
@@ -63,7 +63,7 @@ describe("a push config in 0.3", () => {
     ).toStrictEqual({ taskId: "t1", id: "c1" });
   });
 
-  test("has no token where the token is empty, and keeps nothing that it does not know", () => {
+  test("has no token if the token is empty, and no unknown fields", () => {
     const { target } = codecV03.decodeCreatePushConfig({
       taskId: "t1",
       pushNotificationConfig: {
@@ -83,7 +83,7 @@ describe("a push config in 0.3", () => {
     expect(codecV03.decodePushConfig(sent)).toStrictEqual({ taskId: "t1", id: "t1", url: URL });
   });
 
-  test("is listed in a bare list, and deleting one is answered with null", () => {
+  test("is listed in a bare list, and deleting one returns null", () => {
     const config = { taskId: "t1", id: "c1", url: URL };
 
     expect(
@@ -92,7 +92,7 @@ describe("a push config in 0.3", () => {
     expect(codecV03.encodeDeleted()).toBeNull();
   });
 
-  test("in anything but a list is the agent's mistake", () => {
+  test("in anything but a list is an error of the agent", () => {
     expect(() => codecV03.decodePushConfigPage({ configs: [] })).toThrow(
       expect.objectContaining({ reason: "InvalidAgentResponse" }),
     );

@@ -4,7 +4,7 @@ import { verifies } from "../../../../../test/verifies.ts";
 import { TASK_STATES } from "../../model/task.ts";
 import { decodeTaskState } from "./task.ts";
 
-verifies(["R25"], "the nine states are read as they are", () => {
+verifies(["R25"], "the nine states are read unchanged", () => {
   expect(TASK_STATES.map(decodeTaskState)).toEqual(TASK_STATES);
 });
 

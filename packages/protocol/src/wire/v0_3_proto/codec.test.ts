@@ -17,8 +17,8 @@ import { codecV03Proto as codec } from "./codec.ts";
 
 const HELLO = { messageId: "m1", role: "ROLE_USER", content: [{ text: "hello" }] };
 
-describe("what 0.3 emits in ProtoJSON", () => {
-  test("a task has the states and roles of the proto, and says content where JSON-RPC says parts", () => {
+describe("0.3 output in ProtoJSON", () => {
+  test("has the states and roles of the proto, and content where JSON-RPC has parts", () => {
     const task = aTask({
       status: {
         state: "canceled",
@@ -49,12 +49,12 @@ describe("what 0.3 emits in ProtoJSON", () => {
     });
   });
 
-  test("an answer is a task or a message under its name", () => {
+  test("has a task or a message under its name", () => {
     expect(codec.encodeSendResult(aMessage())).toEqual({ message: HELLO });
     expect(codec.encodeSendResult(aTask())).toEqual({ task: codec.encodeTask(aTask()) });
   });
 
-  test("an event is the member that it is, and a status still says whether it is the last", () => {
+  test("has an event as its member, and a status still says whether it is final", () => {
     const working = codec.encodeEvent(aStatusUpdate("input-required", aMessage()));
     const chunk = anArtifactUpdate([{ kind: "text", text: "more" }], { append: true });
 
@@ -76,8 +76,8 @@ describe("what 0.3 emits in ProtoJSON", () => {
     });
   });
 
-  test("nothing says its kind, and no message what the proto has no place for", () => {
-    // As a bridge does: what was read in 1.0 is said in 0.3.
+  test("has no kind, and no field of a message that the proto cannot represent", () => {
+    // As a bridge does: 1.0 data is written in 0.3.
     fc.assert(
       fc.property(modelOf("1.0").event, (event) => {
         const read = codecV1.decodeEvent(JSON.parse(codecV1.eventText(event, "")));
@@ -91,7 +91,7 @@ describe("what 0.3 emits in ProtoJSON", () => {
     );
   });
 
-  test("the card and the errors are those of JSON-RPC", () => {
+  test("has the card and the errors of JSON-RPC", () => {
     const facts = someFacts({ security: BEARER_SECURITY });
     const error = new A2AError("TaskNotFound", "there is no task t1", { details: { id: "t1" } });
 
@@ -100,8 +100,8 @@ describe("what 0.3 emits in ProtoJSON", () => {
   });
 });
 
-describe("what 0.3 reads in ProtoJSON", () => {
-  test("a message to send, with everything that can go with it", () => {
+describe("0.3 input in ProtoJSON", () => {
+  test("accepts a message with all optional fields", () => {
     const request = codec.decodeSendMessage({
       message: { ...HELLO, contextId: "c1", taskId: "", extensions: ["https://x.test/e"] },
       configuration: {
@@ -123,7 +123,7 @@ describe("what 0.3 reads in ProtoJSON", () => {
     });
   });
 
-  test("every name and number that a ProtoJSON parser has to take", () => {
+  test("accepts every name and number that a ProtoJSON parser has to accept", () => {
     const request = codec.decodeSendMessage({
       request: {
         message_id: "m1",
@@ -175,11 +175,11 @@ describe("what 0.3 reads in ProtoJSON", () => {
     expect(codec.decodeSendResult({ msg: HELLO })).toStrictEqual(aMessage());
   });
 
-  test("null is the same as no field, also beside another name of the field", () => {
+  test("treats null as absent, also next to another name of the field", () => {
     expect(codec.decodeSendMessage({ message: null, request: HELLO }).message).toEqual(aMessage());
   });
 
-  test("a message in the dialect of JSON-RPC, because callers mix the two up", () => {
+  test("accepts a message in the JSON-RPC dialect, because callers mix the two", () => {
     const { kind: _, ...withoutKind } = aMessage();
 
     for (const message of [aMessage(), withoutKind]) {
@@ -195,7 +195,7 @@ describe("what 0.3 reads in ProtoJSON", () => {
     );
   });
 
-  test("a task by its resource name, as whole as a caller says it", () => {
+  test("finds a task by its resource name, in full or in part", () => {
     expect(codec.decodeGetTask({ name: "tasks/t1" })).toEqual({ taskId: "t1" });
     expect(codec.decodeGetTask({ name: "tasks/t1", historyLength: 2 })).toEqual({
       taskId: "t1",
@@ -206,7 +206,7 @@ describe("what 0.3 reads in ProtoJSON", () => {
   });
 
   test.each(["", "t1", "tasks/", "tasks/t1/", "/tasks/t1", "tasks/t1/more", "Tasks/t1"])(
-    "the name %j is no task, and the error says what one is called",
+    "rejects the name %j with the expected format",
     (name) => {
       const wrong = expect.objectContaining({
         reason: "InvalidParams",
@@ -220,7 +220,7 @@ describe("what 0.3 reads in ProtoJSON", () => {
     },
   );
 
-  test("a history of 0 messages is one without a limit, as the proto says", () => {
+  test("treats a history of 0 messages as unlimited, as the proto says", () => {
     const message = HELLO;
 
     expect(codec.decodeGetTask({ name: "tasks/t1", historyLength: 0 })).toEqual({ taskId: "t1" });
@@ -229,7 +229,7 @@ describe("what 0.3 reads in ProtoJSON", () => {
     ).not.toHaveProperty("historyLength");
   });
 
-  test("a status that does not say that it is the last is not", () => {
+  test("treats a status without final as not final", () => {
     const statusUpdate = { taskId: "t1", contextId: "c1", status: { state: "TASK_STATE_WORKING" } };
 
     expect(codec.decodeEvent({ statusUpdate })).toEqual(aStatusUpdate("working"));
@@ -261,13 +261,13 @@ describe("what 0.3 reads in ProtoJSON", () => {
       { message: HELLO, configuration: { pushNotification: {} } },
       "configuration.pushNotification.url is required",
     ],
-  ])("a bad send %j is told what is wrong with it", (params, detail) => {
+  ])("rejects the send %j with the reason", (params, detail) => {
     expect(() => codec.decodeSendMessage(params)).toThrow(
       expect.objectContaining({ reason: "InvalidParams", detail }),
     );
   });
 
-  test("an answer that is an update is no answer to a send", () => {
+  test("does not accept an update as the response to a send", () => {
     const update = overTheWire(codec.encodeEvent(aStatusUpdate("working")));
 
     expect(() => codec.decodeSendResult(update)).toThrow(
@@ -276,7 +276,7 @@ describe("what 0.3 reads in ProtoJSON", () => {
   });
 });
 
-test("0.3 has no list of tasks for a server to read in ProtoJSON either", () => {
+test("has no list of tasks for a server in ProtoJSON either", () => {
   const unsupported = expect.objectContaining({ reason: "UnsupportedOperation" });
   const page = { tasks: [], nextPageToken: "", pageSize: 50, totalSize: 0 };
 
@@ -284,7 +284,7 @@ test("0.3 has no list of tasks for a server to read in ProtoJSON either", () => 
   expect(() => codec.encodeTaskPage(page, true)).toThrow(unsupported);
 });
 
-test("a client may ask for the list that the table of 0.3 has on REST, and reads a list or a page", () => {
+test("lets a client request the list that the 0.3 table has on REST, and reads a list or a page", () => {
   const [one, two] = [aTask({ id: "t1" }), aTask({ id: "t2" })];
   const tasks = [one, two].map((task) => overTheWire(codec.encodeTask(task)));
 

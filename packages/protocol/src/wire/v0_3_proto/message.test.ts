@@ -11,7 +11,7 @@ test("a part arrives as it was sent", () => {
   );
 });
 
-test("any JSON value travels as data, wrapped where 0.3 knows objects only", () => {
+test("any JSON value can be sent as data, wrapped because 0.3 allows only objects", () => {
   fc.assert(
     fc.property(jsonValues, (data) => {
       const arrived = decodePart(overTheWire(encodePart({ kind: "data", data })) as object, "part");
@@ -21,7 +21,7 @@ test("any JSON value travels as data, wrapped where 0.3 knows objects only", () 
   );
 });
 
-test("each part is the member that the proto has for it", () => {
+test("each part is its member of the proto", () => {
   const metadata = { lang: "en" };
 
   expect(encodePart({ kind: "text", text: "", metadata })).toEqual({ text: "", metadata });
@@ -38,7 +38,7 @@ test("each part is the member that the proto has for it", () => {
   });
 });
 
-test("the wrapping of data is the one that the official SDKs understand", () => {
+test("the official SDKs understand the wrapping of data", () => {
   expect(encodePart({ kind: "data", data: 21.5, metadata: { source: "sensor" } })).toEqual({
     data: { data: { value: 21.5 } },
     metadata: { source: "sensor", data_part_compat: true },
@@ -53,7 +53,7 @@ test("empty text and an empty file are content", () => {
   });
 });
 
-test("a part in the dialect of JSON-RPC is a part", () => {
+test("a part in the JSON-RPC dialect is accepted", () => {
   expect(decodePart({ kind: "text", text: "hi" }, "part")).toEqual({ kind: "text", text: "hi" });
 });
 
@@ -70,7 +70,7 @@ test.each([
     "part.file must have exactly one of fileWithUri, fileWithBytes",
   ],
   [{ file: { fileWithUri: "" } }, "part.file.fileWithUri must not be empty"],
-])("the part %j is told what is wrong with it", (part, detail) => {
+])("the part %j is rejected with the reason", (part, detail) => {
   expect(() => decodePart(part, "part")).toThrow(
     expect.objectContaining({ reason: "InvalidParams", detail }),
   );

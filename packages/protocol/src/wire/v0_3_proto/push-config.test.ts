@@ -21,7 +21,7 @@ describe("a push config in the ProtoJSON of 0.3", () => {
     ).toStrictEqual({ taskId: "t1", target: config.pushNotificationConfig });
   });
 
-  test("has the id that the request says, where it says none itself", () => {
+  test("has the id of the request if it has none itself", () => {
     const target = { id: "c1", url: URL };
 
     for (const config of [
@@ -36,7 +36,7 @@ describe("a push config in the ProtoJSON of 0.3", () => {
     }
   });
 
-  test("may have no id, and is then given one", () => {
+  test("may have no id, and then gets one", () => {
     const params = {
       parent: "tasks/t1",
       configId: "",
@@ -61,7 +61,7 @@ describe("a push config in the ProtoJSON of 0.3", () => {
     });
   });
 
-  test("may have an id that its owner made up", () => {
+  test("may have an id that its owner chose", () => {
     const id = "https://hooks.test/a";
 
     expect(codec.decodeGetPushConfig({ name: `tasks/t1/pushNotificationConfigs/${id}` })).toEqual({
@@ -90,7 +90,7 @@ describe("a push config in the ProtoJSON of 0.3", () => {
     expect(codec.decodePushConfigPage({})).toEqual({ configs: [], nextPageToken: "" });
   });
 
-  test("is deleted without a word", () => {
+  test("is deleted with an empty response", () => {
     expect(codec.encodeDeleted()).toEqual({});
   });
 
@@ -98,14 +98,14 @@ describe("a push config in the ProtoJSON of 0.3", () => {
     ["tasks/t1/pushNotificationConfigs/", ""],
     ["tasks/t1", ""],
     [NAME, "c1"],
-  ])("of a server that calls it %j and its id %j has an id", (name, id) => {
+  ])("of a server that names it %j with the id %j has an id", (name, id) => {
     const config = codec.decodePushConfig({ name, pushNotificationConfig: { id, url: URL } });
 
     expect(config).toEqual({ taskId: "t1", id: id || "t1", url: URL });
   });
 });
 
-describe("what is wrong is named", () => {
+describe("errors name what is wrong", () => {
   const config = { pushNotificationConfig: { id: "c1", url: URL } };
 
   test.each([

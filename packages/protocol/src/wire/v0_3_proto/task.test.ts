@@ -21,7 +21,7 @@ test("a state is found by its number in the proto", () => {
   ]);
 });
 
-test("canceled is written with two l, and read with either, and by its word", () => {
+test("canceled is written with two l, and read with either, and in lower case", () => {
   expect(encodeTaskState("canceled")).toBe("TASK_STATE_CANCELLED");
   expect(decodeTaskState("TASK_STATE_CANCELED")).toBe("canceled");
   expect(decodeTaskState("canceled")).toBe("canceled");

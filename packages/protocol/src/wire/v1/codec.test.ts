@@ -11,8 +11,8 @@ import { codecV1, encodeError } from "./codec.ts";
 import { verifies } from "../../../../../test/verifies.ts";
 import { A2AError, ERRORS, type ErrorReason, invalidParams } from "../../model/errors.ts";
 
-describe("a stream of 1.0", () => {
-  test("an event is an object with exactly one member that says what it is", () => {
+describe("a 1.0 stream", () => {
+  test("an event is an object with exactly one member, named after its type", () => {
     fc.assert(
       fc.property(modelOf("1.0").event, (event) => {
         const members = Object.keys(JSON.parse(codecV1.eventText(event, "")) as object);
@@ -29,7 +29,7 @@ describe("a stream of 1.0", () => {
     );
   });
 
-  test("a status says neither kind nor final, and final follows from the state when it is read", () => {
+  test("a status has neither kind nor final, and final is derived from the state when it is read", () => {
     const event = aStatusUpdate("input-required");
 
     const wire = JSON.parse(codecV1.eventText(event, ""));
@@ -46,7 +46,7 @@ describe("a stream of 1.0", () => {
 });
 
 describe("a list of tasks", () => {
-  test("a list is asked for as it was meant", () => {
+  test("a list request arrives unchanged", () => {
     fc.assert(
       fc.property(modelOf("1.0").listTasks, (request) => {
         const wire = overTheWire(codecV1.encodeListTasks(request));
@@ -67,7 +67,7 @@ describe("a list of tasks", () => {
     );
   });
 
-  test("a page has artifacts when they were asked for, even if there are none, and else never", () => {
+  test("a page has artifacts if they were requested, even if there are none, and otherwise never", () => {
     const artifacts = [{ artifactId: "a1", parts: [{ kind: "text" as const, text: "hi" }] }];
     const page = {
       tasks: [aTask(), aTask({ artifacts })],
@@ -85,14 +85,14 @@ describe("a list of tasks", () => {
     expect(richWithout).not.toHaveProperty("artifacts");
   });
 
-  test("a page always says all four of its fields", () => {
+  test("a page always has all four of its fields", () => {
     const page = { tasks: [], nextPageToken: "", pageSize: 50, totalSize: 0 };
 
     expect(codecV1.encodeTaskPage(page, false)).toEqual(page);
     expect(codecV1.decodeTaskPage({})).toEqual({ ...page, pageSize: 0 });
   });
 
-  test("a list without wishes has fifty tasks to a page and no artifacts", () => {
+  test("a list without options has fifty tasks per page and no artifacts", () => {
     const usual = { pageSize: 50, includeArtifacts: false };
 
     expect(codecV1.decodeListTasks(undefined)).toEqual(usual);
@@ -114,7 +114,7 @@ describe("a list of tasks", () => {
   });
 });
 
-test("an answer to a send is a task or a message and nothing else", () => {
+test("the response to a send is a task or a message and nothing else", () => {
   expect(codecV1.encodeSendResult(aTask())).toHaveProperty("task.id", "t1");
   expect(codecV1.encodeSendResult(aMessage())).toHaveProperty("message.messageId", "m1");
   expect(() =>
@@ -142,23 +142,27 @@ const OFFICIAL_REASONS: Partial<Record<ErrorReason, string>> = {
   VersionNotSupported: "VERSION_NOT_SUPPORTED",
 };
 
-verifies(["R5", "R7"], "a bad field of 1.0 is an ErrorInfo and a BadRequest that names it", () => {
-  expect(encodeError(invalidParams("message.parts", "must not be empty"))).toEqual({
-    code: -32602,
-    message: "Invalid parameters: message.parts must not be empty",
-    data: [
-      { "@type": INFO, reason: "INVALID_PARAMS", domain: "a2a-protocol.org", metadata: {} },
-      {
-        "@type": BAD_REQUEST,
-        fieldViolations: [
-          { field: "message.parts", description: "message.parts must not be empty" },
-        ],
-      },
-    ],
-  });
-});
+verifies(
+  ["R5", "R7"],
+  "an invalid field in 1.0 is an ErrorInfo and a BadRequest that names it",
+  () => {
+    expect(encodeError(invalidParams("message.parts", "must not be empty"))).toEqual({
+      code: -32602,
+      message: "Invalid parameters: message.parts must not be empty",
+      data: [
+        { "@type": INFO, reason: "INVALID_PARAMS", domain: "a2a-protocol.org", metadata: {} },
+        {
+          "@type": BAD_REQUEST,
+          fieldViolations: [
+            { field: "message.parts", description: "message.parts must not be empty" },
+          ],
+        },
+      ],
+    });
+  },
+);
 
-test("an error without a field is an ErrorInfo with the facts", () => {
+test("an error without a field is an ErrorInfo with the details", () => {
   const error = new A2AError("TaskNotFound", "there is no task t1", { details: { taskId: "t1" } });
 
   expect(encodeError(error)).toEqual({
@@ -175,7 +179,7 @@ test("an error without a field is an ErrorInfo with the facts", () => {
   });
 });
 
-verifies(["R29"], "each error has the reason that 1.0 gives it", () => {
+verifies(["R29"], "each error has the reason that 1.0 defines", () => {
   const reasons = Object.keys(OFFICIAL_REASONS) as ErrorReason[];
   const written = reasons.map((reason) => [reason, reasonOf(new A2AError(reason, "x"))]);
 
@@ -191,7 +195,7 @@ test("no two errors have the same reason", () => {
   expect(reasons.every((reason) => /^[A-Z][A-Z_]+$/.test(reason))).toBe(true);
 });
 
-test("what was hidden stays hidden on the wire", () => {
+test("hidden text stays hidden on the wire", () => {
   const error = A2AError.from(new Error("password is hunter2"), "e-17");
 
   expect(JSON.stringify(encodeError(error))).not.toContain("hunter2");

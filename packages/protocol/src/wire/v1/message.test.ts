@@ -15,22 +15,22 @@ verifies(["R27"], "a role is a name or its number", () => {
   expect(roleOf(2)).toBe("agent");
 });
 
-test("an empty task or context id is an id that was not set", () => {
+test("an empty task or context id counts as absent", () => {
   expect(decodeMessage({ ...bare, taskId: "", contextId: "" }, "message")).toStrictEqual(
     aMessage(),
   );
 });
 
-test("a kind has no meaning in 1.0 and does not make a message into a task", () => {
+test("a kind has no meaning in 1.0 and does not turn a message into a task", () => {
   expect(decodeMessage({ ...bare, kind: "task" }, "message")).toStrictEqual(aMessage());
 });
 
-test("a message of 1.0 names its role in capitals and has no kind", () => {
+test("a 1.0 message has its role in upper case and no kind", () => {
   expect(encodeMessage(aMessage())).toEqual(bare);
   expect(encodeMessage(aMessage({ role: "agent" })).role).toBe("ROLE_AGENT");
 });
 
-verifies(["R28"], "a part of 1.0 arrives as it was sent", () => {
+verifies(["R28"], "a 1.0 part arrives as it was sent", () => {
   fc.assert(
     fc.property(modelOf("1.0").part, (part) => {
       expect(decodePart(overTheWire(encodePart(part)) as object, "part")).toStrictEqual(part);
@@ -43,11 +43,11 @@ test.each([
   ["an empty file", { raw: "" }, { kind: "file", file: { bytes: "" } }],
   ["null", { data: null }, { kind: "data", data: null }],
   ["false", { data: false }, { kind: "data", data: false }],
-])("%s is content: what counts is that it is there", (_, wire, part) => {
+])("%s is content: its presence counts", (_, wire, part) => {
   expect(decodePart(wire, "part")).toStrictEqual(part);
 });
 
-test("a file keeps its name and its media type under other names", () => {
+test("a file keeps its name and its media type under other field names", () => {
   const named = { filename: "a.png", mediaType: "image/png" };
 
   expect(decodePart({ url: "https://files.test/a", ...named }, "part")).toEqual({
@@ -56,7 +56,7 @@ test("a file keeps its name and its media type under other names", () => {
   });
 });
 
-test("a kind has no meaning in 1.0 and does not make a part into another", () => {
+test("a kind has no meaning in 1.0 and does not change a part", () => {
   expect(decodePart({ kind: "data", text: "hi" }, "part")).toEqual({ kind: "text", text: "hi" });
   expect(decodePart({ kind: "text", data: [1] }, "part")).toEqual({ kind: "data", data: [1] });
   expect(decodePart({ kind: "text", raw: "aGk=" }, "part")).toEqual({
@@ -65,7 +65,7 @@ test("a kind has no meaning in 1.0 and does not make a part into another", () =>
   });
 });
 
-test("no part of 1.0 says its kind", () => {
+test("no 1.0 part has a kind", () => {
   fc.assert(
     fc.property(modelOf("1.0").part, (part) => {
       const contents = Object.keys(encodePart(part)).filter((name) =>

@@ -28,7 +28,7 @@ describe("a push config in 1.0", () => {
     });
   });
 
-  verifies(["R18"], "may come with a message, and then its task is not known yet", () => {
+  verifies(["R18"], "may be sent with a message, and then its task is not known yet", () => {
     const message = { messageId: "m1", role: "ROLE_USER", parts: [{ text: "hi" }] };
 
     const request = codecV1.decodeSendMessage({
@@ -39,7 +39,7 @@ describe("a push config in 1.0", () => {
     expect(request.pushConfig).toStrictEqual({ id: "mine", url: URL });
   });
 
-  test("has nothing where a field is empty, and keeps nothing that it does not know", () => {
+  test("treats empty fields as absent, and drops unknown ones", () => {
     const authentication = { scheme: "Bearer", credentials: "" };
     const empty = { id: "", token: "", authentication, tenant: "", colour: "blue" };
 
@@ -49,7 +49,7 @@ describe("a push config in 1.0", () => {
     });
   });
 
-  test("that came with several schemes is answered with the first", () => {
+  test("that was sent with several schemes is returned with the first", () => {
     const authentication = { schemes: ["Bearer", "Basic"], credentials: "abc" };
 
     expect(
@@ -62,7 +62,7 @@ describe("a push config in 1.0", () => {
     });
   });
 
-  test("is always asked for by name: one set without an id has that of its task", () => {
+  test("is always requested by name: one set without an id has that of its task", () => {
     expect(codecV1.encodeGetPushConfig({ taskId: "t1" })).toStrictEqual({ taskId: "t1", id: "t1" });
     expect(codecV1.decodePushConfig({ taskId: "t1", url: URL })).toStrictEqual({
       taskId: "t1",
@@ -71,7 +71,7 @@ describe("a push config in 1.0", () => {
     });
   });
 
-  test("is listed in pages, and deleting one is answered with an empty object", () => {
+  test("is listed in pages, and deleting one returns an empty object", () => {
     expect(
       codecV1.encodePushConfigPage({
         configs: [{ taskId: "t1", id: "c1", url: URL }],
@@ -82,7 +82,7 @@ describe("a push config in 1.0", () => {
     expect(codecV1.encodeDeleted()).toStrictEqual({});
   });
 
-  test("is listed from the beginning where the token is empty", () => {
+  test("is listed from the start if the token is empty", () => {
     expect(codecV1.decodeListPushConfigs({ taskId: "t1", pageToken: "" })).toStrictEqual({
       taskId: "t1",
     });

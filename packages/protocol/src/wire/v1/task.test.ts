@@ -4,7 +4,7 @@ import { verifies } from "../../../../../test/verifies.ts";
 import { TASK_STATES } from "../../model/task.ts";
 import { decodeTaskState, encodeTaskState } from "./task.ts";
 
-verifies(["R25"], "each of the nine states has the name that 1.0 gives it", () => {
+verifies(["R25"], "each of the nine states has its 1.0 name", () => {
   const names = Object.fromEntries(TASK_STATES.map((state) => [state, encodeTaskState(state)]));
 
   expect(names).toEqual({

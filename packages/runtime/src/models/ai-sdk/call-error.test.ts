@@ -12,7 +12,7 @@ test.each([
   expect(redacted(text, ["my-odd-key", ""])).toBe(shown);
 });
 
-test("endless words are cut", () => {
+test("endless text is truncated", () => {
   expect(redacted("x".repeat(10_000), [])).toHaveLength(500);
 });
 
@@ -26,16 +26,16 @@ test.each([
   [{ "retry-after": "Sat, 31 Jan 2026 11:00:00 GMT" }, 0],
   [{ "retry-after": "soon" }, undefined],
   [{}, undefined],
-])("the headers %j say when to come back", (responseHeaders, expected) => {
+])("the headers %j say when to retry", (responseHeaders, expected) => {
   expect(parseRetryDelay({ responseHeaders }, NOW)).toBe(expected);
 });
 
-test("Google says it in the body", () => {
+test("Google has it in the body", () => {
   const data = { error: { details: [{ "@type": "Help" }, { retryDelay: "34.5s" }] } };
 
   expect(parseRetryDelay({ data }, NOW)).toBe(34_500);
 });
 
-test("what is no error of a provider says nothing", () => {
+test("an error that is not from a provider has no retry time", () => {
   expect(parseRetryDelay("broken", NOW)).toBeUndefined();
 });

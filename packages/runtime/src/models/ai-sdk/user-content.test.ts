@@ -3,7 +3,7 @@ import { userContentOf } from "./part-translator.ts";
 
 const RULES = { version: "v4", supportedUrls: { "image/*": [/^https:/] } } as const;
 
-describe("files, as a model sees them", () => {
+describe("files for a model", () => {
   test("text is shown as text, in a fence that it cannot close", () => {
     const bytes = Buffer.from("a\n```\nb").toString("base64");
 
@@ -12,7 +12,7 @@ describe("files, as a model sees them", () => {
     ).toEqual([{ type: "text", text: 'The file "a.md" (text/markdown):\n````\na\n```\nb\n````' }]);
   });
 
-  test("what a data address holds came along too", () => {
+  test("the content of a data URL is included too", () => {
     expect(userContentOf(fileOf({ uri: "data:image/png;base64,AQID" }), RULES)).toEqual([
       { type: "file", mediaType: "image/png", data: { type: "data", data: "AQID" } },
     ]);
@@ -21,7 +21,7 @@ describe("files, as a model sees them", () => {
     ]);
   });
 
-  test("an address that the provider reads is given as one", () => {
+  test("a URL that the provider reads is passed on", () => {
     const uri = "https://example.com/A.png";
 
     expect(userContentOf(fileOf({ mimeType: "image/png", uri }), RULES)).toEqual([
@@ -36,13 +36,13 @@ describe("files, as a model sees them", () => {
     ["application/pdf", "https://example.com/a.pdf"],
     ["image/png", "file:///etc/passwd"],
     ["image/png", "no address"],
-  ])("any other address is only named, and never fetched: %s %s", (mimeType, uri) => {
+  ])("any other URL is only named, and never fetched: %s %s", (mimeType, uri) => {
     expect(userContentOf(fileOf({ mimeType, uri }), RULES)).toEqual([
       { type: "text", text: `A file (${mimeType}) is at ${uri}` },
     ]);
   });
 
-  test("a file of no known type is only mentioned", () => {
+  test("a file of unknown type is only mentioned", () => {
     expect(userContentOf(fileOf({ name: "x", bytes: "AQID" }), RULES)).toEqual([
       {
         type: "text",
@@ -65,7 +65,7 @@ test("data has its name and type as a label", () => {
   ]);
 });
 
-test("text that says nothing is left out", () => {
+test("empty text is omitted", () => {
   expect(userContentOf({ kind: "text", text: " \n" }, RULES)).toEqual([]);
 });
 

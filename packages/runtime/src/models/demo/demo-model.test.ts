@@ -45,7 +45,7 @@ const TRANSLATOR: ToolDescription = {
 const TOOLS = [WEATHER, REFUND, TRANSLATOR];
 
 describe("the demo model", () => {
-  test("says that it is no AI, and what to try", async () => {
+  test("says that it is not an AI, and what to try", async () => {
     const text = textOf(await answerTo("hello"));
 
     expect(text).toMatch(/^Demo model, no AI\. I heard “hello”\./);
@@ -68,7 +68,7 @@ describe("the demo model", () => {
       { city: "Oslo", days: 2, unit: "fahrenheit" },
     ],
     ['get-weather({"city": "Oslo", "days": 9})', { city: "Oslo", days: 9, unit: "celsius" }],
-  ])("calls the tool that is named: %s", async (text, input) => {
+  ])("calls the named tool: %s", async (text, input) => {
     expect(callsOf(await answerTo(text))).toEqual([["get-weather", input]]);
   });
 
@@ -99,13 +99,13 @@ describe("the demo model", () => {
     expect(textOf(events)).toContain("`refund` has no argument `reason`, so I ignore it.");
   });
 
-  test("calls all the tools that are named, in their order", async () => {
+  test("calls all named tools, in their order", async () => {
     const calls = callsOf(await answerTo("refund(amount=3) and then get-weather(city=Rome)"));
 
     expect(calls.map(([name]) => name)).toEqual(["refund", "get-weather"]);
   });
 
-  test("does not take a part of a word for a tool", async () => {
+  test("does not match a part of a word as a tool", async () => {
     expect(callsOf(await answerTo("are these refundable, or non-refund items?"))).toEqual([]);
   });
 
@@ -116,7 +116,7 @@ describe("the demo model", () => {
     ]);
   });
 
-  test("sums up what tools gave, and what went wrong", async () => {
+  test("summarizes the results and errors of tools", async () => {
     const results = [
       { toolCallId: "demo-1", toolName: "refund", output: { paid: 3 }, isError: false },
       { toolCallId: "demo-2", toolName: "get-weather", output: "no such city", isError: true },
@@ -130,7 +130,7 @@ describe("the demo model", () => {
     expect(callsOf(events)).toEqual([]);
   });
 
-  test("never gives two calls of a conversation the same id", async () => {
+  test("never uses the same id for two calls of a conversation", async () => {
     const earlier: TranscriptEntry = {
       role: "assistant",
       content: [{ kind: "tool-call", toolCallId: "demo-1", toolName: "refund", input: "{}" }],
@@ -142,7 +142,7 @@ describe("the demo model", () => {
     expect(events.find(({ kind }) => kind === "tool-call")).toMatchObject({ toolCallId: "demo-2" });
   });
 
-  test("counts, thinks, cites and fails when it is told to", async () => {
+  test("counts, thinks, cites and fails on request", async () => {
     expect(textOf(await answerTo("count to 5"))).toBe("Demo model, no AI. 1 2 3 4 5");
     expect((await answerTo("think"))[0]?.kind).toBe("reasoning");
     expect((await answerTo("cite")).map(({ kind }) => kind)).toContain("source");

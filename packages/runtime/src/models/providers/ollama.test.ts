@@ -12,6 +12,6 @@ test.each([
   expect(ollamaUrl(host)).toBe(url);
 });
 
-test("an address that is none says what to set", () => {
+test("an invalid address says what to set", () => {
   expect(() => ollamaUrl("a b")).toThrow('OLLAMA_HOST: "a b" is no address; set it to');
 });

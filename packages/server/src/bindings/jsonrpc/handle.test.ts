@@ -11,7 +11,7 @@ describe("the method decides the version", () => {
   for (const operation of Object.keys(OPERATIONS) as OperationName[]) {
     const { method, methods03 } = OPERATIONS[operation];
 
-    test(`${operation}, whatever the header says`, () => {
+    test(`${operation}, regardless of the header`, () => {
       for (const asked of [undefined, "0.3", "1.0"] as const) {
         expect(openMethod(aCall(method), asked)).toMatchObject({
           operation,
@@ -29,7 +29,7 @@ describe("the method decides the version", () => {
 });
 
 for (const method of ["", "tasks/list", "sendMessage", "message/Send", "toString", "__proto__"]) {
-  verifies("R4", `there is no method ${JSON.stringify(method)}`, () => {
+  verifies("R4", `${JSON.stringify(method)} is not a method`, () => {
     expect(() => openMethod(aCall(method), undefined)).toThrow(
       expect.objectContaining({ reason: "MethodNotFound", details: { method } }),
     );

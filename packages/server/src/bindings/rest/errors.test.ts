@@ -6,9 +6,9 @@ import { type MatchedRest, matchRest } from "./routes.ts";
 
 const PATHS = { "0.3": "/v1/tasks/x", "1.0": "/tasks/x" } as const;
 
-describe("what the transport refuses", () => {
+describe("a transport error", () => {
   for (const version of ["0.3", "1.0"] as const) {
-    test(`keeps its status, and says when to come back (${version})`, () => {
+    test(`keeps its status, and says when to retry (${version})`, () => {
       const busy = answerTo("TooManyRequests", version);
       const stopping = answerTo("Unavailable", version);
 
@@ -21,7 +21,7 @@ describe("what the transport refuses", () => {
 });
 
 describe("the statuses of 1.0.0", () => {
-  test("are used in 1.0 where that edition is asked for", () => {
+  test("are used in 1.0 if that edition is configured", () => {
     const old = answerTo("TaskNotCancelable", "1.0", "1.0.0");
     const unsupported = answerTo("UnsupportedOperation", "1.0", "1.0.0");
 

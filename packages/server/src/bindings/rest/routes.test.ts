@@ -35,14 +35,14 @@ describe("a path", () => {
     });
   }
 
-  test("names the task before its last verb", () => {
+  test("has the task before its last verb", () => {
     const opened = matchRest(aRequest({ method: "POST", path: "/tasks/a:cancel:cancel" }));
 
     expect(opened).toMatchObject({ encoded: { taskId: "a:cancel" } });
   });
 
   test.each(["/", "/api/a2a", "/v1", "/v1/extendedAgentCard", "/convoke/pushes", "/tasks/"])(
-    "%s is not ours",
+    "%s is unknown",
     (path) => {
       expect(matchRest(aRequest({ path }))).toBeUndefined();
     },
