@@ -470,7 +470,7 @@ export const CONFORMANCE_V1: RequirementGroup = {
         "missing and nothing more.",
       source: "A2A 1.0 §3.3.2",
       milestone: "guard",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-S56",
@@ -479,7 +479,7 @@ export const CONFORMANCE_V1: RequirementGroup = {
         "may see, and answers alike for what is missing and what is forbidden.",
       source: "A2A 1.0 §13.1, §3.3.2",
       milestone: "guard",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-S57",

@@ -131,7 +131,7 @@ export const SEED_FORMS: RequirementGroup = {
         "body.",
       source: "user documents 001 and 003",
       milestone: "guard",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "seed-C18",

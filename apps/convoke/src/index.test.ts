@@ -55,6 +55,8 @@ const TYPES = [
   "AuthRequest",
   "Authenticate",
   "Authenticator",
+  "AuthorizationRequest",
+  "Authorize",
   "Budget",
   "Caller",
   "ClientCertificate",

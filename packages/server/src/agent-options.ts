@@ -10,6 +10,7 @@ import type { AgentInfo, Caller, SpecPatch } from "@convoke/protocol";
 import type { Interceptor } from "./bindings/interceptors.ts";
 import type { CardOptions } from "./cards/card-binding.ts";
 import type { AuthOptions } from "./guard/authenticate.ts";
+import type { AuthorizationOptions } from "./guard/authorize.ts";
 import type { CorsOptions } from "./http/cors.ts";
 import type { Timeouts } from "./http/exchange.ts";
 
@@ -23,7 +24,7 @@ export interface AgentStorage {
 }
 
 /** The options that `serve` and `mount` have in common. */
-export interface AgentOptions extends AuthOptions {
+export interface AgentOptions extends AuthOptions, AuthorizationOptions {
   /** Receives the log of the server. `createJsonLogger` writes JSON lines. */
   readonly logger: Logger;
   /**

@@ -51,6 +51,7 @@ export async function handleListApprovals(
   { query }: HttpRequest,
   caller: Caller,
 ): Promise<HttpResponse> {
+  await app.authorization.check(caller, "listApprovals", undefined);
   const pageToken = query.get("pageToken") ?? undefined;
   const page = await listApprovals(
     { pageSize: parsePageSize(query), pageToken },
@@ -68,6 +69,7 @@ export async function handleDecision(
 ): Promise<HttpResponse> {
   const { request, caller } = facts;
   const decision = parseDecision(await request.body(), approvalId);
+  await app.authorization.check(caller, "decideApproval", decision);
   const { taskId, contextId } = await decideApproval(decision, {
     engine: app.engine,
     caller: tenantCaller(app, request.query, caller),
@@ -149,6 +151,7 @@ export async function listPushes(
   { query }: HttpRequest,
   caller: Caller,
 ): Promise<HttpResponse> {
+  await app.authorization.check(caller, "listPushes", undefined);
   const state = query.get("state") ?? "dead";
   if (!STATES.has(state)) throw invalidParams("state", "must be one of active, done, dead");
   const records = await findRecords(app, caller, state as PushState);
@@ -162,6 +165,7 @@ export async function replayPushes(
   caller: Caller,
 ): Promise<HttpResponse> {
   const filter = parseFilter(await request.body());
+  await app.authorization.check(caller, "replayPushes", filter);
   const dead = await findRecords(app, caller, "dead");
   const chosen = dead.filter(
     ({ taskId, id }) =>
