@@ -188,6 +188,7 @@ export class HostedAgent {
         cors: this.#cors,
       }),
       authorization: this.#authorization(),
+      roles: this.#options.roles ?? {},
       card: new CardBinding(facts, card),
       extendedCard: this.#extendedCard(facts),
       protectedResource: this.#protectedResource((request) => addressFor(request, place)),

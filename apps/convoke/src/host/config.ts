@@ -21,6 +21,7 @@ const OPTIONS = [
   "authenticate",
   "authorize",
   "limits",
+  "roles",
   "scopes",
   "security",
   "securitySchemes",
