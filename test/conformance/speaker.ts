@@ -183,9 +183,12 @@ export class Speaker {
 /** The codes of a body that could not be read, so that its id is not known. */
 const UNREAD: readonly unknown[] = [-32700, -32600];
 
+const DENIED: readonly unknown[] = [403, 429];
+
 /**
  * A JSON-RPC response has either a result or an error, and the id of its request. A server that
- * rejects a request before reading the body, by the HTTP status or as unreadable, sends a null id.
+ * rejects a request before reading the body, by the HTTP status or as unreadable, sends a null id. A
+ * caller that lacks a permission is rejected before or after that.
  */
 function expectEnvelope(body: unknown, http: number | undefined): void {
   const envelope = body as {
@@ -195,7 +198,8 @@ function expectEnvelope(body: unknown, http: number | undefined): void {
   };
   const isOne = Object.hasOwn(envelope, "result") !== Object.hasOwn(envelope, "error");
   const isUnread = http !== 200 || UNREAD.includes(envelope.error?.code);
-  const isMine = envelope.id === (isUnread ? null : REQUEST_ID);
+  const isDenied = DENIED.includes(http) && envelope.id === REQUEST_ID;
+  const isMine = isDenied || envelope.id === (isUnread ? null : REQUEST_ID);
   if (envelope.jsonrpc === "2.0" && isMine && isOne) return;
   throw new Error(`This is no answer to ${REQUEST_ID}: ${JSON.stringify(body)}`);
 }

@@ -463,7 +463,7 @@ export const CONFORMANCE_V1: RequirementGroup = {
         "what is missing and nothing else.",
       source: "A2A 1.0 §3.3.2",
       milestone: "guard",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-S56",
@@ -472,7 +472,7 @@ export const CONFORMANCE_V1: RequirementGroup = {
         "see. A missing resource and a forbidden one get the same response.",
       source: "A2A 1.0 §13.1, §3.3.2",
       milestone: "guard",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-S57",

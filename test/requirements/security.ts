@@ -40,7 +40,7 @@ export const SECURITY: RequirementGroup = {
         '"Forbidden: Insufficient permissions for skill" with the skill\'s name.',
       source: "user document 001",
       milestone: "guard",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R118",

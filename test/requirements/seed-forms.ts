@@ -134,7 +134,7 @@ export const SEED_FORMS: RequirementGroup = {
         "JSON-RPC error in the body.",
       source: "user documents 001 and 003",
       milestone: "guard",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "seed-C18",

@@ -56,6 +56,8 @@ const TYPES = [
   "AuthRequest",
   "Authenticate",
   "Authenticator",
+  "AuthorizationRequest",
+  "Authorize",
   "Budget",
   "Caller",
   "ClientCertificate",

@@ -78,6 +78,8 @@ export {
   type AuthRequest,
   type Authenticate,
   type Authenticator,
+  type AuthorizationRequest,
+  type Authorize,
   type ClientCertificate,
   type JwtOptions,
   type MtlsOptions,

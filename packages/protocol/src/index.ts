@@ -114,6 +114,7 @@ export type {
   AgentInterface,
   AgentSkill,
   InputTimeout,
+  RequiredScopes,
 } from "./model/agent.ts";
 
 // The connection of a client to an agent, and its errors

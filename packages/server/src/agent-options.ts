@@ -10,6 +10,8 @@ import type { AgentInfo, Caller, SpecPatch } from "@convoke/protocol";
 import type { Interceptor } from "./bindings/interceptors.ts";
 import type { CardOptions } from "./cards/card-binding.ts";
 import type { AuthOptions } from "./guard/authenticate.ts";
+import type { AuthorizationOptions } from "./guard/authorize.ts";
+import type { RoleOptions } from "./guard/roles.ts";
 import type { CorsOptions } from "./http/cors.ts";
 import type { Timeouts } from "./http/exchange.ts";
 
@@ -23,7 +25,7 @@ export interface AgentStorage {
 }
 
 /** The options that `serve` and `mount` have in common. */
-export interface AgentOptions extends AuthOptions {
+export interface AgentOptions extends AuthOptions, AuthorizationOptions {
   /** Receives the log of the server. `createJsonLogger` writes JSON lines. */
   readonly logger: Logger;
   /**
@@ -95,6 +97,8 @@ export interface AgentOptions extends AuthOptions {
    * idle connections after 30 s. 0 disables keep-alives.
    */
   readonly keepAliveMs?: number;
+  /** What callers with the scopes `convoke:approve` and `convoke:operate` may do for other owners. */
+  readonly roles?: RoleOptions;
   /** Wrap every operation, for example for logging or metrics. The first one is the outermost. */
   readonly interceptors?: readonly Interceptor[];
 }

@@ -14,6 +14,7 @@ import { KeepAlive } from "./bindings/event-stream.ts";
 import type { Operations } from "./bindings/interceptors.ts";
 import { createOperations } from "./bindings/operations.ts";
 import { type AddressFor, Authentication } from "./guard/authenticate.ts";
+import { Authorization } from "./guard/authorize.ts";
 import { Guard } from "./guard/guard.ts";
 import { Cors } from "./http/cors.ts";
 import { type RequestHandler, resolveTimeouts } from "./http/exchange.ts";
@@ -188,10 +189,22 @@ export class HostedAgent {
         allowedHosts: hostNames(this.#options, address),
         cors: this.#cors,
       }),
+      authorization: this.#authorization(),
+      roles: this.#options.roles ?? {},
       card: new CardBinding(facts, card),
       extendedCard: this.#extendedCard(facts),
       protectedResource: this.#protectedResource((request) => addressFor(request, place)),
     });
+  }
+
+  #authorization(): Authorization {
+    const authorization = new Authorization(() => this.#agent.info, this.#options);
+    const { unknownSkills } = authorization;
+    if (unknownSkills.length > 0) {
+      const skills = unknownSkills.join(", ");
+      this.#options.logger.warn("scopes names skills that the card does not have", { skills });
+    }
+    return authorization;
   }
 
   #protectedResource(address: AddressFor): App["protectedResource"] {

@@ -26,6 +26,14 @@ export {
 } from "./auth/key-file.ts";
 export { type JwtOptions, jwt, oidc } from "./auth/jwt.ts";
 export { type ClientCertificate, type MtlsOptions, mtls } from "./auth/mtls.ts";
+export type {
+  AdminOperation,
+  AuthorizationDecision,
+  AuthorizationOptions,
+  AuthorizationRequest,
+  Authorize,
+} from "./guard/authorize.ts";
+export { ROLE_SCOPES, type RoleOptions } from "./guard/roles.ts";
 export type { TlsOptions } from "./node/port.ts";
 export type { Timeouts } from "./http/exchange.ts";
 export type { CorsOptions } from "./http/cors.ts";

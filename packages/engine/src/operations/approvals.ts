@@ -21,6 +21,8 @@ import { newId } from "../task/new-id.ts";
 export interface PendingApproval {
   readonly taskId: string;
   readonly contextId: string;
+  /** The owner of the task. */
+  readonly owner: string;
   readonly approval: Approval;
 }
 
@@ -30,14 +32,17 @@ export interface ApprovalPage {
   readonly nextPageToken: string;
 }
 
-type Listing = Pick<Call, "engine" | "caller">;
+interface Listing extends Pick<Call, "engine" | "caller"> {
+  /** Which owners' tasks are meant. Default: only the caller's own. */
+  readonly owners?: ((owner: string) => boolean) | undefined;
+}
 
 /** How many waiting tasks are examined for one page, whatever they wait for. */
 const MAX_TASKS = 1000;
 
 /**
- * A page of the pending approvals of the caller's tasks, most recent first. The approvals of one
- * task stay together, so a page can have a few more than `pageSize`; it has fewer if they would
+ * A page of the pending approvals of the caller's tasks, most recent first; those of several owners
+ * are ordered by the id of their task. The approvals of one task stay together, so a page can have a few more than `pageSize`; it has fewer if they would
  * exceed `limits.pageBytes`.
  */
 export async function listApprovals(
@@ -48,11 +53,11 @@ export async function listApprovals(
   const budget = new PageBudget(call.engine.limits.pageBytes);
   let position = parsePosition(request.pageToken);
   let examined = 0;
-  for await (const { position: next, found } of waitingTasks(call, position)) {
+  for await (const { position: next, found, owner } of waitingTasks(call, position)) {
     const isFull = approvals.length >= request.pageSize || examined >= MAX_TASKS || budget.isSpent;
     if (isFull) return createPage(approvals, position, call);
     budget.read(found);
-    const waiting = pendingApprovals(found.task, call);
+    const waiting = pendingApprovals(found.task, owner, call);
     if (waiting.length > 0 && !budget.takes(waiting)) return createPage(approvals, position, call);
     approvals.push(...waiting);
     position = next;
@@ -67,14 +72,20 @@ async function findApprovals(
   call: Listing,
 ): Promise<readonly PendingApproval[]> {
   const matching: PendingApproval[] = [];
-  for await (const { found } of waitingTasks(call, undefined)) {
-    const waiting = pendingApprovals(found.task, call);
+  for await (const { found, owner } of waitingTasks(call, undefined)) {
+    const waiting = pendingApprovals(found.task, owner, call);
     matching.push(...waiting.filter(({ approval }) => approval.id === approvalId));
   }
   return matching;
 }
 
 const BATCH = 64;
+
+interface WaitingTask {
+  readonly position: ListPosition;
+  readonly found: TaskSnapshot;
+  readonly owner: string;
+}
 
 /**
  * The tasks that wait for input, starting after a position; the store finds them by their state.
@@ -83,8 +94,9 @@ const BATCH = 64;
 async function* waitingTasks(
   call: Listing,
   start: ListPosition | undefined,
-): AsyncGenerator<{ readonly position: ListPosition; readonly found: TaskSnapshot }> {
-  const { engine, caller } = call;
+): AsyncGenerator<WaitingTask> {
+  const { engine, caller, owners } = call;
+  if (owners !== undefined) return yield* waitingOfOwners(call, owners, start);
   const query = { owner: caller.owner, state: "input-required", limit: BATCH } as const;
   await engine.settled();
   for (let after = start; ;) {
@@ -92,16 +104,39 @@ async function* waitingTasks(
     for (const { taskId, statusAt } of records) {
       after = { taskId, statusAt };
       const found = await findListed(taskId, call);
-      if (found !== undefined) yield { position: after, found };
+      if (found !== undefined) yield { position: after, found, owner: caller.owner };
     }
     if (records.length < BATCH) return;
   }
 }
 
-function pendingApprovals(task: Task, { engine }: Listing): readonly PendingApproval[] {
+/** The same for several owners: there is no index of their states, so all unfinished tasks are read. */
+async function* waitingOfOwners(
+  { engine }: Listing,
+  owners: (owner: string) => boolean,
+  start: ListPosition | undefined,
+): AsyncGenerator<WaitingTask> {
+  await engine.settled();
+  for (let after = start?.taskId ?? ""; ;) {
+    const records = await engine.backend.tasks.unfinished(after, BATCH);
+    for (const { taskId, owner, state, statusAt, listed } of records) {
+      after = taskId;
+      if (state !== "input-required" || !listed || !owners(owner)) continue;
+      const found = await findListed(taskId, { engine, caller: { owner } });
+      if (found !== undefined) yield { position: { taskId, statusAt }, found, owner };
+    }
+    if (records.length < BATCH) return;
+  }
+}
+
+function pendingApprovals(
+  task: Task,
+  owner: string,
+  { engine }: Listing,
+): readonly PendingApproval[] {
   const { id: taskId, contextId } = task;
   const open = openApprovals(task, new Date(engine.now()));
-  return open.map((approval) => ({ taskId, contextId, approval }));
+  return open.map((approval) => ({ taskId, contextId, owner, approval }));
 }
 
 function parsePosition(pageToken: string | undefined): ListPosition | undefined {
@@ -129,17 +164,18 @@ export interface ApprovalDecision extends Omit<ApprovalAnswer, "digest"> {
 }
 
 /**
- * Decides a pending approval of any task of the caller. Equivalent to sending the answer as a
- * message to the task: it is accepted or rejected, and stored, in the same way.
+ * Decides a pending approval of any task of the caller, or of the owners that are named. Equivalent
+ * to sending the answer as a message to the task: it is accepted or rejected, and stored, in the same
+ * way. If another owner decides, the message says so, and the agent does not get its scopes.
  */
 export async function decideApproval(
   decision: ApprovalDecision,
-  call: Pick<Call, "engine" | "caller" | "trace">,
+  call: Listing & Pick<Call, "trace">,
 ): Promise<PendingApproval> {
   const { engine, caller, trace } = call;
   if (engine.isDraining) throw new A2AError("Unavailable", "the server is stopping");
   const waiting = await findApproval(decision, call);
-  const { approval, contextId } = waiting;
+  const { approval, contextId, owner } = waiting;
   const { taskId: _, ...given } = decision;
   const data = { ...given, digest: decision.digest ?? approval.digest };
   const field = "body";
@@ -153,16 +189,18 @@ export async function decideApproval(
   } as const;
   const message = {
     ...userMessage(newId(engine.now()), [part]),
+    ...(owner !== caller.owner && { metadata: { decidedBy: caller.owner } }),
     taskId: waiting.taskId,
     contextId,
   };
-  await acceptMessage(engine, { message, caller, trace, extensions: new Set([uri]) });
+  const sender = owner === caller.owner ? caller : { owner };
+  await acceptMessage(engine, { message, caller: sender, trace, extensions: new Set([uri]) });
   return waiting;
 }
 
 async function findApproval(
   { approvalId, taskId }: ApprovalDecision,
-  call: Pick<Call, "engine" | "caller">,
+  call: Listing,
 ): Promise<PendingApproval> {
   const found = await findApprovals(approvalId, call);
   const matching = found.filter((waiting) => taskId === undefined || waiting.taskId === taskId);

@@ -6,7 +6,7 @@ import type { Message } from "./message.ts";
 import type { Metadata } from "./part.ts";
 import type { CardSecurity } from "./security.ts";
 import type { Task } from "./task.ts";
-import type { ProtocolVersion } from "./operations.ts";
+import type { OperationName, ProtocolVersion } from "./operations.ts";
 
 /**
  * Something that can work on a task. The server calls it; a function, the
@@ -222,6 +222,15 @@ export interface AgentInfo {
   readonly onDisconnect?: "continue" | "cancel";
   /** How long the agent waits for an answer, and what happens then. Waits indefinitely if absent. */
   readonly inputTimeout?: InputTimeout;
+  /** The scopes that callers need. None if absent. */
+  readonly scopes?: RequiredScopes;
+}
+
+/** The scopes that a caller needs, of which all in a list are required. What is not named needs none. */
+export interface RequiredScopes<Operation extends string = OperationName> {
+  /** By the id of a skill, for messages that name it. */
+  readonly skills?: Readonly<Record<string, readonly string[]>>;
+  readonly operations?: Readonly<Partial<Record<Operation, readonly string[]>>>;
 }
 
 /** What happens to an unanswered question: the agent continues without an answer, or the task fails. */

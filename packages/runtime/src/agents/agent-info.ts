@@ -3,6 +3,7 @@ import {
   type AgentInfo,
   type AgentSkill,
   type InputTimeout,
+  type RequiredScopes,
   checkAgentExtensions,
 } from "@convoke/protocol";
 import { checkAgentId } from "@convoke/protocol/internal";
@@ -60,6 +61,11 @@ export interface AgentFacts {
   readonly onDisconnect?: "continue" | "cancel";
   /** How long a question waits for its answer, and whether the agent then continues or the task fails. Default: it waits as long as the task. */
   readonly inputTimeout?: InputTimeout;
+  /**
+   * The scopes that callers need, by skill and by operation. A caller without them is rejected with
+   * 403. Default none.
+   */
+  readonly scopes?: RequiredScopes;
 }
 
 const DEFAULT_MODES = ["text/plain", "application/json"];
@@ -88,6 +94,7 @@ export function agentInfo(definition: AgentFacts): AgentInfo {
     ...(definition.timeoutMs !== undefined && { timeoutMs: definition.timeoutMs }),
     ...(definition.onDisconnect && { onDisconnect: definition.onDisconnect }),
     ...(definition.inputTimeout && { inputTimeout: definition.inputTimeout }),
+    ...(definition.scopes && { scopes: definition.scopes }),
   };
 }
 

@@ -27,6 +27,7 @@ const OPTIONS: OptionNames<AgentDefinition | ModelAgentDefinition> = {
   iconUrl: true,
   onDisconnect: true,
   finalMessage: true,
+  scopes: true,
   toolActivity: true,
   output: true,
   name: true,

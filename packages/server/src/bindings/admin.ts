@@ -7,7 +7,9 @@ import {
 } from "@convoke/protocol";
 import { isObject } from "@convoke/protocol/internal";
 import type { App } from "./app.ts";
+import type { AdminOperation } from "../guard/authorize.ts";
 import { scopedCaller } from "../guard/guard.ts";
+import { type OwnerFilter, ownersFor } from "../guard/roles.ts";
 import {
   type HttpRequest,
   type HttpResponse,
@@ -45,18 +47,22 @@ export function parseApprovalPath({ path }: HttpRequest): string | undefined {
   }
 }
 
-/** Lists the pending approvals of the caller's tasks. */
+/** Lists the pending approvals of the caller's tasks, or of all owners. */
 export async function handleListApprovals(
   app: App,
   { query }: HttpRequest,
-  caller: Caller,
+  identified: Caller,
 ): Promise<HttpResponse> {
+  const { caller, owners } = await admit(app, "listApprovals", { query, caller: identified });
   const pageToken = query.get("pageToken") ?? undefined;
   const page = await listApprovals(
     { pageSize: parsePageSize(query), pageToken },
-    { engine: app.engine, caller: tenantCaller(app, query, caller) },
+    { engine: app.engine, caller, owners },
   );
-  const approvals = page.approvals.map(toJson);
+  const approvals = page.approvals.map((pending) => ({
+    ...toJson(pending),
+    ...(owners && { owner: pending.owner }),
+  }));
   return jsonResponse(200, JSON.stringify({ approvals, nextPageToken: page.nextPageToken }));
 }
 
@@ -66,19 +72,42 @@ export async function handleDecision(
   approvalId: string,
   facts: { readonly request: HttpRequest; readonly caller: Caller },
 ): Promise<HttpResponse> {
-  const { request, caller } = facts;
+  const { request } = facts;
   const decision = parseDecision(await request.body(), approvalId);
-  const { taskId, contextId } = await decideApproval(decision, {
+  const { query } = request;
+  const admitted = await admit(app, "decideApproval", { query, caller: facts.caller }, decision);
+  const { taskId, contextId, owner } = await decideApproval(decision, {
     engine: app.engine,
-    caller: tenantCaller(app, request.query, caller),
+    ...admitted,
     trace: requestTrace(request),
   });
+  const by = admitted.caller.owner;
+  if (owner !== by) {
+    app.logger.info("an approval of another owner was decided", { taskId, approvalId, owner, by });
+  }
   const answer = { id: approvalId, taskId, contextId, decision: decision.option };
   return jsonResponse(200, JSON.stringify(answer));
 }
 
-function tenantCaller({ tenants }: App, query: URLSearchParams, caller: Caller): Caller {
-  return scopedCaller(caller, query.get("tenant") ?? undefined, tenants);
+/** Who calls, and whose tasks the request is about. */
+interface Admitted {
+  /** Within its tenant. */
+  readonly caller: Caller;
+  /** Absent for the caller's own tasks. */
+  readonly owners: OwnerFilter | undefined;
+}
+
+/** Checks that a caller may perform an operation, in the tenant and for the owners that the query names. */
+async function admit(
+  { tenants, authorization, roles }: App,
+  operation: AdminOperation,
+  asking: { readonly query: URLSearchParams; readonly caller: Caller },
+  request?: unknown,
+): Promise<Admitted> {
+  const { query } = asking;
+  const caller = scopedCaller(asking.caller, query.get("tenant") ?? undefined, tenants);
+  await authorization.check(caller, operation, request);
+  return { caller, owners: ownersFor(caller, operation, { asked: query.get("owner"), roles }) };
 }
 
 const MAX_PAGE = 100;
@@ -143,16 +172,21 @@ const STATES: ReadonlySet<string> = new Set(["active", "done", "dead"] satisfies
 
 const MAX_SHOWN = 1000;
 
-/** Lists the caller's push configs in one state, by default `dead`, without secrets. */
+/** Lists the push configs of the caller or of all owners in one state, by default `dead`, without secrets. */
 export async function listPushes(
   app: App,
   { query }: HttpRequest,
   caller: Caller,
 ): Promise<HttpResponse> {
+  const admitted = await admit(app, "listPushes", { query, caller });
   const state = query.get("state") ?? "dead";
   if (!STATES.has(state)) throw invalidParams("state", "must be one of active, done, dead");
-  const records = await findRecords(app, caller, state as PushState);
-  return jsonResponse(200, JSON.stringify({ pushes: records.slice(0, MAX_SHOWN).map(pushToJson) }));
+  const records = await findRecords(app, admitted, state as PushState);
+  const pushes = records.slice(0, MAX_SHOWN).map((record) => ({
+    ...pushToJson(record),
+    ...(admitted.owners && { owner: record.owner }),
+  }));
+  return jsonResponse(200, JSON.stringify({ pushes }));
 }
 
 /** Resumes deliveries that were given up: all of them, those of one task, or those of one config. */
@@ -162,7 +196,9 @@ export async function replayPushes(
   caller: Caller,
 ): Promise<HttpResponse> {
   const filter = parseFilter(await request.body());
-  const dead = await findRecords(app, caller, "dead");
+  const { query } = request;
+  const admitted = await admit(app, "replayPushes", { query, caller }, filter);
+  const dead = await findRecords(app, admitted, "dead");
   const chosen = dead.filter(
     ({ taskId, id }) =>
       (filter.taskId === undefined || taskId === filter.taskId) &&
@@ -189,12 +225,17 @@ function parseFilter(body: Uint8Array): Partial<PushPosition> {
 
 const PUSH_PAGE = 256;
 
-async function findRecords(app: App, { owner }: Caller, state: PushState): Promise<PushRecord[]> {
+async function findRecords(
+  app: App,
+  { caller, owners }: Admitted,
+  state: PushState,
+): Promise<PushRecord[]> {
+  const query = { state, limit: PUSH_PAGE, ...(owners === undefined && { owner: caller.owner }) };
   const all: PushRecord[] = [];
   for (let after: PushPosition | undefined; ;) {
     const { pushes } = app.engine.backend;
-    const page = await pushes.list({ state, owner, limit: PUSH_PAGE, ...(after && { after }) });
-    all.push(...page);
+    const page = await pushes.list({ ...query, ...(after && { after }) });
+    all.push(...page.filter(({ owner }) => owners === undefined || owners(owner)));
     after = page.at(-1);
     if (page.length < PUSH_PAGE) return all;
   }

@@ -13,12 +13,17 @@ import {
 import type { CardBinding } from "../cards/card-binding.ts";
 import type { KeepAlive } from "./event-stream.ts";
 import type { Operations } from "./interceptors.ts";
+import type { Authorization } from "../guard/authorize.ts";
+import type { RoleOptions } from "../guard/roles.ts";
 import type { Guard } from "../guard/guard.ts";
 
 /** The parts of a running server that handle requests. */
 export class App {
   readonly engine: Engine;
   readonly guard: Guard;
+  readonly authorization: Authorization;
+  /** What approvers and operators may do for other owners. */
+  readonly roles: RoleOptions;
   readonly cors: Cors;
   readonly card: CardBinding;
   readonly keepAlive: KeepAlive;
@@ -48,6 +53,8 @@ export class App {
   constructor(parts: Omit<App, "toA2AError" | "extendedCardFor">) {
     this.engine = parts.engine;
     this.guard = parts.guard;
+    this.authorization = parts.authorization;
+    this.roles = parts.roles;
     this.cors = parts.cors;
     this.card = parts.card;
     this.keepAlive = parts.keepAlive;

@@ -105,7 +105,7 @@ interface BoundRequest {
 }
 
 async function performCall<Name extends keyof ServerCalls>(
-  { operations }: App,
+  { operations, authorization }: App,
   operation: Name,
   { given, call }: BoundRequest,
 ): Promise<unknown> {
@@ -113,6 +113,7 @@ async function performCall<Name extends keyof ServerCalls>(
   const row: CallRow<Name> = CALLS[operation];
   row.check?.(call);
   const decoded = row.decode(params, codec);
+  await authorization.check(call.caller, operation, decoded);
   const result =
     operations === undefined
       ? await row.perform(decoded, call)
@@ -120,8 +121,8 @@ async function performCall<Name extends keyof ServerCalls>(
   return row.encode(result, codec, decoded);
 }
 
-function openStream<Name extends keyof Streams>(
-  { operations }: App,
+async function openStream<Name extends keyof Streams>(
+  { operations, authorization }: App,
   operation: Name,
   { given, call }: BoundRequest,
 ): Promise<EventStreamSource> {
@@ -129,6 +130,7 @@ function openStream<Name extends keyof Streams>(
   const { params, codec } = given;
   const row: StreamRow<Name> = STREAMS[operation];
   const decoded = row.decode(params, codec);
+  await authorization.check(call.caller, operation, decoded);
   const resumed = withCursor(params, call);
   if (operations === undefined) return row.perform(decoded, resumed);
   return operations.stream(operation, decoded, contextFor(given, resumed));

@@ -175,6 +175,11 @@ function scopedOwner(tenant: string, owner: string): string {
   return JSON.stringify([tenant, owner]);
 }
 
+/** Whether an owner belongs to a tenant. */
+export function isOwnerIn(tenant: string, owner: string): boolean {
+  return isScoped(owner) && owner.startsWith(`[${JSON.stringify(tenant)},`);
+}
+
 /**
  * Whether an owner looks like that of a tenant. One outside of all tenants must not, or it would be
  * the same owner; it gets the empty tenant, which no request can name.

@@ -1,0 +1,51 @@
+import { type Caller, invalidParams } from "@convoke/protocol";
+import { type AdminOperation, denied } from "./authorize.ts";
+import { isOwnerIn } from "./guard.ts";
+
+/** The scopes that make a caller more than an owner of its own tasks. */
+export const ROLE_SCOPES = { approver: "convoke:approve", operator: "convoke:operate" } as const;
+
+type Role = keyof typeof ROLE_SCOPES;
+
+export interface RoleOptions {
+  /**
+   * Whether callers with the scope `convoke:approve` see and decide the approvals of all owners of
+   * their tenant. Default false: only the owner of a task decides.
+   */
+  readonly approversActForOthers?: boolean;
+}
+
+/** Which roles may do something to the tasks of all owners. Nobody may do anything else to them. */
+const ROLES: Readonly<Record<AdminOperation, readonly Role[]>> = {
+  listApprovals: ["operator", "approver"],
+  decideApproval: ["approver"],
+  listPushes: ["operator"],
+  replayPushes: ["operator"],
+};
+
+/** Whether an operation concerns the tasks of an owner. */
+export type OwnerFilter = (owner: string) => boolean;
+
+/**
+ * Decides whose tasks a request under `/convoke/` is about: those of the caller, or with `?owner=*`
+ * those of all owners that the caller may act for. A caller in a tenant stays in it.
+ *
+ * @param caller within its tenant
+ * @returns `undefined` for the caller's own tasks
+ */
+export function ownersFor(
+  caller: Caller,
+  operation: AdminOperation,
+  { asked, roles = {} }: { readonly asked: string | null; readonly roles?: RoleOptions },
+): OwnerFilter | undefined {
+  if (asked === null) return undefined;
+  if (asked !== "*") throw invalidParams("owner", 'must be "*", for all owners, or left out');
+  const { approversActForOthers = false } = roles;
+  const possible = ROLES[operation].filter((role) => role !== "approver" || approversActForOthers);
+  const needed = possible.map((role) => ROLE_SCOPES[role]);
+  if (!needed.some((scope) => caller.scopes?.includes(scope) === true)) {
+    throw denied(`Insufficient permissions for operation '${operation}' of other owners`, needed);
+  }
+  const { tenant } = caller;
+  return tenant === undefined ? () => true : (owner) => isOwnerIn(tenant, owner);
+}

@@ -1,0 +1,167 @@
+import {
+  A2AError,
+  type Caller,
+  EXTENSIONS,
+  type OperationName,
+  type Task,
+} from "@convoke/protocol";
+import { type Authorize, bearer, defineAgent } from "convoke";
+import { describe, expect, test } from "vitest";
+import { refusalOf } from "../conformance/refusal.ts";
+import { aRequest } from "../conformance/requests.ts";
+import { speakersTo } from "../conformance/speakers.ts";
+import { verifies } from "../verifies.ts";
+import { bodyOf, post, rpcText } from "../wire/rpc.ts";
+import { useServer } from "../wire/wire-server.ts";
+import { knowingAgent } from "./a-knowing-agent.ts";
+
+const auth = [
+  bearer("of-ann", { owner: "ann", scopes: ["read"] }),
+  bearer("of-root", { owner: "root", scopes: ["read", "admin"] }),
+];
+const ann = { authorization: "Bearer of-ann" };
+const root = { authorization: "Bearer of-root" };
+
+const agent = defineAgent({
+  name: "Careful",
+  description: "Has a skill for administrators.",
+  skills: [...knowingAgent.info.skills],
+  scopes: { skills: { "admin-tools": ["admin", "write"] } },
+  run: () => "done",
+});
+
+const ADMIN = {
+  listApprovals: ["admin"],
+  decideApproval: ["admin"],
+  listPushes: ["admin"],
+  replayPushes: ["admin"],
+};
+
+const server = useServer(agent, {
+  auth,
+  // One list less than in the definition.
+  scopes: { skills: { "admin-tools": ["admin"] }, operations: { cancelTask: ["admin"], ...ADMIN } },
+});
+
+const SENTENCE = "Forbidden: Insufficient permissions for skill 'admin-tools'";
+
+function asking(metadata: Record<string, unknown>) {
+  const request = aRequest("hi");
+  return { ...request, message: { ...request.message, metadata } } as typeof request;
+}
+
+describe.each(speakersTo(server))("over $binding $version", (speaker) => {
+  verifies(["R117", "v1-S55"], "a skill is for callers with its scopes", async () => {
+    for (const metadata of [
+      { skillId: "admin-tools" },
+      { skill: "admin-tools" },
+      { [EXTENSIONS.skill.uri]: { id: "admin-tools" } },
+      { skillId: "say", [EXTENSIONS.skill.uri]: { id: "admin-tools" } },
+    ]) {
+      const request = asking(metadata);
+      const refusal = await refusalOf(speaker.with(ann).sendTask(request));
+      expect(refusal.message).toBe(SENTENCE);
+      expect((await speaker.with(root).sendTask(request)).status.state).toBe("completed");
+    }
+    for (const metadata of [{}, { skillId: "say" }]) {
+      const task = await speaker.with(ann).sendTask(asking(metadata));
+      expect(task.status.state).toBe("completed");
+    }
+  });
+
+  verifies(["R117", "v1-S55"], "a stream is denied like an answer", async () => {
+    const request = asking({ skillId: "admin-tools" });
+
+    const { message } = await refusalOf(speaker.with(ann).stream(request).next());
+
+    expect(message).toBe(SENTENCE);
+  });
+
+  verifies("v1-S56", "an operation is denied before anything is looked up", async () => {
+    const { id } = await speaker.with(ann).sendTask(aRequest("hi"));
+    const cancel = (taskId: string) => refusalOf(speaker.with(ann).cancel({ taskId }));
+
+    const own = await cancel(id);
+    const unknown = await cancel("no-such-task");
+    const allowed = await refusalOf(speaker.with(root).cancel({ taskId: "no-such-task" }));
+
+    expect(own.message).toBe("Forbidden: Insufficient permissions for operation 'cancelTask'");
+    expect(unknown).toEqual(own);
+    expect(allowed.reason).toBe("TaskNotFound");
+  });
+});
+
+verifies(
+  ["R117", "seed-C17"],
+  "a denial over JSON-RPC is 403 with the id of the request",
+  async () => {
+    const params = {
+      message: {
+        messageId: "m1",
+        role: "user",
+        parts: [{ kind: "text", text: "hi" }],
+        metadata: { skillId: "admin-tools" },
+      },
+    };
+
+    for (const method of ["message/send", "message/stream"]) {
+      const answer = await post(server.url, rpcText(method, params), ann);
+      expect(answer.status).toBe(403);
+      expect(bodyOf(answer)).toMatchObject({
+        id: 1,
+        error: {
+          code: -32603,
+          message: SENTENCE,
+          data: { reason: "forbidden", missingScopes: "admin" },
+        },
+      });
+    }
+  },
+);
+
+verifies("v1-S56", "what is under /convoke/ needs the scopes of its operation", async () => {
+  const answer = JSON.stringify({ decision: "once" });
+  for (const [path, init, allowed] of [
+    ["convoke/approvals", {}, 200],
+    ["convoke/approvals/x:answer", { method: "POST", body: answer }, 400],
+    ["convoke/pushes", {}, 200],
+    ["convoke/pushes:replay", { method: "POST", body: "{}" }, 200],
+  ] as const) {
+    const as = async (headers: Record<string, string>): Promise<number> => {
+      const type = { "content-type": "application/json" };
+      const sent = { ...init, headers: { ...headers, ...type } };
+      return (await fetch(server.url + path, sent)).status;
+    };
+    expect([await as(ann), await as(root)]).toEqual([403, allowed]);
+  }
+});
+
+describe("a policy of the operator", () => {
+  const seen: unknown[] = [];
+  const authorize: Authorize = async (caller: Caller, { operation, skills, request }) => {
+    await Promise.resolve();
+    seen.push([caller.owner, operation, skills]);
+    if (operation === "listTasks") return false;
+    if (operation === "getTask") throw new A2AError("TooManyRequests", "ann has asked enough");
+    const { message } = request as { readonly message: Task["status"]["message"] };
+    const isBad = JSON.stringify(message).includes("bad");
+    return isBad ? { allow: false, reason: "no bad words" } : true;
+  };
+  const guarded = useServer(
+    defineAgent({ name: "One", description: "One skill.", run: () => "done" }),
+    { auth, authorize },
+  );
+
+  describe.each(speakersTo(guarded))("over $binding $version", (speaker) => {
+    test("allows, denies and says why", async () => {
+      const as = speaker.with(ann);
+
+      expect((await as.sendTask(aRequest("good"))).status.state).toBe("completed");
+      expect(seen.at(-1)).toEqual(["ann", "sendMessage" satisfies OperationName, ["one"]]);
+      expect((await refusalOf(as.sendTask(aRequest("bad")))).message).toBe(
+        "Forbidden: no bad words",
+      );
+      expect((await refusalOf(as.get({ taskId: "x" }))).message).toContain("ann has asked enough");
+    });
+  });
+});
