@@ -79,7 +79,7 @@ describe.each(DIALECTS)("over A2A $version", (dialect) => {
     await cancel(server, dialect, first.taskId);
     const accepted = await send(server, dialect, {});
 
-    expect(refused.status).toBe(429);
+    expect(refused).toMatchObject({ status: 429, retryAfter: "1" });
     expect(refused.error).toContain("openTasks");
     expect(accepted.state).toContain("INPUT_REQUIRED");
   });
@@ -113,7 +113,7 @@ describe.each(DIALECTS)("over A2A $version", (dialect) => {
         })
         .toBe(200);
 
-      expect(refused.status).toBe(429);
+      expect(refused).toMatchObject({ status: 429, retryAfter: "1" });
       expect(refused.error).toContain("streams");
       await first.leave();
     },
@@ -186,6 +186,7 @@ async function aServer(
 
 interface Told {
   readonly status: number;
+  readonly retryAfter: string | null;
   readonly error: string;
   readonly taskId: string;
   /** As 1.0 spells it. */
@@ -217,6 +218,7 @@ async function call(
   const state = task?.status?.state ?? "";
   return {
     status: response.status,
+    retryAfter: response.headers.get("retry-after"),
     error: answer.error?.message ?? "",
     taskId: task?.id ?? "",
     state: state.toUpperCase().replace("-", "_"),

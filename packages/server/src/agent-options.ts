@@ -10,6 +10,7 @@ import type { AgentInfo, Caller, SpecPatch } from "@convoke/protocol";
 import type { Interceptor } from "./bindings/interceptors.ts";
 import type { CardOptions } from "./cards/card-binding.ts";
 import type { AuthOptions } from "./guard/authenticate.ts";
+import type { RateLimitOptions } from "./guard/rate-limit.ts";
 import type { CorsOptions } from "./http/cors.ts";
 import type { Timeouts } from "./http/exchange.ts";
 
@@ -39,6 +40,12 @@ export interface AgentOptions extends AuthOptions {
   readonly cors?: CorsOptions;
   /** How much one caller or one agent can use. Default `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
+  /**
+   * How many requests each caller may send, and how many logins may fail for each address. Default:
+   * `DEFAULT_RATE_LIMITS`; on loopback `LOCAL_RATE_LIMITS`, which only a flood reaches. `false` is no
+   * limit. Classes that are not named keep their defaults.
+   */
+  readonly rateLimits?: RateLimitOptions | false;
   /** How long a client may take to send a request and to read the response. Default: see each. */
   readonly timeouts?: Partial<Timeouts>;
   /** Whether clients can stream answers. Default true. If false, they wait for the answer or poll. */

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Agent } from "@convoke/protocol";
+import { isLoopbackHost } from "@convoke/protocol/internal";
 import type { AgentOptions, AgentStorage, CloseOptions } from "./agent-options.ts";
 import { App } from "./bindings/app.ts";
 import { CardBinding, cardFacts, extendedFacts, grpcBasePath } from "./cards/card-binding.ts";
@@ -8,6 +9,7 @@ import type { Operations } from "./bindings/interceptors.ts";
 import { createOperations } from "./bindings/operations.ts";
 import { Authentication } from "./guard/authenticate.ts";
 import { Guard } from "./guard/guard.ts";
+import { RateLimiter, checkRateLimits } from "./guard/rate-limit.ts";
 import { Cors } from "./http/cors.ts";
 import { type RequestHandler, resolveTimeouts } from "./http/exchange.ts";
 import { errorResponse, handleProbe, route } from "./route.ts";
@@ -59,6 +61,7 @@ export class HostedAgent {
     this.#agent = agent;
     this.#options = options;
     this.#limits = resolveLimits(options.limits);
+    checkRateLimits(options.rateLimits);
     this.#cors = new Cors(options.cors);
     this.#authentication = new Authentication(options);
     this.#operations = createOperations(options.interceptors ?? []);
@@ -169,6 +172,12 @@ export class HostedAgent {
         authentication: this.#authentication,
         allowedHosts: hostNames(this.#options, address),
         cors: this.#cors,
+      }),
+      rates: new RateLimiter(this.#options.rateLimits ?? {}, {
+        isLocal: address !== undefined && isLoopbackHost(address.host),
+        hasCallers: security !== undefined,
+        trustProxy: this.#options.trustProxy === true,
+        onLimit: this.handler.onLimit,
       }),
       card: new CardBinding(facts, card),
       extendedCard: this.#extendedCard(facts),

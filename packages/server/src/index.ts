@@ -3,6 +3,17 @@ export { type ServeOptions, type Server, serve } from "./serve.ts";
 export { type MountOptions, type Mounted, mount } from "./serve.ts";
 export type { AgentOptions, AgentStorage, CloseOptions } from "./agent-options.ts";
 export type { AuthOptions, AuthRequest, Authenticate } from "./guard/authenticate.ts";
+export {
+  DEFAULT_RATE_LIMITS,
+  LOCAL_RATE_LIMITS,
+  MemoryRateLimits,
+  type RateClass,
+  type RateLimit,
+  type RateLimitOptions,
+  type RateLimitStore,
+  type RateState,
+  parseRateLimits,
+} from "./guard/rate-limit.ts";
 export type { Timeouts } from "./http/exchange.ts";
 export type { CorsOptions } from "./http/cors.ts";
 export { normalizeOrigins } from "./http/cors.ts";

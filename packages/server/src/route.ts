@@ -1,4 +1,4 @@
-import { A2AError, type Caller, errorText } from "@convoke/protocol";
+import { A2AError, errorText } from "@convoke/protocol";
 import type { App } from "./bindings/app.ts";
 import {
   APPROVALS_PATH,
@@ -10,6 +10,7 @@ import {
   parseApprovalPath,
   replayPushes,
 } from "./bindings/admin.ts";
+import { Admission } from "./guard/admission.ts";
 import type { Guard } from "./guard/guard.ts";
 import { CARD_PATHS, KEYS_PATH } from "./cards/card-binding.ts";
 import { handleRest } from "./bindings/rest/handle.ts";
@@ -23,12 +24,21 @@ import {
   type HttpResponse,
   header,
   jsonResponse,
+  retryHeaders,
 } from "./http/exchange.ts";
 
 /** Handles a request: checks it with the guard and passes it to the binding of its path. */
 export async function route(app: App, received: HttpRequest): Promise<HttpResponse> {
   const request = withSingleSlashes(received);
-  return app.cors.addHeaders(await dispatch(app, request), request);
+  const admission = new Admission(app, request);
+  const response = await dispatch(app, request, admission);
+  return app.cors.addHeaders(withRateLimit(response, admission), request);
+}
+
+function withRateLimit(response: HttpResponse, { headers }: Admission): HttpResponse {
+  return headers === undefined
+    ? response
+    : { ...response, headers: { ...response.headers, ...headers } };
 }
 
 /** Whether the process answers, and whether it takes requests: not while it starts or stops. */
@@ -59,7 +69,11 @@ function withSingleSlashes(request: HttpRequest): HttpRequest {
 /** The paths of JSON-RPC. */
 const RPC_PATHS: ReadonlySet<string> = new Set(["/", "/api/a2a"]);
 
-async function dispatch(app: App, request: HttpRequest): Promise<HttpResponse> {
+async function dispatch(
+  app: App,
+  request: HttpRequest,
+  admission: Admission,
+): Promise<HttpResponse> {
   try {
     if (app.engine.closing.aborted) throw new A2AError("Unavailable", "this agent has stopped");
     if (isPreflight(request)) {
@@ -74,16 +88,18 @@ async function dispatch(app: App, request: HttpRequest): Promise<HttpResponse> {
       app.guard.admit(request);
       return allow(request, ["GET", "HEAD"]) ?? app.card.keySet();
     }
-    if (isGrpc(request)) return await dispatchGrpc(app, request);
+    if (isGrpc(request)) return await dispatchGrpc(app, request, admission);
     const rest = matchRest(request);
     if (rest !== undefined) {
-      return await handleRest(app, rest, () => app.guard.identify(request));
+      return await handleRest(app, rest, admission);
     }
-    const caller = await app.guard.identify(request);
-    rejectGrpcWeb(request);
-    if (RPC_PATHS.has(request.path)) {
-      return allow(request, ["POST"]) ?? (await handleJsonRpc(app, request, caller));
+    const caller = await admission.identify();
+    if (RPC_PATHS.has(request.path) && request.method === "POST" && !isGrpcWeb(request)) {
+      return await handleJsonRpc(app, request, { caller, admission });
     }
+    await admission.count(request.method === "POST" ? "write" : "read");
+    if (isGrpcWeb(request)) throw grpcWebNotSupported();
+    if (RPC_PATHS.has(request.path)) return methodNotAllowed(request, ["POST"]);
     if (request.path === PUSHES_PATH) {
       return allow(request, ["GET"]) ?? (await listPushes(app, request, caller));
     }
@@ -109,15 +125,18 @@ async function dispatch(app: App, request: HttpRequest): Promise<HttpResponse> {
 }
 
 /** The modules are loaded on first use, so that servers without gRPC clients start faster. */
-async function dispatchGrpc(app: App, request: HttpRequest): Promise<HttpResponse> {
+async function dispatchGrpc(
+  app: App,
+  request: HttpRequest,
+  admission: Admission,
+): Promise<HttpResponse> {
   const located = { ...request, path: stripBasePath(request.path, app.grpcBasePath) };
-  const identify = (): Promise<Caller> => app.guard.identify(request);
   if (located.path.startsWith("/grpc.")) {
     const { handleGrpcTools } = await import("./bindings/grpc/tools.ts");
-    return handleGrpcTools(app, located, identify);
+    return handleGrpcTools(app, located, admission);
   }
   const { handleGrpc } = await import("./bindings/grpc/handle.ts");
-  return handleGrpc(app, located, identify);
+  return handleGrpc(app, located, admission);
 }
 
 /** Paths that need no authentication. */
@@ -135,7 +154,10 @@ function handlePreflight(app: App, request: HttpRequest): HttpResponse | undefin
 
 /** Returns a 405 response if the path does not support the method. */
 function allow(request: HttpRequest, methods: readonly string[]): HttpResponse | undefined {
-  if (methods.includes(request.method)) return undefined;
+  return methods.includes(request.method) ? undefined : methodNotAllowed(request, methods);
+}
+
+function methodNotAllowed(request: HttpRequest, methods: readonly string[]): HttpResponse {
   const list = methods.join(", ");
   return plainError(405, `${request.path} takes ${list}`, { allow: list });
 }
@@ -153,7 +175,7 @@ export function errorResponse(
 ): HttpResponse {
   const headers: HttpHeaders = {
     ...(error.reason === "Unauthenticated" && { "www-authenticate": challenge }),
-    ...(error.reason === "Unavailable" && { "retry-after": "1" }),
+    ...retryHeaders(error),
   };
   const text = errorText(null, codecFor(request).encodeError(error));
   return jsonResponse(error.row.http, text, headers);
@@ -164,12 +186,14 @@ function isGrpc(request: HttpRequest): boolean {
   return /^application\/grpc(?:$|[+;\s])/i.test(header(request, "content-type") ?? "");
 }
 
-/** gRPC-Web has other frames, and trailers in its body. */
-function rejectGrpcWeb(request: HttpRequest): void {
-  if (header(request, "content-type")?.toLowerCase().startsWith("application/grpc-web") !== true) {
-    return;
-  }
-  throw new A2AError("UnsupportedMediaType", "gRPC-Web is not supported; use gRPC or JSON", {
+/** gRPC-Web has other frames than gRPC, and trailers in its body. */
+function isGrpcWeb(request: HttpRequest): boolean {
+  const type = header(request, "content-type")?.toLowerCase();
+  return type?.startsWith("application/grpc-web") === true;
+}
+
+function grpcWebNotSupported(): A2AError {
+  return new A2AError("UnsupportedMediaType", "gRPC-Web is not supported; use gRPC or JSON", {
     field: "Content-Type",
   });
 }

@@ -10,6 +10,7 @@ test("pushes, limits and how long tasks are kept come from the environment", () 
       CONVOKE_PUSH_ALLOW: "hooks.internal:8080, 10.0.0.0/8,",
       CONVOKE_PUSH_SECRET: "whsec_c2VjcmV0",
       CONVOKE_LIMITS: "parts=10, openTasks=5",
+      CONVOKE_RATE_LIMIT: "write=100/min, login=off",
       CONVOKE_KEEP_DAYS: "7",
       CONVOKE_KEEP_TASKS: "500",
       CONVOKE_CORS_ORIGINS: "https://App.Example:443, http://localhost:5173",
@@ -19,6 +20,7 @@ test("pushes, limits and how long tasks are kept come from the environment", () 
   expect(settings).toMatchObject({
     push: { allow: ["hooks.internal:8080", "10.0.0.0/8"], secret: "whsec_c2VjcmV0" },
     limits: { parts: 10, openTasks: 5 },
+    rateLimits: { write: { limit: 100, windowMs: 60_000 }, login: false },
     retention: { maxAgeMs: 7 * DAY_MS, maxTasks: 500 },
     cors: { origins: ["https://app.example", "http://localhost:5173"] },
   });
@@ -67,6 +69,10 @@ test.each<[env: Record<string, string>, message: string]>([
       `CONVOKE_LIMITS must set parts to a whole number above 0, as in parts=10, not "${entry}". ${THE_LIMITS}`,
     ],
   ),
+  [
+    { CONVOKE_RATE_LIMIT: "send=1/s" },
+    'CONVOKE_RATE_LIMIT: "send=1/s" is not a rate such as write=100/min, read=20/s or login=off; the classes are read, write, stream, login.',
+  ],
   [{ CONVOKE_KEEP_DAYS: "0" }, 'CONVOKE_KEEP_DAYS must be a whole number above 0, not "0".'],
   [{ CONVOKE_KEEP_TASKS: "all" }, 'CONVOKE_KEEP_TASKS must be a whole number above 0, not "all".'],
   [

@@ -1,5 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { type CardOptions, type CorsOptions, normalizeOrigins } from "@convoke/server";
+import {
+  type CardOptions,
+  type CorsOptions,
+  type RateLimitOptions,
+  normalizeOrigins,
+  parseRateLimits,
+} from "@convoke/server";
 import {
   DEFAULT_LIMITS,
   type Limits,
@@ -15,7 +21,7 @@ import { DataFolderError } from "@convoke/backends/sqlite";
 import { ModelError } from "@convoke/runtime";
 import { readFileSync } from "node:fs";
 import type { AgentInfo, CardKey } from "@convoke/protocol";
-import { isObject } from "@convoke/protocol/internal";
+import { isLoopbackHost, isObject } from "@convoke/protocol/internal";
 
 /** The server cannot start. The message is one sentence that says what to do. */
 export class StartError extends Error {
@@ -40,6 +46,7 @@ export interface ServeSettings {
   readonly allowedHosts: readonly string[];
   readonly cors: CorsOptions;
   readonly limits: Partial<Limits>;
+  readonly rateLimits: RateLimitOptions | false;
   readonly push: PushOptions;
   readonly retention: Partial<RetentionOptions>;
   readonly card: CardOptions;
@@ -93,6 +100,7 @@ export function readSettings(flags: ServeFlags, env: Environment): ServeSettings
     allowedHosts: commaList(env["CONVOKE_ALLOWED_HOSTS"]).map(readHost),
     cors: readCors(env["CONVOKE_CORS_ORIGINS"]),
     limits: readLimits(env["CONVOKE_LIMITS"]),
+    rateLimits: readRateLimits(env["CONVOKE_RATE_LIMIT"]),
     push: readPush(env),
     retention: readRetention(env),
     card: readCard(env),
@@ -104,7 +112,7 @@ export function readSettings(flags: ServeFlags, env: Environment): ServeSettings
     ...(token !== undefined && { token }),
     ...(publicUrl !== undefined && { publicUrl }),
   };
-  if (token === undefined && !isLoopback(host)) throw openToTheWorld(host, flags);
+  if (token === undefined && !isLoopbackHost(host)) throw openToTheWorld(host, flags);
   return settings;
 }
 
@@ -175,10 +183,6 @@ export function loadEnvFile(): void {
   }
 }
 
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
-}
-
 /** A server that is reachable from outside must authenticate its callers. The suggested line can be copied. */
 function openToTheWorld(host: string, flags: ServeFlags): StartError {
   const token = randomBytes(24).toString("base64url");
@@ -220,6 +224,16 @@ function readLimit(entry: string): readonly [name: string, most: number] {
     `CONVOKE_LIMITS must set ${name} to a whole number above 0, as in ${name}=10, not ${JSON.stringify(entry)}. ` +
       `The limits are ${NAMES.join(", ")}.`,
   );
+}
+
+/** Reads `write=100/min,read=20/s`, or `off`. */
+function readRateLimits(value: string | undefined): RateLimitOptions | false {
+  try {
+    return parseRateLimits(value ?? "");
+  } catch (error) {
+    const problem = (error as TypeError).message;
+    throw new StartError(`CONVOKE_RATE_LIMIT: ${problem}.`, { cause: error });
+  }
 }
 
 /** Push options. They are validated now, not when the first notification is sent. */

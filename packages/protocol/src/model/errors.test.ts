@@ -24,6 +24,7 @@ const OFFICIAL = {
 const TRANSPORT = {
   Unauthenticated: { code: -32603, http: 401, grpc: "UNAUTHENTICATED", transport: true },
   Forbidden: { code: -32603, http: 403, grpc: "PERMISSION_DENIED", transport: true },
+  RequestTimeout: { code: -32600, http: 408, grpc: "DEADLINE_EXCEEDED", transport: true },
   PayloadTooLarge: { code: -32600, http: 413, grpc: "RESOURCE_EXHAUSTED", transport: true },
   UnsupportedMediaType: { code: -32005, http: 415, grpc: "INVALID_ARGUMENT", transport: true },
   TooManyRequests: { code: -32603, http: 429, grpc: "RESOURCE_EXHAUSTED", transport: true },
@@ -84,7 +85,7 @@ describe("the table of errors", () => {
   verifies(["R2"], "only what the transport refuses keeps its HTTP status", () => {
     const kept = REASONS.filter((reason) => "transport" in ERRORS[reason]);
 
-    expect(kept.map((reason) => ERRORS[reason].http)).toEqual([401, 403, 413, 415, 429, 503]);
+    expect(kept.map((reason) => ERRORS[reason].http)).toEqual([401, 403, 408, 413, 415, 429, 503]);
   });
 });
 

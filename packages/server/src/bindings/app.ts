@@ -14,11 +14,13 @@ import type { CardBinding } from "../cards/card-binding.ts";
 import type { KeepAlive } from "./event-stream.ts";
 import type { Operations } from "./interceptors.ts";
 import type { Guard } from "../guard/guard.ts";
+import type { RateLimiter } from "../guard/rate-limit.ts";
 
 /** The parts of a running server that handle requests. */
 export class App {
   readonly engine: Engine;
   readonly guard: Guard;
+  readonly rates: RateLimiter;
   readonly cors: Cors;
   readonly card: CardBinding;
   readonly keepAlive: KeepAlive;
@@ -46,6 +48,7 @@ export class App {
   constructor(parts: Omit<App, "toA2AError" | "extendedCardFor">) {
     this.engine = parts.engine;
     this.guard = parts.guard;
+    this.rates = parts.rates;
     this.cors = parts.cors;
     this.card = parts.card;
     this.keepAlive = parts.keepAlive;

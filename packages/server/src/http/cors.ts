@@ -13,6 +13,9 @@ const RESPONSE_HEADERS = [
   "retry-after",
   "www-authenticate",
   "x-a2a-extensions",
+  "x-ratelimit-limit",
+  "x-ratelimit-remaining",
+  "x-ratelimit-reset",
   "x-request-id",
 ].join(", ");
 

@@ -77,6 +77,12 @@ export function jsonResponse(
   return { status, headers: { "content-type": "application/json", ...headers }, body: text };
 }
 
+/** Tells clients when to repeat a request that failed for the moment. */
+export function retryHeaders({ retryAfterMs }: A2AError): HttpHeaders {
+  if (retryAfterMs === undefined) return {};
+  return { "retry-after": String(Math.max(1, Math.ceil(retryAfterMs / 1000))) };
+}
+
 /** What the transports (Node, Fetch) need from the server. */
 export interface RequestHandler {
   readonly handle: (request: HttpRequest) => Promise<HttpResponse>;
