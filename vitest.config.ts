@@ -28,6 +28,7 @@ const TIDY = [
   "lists",
   "loop",
   "models",
+  "operating",
   "push",
   "rest",
   "retention",

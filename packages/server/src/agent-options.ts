@@ -46,6 +46,12 @@ export interface AgentOptions extends AuthOptions {
    * limit. Classes that are not named keep their defaults.
    */
   readonly rateLimits?: RateLimitOptions | false;
+  /**
+   * Serves metrics in the text format of Prometheus at `/metrics`, to callers that authentication
+   * accepts. Default: only if the server listens on loopback, because metrics show how the server is
+   * used. If they are off, nothing is measured.
+   */
+  readonly metrics?: boolean;
   /** How long a client may take to send a request and to read the response. Default: see each. */
   readonly timeouts?: Partial<Timeouts>;
   /** Whether clients can stream answers. Default true. If false, they wait for the answer or poll. */

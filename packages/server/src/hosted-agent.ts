@@ -1,6 +1,4 @@
-import { randomBytes } from "node:crypto";
-import type { Agent } from "@convoke/protocol";
-import { isLoopbackHost } from "@convoke/protocol/internal";
+import { type Agent, type Metrics, NO_METRICS } from "@convoke/protocol";
 import type { AgentOptions, AgentStorage, CloseOptions } from "./agent-options.ts";
 import { App } from "./bindings/app.ts";
 import { CardBinding, cardFacts, extendedFacts, grpcBasePath } from "./cards/card-binding.ts";
@@ -11,23 +9,33 @@ import { Authentication } from "./guard/authenticate.ts";
 import { Guard } from "./guard/guard.ts";
 import { RateLimiter, checkRateLimits } from "./guard/rate-limit.ts";
 import { Cors } from "./http/cors.ts";
-import { type RequestHandler, resolveTimeouts } from "./http/exchange.ts";
+import { type RequestHandler, requestIds, resolveTimeouts } from "./http/exchange.ts";
 import { errorResponse, handleProbe, route } from "./route.ts";
 import type { ServerAddress } from "./http/address.ts";
 import {
   type Backend,
   type Limits,
+  MetricsRegistry,
   type RecoveryReport,
   type RunningEngine,
   closeAgentAndBackend,
+  collectProcessMetrics,
   resolveLimits,
   startEngine,
 } from "@convoke/engine";
 
 interface Opening {
-  readonly openBackend: () => Promise<Backend | AgentStorage>;
+  readonly openBackend: (metrics: Metrics | undefined) => Promise<Backend | AgentStorage>;
   /** Where the server listens. Absent inside an app that owns the port. */
   readonly address?: ServerAddress;
+}
+
+/** Where an agent is served. */
+interface HostedPlace {
+  /** The path under which an app has mounted it; empty for the root. */
+  readonly basePath: string;
+  /** Whether only this machine can reach it. */
+  readonly isLocal: boolean;
 }
 
 /**
@@ -43,10 +51,13 @@ export class HostedAgent {
   readonly #cors: Cors;
   readonly #authentication: Authentication;
   readonly #operations: Operations | undefined;
+  readonly #place: HostedPlace;
+  /** Absent if nothing is measured. */
+  readonly #metrics: MetricsRegistry | undefined;
   readonly #ready = Promise.withResolvers<App>();
   #running: RunningEngine | undefined;
 
-  constructor(agent: Agent, options: AgentOptions, basePath = "") {
+  constructor(agent: Agent, options: AgentOptions, place: HostedPlace) {
     const { logger } = options;
     checkAgent(agent);
     if (options.tenants?.includes("v1") === true) {
@@ -67,19 +78,21 @@ export class HostedAgent {
     this.#operations = createOperations(options.interceptors ?? []);
     this.keepAlive = new KeepAlive(options.keepAliveMs);
     this.#ready.promise.catch(() => undefined);
-    const requestPrefix = randomBytes(4).toString("hex");
-    let requests = 0;
+    this.#place = place;
+    const isMeasured = options.metrics ?? place.isLocal;
+    this.#metrics = isMeasured ? new MetricsRegistry() : undefined;
     this.handler = {
-      basePath,
+      basePath: place.basePath,
       handle: async (request) =>
-        handleProbe(request, () => this.#running?.engine.isDraining === false) ??
-        route(await this.#ready.promise, request),
+        handleProbe(request, () =>
+          this.#running === undefined ? "starting" : this.#running.engine.unreadyReason,
+        ) ?? route(await this.#ready.promise, request),
       reject: (request, error) => errorResponse(this.#authentication, error, request),
-      onLimit: limitLogger(logger),
+      onLimit: limitLogger(logger, this.#metrics ?? NO_METRICS),
       maxBodyBytes: this.#limits.bodyBytes,
       maxUnreadBytes: this.#limits.unreadBytes,
       timeouts: resolveTimeouts(options.timeouts),
-      newRequestId: () => `${requestPrefix}-${++requests}`,
+      requestId: requestIds(),
       onResponse: (facts) => logger.debug("answered", { ...facts }),
     };
     if (this.#cors.allowsEveryone && this.#authentication.security === undefined) {
@@ -100,7 +113,8 @@ export class HostedAgent {
   async open({ openBackend, address }: Opening): Promise<RecoveryReport> {
     const { logger, push, streaming, retention } = this.#options;
     const agent = this.#agent;
-    const opening = openBackend().then((opened): AgentStorage =>
+    const metrics = this.#metrics;
+    const opening = openBackend(metrics).then((opened): AgentStorage =>
       "backend" in opened ? opened : { backend: opened },
     );
     try {
@@ -110,12 +124,17 @@ export class HostedAgent {
         backend,
         key,
         logger,
+        metrics,
         push,
         retention,
         limits: this.#limits,
         streaming: streaming !== false,
       });
       this.#running = running;
+      if (metrics !== undefined) {
+        const stop = collectProcessMetrics(metrics);
+        running.engine.closing.addEventListener("abort", stop, { once: true });
+      }
       this.#ready.resolve(this.#app(running, address));
       return running.recovered;
     } catch (error) {
@@ -146,6 +165,7 @@ export class HostedAgent {
     const { card, logger, tenants, strict, specPatch } = this.#options;
     const { security } = this.#authentication;
     const { restFrames, compat } = this.#options;
+    const metrics = this.#metrics;
     const facts = cardFacts(this.#agent, {
       ...this.#options,
       ...(address && { address }),
@@ -174,11 +194,16 @@ export class HostedAgent {
         cors: this.#cors,
       }),
       rates: new RateLimiter(this.#options.rateLimits ?? {}, {
-        isLocal: address !== undefined && isLoopbackHost(address.host),
+        isLocal: this.#place.isLocal,
         hasCallers: security !== undefined,
         trustProxy: this.#options.trustProxy === true,
-        onLimit: this.handler.onLimit,
       }),
+      metrics: engine.metrics,
+      metricsText: metrics && (() => metrics.text()),
+      // Every caller that authentication accepts, as long as there are no roles.
+      isOperator: () => true,
+      audit: engine.audit,
+      onLimit: this.handler.onLimit,
       card: new CardBinding(facts, card),
       extendedCard: this.#extendedCard(facts),
     });
@@ -205,9 +230,10 @@ export class HostedAgent {
 const LIMIT_LOG_MS = 10_000;
 
 /** Logs that clients have reached a limit, at most once in a while for each. */
-function limitLogger(logger: AgentOptions["logger"]): RequestHandler["onLimit"] {
+function limitLogger(logger: AgentOptions["logger"], metrics: Metrics): RequestHandler["onLimit"] {
   const logged = new Map<string, number>();
   return (limit, fields) => {
+    metrics.count("limited", [limit]);
     const now = performance.now();
     if (now - (logged.get(limit) ?? -Infinity) < LIMIT_LOG_MS) return;
     logged.set(limit, now);

@@ -1,4 +1,4 @@
-import { A2AError, errorText } from "@convoke/protocol";
+import { A2AError, type Caller, errorText } from "@convoke/protocol";
 import type { App } from "./bindings/app.ts";
 import {
   APPROVALS_PATH,
@@ -31,17 +31,11 @@ import {
 export async function route(app: App, received: HttpRequest): Promise<HttpResponse> {
   const request = withSingleSlashes(received);
   const admission = new Admission(app, request);
-  const response = await dispatch(app, request, admission);
-  return app.cors.addHeaders(withRateLimit(response, admission), request);
+  const response = admission.finish(await dispatch(app, request, admission));
+  return app.cors.addHeaders(response, request);
 }
 
-function withRateLimit(response: HttpResponse, { headers }: Admission): HttpResponse {
-  return headers === undefined
-    ? response
-    : { ...response, headers: { ...response.headers, ...headers } };
-}
-
-/** Whether the process answers, and whether it takes requests: not while it starts or stops. */
+/** Whether the process answers, and whether it takes requests: not while it starts or stops, or its storage fails. */
 const PROBE_PATHS: ReadonlySet<string> = new Set(["/health", "/ready"]);
 
 /**
@@ -50,14 +44,14 @@ const PROBE_PATHS: ReadonlySet<string> = new Set(["/health", "/ready"]);
  */
 export function handleProbe(
   request: HttpRequest,
-  isReady: () => boolean,
+  unreadyReason: () => string | undefined,
 ): HttpResponse | undefined {
   if (!PROBE_PATHS.has(request.path)) return undefined;
   const notAllowed = allow(request, ["GET", "HEAD"]);
   if (notAllowed !== undefined) return notAllowed;
-  const isUp = request.path === "/health" || isReady();
-  const body = JSON.stringify({ status: isUp ? "ok" : "unavailable" });
-  return jsonResponse(isUp ? 200 : 503, body, { "cache-control": "no-store" });
+  const reason = request.path === "/health" ? undefined : unreadyReason();
+  const body = reason === undefined ? { status: "ok" } : { status: "unavailable", reason };
+  return jsonResponse(reason === undefined ? 200 : 503, JSON.stringify(body));
 }
 
 /** Some clients join an address that ends in a slash and a path that begins with one. */
@@ -68,6 +62,16 @@ function withSingleSlashes(request: HttpRequest): HttpRequest {
 
 /** The paths of JSON-RPC. */
 const RPC_PATHS: ReadonlySet<string> = new Set(["/", "/api/a2a"]);
+
+const METRICS_PATH = "/metrics";
+
+/** The paths that are not part of A2A, by the names that metrics have for them. */
+const OWN_PATHS: ReadonlyMap<string, string> = new Map([
+  [PUSHES_PATH, "listPushes"],
+  [REPLAY_PATH, "replayPushes"],
+  [APPROVALS_PATH, "listApprovals"],
+  [METRICS_PATH, "readMetrics"],
+]);
 
 async function dispatch(
   app: App,
@@ -81,10 +85,12 @@ async function dispatch(
       if (preflight !== undefined) return preflight;
     }
     if (CARD_PATHS.has(request.path)) {
+      admission.name("card", "getCard");
       app.guard.admit(request);
       return allow(request, ["GET", "HEAD"]) ?? (await app.card.handle(request));
     }
     if (request.path === KEYS_PATH) {
+      admission.name("card", "getKeys");
       app.guard.admit(request);
       return allow(request, ["GET", "HEAD"]) ?? app.card.keySet();
     }
@@ -97,6 +103,9 @@ async function dispatch(
     if (RPC_PATHS.has(request.path) && request.method === "POST" && !isGrpcWeb(request)) {
       return await handleJsonRpc(app, request, { caller, admission });
     }
+    const approvalId = parseApprovalPath(request);
+    const name = approvalId === undefined ? OWN_PATHS.get(request.path) : "decideApproval";
+    admission.name("convoke", name ?? "other");
     await admission.count(request.method === "POST" ? "write" : "read");
     if (isGrpcWeb(request)) throw grpcWebNotSupported();
     if (RPC_PATHS.has(request.path)) return methodNotAllowed(request, ["POST"]);
@@ -109,7 +118,9 @@ async function dispatch(
     if (request.path === APPROVALS_PATH) {
       return allow(request, ["GET"]) ?? (await handleListApprovals(app, request, caller));
     }
-    const approvalId = parseApprovalPath(request);
+    if (request.path === METRICS_PATH && app.metricsText !== undefined) {
+      return allow(request, ["GET", "HEAD"]) ?? serveMetrics(app, app.metricsText, caller);
+    }
     if (approvalId !== undefined) {
       return (
         allow(request, ["POST"]) ?? (await handleDecision(app, approvalId, { request, caller }))
@@ -120,8 +131,18 @@ async function dispatch(
       `there is nothing at ${request.basePath}${request.path}; the card is at ${request.basePath}/.well-known/agent-card.json`,
     );
   } catch (thrown) {
-    return errorResponse(app.guard, app.toA2AError(thrown), request);
+    return errorResponse(app.guard, admission.toError(thrown), request);
   }
+}
+
+function serveMetrics(app: App, text: () => string, caller: Caller): HttpResponse {
+  if (!app.isOperator(caller)) {
+    throw new A2AError("Forbidden", "metrics are for operators", {
+      details: { reason: "forbidden" },
+    });
+  }
+  const headers = { "content-type": "text/plain; version=0.0.4; charset=utf-8" };
+  return { status: 200, headers, body: text() };
 }
 
 /** The modules are loaded on first use, so that servers without gRPC clients start faster. */

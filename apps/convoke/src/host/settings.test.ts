@@ -26,20 +26,23 @@ test("pushes, limits and how long tasks are kept come from the environment", () 
   });
 });
 
-test("the card, streaming and strictness come from the environment", () => {
+test("the card, streaming, strictness and metrics come from the environment", () => {
   const env = {
     CONVOKE_CARD_FORM: "v1",
     CONVOKE_CARD_BINDINGS: "grpc, http+json",
     CONVOKE_GRPC_URL: "grpc.example.com:443",
     CONVOKE_STREAMING: "0",
     CONVOKE_STRICT: "1",
+    CONVOKE_METRICS: "0",
   };
 
   expect(readSettings({}, env)).toMatchObject({
     card: { form: "v1", bindings: ["GRPC", "HTTP+JSON"], grpcUrl: "grpc.example.com:443" },
     streaming: false,
     strict: true,
+    metrics: false,
   });
+  expect(readSettings({}, {})).not.toHaveProperty("metrics");
   expect(readSettings({}, {})).toMatchObject({ card: {}, streaming: true, strict: false });
 });
 

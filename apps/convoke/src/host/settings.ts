@@ -47,6 +47,8 @@ export interface ServeSettings {
   readonly cors: CorsOptions;
   readonly limits: Partial<Limits>;
   readonly rateLimits: RateLimitOptions | false;
+  /** Absent for the default, which depends on `host`. */
+  readonly metrics?: boolean;
   readonly push: PushOptions;
   readonly retention: Partial<RetentionOptions>;
   readonly card: CardOptions;
@@ -95,12 +97,15 @@ export function readSettings(flags: ServeFlags, env: Environment): ServeSettings
         : readPort("--port", flags.port),
     host,
     drainMs: readDuration(env["CONVOKE_DRAIN_MS"] || "10000"),
-    logLevel: readLevel(env["CONVOKE_LOG"] || "warn"),
+    logLevel: readLevel(env["CONVOKE_LOG"] || undefined),
     logFormat: readLogFormat(env["CONVOKE_LOG_FORMAT"] || "auto"),
     allowedHosts: commaList(env["CONVOKE_ALLOWED_HOSTS"]).map(readHost),
     cors: readCors(env["CONVOKE_CORS_ORIGINS"]),
     limits: readLimits(env["CONVOKE_LIMITS"]),
     rateLimits: readRateLimits(env["CONVOKE_RATE_LIMIT"]),
+    ...(env["CONVOKE_METRICS"] && {
+      metrics: readSwitch("CONVOKE_METRICS", env["CONVOKE_METRICS"]),
+    }),
     push: readPush(env),
     retention: readRetention(env),
     card: readCard(env),
@@ -145,7 +150,7 @@ function readUrl(value: string | undefined): string | undefined {
 
 const LEVELS = ["debug", "info", "warn", "error", "silent"] as const satisfies readonly LogLevel[];
 
-function readLevel(value: string): LogLevel {
+export function readLevel(value = "warn"): LogLevel {
   const level = LEVELS.find((name) => name === value);
   if (level !== undefined) return level;
   throw new StartError(

@@ -1,7 +1,14 @@
-import { A2AError, type AgentCardFacts, type Caller, type SpecPatch } from "@convoke/protocol";
-import type { Cors } from "../http/cors.ts";
-import type { HttpRequest } from "../http/exchange.ts";
 import {
+  A2AError,
+  type AgentCardFacts,
+  type Caller,
+  type Metrics,
+  type SpecPatch,
+} from "@convoke/protocol";
+import type { Cors } from "../http/cors.ts";
+import type { HttpRequest, RequestHandler } from "../http/exchange.ts";
+import {
+  type Audit,
   type Call,
   type Engine,
   type Logger,
@@ -21,6 +28,14 @@ export class App {
   readonly engine: Engine;
   readonly guard: Guard;
   readonly rates: RateLimiter;
+  readonly metrics: Metrics;
+  readonly audit: Audit;
+  /** A caller has reached a limit. */
+  readonly onLimit: RequestHandler["onLimit"];
+  /** The metrics as text; `undefined` if they are not served. */
+  readonly metricsText: (() => string) | undefined;
+  /** Whether a caller may see what concerns all callers, such as metrics. */
+  readonly isOperator: (caller: Caller) => boolean;
   readonly cors: Cors;
   readonly card: CardBinding;
   readonly keepAlive: KeepAlive;
@@ -49,6 +64,11 @@ export class App {
     this.engine = parts.engine;
     this.guard = parts.guard;
     this.rates = parts.rates;
+    this.metrics = parts.metrics;
+    this.audit = parts.audit;
+    this.onLimit = parts.onLimit;
+    this.metricsText = parts.metricsText;
+    this.isOperator = parts.isOperator;
     this.cors = parts.cors;
     this.card = parts.card;
     this.keepAlive = parts.keepAlive;
@@ -71,14 +91,14 @@ export class App {
   }
 
   /** Converts an error to one that is safe to send. An unknown error is logged, with an id that the client receives. */
-  toA2AError(thrown: unknown): A2AError {
+  readonly toA2AError = (thrown: unknown, requestId?: string): A2AError => {
     if (A2AError.is(thrown)) return thrown;
     if (isStorageFailure(thrown) && !thrown.isPermanent) {
       this.engine.storage.failed(thrown);
       return unavailable("try again later", thrown);
     }
     const errorId = newErrorId();
-    this.logger.error("a request failed", { errorId, error: thrown });
+    this.logger.error("a request failed", { errorId, requestId, error: thrown });
     return A2AError.from(thrown, errorId);
-  }
+  };
 }

@@ -93,8 +93,6 @@ interface RateLimiterFacts {
   /** Whether callers are known. If not, each address is a caller. */
   readonly hasCallers: boolean;
   readonly trustProxy: boolean;
-  /** A caller has reached a limit. */
-  readonly onLimit: (limit: string, fields: Readonly<Record<string, unknown>>) => void;
 }
 
 /** Limits how many requests each caller sends, and how many logins may fail for each address. */
@@ -115,16 +113,15 @@ export class RateLimiter {
 
   /** Counts a request of a caller. It is not limited if nothing tells its caller from others. */
   async count(request: HttpRequest, caller: Caller, kind: RateClass): Promise<CountedRequest> {
-    const { hasCallers, onLimit } = this.#facts;
+    const { hasCallers } = this.#facts;
     const limit = this.#limits[kind];
-    const name = hasCallers ? `${caller.tenant ?? ""} ${caller.owner}` : this.#addressOf(request);
+    const name = hasCallers ? `${caller.tenant ?? ""} ${caller.owner}` : this.addressOf(request);
     if (limit === false || name === undefined) return NOT_LIMITED;
     const now = this.#now();
     const taken = this.#store.take(`${kind} ${name}`, limit, { cost: 1, now });
     const state = taken instanceof Promise ? await taken : taken;
     const headers = headersFor(state, limit, now);
     if (state.isAllowed) return { headers };
-    onLimit(`rateLimits.${kind}`, hasCallers ? { owner: caller.owner } : { address: name });
     return { headers, rejection: exceeded(kind, limit, state) };
   }
 
@@ -133,7 +130,6 @@ export class RateLimiter {
     const limit = this.#limits.login;
     const state = await this.#login(request, 0);
     if (limit === false || state === undefined || state.isAllowed) return;
-    this.#facts.onLimit("rateLimits.login", { address: this.#addressOf(request) });
     throw exceeded("login", limit, state);
   }
 
@@ -143,13 +139,13 @@ export class RateLimiter {
 
   #login(request: HttpRequest, cost: 0 | 1): RateState | undefined | Promise<RateState> {
     const limit = this.#limits.login;
-    const address = this.#facts.hasCallers ? this.#addressOf(request) : undefined;
+    const address = this.#facts.hasCallers ? this.addressOf(request) : undefined;
     if (limit === false || address === undefined) return undefined;
     return this.#store.take(`login ${address}`, limit, { cost, now: this.#now() });
   }
 
-  /** An owner of IPv6 addresses has a whole /64 of them, so it counts as one. */
-  #addressOf(request: HttpRequest): string | undefined {
+  /** The address of the client, if it is known. An owner of IPv6 addresses has a whole /64 of them, so it counts as one. */
+  addressOf(request: HttpRequest): string | undefined {
     const address = clientAddress(request, this.#facts.trustProxy)?.replace(/^::ffff:/i, "");
     return address?.includes(":") === true ? prefix64(address) : address;
   }

@@ -10,7 +10,6 @@ import {
 import type { App } from "../app.ts";
 import { NOTHING_ACTIVE, activate, withHeaders } from "../extensions.ts";
 import type { Admission } from "../../guard/admission.ts";
-import { rateClass } from "../../guard/rate-limit.ts";
 import { parseTenant, scopedCaller } from "../../guard/guard.ts";
 import {
   type ByteStream,
@@ -45,11 +44,12 @@ export async function handleGrpc(
   admission: Admission,
 ): Promise<HttpResponse> {
   let activation = NOTHING_ACTIVE;
+  admission.name("grpc", findMethod(request)?.operation ?? "other");
   try {
     const deadline = parseTimeout(header(request, "grpc-timeout"));
     const identified = await admission.identify();
     const found = findMethod(request);
-    await admission.count(rateClass(found?.operation));
+    await admission.start("grpc", found?.operation);
     const opened = openGrpc(request, found);
     const { method, codec } = opened;
     const params = method.decodeRequest(readMessage(await request.body()));
@@ -71,7 +71,7 @@ export async function handleGrpc(
         : unaryResponse(method.encodeResponse(outcome.value));
     return withHeaders(response, activation);
   } catch (thrown) {
-    const error = app.toA2AError(thrown);
+    const error = admission.toError(thrown);
     return withHeaders(failedResponse(error, grpcVersionFor(request), app.specPatch), activation);
   }
 }

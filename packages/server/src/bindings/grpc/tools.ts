@@ -23,6 +23,7 @@ export async function handleGrpcTools(
   request: HttpRequest,
   admission: Admission,
 ): Promise<HttpResponse> {
+  admission.name("grpc", "tools");
   try {
     if (!request.isHttp2) throw new A2AError("UnsupportedOperation", "gRPC needs HTTP/2");
     if (request.path === `/${HEALTH_SERVICE.name}/Check`) return await checkHealth(app, request);
@@ -37,7 +38,7 @@ export async function handleGrpcTools(
       details: { method: request.path },
     });
   } catch (thrown) {
-    return failedResponse(app.toA2AError(thrown), "1.0", app.specPatch);
+    return failedResponse(admission.toError(thrown), "1.0", app.specPatch);
   }
 }
 
@@ -55,7 +56,7 @@ async function checkHealth(app: App, request: HttpRequest): Promise<HttpResponse
 }
 
 function statusOf({ engine }: App): "SERVING" | "NOT_SERVING" {
-  return engine.isDraining ? "NOT_SERVING" : "SERVING";
+  return engine.unreadyReason === undefined ? "SERVING" : "NOT_SERVING";
 }
 
 /** How often a watched status is compared. */

@@ -22,7 +22,6 @@ import {
 } from "@convoke/protocol";
 import { type Activation, NOTHING_ACTIVE, activate, withHeaders } from "../extensions.ts";
 import type { Admission } from "../../guard/admission.ts";
-import { rateClass } from "../../guard/rate-limit.ts";
 import { parseTenant, scopedCaller } from "../../guard/guard.ts";
 import {
   type HttpRequest,
@@ -75,6 +74,7 @@ async function respond(
   request: HttpRequest,
   { caller, admission, known }: Admitted & { readonly known: Known },
 ): Promise<HttpResponse> {
+  admission.name("jsonrpc", "other");
   try {
     checkContentType(header(request, "content-type"));
     const body = parseJson(await request.body());
@@ -93,7 +93,7 @@ async function respond(
     known.isStream = isStream03(opened.method);
     const { operation, codec } = openMethod(opened, requestedVersion(request), app.isStrict);
     known.codec = codec;
-    await admission.count(rateClass(operation));
+    await admission.start("jsonrpc", operation);
     if (opened.id === undefined) checkOperation(app, operation, { params: opened.params, codec });
     checkId(opened);
     const { version } = codec;
@@ -116,7 +116,7 @@ async function respond(
       () => thrown,
       (limit: unknown) => limit,
     );
-    return errorResponse(app.toA2AError(error), known);
+    return errorResponse(admission.toError(error), known);
   }
 }
 

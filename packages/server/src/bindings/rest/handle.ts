@@ -2,7 +2,6 @@ import { A2AError, CODECS, type ProtocolVersion, type SpecPatch } from "@convoke
 import type { App } from "../app.ts";
 import { NOTHING_ACTIVE, activate, withHeaders } from "../extensions.ts";
 import type { Admission } from "../../guard/admission.ts";
-import { rateClass } from "../../guard/rate-limit.ts";
 import { type Guard, scopedCaller } from "../../guard/guard.ts";
 import {
   type HttpHeaders,
@@ -26,9 +25,10 @@ export async function handleRest(
 ): Promise<HttpResponse> {
   const { request, version, route } = opened;
   let activation = NOTHING_ACTIVE;
+  admission.name("rest", route?.operation ?? "other");
   try {
     const identified = await admission.identify();
-    await admission.count(rateClass(route?.operation));
+    await admission.start("rest", route?.operation);
     if (route === undefined) return methodNotAllowed(opened, app);
     const call = await readRest(opened, route, app.isStrict);
     const caller = scopedCaller(identified, call.tenant, app.tenants);
@@ -48,7 +48,7 @@ export async function handleRest(
         : { status: route.empty, headers: {}, body: "" };
     return withHeaders(response, activation);
   } catch (thrown) {
-    return withHeaders(errorResponse(app, app.toA2AError(thrown), opened), activation);
+    return withHeaders(errorResponse(app, admission.toError(thrown), opened), activation);
   }
 }
 
