@@ -29,6 +29,7 @@ const TIDY = [
   "lists",
   "loop",
   "models",
+  "operating",
   "push",
   "rest",
   "retention",

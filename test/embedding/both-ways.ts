@@ -60,12 +60,16 @@ function mayHaveBody({ method }: Asked): boolean {
   return method !== "GET" && method !== "HEAD";
 }
 
-/** Every request has a unique id. */
+/** What is another each time, and how it looks: the id of a request, and what is left of a limit. */
+const CHANGING: Readonly<Record<string, RegExp>> = {
+  "x-request-id": /^[0-9a-f]{8}-\d+$/,
+  "x-ratelimit-remaining": /^\d+$/,
+  "x-ratelimit-reset": /^\d{10}$/,
+};
+
 function told(headers: Iterable<readonly [string, string]>): Readonly<Record<string, string>> {
   const kept = [...headers].filter(([name]) => !OF_THE_CONNECTION.has(name));
-  return { ...Object.fromEntries(kept), ...(kept.some(isRequestId) && { "x-request-id": "…" }) };
-}
-
-function isRequestId([name, value]: readonly [string, string]): boolean {
-  return name === "x-request-id" && /^[0-9a-f]{8}-\d+$/.test(value);
+  return Object.fromEntries(
+    kept.map(([name, value]) => [name, CHANGING[name]?.test(value) === true ? "…" : value]),
+  );
 }

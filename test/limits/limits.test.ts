@@ -92,7 +92,7 @@ describe.each(DIALECTS)("over A2A $version", (dialect) => {
       await cancel(server, dialect, first.taskId);
       const accepted = await send(server, dialect, {});
 
-      expect(refused.status).toBe(429);
+      expect(refused).toMatchObject({ status: 429, retryAfter: "1" });
       expect(refused.error).toContain("openTasks");
       expect(accepted.state).toContain("INPUT_REQUIRED");
     },
@@ -127,7 +127,7 @@ describe.each(DIALECTS)("over A2A $version", (dialect) => {
         })
         .toBe(200);
 
-      expect(refused.status).toBe(429);
+      expect(refused).toMatchObject({ status: 429, retryAfter: "1" });
       expect(refused.error).toContain("streams");
       await first.leave();
     },
@@ -200,6 +200,7 @@ async function aServer(
 
 interface Told {
   readonly status: number;
+  readonly retryAfter: string | null;
   readonly error: string;
   readonly taskId: string;
   /** As 1.0 spells it. */
@@ -231,6 +232,7 @@ async function call(
   const state = task?.status?.state ?? "";
   return {
     status: response.status,
+    retryAfter: response.headers.get("retry-after"),
     error: answer.error?.message ?? "",
     taskId: task?.id ?? "",
     state: state.toUpperCase().replace("-", "_"),

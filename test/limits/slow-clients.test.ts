@@ -167,7 +167,9 @@ describe("a client that does not read", LIVELY, () => {
       })
       .toContain("unreadBytes");
     for (const socket of unread) socket.destroy();
-    await expect.poll(() => remote.get(task!.id).then(({ id }) => id, String)).toBe(task!.id);
+    await expect
+      .poll(() => remote.get(task!.id).then(({ id }) => id, String), { timeout: 30_000 })
+      .toBe(task!.id);
   });
 });
 

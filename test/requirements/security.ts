@@ -49,7 +49,7 @@ export const SECURITY: RequirementGroup = {
         "X-RateLimit headers.",
       source: "user document 001",
       milestone: "guard",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R119",

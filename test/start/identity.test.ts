@@ -99,13 +99,16 @@ test("the tasks of another agent in a folder are listed, left unchanged, and end
   const args = line.split(" ");
   const refused = await startConvoke({ cwd, args }).ended;
   await other.kill("SIGTERM");
-  const one = await runCli(["tasks", "end", waiting[0]!, "--data", data]);
+  const one = await runCli(["tasks", "end", waiting[0]!, "--data", data], {
+    env: { CONVOKE_LOG: "info" },
+  });
 
   expect(other.stdout).toContain("  Others   3 unfinished of the agent Support Desk, left alone.");
   expect(other.stderr).toContain('"others":[{"agentId":"support-desk"');
   expect(refused).toMatchObject({ code: 5, stdout: "" });
   expect(refused.stderr).toMatch(/^The data folder .* is in use by process \d+/);
   expect(one).toMatchObject({ code: 0, stdout: `${waiting[0]} "Support Desk"\n` });
+  expect(one.stderr).toContain(`"audit":true,"event":"task.ended","taskId":"${waiting[0]}"`);
   await served(desk, data, async (client) => {
     const ended = await client.get(waiting[0]!);
     expect(ended.status).toMatchObject({ state: "failed" });

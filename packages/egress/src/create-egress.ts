@@ -14,7 +14,7 @@ import { Http2Sessions } from "./connections/http2-sessions.ts";
 import { KeptConnections } from "./connections/kept-connections.ts";
 import { type Resolve, createPinnedLookup, systemResolve } from "./connections/pinned-lookup.ts";
 import { validateHeaderName, validateHeaderValue } from "node:http";
-import { EgressError } from "./policy/egress-error.ts";
+import { EgressError, type EgressReason } from "./policy/egress-error.ts";
 import type { ClientHttp2Session } from "node:http2";
 
 /**
@@ -72,6 +72,8 @@ export interface EgressOptions {
   readonly trusted?: readonly string[];
   /** Time limit for opening a connection, in milliseconds; default 10 s. */
   readonly connectTimeoutMs?: number;
+  /** Called for each request that the policy refuses. */
+  readonly onRefused?: (reason: EgressReason) => void;
   /** Resolves a name; default: the operating system. */
   readonly resolve?: Resolve;
 }
@@ -109,7 +111,7 @@ export function createEgress(options: EgressOptions = {}): Egress {
     });
   }
 
-  return {
+  const egress: Egress = {
     check: (url) => checkUrl(url, mayReach),
     request: (call) =>
       followRedirects(call, (one) => sendOne(one, effectiveMethod(call) === "GET")),
@@ -129,6 +131,30 @@ export function createEgress(options: EgressOptions = {}): Egress {
       connections.close();
       sessions.close();
     },
+  };
+  return options.onRefused === undefined ? egress : reportRefusals(egress, options.onRefused);
+}
+
+function reportRefusals(
+  egress: Egress,
+  onRefused: NonNullable<EgressOptions["onRefused"]>,
+): Egress {
+  const report = (error: unknown): never => {
+    if (error instanceof EgressError && error.kind === "refused") onRefused(error.reason);
+    throw error;
+  };
+  return {
+    ...egress,
+    check(url) {
+      try {
+        return egress.check(url);
+      } catch (error) {
+        return report(error);
+      }
+    },
+    request: (call) => egress.request(call).catch(report),
+    post: (url, request) => egress.post(url, request).catch(report),
+    openHttp2: (url, options) => egress.openHttp2(url, options).catch(report),
   };
 }
 

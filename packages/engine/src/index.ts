@@ -19,10 +19,13 @@ export { type EndedTasks, endStoredTasks } from "./lifecycle/end-stored-tasks.ts
 export { pauseTask, resumePausedTask } from "./lifecycle/recover.ts";
 export { type OtherAgentTasks, type RecoveryReport, recover } from "./lifecycle/recover.ts";
 export { Retention, type RetentionOptions } from "./lifecycle/retention.ts";
+export { MetricsRegistry } from "./metrics/metrics-registry.ts";
+export { collectProcessMetrics } from "./metrics/process-metrics.ts";
 export { type PushOptions, PushService } from "./push/push-service.ts";
 export { readTarget } from "./push/notification.ts";
 export { type AgentKey, agentKey } from "./task/agent-key.ts";
 export { Counts, DEFAULT_LIMITS, type Limits, resolveLimits } from "./task/limits.ts";
+export { Audit, type AuditEvent } from "./logging/audit.ts";
 export {
   type LogFields,
   type LogLevel,

@@ -66,7 +66,16 @@ export async function startEngine(options: StartEngineOptions): Promise<RunningE
     }),
   });
   try {
+    const start = performance.now();
     const recovered = await recover(engine, { resume: resumeOnStart !== false });
+    const recoverySeconds = (performance.now() - start) / 1000;
+    const stop = engine.metrics.collect((add) => {
+      add("recoverySeconds", recoverySeconds);
+      for (const outcome of ["resumed", "ended", "waiting"] as const) {
+        add("recoveredTasks", recovered[outcome], [outcome]);
+      }
+    });
+    engine.closing.addEventListener("abort", stop, { once: true });
     await push?.start();
     const retention = new Retention(engine, logger, retentionOptions);
     return {

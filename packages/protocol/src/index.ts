@@ -100,6 +100,7 @@ export {
   ServerStopping,
   type Turn,
 } from "./model/agent.ts";
+export { METRICS, type MetricName, type Metrics, NO_METRICS } from "./model/metrics.ts";
 export {
   BEARER_SECURITY,
   type CardSecurity,

@@ -11,6 +11,7 @@ import type { Interceptor } from "./bindings/interceptors.ts";
 import type { CardOptions } from "./cards/card-binding.ts";
 import type { AuthOptions } from "./guard/authenticate.ts";
 import type { AuthorizationOptions } from "./guard/authorize.ts";
+import type { RateLimitOptions } from "./guard/rate-limit.ts";
 import type { RoleOptions } from "./guard/roles.ts";
 import type { CorsOptions } from "./http/cors.ts";
 import type { Timeouts } from "./http/exchange.ts";
@@ -43,6 +44,18 @@ export interface AgentOptions extends AuthOptions, AuthorizationOptions {
   readonly cors?: CorsOptions;
   /** How much one caller or one agent can use. Default `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
+  /**
+   * How many requests each caller may send, and how many logins may fail for each address. Default:
+   * `DEFAULT_RATE_LIMITS`; on loopback `LOCAL_RATE_LIMITS`, which only a flood reaches. `false` is no
+   * limit. Classes that are not named keep their defaults.
+   */
+  readonly rateLimits?: RateLimitOptions | false;
+  /**
+   * Serves metrics in the text format of Prometheus at `/metrics`, to callers that authentication
+   * accepts. Default: only if the server listens on loopback, because metrics show how the server is
+   * used. If they are off, nothing is measured.
+   */
+  readonly metrics?: boolean;
   /** How long a client may take to send a request and to read the response. Default: see each. */
   readonly timeouts?: Partial<Timeouts>;
   /** Whether clients can stream answers. Default true. If false, they wait for the answer or poll. */

@@ -1,5 +1,4 @@
-import { randomBytes } from "node:crypto";
-import type { Agent } from "@convoke/protocol";
+import { type Agent, type Metrics, NO_METRICS } from "@convoke/protocol";
 import type { AgentOptions, AgentStorage, CloseOptions } from "./agent-options.ts";
 import { App } from "./bindings/app.ts";
 import {
@@ -16,24 +15,36 @@ import { createOperations } from "./bindings/operations.ts";
 import { type AddressFor, Authentication } from "./guard/authenticate.ts";
 import { Authorization } from "./guard/authorize.ts";
 import { Guard } from "./guard/guard.ts";
+import { RateLimiter, checkRateLimits } from "./guard/rate-limit.ts";
+import { isOperator } from "./guard/roles.ts";
 import { Cors } from "./http/cors.ts";
-import { type RequestHandler, resolveTimeouts } from "./http/exchange.ts";
+import { type RequestHandler, requestIds, resolveTimeouts } from "./http/exchange.ts";
 import { errorResponse, handleProbe, route } from "./route.ts";
 import type { ServerAddress } from "./http/address.ts";
 import {
   type Backend,
   type Limits,
+  MetricsRegistry,
   type RecoveryReport,
   type RunningEngine,
   closeAgentAndBackend,
+  collectProcessMetrics,
   resolveLimits,
   startEngine,
 } from "@convoke/engine";
 
 interface Opening {
-  readonly openBackend: () => Promise<Backend | AgentStorage>;
+  readonly openBackend: (metrics: Metrics | undefined) => Promise<Backend | AgentStorage>;
   /** Where the server listens. Absent inside an app that owns the port. */
   readonly address?: ServerAddress;
+}
+
+/** Where an agent is served. */
+interface HostedPlace {
+  /** The path under which an app has mounted it; empty for the root. */
+  readonly basePath: string;
+  /** Whether only this machine can reach it. */
+  readonly isLocal: boolean;
 }
 
 /**
@@ -49,10 +60,13 @@ export class HostedAgent {
   readonly #cors: Cors;
   readonly #authentication: Authentication;
   readonly #operations: Operations | undefined;
+  readonly #place: HostedPlace;
+  /** Absent if nothing is measured. */
+  readonly #metrics: MetricsRegistry | undefined;
   readonly #ready = Promise.withResolvers<App>();
   #running: RunningEngine | undefined;
 
-  constructor(agent: Agent, options: AgentOptions, basePath = "") {
+  constructor(agent: Agent, options: AgentOptions, place: HostedPlace) {
     const { logger } = options;
     checkAgent(agent);
     if (options.tenants?.includes("v1") === true) {
@@ -67,25 +81,28 @@ export class HostedAgent {
     this.#agent = agent;
     this.#options = options;
     this.#limits = resolveLimits(options.limits);
+    checkRateLimits(options.rateLimits);
     this.#cors = new Cors(options.cors);
     this.#authentication = new Authentication(options);
     this.#operations = createOperations(options.interceptors ?? []);
     this.keepAlive = new KeepAlive(options.keepAliveMs);
     this.#ready.promise.catch(() => undefined);
-    const requestPrefix = randomBytes(4).toString("hex");
-    let requests = 0;
+    this.#place = place;
+    const isMeasured = options.metrics ?? place.isLocal;
+    this.#metrics = isMeasured ? new MetricsRegistry() : undefined;
     this.handler = {
-      basePath,
+      basePath: place.basePath,
       handle: async (request) =>
-        handleProbe(request, () => this.#running?.engine.isDraining === false) ??
-        route(await this.#ready.promise, request),
+        handleProbe(request, () =>
+          this.#running === undefined ? "starting" : this.#running.engine.unreadyReason,
+        ) ?? route(await this.#ready.promise, request),
       reject: (request, error) =>
         errorResponse(request, error, this.#authentication.challengeAt(undefined)),
-      onLimit: limitLogger(logger),
+      onLimit: limitLogger(logger, this.#metrics ?? NO_METRICS),
       maxBodyBytes: this.#limits.bodyBytes,
       maxUnreadBytes: this.#limits.unreadBytes,
       timeouts: resolveTimeouts(options.timeouts),
-      newRequestId: () => `${requestPrefix}-${++requests}`,
+      requestId: requestIds(),
       onResponse: (facts) => logger.debug("answered", { ...facts }),
     };
     if (this.#cors.allowsEveryone && this.#authentication.security === undefined) {
@@ -111,7 +128,8 @@ export class HostedAgent {
   async open({ openBackend, address }: Opening): Promise<RecoveryReport> {
     const { logger, push, streaming, retention, idempotency, strict } = this.#options;
     const agent = this.#agent;
-    const opening = openBackend().then((opened): AgentStorage =>
+    const metrics = this.#metrics;
+    const opening = openBackend(metrics).then((opened): AgentStorage =>
       "backend" in opened ? opened : { backend: opened },
     );
     try {
@@ -122,6 +140,7 @@ export class HostedAgent {
         backend,
         key,
         logger,
+        metrics,
         push,
         retention,
         limits: this.#limits,
@@ -130,6 +149,10 @@ export class HostedAgent {
         idempotency: strict === true ? "extension" : (idempotency ?? "extension"),
       });
       this.#running = running;
+      if (metrics !== undefined) {
+        const stop = collectProcessMetrics(metrics);
+        running.engine.closing.addEventListener("abort", stop, { once: true });
+      }
       this.#ready.resolve(this.#app(running, address));
       return running.recovered;
     } catch (error) {
@@ -162,6 +185,7 @@ export class HostedAgent {
     const { security } = this.#authentication;
     const { restFrames, compat } = this.#options;
     const place = { ...this.#options, ...(address && { address }) };
+    const metrics = this.#metrics;
     const facts = cardFacts(this.#agent, {
       ...place,
       streams: engine.streams,
@@ -191,6 +215,16 @@ export class HostedAgent {
       }),
       authorization: this.#authorization(),
       roles: this.#options.roles ?? {},
+      rates: new RateLimiter(this.#options.rateLimits ?? {}, {
+        isLocal: this.#place.isLocal,
+        hasCallers: security !== undefined,
+        trustProxy: this.#options.trustProxy === true,
+      }),
+      metrics: engine.metrics,
+      metricsText: metrics && (() => metrics.text()),
+      isOperator,
+      audit: engine.audit,
+      onLimit: this.handler.onLimit,
       card: new CardBinding(facts, card),
       extendedCard: this.#extendedCard(facts),
       protectedResource: this.#protectedResource((request) => addressFor(request, place)),
@@ -236,9 +270,10 @@ export class HostedAgent {
 const LIMIT_LOG_MS = 10_000;
 
 /** Logs that clients have reached a limit, at most once in a while for each. */
-function limitLogger(logger: AgentOptions["logger"]): RequestHandler["onLimit"] {
+function limitLogger(logger: AgentOptions["logger"], metrics: Metrics): RequestHandler["onLimit"] {
   const logged = new Map<string, number>();
   return (limit, fields) => {
+    metrics.count("limited", [limit]);
     const now = performance.now();
     if (now - (logged.get(limit) ?? -Infinity) < LIMIT_LOG_MS) return;
     logged.set(limit, now);

@@ -35,6 +35,17 @@ export type {
 } from "./guard/authorize.ts";
 export { ROLE_SCOPES, type RoleOptions } from "./guard/roles.ts";
 export type { TlsOptions } from "./node/port.ts";
+export {
+  DEFAULT_RATE_LIMITS,
+  LOCAL_RATE_LIMITS,
+  MemoryRateLimits,
+  type RateClass,
+  type RateLimit,
+  type RateLimitOptions,
+  type RateLimitStore,
+  type RateState,
+  parseRateLimits,
+} from "./guard/rate-limit.ts";
 export type { Timeouts } from "./http/exchange.ts";
 export type { CorsOptions } from "./http/cors.ts";
 export { normalizeOrigins } from "./http/cors.ts";

@@ -10,6 +10,7 @@ import {
   parseApprovalPath,
   replayPushes,
 } from "./bindings/admin.ts";
+import { Admission } from "./guard/admission.ts";
 import { RESOURCE_PATH } from "./guard/authenticate.ts";
 import { CARD_PATHS, KEYS_PATH } from "./cards/card-binding.ts";
 import { handleRest } from "./bindings/rest/handle.ts";
@@ -23,15 +24,18 @@ import {
   type HttpResponse,
   header,
   jsonResponse,
+  retryHeaders,
 } from "./http/exchange.ts";
 
 /** Handles a request: checks it with the guard and passes it to the binding of its path. */
 export async function route(app: App, received: HttpRequest): Promise<HttpResponse> {
   const request = withSingleSlashes(received);
-  return app.cors.addHeaders(await dispatch(app, request), request);
+  const admission = new Admission(app, request);
+  const response = admission.finish(await dispatch(app, request, admission));
+  return app.cors.addHeaders(response, request);
 }
 
-/** Whether the process answers, and whether it takes requests: not while it starts or stops. */
+/** Whether the process answers, and whether it takes requests: not while it starts or stops, or its storage fails. */
 const PROBE_PATHS: ReadonlySet<string> = new Set(["/health", "/ready"]);
 
 /**
@@ -40,14 +44,14 @@ const PROBE_PATHS: ReadonlySet<string> = new Set(["/health", "/ready"]);
  */
 export function handleProbe(
   request: HttpRequest,
-  isReady: () => boolean,
+  unreadyReason: () => string | undefined,
 ): HttpResponse | undefined {
   if (!PROBE_PATHS.has(request.path)) return undefined;
   const notAllowed = allow(request, ["GET", "HEAD"]);
   if (notAllowed !== undefined) return notAllowed;
-  const isUp = request.path === "/health" || isReady();
-  const body = JSON.stringify({ status: isUp ? "ok" : "unavailable" });
-  return jsonResponse(isUp ? 200 : 503, body, { "cache-control": "no-store" });
+  const reason = request.path === "/health" ? undefined : unreadyReason();
+  const body = reason === undefined ? { status: "ok" } : { status: "unavailable", reason };
+  return jsonResponse(reason === undefined ? 200 : 503, JSON.stringify(body));
 }
 
 /** Some clients join an address that ends in a slash and a path that begins with one. */
@@ -59,7 +63,21 @@ function withSingleSlashes(request: HttpRequest): HttpRequest {
 /** The paths of JSON-RPC. */
 const RPC_PATHS: ReadonlySet<string> = new Set(["/", "/api/a2a"]);
 
-async function dispatch(app: App, request: HttpRequest): Promise<HttpResponse> {
+const METRICS_PATH = "/metrics";
+
+/** The paths that are not part of A2A, by the names that metrics have for them. */
+const OWN_PATHS: ReadonlyMap<string, string> = new Map([
+  [PUSHES_PATH, "listPushes"],
+  [REPLAY_PATH, "replayPushes"],
+  [APPROVALS_PATH, "listApprovals"],
+  [METRICS_PATH, "readMetrics"],
+]);
+
+async function dispatch(
+  app: App,
+  request: HttpRequest,
+  admission: Admission,
+): Promise<HttpResponse> {
   try {
     if (app.engine.closing.aborted) throw new A2AError("Unavailable", "this agent has stopped");
     if (isPreflight(request)) {
@@ -67,27 +85,35 @@ async function dispatch(app: App, request: HttpRequest): Promise<HttpResponse> {
       if (preflight !== undefined) return preflight;
     }
     if (CARD_PATHS.has(request.path)) {
+      admission.name("card", "getCard");
       app.guard.admit(request);
       return allow(request, ["GET", "HEAD"]) ?? (await app.card.handle(request));
     }
     if (request.path === KEYS_PATH) {
+      admission.name("card", "getKeys");
       app.guard.admit(request);
       return allow(request, ["GET", "HEAD"]) ?? app.card.keySet();
     }
     if (request.path === RESOURCE_PATH && app.protectedResource !== undefined) {
+      admission.name("card", "getProtectedResource");
       app.guard.admit(request);
       return allow(request, ["GET", "HEAD"]) ?? app.protectedResource(request);
     }
-    if (isGrpc(request)) return await dispatchGrpc(app, request);
+    if (isGrpc(request)) return await dispatchGrpc(app, request, admission);
     const rest = matchRest(request);
     if (rest !== undefined) {
-      return await handleRest(app, rest, () => app.guard.identify(request));
+      return await handleRest(app, rest, admission);
     }
-    const caller = await app.guard.identify(request);
-    rejectGrpcWeb(request);
-    if (RPC_PATHS.has(request.path)) {
-      return allow(request, ["POST"]) ?? (await handleJsonRpc(app, request, caller));
+    const caller = await admission.identify();
+    if (RPC_PATHS.has(request.path) && request.method === "POST" && !isGrpcWeb(request)) {
+      return await handleJsonRpc(app, request, { caller, admission });
     }
+    const approvalId = parseApprovalPath(request);
+    const name = approvalId === undefined ? OWN_PATHS.get(request.path) : "decideApproval";
+    admission.name("convoke", name ?? "other");
+    await admission.count(request.method === "POST" ? "write" : "read");
+    if (isGrpcWeb(request)) throw grpcWebNotSupported();
+    if (RPC_PATHS.has(request.path)) return methodNotAllowed(request, ["POST"]);
     if (request.path === PUSHES_PATH) {
       return allow(request, ["GET"]) ?? (await listPushes(app, request, caller));
     }
@@ -97,7 +123,9 @@ async function dispatch(app: App, request: HttpRequest): Promise<HttpResponse> {
     if (request.path === APPROVALS_PATH) {
       return allow(request, ["GET"]) ?? (await handleListApprovals(app, request, caller));
     }
-    const approvalId = parseApprovalPath(request);
+    if (request.path === METRICS_PATH && app.metricsText !== undefined) {
+      return allow(request, ["GET", "HEAD"]) ?? serveMetrics(app, app.metricsText, caller);
+    }
     if (approvalId !== undefined) {
       return (
         allow(request, ["POST"]) ?? (await handleDecision(app, approvalId, { request, caller }))
@@ -108,20 +136,33 @@ async function dispatch(app: App, request: HttpRequest): Promise<HttpResponse> {
       `there is nothing at ${request.basePath}${request.path}; the card is at ${request.basePath}/.well-known/agent-card.json`,
     );
   } catch (thrown) {
-    return errorResponse(request, app.toA2AError(thrown), app.guard.challengeFor(request));
+    return errorResponse(request, admission.toError(thrown), app.guard.challengeFor(request));
   }
 }
 
+function serveMetrics(app: App, text: () => string, caller: Caller): HttpResponse {
+  if (!app.isOperator(caller)) {
+    throw new A2AError("Forbidden", "metrics are for operators", {
+      details: { reason: "forbidden" },
+    });
+  }
+  const headers = { "content-type": "text/plain; version=0.0.4; charset=utf-8" };
+  return { status: 200, headers, body: text() };
+}
+
 /** The modules are loaded on first use, so that servers without gRPC clients start faster. */
-async function dispatchGrpc(app: App, request: HttpRequest): Promise<HttpResponse> {
+async function dispatchGrpc(
+  app: App,
+  request: HttpRequest,
+  admission: Admission,
+): Promise<HttpResponse> {
   const located = { ...request, path: stripBasePath(request.path, app.grpcBasePath) };
-  const identify = (): Promise<Caller> => app.guard.identify(request);
   if (located.path.startsWith("/grpc.")) {
     const { handleGrpcTools } = await import("./bindings/grpc/tools.ts");
-    return handleGrpcTools(app, located, identify);
+    return handleGrpcTools(app, located, admission);
   }
   const { handleGrpc } = await import("./bindings/grpc/handle.ts");
-  return handleGrpc(app, located, identify);
+  return handleGrpc(app, located, admission);
 }
 
 /** Paths that need no authentication. */
@@ -139,7 +180,10 @@ function handlePreflight(app: App, request: HttpRequest): HttpResponse | undefin
 
 /** Returns a 405 response if the path does not support the method. */
 function allow(request: HttpRequest, methods: readonly string[]): HttpResponse | undefined {
-  if (methods.includes(request.method)) return undefined;
+  return methods.includes(request.method) ? undefined : methodNotAllowed(request, methods);
+}
+
+function methodNotAllowed(request: HttpRequest, methods: readonly string[]): HttpResponse {
   const list = methods.join(", ");
   return plainError(405, `${request.path} takes ${list}`, { allow: list });
 }
@@ -157,7 +201,7 @@ export function errorResponse(
 ): HttpResponse {
   const headers: HttpHeaders = {
     ...(error.reason === "Unauthenticated" && { "www-authenticate": challenge }),
-    ...(error.reason === "Unavailable" && { "retry-after": "1" }),
+    ...retryHeaders(error),
   };
   const text = errorText(null, codecFor(request).encodeError(error));
   return jsonResponse(error.row.http, text, headers);
@@ -168,12 +212,14 @@ function isGrpc(request: HttpRequest): boolean {
   return /^application\/grpc(?:$|[+;\s])/i.test(header(request, "content-type") ?? "");
 }
 
-/** gRPC-Web has other frames, and trailers in its body. */
-function rejectGrpcWeb(request: HttpRequest): void {
-  if (header(request, "content-type")?.toLowerCase().startsWith("application/grpc-web") !== true) {
-    return;
-  }
-  throw new A2AError("UnsupportedMediaType", "gRPC-Web is not supported; use gRPC or JSON", {
+/** gRPC-Web has other frames than gRPC, and trailers in its body. */
+function isGrpcWeb(request: HttpRequest): boolean {
+  const type = header(request, "content-type")?.toLowerCase();
+  return type?.startsWith("application/grpc-web") === true;
+}
+
+function grpcWebNotSupported(): A2AError {
+  return new A2AError("UnsupportedMediaType", "gRPC-Web is not supported; use gRPC or JSON", {
     field: "Content-Type",
   });
 }

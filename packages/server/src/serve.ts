@@ -1,7 +1,7 @@
 import type { AddressInfo, Server as NetServer } from "node:net";
-import type { Agent } from "@convoke/protocol";
+import type { Agent, Metrics } from "@convoke/protocol";
+import { isLoopbackHost } from "@convoke/protocol/internal";
 import type { AgentOptions, AgentStorage, CloseOptions } from "./agent-options.ts";
-import { isLoopbackAddress } from "@convoke/protocol/internal";
 import { HostedAgent } from "./hosted-agent.ts";
 import { type ServerAddress, checkBasePath, isWildcard, toUrl } from "./http/address.ts";
 import { type NodeListener, createNodeListener } from "./node/node-listener.ts";
@@ -15,7 +15,10 @@ export interface ServeOptions extends AgentOptions {
   /** The address to listen on, such as "127.0.0.1" for this machine only or "0.0.0.0" for all interfaces. */
   readonly host: string;
   /** Opens the storage. Called after the port is bound, so that a second server cannot touch the data of the first. */
-  readonly openBackend: (address: ServerAddress) => Promise<Backend | AgentStorage>;
+  readonly openBackend: (
+    address: ServerAddress,
+    metrics: Metrics | undefined,
+  ) => Promise<Backend | AgentStorage>;
   /** Serves HTTPS with this certificate. Default: plain HTTP. */
   readonly tls?: TlsOptions;
   /**
@@ -43,7 +46,8 @@ export interface Server extends AsyncDisposable {
  * without touching the data of the first. Requests that arrive in between wait.
  */
 export async function serve(agent: Agent, options: ServeOptions): Promise<Server> {
-  const hosted = new HostedAgent(agent, options);
+  const isLocal = isLoopbackHost(options.host);
+  const hosted = new HostedAgent(agent, options, { basePath: "", isLocal });
   checkReach(hosted.authentication, options);
   const port = new Port({
     listener: createNodeListener(hosted.handler),
@@ -68,7 +72,7 @@ export async function serve(agent: Agent, options: ServeOptions): Promise<Server
   try {
     const recovered = await hosted.open({
       address,
-      openBackend: () => options.openBackend(address),
+      openBackend: (metrics) => options.openBackend(address, metrics),
     });
     const close = (closing?: CloseOptions): Promise<void> =>
       hosted.close(closing, () => port.close());
@@ -95,7 +99,7 @@ function checkReach(
   if (needsCertificates && tls?.ca === undefined) {
     throw new TypeError("mtls() needs tls.ca, the authorities that sign the client certificates");
   }
-  if (security !== undefined || allowAnonymous || isLoopbackAddress(host)) return;
+  if (security !== undefined || allowAnonymous || isLoopbackHost(host)) return;
   throw new TypeError(
     `this server would be reachable from outside on ${host} without authentication: set auth, ` +
       "token or authenticate, or allowAnonymous: true",
@@ -123,7 +127,7 @@ function listen(net: NetServer, { port, host, tls }: ServeOptions): Promise<Serv
 
 export interface MountOptions extends AgentOptions {
   /** Opens the storage. */
-  readonly openBackend: () => Promise<Backend | AgentStorage>;
+  readonly openBackend: (metrics: Metrics | undefined) => Promise<Backend | AgentStorage>;
   /**
    * The path under which the app serves the agent, such as "/agent". Default: the path that Express
    * or Connect have mounted it on, otherwise the root.
@@ -145,7 +149,8 @@ export interface Mounted extends AsyncDisposable {
 
 /** Embeds an agent in an app, which passes its requests to it. */
 export async function mount(agent: Agent, options: MountOptions): Promise<Mounted> {
-  const hosted = new HostedAgent(agent, options, checkBasePath(options.basePath));
+  const basePath = checkBasePath(options.basePath);
+  const hosted = new HostedAgent(agent, options, { basePath, isLocal: false });
   const recovered = await hosted.open({ openBackend: options.openBackend });
   return {
     fetch: createFetchHandler(hosted.handler),

@@ -1,3 +1,4 @@
+import { isLoopbackHost } from "@convoke/protocol/internal";
 import { type CommandIo, UsageError } from "../terminal/command.ts";
 
 /**
@@ -26,11 +27,5 @@ function isFor(env: CommandIo["env"], url: string): boolean {
 
 /** Whether the host name of the URL is this machine. The URL parser normalizes all spellings. */
 export function isLoopback(url: string): boolean {
-  const host = new URL(url).hostname.replace(/\.$/, "");
-  return (
-    host === "localhost" ||
-    host.endsWith(".localhost") ||
-    host === "[::1]" ||
-    /^127(?:\.\d{1,3}){3}$/.test(host)
-  );
+  return isLoopbackHost(new URL(url).hostname);
 }

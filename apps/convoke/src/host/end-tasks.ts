@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { CommandIo } from "../terminal/command.ts";
 import { StartError } from "./config.ts";
+import { readLevel } from "./settings.ts";
 
 export interface EndTasksRequest {
   readonly data: string | undefined;
@@ -25,7 +26,7 @@ export async function endTasks(request: EndTasksRequest): Promise<readonly TaskR
     throw error instanceof DataFolderError ? new StartError(error.message) : error;
   });
   try {
-    const logger = createJsonLogger("warn", io.stderr);
+    const logger = createJsonLogger(readLevel(io.env["CONVOKE_LOG"] || undefined), io.stderr);
     return await endStoredTasks(backend, agentId === undefined ? { taskIds } : { agentId }, logger);
   } finally {
     await backend.close();

@@ -39,8 +39,17 @@ export async function serve(agent: Agent, options: ServeAgentOptions = {}): Prom
     ...rest,
     logger,
     retention: retentionFor(data, rest.retention),
-    openBackend: async ({ port }) =>
-      (opened = await openAgentData(agent, { data, onFatal, source, logger, holder: { port } })),
+    openBackend: async ({ port }, metrics) => {
+      const holder = { port };
+      return (opened = await openAgentData(agent, {
+        data,
+        onFatal,
+        source,
+        logger,
+        metrics,
+        holder,
+      }));
+    },
   });
   const { key, folder } = opened!;
   return { ...server, agentId: key.id, ...(folder !== undefined && { folder }) };
@@ -57,7 +66,7 @@ export function mount(agent: Agent, options: MountAgentOptions = {}): Promise<Mo
     ...rest,
     logger,
     retention: retentionFor(data, rest.retention),
-    openBackend: () => openAgentData(agent, { data, onFatal, source, logger }),
+    openBackend: (metrics) => openAgentData(agent, { data, onFatal, source, logger, metrics }),
   });
 }
 

@@ -11,6 +11,7 @@ test("push settings, limits and retention come from the environment", () => {
       CONVOKE_PUSH_ALLOW: "hooks.internal:8080, 10.0.0.0/8,",
       CONVOKE_PUSH_SECRET: "whsec_c2VjcmV0",
       CONVOKE_LIMITS: "parts=10, openTasks=5",
+      CONVOKE_RATE_LIMIT: "write=100/min, login=off",
       CONVOKE_KEEP_DAYS: "7",
       CONVOKE_KEEP_TASKS: "500",
       CONVOKE_CORS_ORIGINS: "https://App.Example:443, http://localhost:5173",
@@ -20,25 +21,29 @@ test("push settings, limits and retention come from the environment", () => {
   expect(settings).toMatchObject({
     push: { allow: ["hooks.internal:8080", "10.0.0.0/8"], secret: "whsec_c2VjcmV0" },
     limits: { parts: 10, openTasks: 5 },
+    rateLimits: { write: { limit: 100, windowMs: 60_000 }, login: false },
     retention: { maxAgeMs: 7 * DAY_MS, maxTasks: 500 },
     cors: { origins: ["https://app.example", "http://localhost:5173"] },
   });
 });
 
-test("the card, streaming and strictness come from the environment", () => {
+test("the card, streaming, strictness and metrics come from the environment", () => {
   const env = {
     CONVOKE_CARD_FORM: "v1",
     CONVOKE_CARD_BINDINGS: "grpc, http+json",
     CONVOKE_GRPC_URL: "grpc.example.com:443",
     CONVOKE_STREAMING: "0",
     CONVOKE_STRICT: "1",
+    CONVOKE_METRICS: "0",
   };
 
   expect(readSettings({}, env)).toMatchObject({
     card: { form: "v1", bindings: ["GRPC", "HTTP+JSON"], grpcUrl: "grpc.example.com:443" },
     streaming: false,
     strict: true,
+    metrics: false,
   });
+  expect(readSettings({}, {})).not.toHaveProperty("metrics");
   expect(readSettings({}, {})).toMatchObject({ card: {}, streaming: true, strict: false });
 });
 
@@ -107,6 +112,10 @@ test.each<[env: Record<string, string>, message: string]>([
     'CONVOKE_JWT_ISSUER cannot be used: issuer must be the URL of the issuer, not "id.example".',
   ],
   [{ CONVOKE_API_KEYS: "/dev/null" }, "CONVOKE_API_KEYS cannot be used: /dev/null is not JSON."],
+  [
+    { CONVOKE_RATE_LIMIT: "send=1/s" },
+    'CONVOKE_RATE_LIMIT: "send=1/s" is not a rate such as write=100/min, read=20/s or login=off; the classes are read, write, stream, login.',
+  ],
   [{ CONVOKE_KEEP_DAYS: "0" }, 'CONVOKE_KEEP_DAYS must be a whole number above 0, not "0".'],
   [{ CONVOKE_KEEP_TASKS: "all" }, 'CONVOKE_KEEP_TASKS must be a whole number above 0, not "all".'],
   [

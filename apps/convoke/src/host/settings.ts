@@ -3,11 +3,13 @@ import {
   type Authenticator,
   type CardOptions,
   type CorsOptions,
+  KeyFileError,
+  type RateLimitOptions,
   apiKeys,
   bearer,
   normalizeOrigins,
-  KeyFileError,
   oidc,
+  parseRateLimits,
   readKeyFile,
 } from "@convoke/server";
 import {
@@ -26,7 +28,7 @@ import { DataFolderError } from "@convoke/backends/sqlite";
 import { ModelError } from "@convoke/runtime";
 import { readFileSync } from "node:fs";
 import type { AgentInfo, CardKey } from "@convoke/protocol";
-import { isLoopbackAddress, isObject } from "@convoke/protocol/internal";
+import { isLoopbackHost, isObject } from "@convoke/protocol/internal";
 
 /** How log lines are written. "auto" is for people on a terminal and JSON elsewhere. */
 type LogFormat = "auto" | "pretty" | "json";
@@ -46,6 +48,9 @@ export interface ServeSettings {
   readonly allowedHosts: readonly string[];
   readonly cors: CorsOptions;
   readonly limits: Partial<Limits>;
+  readonly rateLimits: RateLimitOptions | false;
+  /** Absent for the default, which depends on `host`. */
+  readonly metrics?: boolean;
   readonly push: PushOptions;
   readonly retention: Partial<RetentionOptions>;
   readonly card: CardOptions;
@@ -102,11 +107,15 @@ export function readSettings(
         : readPort("--port", flags.port),
     host,
     drainMs: readDuration(env["CONVOKE_DRAIN_MS"] || "10000"),
-    logLevel: readLevel(env["CONVOKE_LOG"] || "warn"),
+    logLevel: readLevel(env["CONVOKE_LOG"] || undefined),
     logFormat: readLogFormat(env["CONVOKE_LOG_FORMAT"] || "auto"),
     allowedHosts: commaList(env["CONVOKE_ALLOWED_HOSTS"]).map(readHost),
     cors: readCors(env["CONVOKE_CORS_ORIGINS"]),
     limits: { ...config.limits, ...readLimits(env["CONVOKE_LIMITS"]) },
+    rateLimits: readRateLimits(env["CONVOKE_RATE_LIMIT"]),
+    ...(env["CONVOKE_METRICS"] && {
+      metrics: readSwitch("CONVOKE_METRICS", env["CONVOKE_METRICS"]),
+    }),
     push: readPush(env),
     retention: readRetention(env),
     card: readCard(env),
@@ -121,7 +130,7 @@ export function readSettings(
   };
   const { allowAnonymous = false } = config;
   const isOpen = settings.auth === undefined && !allowAnonymous;
-  if (isOpen && !isLoopbackAddress(host)) throw openToTheWorld(host, flags);
+  if (isOpen && !isLoopbackHost(host)) throw openToTheWorld(host, flags);
   return settings;
 }
 
@@ -182,7 +191,7 @@ function readUrl(value: string | undefined): string | undefined {
 
 const LEVELS = ["debug", "info", "warn", "error", "silent"] as const satisfies readonly LogLevel[];
 
-function readLevel(value: string): LogLevel {
+export function readLevel(value = "warn"): LogLevel {
   const level = LEVELS.find((name) => name === value);
   if (level !== undefined) return level;
   throw new StartError(
@@ -261,6 +270,16 @@ function readLimit(entry: string): readonly [name: string, most: number] {
     `CONVOKE_LIMITS must set ${name} to a whole number above 0, as in ${name}=10, not ${JSON.stringify(entry)}. ` +
       `The limits are ${NAMES.join(", ")}.`,
   );
+}
+
+/** Reads `write=100/min,read=20/s`, or `off`. */
+function readRateLimits(value: string | undefined): RateLimitOptions | false {
+  try {
+    return parseRateLimits(value ?? "");
+  } catch (error) {
+    const problem = (error as TypeError).message;
+    throw new StartError(`CONVOKE_RATE_LIMIT: ${problem}.`, { cause: error });
+  }
 }
 
 /** Push options. They are validated now, not when the first notification is sent. */

@@ -2,7 +2,7 @@ import { EventEmitter, once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
-import { TASK_STATES, isTerminal, mayFollow } from "@convoke/protocol";
+import { type Metrics, TASK_STATES, isTerminal, mayFollow } from "@convoke/protocol";
 import {
   type Backend,
   type CommitResult,
@@ -52,6 +52,9 @@ export interface SqliteBackendOptions {
    */
   readonly onFatal?: (error: Error) => void;
 
+  /** Receives how long commits take, and how many writes share one. Default: nothing is measured. */
+  readonly metrics?: Metrics | undefined;
+
   /** Facts about this process, such as its port, shown to another process that finds the folder in use. */
   readonly holder?: HolderFacts;
 
@@ -81,7 +84,7 @@ export async function openWithWorker(
   options: SqliteBackendOptions,
   start: (settings: WriterSettings) => StorageWorker | Promise<StorageWorker>,
 ): Promise<Backend> {
-  const { durability = "power", busyTimeoutMs = 5_000, maxBytes, onFatal } = options;
+  const { durability = "power", busyTimeoutMs = 5_000, maxBytes, onFatal, metrics } = options;
   const folder = holdFolder(options.folder, options.holder);
   let worker: StorageWorker | undefined;
   try {
@@ -90,7 +93,7 @@ export async function openWithWorker(
     await opened(worker, folder);
     const damaged = (cause: unknown): Error => DataFolderError.damaged(folder.path, cause);
     const reader = new SqliteReader(file, busyTimeoutMs, damaged);
-    return new SqliteBackend({ folder, worker, reader, damaged, onFatal });
+    return new SqliteBackend({ folder, worker, reader, damaged, onFatal, metrics });
   } catch (error) {
     await worker?.terminate();
     folder.release();
@@ -104,6 +107,7 @@ interface Parts {
   readonly reader: SqliteReader;
   readonly damaged: (cause: unknown) => Error;
   readonly onFatal: ((error: Error) => void) | undefined;
+  readonly metrics: Metrics | undefined;
 }
 
 /** How often to check that the files of the folder are still there. */
@@ -121,7 +125,7 @@ class SqliteBackend implements Backend {
   readonly #check: NodeJS.Timeout;
   #closed: Promise<void> | undefined;
 
-  constructor({ folder, worker, reader, damaged, onFatal = () => {} }: Parts) {
+  constructor({ folder, worker, reader, damaged, onFatal = () => {}, metrics }: Parts) {
     this.#folder = folder;
     this.isAfterCrash = folder.wasLeft;
     this.#reader = reader;
@@ -130,6 +134,7 @@ class SqliteBackend implements Backend {
       worker,
       onFatal,
       damaged,
+      metrics,
       onCommitted: (taskId, head) => this.#watchers.wake(taskId, head),
     });
     folder.lost();

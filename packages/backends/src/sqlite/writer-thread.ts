@@ -1,5 +1,6 @@
 import type { EventEmitter } from "node:events";
 import { type CommitResult, type CommitStep, InvalidStepError, type Seq } from "@convoke/engine";
+import type { Metrics } from "@convoke/protocol";
 import { StorageError, isDamage } from "./storage-error.ts";
 import type {
   FromWriter,
@@ -45,6 +46,8 @@ export interface WriterThreadOptions {
   readonly onCommitted: (taskId: string, head: Seq) => void;
   /** Called once if the thread dies, or if `fail` was called. */
   readonly onFatal: (error: Error) => void;
+  /** Receives how long each batch took, and how many writes shared it. */
+  readonly metrics?: Metrics | undefined;
   /** The error for a database that cannot be read. */
   readonly damaged: (cause: Error) => Error;
 }
@@ -65,6 +68,7 @@ export class WriterThread {
   #waiting: SentWrite[] = [];
   #waitingPending: Pending[] = [];
   #out: readonly Pending[] = [];
+  #sentAt = 0;
   #isScheduled = false;
   #isBusy = false;
   #failure: Error | undefined;
@@ -151,6 +155,7 @@ export class WriterThread {
     const { message, pending } = this.#earlier.shift() ?? this.#takeWaiting();
     this.#isBusy = pending.length >= MANY_STEPS;
     this.#out = pending;
+    this.#sentAt = performance.now();
     this.#post(message);
   };
 
@@ -173,6 +178,8 @@ export class WriterThread {
     const settled = this.#out;
     this.#out = [];
     if (message.kind === "answers") {
+      this.#options.metrics?.observe("commitSeconds", (performance.now() - this.#sentAt) / 1000);
+      this.#options.metrics?.observe("commitSteps", settled.length);
       for (let index = 0; index < settled.length; index += 1) {
         this.#settle(settled[index]!, message.answers[index]!);
       }

@@ -82,7 +82,7 @@ function createError(words: string, head: ResponseHead, { code, data, reason }: 
     code,
     reason: reason ?? errorReason({ httpStatus, code, details: data }),
     data,
-    retryAfterMs: parseRetryAfter(headers["retry-after"]),
+    retryAfterMs: parseRetryAfter(headers["retry-after"]) ?? retryDelayIn(data),
   });
 }
 
@@ -158,6 +158,17 @@ export function errorReasonInDetails(details: unknown): ErrorReason | undefined 
     const name = reason.replaceAll("_", "").toUpperCase();
     const found = BY_NAME.get(name) ?? BY_NAME.get(name.replace(/ERROR$/, ""));
     if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** How long the RetryInfo of the details asks to wait, in milliseconds. */
+export function retryDelayIn(details: unknown): number | undefined {
+  if (!Array.isArray(details)) return undefined;
+  for (const detail of details as readonly unknown[]) {
+    const { retryDelay } = (detail ?? {}) as { readonly retryDelay?: unknown };
+    const [, seconds] = /^(\d{1,9}(?:\.\d{1,9})?)s$/.exec(String(retryDelay)) ?? [];
+    if (seconds !== undefined) return Math.ceil(Number(seconds) * 1000);
   }
   return undefined;
 }

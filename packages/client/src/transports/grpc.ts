@@ -21,6 +21,7 @@ import {
   errorReasonFromStatus,
   errorReasonInDetails,
   grpcStatusName,
+  retryDelayIn,
 } from "./errors.ts";
 
 export interface GrpcTransportOptions {
@@ -208,7 +209,7 @@ function grpcError(end: GrpcEnd, clean: (text: string) => string): RemoteError |
     code: row.code,
     reason,
     data: details,
-    retryAfterMs: pushback(end),
+    retryAfterMs: pushback(end) ?? retryDelayIn(details),
   });
 }
 

@@ -28,6 +28,7 @@ export async function endStoredTasks(
       const records = await backend.tasks.unfinished(after, PAGE);
       for (const record of records.filter((candidate) => isSelected(which, candidate))) {
         await end(engine, record);
+        engine.audit.record("task.ended", { taskId: record.taskId, owner: record.owner });
         ended.push(record);
       }
       if (records.length < PAGE) return ended;

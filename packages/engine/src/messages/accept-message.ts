@@ -1,11 +1,16 @@
 import {
   A2AError,
+  APPROVAL_OPTIONS,
   type AgentEvent,
+  type Approval,
+  type ApprovalAnswer,
+  type Caller,
   type Message,
   type Task,
   type TraceContext,
   invalidParams,
   isInterrupted,
+  openApprovals,
 } from "@convoke/protocol";
 import type { AcceptedMessage, CommitResult, NewPush, Seq } from "../log/backend.ts";
 import type { Engine } from "../run/engine.ts";
@@ -118,6 +123,7 @@ async function beginTask(engine: Engine, incoming: Incoming): Promise<AcceptedTa
     );
     if (committed.kind === "duplicate") return await joinTask(engine, incoming, committed);
     if (committed.kind === "forgotten") throw expired();
+    engine.metrics.count("tasksStarted");
     if (push !== undefined) engine.startPush(taskId, push);
     if (live.deadline !== undefined) engine.wakeTimer.schedule(live.deadline);
     const begun = { epoch: 1, turn: 1, attempt: 1, journal: [], task: live.task, announced };
@@ -240,6 +246,7 @@ async function answer(engine: Engine, live: LiveTask, incoming: Incoming): Promi
   const epoch = parked?.epoch ?? writer.fence();
   const received = asReceived(live, incoming.message);
   const push = incoming.push?.(writer.taskId, after);
+  const approvals = openApprovals(live.task, new Date(engine.now()));
   const arrived = arrivalEvent(live, { incoming, stored, at });
   const working = engine.status(live, "working", { trace: parked?.trace ?? incoming.trace });
   const committed = await writer.append([arrived, working], {
@@ -249,12 +256,40 @@ async function answer(engine: Engine, live: LiveTask, incoming: Incoming): Promi
     ...(push && { push }),
   });
   if (committed.kind !== "committed") return joinOrRefuse(engine, live, { incoming, committed });
+  if (approvals.length > 0) auditAnswer(engine, received, { approvals, caller: incoming.caller });
   if (push !== undefined) engine.startPush(writer.taskId, push);
   if (parked === undefined) {
     // The message is stored, so its task must get a run even if a read fails at first.
     await engine.keepTrying(writer, () => startRun(engine, live, { epoch, incoming, after }));
   } else parked.resume(received);
   return { live, after };
+}
+
+/** Records which approvals a message answers, and how. An answer in words is interpreted by the agent. */
+function auditAnswer(
+  engine: Engine,
+  { taskId, parts }: Message,
+  { approvals, caller }: { readonly approvals: readonly Approval[]; readonly caller: Caller },
+): void {
+  const answers = parts.flatMap((part) =>
+    part.kind === "data" ? [(part.data ?? {}) as Partial<ApprovalAnswer>] : [],
+  );
+  const chosen = approvals.map(({ id, tool }) => {
+    const given = answers.find(({ approvalId }) => approvalId === id)?.option;
+    const option = APPROVAL_OPTIONS.find((known) => known === given);
+    return { approvalId: id, tool: tool.name, option };
+  });
+  const decided = chosen.filter(({ option }) => option !== undefined);
+  const { owner, tenant } = caller;
+  for (const one of decided.length > 0 ? decided : chosen) {
+    engine.audit.record("approval.answered", {
+      ...one,
+      option: one.option ?? "in words",
+      taskId,
+      owner,
+      tenant,
+    });
+  }
 }
 
 /** Passes a message to an agent that accepts messages while it works. */

@@ -56,6 +56,7 @@ export class DeliveryWorker {
   /** The notification that was accepted and is not recorded yet. */
   #sent: Sent | undefined;
   #failingSince: number | undefined;
+  #pendingSince: number | undefined;
   #isWoken = false;
   #isRunning = false;
   #hasMore = false;
@@ -101,6 +102,11 @@ export class DeliveryWorker {
   /** The approximate size of what it keeps in memory, in characters. */
   get size(): number {
     return this.#ahead.reduce((size, { json }) => size + json.length, this.#snapshot?.size ?? 0);
+  }
+
+  /** Since when its next notification has been waiting, in milliseconds since the epoch; `undefined` if there is none. */
+  get pendingSince(): number | undefined {
+    return this.#failingSince ?? this.#pendingSince;
   }
 
   #drop(): void {
@@ -175,8 +181,9 @@ export class DeliveryWorker {
 
   /** Retries until the receiver has accepted the event, has unsubscribed, or deliveries have failed for too long. */
   async #deliver(): Promise<boolean> {
-    const { endpoint } = this.#options;
+    const { endpoint, engine } = this.#options;
     const { signal } = this.#stopped;
+    this.#pendingSince = engine.now();
     for (;;) {
       // A receiver may fail for a day while many tasks wait for it.
       if (!endpoint.isReady && this.size > MAX_SIZE_WAITING) this.#drop();
@@ -227,6 +234,7 @@ export class DeliveryWorker {
       signal: this.#stopped.signal,
       ...(timeoutMs !== undefined && { timeoutMs }),
     });
+    engine.metrics.count("pushDeliveries", [outcome.kind]);
     if (outcome.kind === "delivered") {
       // Its memory is released now, and recording may take long: the last event needs no task.
       this.#sent = { seq: entry.seq, snapshot: isLast(event) ? undefined : snapshot };
@@ -236,6 +244,7 @@ export class DeliveryWorker {
 
   async #recordDelivered({ seq, snapshot }: Sent): Promise<boolean> {
     this.#failingSince = undefined;
+    this.#pendingSince = undefined;
     const isOver = snapshot === undefined;
     const state = isOver ? "done" : "active";
     const isKept = await this.#record({ cursor: seq, state, failure: null });

@@ -47,6 +47,7 @@ export class PushService implements PushRules {
   readonly #logger: Logger;
   readonly #options: PushOptions;
   readonly #egress: Egress;
+  readonly #stopMeasuring: () => void;
   readonly #workers = new Map<string, DeliveryWorker>();
   readonly #idle = new IdleTasks<DeliveryWorker>({
     maxTasks: MAX_IDLE,
@@ -59,8 +60,18 @@ export class PushService implements PushRules {
     this.#engine = engine;
     this.#logger = logger;
     this.#options = options;
-    this.#egress = createEgress({ allow: options.allow ?? [] });
+    const { metrics } = engine;
+    this.#egress = createEgress({
+      allow: options.allow ?? [],
+      onRefused: (reason) => metrics.count("egressRefused", [reason]),
+    });
     this.maxConfigs = options.maxConfigsPerTask ?? 10;
+    this.#stopMeasuring = metrics.collect((add) => {
+      const since = [...this.#workers.values()].flatMap(({ pendingSince }) => pendingSince ?? []);
+      const oldest = since.reduce((least, time) => Math.min(least, time), Infinity);
+      add("pushPending", since.length);
+      add("pushOldestSeconds", Math.max(0, engine.now() - oldest) / 1000 || 0);
+    });
   }
 
   /** Resumes the deliveries of an earlier process. Resolves to the number of active configs. */
@@ -126,6 +137,7 @@ export class PushService implements PushRules {
   }
 
   close(): void {
+    this.#stopMeasuring();
     for (const worker of this.#workers.values()) worker.stop();
     for (const endpoint of this.#endpoints.values()) endpoint.close();
     this.#workers.clear();

@@ -5,12 +5,15 @@ import {
   type AgentEvent,
   type Message,
   type Metadata,
+  type Metrics,
+  NO_METRICS,
   ServerStopping,
   type TaskState,
   type TraceContext,
   isTerminal,
 } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Audit } from "../logging/audit.ts";
 import { type Logger, newErrorId } from "../logging/logger.ts";
 import { WakeTimer } from "./wake-timer.ts";
 import type { Backend, NewPush, PushRecord, TaskRecord } from "../log/backend.ts";
@@ -52,6 +55,8 @@ export interface EngineOptions {
    * name gives. Tasks of other agents can be read and canceled, and are otherwise left alone.
    */
   readonly key?: AgentKey | undefined;
+  /** Receives measurements. Default: nothing is measured. */
+  readonly metrics?: Metrics | undefined;
   /** The clock, in milliseconds since the epoch. Default `Date.now`. */
   readonly now?: () => number;
   /** Maximum number of suspended runs in memory. Default 1000. Others resume from their journal. */
@@ -82,6 +87,8 @@ export class Engine {
   readonly backend: Backend;
   readonly clock: TaskClock;
   readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly audit: Audit;
   readonly wakeTimer: WakeTimer;
   readonly storage: StorageHealth;
   readonly limits: Limits;
@@ -104,7 +111,9 @@ export class Engine {
     this.key = options.key ?? agentKey(options.agent);
     this.backend = options.backend;
     this.logger = options.logger;
-    this.storage = new StorageHealth(options.logger);
+    this.metrics = options.metrics ?? NO_METRICS;
+    this.audit = new Audit(options.logger);
+    this.storage = new StorageHealth(options.logger, this.metrics);
     this.clock = new TaskClock(options.now ?? Date.now);
     this.limits = resolveLimits(options.limits);
     this.openTasks = new OpenTasks(this.limits.openTasks);
@@ -115,8 +124,9 @@ export class Engine {
       backend: options.backend,
       info: options.agent.info,
       isOwn: this.isOwn,
-      onEnded: (owner) => {
+      onEnded: (owner, state) => {
         this.openTasks.remove(owner);
+        this.metrics.count("tasksEnded", [state]);
         for (const listener of this.#onTaskEnded) listener();
       },
       onStorageError: (error, taskId) => this.storage.failed(error, taskId),
@@ -132,6 +142,12 @@ export class Engine {
       onError: (error) => this.logger.error("a timer failed, trying again", { error }),
     });
     this.pushRules = options.push?.(this);
+    const stop = this.metrics.collect((add) => {
+      add("openStreams", this.openStreams.total);
+      add("tasksUnfinished", this.openTasks.total);
+      add("tasksRunning", this.running);
+    });
+    this.closing.addEventListener("abort", stop, { once: true });
   }
 
   /** Calls the listener each time a task ends. Returns a function that removes it. */
@@ -224,6 +240,12 @@ export class Engine {
   /** Whether new work is rejected. */
   get isDraining(): boolean {
     return this.#isDraining;
+  }
+
+  /** Why requests should go elsewhere; `undefined` if they are welcome. */
+  get unreadyReason(): "draining" | "storage" | undefined {
+    if (this.#isDraining) return "draining";
+    return this.storage.isFailing ? "storage" : undefined;
   }
 
   /** Fires when the engine stops without finishing its tasks. */

@@ -2,6 +2,7 @@ import {
   A2AError,
   type AgentInfo,
   type Caller,
+  type TaskState,
   isInterrupted,
   isTerminal,
 } from "@convoke/protocol";
@@ -20,8 +21,8 @@ export interface LiveTasksOptions {
   readonly info: AgentInfo;
   /** Whether a stored task belongs to the agent. */
   readonly isOwn: (record: TaskRecord) => boolean;
-  /** Called with the owner when a task ends. */
-  readonly onEnded: (owner: string) => void;
+  /** Called when a task ends. */
+  readonly onEnded: (owner: string, state: TaskState) => void;
   /** Called with the task for which a failed write is retried, if it is. */
   readonly onStorageError: (error: unknown, taskId: string | undefined) => void;
   readonly onStored: (taskId: string) => void;
@@ -196,7 +197,7 @@ export class LiveTasks {
       onStorageError: (error, isRetried) =>
         onStorageError(error, isRetried ? facts.taskId : undefined),
       onStored: () => onStored(facts.taskId),
-      onEnded: () => onEnded(owner),
+      onEnded: (state) => onEnded(owner, state),
     });
   }
 }

@@ -207,6 +207,11 @@ export class OpenTasks {
   remove(owner: string): void {
     this.#counts.remove(owner);
   }
+
+  /** The unfinished tasks of all owners. */
+  get total(): number {
+    return this.#counts.total;
+  }
 }
 
 /** A stream of events of a task. */
@@ -241,6 +246,11 @@ export class OpenStreams {
     });
   }
 
+  /** The open streams of all owners. */
+  get total(): number {
+    return this.#byOwner.total;
+  }
+
   /** Whether the task has an open stream. */
   has(taskId: string): boolean {
     return this.#byTask.get(taskId) > 0;
@@ -260,17 +270,27 @@ export class OpenStreams {
 /** Counters by name. A counter at 0 takes no memory. */
 export class Counts {
   readonly #counts = new Map<string, number>();
+  #total = 0;
+
+  /** The sum of all counters. */
+  get total(): number {
+    return this.#total;
+  }
 
   get(name: string): number {
     return this.#counts.get(name) ?? 0;
   }
 
   add(name: string): void {
+    this.#total++;
     this.#counts.set(name, this.get(name) + 1);
   }
 
   remove(name: string): void {
-    const count = this.get(name) - 1;
+    const before = this.get(name);
+    if (before === 0) return;
+    this.#total--;
+    const count = before - 1;
     if (count > 0) this.#counts.set(name, count);
     else this.#counts.delete(name);
   }

@@ -1,8 +1,15 @@
+import { type Metrics, NO_METRICS } from "@convoke/protocol";
 import type { Logger } from "../logging/logger.ts";
 import { isStorageFailure, unavailable } from "../log/storage-failure.ts";
 
 /** How long callers wait for a storage that fails. Short faults, such as a locked file, are over by then. */
 const PATIENCE_MS = 2000;
+
+/**
+ * How long one failed call counts, if nothing was stored since. Without requests nothing is written,
+ * and a server that gets none because it is not ready must become ready again.
+ */
+const FAILING_MS = 5000;
 
 /** How often faults are logged. A disk that is almost full fails and works in turns. */
 const LOG_EVERY_MS = 60_000;
@@ -13,21 +20,26 @@ const LOG_EVERY_MS = 60_000;
  */
 export class StorageHealth {
   readonly #logger: Logger;
+  readonly #metrics: Metrics;
   /** The tasks with a write that is being retried. */
   readonly #faults = new Map<string, { isLong: boolean; readonly timer: NodeJS.Timeout }>();
   readonly #waiting = new Set<{ readonly taskId: string; readonly giveUp: () => void }>();
   #isBroken = false;
+  #failedAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
   #loggedAt = Number.NEGATIVE_INFINITY;
   #isLogged = false;
 
-  constructor(logger: Logger) {
+  constructor(logger: Logger, metrics: Metrics = NO_METRICS) {
     this.#logger = logger;
+    this.#metrics = metrics;
   }
 
   /** Records that a call failed. @param taskId the task for which it is retried, if it is */
   failed(error: unknown, taskId?: string): void {
     const isPermanent = isStorageFailure(error) && error.isPermanent;
+    this.#metrics.count("storageFailures");
+    this.#failedAt = performance.now();
     this.#log(error, { taskId, isPermanent });
     if (isPermanent) {
       this.#isBroken = true;
@@ -40,6 +52,7 @@ export class StorageHealth {
 
   /** Records that a call for the task succeeded. */
   worked(taskId: string): void {
+    this.#failedAt = Number.NEGATIVE_INFINITY;
     const fault = this.#faults.get(taskId);
     if (fault === undefined) return;
     clearTimeout(fault.timer);
@@ -48,6 +61,13 @@ export class StorageHealth {
     this.#isLogged = false;
     this.#logger.warn("the storage works again", { failures: this.#failures });
     this.#failures = 0;
+  }
+
+  /** Whether writes fail: for good, while one is being retried, or a moment ago. */
+  get isFailing(): boolean {
+    return (
+      this.#isBroken || this.#faults.size > 0 || performance.now() - this.#failedAt < FAILING_MS
+    );
   }
 
   /**

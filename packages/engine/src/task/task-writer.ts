@@ -68,8 +68,8 @@ export interface TaskWriterOptions {
   readonly onStorageError: (error: unknown, isRetried: boolean) => void;
   /** Called after each write that succeeded. */
   readonly onStored: () => void;
-  /** Called once the end of the task is stored. */
-  readonly onEnded: () => void;
+  /** Called with the final state once the end of the task is stored. */
+  readonly onEnded: (state: TaskState) => void;
 }
 
 /**
@@ -92,7 +92,7 @@ export class TaskWriter {
   #snapshotPolicy = new SnapshotPolicy();
   #onStorageError: TaskWriterOptions["onStorageError"];
   #onStored: () => void;
-  #onEnded: () => void;
+  #onEnded: TaskWriterOptions["onEnded"];
   #queue: Pending[] = [];
   #current: Pending | undefined;
   #committing = false;
@@ -331,7 +331,8 @@ export class TaskWriter {
     this.#snapshot = next;
     this.tail.add(entries);
     for (const listener of this.#listeners) listener();
-    if (isTerminal(next.task.status.state)) this.#onEnded();
+    const { state } = next.task.status;
+    if (isTerminal(state)) this.#onEnded(state);
   }
 
   /** Resets the status after a refusal, to the committed one and what is still pending. */

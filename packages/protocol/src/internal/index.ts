@@ -6,7 +6,7 @@ export { canonicalJson } from "./json.ts";
 export { didYouMean } from "./did-you-mean.ts";
 export { type GrpcFrameProblem, GrpcFrameReader, frameGrpcMessage } from "./grpc-frame.ts";
 export { type JsonObject, fieldIn, isObject, snakeCase } from "./json.ts";
-export { isLoopbackAddress } from "./loopback.ts";
+export { isLoopbackHost } from "./loopback.ts";
 export { oneLine, printable, printableJson } from "./printable.ts";
 export { parseRetryAfter } from "./abort.ts";
 export { MAX_TIMER_MS, type TimerOptions, startTimer, timeoutSignal } from "./timer.ts";

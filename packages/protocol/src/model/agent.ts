@@ -3,6 +3,7 @@ import type { Connection, TraceContext } from "./connection.ts";
 import type { AgentEvent } from "./events.ts";
 import type { InternalEvent } from "./journal.ts";
 import type { Message } from "./message.ts";
+import type { Metrics } from "./metrics.ts";
 import type { Metadata } from "./part.ts";
 import type { CardSecurity } from "./security.ts";
 import type { Task } from "./task.ts";
@@ -71,6 +72,8 @@ export interface AgentEnvironment {
     debug(message: string, fields?: Metadata): void;
     warn(message: string, fields?: Metadata): void;
   };
+  /** For measurements. Absent if nothing is measured. */
+  readonly metrics?: Metrics;
 }
 
 /** An agent that runs in the process of another one. */

@@ -12,6 +12,8 @@ interface ErrorRow {
    * status is kept; every other JSON-RPC error is sent with status 200.
    */
   readonly transport?: true;
+  /** How long to wait before another attempt, in milliseconds, unless the error knows better. */
+  readonly retryAfterMs?: number;
 }
 
 /** Every error that crosses the wire, with its code on JSON-RPC, REST and gRPC. */
@@ -117,6 +119,7 @@ export const ERRORS = {
     grpc: "RESOURCE_EXHAUSTED",
     title: "Too many requests",
     transport: true,
+    retryAfterMs: 1000,
   },
   Unavailable: {
     code: -32603,
@@ -124,6 +127,7 @@ export const ERRORS = {
     grpc: "UNAVAILABLE",
     title: "Service unavailable",
     transport: true,
+    retryAfterMs: 1000,
   },
 } as const satisfies Record<string, ErrorRow>;
 
@@ -137,6 +141,8 @@ export interface A2AErrorOptions {
   readonly field?: string;
   /** Facts for programs: ids, limits, the method. Never secrets. */
   readonly details?: Readonly<Record<string, string>>;
+  /** When another attempt makes sense, in milliseconds. Default: 1 s for errors that may pass, otherwise never. */
+  readonly retryAfterMs?: number;
   readonly cause?: unknown;
 }
 
@@ -147,6 +153,8 @@ export class A2AError extends Error {
   readonly detail: string;
   readonly field: string | undefined;
   readonly details: Readonly<Record<string, string>>;
+  /** How long to wait before another attempt. Absent if one would fail as well. */
+  readonly retryAfterMs: number | undefined;
 
   constructor(reason: ErrorReason, detail: string, options: A2AErrorOptions = {}) {
     super(`${ERRORS[reason].title}: ${detail}`, { cause: options.cause });
@@ -155,6 +163,7 @@ export class A2AError extends Error {
     this.detail = detail;
     this.field = options.field;
     this.details = options.details ?? {};
+    this.retryAfterMs = options.retryAfterMs ?? this.row.retryAfterMs;
   }
 
   get row(): ErrorRow {

@@ -6,7 +6,7 @@ import {
   agentKey,
   startLocalAgent,
 } from "@convoke/engine";
-import type { Agent, LocalAgent } from "@convoke/protocol";
+import type { Agent, LocalAgent, Metrics } from "@convoke/protocol";
 import { agentIdFrom } from "@convoke/protocol/internal";
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -36,6 +36,8 @@ export interface DataOptions {
 
 export interface AgentDataOptions extends DataOptions {
   readonly logger: Logger;
+  /** Receives measurements of the storage, of the agent and of its sub-agents. Default: nothing is measured. */
+  readonly metrics?: Metrics | undefined;
   /** Details about this process, for the error of a second one that opens the same folder. */
   readonly holder?: { readonly port?: number };
   /**
@@ -55,22 +57,23 @@ export interface AgentData {
 
 /** Opens the storage of an agent and prepares the agent with it: its sub-agents keep their tasks below. */
 export async function openAgentData(agent: Agent, options: AgentDataOptions): Promise<AgentData> {
-  const { data, logger, holder = {}, source } = options;
+  const { data, logger, metrics, holder = {}, source } = options;
   const onFatal =
     options.onFatal ?? ((error: Error) => logger.error("the storage failed for good", { error }));
   const opened =
     data === "memory"
       ? { backend: await openMemory(), key: agentKey(agent) }
-      : await openFolder(agent, { data, logger, source }, { holder, onFatal });
+      : await openFolder(agent, { data, logger, source }, { holder, onFatal, metrics });
   const { backend, key } = opened;
   const folder = "folder" in opened ? opened.folder : undefined;
   try {
     agent.prepare?.({
       id: `${key.id}/${await instanceId(folder)}`,
       logger,
+      ...(metrics && { metrics }),
       ...(folder !== undefined && { folder }),
       runBeside: (name, other) =>
-        runBeside(name, other, { data: folder ?? "memory", onFatal, logger }),
+        runBeside(name, other, { data: folder ?? "memory", onFatal, logger, metrics }),
     });
     return opened;
   } catch (error) {
@@ -85,6 +88,7 @@ const DEFAULT_ROOT = ".convoke";
 interface SqliteOptions {
   readonly holder: { readonly port?: number };
   readonly onFatal: (error: Error) => void;
+  readonly metrics: Metrics | undefined;
 }
 
 async function openFolder(
@@ -173,8 +177,8 @@ async function runBeside(
   // The folder is named by the key under which the parent has the agent, so that is its source.
   const source = data === "memory" ? undefined : join(own, name);
   const { backend, key } = await openAgentData(agent, { ...rest, data: own, source });
-  const { logger } = rest;
-  return startLocalAgent({ agent, backend, key, logger, retention: retentionFor(own) });
+  const { logger, metrics } = rest;
+  return startLocalAgent({ agent, backend, key, logger, metrics, retention: retentionFor(own) });
 }
 
 /** Fewer tasks than on disk: memory is scarcer, and lost at the next restart anyway. */

@@ -14,6 +14,7 @@ import type {
 import { stoppable } from "../tools/stoppable.ts";
 import type { AnswerTarget } from "./answer-artifact.ts";
 import { retryWaitMs } from "../run/backoff.ts";
+import { costOf } from "../run/usage.ts";
 import { callHook, callHookNow, isVeto } from "../run/hooks.ts";
 import type { LlmResultEvent, Source } from "../run/loop-events.ts";
 import { VetoError } from "../run/loop-failure.ts";
@@ -90,6 +91,7 @@ export class ModelCalls {
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof ModelError)) throw error;
+        settings.log.metrics.count("modelCalls", [this.#model.id, error.kind]);
         this.#artifact.breakOff();
         const note = { kind: "internal:llm-retry", iteration, attempt } as const;
         const problem = error.message;
@@ -183,7 +185,17 @@ export class ModelCalls {
     const sources: readonly Source[] = collector.sources;
     const answer = { content, finish, usage, ...(sources.length > 0 && { sources }) };
     this.#scope.note({ kind: "internal:llm-result", iteration, ...answer });
+    this.#measure(usage);
     return answer;
+  }
+
+  #measure(usage: ModelUsage): void {
+    const { id, price } = this.#model;
+    const { metrics } = this.#scope.settings.log;
+    metrics.count("modelCalls", [id, "ok"]);
+    metrics.count("modelTokens", [id, "input"], usage.inputTokens);
+    metrics.count("modelTokens", [id, "output"], usage.outputTokens);
+    if (price !== undefined) metrics.count("modelCost", [id], costOf(usage, price));
   }
 
   /** Applies the author's `afterModel` hook. */

@@ -1,15 +1,22 @@
-import type { AgentEnvironment, Metadata } from "@convoke/protocol";
+import { type AgentEnvironment, type Metadata, type Metrics, NO_METRICS } from "@convoke/protocol";
 import { randomBytes } from "node:crypto";
 
 /**
- * Reports failures to the operator: those of tools and models, which the agent survives or turns
- * into the end of a task. Silent until the agent is served.
+ * Reports to the operator: failures of tools and models, which the agent survives or turns into the
+ * end of a task, and measurements. Silent until the agent is served.
  */
 export class OperatorLog {
   #logger: AgentEnvironment["logger"];
 
-  prepare({ logger }: AgentEnvironment): void {
+  #metrics: Metrics = NO_METRICS;
+
+  prepare({ logger, metrics = NO_METRICS }: AgentEnvironment): void {
     this.#logger = logger;
+    this.#metrics = metrics;
+  }
+
+  get metrics(): Metrics {
+    return this.#metrics;
   }
 
   /** Logs a failure, with its stack at level debug. Returns the id that both lines have. */

@@ -70,7 +70,7 @@ export function added(
   };
 }
 
-function costOf(usage: ModelUsage, price: ModelPrice): number {
+export function costOf(usage: ModelUsage, price: ModelPrice): number {
   const { inputTokens, outputTokens, cachedInputTokens = 0 } = usage;
   const { inputPerMillion, outputPerMillion, cachedInputPerMillion = inputPerMillion } = price;
   const input = (inputTokens - cachedInputTokens) * inputPerMillion;

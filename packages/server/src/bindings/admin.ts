@@ -206,6 +206,13 @@ export async function replayPushes(
   );
   let replayed = 0;
   for (const record of chosen) if (await app.push?.replay(record)) replayed++;
+  app.audit.record("push.replayed", {
+    requestId: request.id,
+    owner: caller.owner,
+    tenant: caller.tenant,
+    ...filter,
+    replayed,
+  });
   return jsonResponse(200, JSON.stringify({ replayed }));
 }
 

@@ -1,7 +1,14 @@
-import { A2AError, type AgentCardFacts, type Caller, type SpecPatch } from "@convoke/protocol";
-import type { Cors } from "../http/cors.ts";
-import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import {
+  A2AError,
+  type AgentCardFacts,
+  type Caller,
+  type Metrics,
+  type SpecPatch,
+} from "@convoke/protocol";
+import type { Cors } from "../http/cors.ts";
+import type { HttpRequest, HttpResponse, RequestHandler } from "../http/exchange.ts";
+import {
+  type Audit,
   type Call,
   type Engine,
   type Logger,
@@ -16,6 +23,7 @@ import type { Operations } from "./interceptors.ts";
 import type { Authorization } from "../guard/authorize.ts";
 import type { RoleOptions } from "../guard/roles.ts";
 import type { Guard } from "../guard/guard.ts";
+import type { RateLimiter } from "../guard/rate-limit.ts";
 
 /** The parts of a running server that handle requests. */
 export class App {
@@ -24,6 +32,15 @@ export class App {
   readonly authorization: Authorization;
   /** What approvers and operators may do for other owners. */
   readonly roles: RoleOptions;
+  readonly rates: RateLimiter;
+  readonly metrics: Metrics;
+  readonly audit: Audit;
+  /** A caller has reached a limit. */
+  readonly onLimit: RequestHandler["onLimit"];
+  /** The metrics as text; `undefined` if they are not served. */
+  readonly metricsText: (() => string) | undefined;
+  /** Whether a caller may see what concerns all callers, such as metrics. */
+  readonly isOperator: (caller: Caller) => boolean;
   readonly cors: Cors;
   readonly card: CardBinding;
   readonly keepAlive: KeepAlive;
@@ -55,6 +72,12 @@ export class App {
     this.guard = parts.guard;
     this.authorization = parts.authorization;
     this.roles = parts.roles;
+    this.rates = parts.rates;
+    this.metrics = parts.metrics;
+    this.audit = parts.audit;
+    this.onLimit = parts.onLimit;
+    this.metricsText = parts.metricsText;
+    this.isOperator = parts.isOperator;
     this.cors = parts.cors;
     this.card = parts.card;
     this.keepAlive = parts.keepAlive;
@@ -78,14 +101,14 @@ export class App {
   }
 
   /** Converts an error to one that is safe to send. An unknown error is logged, with an id that the client receives. */
-  toA2AError(thrown: unknown): A2AError {
+  readonly toA2AError = (thrown: unknown, requestId?: string): A2AError => {
     if (A2AError.is(thrown)) return thrown;
     if (isStorageFailure(thrown) && !thrown.isPermanent) {
       this.engine.storage.failed(thrown);
       return unavailable("try again later", thrown);
     }
     const errorId = newErrorId();
-    this.logger.error("a request failed", { errorId, error: thrown });
+    this.logger.error("a request failed", { errorId, requestId, error: thrown });
     return A2AError.from(thrown, errorId);
-  }
+  };
 }

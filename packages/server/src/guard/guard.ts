@@ -56,6 +56,20 @@ export class Guard {
     return caller;
   }
 
+  /** Whether the request has credentials in one of the headers that the card declares. */
+  hasCredentials(request: HttpRequest): boolean {
+    const schemes = Object.values(this.#authentication.security?.schemes ?? {});
+    return (
+      header(request, "authorization") !== undefined ||
+      schemes.some(
+        (scheme) =>
+          scheme.type === "apiKey" &&
+          scheme.in === "header" &&
+          header(request, scheme.name.toLowerCase()) !== undefined,
+      )
+    );
+  }
+
   /** The `WWW-Authenticate` header of a 401 response. */
   challengeFor(request: HttpRequest): string {
     return this.#authentication.challengeAt(this.#addressFor?.(request));

@@ -23,6 +23,14 @@ const ROLES: Readonly<Record<AdminOperation, readonly Role[]>> = {
   replayPushes: ["operator"],
 };
 
+/**
+ * Whether a caller may see what concerns all callers, such as metrics. A caller whose credentials
+ * have no scopes at all, like the one token of a server, is its operator.
+ */
+export function isOperator({ scopes }: Caller): boolean {
+  return scopes === undefined || scopes.includes(ROLE_SCOPES.operator);
+}
+
 /** Whether an operation concerns the tasks of an owner. */
 export type OwnerFilter = (owner: string) => boolean;
 

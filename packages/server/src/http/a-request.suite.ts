@@ -3,6 +3,7 @@ import type { HttpRequest } from "./exchange.ts";
 /** An ordinary request for the card; a test overrides only what matters to it. */
 export function aRequest(overrides: Partial<HttpRequest> = {}): HttpRequest {
   return {
+    id: "r-1",
     method: "GET",
     path: "/.well-known/agent-card.json",
     basePath: "",

@@ -72,6 +72,26 @@ export function parseForwarded(request: HttpRequest): Partial<ForwardedAddress> 
   };
 }
 
+/**
+ * The address of the client; `undefined` if the transport does not know it. A trusted proxy appends
+ * the address that it saw to those that the client may have made up, so the last one counts.
+ */
+export function clientAddress(request: HttpRequest, trustProxy: boolean): string | undefined {
+  const forwarded = trustProxy ? lastForwarded(request) : undefined;
+  return forwarded ?? request.node?.socket?.remoteAddress;
+}
+
+function lastForwarded(request: HttpRequest): string | undefined {
+  const standard = header(request, "forwarded")?.split(",").at(-1);
+  const [, named] = /(?:^|;)\s*for="?([^";]+)"?/i.exec(standard ?? "") ?? [];
+  const given = named ?? header(request, "x-forwarded-for")?.split(",").at(-1);
+  // A port may follow: 192.0.2.1:4711, or [2001:db8::1]:4711.
+  const [, bracketed, plain] =
+    /^(?:\[([\da-f:.]+)\](?::\d+)?|([\d.]+)(?::\d+)?)$/i.exec(given?.trim() ?? "") ?? [];
+  if (bracketed !== undefined || plain !== undefined) return bracketed ?? plain;
+  return /^[\da-f:.]+$/i.test(given?.trim() ?? "") ? given?.trim() : undefined;
+}
+
 function first(value: string | undefined): string | undefined {
   return value?.split(",")[0]?.trim().toLowerCase() || undefined;
 }

@@ -13,6 +13,9 @@ const RESPONSE_HEADERS = [
   "retry-after",
   "www-authenticate",
   "x-a2a-extensions",
+  "x-ratelimit-limit",
+  "x-ratelimit-remaining",
+  "x-ratelimit-reset",
   "x-request-id",
 ].join(", ");
 
@@ -77,6 +80,7 @@ const REQUEST_HEADERS = [
   "traceparent",
   "tracestate",
   "x-a2a-extensions",
+  "x-request-id",
 ].join(", ");
 
 const PERMISSION: HttpHeaders = {

@@ -12,6 +12,8 @@ import type { IncomingMessage } from "node:http";
 
 /** A request, independent of its transport. */
 export interface HttpRequest {
+  /** Identifies the request in the log and in the header `X-Request-Id` of its response. */
+  readonly id: string;
   readonly method: string;
   /** The path below the base path. */
   readonly path: string;
@@ -68,6 +70,34 @@ export function header(request: Pick<HttpRequest, "headers">, name: string): str
   return typeof value === "string" ? value : value?.[0];
 }
 
+/** Ids that other systems use: UUIDs, trace ids, base64 without padding. Anything else is not logged. */
+const SAFE_ID = /^[\w.:@/+-]{1,128}$/;
+
+/** Accepts the request ids of clients and proxies, and creates ids for other requests. */
+export function requestIds(): RequestHandler["requestId"] {
+  const prefix = randomBytes(4).toString("hex");
+  let requests = 0;
+  return (given) =>
+    given !== undefined && SAFE_ID.test(given) ? given : `${prefix}-${++requests}`;
+}
+
+/**
+ * Headers that every response has: no type is guessed, no other site embeds it, no address of ours
+ * is passed on, and no cache keeps what is meant for one caller. Responses that may be kept say so
+ * themselves.
+ */
+const SECURITY_HEADERS: HttpHeaders = {
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-resource-policy": "same-origin",
+  "cache-control": "no-store",
+};
+
+/** All headers of a response. */
+export function allHeaders({ headers }: HttpResponse, { id }: HttpRequest): HttpHeaders {
+  return { ...SECURITY_HEADERS, ...headers, "x-request-id": id };
+}
+
 /** A response with a JSON text as its body. */
 export function jsonResponse(
   status: number,
@@ -75,6 +105,12 @@ export function jsonResponse(
   headers: HttpHeaders = {},
 ): HttpResponse {
   return { status, headers: { "content-type": "application/json", ...headers }, body: text };
+}
+
+/** Tells clients when to repeat a request that failed for the moment. */
+export function retryHeaders({ retryAfterMs }: A2AError): HttpHeaders {
+  if (retryAfterMs === undefined) return {};
+  return { "retry-after": String(Math.max(1, Math.ceil(retryAfterMs / 1000))) };
 }
 
 /** What the transports (Node, Fetch) need from the server. */
@@ -90,8 +126,8 @@ export interface RequestHandler {
   readonly reject: (request: HttpRequest, error: A2AError) => HttpResponse;
   /** A client has reached a limit of the transport. */
   readonly onLimit: (limit: string, fields: Readonly<Record<string, unknown>>) => void;
-  /** Creates an id for a request, which appears in the response and in the log. */
-  readonly newRequestId: () => string;
+  /** The id of a request: the one in its `X-Request-Id` header, if that can be logged, or a new one. */
+  readonly requestId: (given: string | undefined) => string;
   readonly onResponse: (facts: ResponseFacts) => void;
 }
 

@@ -69,7 +69,7 @@ function serving(
       timeouts: resolveTimeouts(),
       reject: () => ({ status: 429, headers: {}, body: "" }),
       onLimit: () => undefined,
-      newRequestId: () => `r-${++requests}`,
+      requestId: () => `r-${++requests}`,
       onResponse: () => undefined,
       ...options,
     }),

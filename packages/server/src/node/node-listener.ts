@@ -6,6 +6,7 @@ import {
   type HttpRequest,
   type HttpResponse,
   type RequestHandler,
+  allHeaders,
   bodyAlreadyRead,
   bodyCutOff,
   bodyTooLarge,
@@ -24,19 +25,18 @@ export type NodeListener = (incoming: IncomingMessage, outgoing: ServerResponse)
 
 /** Adapts `node:http` requests and responses to the transport-independent handler. */
 export function createNodeListener(handler: RequestHandler): NodeListener {
-  const { handle, newRequestId, onResponse } = handler;
+  const { handle, onResponse } = handler;
   const unread = new UnreadBytes(handler.maxUnreadBytes);
   return (incoming, outgoing) => {
-    const requestId = newRequestId();
     const request = toHttpRequest(incoming, handler);
     void handle(request).then(
       (handled) => {
         const response = unread.admits(handled)
           ? handled
           : handler.reject(request, unread.error(handler));
-        const { method, path } = request;
+        const { id: requestId, method, path } = request;
         onResponse({ requestId, method, path, status: response.status });
-        respond({ incoming, outgoing, requestId, handler, unread }, response);
+        respond({ incoming, outgoing, request, handler, unread }, response);
       },
       // The server could not start; its caller gets the error.
       () => outgoing.destroy(),
@@ -48,7 +48,7 @@ export function createNodeListener(handler: RequestHandler): NodeListener {
 interface Exchange {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
-  readonly requestId: string;
+  readonly request: HttpRequest;
   readonly handler: RequestHandler;
   readonly unread: UnreadBytes;
 }
@@ -91,10 +91,12 @@ function isWhole(body: HttpResponse["body"]): body is string | Uint8Array {
 }
 
 function toHttpRequest(incoming: IncomingMessage, handler: RequestHandler): HttpRequest {
-  const { maxBodyBytes, timeouts } = handler;
+  const { maxBodyBytes, timeouts, requestId } = handler;
   const { target, basePath, host } = locateRequest(incoming, handler.basePath);
   const mark = target.indexOf("?");
+  const given = incoming.headers["x-request-id"];
   return {
+    id: requestId(typeof given === "string" ? given : undefined),
     method: incoming.method ?? "GET",
     basePath,
     path: mark === -1 ? target : target.slice(0, mark),
@@ -138,11 +140,11 @@ function readHeaders(
 const EMPTY_QUERY = new URLSearchParams();
 
 function respond(exchange: Exchange, response: HttpResponse): void {
-  const { incoming, outgoing, requestId } = exchange;
+  const { incoming, outgoing } = exchange;
   if (outgoing.destroyed || isReset(incoming)) return;
   const { status, body, trailers } = response;
   const unread = !incoming.complete && incoming.method === "POST";
-  const all = responseHeaders(incoming, response, { requestId, unread });
+  const all = responseHeaders(exchange, response, unread);
   if (!isWhole(body)) {
     outgoing.writeHead(status, all);
     return stream(exchange, body, trailers);
@@ -163,10 +165,10 @@ function respond(exchange: Exchange, response: HttpResponse): void {
  * Disconnects a client that does not read its response. Returns a function to call with `true` when
  * the client has to read, and with `false` when it has read everything.
  */
-function watchReader({ outgoing, handler, requestId }: Exchange): (isBehind?: boolean) => void {
+function watchReader({ outgoing, handler, request }: Exchange): (isBehind?: boolean) => void {
   const { writeMs } = handler.timeouts;
   outgoing.on("timeout", () => {
-    handler.onLimit("timeouts.writeMs", { requestId });
+    handler.onLimit("timeouts.writeMs", { requestId: request.id });
     // A stream of HTTP/2 is reset, and its connection stays.
     outgoing.destroy();
   });
@@ -175,11 +177,11 @@ function watchReader({ outgoing, handler, requestId }: Exchange): (isBehind?: bo
 }
 
 function responseHeaders(
-  incoming: IncomingMessage,
-  { headers }: HttpResponse,
-  { requestId, unread }: { readonly requestId: string; readonly unread: boolean },
+  { incoming, request }: Exchange,
+  response: HttpResponse,
+  unread: boolean,
 ): Record<string, string> {
-  const all = { ...headers, "x-request-id": requestId };
+  const all = allHeaders(response, request);
   if (!isHttp2(incoming)) return { ...all, ...(unread && { connection: "close" }) };
   // HTTP/2 forbids the header (RFC 9113 §8.2.2).
   const { connection: _, ...rest } = all as Record<string, string>;

@@ -5,6 +5,7 @@ import {
   type HttpRequest,
   type HttpResponse,
   type RequestHandler,
+  allHeaders,
   bodyAlreadyRead,
   bodyTooLarge,
   checkEncoding,
@@ -17,20 +18,21 @@ export type FetchHandler = (request: Request) => Promise<Response>;
 
 /** Adapts requests and responses of the Fetch standard to the transport-independent handler. */
 export function createFetchHandler(handler: RequestHandler): FetchHandler {
-  const { handle, newRequestId, onResponse } = handler;
+  const { handle, onResponse } = handler;
   return async (request) => {
-    const requestId = newRequestId();
     const received = toHttpRequest(request, handler);
     const response = await handle(received);
-    const { method, path } = received;
+    const { id: requestId, method, path } = received;
     onResponse({ requestId, method, path, status: response.status });
-    return toResponse(request, response, requestId);
+    return toResponse(request, response, received);
   };
 }
 
-function toHttpRequest(request: Request, { basePath, maxBodyBytes }: RequestHandler): HttpRequest {
+function toHttpRequest(request: Request, handler: RequestHandler): HttpRequest {
+  const { basePath, maxBodyBytes, requestId } = handler;
   const url = new URL(request.url);
   return {
+    id: requestId(request.headers.get("x-request-id") ?? undefined),
     method: request.method,
     basePath,
     path: stripBasePath(url.pathname, basePath),
@@ -48,9 +50,9 @@ function toHttpRequest(request: Request, { basePath, maxBodyBytes }: RequestHand
 /** Statuses without a body (RFC 9110 §6.4.1). */
 const NO_BODY: ReadonlySet<number> = new Set([204, 304]);
 
-function toResponse(request: Request, response: HttpResponse, requestId: string): Response {
+function toResponse(request: Request, response: HttpResponse, received: HttpRequest): Response {
   const { status, body, trailers } = response;
-  const headers = toHeaders(response, requestId);
+  const headers = toHeaders(response, received);
   const isWhole = typeof body === "string" || body instanceof Uint8Array;
   if (!isWhole) return new Response(toReadableStream(body, request.signal), { status, headers });
   if (NO_BODY.has(status)) return new Response(null, { status, headers });
@@ -61,9 +63,9 @@ function toResponse(request: Request, response: HttpResponse, requestId: string)
 }
 
 /** Removes `connection`, which belongs to the app, and sends trailers as headers. */
-function toHeaders({ headers, trailers }: HttpResponse, requestId: string): HttpHeaders {
-  const { connection: _, ...rest } = headers as Record<string, string>;
-  return { ...rest, ...trailers?.(), "x-request-id": requestId };
+function toHeaders(response: HttpResponse, received: HttpRequest): HttpHeaders {
+  const { connection: _, ...rest } = allHeaders(response, received) as Record<string, string>;
+  return { ...rest, ...response.trailers?.() };
 }
 
 const ENCODER = new TextEncoder();

@@ -34,7 +34,7 @@ test("the bytes are those of google.rpc.Status", () => {
 });
 
 test("an unknown detail keeps its bytes", () => {
-  const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", value: "CgIIBQ==" }];
+  const details = [{ "@type": "type.googleapis.com/google.rpc.RequestInfo", value: "CgIIBQ==" }];
   const status = { code: 14, message: "later", details };
 
   expect(decodeStatusDetails(encodeStatusDetails(status))).toEqual(status);
@@ -65,3 +65,13 @@ test("random bytes are reported as an error of the agent, and nothing else happe
     "the details of the status are not valid protobuf",
   );
 });
+
+test.each(["0s", "5s", "2.5s", "0.001s", "-1.5s"])(
+  "a delay of %s is read as it was written",
+  (retryDelay) => {
+    const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay }];
+    const status = { code: 8, message: "slowly", details };
+
+    expect(decodeStatusDetails(encodeStatusDetails(status))).toEqual(status);
+  },
+);

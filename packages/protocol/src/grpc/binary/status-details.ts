@@ -1,6 +1,7 @@
 import { A2AError, invalidParams } from "../../model/errors.ts";
 import { messageCodecs } from "./message.ts";
 import { SCALARS, encodeBase64 } from "./scalars.ts";
+import { duration } from "./well-known-types.ts";
 import { type Kind, type ProtoTables, readDelimited, readFields } from "./wire-format.ts";
 
 /** A google.rpc.Status. Each detail has an `@type`, as `google.protobuf.Any` has in JSON. */
@@ -24,6 +25,7 @@ const TABLES: ProtoTables = {
       domain: [2, "string"],
       metadata: [3, "string", "map"],
     },
+    "google.rpc.RetryInfo": { retryDelay: [1, "Duration"] },
     "google.rpc.BadRequest": { fieldViolations: [1, "FieldViolation", "repeated"] },
     FieldViolation: {
       field: [1, "string"],
@@ -64,7 +66,7 @@ const any: Kind = {
   },
 };
 
-const codecs = messageCodecs(TABLES, { Any: any });
+const codecs = messageCodecs(TABLES, { Any: any, Duration: duration });
 
 function isKnown(type: string): boolean {
   return type.startsWith(PREFIX) && Object.hasOwn(TABLES.messages, nameIn(type));

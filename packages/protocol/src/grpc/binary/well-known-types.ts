@@ -199,6 +199,35 @@ function parseInstant(value: unknown, field: string): readonly [seconds: number,
   return [seconds, Number((match?.[1] ?? "").padEnd(9, "0").slice(0, 9))];
 }
 
+/** google.protobuf.Duration: seconds with a suffix in JSON, as in `1.5s`. */
+export const duration: Kind = {
+  wireType: 2,
+  write(writer, value, field) {
+    const [, sign = "", whole = "", fraction = ""] =
+      /^(-?)(\d{1,12})(?:\.(\d{1,9}))?s$/.exec(String(value)) ?? [];
+    if (whole === "") throw invalidParams(field, "must be a duration such as 1.5s");
+    const nanos = Number(`${sign}${fraction.padEnd(9, "0")}`);
+    writer
+      .fork()
+      .uint32(8)
+      .int64(Number(sign + whole));
+    writer.uint32(16).int32(nanos).ldelim();
+  },
+  read(reader) {
+    let seconds = 0;
+    let nanos = 0;
+    readDelimited(reader, () => {
+      readFields(reader, (tag) => {
+        if (tag === 8) seconds = toNumber(reader.int64());
+        else if (tag === 16) nanos = reader.int32();
+        else return false;
+        return true;
+      });
+    });
+    return `${seconds + nanos / 1e9}s`;
+  },
+};
+
 /** Exact for every second between the years 1 and 9999. */
 function toNumber({ high, low }: { readonly high: number; readonly low: number }): number {
   return high * 2 ** 32 + (low >>> 0);

@@ -40,25 +40,32 @@ export const codecV1: Codec = {
 
 const DOMAIN = "a2a-protocol.org";
 
-/** 1.0 §9.5: `data` is a list of typed details: always an ErrorInfo, and a BadRequest if a field is invalid. */
+/**
+ * 1.0 §9.5: `data` is a list of typed details: always an ErrorInfo, a BadRequest if a field is
+ * invalid, and a RetryInfo if another attempt may succeed.
+ */
 export function encodeError(error: A2AError): JsonRpcError {
-  const { reason, detail, field, details } = error;
-  const info = {
-    "@type": "type.googleapis.com/google.rpc.ErrorInfo",
-    reason: upperSnake(reason),
-    domain: DOMAIN,
-    metadata: details,
-  };
-  const data =
-    field === undefined
-      ? [info]
-      : [
-          info,
-          {
-            "@type": "type.googleapis.com/google.rpc.BadRequest",
-            fieldViolations: [{ field, description: detail }],
-          },
-        ];
+  const { reason, detail, field, details, retryAfterMs } = error;
+  const data: object[] = [
+    {
+      "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+      reason: upperSnake(reason),
+      domain: DOMAIN,
+      metadata: details,
+    },
+  ];
+  if (field !== undefined) {
+    data.push({
+      "@type": "type.googleapis.com/google.rpc.BadRequest",
+      fieldViolations: [{ field, description: detail }],
+    });
+  }
+  if (retryAfterMs !== undefined) {
+    data.push({
+      "@type": "type.googleapis.com/google.rpc.RetryInfo",
+      retryDelay: `${retryAfterMs / 1000}s`,
+    });
+  }
   return { code: error.row.code, message: error.message, data };
 }
 

@@ -1,7 +1,6 @@
 import {
   A2AError,
   CODECS,
-  type Caller,
   type Codec,
   GRPC_STATUS,
   PROTO_CODECS,
@@ -10,6 +9,7 @@ import {
 } from "@convoke/protocol";
 import type { App } from "../app.ts";
 import { NOTHING_ACTIVE, activate, withHeaders } from "../extensions.ts";
+import type { Admission } from "../../guard/admission.ts";
 import { parseTenant, scopedCaller } from "../../guard/guard.ts";
 import {
   type ByteStream,
@@ -41,13 +41,16 @@ export const allocate = (size: number): Uint8Array => Buffer.allocUnsafe(size);
 export async function handleGrpc(
   app: App,
   request: HttpRequest,
-  identify: () => Promise<Caller>,
+  admission: Admission,
 ): Promise<HttpResponse> {
   let activation = NOTHING_ACTIVE;
+  admission.name("grpc", findMethod(request)?.operation ?? "other");
   try {
     const deadline = parseTimeout(header(request, "grpc-timeout"));
-    const identified = await identify();
-    const opened = openGrpc(request);
+    const identified = await admission.identify();
+    const found = findMethod(request);
+    await admission.start("grpc", found?.operation);
+    const opened = openGrpc(request, found);
     const { method, codec } = opened;
     const params = method.decodeRequest(readMessage(await request.body()));
     const caller = scopedCaller(identified, parseTenant(params), app.tenants);
@@ -68,7 +71,7 @@ export async function handleGrpc(
         : unaryResponse(method.encodeResponse(outcome.value));
     return withHeaders(response, activation);
   } catch (thrown) {
-    const error = app.toA2AError(thrown);
+    const error = admission.toError(thrown);
     return withHeaders(failedResponse(error, grpcVersionFor(request), app.specPatch), activation);
   }
 }
@@ -177,11 +180,15 @@ function grpcVersionFor({ path }: HttpRequest): ProtocolVersion {
   return VERSIONS.find((version) => path.startsWith(`/${GRPC_SERVICES[version].name}/`)) ?? "1.0";
 }
 
+function findMethod(request: HttpRequest): GrpcMethod | undefined {
+  const { methods } = GRPC_SERVICES[grpcVersionFor(request)];
+  return methods.find(({ path }) => path === request.path);
+}
+
 /** The service determines the version; a header with another version is rejected. */
-function openGrpc(request: HttpRequest): OpenedGrpc {
+function openGrpc(request: HttpRequest, method: GrpcMethod | undefined): OpenedGrpc {
   const version = grpcVersionFor(request);
   if (!request.isHttp2) throw new A2AError("UnsupportedOperation", "gRPC needs HTTP/2");
-  const method = GRPC_SERVICES[version].methods.find(({ path }) => path === request.path);
   if (method === undefined || request.method !== "POST") {
     throw new A2AError("MethodNotFound", `there is no method ${request.path}`, {
       details: { method: request.path },
@@ -297,6 +304,10 @@ function errorTrailers(error: A2AError, version: ProtocolVersion, patch: SpecPat
   return {
     "grpc-status": String(code),
     "grpc-message": encodeMessage(message),
+    // For clients that retry by themselves (gRFC A6).
+    ...(error.retryAfterMs !== undefined && {
+      "grpc-retry-pushback-ms": String(error.retryAfterMs),
+    }),
     ...(version === "1.0" && {
       "grpc-status-details-bin": Buffer.from(status).toString("base64").replace(/=+$/, ""),
     }),

@@ -1,7 +1,8 @@
-import { A2AError, type Caller } from "@convoke/protocol";
+import { A2AError } from "@convoke/protocol";
 import { HEALTH_SERVICE, REFLECTION_PATHS, SERVICES, reflect } from "@convoke/protocol/grpc";
 import { GrpcFrameReader, frameGrpcMessage } from "@convoke/protocol/internal";
 import type { ByteSink, ByteStream, HttpRequest, HttpResponse } from "../../http/exchange.ts";
+import type { Admission } from "../../guard/admission.ts";
 import type { App } from "../app.ts";
 import {
   HEADERS,
@@ -20,13 +21,15 @@ import {
 export async function handleGrpcTools(
   app: App,
   request: HttpRequest,
-  identify: () => Promise<Caller>,
+  admission: Admission,
 ): Promise<HttpResponse> {
+  admission.name("grpc", "tools");
   try {
     if (!request.isHttp2) throw new A2AError("UnsupportedOperation", "gRPC needs HTTP/2");
     if (request.path === `/${HEALTH_SERVICE.name}/Check`) return await checkHealth(app, request);
     if (request.path === `/${HEALTH_SERVICE.name}/Watch`) return await watchHealth(app, request);
-    await identify();
+    await admission.identify();
+    await admission.count("read");
     const { node } = request;
     if (REFLECTION_PATHS.has(request.path) && node !== undefined) {
       return streamResponse(new ReflectionStream(node, app.engine.closing));
@@ -35,7 +38,7 @@ export async function handleGrpcTools(
       details: { method: request.path },
     });
   } catch (thrown) {
-    return failedResponse(app.toA2AError(thrown), "1.0", app.specPatch);
+    return failedResponse(admission.toError(thrown), "1.0", app.specPatch);
   }
 }
 
@@ -53,7 +56,7 @@ async function checkHealth(app: App, request: HttpRequest): Promise<HttpResponse
 }
 
 function statusOf({ engine }: App): "SERVING" | "NOT_SERVING" {
-  return engine.isDraining ? "NOT_SERVING" : "SERVING";
+  return engine.unreadyReason === undefined ? "SERVING" : "NOT_SERVING";
 }
 
 /** How often a watched status is compared. */

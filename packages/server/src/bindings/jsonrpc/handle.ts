@@ -21,9 +21,9 @@ import {
   sseDataFrame,
 } from "@convoke/protocol";
 import { type Activation, NOTHING_ACTIVE, activate, withHeaders } from "../extensions.ts";
+import type { Admission } from "../../guard/admission.ts";
 import { parseTenant, scopedCaller } from "../../guard/guard.ts";
 import {
-  type HttpHeaders,
   type HttpRequest,
   type HttpResponse,
   checkNumbers,
@@ -31,6 +31,7 @@ import {
   jsonResponse,
   parseJson,
   requestedVersion,
+  retryHeaders,
 } from "../../http/exchange.ts";
 import type { Call, EventStreamSource } from "@convoke/engine";
 import { checkOperation, performOperation } from "../operations.ts";
@@ -46,11 +47,17 @@ interface Known {
   isStream: boolean;
 }
 
+/** A caller that the guard has admitted. */
+interface Admitted {
+  readonly caller: Caller;
+  readonly admission: Admission;
+}
+
 /** JSON-RPC 2.0 over HTTP, for both versions (0.3 §3.2.1, 1.0 §9). */
 export async function handleJsonRpc(
   app: App,
   request: HttpRequest,
-  caller: Caller,
+  { caller, admission }: Admitted,
 ): Promise<HttpResponse> {
   const known: Known = {
     id: null,
@@ -58,15 +65,16 @@ export async function handleJsonRpc(
     activation: NOTHING_ACTIVE,
     isStream: false,
   };
-  const response = await respond(app, request, { caller, known });
+  const response = await respond(app, request, { caller, admission, known });
   return withHeaders(response, known.activation);
 }
 
 async function respond(
   app: App,
   request: HttpRequest,
-  { caller, known }: { readonly caller: Caller; readonly known: Known },
+  { caller, admission, known }: Admitted & { readonly known: Known },
 ): Promise<HttpResponse> {
+  admission.name("jsonrpc", "other");
   try {
     checkContentType(header(request, "content-type"));
     const body = parseJson(await request.body());
@@ -85,6 +93,7 @@ async function respond(
     known.isStream = isStream03(opened.method);
     const { operation, codec } = openMethod(opened, requestedVersion(request), app.isStrict);
     known.codec = codec;
+    await admission.start("jsonrpc", operation);
     if (opened.id === undefined) checkOperation(app, operation, { params: opened.params, codec });
     checkId(opened);
     const { version } = codec;
@@ -103,7 +112,11 @@ async function respond(
     const value = confirms ? { ...(outcome.value as object), success: true } : outcome.value;
     return jsonResponse(200, resultText(known.id, JSON.stringify(value)));
   } catch (thrown) {
-    return errorResponse(app.toA2AError(thrown), known);
+    const error = await admission.count("read").then(
+      () => thrown,
+      (limit: unknown) => limit,
+    );
+    return errorResponse(admission.toError(error), known);
   }
 }
 
@@ -182,9 +195,8 @@ export function codecFor(request: HttpRequest): Codec {
  */
 function errorResponse(error: A2AError, { id, codec, isStream }: Known): HttpResponse {
   const { transport, http } = error.row;
-  const headers: HttpHeaders = error.reason === "Unavailable" ? { "retry-after": "1" } : {};
   const text = errorText(id, codec.encodeError(error));
-  if (transport === true) return jsonResponse(http, text, headers);
+  if (transport === true) return jsonResponse(http, text, retryHeaders(error));
   return isStream
     ? { status: 200, headers: SSE_HEADERS, body: sseDataFrame(text) }
     : jsonResponse(200, text);

@@ -1,14 +1,15 @@
-import {
-  A2AError,
-  CODECS,
-  type Caller,
-  type ProtocolVersion,
-  type SpecPatch,
-} from "@convoke/protocol";
+import { A2AError, CODECS, type ProtocolVersion, type SpecPatch } from "@convoke/protocol";
 import type { App } from "../app.ts";
 import { NOTHING_ACTIVE, activate, withHeaders } from "../extensions.ts";
+import type { Admission } from "../../guard/admission.ts";
 import { type Guard, scopedCaller } from "../../guard/guard.ts";
-import { type HttpHeaders, type HttpResponse, header, jsonResponse } from "../../http/exchange.ts";
+import {
+  type HttpHeaders,
+  type HttpResponse,
+  header,
+  jsonResponse,
+  retryHeaders,
+} from "../../http/exchange.ts";
 import type { EventStreamSource } from "@convoke/engine";
 import { performOperation } from "../operations.ts";
 import { EventStream, SSE_HEADERS, SseFraming } from "../event-stream.ts";
@@ -20,12 +21,14 @@ import { type RestCall, readRest } from "./read.ts";
 export async function handleRest(
   app: App,
   opened: MatchedRest,
-  identify: () => Promise<Caller>,
+  admission: Admission,
 ): Promise<HttpResponse> {
   const { request, version, route } = opened;
   let activation = NOTHING_ACTIVE;
+  admission.name("rest", route?.operation ?? "other");
   try {
-    const identified = await identify();
+    const identified = await admission.identify();
+    await admission.start("rest", route?.operation);
     if (route === undefined) return methodNotAllowed(opened, app);
     const call = await readRest(opened, route, app.isStrict);
     const caller = scopedCaller(identified, call.tenant, app.tenants);
@@ -45,7 +48,7 @@ export async function handleRest(
         : { status: route.empty, headers: {}, body: "" };
     return withHeaders(response, activation);
   } catch (thrown) {
-    return withHeaders(errorResponse(app, app.toA2AError(thrown), opened), activation);
+    return withHeaders(errorResponse(app, admission.toError(thrown), opened), activation);
   }
 }
 
@@ -143,8 +146,7 @@ function toText(error: A2AError, format: ErrorFormat, { http, grpc }: Statuses):
   return JSON.stringify(isStrict ? bare : { error: bare, ...bare });
 }
 
-function headersFor({ reason }: A2AError, challenge: () => string): HttpHeaders {
-  if (reason === "Unavailable") return { "retry-after": "1" };
-  if (reason === "Unauthenticated") return { "www-authenticate": challenge() };
-  return {};
+function headersFor(error: A2AError, challenge: () => string): HttpHeaders {
+  if (error.reason === "Unauthenticated") return { "www-authenticate": challenge() };
+  return retryHeaders(error);
 }

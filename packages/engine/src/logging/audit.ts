@@ -1,0 +1,56 @@
+import type { LogFields, Logger } from "./logger.ts";
+
+/** What is on record, by the names in the log. They are stable, so that alerts can use them. */
+export type AuditEvent =
+  /** Credentials were not accepted. */
+  | "login.failed"
+  /** A request was denied: by the host or origin that it names, or because its caller may not do that. */
+  | "access.denied"
+  /** A caller has answered a request for approval. */
+  | "approval.answered"
+  /** Deliveries of push notifications that were given up were resumed. */
+  | "push.replayed"
+  /** The operator has ended a task. */
+  | "task.ended";
+
+/** Events that anybody can cause, without being known. */
+const FAILURES: ReadonlySet<AuditEvent> = new Set(["login.failed", "access.denied"]);
+
+/** A flood of rejected requests must not fill the disk. */
+const MAX_FAILURES = 100;
+const WINDOW_MS = 10_000;
+
+/**
+ * Writes who did what to the log: lines with `audit: true` and the name of the event. Failures are
+ * warnings, everything else is at level info. Of more than 100 failures in 10 seconds the rest is
+ * only counted; the next line has their number as `suppressed`.
+ */
+export class Audit {
+  readonly #logger: Logger;
+  readonly #now: () => number;
+  #windowStart = -Infinity;
+  #failures = 0;
+  #suppressed = 0;
+
+  constructor(logger: Logger, now: () => number = () => performance.now()) {
+    this.#logger = logger;
+    this.#now = now;
+  }
+
+  record(event: AuditEvent, fields: LogFields): void {
+    const line = { audit: true, event, ...fields };
+    if (!FAILURES.has(event)) return this.#logger.info(`audit: ${event}`, line);
+    if (this.#now() - this.#windowStart >= WINDOW_MS) {
+      this.#windowStart = this.#now();
+      this.#failures = 0;
+    }
+    this.#failures++;
+    if (this.#failures > MAX_FAILURES) {
+      this.#suppressed++;
+      return;
+    }
+    const suppressed = this.#suppressed;
+    this.#suppressed = 0;
+    this.#logger.warn(`audit: ${event}`, { ...line, ...(suppressed > 0 && { suppressed }) });
+  }
+}
