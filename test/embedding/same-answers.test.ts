@@ -69,7 +69,7 @@ const STORIES: readonly (readonly [string, number, () => Asked])[] = [
     }),
   ],
   [
-    "a POST to the card",
+    "a DELETE of the card",
     405,
     () => ({ method: "DELETE", path: "/agent/.well-known/agent.json" }),
   ],
