@@ -19,8 +19,8 @@ describe("credentials of each kind", () => {
     "a token from a function": ["authorization", `Bearer ${SECRET}`],
     "a key in a header": ["x-api-key", SECRET],
     "a key in a cookie": ["cookie", `session=${SECRET}`],
-    "a name and a password": ["authorization", `Basic ${btoa(`ann:${SECRET}`)}`],
-    "headers of one's own": ["x-signed-by", SECRET],
+    "a user name and a password": ["authorization", `Basic ${btoa(`ann:${SECRET}`)}`],
+    "custom headers": ["x-signed-by", SECRET],
   };
 
   for (const [kind, auth] of KINDS.filter(([name]) => name in EXPECTED)) {
