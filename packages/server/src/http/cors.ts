@@ -13,6 +13,7 @@ const RESPONSE_HEADERS = [
   "retry-after",
   "www-authenticate",
   "x-a2a-extensions",
+  "x-api-key",
   "x-request-id",
 ].join(", ");
 
