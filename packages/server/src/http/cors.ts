@@ -13,7 +13,6 @@ const RESPONSE_HEADERS = [
   "retry-after",
   "www-authenticate",
   "x-a2a-extensions",
-  "x-api-key",
   "x-request-id",
 ].join(", ");
 
@@ -78,6 +77,7 @@ const REQUEST_HEADERS = [
   "traceparent",
   "tracestate",
   "x-a2a-extensions",
+  "x-api-key",
 ].join(", ");
 
 const PERMISSION: HttpHeaders = {
