@@ -87,6 +87,17 @@ test("the environment takes precedence over the configuration", () => {
   expect(both.limits).toEqual({ parts: 10, openTasks: 2 });
 });
 
+test("a function of the configuration that identifies callers is authentication, too", () => {
+  const config = { authenticate: () => undefined, security: [{ bearer: [] }] };
+
+  const own = readSettings({}, { BIND_HOST: "0.0.0.0" }, config);
+  const replaced = readSettings({}, { CONVOKE_TOKEN: "x" }, config);
+
+  expect(own).toMatchObject(config);
+  expect(replaced).not.toHaveProperty("authenticate");
+  expect(replaced).not.toHaveProperty("security");
+});
+
 const THE_LIMITS =
   "The limits are bodyBytes, parts, textLength, history, artifacts, artifactLength, events, openTasks, streams, ownerStreams, pageBytes, connections, addressConnections, unreadBytes.";
 

@@ -96,11 +96,12 @@ export function readSettings(
   config: ConvokeConfig = {},
 ): ServeSettings & ConvokeConfig {
   const auth = readAuth(env);
+  const own: ConvokeConfig = auth.length > 0 ? withoutAuth(config) : config;
   const publicUrl = readUrl(env["PUBLIC_URL"] || undefined);
   const host = env["BIND_HOST"] || "127.0.0.1";
   const data = flags.data ?? (env["CONVOKE_DATA"] || undefined);
   const settings = {
-    ...config,
+    ...own,
     port:
       flags.port === undefined
         ? readPort("PORT", env["PORT"] || "3000")
@@ -129,9 +130,14 @@ export function readSettings(
     ...(publicUrl !== undefined && { publicUrl }),
   };
   const { allowAnonymous = false } = config;
-  const isOpen = settings.auth === undefined && !allowAnonymous;
+  const isOpen = settings.auth === undefined && own.authenticate === undefined && !allowAnonymous;
   if (isOpen && !isLoopbackHost(host)) throw openToTheWorld(host, flags);
   return settings;
+}
+
+function withoutAuth(config: ConvokeConfig): ConvokeConfig {
+  const { auth: _, authenticate: _own, securitySchemes: _all, security: _some, ...rest } = config;
+  return rest;
 }
 
 function readIdempotency(value: string): ServeSettings["idempotency"] {
@@ -347,6 +353,7 @@ export function explainStart(
 ): StartError {
   if (error instanceof StartError) return error;
   if (error instanceof DataFolderError) return new StartError(error.message);
+  if (error instanceof KeyFileError) return new StartError(`API keys: ${error.message}.`);
   if (error instanceof ModelError) {
     return new StartError(`${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`);
   }

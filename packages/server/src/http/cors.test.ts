@@ -81,7 +81,13 @@ describe("with a list of origins", () => {
 
     expect(preflight?.status).toBe(204);
     expect(preflight?.headers["access-control-allow-methods"]).toBe("GET, POST, DELETE");
-    for (const name of ["authorization", "content-type", "a2a-version", "last-event-id"]) {
+    for (const name of [
+      "authorization",
+      "content-type",
+      "a2a-version",
+      "last-event-id",
+      "x-api-key",
+    ]) {
       expect(preflight?.headers["access-control-allow-headers"]).toContain(name);
     }
   });

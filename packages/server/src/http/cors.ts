@@ -80,6 +80,7 @@ const REQUEST_HEADERS = [
   "traceparent",
   "tracestate",
   "x-a2a-extensions",
+  "x-api-key",
   "x-request-id",
 ].join(", ");
 
