@@ -547,7 +547,7 @@ export const CONFORMANCE_V1: RequirementGroup = {
         "record, and what is old is deleted.",
       source: "A2A 1.0 §13.4",
       milestone: "guard",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-S65",
@@ -556,7 +556,7 @@ export const CONFORMANCE_V1: RequirementGroup = {
         "again, and are logged.",
       source: "A2A 1.0 §3.3.2",
       milestone: "guard",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-S66",
