@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { FaultyStorage } from "../wire/faulty-storage.ts";
 import { StorageError } from "../../packages/backends/src/sqlite/storage-error.ts";
+import { verifies } from "../verifies.ts";
 import { aServer, send } from "./a-measured-server.ts";
 
 async function ready(url: string): Promise<readonly [number, unknown]> {
@@ -26,18 +27,23 @@ test("a server that stops is alive but not ready, and says why", async () => {
   await closed;
 });
 
-test("a server whose storage fails is not ready until it works again", async () => {
-  const storage = new FaultyStorage();
-  const { url } = await aServer({ openBackend: async () => storage.open() });
-  await send(url, "go");
-  expect((await ready(url))[0]).toBe(200);
+verifies(
+  "v1-S65",
+  "a server whose storage fails says when to try again, logs it, and is not ready until it works",
+  async () => {
+    const storage = new FaultyStorage();
+    const { url, log } = await aServer({ openBackend: async () => storage.open() });
+    await send(url, "go");
+    expect((await ready(url))[0]).toBe(200);
 
-  storage.failCommits(new StorageError({ code: "SQLITE_FULL", message: "disk is full" }));
-  const refused = await send(url, "go");
+    storage.failCommits(new StorageError({ code: "SQLITE_FULL", message: "disk is full" }));
+    const refused = await send(url, "go");
 
-  expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
-  expect(await ready(url)).toEqual([503, { status: "unavailable", reason: "storage" }]);
-  storage.heal();
-  await send(url, "go");
-  expect((await ready(url))[0]).toBe(200);
-});
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(log.join("\n")).toContain("the storage failed");
+    expect(await ready(url)).toEqual([503, { status: "unavailable", reason: "storage" }]);
+    storage.heal();
+    await send(url, "go");
+    expect((await ready(url))[0]).toBe(200);
+  },
+);

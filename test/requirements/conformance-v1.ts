@@ -540,7 +540,7 @@ export const CONFORMANCE_V1: RequirementGroup = {
         "audited, and old data is deleted.",
       source: "A2A 1.0 §13.4",
       milestone: "guard",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-S65",
@@ -549,7 +549,7 @@ export const CONFORMANCE_V1: RequirementGroup = {
         "and are logged.",
       source: "A2A 1.0 §3.3.2",
       milestone: "guard",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-S66",

@@ -43,7 +43,7 @@ export class Admission {
   /** Checks the request, and returns its caller. */
   async identify(): Promise<Caller> {
     const { guard, rates } = this.#parts;
-    await rates.checkLogin(this.#request);
+    if (rates.hasLogins) await rates.checkLogin(this.#request);
     try {
       return (this.#caller = await guard.identify(this.#request));
     } catch (error) {
@@ -70,16 +70,17 @@ export class Admission {
    * Names an operation and counts the request; one for an unknown operation, which is not performed,
    * counts as a read. Rejects with 429 if the caller has sent too many.
    */
-  async start(binding: ApiName, operation: OperationName | undefined): Promise<void> {
+  start(binding: ApiName, operation: OperationName | undefined): Promise<void> {
     this.name(binding, operation ?? OTHER);
-    await this.count(rateClass(operation));
+    return this.count(rateClass(operation));
   }
 
   /** Counts the request, unless it is counted already. */
   async count(kind: RateClass): Promise<void> {
     if (this.#isCounted || this.#caller === undefined) return;
     this.#isCounted = true;
-    const counted = await this.#parts.rates.count(this.#request, this.#caller, kind);
+    const counting = this.#parts.rates.count(this.#request, this.#caller, kind);
+    const counted = counting instanceof Promise ? await counting : counting;
     this.#rateHeaders = counted.headers;
     if (counted.rejection !== undefined) throw counted.rejection;
   }

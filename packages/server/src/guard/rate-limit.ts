@@ -112,17 +112,21 @@ export class RateLimiter {
   }
 
   /** Counts a request of a caller. It is not limited if nothing tells its caller from others. */
-  async count(request: HttpRequest, caller: Caller, kind: RateClass): Promise<CountedRequest> {
-    const { hasCallers } = this.#facts;
+  count(
+    request: HttpRequest,
+    { tenant = "", owner }: Caller,
+    kind: RateClass,
+  ): CountedRequest | Promise<CountedRequest> {
     const limit = this.#limits[kind];
-    const name = hasCallers ? `${caller.tenant ?? ""} ${caller.owner}` : this.addressOf(request);
+    const name = this.#facts.hasCallers ? `${tenant} ${owner}` : this.addressOf(request);
     if (limit === false || name === undefined) return NOT_LIMITED;
     const now = this.#now();
+    const counted = (state: RateState): CountedRequest => ({
+      headers: headersFor(state, limit, now),
+      ...(!state.isAllowed && { rejection: exceeded(kind, limit, state) }),
+    });
     const taken = this.#store.take(`${kind} ${name}`, limit, { cost: 1, now });
-    const state = taken instanceof Promise ? await taken : taken;
-    const headers = headersFor(state, limit, now);
-    if (state.isAllowed) return { headers };
-    return { headers, rejection: exceeded(kind, limit, state) };
+    return taken instanceof Promise ? taken.then(counted) : counted(taken);
   }
 
   /** Rejects a request from an address where too many logins have failed, before its credentials are checked. */
@@ -139,15 +143,22 @@ export class RateLimiter {
 
   #login(request: HttpRequest, cost: 0 | 1): RateState | undefined | Promise<RateState> {
     const limit = this.#limits.login;
-    const address = this.#facts.hasCallers ? this.addressOf(request) : undefined;
+    const address = limit === false ? undefined : this.addressOf(request);
     if (limit === false || address === undefined) return undefined;
     return this.#store.take(`login ${address}`, limit, { cost, now: this.#now() });
   }
 
   /** The address of the client, if it is known. An owner of IPv6 addresses has a whole /64 of them, so it counts as one. */
   addressOf(request: HttpRequest): string | undefined {
-    const address = clientAddress(request, this.#facts.trustProxy)?.replace(/^::ffff:/i, "");
-    return address?.includes(":") === true ? prefix64(address) : address;
+    const address = clientAddress(request, this.#facts.trustProxy);
+    if (address?.includes(":") !== true) return address;
+    const [, v4] = /^::ffff:([\d.]+)$/i.exec(address) ?? [];
+    return v4 ?? prefix64(address);
+  }
+
+  /** Whether logins can fail. */
+  get hasLogins(): boolean {
+    return this.#facts.hasCallers;
   }
 }
 
@@ -217,7 +228,8 @@ export class MemoryRateLimits implements RateLimitStore {
   take(key: string, { limit, windowMs }: RateLimit, { cost, now }: TakeFacts): RateState {
     this.#longestMs = Math.max(this.#longestMs, windowMs);
     this.#dropOld(now);
-    const kept = this.#buckets.get(key) ?? this.#old.get(key);
+    const current = this.#buckets.get(key);
+    const kept = current ?? this.#old.get(key);
     const bucket = kept ?? { tokens: limit, at: now };
     // The clock of a machine can be set back.
     const passedMs = Math.max(0, now - bucket.at);
@@ -226,7 +238,8 @@ export class MemoryRateLimits implements RateLimitStore {
     bucket.tokens = isAllowed ? tokens - cost : tokens;
     bucket.at = now;
     // A full bucket is the same as none.
-    if (cost === 1 || kept !== undefined) this.#buckets.set(key, bucket);
+    const isNeeded = cost === 1 || kept !== undefined;
+    if (isNeeded && current === undefined) this.#buckets.set(key, bucket);
     return { isAllowed, tokens: bucket.tokens };
   }
 

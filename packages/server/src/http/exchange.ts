@@ -93,8 +93,8 @@ const SECURITY_HEADERS: HttpHeaders = {
   "cache-control": "no-store",
 };
 
-/** All headers of a response. */
-export function allHeaders({ headers }: HttpResponse, { id }: HttpRequest): HttpHeaders {
+/** All headers of a response, as an object that the transport may add to. */
+export function allHeaders({ headers }: HttpResponse, { id }: HttpRequest): Record<string, string> {
   return { ...SECURITY_HEADERS, ...headers, "x-request-id": id };
 }
 

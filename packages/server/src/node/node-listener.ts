@@ -144,15 +144,19 @@ function respond(exchange: Exchange, response: HttpResponse): void {
   if (outgoing.destroyed || isReset(incoming)) return;
   const { status, body, trailers } = response;
   const unread = !incoming.complete && incoming.method === "POST";
-  const all = responseHeaders(exchange, response, unread);
+  const headers = allHeaders(response, exchange.request);
+  // HTTP/2 forbids the header (RFC 9113 §8.2.2).
+  if (isHttp2(incoming)) delete headers["connection"];
+  else if (unread) headers["connection"] = "close";
   if (!isWhole(body)) {
-    outgoing.writeHead(status, all);
+    outgoing.writeHead(status, headers);
     return stream(exchange, body, trailers);
   }
+  const bytes = Buffer.byteLength(body);
   // RFC 9110 §8.6 forbids a length without a body, and trailers mark the end themselves.
   const hasLength = status !== 304 && status !== 204 && trailers === undefined;
-  const bytes = Buffer.byteLength(body);
-  outgoing.writeHead(status, { ...all, ...(hasLength && { "content-length": bytes }) });
+  if (hasLength) headers["content-length"] = String(bytes);
+  outgoing.writeHead(status, headers);
   if (unread && !isHttp2(incoming)) return linger(incoming, outgoing, body);
   exchange.unread.add(bytes, outgoing);
   if (bytes >= COUNTED_BYTES) watchReader(exchange)();
@@ -174,18 +178,6 @@ function watchReader({ outgoing, handler, request }: Exchange): (isBehind?: bool
   });
   // Node restarts the time while the client reads.
   return (isBehind = true) => void outgoing.setTimeout(isBehind ? writeMs : 0);
-}
-
-function responseHeaders(
-  { incoming, request }: Exchange,
-  response: HttpResponse,
-  unread: boolean,
-): Record<string, string> {
-  const all = allHeaders(response, request);
-  if (!isHttp2(incoming)) return { ...all, ...(unread && { connection: "close" }) };
-  // HTTP/2 forbids the header (RFC 9113 §8.2.2).
-  const { connection: _, ...rest } = all as Record<string, string>;
-  return rest;
 }
 
 /**

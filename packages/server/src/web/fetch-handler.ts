@@ -64,7 +64,7 @@ function toResponse(request: Request, response: HttpResponse, received: HttpRequ
 
 /** Removes `connection`, which belongs to the app, and sends trailers as headers. */
 function toHeaders(response: HttpResponse, received: HttpRequest): HttpHeaders {
-  const { connection: _, ...rest } = allHeaders(response, received) as Record<string, string>;
+  const { connection: _, ...rest } = allHeaders(response, received);
   return { ...rest, ...response.trailers?.() };
 }
 
