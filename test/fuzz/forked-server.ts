@@ -37,9 +37,10 @@ export class ForkedServer {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Everything the process has written to stderr. */
+  /** Everything the process has written to stderr, except for the audit log of rejected requests. */
   get complaints(): string {
-    return this.#complaints;
+    const lines = this.#complaints.split("\n");
+    return lines.filter((line) => !line.includes('"audit":true')).join("\n");
   }
 
   async usage(): Promise<Usage> {

@@ -52,7 +52,7 @@ export async function runScenario({
     bound.catch(() => undefined);
     const outcome = await Promise.race([asked, bound]);
     const tookMs = performance.now() - startedAt;
-    return { outcome, tookMs, leaked: await openAfter(agent, 1000), agent };
+    return { outcome, tookMs, leaked: await openAfter(agent, 10_000), agent };
   } finally {
     over.abort(new Error("the scenario is over"));
     await agent.close();
