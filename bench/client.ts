@@ -20,36 +20,32 @@ export interface Answer {
 }
 
 /** Sends an order and waits for the task, without its history. */
-export function send(
-  { target, version }: Contender,
-  order: Order,
-  task?: TaskIds,
-): Promise<Answer> {
-  const message = messageOf(version, order, task);
-  return version === "0.3"
-    ? call(target.url, version, "message/send", {
+export function send(server: Contender, order: Order, task?: TaskIds): Promise<Answer> {
+  const message = messageOf(server.version, order, task);
+  return server.version === "0.3"
+    ? call(server, "message/send", {
         message,
         configuration: { blocking: true, ...(task && { historyLength: 0 }) },
       })
-    : call(target.url, version, "SendMessage", {
+    : call(server, "SendMessage", {
         message,
         configuration: { ...(task && { historyLength: 0 }) },
       });
 }
 
 /** The same over the REST binding of 1.0. */
-export function sendRest({ target }: Contender, order: Order): Promise<Answer> {
-  const url = `${target.url}message:send`;
-  return post(url, "1.0", JSON.stringify({ message: messageOf("1.0", order) })).then(whole);
+export function sendRest(server: Contender, order: Order): Promise<Answer> {
+  const text = JSON.stringify({ message: messageOf("1.0", order) });
+  return post({ ...server, version: "1.0" }, text, "message:send").then(whole);
 }
 
-export function getTask({ target, version }: Contender, id: string): Promise<Answer> {
-  return call(target.url, version, version === "0.3" ? "tasks/get" : "GetTask", { id });
+export function getTask(server: Contender, id: string): Promise<Answer> {
+  return call(server, server.version === "0.3" ? "tasks/get" : "GetTask", { id });
 }
 
 /** The first page of the newest tasks; 0.3 has no such method. */
-export function listTasks({ target }: Contender, pageSize: number): Promise<Answer> {
-  return call(target.url, "1.0", "ListTasks", { pageSize });
+export function listTasks(server: Contender, pageSize: number): Promise<Answer> {
+  return call({ ...server, version: "1.0" }, "ListTasks", { pageSize });
 }
 
 /** Sends an order and reads its stream to the end. Nothing is decoded while the server is measured. */
@@ -58,9 +54,9 @@ export function stream(contender: Contender, order: Order): Promise<Answer> {
 }
 
 /** Subscribes to a task and reads to the end. */
-export function subscribe({ target, version }: Contender, taskId: string): Promise<Opened> {
-  const method = version === "0.3" ? "tasks/resubscribe" : "SubscribeToTask";
-  return open(target.url, version, method, { id: taskId });
+export function subscribe(server: Contender, taskId: string): Promise<Opened> {
+  const method = server.version === "0.3" ? "tasks/resubscribe" : "SubscribeToTask";
+  return open(server, method, { id: taskId });
 }
 
 /** A response whose body is still to come. */
@@ -70,9 +66,9 @@ export interface Opened {
 }
 
 /** Sends an order and returns the stream to the caller once its headers have arrived. */
-export function openStream({ target, version }: Contender, order: Order): Promise<Opened> {
-  const method = version === "0.3" ? "message/stream" : "SendStreamingMessage";
-  return open(target.url, version, method, { message: messageOf(version, order) });
+export function openStream(server: Contender, order: Order): Promise<Opened> {
+  const method = server.version === "0.3" ? "message/stream" : "SendStreamingMessage";
+  return open(server, method, { message: messageOf(server.version, order) });
 }
 
 /** Reads a body to its end. */
@@ -104,29 +100,31 @@ export async function inFlight<T>(
   return results;
 }
 
-function call(url: string, version: WireVersion, method: string, params: object): Promise<Answer> {
-  return open(url, version, method, params).then(whole);
+function call(server: Contender, method: string, params: object): Promise<Answer> {
+  return open(server, method, params).then(whole);
 }
 
-function open(url: string, version: WireVersion, method: string, params: object): Promise<Opened> {
-  return post(url, version, JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }));
+function open(server: Contender, method: string, params: object): Promise<Opened> {
+  return post(server, JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }));
 }
 
-function post(url: string, version: WireVersion, text: string): Promise<Opened> {
+function post(server: Contender, text: string, path = ""): Promise<Opened> {
+  const { target, version, token } = server;
   const started = performance.now();
   return new Promise((resolve, reject) => {
-    const outgoing = request(url, {
+    const outgoing = request(`${target.url}${path}`, {
       method: "POST",
       agent,
       headers: {
         "content-type": "application/json",
         "content-length": Buffer.byteLength(text),
         "a2a-version": version,
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
       },
     });
     outgoing.on("error", (error) => {
       // A server closes idle connections; a request that was about to use one is retried.
-      if (outgoing.reusedSocket) resolve(post(url, version, text));
+      if (outgoing.reusedSocket) resolve(post(server, text, path));
       else reject(error);
     });
     outgoing.on("response", (response) => resolve({ response, started }));

@@ -5,6 +5,8 @@ import { Target } from "./target.ts";
 export interface Contender {
   readonly target: Target;
   readonly version: WireVersion;
+  /** The bearer token of its requests. None if absent. */
+  readonly token?: string;
   /** A contender whose samples take long is sampled less often than the others. */
   readonly maxRounds: number;
   /** A sample that takes longer is cut off, and counts as at least the time it took. */

@@ -9,6 +9,7 @@ import { blockingSend } from "./measures/blocking-send.ts";
 import { fanOut } from "./measures/fan-out.ts";
 import { firstByte } from "./measures/first-byte.ts";
 import { followUpTurns } from "./measures/follow-up-turns.ts";
+import { guard } from "./measures/guard.ts";
 import { idleStreams } from "./measures/idle-streams.ts";
 import { loop } from "./measures/loop.ts";
 import { restart } from "./measures/restart.ts";
@@ -96,6 +97,7 @@ const TABLE: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
       rounds: size(5, 1),
       limits: { rest: 1.2, unary: 3.5, stream: 1.5 },
     }),
+  guard: () => guard({ calls: size(1000, 100), rounds: size(21, 1), data, limit: 1.05 }),
   loop: () =>
     loop({
       tokens: size(5000, 500),

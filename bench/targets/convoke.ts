@@ -2,13 +2,14 @@ import { defineAgent } from "convoke";
 import { createMemoryBackend } from "@convoke/engine/memory";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { type Backend, createJsonLogger } from "@convoke/engine";
-import { serve } from "@convoke/server";
+import { type AgentOptions, jwt, serve } from "@convoke/server";
 import { gateOpened, report } from "./control.ts";
+import { GUARD, guardSecret } from "./guard.ts";
 import { QUESTION, chunkText, parseOrder, pauseAfterChunk } from "./order.ts";
 
 /**
  * The full server: validation, log, state machine, streams. Tasks are in the folder BENCH_DATA, or
- * in memory.
+ * in memory. BENCH_GUARD says whether callers are authenticated, limited and measured.
  */
 const agent = defineAgent({
   name: "Bench",
@@ -62,11 +63,22 @@ function counted(backend: Backend): Backend {
   };
 }
 
+/** What guards the server: by default what guards one on loopback. */
+const GUARDS: Readonly<Record<string, Partial<AgentOptions>>> = {
+  off: { rateLimits: false, metrics: false },
+  on: {
+    auth: [jwt({ issuer: GUARD.issuer, audience: GUARD.audience, secret: guardSecret() })],
+    rateLimits: { write: { limit: 1_000_000, windowMs: 60_000 } },
+    metrics: true,
+  },
+};
+
 const folder = process.env["BENCH_DATA"];
 const server = await serve(agent, {
   port: 0,
   host: "127.0.0.1",
   logger: createJsonLogger("warn", (line) => process.stderr.write(line)),
+  ...GUARDS[process.env["BENCH_GUARD"] ?? ""],
   // The memory store keeps as many tasks as `convoke` keeps there. On disk nothing is pruned: some
   // lines measure the effect of the number of stored tasks.
   retention: { maxTasks: folder === undefined ? 1000 : Number.MAX_SAFE_INTEGER },

@@ -43,7 +43,8 @@ export class Admission {
   /** Checks the request, and returns its caller. */
   async identify(): Promise<Caller> {
     const { guard, rates } = this.#parts;
-    if (rates.hasLogins) await rates.checkLogin(this.#request);
+    const checking = rates.hasLogins ? rates.checkLogin(this.#request) : undefined;
+    if (checking !== undefined) await checking;
     try {
       return (this.#caller = await guard.identify(this.#request));
     } catch (error) {

@@ -130,11 +130,14 @@ export class RateLimiter {
   }
 
   /** Rejects a request from an address where too many logins have failed, before its credentials are checked. */
-  async checkLogin(request: HttpRequest): Promise<void> {
+  checkLogin(request: HttpRequest): void | Promise<void> {
     const limit = this.#limits.login;
-    const state = await this.#login(request, 0);
-    if (limit === false || state === undefined || state.isAllowed) return;
-    throw exceeded("login", limit, state);
+    const check = (state: RateState | undefined): void => {
+      if (limit === false || state === undefined || state.isAllowed) return;
+      throw exceeded("login", limit, state);
+    };
+    const state = this.#login(request, 0);
+    return state instanceof Promise ? state.then(check) : check(state);
   }
 
   async failedLogin(request: HttpRequest): Promise<void> {
