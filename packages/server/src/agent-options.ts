@@ -73,7 +73,8 @@ export interface AgentOptions extends AuthOptions, AuthorizationOptions {
   readonly retention?: Partial<RetentionOptions>;
   /**
    * The tenants of this server. Tasks of one tenant are invisible to the others. Default none:
-   * requests that name a tenant are rejected. `v1` is reserved for the paths of A2A 0.3.
+   * requests that name a tenant are rejected. `v1` and `convoke` are reserved: they
+   * are the paths of A2A 0.3 and of the admin API.
    */
   readonly tenants?: readonly string[];
   /**

@@ -69,8 +69,10 @@ export class HostedAgent {
   constructor(agent: Agent, options: AgentOptions, place: HostedPlace) {
     const { logger } = options;
     checkAgent(agent);
-    if (options.tenants?.includes("v1") === true) {
-      throw new RangeError("tenants must not include v1, which is the path of A2A 0.3");
+    const taken = options.tenants?.find((tenant) => tenant === "v1" || tenant === "convoke");
+    if (taken !== undefined) {
+      const use = taken === "v1" ? "A2A 0.3" : "the admin API";
+      throw new RangeError(`tenants must not include ${taken}, which is the path of ${use}`);
     }
     const { publicUrl } = options;
     if (publicUrl !== undefined && !/^https?:\/\/[^/]/i.test(publicUrl)) {

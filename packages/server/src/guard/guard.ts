@@ -189,6 +189,13 @@ function scopedOwner(tenant: string, owner: string): string {
   return JSON.stringify([tenant, owner]);
 }
 
+/** The opposite of `scopedCaller`: the name of an owner and its tenant, as credentials have them. */
+export function unscopedOwner(owner: string): Pick<Caller, "owner" | "tenant"> {
+  if (!isScoped(owner)) return { owner };
+  const [tenant, name] = JSON.parse(owner) as [string, string];
+  return tenant === "" ? { owner: name } : { owner: name, tenant };
+}
+
 /** Whether an owner belongs to a tenant. */
 export function isOwnerIn(tenant: string, owner: string): boolean {
   return isScoped(owner) && owner.startsWith(`[${JSON.stringify(tenant)},`);

@@ -15,8 +15,13 @@ export interface RoleOptions {
   readonly approversActForOthers?: boolean;
 }
 
+/** An operation under `/convoke/`. Those that A2A has, too, need the same scopes there. */
+export type RoleOperation = AdminOperation | "listTasks" | "getTask";
+
 /** Which roles may do something to the tasks of all owners. Nobody may do anything else to them. */
-const ROLES: Readonly<Record<AdminOperation, readonly Role[]>> = {
+const ROLES: Readonly<Record<RoleOperation, readonly Role[]>> = {
+  listTasks: ["operator"],
+  getTask: ["operator"],
   listApprovals: ["operator", "approver"],
   decideApproval: ["approver"],
   listPushes: ["operator"],
@@ -43,7 +48,7 @@ export type OwnerFilter = (owner: string) => boolean;
  */
 export function ownersFor(
   caller: Caller,
-  operation: AdminOperation,
+  operation: RoleOperation,
   { asked, roles = {} }: { readonly asked: string | null; readonly roles?: RoleOptions },
 ): OwnerFilter | undefined {
   if (asked === null) return undefined;
