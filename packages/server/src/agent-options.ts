@@ -97,7 +97,11 @@ export interface AgentOptions extends AuthOptions, AuthorizationOptions {
   readonly specPatch?: SpecPatch;
   /** The format of the card, and the keys that sign it. Default: the version the client asks for, not signed. */
   readonly card?: CardOptions;
-  /** Extra or overriding card fields for an authenticated caller. Return `undefined` to serve none to this caller. Needs `auth`, `token` or `authenticate`. */
+  /**
+   * Extra or overriding card fields for an authenticated caller. Return `undefined` to serve none to
+   * this caller. Skills that need scopes which the caller does not have are left out. Needs `auth`,
+   * `token` or `authenticate`. Default: there is no extended card.
+   */
   readonly extendedCard?: (
     caller: Caller,
   ) => Partial<AgentInfo> | undefined | Promise<Partial<AgentInfo> | undefined>;

@@ -1,4 +1,11 @@
-import { type Agent, type Metrics, NO_METRICS } from "@convoke/protocol";
+import {
+  type Agent,
+  type AgentCardFacts,
+  type AgentInfo,
+  type Caller,
+  type Metrics,
+  NO_METRICS,
+} from "@convoke/protocol";
 import type { AgentOptions, AgentStorage, CloseOptions } from "./agent-options.ts";
 import { App } from "./bindings/app.ts";
 import {
@@ -9,16 +16,22 @@ import {
   grpcBasePath,
   protectedResource,
 } from "./cards/card-binding.ts";
+import { withSkillSecurity, withUsableSkills } from "./cards/skill-security.ts";
 import { KeepAlive } from "./bindings/event-stream.ts";
 import type { Operations } from "./bindings/interceptors.ts";
 import { createOperations } from "./bindings/operations.ts";
 import { type AddressFor, Authentication } from "./guard/authenticate.ts";
-import { Authorization } from "./guard/authorize.ts";
+import { Authorization, missingScopes } from "./guard/authorize.ts";
 import { Guard } from "./guard/guard.ts";
 import { RateLimiter, checkRateLimits } from "./guard/rate-limit.ts";
 import { isOperator } from "./guard/roles.ts";
 import { Cors } from "./http/cors.ts";
-import { type RequestHandler, requestIds, resolveTimeouts } from "./http/exchange.ts";
+import {
+  type HttpRequest,
+  type RequestHandler,
+  requestIds,
+  resolveTimeouts,
+} from "./http/exchange.ts";
 import { errorResponse, handleProbe, route } from "./route.ts";
 import type { ServerAddress } from "./http/address.ts";
 import {
@@ -188,6 +201,7 @@ export class HostedAgent {
     const { restFrames, compat } = this.#options;
     const place = { ...this.#options, ...(address && { address }) };
     const metrics = this.#metrics;
+    const authorization = this.#authorization();
     const facts = cardFacts(this.#agent, {
       ...place,
       streams: engine.streams,
@@ -195,6 +209,8 @@ export class HostedAgent {
       security,
       hasExtendedCard: this.#options.extendedCard !== undefined && security !== undefined,
     });
+    const secured = (given: AgentCardFacts): AgentCardFacts =>
+      withSkillSecurity(given, (id) => authorization.scopesForSkill(id));
     return new App({
       engine,
       keepAlive: this.keepAlive,
@@ -215,7 +231,7 @@ export class HostedAgent {
         allowedHosts: hostNames(this.#options, address),
         cors: this.#cors,
       }),
-      authorization: this.#authorization(),
+      authorization,
       roles: this.#options.roles ?? {},
       rates: new RateLimiter(this.#options.rateLimits ?? {}, {
         isLocal: this.#place.isLocal,
@@ -227,8 +243,13 @@ export class HostedAgent {
       isOperator,
       audit: engine.audit,
       onLimit: this.handler.onLimit,
-      card: new CardBinding(facts, card),
-      extendedCard: this.#extendedCard(facts),
+      card: new CardBinding((request) => secured(facts(request)), card),
+      extendedCard: this.#extendedCard((request, caller, more) =>
+        withUsableSkills(
+          secured(extendedFacts(facts(request), more)),
+          (id) => missingScopes(caller, authorization.scopesForSkill(id)).length === 0,
+        ),
+      ),
       protectedResource: this.#protectedResource((request) => addressFor(request, place)),
     });
   }
@@ -252,7 +273,9 @@ export class HostedAgent {
   }
 
   /** Without authentication no caller gets the extended card (1.0 §13.3). */
-  #extendedCard(facts: ReturnType<typeof cardFacts>): App["extendedCard"] {
+  #extendedCard(
+    build: (request: HttpRequest, caller: Caller, more: Partial<AgentInfo>) => AgentCardFacts,
+  ): App["extendedCard"] {
     const { extendedCard, logger } = this.#options;
     if (extendedCard === undefined) return undefined;
     if (this.#authentication.security === undefined) {
@@ -263,7 +286,7 @@ export class HostedAgent {
     }
     return async (request, caller) => {
       const more = await extendedCard(caller);
-      return more && extendedFacts(facts(request), more);
+      return more && build(request, caller, more);
     };
   }
 }
