@@ -119,6 +119,33 @@ verifies(
   },
 );
 
+describe("the challenge of a 403 for missing scopes (RFC 6750 §3.1)", () => {
+  const challengeTo = async (path: string, init: RequestInit): Promise<string | null> => {
+    const answer = await fetch(server.url + path, init);
+    expect(answer.status).toBe(403);
+    return answer.headers.get("www-authenticate");
+  };
+  const denial = 'Bearer realm="convoke", error="insufficient_scope", scope="admin"';
+  const message = {
+    messageId: "m1",
+    role: "ROLE_USER",
+    parts: [{ text: "hi" }],
+    metadata: { skillId: "admin-tools" },
+  };
+  const json = { "content-type": "application/json" };
+
+  test.each([
+    ["JSON-RPC 0.3", "", rpcText("tasks/cancel", { id: "x" })],
+    ["JSON-RPC 1.0", "", rpcText("SendMessage", { message })],
+    ["REST 0.3", "v1/tasks/x:cancel", "{}"],
+    ["REST 1.0", "message:send", JSON.stringify({ message })],
+    ["/convoke/", "convoke/pushes:replay", "{}"],
+  ])("names the scopes to a caller with a bearer token, over %s", async (_, path, body) => {
+    const init = { method: "POST", headers: { ...ann, ...json }, body };
+    expect(await challengeTo(path, init)).toBe(denial);
+  });
+});
+
 verifies("v1-S56", "what is under /convoke/ needs the scopes of its operation", async () => {
   const answer = JSON.stringify({ decision: "once" });
   for (const [path, init, allowed] of [

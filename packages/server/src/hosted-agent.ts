@@ -111,8 +111,7 @@ export class HostedAgent {
         handleProbe(request, () =>
           this.#running === undefined ? "starting" : this.#running.engine.unreadyReason,
         ) ?? route(await this.#ready.promise, request),
-      reject: (request, error) =>
-        errorResponse(request, error, this.#authentication.challengeAt(undefined)),
+      reject: errorResponse,
       onLimit: limitLogger(logger, this.#metrics ?? NO_METRICS),
       maxBodyBytes: this.#limits.bodyBytes,
       maxUnreadBytes: this.#limits.unreadBytes,

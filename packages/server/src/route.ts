@@ -108,7 +108,7 @@ async function dispatch(
       `there is nothing at ${request.basePath}${request.path}; the card is at ${request.basePath}/.well-known/agent-card.json`,
     );
   } catch (thrown) {
-    return errorResponse(request, admission.toError(thrown), app.guard.challengeFor(request));
+    return errorResponse(request, admission.toError(thrown));
   }
 }
 
@@ -166,17 +166,9 @@ function plainError(status: number, message: string, headers?: HttpHeaders): Htt
 }
 
 /** Errors of the guard use the format of JSON-RPC, the default binding. */
-export function errorResponse(
-  request: HttpRequest,
-  error: A2AError,
-  challenge: string,
-): HttpResponse {
-  const headers: HttpHeaders = {
-    ...(error.reason === "Unauthenticated" && { "www-authenticate": challenge }),
-    ...retryHeaders(error),
-  };
+export function errorResponse(request: HttpRequest, error: A2AError): HttpResponse {
   const text = errorText(null, codecFor(request).encodeError(error));
-  return jsonResponse(error.row.http, text, headers);
+  return jsonResponse(error.row.http, text, retryHeaders(error));
 }
 
 /** Whether the request uses gRPC, which has suffixes such as `+proto`. */

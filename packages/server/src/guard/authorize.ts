@@ -132,15 +132,26 @@ function requireScopes(
 ): void {
   const missing = missingScopes(caller, required);
   if (missing.length === 0) return;
-  throw denied(`Insufficient permissions for ${what}`, missing);
+  throw denied(`Insufficient permissions for ${what}`, { missing, required });
 }
 
-/** The error for a caller that may not do something. It names the missing scopes and nothing else. */
-export function denied(detail: string, missing: readonly string[] = []): A2AError {
+/**
+ * The error for a caller that may not do something. It names scopes and nothing else.
+ *
+ * @param required all scopes that are needed, for a client that asks for a new token
+ */
+export function denied(
+  detail: string,
+  scopes: { readonly missing: readonly string[]; readonly required: readonly string[] } = NONE,
+): A2AError {
+  const { missing, required } = scopes;
   return new A2AError("Forbidden", detail, {
     details: {
       reason: "forbidden",
       ...(missing.length > 0 && { missingScopes: missing.join(" ") }),
+      ...(required.length > 0 && { requiredScopes: required.join(" ") }),
     },
   });
 }
+
+const NONE = { missing: [], required: [] };

@@ -57,7 +57,11 @@ export function ownersFor(
   const possible = ROLES[operation].filter((role) => role !== "approver" || approversActForOthers);
   const needed = possible.map((role) => ROLE_SCOPES[role]);
   if (!needed.some((scope) => caller.scopes?.includes(scope) === true)) {
-    throw denied(`Insufficient permissions for operation '${operation}' of other owners`, needed);
+    throw denied(`Insufficient permissions for operation '${operation}' of other owners`, {
+      missing: needed,
+      // One of them is enough.
+      required: needed.slice(0, 1),
+    });
   }
   const { tenant } = caller;
   return tenant === undefined ? () => true : (owner) => isOwnerIn(tenant, owner);
