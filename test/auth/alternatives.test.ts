@@ -109,6 +109,27 @@ test("a 401 leads to the issuer of tokens (RFC 9728)", async () => {
   });
 });
 
+test("a 403 for missing scopes leads a caller with a token to the issuer, and no other", async () => {
+  const scopes = { operations: { listTasks: ["read", 'a "b"'] } };
+  const auth = [
+    apiKeys({ keys: [record] }),
+    bearer("right", { scopes: ["read"] }),
+    oidc({ issuer: ISSUER, audience: AUDIENCE }),
+  ];
+  const get = await anAgent({ auth, scopes });
+
+  const withToken = await get("/tasks", { authorization: "Bearer right" });
+  const withKey = await get("/tasks", { "x-api-key": key });
+  const elsewhere = await get("/tasks", { authorization: "Bearer right", host: "evil.example" });
+
+  expect(withToken.headers.get("www-authenticate")).toBe(
+    'Bearer resource_metadata="http://localhost/.well-known/oauth-protected-resource", ' +
+      'realm="convoke", error="insufficient_scope", scope="read a b"',
+  );
+  expect([withKey.status, withKey.headers.get("www-authenticate")]).toEqual([403, null]);
+  expect([elsewhere.status, elsewhere.headers.get("www-authenticate")]).toEqual([403, null]);
+});
+
 test("a server without tokens of an issuer has no such description", async () => {
   const get = await anAgent({ auth: [bearer("right")] });
 

@@ -5,7 +5,7 @@ import {
   type OperationName,
   type Task,
 } from "@convoke/protocol";
-import { type Authorize, bearer, defineAgent } from "convoke";
+import { type Authorize, bearer, defineAgent, oidc } from "convoke";
 import { describe, expect, test } from "vitest";
 import { refusalOf } from "../conformance/refusal.ts";
 import { aRequest } from "../conformance/requests.ts";
@@ -119,6 +119,33 @@ verifies(
   },
 );
 
+describe("the challenge of a 403 for missing scopes (RFC 6750 §3.1)", () => {
+  const challengeTo = async (path: string, init: RequestInit): Promise<string | null> => {
+    const answer = await fetch(server.url + path, init);
+    expect(answer.status).toBe(403);
+    return answer.headers.get("www-authenticate");
+  };
+  const denial = 'Bearer realm="convoke", error="insufficient_scope", scope="admin"';
+  const message = {
+    messageId: "m1",
+    role: "ROLE_USER",
+    parts: [{ text: "hi" }],
+    metadata: { skillId: "admin-tools" },
+  };
+  const json = { "content-type": "application/json" };
+
+  test.each([
+    ["JSON-RPC 0.3", "", rpcText("tasks/cancel", { id: "x" })],
+    ["JSON-RPC 1.0", "", rpcText("SendMessage", { message })],
+    ["REST 0.3", "v1/tasks/x:cancel", "{}"],
+    ["REST 1.0", "message:send", JSON.stringify({ message })],
+    ["/convoke/", "convoke/pushes:replay", "{}"],
+  ])("names the scopes to a caller with a bearer token, over %s", async (_, path, body) => {
+    const init = { method: "POST", headers: { ...ann, ...json }, body };
+    expect(await challengeTo(path, init)).toBe(denial);
+  });
+});
+
 verifies("v1-S56", "what is under /convoke/ needs the scopes of its operation", async () => {
   const answer = JSON.stringify({ decision: "once" });
   for (const [path, init, allowed] of [
@@ -163,5 +190,51 @@ describe("a policy of the operator", () => {
       );
       expect((await refusalOf(as.get({ taskId: "x" }))).message).toContain("ann has asked enough");
     });
+  });
+});
+
+describe("the cards of an agent whose skill needs scopes", () => {
+  const identity = { issuer: "https://id.example", audience: "https://agent.example" };
+  const withCards = useServer(agent, {
+    auth: [oidc(identity), ...auth],
+    scopes: { skills: { "admin-tools": ["admin"] } },
+    extendedCard: () => ({
+      skills: [...agent.info.skills, { ...agent.info.skills[0]!, id: "for-friends" }],
+    }),
+  });
+  const ids = (card: unknown): readonly string[] =>
+    (card as { skills: readonly { id: string }[] }).skills.map(({ id }) => id);
+
+  describe.each(speakersTo(withCards))("over $binding $version", (speaker) => {
+    verifies("R19", "the extended card has the skills that the caller may use", async () => {
+      const ofAnn = await speaker.with(ann).call("getExtendedCard", {});
+      const ofRoot = await speaker.with(root).call("getExtendedCard", {});
+
+      expect(ids(ofAnn)).toEqual(["say", "for-friends"]);
+      expect(ids(ofRoot)).toEqual(["say", "admin-tools", "for-friends"]);
+    });
+  });
+
+  test("the public card has all skills, and says with which scopes they are used", async () => {
+    const cardIn = async (headers: Record<string, string>): Promise<Record<string, unknown>> => {
+      const answer = await fetch(`${withCards.url}/.well-known/agent-card.json`, { headers });
+      const { skills } = (await answer.json()) as { skills: readonly Record<string, unknown>[] };
+      expect(ids({ skills })).toEqual(["say", "admin-tools"]);
+      expect(skills[0]).not.toHaveProperty("security");
+      expect(skills[0]).not.toHaveProperty("securityRequirements");
+      return skills[1]!;
+    };
+    const security = [{ oidc: ["admin"] }, { jwt: [] }, { bearer: [] }];
+    const securityRequirements = [
+      { schemes: { oidc: { list: ["admin"] } } },
+      { schemes: { jwt: { list: [] } } },
+      { schemes: { bearer: { list: [] } } },
+    ];
+
+    expect(await cardIn({ "a2a-version": "0.3" })).toMatchObject({ security });
+    expect(await cardIn({ "a2a-version": "0.3" })).not.toHaveProperty("securityRequirements");
+    expect(await cardIn({ "a2a-version": "1.0" })).toMatchObject({ securityRequirements });
+    expect(await cardIn({ "a2a-version": "1.0" })).not.toHaveProperty("security");
+    expect(await cardIn({})).toMatchObject({ security, securityRequirements });
   });
 });

@@ -30,7 +30,7 @@ async function aWorld(roles = { approversActForOthers: true }) {
   const agent = await servedAgent({ model, tools: [guarded] }, { auth, roles, push });
   const as = (token: string): Client =>
     structuredClient(agent, { authorization: `Bearer ${token}` });
-  return { as, ran };
+  return { as, ran, log: agent.log };
 }
 
 interface Listed {
@@ -86,7 +86,7 @@ describe("an approver", () => {
     const other = everywhere.find((one) => one.taskId !== taskId)!;
     const path = `/convoke/approvals/${other.id}:answer?owner=*`;
 
-    expect(inTenant).toMatchObject([{ taskId, owner: '["acme","ann"]' }]);
+    expect(inTenant).toMatchObject([{ taskId, owner: "ann", tenant: "acme" }]);
     expect(everywhere).toHaveLength(2);
     expect((await as("approver@acme").fetch(path, { decision: "once" })).status).toBe(400);
   });
@@ -117,23 +117,104 @@ describe("an operator", () => {
     }
     const owners = async (token: string, query: string): Promise<unknown> => {
       const { body } = await as(token).fetch(`/convoke/pushes?state=active${query}`);
-      const pushes = body["pushes"] as readonly { readonly owner?: string }[];
-      return pushes.map(({ owner = "" }) => owner).toSorted((a, b) => a.localeCompare(b));
+      return ownersIn(body["pushes"]);
     };
 
-    expect(await owners("operator", "&owner=*")).toEqual(['["acme","ann"]', "ann"]);
-    expect(await owners("operator@acme", "&owner=*")).toEqual(['["acme","ann"]']);
+    expect(await owners("operator", "&owner=*")).toEqual(["ann", "ann of acme"]);
+    expect(await owners("operator@acme", "&owner=*")).toEqual(["ann of acme"]);
     expect(await owners("operator", "")).toEqual([]);
     expect(await owners("ann@acme", "")).toHaveLength(1);
     expect((await as("operator").fetch("/convoke/pushes:replay?owner=*", {})).status).toBe(200);
   });
 });
 
+describe("an operator, for the tasks of all owners,", () => {
+  test("lists them with their owners, filtered and in pages, within its tenant", async () => {
+    const { as } = await aWorld();
+    const { id: first, contextId } = await as("ann").send("go");
+    const { id: second } = await as("ann@acme").send("go");
+    await as("ann").rpc("tasks/cancel", { id: first });
+    const tasks = async (token: string, query: string): Promise<readonly Listed[]> => {
+      const { status, body } = await as(token).fetch(`/convoke/tasks${query}`);
+      expect([status, body]).toEqual([200, body]);
+      return body["tasks"] as readonly Listed[];
+    };
+    const ids = async (token: string, query: string): Promise<readonly string[]> =>
+      (await tasks(token, query)).map(({ id }) => id);
+
+    expect(await tasks("operator", "?owner=*")).toMatchObject([
+      { id: second, owner: "ann", tenant: "acme", status: { state: "input-required" } },
+      { id: first, owner: "ann", contextId, status: { state: "canceled" } },
+    ]);
+    expect(await ids("operator@acme", "?owner=*")).toEqual([second]);
+    expect(await ids("operator", "?owner=*&status=canceled")).toEqual([first]);
+    expect(await ids("operator", "?owner=*&status=input-required")).toEqual([second]);
+    expect(await ids("operator", `?owner=*&contextId=${contextId}`)).toEqual([first]);
+    expect(await ids("operator", "")).toEqual([]);
+    expect(await ids("ann", "?status=canceled")).toEqual([first]);
+    expect((await as("operator").fetch("/convoke/tasks?status=no")).status).toBe(400);
+    const page = await as("operator").fetch("/convoke/tasks?owner=*&pageSize=1");
+    const next = `&pageToken=${String(page.body["nextPageToken"])}`;
+    expect(ownersIn(page.body["tasks"])).toEqual(["ann of acme"]);
+    expect(await ids("operator", `?owner=*&pageSize=1${next}`)).toEqual([first]);
+  });
+
+  test("reads each of them, which the audit log records", async () => {
+    const { as, log } = await aWorld();
+    const { id } = await as("ann").send("go");
+    const inTenant = await as("ann@acme").send("go");
+    const path = `/convoke/tasks/${id}`;
+
+    const { body } = await as("operator").fetch(`${path}?owner=*&historyLength=0`);
+
+    expect(body).toMatchObject({ owner: "ann", task: { id, status: { state: "input-required" } } });
+    expect(body).not.toHaveProperty("task.history");
+    expect((await as("operator@acme").fetch(`/convoke/tasks/${inTenant.id}?owner=*`)).status).toBe(
+      200,
+    );
+    expect((await as("ann").fetch(path)).body).toMatchObject({ owner: "ann", task: { id } });
+    const elevated = log.filter((line) => line.includes("access.elevated"));
+    expect(elevated).toEqual([
+      expect.stringContaining(`"path":"${path}"`) as string,
+      expect.stringContaining(`"tenant":"acme"`) as string,
+    ]);
+    expect(elevated[0]).toContain('"operation":"getTask","owner":"ops"');
+  });
+
+  test("cannot tell a task of another tenant, or without asking for all owners, from no task", async () => {
+    const { as } = await aWorld();
+    const { id } = await as("ann").send("go");
+    const answers = [
+      [await as("operator@acme").fetch(`/convoke/tasks/${id}?owner=*`), id],
+      [await as("operator").fetch(`/convoke/tasks/${id}`), id],
+      [await as("operator").fetch("/convoke/tasks/unknown?owner=*"), "unknown"],
+    ] as const;
+
+    const shown = answers.map(([{ status, body }, taskId]) => [
+      status,
+      JSON.stringify(body).replaceAll(taskId, "<id>"),
+    ]);
+
+    expect(new Set(shown.map((one) => one.join(" "))).size).toBe(1);
+    expect(shown[0]![0]).toBe(404);
+  });
+});
+
+/** The owners of entries, with their tenants, in alphabetical order. */
+function ownersIn(entries: unknown): readonly string[] {
+  const all = entries as readonly { readonly owner: string; readonly tenant?: string }[];
+  return all
+    .map(({ owner, tenant }) => (tenant === undefined ? owner : `${owner} of ${tenant}`))
+    .toSorted((a, b) => a.localeCompare(b));
+}
+
 verifies("v1-S56", "other callers do not act for all owners", async () => {
   const { as } = await aWorld();
   const requests = [
     ["/convoke/approvals", undefined],
     ["/convoke/approvals/x:answer", { decision: "once" }],
+    ["/convoke/tasks", undefined],
+    ["/convoke/tasks/x", undefined],
     ["/convoke/pushes", undefined],
     ["/convoke/pushes:replay", {}],
   ] as const;

@@ -1,105 +1,281 @@
-import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { type Server, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { type Mounted, defineAgent, mount } from "convoke";
-import { afterAll, beforeAll, describe, expect } from "vitest";
-import { readAll } from "../conformance/reading.ts";
-import { refusalOf } from "../conformance/refusal.ts";
+import { type WireClient, createWireClient, Transcript } from "@convoke/check/wire";
+import type { Caller, OperationName } from "@convoke/protocol";
+import { scriptedModel } from "@convoke/runtime/testing";
+import { bearer, defineAgent } from "convoke";
+import { beforeAll, describe, expect } from "vitest";
+import { aGuardedTool } from "../approvals/a-guarded-tool.ts";
 import { aMessage, aRequest } from "../conformance/requests.ts";
-import { Speaker } from "../conformance/speaker.ts";
+import type { Speaker } from "../conformance/speaker.ts";
+import { jsonRpcSpeaker, speakersTo } from "../conformance/speakers.ts";
 import { verifies } from "../verifies.ts";
+import { useServer } from "../wire/wire-server.ts";
 
-const agent = defineAgent({
-  name: "Asker",
-  description: "Asks, and says how much it has heard before.",
-  run: async ({ text, ask, conversation }) =>
-    text === "ask" ? ask("Well?") : `${conversation.length} earlier messages`,
-});
+const OWNER = "ann@acme";
 
-let data: string;
-let mounted: Mounted;
-let http: Server;
-const peer = { url: "" };
+/** Another owner of the tenant, the same name in another tenant, and the same name in none. */
+const STRANGERS = ["bob@acme", "ann@beta", "ann"] as const;
+
+const CALLERS: Readonly<Record<string, Caller>> = {
+  [OWNER]: { owner: "ann", tenant: "acme" },
+  "bob@acme": { owner: "bob", tenant: "acme" },
+  "ann@beta": { owner: "ann", tenant: "beta" },
+  ann: { owner: "ann" },
+};
+
+/** Calls a tool that needs an approval when it is asked to delete, and otherwise says what it has heard of. */
+const model = scriptedModel(
+  Array.from({ length: 1000 }, () => ({ transcript }) => {
+    const asks = JSON.stringify(transcript.at(-1)).includes("delete");
+    if (asks) return [{ kind: "tool-call", toolName: "delete", input: { path: "a" } }];
+    return JSON.stringify(transcript).includes("secret")
+      ? "It knows a secret."
+      : "It knows nothing.";
+  }),
+);
+
+const server = useServer(
+  defineAgent({
+    name: "Keeper",
+    description: "Keeps secrets.",
+    model,
+    tools: [aGuardedTool().guarded],
+  }),
+  {
+    auth: Object.entries(CALLERS).map(([token, caller]) =>
+      bearer(token, { ...caller, scopes: [token] }),
+    ),
+    tenants: ["acme", "beta"],
+    push: { allow: ["127.0.0.1"] },
+    extendedCard: ({ scopes }) => ({ description: `For ${scopes![0]} alone.` }),
+  },
+);
+
+const as = (token: string) => ({ authorization: `Bearer ${token}` });
+
+/** What one caller has, and what nobody has. All ids have the same length. */
+interface Ids {
+  readonly taskId: string;
+  readonly contextId: string;
+  readonly approvalId: string;
+  readonly configId: string;
+}
+
+const NOTHING = "01900000-0000-7000-8000-000000000000";
+
+const UNKNOWN = { taskId: NOTHING, contextId: NOTHING.replace("8", "9"), configId: "two" };
+
+const target = { id: "one", url: "http://127.0.0.1:9/hook" };
+
+/** A task that waits for an approval, with a push config. */
+async function aTaskOf(token: string): Promise<Ids> {
+  const speaker = jsonRpcSpeaker(server, "1.0").with(as(token));
+  const { id: taskId, contextId } = await speaker.sendTask(aRequest("delete the secret"));
+  const { id: configId } = await speaker.setPush({ taskId, target });
+  const { approvals } = (await own(token, "approvals")) as { approvals: { id: string }[] };
+  return { taskId, contextId, configId, approvalId: approvals[0]!.id };
+}
+
+let theirs: Ids;
+let nobodys: Ids;
+let before: unknown;
 
 beforeAll(async () => {
-  data = await mkdtemp(join(tmpdir(), "convoke-owners-"));
-  mounted = await mount(agent, {
-    data,
-    authenticate: async ({ headers }) => ({ owner: String(headers["x-user"]) }),
-  });
-  http = createServer(mounted.node).listen(0, "127.0.0.1");
-  await once(http, "listening");
-  peer.url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/`;
+  theirs = await aTaskOf(OWNER);
+  nobodys = { ...UNKNOWN, approvalId: theirs.approvalId.replace(theirs.taskId, NOTHING) };
+  before = await everythingOf(OWNER);
 });
 
-afterAll(async () => {
-  http.close();
-  http.closeAllConnections();
-  await mounted.close();
-  await rm(data, { recursive: true, force: true });
-});
+/** Every operation on a task, as its params in the JSON of a binding. */
+const OPERATIONS: Readonly<
+  Record<string, (ids: Ids, codec: Speaker["codec"]) => readonly [OperationName, unknown]>
+> = {
+  get: ({ taskId }, codec) => ["getTask", codec.encodeGetTask({ taskId })],
+  cancel: ({ taskId }, codec) => ["cancelTask", codec.encodeCancelTask({ taskId })],
+  subscribe: ({ taskId }, codec) => ["subscribeToTask", codec.encodeSubscribe({ taskId })],
+  send: ({ taskId }, codec) => ["sendMessage", sending(codec, { taskId })],
+  "send in its context": ({ taskId, contextId }, codec) => [
+    "sendMessage",
+    sending(codec, { taskId, contextId }),
+  ],
+  stream: ({ taskId }, codec) => ["sendStreamingMessage", sending(codec, { taskId })],
+  "set a push config": ({ taskId }, codec) => [
+    "createPushConfig",
+    codec.encodeCreatePushConfig({ taskId, target }),
+  ],
+  "get a push config": ({ taskId, configId: id }, codec) => [
+    "getPushConfig",
+    codec.encodeGetPushConfig({ taskId, id }),
+  ],
+  "list push configs": ({ taskId }, codec) => [
+    "listPushConfigs",
+    codec.encodeListPushConfigs({ taskId }),
+  ],
+  "delete a push config": ({ taskId, configId: id }, codec) => [
+    "deletePushConfig",
+    codec.encodeDeletePushConfig({ taskId, id }),
+  ],
+};
 
-const UNKNOWN = "00000000-0000-4000-8000-000000000000";
-const target = { url: "https://example.com/hook" };
+function sending(codec: Speaker["codec"], ids: Partial<Ids>): unknown {
+  return codec.encodeSendMessage(aRequest(aMessage("Approve it.", ids)));
+}
 
-/** Every operation on a task, and its response for an unknown task. */
-const OPERATIONS: Readonly<Record<string, (speaker: Speaker, taskId: string) => Promise<unknown>>> =
-  {
-    get: (speaker, taskId) => speaker.get({ taskId }),
-    cancel: (speaker, taskId) => speaker.cancel({ taskId }),
-    subscribe: (speaker, taskId) => readAll(speaker.subscribe({ taskId })),
-    resume: (speaker, taskId) => readAll(speaker.subscribe({ taskId }, { lastEventId: "1" })),
-    send: (speaker, taskId) => speaker.send(aRequest(aMessage("mine", { taskId }))),
-    stream: (speaker, taskId) => readAll(speaker.stream(aRequest(aMessage("mine", { taskId })))),
-    setPush: (speaker, taskId) => speaker.setPush({ taskId, target }),
-    getPush: (speaker, taskId) => speaker.getPush({ taskId, id: "one" }),
-    listPush: (speaker, taskId) => speaker.listPush({ taskId }),
-    deletePush: (speaker, taskId) => speaker.deletePush({ taskId, id: "one" }),
-  };
+describe.each(speakersTo(server))("over $binding $version", (speaker) => {
+  const { binding, version, codec } = speaker;
 
-describe.each([
-  ["jsonrpc", "0.3"],
-  ["jsonrpc", "1.0"],
-  ["rest", "0.3"],
-  ["rest", "1.0"],
-] as const)("two owners over %s %s", (binding, version) => {
-  const as = (user: string): Speaker =>
-    new Speaker({ peer, binding, version, headers: { "x-user": user } });
-  const ann = as(`ann-${binding}-${version}`);
-  const bob = as(`bob-${binding}-${version}`);
+  const clientOf = (token: string): WireClient =>
+    createWireClient({
+      target: { binding, version, url: server.url, tenant: "", headers: as(token) },
+      signal: new AbortController().signal,
+      transcript: new Transcript(),
+    });
 
-  verifies("G13", "each get the response for an unknown id for the other's task", async () => {
-    const task = await ann.sendTask(aRequest("ask"));
+  verifies(
+    "G13",
+    "no caller can tell another's task from one that does not exist, by any operation",
+    async () => {
+      for (const stranger of STRANGERS) {
+        const client = clientOf(stranger);
+        for (const [name, request] of Object.entries(OPERATIONS)) {
+          for (const headers of name === "subscribe" ? [{}, { "last-event-id": "1" }] : [{}]) {
+            const answerFor = async (ids: Ids): Promise<unknown> => {
+              const [operation, params] = request(ids, codec);
+              return visible(await responseTo(client, { operation, params, headers }), ids);
+            };
+            const foreign = await answerFor(theirs);
+            expect(foreign, `${name} by ${stranger}`).toEqual(await answerFor(nobodys));
+            expect(foreign, name).toMatchObject({ error: { message: MESSAGE } });
+          }
+        }
+      }
+      expect(await everythingOf(OWNER)).toEqual(before);
+    },
+  );
 
-    for (const [name, perform] of Object.entries(OPERATIONS)) {
-      const theirs = await refusalOf(perform(bob, task.id));
-      const unknown = await refusalOf(perform(bob, UNKNOWN));
-      expect(without(theirs, task.id), name).toEqual(without(unknown, UNKNOWN));
-      expect(theirs.reason, name).toBe("TaskNotFound");
+  verifies("G13", "lists, conversations and cards are the caller's own", async () => {
+    for (const stranger of STRANGERS) {
+      const caller = speaker.with(as(stranger));
+      const { contextId } = theirs;
+      const message = aMessage("hello", { contextId, referenceTaskIds: [theirs.taskId] });
+      const mine = await caller.sendTask(aRequest(message));
+
+      expect(mine.contextId).toBe(contextId);
+      expect(JSON.stringify(mine.artifacts)).toContain("It knows nothing.");
+      const card = JSON.stringify(await caller.call("getExtendedCard", {}));
+      expect(card).toContain(`For ${stranger} alone.`);
+      // 0.3 has no lists.
+      if (version === "0.3") continue;
+      for (const filter of [{}, { contextId }]) {
+        const ids = (await caller.list(filter)).tasks.map(({ id }) => id);
+        expect(ids).toContain(mine.id);
+        expect(ids).not.toContain(theirs.taskId);
+      }
     }
-
-    expect(await ann.get({ taskId: task.id })).toEqual(task);
-  });
-
-  verifies("G13", "share neither lists nor conversations", async () => {
-    const { id, contextId } = await ann.sendTask(aRequest("hello"));
-
-    const own = await bob.sendTask(aRequest(aMessage("hello", { contextId })));
-
-    expect(JSON.stringify(own.artifacts)).toContain("0 earlier messages");
-    // 0.3 has no lists.
-    if (version === "0.3") return;
-    const ids = (await bob.list()).tasks.map((one) => one.id);
-    expect(ids).toContain(own.id);
-    expect(ids).not.toContain(id);
   });
 });
 
-/** The text of an error, without the requested id. */
-function without(refusal: object, id: string): unknown {
-  const { message } = refusal as Error;
-  return JSON.parse(JSON.stringify({ ...refusal, message }).replaceAll(id, "<id>"));
+const MESSAGE = expect.stringContaining("there is no task <id>") as string;
+
+describe("under /convoke/", () => {
+  const json = { "content-type": "application/json" };
+  const post = (body: object): RequestInit => ({ method: "POST", body: JSON.stringify(body) });
+
+  verifies("G13", "no caller can tell another's id from one that does not exist", async () => {
+    const requests = (ids: Ids): readonly (readonly [string, RequestInit])[] => [
+      [`tasks/${ids.taskId}`, {}],
+      [`approvals/${ids.approvalId}:answer`, post({ decision: "once" })],
+      [`approvals/${ids.approvalId}:answer`, post({ decision: "once", taskId: ids.taskId })],
+      [`pushes:replay`, post({ taskId: ids.taskId, id: ids.configId })],
+    ];
+    for (const stranger of STRANGERS) {
+      const answersFor = (ids: Ids): Promise<unknown> =>
+        Promise.all(
+          requests(ids).map(async ([path, init]) => {
+            const headers = { ...as(stranger), ...json };
+            const answer = await fetch(`${server.url}convoke/${path}`, { ...init, headers });
+            const { status, headers: sent } = answer;
+            const body = await answer.text();
+            return visible({ status, headers: Object.fromEntries(sent), body }, ids);
+          }),
+        );
+      const foreign = await answersFor(theirs);
+      expect(foreign, stranger).toEqual(await answersFor(nobodys));
+      expect(foreign).toMatchObject([
+        { status: 404 },
+        { status: 400 },
+        { status: 400 },
+        { status: 200, body: '{"replayed":0}' },
+      ]);
+    }
+    expect(await everythingOf(OWNER)).toEqual(before);
+  });
+
+  verifies("G13", "lists have the caller's own entries only", async () => {
+    const mine = await aTaskOf("bob@acme");
+
+    for (const stranger of STRANGERS) {
+      const shown = JSON.stringify(await everythingOf(stranger));
+      expect(shown).not.toContain(theirs.taskId);
+      expect(shown.includes(mine.taskId)).toBe(stranger === "bob@acme");
+    }
+    expect(JSON.stringify(await everythingOf(OWNER))).not.toContain(mine.taskId);
+  });
+});
+
+/** What the routes under `/convoke/` list for a caller, without the progress of deliveries. */
+async function everythingOf(token: string): Promise<unknown> {
+  const { pushes } = (await own(token, "pushes?state=active")) as { pushes: Ids[] };
+  return {
+    tasks: await own(token, "tasks?pageSize=100"),
+    approvals: await own(token, "approvals"),
+    pushes: pushes.map(({ taskId }) => taskId),
+  };
+}
+
+async function own(token: string, path: string): Promise<unknown> {
+  const answer = await fetch(`${server.url}convoke/${path}`, { headers: as(token) });
+  expect(answer.status).toBe(200);
+  return answer.json();
+}
+
+const STREAMS: ReadonlySet<string> = new Set(["subscribeToTask", "sendStreamingMessage"]);
+
+/** The whole response, or the first event of a stream. */
+async function responseTo(
+  client: WireClient,
+  call: Parameters<WireClient["call"]>[0],
+): Promise<object> {
+  if (!STREAMS.has(call.operation)) return client.call(call);
+  const opened = await client.open(call);
+  if (opened.kind === "error") return opened;
+  const { headers, events } = opened;
+  const { value } = await events.next();
+  await events.return();
+  return { headers, ...(value as object) };
+}
+
+/** Differ between any two responses; the bytes of gRPC details are compared decoded. */
+const VOLATILE = [
+  "date",
+  "x-request-id",
+  "x-ratelimit-remaining",
+  "x-ratelimit-reset",
+  "grpc-status-details-bin",
+];
+
+/** What a caller sees of a response, without the ids that it has sent itself. */
+function visible(response: object, ids: Ids): unknown {
+  const {
+    exchange: _,
+    headers,
+    ...rest
+  } = response as {
+    readonly exchange?: unknown;
+    readonly headers: Readonly<Record<string, string>>;
+  };
+  const kept = Object.entries(headers).filter(([name]) => !VOLATILE.includes(name));
+  const text = JSON.stringify({ ...rest, headers: Object.fromEntries(kept) });
+  return JSON.parse(
+    text.replaceAll(ids.approvalId, "<approval>").replaceAll(ids.taskId, "<id>"),
+  ) as unknown;
 }

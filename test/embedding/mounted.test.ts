@@ -132,6 +132,7 @@ test.each([
   [{ cors: { origins: ["app.example"] } }, "(cors.origins)"],
   [{ limits: { parts: 0 } }, "limits.parts must be a whole number"],
   [{ tenants: ["v1"] }, "tenants must not include v1"],
+  [{ tenants: ["acme", "convoke"] }, "tenants must not include convoke"],
 ] as const)("%j is rejected before anything is opened", async (options, problem) => {
   await expect(mount(demoAgent, { data: "/dev/null/nowhere", ...options })).rejects.toThrow(
     problem,

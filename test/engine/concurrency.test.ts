@@ -130,6 +130,7 @@ describe("a second message to a working task", () => {
           list: (query: TaskQuery) => memory.tasks.list(query),
           changedSince: (query: ChangedQuery) => memory.tasks.changedSince(query),
           unfinished: (after: string, limit: number) => memory.tasks.unfinished(after, limit),
+          newest: memory.tasks.newest.bind(memory.tasks),
           waking: memory.tasks.waking.bind(memory.tasks),
           // The input of the restarted turn is read after the log, and slowly.
           ofContext: async (query: ContextQuery) => {

@@ -35,6 +35,7 @@ export function wrapBackend(backend: Backend): WrappedBackend {
       list: (query) => tasks.list(query),
       changedSince: (query) => tasks.changedSince(query),
       unfinished: (after, limit) => tasks.unfinished(after, limit),
+      newest: (query) => tasks.newest(query),
       waking: (limit, after) => tasks.waking(limit, after),
       ofContext: async (query) => {
         if (failingConversations-- > 0) throw new Error("disk I/O error");

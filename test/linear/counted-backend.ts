@@ -57,6 +57,7 @@ function countIndex(tasks: TaskIndex, ledger: Ledger): TaskIndex {
     ofContext: (query) => asked(tasks.ofContext(query)),
     changedSince: (query) => asked(tasks.changedSince(query)),
     unfinished: (after, limit) => asked(tasks.unfinished(after, limit)),
+    newest: (query) => asked(tasks.newest(query)),
     waking: (limit, after) => asked(tasks.waking(limit, after)),
   };
 }

@@ -86,6 +86,7 @@ export class World {
           traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
         },
         answers: new Map(given),
+        credentials: new Map(),
       },
       signal,
       outputLimit: 10_000_000,

@@ -132,6 +132,7 @@ export class Process implements Traces {
       ofContext: (query) => this.#call(() => disk().tasks.ofContext(query)),
       changedSince: (query) => this.#call(() => disk().tasks.changedSince(query)),
       unfinished: (after, limit) => this.#call(() => disk().tasks.unfinished(after, limit)),
+      newest: (query) => this.#call(() => disk().tasks.newest(query)),
       waking: (limit, after) => this.#call(() => disk().tasks.waking(limit, after)),
     };
     return {

@@ -1,3 +1,4 @@
+import { createEgress } from "@convoke/egress";
 import { METRICS } from "@convoke/protocol";
 import { defineAgent, serve } from "convoke";
 import { readFileSync } from "node:fs";
@@ -5,6 +6,8 @@ import { scriptedModel } from "@convoke/runtime/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { memoryLogger } from "../engine/an-engine.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";
+import { startCardServer } from "../client/a-card-server.ts";
+import { calls } from "../loop/scripts.ts";
 import { aServer, metricsOf, rpc, send } from "./a-measured-server.ts";
 
 const never = (): Promise<never> => new Promise(() => undefined);
@@ -173,6 +176,31 @@ test("push deliveries, what waits for delivery, and refused receivers are counte
   expect(metrics.get('convoke_egress_refused_total{reason="address"}')).toBe(1);
   expect(metrics.get("convoke_push_pending")).toBe(1);
   expect(metrics.get("convoke_push_oldest_pending_seconds")).toBeGreaterThan(0);
+});
+
+test("refused requests to sub-agents, and all others of the process, are counted like those to webhooks", async () => {
+  const elsewhere = "http://10.0.0.7/";
+  // Its card leads to a private address.
+  const liar = await startCardServer({});
+  const binding = { protocolBinding: "JSONRPC", protocolVersion: "1.0" };
+  liar.card = { ...liar.card, supportedInterfaces: [{ ...binding, url: elsewhere }] };
+  const boss = defineAgent({
+    name: "Boss",
+    description: "Passes work on.",
+    model: scriptedModel([calls("liar", { message: "do it" }), "It failed."]),
+    subAgents: { liar: { url: liar.url, retryForMs: 0 } },
+  });
+  const server = await serve(boss, { port: 0, data: "memory", logger: memoryLogger() });
+  onTestFinished(() => server.close());
+  const refused = async (): Promise<number | undefined> =>
+    (await metricsOf(server.url)).get('convoke_egress_refused_total{reason="address"}');
+
+  await send(server.url, "go");
+  const afterCall = await refused();
+  await expect(createEgress().request({ url: elsewhere })).rejects.toThrow("not a public address");
+
+  expect(afterCall).toBe(1);
+  expect(await refused()).toBe(2);
 });
 
 test("limits that callers reach are counted by name", async () => {

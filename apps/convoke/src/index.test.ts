@@ -54,6 +54,7 @@ const TYPES = [
   "ArtifactUpdateEvent",
   "AskOptions",
   "AuthRequest",
+  "AuthRequiredOptions",
   "Authenticate",
   "Authenticator",
   "AuthorizationRequest",

@@ -4,6 +4,7 @@
 export {
   type AgentDefinition,
   type AskOptions,
+  type AuthRequiredOptions,
   type FunctionTurn,
   NoAnswerError,
   StepError,

@@ -13,6 +13,7 @@ import { exchange } from "./connections/exchange.ts";
 import { Http2Sessions } from "./connections/http2-sessions.ts";
 import { KeptConnections } from "./connections/kept-connections.ts";
 import { type Resolve, createPinnedLookup, systemResolve } from "./connections/pinned-lookup.ts";
+import diagnosticsChannel from "node:diagnostics_channel";
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { EgressError, type EgressReason } from "./policy/egress-error.ts";
 import type { ClientHttp2Session } from "node:http2";
@@ -72,8 +73,6 @@ export interface EgressOptions {
   readonly trusted?: readonly string[];
   /** Time limit for opening a connection, in milliseconds; default 10 s. */
   readonly connectTimeoutMs?: number;
-  /** Called for each request that the policy refuses. */
-  readonly onRefused?: (reason: EgressReason) => void;
   /** Resolves a name; default: the operating system. */
   readonly resolve?: Resolve;
 }
@@ -132,15 +131,27 @@ export function createEgress(options: EgressOptions = {}): Egress {
       sessions.close();
     },
   };
-  return options.onRefused === undefined ? egress : reportRefusals(egress, options.onRefused);
+  return reportRefusals(egress);
 }
 
-function reportRefusals(
-  egress: Egress,
-  onRefused: NonNullable<EgressOptions["onRefused"]>,
-): Egress {
+/** Found by its name, so that copies of this package share it. */
+const REFUSED = diagnosticsChannel.channel("convoke.egress.refused");
+
+/**
+ * Calls a function for each request of this process that an egress policy refuses, whatever the
+ * request is for. Returns a function that ends it.
+ */
+export function watchRefusals(onRefused: (reason: EgressReason) => void): () => void {
+  const listener = (reason: unknown): void => onRefused(reason as EgressReason);
+  REFUSED.subscribe(listener);
+  return () => {
+    REFUSED.unsubscribe(listener);
+  };
+}
+
+function reportRefusals(egress: Egress): Egress {
   const report = (error: unknown): never => {
-    if (error instanceof EgressError && error.kind === "refused") onRefused(error.reason);
+    if (error instanceof EgressError && error.kind === "refused") REFUSED.publish(error.reason);
     throw error;
   };
   return {

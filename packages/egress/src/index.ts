@@ -3,6 +3,6 @@
 // Node's types are referenced here and not in tsconfig.json: `http/` runs in browsers.
 /// <reference types="node" />
 export { type EgressOptions, createEgress } from "./create-egress.ts";
-export { createEgressFetch } from "./create-egress.ts";
+export { createEgressFetch, watchRefusals } from "./create-egress.ts";
 export type { Egress, EgressRequest, EgressResponse } from "./create-egress.ts";
 export { EgressError, type EgressReason } from "./policy/egress-error.ts";

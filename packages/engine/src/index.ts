@@ -45,6 +45,7 @@ export { getExtendedCard } from "./operations/get-extended-card.ts";
 export { getTask } from "./operations/get-task.ts";
 export { type PendingApproval, listApprovals } from "./operations/approvals.ts";
 export { listTasks } from "./operations/list-tasks.ts";
+export { listTaskRecords, readTask } from "./operations/task-records.ts";
 export {
   createPushConfig,
   deletePushConfig,

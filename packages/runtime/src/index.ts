@@ -6,7 +6,7 @@ export {
   type ModelAgentDefinition,
   defineAgent,
 } from "./agents/define-agent.ts";
-export type { FunctionTurn } from "./functions/function-turn.ts";
+export type { AuthRequiredOptions, FunctionTurn } from "./functions/function-turn.ts";
 export type { Ask, AskOptions } from "./functions/ask.ts";
 export { NoAnswerError } from "./functions/waits.ts";
 export type { RunResult, Yielded } from "./functions/function-run.ts";

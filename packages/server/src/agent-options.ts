@@ -73,7 +73,8 @@ export interface AgentOptions extends AuthOptions, AuthorizationOptions {
   readonly retention?: Partial<RetentionOptions>;
   /**
    * The tenants of this server. Tasks of one tenant are invisible to the others. Default none:
-   * requests that name a tenant are rejected. `v1` is reserved for the paths of A2A 0.3.
+   * requests that name a tenant are rejected. `v1` and `convoke` are reserved: they
+   * are the paths of A2A 0.3 and of the admin API.
    */
   readonly tenants?: readonly string[];
   /**
@@ -96,7 +97,11 @@ export interface AgentOptions extends AuthOptions, AuthorizationOptions {
   readonly specPatch?: SpecPatch;
   /** The format of the card, and the keys that sign it. Default: the version the client asks for, not signed. */
   readonly card?: CardOptions;
-  /** Extra or overriding card fields for an authenticated caller. Return `undefined` to serve none to this caller. Needs `auth`, `token` or `authenticate`. */
+  /**
+   * Extra or overriding card fields for an authenticated caller. Return `undefined` to serve none to
+   * this caller. Skills that need scopes which the caller does not have are left out. Needs `auth`,
+   * `token` or `authenticate`. Default: there is no extended card.
+   */
   readonly extendedCard?: (
     caller: Caller,
   ) => Partial<AgentInfo> | undefined | Promise<Partial<AgentInfo> | undefined>;

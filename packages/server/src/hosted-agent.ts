@@ -1,4 +1,11 @@
-import { type Agent, type Metrics, NO_METRICS } from "@convoke/protocol";
+import {
+  type Agent,
+  type AgentCardFacts,
+  type AgentInfo,
+  type Caller,
+  type Metrics,
+  NO_METRICS,
+} from "@convoke/protocol";
 import type { AgentOptions, AgentStorage, CloseOptions } from "./agent-options.ts";
 import { App } from "./bindings/app.ts";
 import {
@@ -9,16 +16,22 @@ import {
   grpcBasePath,
   protectedResource,
 } from "./cards/card-binding.ts";
+import { withSkillSecurity, withUsableSkills } from "./cards/skill-security.ts";
 import { KeepAlive } from "./bindings/event-stream.ts";
 import type { Operations } from "./bindings/interceptors.ts";
 import { createOperations } from "./bindings/operations.ts";
 import { type AddressFor, Authentication } from "./guard/authenticate.ts";
-import { Authorization } from "./guard/authorize.ts";
+import { Authorization, missingScopes } from "./guard/authorize.ts";
 import { Guard } from "./guard/guard.ts";
 import { RateLimiter, checkRateLimits } from "./guard/rate-limit.ts";
 import { isOperator } from "./guard/roles.ts";
 import { Cors } from "./http/cors.ts";
-import { type RequestHandler, requestIds, resolveTimeouts } from "./http/exchange.ts";
+import {
+  type HttpRequest,
+  type RequestHandler,
+  requestIds,
+  resolveTimeouts,
+} from "./http/exchange.ts";
 import { errorResponse, handleProbe, route } from "./route.ts";
 import type { ServerAddress } from "./http/address.ts";
 import {
@@ -69,8 +82,10 @@ export class HostedAgent {
   constructor(agent: Agent, options: AgentOptions, place: HostedPlace) {
     const { logger } = options;
     checkAgent(agent);
-    if (options.tenants?.includes("v1") === true) {
-      throw new RangeError("tenants must not include v1, which is the path of A2A 0.3");
+    const taken = options.tenants?.find((tenant) => tenant === "v1" || tenant === "convoke");
+    if (taken !== undefined) {
+      const use = taken === "v1" ? "A2A 0.3" : "the admin API";
+      throw new RangeError(`tenants must not include ${taken}, which is the path of ${use}`);
     }
     const { publicUrl } = options;
     if (publicUrl !== undefined && !/^https?:\/\/[^/]/i.test(publicUrl)) {
@@ -96,8 +111,7 @@ export class HostedAgent {
         handleProbe(request, () =>
           this.#running === undefined ? "starting" : this.#running.engine.unreadyReason,
         ) ?? route(await this.#ready.promise, request),
-      reject: (request, error) =>
-        errorResponse(request, error, this.#authentication.challengeAt(undefined)),
+      reject: errorResponse,
       onLimit: limitLogger(logger, this.#metrics ?? NO_METRICS),
       maxBodyBytes: this.#limits.bodyBytes,
       maxUnreadBytes: this.#limits.unreadBytes,
@@ -186,6 +200,7 @@ export class HostedAgent {
     const { restFrames, compat } = this.#options;
     const place = { ...this.#options, ...(address && { address }) };
     const metrics = this.#metrics;
+    const authorization = this.#authorization();
     const facts = cardFacts(this.#agent, {
       ...place,
       streams: engine.streams,
@@ -193,6 +208,8 @@ export class HostedAgent {
       security,
       hasExtendedCard: this.#options.extendedCard !== undefined && security !== undefined,
     });
+    const secured = (given: AgentCardFacts): AgentCardFacts =>
+      withSkillSecurity(given, (id) => authorization.scopesForSkill(id));
     return new App({
       engine,
       keepAlive: this.keepAlive,
@@ -213,7 +230,7 @@ export class HostedAgent {
         allowedHosts: hostNames(this.#options, address),
         cors: this.#cors,
       }),
-      authorization: this.#authorization(),
+      authorization,
       roles: this.#options.roles ?? {},
       rates: new RateLimiter(this.#options.rateLimits ?? {}, {
         isLocal: this.#place.isLocal,
@@ -225,8 +242,13 @@ export class HostedAgent {
       isOperator,
       audit: engine.audit,
       onLimit: this.handler.onLimit,
-      card: new CardBinding(facts, card),
-      extendedCard: this.#extendedCard(facts),
+      card: new CardBinding((request) => secured(facts(request)), card),
+      extendedCard: this.#extendedCard((request, caller, more) =>
+        withUsableSkills(
+          secured(extendedFacts(facts(request), more)),
+          (id) => missingScopes(caller, authorization.scopesForSkill(id)).length === 0,
+        ),
+      ),
       protectedResource: this.#protectedResource((request) => addressFor(request, place)),
     });
   }
@@ -250,7 +272,9 @@ export class HostedAgent {
   }
 
   /** Without authentication no caller gets the extended card (1.0 §13.3). */
-  #extendedCard(facts: ReturnType<typeof cardFacts>): App["extendedCard"] {
+  #extendedCard(
+    build: (request: HttpRequest, caller: Caller, more: Partial<AgentInfo>) => AgentCardFacts,
+  ): App["extendedCard"] {
     const { extendedCard, logger } = this.#options;
     if (extendedCard === undefined) return undefined;
     if (this.#authentication.security === undefined) {
@@ -261,7 +285,7 @@ export class HostedAgent {
     }
     return async (request, caller) => {
       const more = await extendedCard(caller);
-      return more && extendedFacts(facts(request), more);
+      return more && build(request, caller, more);
     };
   }
 }

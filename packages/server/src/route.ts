@@ -1,15 +1,6 @@
 import { A2AError, type Caller, errorText } from "@convoke/protocol";
 import type { App } from "./bindings/app.ts";
-import {
-  APPROVALS_PATH,
-  PUSHES_PATH,
-  REPLAY_PATH,
-  handleDecision,
-  handleListApprovals,
-  listPushes,
-  parseApprovalPath,
-  replayPushes,
-} from "./bindings/admin.ts";
+import { matchAdmin } from "./bindings/admin/handle.ts";
 import { Admission } from "./guard/admission.ts";
 import { RESOURCE_PATH } from "./guard/authenticate.ts";
 import { CARD_PATHS, KEYS_PATH } from "./cards/card-binding.ts";
@@ -65,14 +56,6 @@ const RPC_PATHS: ReadonlySet<string> = new Set(["/", "/api/a2a"]);
 
 const METRICS_PATH = "/metrics";
 
-/** The paths that are not part of A2A, by the names that metrics have for them. */
-const OWN_PATHS: ReadonlyMap<string, string> = new Map([
-  [PUSHES_PATH, "listPushes"],
-  [REPLAY_PATH, "replayPushes"],
-  [APPROVALS_PATH, "listApprovals"],
-  [METRICS_PATH, "readMetrics"],
-]);
-
 async function dispatch(
   app: App,
   request: HttpRequest,
@@ -108,35 +91,24 @@ async function dispatch(
     if (RPC_PATHS.has(request.path) && request.method === "POST" && !isGrpcWeb(request)) {
       return await handleJsonRpc(app, request, { caller, admission });
     }
-    const approvalId = parseApprovalPath(request);
-    const name = approvalId === undefined ? OWN_PATHS.get(request.path) : "decideApproval";
-    admission.name("convoke", name ?? "other");
+    const admin = matchAdmin(request);
+    const other = request.path === METRICS_PATH ? "readMetrics" : "other";
+    admission.name("convoke", admin?.name ?? other);
     await admission.count(request.method === "POST" ? "write" : "read");
     if (isGrpcWeb(request)) throw grpcWebNotSupported();
     if (RPC_PATHS.has(request.path)) return methodNotAllowed(request, ["POST"]);
-    if (request.path === PUSHES_PATH) {
-      return allow(request, ["GET"]) ?? (await listPushes(app, request, caller));
-    }
-    if (request.path === REPLAY_PATH) {
-      return allow(request, ["POST"]) ?? (await replayPushes(app, request, caller));
-    }
-    if (request.path === APPROVALS_PATH) {
-      return allow(request, ["GET"]) ?? (await handleListApprovals(app, request, caller));
+    if (admin !== undefined) {
+      return allow(request, [admin.method]) ?? (await admin.handle(app, request, caller));
     }
     if (request.path === METRICS_PATH && app.metricsText !== undefined) {
       return allow(request, ["GET", "HEAD"]) ?? serveMetrics(app, app.metricsText, caller);
-    }
-    if (approvalId !== undefined) {
-      return (
-        allow(request, ["POST"]) ?? (await handleDecision(app, approvalId, { request, caller }))
-      );
     }
     return plainError(
       404,
       `there is nothing at ${request.basePath}${request.path}; the card is at ${request.basePath}/.well-known/agent-card.json`,
     );
   } catch (thrown) {
-    return errorResponse(request, admission.toError(thrown), app.guard.challengeFor(request));
+    return errorResponse(request, admission.toError(thrown));
   }
 }
 
@@ -194,17 +166,9 @@ function plainError(status: number, message: string, headers?: HttpHeaders): Htt
 }
 
 /** Errors of the guard use the format of JSON-RPC, the default binding. */
-export function errorResponse(
-  request: HttpRequest,
-  error: A2AError,
-  challenge: string,
-): HttpResponse {
-  const headers: HttpHeaders = {
-    ...(error.reason === "Unauthenticated" && { "www-authenticate": challenge }),
-    ...retryHeaders(error),
-  };
+export function errorResponse(request: HttpRequest, error: A2AError): HttpResponse {
   const text = errorText(null, codecFor(request).encodeError(error));
-  return jsonResponse(error.row.http, text, headers);
+  return jsonResponse(error.row.http, text, retryHeaders(error));
 }
 
 /** Whether the request uses gRPC, which has suffixes such as `+proto`. */

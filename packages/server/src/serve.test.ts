@@ -31,6 +31,7 @@ function anEmptyBackend(): Backend {
       ofContext: () => Promise.resolve([]),
       changedSince: () => Promise.resolve([]),
       unfinished: () => Promise.resolve([]),
+      newest: () => Promise.resolve([]),
       waking: () => Promise.resolve([]),
     },
     pushes: {

@@ -26,7 +26,7 @@ import {
 } from "../terminal/command.ts";
 import { commandLine } from "../terminal/command-line.ts";
 import { explainError } from "../connect/explain-error.ts";
-import { toOutcome } from "../follow/outcome.ts";
+import { credentialIn, toOutcome } from "../follow/outcome.ts";
 import { runChatCommand } from "./chat-commands.ts";
 import { Turn, type TurnOptions, advice as adviceFor, decisionsIn } from "./turn.ts";
 import type { LineSource } from "./lines.ts";
@@ -290,7 +290,11 @@ function linesOf(question: Question, { io, approvals, isPerson }: ShownTo): read
   const { kind, text, options = [], message } = question;
   if (kind === "auth-required") {
     const addresses = addressesIn(message?.parts ?? []).filter((url) => !text.includes(url));
-    const advice = "Once that is done, press Enter to check again, or tell the agent.";
+    const credential = credentialIn(message);
+    const advice =
+      credential === undefined
+        ? "Once that is done, press Enter to check again, or tell the agent."
+        : `Type the credential for ${oneLine(credential)}.`;
     return [
       yellow(printable(text || "The agent is waiting for authorization.")),
       ...addresses.map((url) => `Open: ${oneLine(url, 2000)}`),

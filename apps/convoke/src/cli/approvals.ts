@@ -7,11 +7,14 @@ import {
 } from "../terminal/command.ts";
 import { askServer, unreadable } from "../connect/ask-server.ts";
 import { objectField, textField } from "../terminal/json-fields.ts";
-import { type Colours, coloursFor, formatAge, table } from "../terminal/output.ts";
+import { type Colours, coloursFor, formatAge, ownerText, table } from "../terminal/output.ts";
 import { oneLine, printableJson } from "@convoke/protocol/internal";
 import {
   AGENT_ENVIRONMENT,
+  OWNER_OPTION,
   SERVER_OPTIONS,
+  ownerWords,
+  readOwner,
   readUrl,
   rejectMoreArguments,
 } from "../connect/agent-options.ts";
@@ -32,7 +35,8 @@ async function approvalsList(context: CommandContext): Promise<number> {
     return EXIT.done.code;
   }
   io.stdout(approvalsTable(approvals, Date.now(), coloursFor(io, "stdout")));
-  const answer = commandLine(context, "approvals answer", [textField(first, "id"), "--approve"]);
+  const words = [textField(first, "id"), ...ownerWords(context), "--approve"];
+  const answer = commandLine(context, "approvals answer", words);
   io.stderr(`${dim(`Decide with: ${answer}, or --reject "why"`)}\n`);
   return EXIT.done.code;
 }
@@ -45,6 +49,7 @@ export function approvalsTable(
   now: number,
   colours: Colours,
 ): string {
+  const isOfAll = approvals.some((approval) => ownerText(approval) !== "");
   const rows = approvals.map((approval) => {
     const call = `${textField(approval, "tool")} ${printableJson(objectField(approval, "arguments"))}`;
     return [
@@ -53,9 +58,10 @@ export function approvalsTable(
       formatAge(textField(approval, "createdAt"), now),
       oneLine(`${whom(approval)}${textField(approval, "title")}`, LONGEST_TITLE),
       oneLine(call, LONGEST_CALL),
+      ...(isOfAll ? [oneLine(ownerText(approval))] : []),
     ];
   });
-  return table(HEADS, rows, colours);
+  return table([...HEADS, ...(isOfAll ? ["OWNER"] : [])], rows, colours);
 }
 
 /** The agents that passed the approval on, which the user must know to decide. */
@@ -82,7 +88,8 @@ async function approvalsAnswer(context: CommandContext): Promise<number> {
   }
   io.stdout(`${TOLD[words.decision] ?? words.decision}: ${oneLine(id)}\n`);
   const taskId = textField(answered, "taskId");
-  if (taskId !== "") {
+  // Only the owner of a task can follow it.
+  if (taskId !== "" && context.text("owner") === undefined) {
     const { dim } = coloursFor(io, "stderr");
     io.stderr(`${dim(`Follow the task with: ${commandLine(context, "watch", [taskId])}`)}\n`);
   }
@@ -159,6 +166,7 @@ const approvalsAnswerCommand: Command = {
       value: "<json>",
       help: "Approve the call with these arguments instead",
     },
+    ...OWNER_OPTION,
     ...SERVER_OPTIONS,
   },
   environment: AGENT_ENVIRONMENT,
@@ -173,7 +181,7 @@ const approvalsListCommand: Command = {
     "convoke approvals list http://127.0.0.1:3000",
     "convoke approvals list http://127.0.0.1:3000 --json | jq '.approvals[].arguments'",
   ],
-  options: SERVER_OPTIONS,
+  options: { ...OWNER_OPTION, ...SERVER_OPTIONS },
   environment: AGENT_ENVIRONMENT,
   run: approvalsList,
 };
@@ -200,12 +208,12 @@ export interface ApprovalWords {
   readonly arguments?: object;
 }
 
-/** All pending approvals of the caller. */
+/** All pending approvals of the caller, or of all owners. */
 export async function listApprovals(context: CommandContext): Promise<readonly ApprovalReport[]> {
   const all: ApprovalReport[] = [];
   for (let pageToken = ""; ;) {
-    const query = pageToken === "" ? "" : `?pageToken=${encodeURIComponent(pageToken)}`;
-    const page = await askServer(context, { path: `/convoke/approvals${query}`, about: ABOUT });
+    const query = { ...readOwner(context), ...(pageToken !== "" && { pageToken }) };
+    const page = await askServer(context, { path: "/convoke/approvals", query, about: ABOUT });
     if (!Array.isArray(page["approvals"])) throw unreadable("has no list of approvals");
     all.push(...(page["approvals"] as readonly ApprovalReport[]));
     const next = textField(page, "nextPageToken");
@@ -222,5 +230,5 @@ export async function answerApproval(
   words: ApprovalWords,
 ): Promise<ApprovalReport> {
   const path = `/convoke/approvals/${encodeURIComponent(id)}:answer`;
-  return askServer(context, { path, body: words, about: ABOUT });
+  return askServer(context, { path, query: readOwner(context), body: words, about: ABOUT });
 }

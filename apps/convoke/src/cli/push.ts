@@ -6,13 +6,16 @@ import {
   UsageError,
 } from "../terminal/command.ts";
 import { askServer, unreadable } from "../connect/ask-server.ts";
-import { type Colours, coloursFor, formatAge, note, table } from "../terminal/output.ts";
+import { type Colours, coloursFor, formatAge, note, ownerText, table } from "../terminal/output.ts";
 import { textField } from "../terminal/json-fields.ts";
 import { oneLine, printableJson } from "@convoke/protocol/internal";
 import {
   AGENT_ENVIRONMENT,
   AGENT_OPTIONS,
+  OWNER_OPTION,
   SERVER_OPTIONS,
+  ownerWords,
+  readOwner,
   readTaskId,
   readUrl,
   rejectMoreArguments,
@@ -97,7 +100,9 @@ async function pushList(context: CommandContext): Promise<number> {
   if (pushes.length === 0) io.stderr(`${dim(EMPTY[state] ?? "")}\n`);
   else io.stdout(pushTable(pushes, Date.now(), coloursFor(io, "stdout")));
   if (pushes.length > 0 && state === "dead") {
-    io.stderr(`${dim(`Retry them with: ${commandLine(context, "push replay", [])}`)}\n`);
+    io.stderr(
+      `${dim(`Retry them with: ${commandLine(context, "push replay", ownerWords(context))}`)}\n`,
+    );
   }
   return EXIT.done.code;
 }
@@ -115,6 +120,7 @@ const HEADS = ["TASK", "CONFIG", "RECEIVER", "FAILING FOR", "WHY"] as const;
 
 /** Push configs as an aligned table. Ids are whole, because they are there to be copied. */
 export function pushTable(pushes: readonly PushReport[], now: number, colours: Colours): string {
+  const isOfAll = pushes.some((push) => ownerText(push) !== "");
   const rows = pushes.map((push) => {
     const since = textField(push, "failingSince");
     return [
@@ -123,9 +129,10 @@ export function pushTable(pushes: readonly PushReport[], now: number, colours: C
       oneLine(textField(push, "url")),
       since === "" ? "" : formatAge(since, now),
       oneLine(textField(push, "problem"), LONGEST_PROBLEM),
+      ...(isOfAll ? [oneLine(ownerText(push))] : []),
     ];
   });
-  return table(HEADS, rows, colours);
+  return table([...HEADS, ...(isOfAll ? ["OWNER"] : [])], rows, colours);
 }
 
 async function pushReplay(context: CommandContext): Promise<number> {
@@ -188,6 +195,7 @@ const pushReplayCommand: Command = {
   options: {
     task: { type: "string", value: "<id>", help: "Only those of this task" },
     id: { type: "string", value: "<config>", help: "Only those of push configs with this id" },
+    ...OWNER_OPTION,
     ...SERVER_OPTIONS,
   },
   environment: AGENT_ENVIRONMENT,
@@ -209,6 +217,7 @@ const pushListCommand: Command = {
       value: "<state>",
       help: `List those in this state: ${STATES.join(", ")} (default: dead, those that failed)`,
     },
+    ...OWNER_OPTION,
     ...SERVER_OPTIONS,
   },
   environment: AGENT_ENVIRONMENT,
@@ -272,13 +281,14 @@ const LONGEST_PROBLEM = 80;
 /** A push config as the server reports it, not validated. */
 export type PushReport = Readonly<Record<string, unknown>>;
 
-/** The push configs of the caller in one state. */
+/** The push configs of the caller, or of all owners, in one state. */
 export async function listPushes(
   context: CommandContext,
   state: string,
 ): Promise<readonly PushReport[]> {
-  const path = `/convoke/pushes?state=${encodeURIComponent(state)}`;
-  const { pushes } = await askServer(context, { path, about: ABOUT });
+  const path = "/convoke/pushes";
+  const query = { state, ...readOwner(context) };
+  const { pushes } = await askServer(context, { path, query, about: ABOUT });
   if (Array.isArray(pushes)) return pushes as readonly PushReport[];
   throw unreadable("has no list of pushes");
 }
@@ -289,7 +299,8 @@ export async function replayPushes(
   which: { readonly taskId?: string; readonly id?: string },
 ): Promise<number> {
   const path = "/convoke/pushes:replay";
-  const { replayed } = await askServer(context, { path, body: which, about: ABOUT });
+  const query = readOwner(context);
+  const { replayed } = await askServer(context, { path, query, body: which, about: ABOUT });
   if (typeof replayed === "number") return replayed;
   throw unreadable("does not say how many pushes are retried");
 }

@@ -1,7 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createJsonLogger } from "@convoke/engine";
+import { defineAgent } from "@convoke/runtime";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { serve } from "../host/serve-agent.ts";
 import {
   type Call,
   failure,
@@ -386,4 +389,25 @@ test("a card that refers to the private network is rejected, and --allow permits
   });
   const wrong = await runCli(["send", agent.url, "Ann", "--allow", "http://a.example"]);
   expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("--allow: cannot read") });
+});
+
+test("a credential that an agent asks for is sent on standard input", async () => {
+  const agent = defineAgent({
+    name: "Planner",
+    description: "Plans.",
+    run: async ({ authRequired }) => {
+      const token = await authRequired("May I?", { credential: "calendar" });
+      return `${token.length} characters`;
+    },
+  });
+  const logger = createJsonLogger("silent", () => undefined);
+  const server = await serve(agent, { port: 0, data: "memory", logger });
+  onTestFinished(() => server.close());
+
+  const asked = await runCli(["send", server.url, "plan"]);
+  const [, taskId = ""] = /send \S+ --task (\S+) -\n/.exec(asked.stderr) ?? [];
+  const told = await runCli(["send", server.url, "--task", taskId, "-"], { stdin: "token\n" });
+
+  expect(asked.stderr).toContain("Send it on standard input: ");
+  expect(told.stdout).toBe("5 characters\n");
 });

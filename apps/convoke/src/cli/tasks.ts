@@ -2,16 +2,21 @@ import { TASK_STATES, type Task, type TaskState, isTerminal, textOfParts } from 
 import {
   AGENT_ENVIRONMENT,
   AGENT_OPTIONS,
+  OWNER_OPTION,
   readHistory,
+  readOwner,
   readUrl,
   rejectMoreArguments,
 } from "../connect/agent-options.ts";
-import { type Colours, coloursFor, formatAge, table } from "../terminal/output.ts";
+import { askServer, unreadable } from "../connect/ask-server.ts";
+import { objectField, textField } from "../terminal/json-fields.ts";
+import { type Colours, coloursFor, formatAge, ownerText, table } from "../terminal/output.ts";
 import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
 import { commandLine, didYouMean } from "../terminal/command-line.ts";
 import { withAgent } from "../connect/connect-options.ts";
 import { oneLine, printableJson } from "@convoke/protocol/internal";
 import { tasksEndCommand } from "./tasks-end.ts";
+import { tasksShowCommand } from "./tasks-show.ts";
 import { messageText } from "../follow/outcome.ts";
 
 /** Without `unknown`, which stands for states that this version does not know. */
@@ -25,6 +30,7 @@ export const tasksCommand: Command = {
     "convoke tasks http://127.0.0.1:3000",
     "convoke tasks http://127.0.0.1:3000 --state input-required",
     "convoke tasks http://127.0.0.1:3000 --limit 100 --json | jq '.tasks[].id'",
+    "convoke tasks http://127.0.0.1:3000 --owner '*' --state working",
   ],
   options: {
     context: { type: "string", value: "<id>", help: "Only tasks of this conversation" },
@@ -43,10 +49,11 @@ export const tasksCommand: Command = {
       value: "<n>",
       help: "Maximum number of messages of each task (see --json)",
     },
+    ...OWNER_OPTION,
     ...AGENT_OPTIONS,
   },
   environment: AGENT_ENVIRONMENT,
-  subcommands: [tasksEndCommand],
+  subcommands: [tasksShowCommand, tasksEndCommand],
   run: tasks,
 };
 
@@ -58,6 +65,9 @@ async function tasks(context: CommandContext): Promise<number> {
   const state = readState(context.text("state"));
   const pageSize = readLimit(context.text("limit"));
   const historyLength = readHistory(context.text("history"));
+  if (readOwner(context)["owner"] !== undefined) {
+    return tasksOfAll(context, { contextId, state, limit: pageSize });
+  }
   const request = {
     pageSize,
     ...(historyLength !== undefined && { historyLength }),
@@ -85,6 +95,68 @@ async function tasks(context: CommandContext): Promise<number> {
     io.stderr(`${dim(`Follow one with: ${commandLine(context, "watch", [task.id])}`)}\n`);
   }
   return EXIT.done.code;
+}
+
+interface AllTasksRequest {
+  readonly contextId: string | undefined;
+  readonly state: TaskState | undefined;
+  readonly limit: number;
+}
+
+/** Tasks of all owners, from the admin API of Convoke servers. */
+async function tasksOfAll(context: CommandContext, request: AllTasksRequest): Promise<number> {
+  const { io } = context;
+  const found = await readTasksOfAll(context, request);
+  if (context.flag("json")) {
+    io.stdout(`${printableJson({ tasks: found })}\n`);
+    return EXIT.done.code;
+  }
+  const { dim } = coloursFor(io, "stderr");
+  const [first] = found;
+  if (first === undefined) {
+    io.stderr(`${dim("No tasks.")}\n`);
+    return EXIT.done.code;
+  }
+  const rows = found.map((task) => {
+    const status = objectField(task, "status");
+    return [
+      oneLine(textField(task, "id")),
+      oneLine(textField(status, "state")),
+      formatAge(textField(status, "timestamp"), Date.now()),
+      oneLine(ownerText(task)),
+      oneLine(textField(task, "agent")),
+    ];
+  });
+  io.stdout(table(["TASK", "STATE", "AGE", "OWNER", "AGENT"], rows, coloursFor(io, "stdout")));
+  const show = commandLine(context, "tasks show", [textField(first, "id"), "--owner", "*"]);
+  io.stderr(`${dim(`Show one with: ${show}`)}\n`);
+  return EXIT.done.code;
+}
+
+type TaskReport = Readonly<Record<string, unknown>>;
+
+/** Reads pages until there are enough tasks; a page of a filtered list may be empty. */
+async function readTasksOfAll(
+  context: CommandContext,
+  { contextId, state, limit }: AllTasksRequest,
+): Promise<readonly TaskReport[]> {
+  const found: TaskReport[] = [];
+  for (let pageToken = ""; ;) {
+    const query = {
+      ...readOwner(context),
+      pageSize: String(limit - found.length),
+      ...(contextId !== undefined && { contextId }),
+      ...(state !== undefined && { status: state }),
+      ...(pageToken !== "" && { pageToken }),
+    };
+    const page = await askServer(context, { path: "/convoke/tasks", query, about: "tasks" });
+    if (!Array.isArray(page["tasks"])) throw unreadable("has no list of tasks");
+    found.push(...(page["tasks"] as readonly TaskReport[]));
+    const next = textField(page, "nextPageToken");
+    // A repeated token would loop forever.
+    if (next === "" || next === pageToken || found.length >= limit) return found;
+    pageToken = next;
+  }
 }
 
 function readState(value: string | undefined): TaskState | undefined {

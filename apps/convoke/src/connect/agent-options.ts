@@ -71,6 +71,28 @@ export const SERVER_OPTIONS = {
   ...AUTH_OPTIONS,
 } as const satisfies Record<string, CommandOption>;
 
+/** Whose tasks a command of the admin API is about. */
+export const OWNER_OPTION = {
+  owner: {
+    type: "string",
+    value: "'*'",
+    help: "'*' for those of all owners, if your role allows it (default: your own)",
+  },
+} as const satisfies Record<string, CommandOption>;
+
+/** The parameters of the query for `--owner`. */
+export function readOwner({ text }: CommandContext): Readonly<Record<string, string>> {
+  const owner = text("owner");
+  if (owner === undefined) return {};
+  if (owner === "*") return { owner };
+  throw new UsageError(`--owner must be '*' (in quotes), for all owners, not "${owner}".`);
+}
+
+/** `--owner` in the next command that is suggested to the user. */
+export function ownerWords(context: CommandContext): readonly string[] {
+  return Object.entries(readOwner(context)).flatMap(([name, value]) => [`--${name}`, value]);
+}
+
 /** The options of commands that send a message. */
 export const MESSAGE_OPTIONS = {
   context: { type: "string", value: "<id>", help: "Continue this conversation" },

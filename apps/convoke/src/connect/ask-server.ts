@@ -1,4 +1,4 @@
-import { ClientError, RemoteError } from "@convoke/protocol";
+import { ClientError, ERRORS, RemoteError } from "@convoke/protocol";
 import { createEgress } from "@convoke/egress";
 import { type HttpAnswer, readText } from "@convoke/egress/http";
 import { readUrl } from "./agent-options.ts";
@@ -8,6 +8,7 @@ import { objectField, textField } from "../terminal/json-fields.ts";
 
 interface ServerQuestion {
   readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
   /** Makes it a POST. */
   readonly body?: object;
   /** The subject, for the error of a server without this API. */
@@ -20,13 +21,14 @@ interface ServerQuestion {
  */
 export async function askServer(
   context: CommandContext,
-  { path, body, about }: ServerQuestion,
+  { path, query: asked, body, about }: ServerQuestion,
 ): Promise<Readonly<Record<string, unknown>>> {
   const { signal } = context.io;
   const base = baseOf(readUrl(context));
   const { headers, query } = toRequestParts(await readAuth(context));
   const url = new URL(`${base}${path}`);
-  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  for (const [name, value] of Object.entries({ ...asked, ...query }))
+    url.searchParams.set(name, value);
   return request({ url: url.href, headers, body, signal, about });
 }
 
@@ -70,8 +72,9 @@ function baseOf(url: string): string {
 }
 
 function refusal({ status, statusText, url }: HttpAnswer, text: string, about: string): Error {
+  const { code } = objectField(parsed(text), "error");
   // Other A2A servers have nothing at this path, or do not allow the method.
-  if (status === 404 || status === 405) {
+  if ((status === 404 || status === 405) && code !== ERRORS.TaskNotFound.code) {
     return new ClientError(
       "unsupported",
       `the server at ${new URL(url).origin} is not a Convoke server, or an older one: it has no information about ${about}`,

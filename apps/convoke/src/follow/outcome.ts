@@ -11,6 +11,7 @@ import { oneLine, printable } from "@convoke/protocol/internal";
 import { type Colours, coloursFor } from "../terminal/output.ts";
 import { type CommandContext, exitCodeFor } from "../terminal/command.ts";
 import { commandLine } from "../terminal/command-line.ts";
+import { textField } from "../terminal/json-fields.ts";
 
 /** The last known state of a task. */
 export interface Outcome {
@@ -18,10 +19,21 @@ export interface Outcome {
   readonly state: TaskState;
   /** The status message of the agent: a question, a reason, a result. */
   readonly said: string;
+  /** The name of the credential that the agent asks for; absent if it asks for none. */
+  readonly credential?: string | undefined;
 }
 
-export function toOutcome({ id, status }: Task): Outcome {
-  return { taskId: id, state: status.state, said: messageText(status.message) };
+export function toOutcome({ id, status }: Pick<Task, "id" | "status">): Outcome {
+  const { state, message } = status;
+  return { taskId: id, state, said: messageText(message), credential: credentialIn(message) };
+}
+
+/** The name of the credential that a question of a Convoke agent asks for. */
+export function credentialIn(message: Message | undefined): string | undefined {
+  const named = (message?.parts ?? []).map((part) =>
+    part.kind === "data" ? textField(part.data, "credential") : "",
+  );
+  return named.find((name) => name !== "");
 }
 
 export function messageText(message: Message | undefined): string {
@@ -37,7 +49,7 @@ export function reportOutcome(outcome: Outcome, context: CommandContext): number
 }
 
 function linesOf(
-  { taskId, state, said }: Outcome,
+  { taskId, state, said, credential }: Outcome,
   context: CommandContext,
   { dim, bold, red, yellow }: Colours,
 ): readonly string[] {
@@ -60,7 +72,9 @@ function linesOf(
       return [
         dim(head),
         yellow(printable(said || "The agent is waiting for authorization.")),
-        `Once that is done: ${next("send", "--task", taskId, "done")}`,
+        credential === undefined
+          ? `Once that is done: ${next("send", "--task", taskId, "done")}`
+          : `Send it on standard input: ${next("send", "--task", taskId, "-")}`,
       ];
     case "completed":
       return [dim(head)];
@@ -90,11 +104,9 @@ export class Progress {
       case "task":
         this.#outcome = toOutcome(event);
         return;
-      case "status-update": {
-        const { state, message } = event.status;
-        this.#outcome = { taskId: event.taskId, state, said: messageText(message) };
+      case "status-update":
+        this.#outcome = toOutcome({ id: event.taskId, status: event.status });
         return;
-      }
       case "artifact-update":
         // A resumed stream may start with an artifact.
         this.#outcome ??= { taskId: event.taskId, state: "working", said: "" };

@@ -1,4 +1,5 @@
 import type { CommandContext, CommandIo } from "./command.ts";
+import { textField } from "./json-fields.ts";
 import { printable, printableJson } from "@convoke/protocol/internal";
 
 type Paint = (text: string) => string;
@@ -45,6 +46,13 @@ export function table(
       .join("  ")
       .trimEnd();
   return `${[dim(line(heads)), ...rows.map(line)].join("\n")}\n`;
+}
+
+/** The owner of an entry of the admin API, with its tenant. Empty if it is the caller's own. */
+export function ownerText(entry: Readonly<Record<string, unknown>>): string {
+  const owner = textField(entry, "owner");
+  const tenant = textField(entry, "tenant");
+  return tenant === "" ? owner : `${owner} (${tenant})`;
 }
 
 const MINUTE = 60_000;

@@ -15,6 +15,7 @@ const CONSTANT: ReadonlySet<string> = new Set([
   "tasks by rowid=?",
   "tasks by task_id=?",
   "tasks by task_id>?",
+  "tasks by task_id<?",
   "tasks by wake_at>?",
   "tasks by compacted=? AND status_at<?",
   "tasks by owner=? AND context=? AND (created_at,task_id)<(?,?)",
@@ -111,6 +112,10 @@ const TASK_READS: Readonly<Record<keyof TaskIndex, (tasks: Backend["tasks"]) => 
       await tasks.changedSince({ owner: "ann", contextId: "c", at: 5 });
     },
     unfinished: (tasks) => tasks.unfinished("", 9),
+    newest: async (tasks) => {
+      await tasks.newest({ limit: 9 });
+      await tasks.newest({ isUnfinished: true, limit: 9 });
+    },
     waking: (tasks) => tasks.waking(9),
   };
 

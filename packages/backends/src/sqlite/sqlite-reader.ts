@@ -2,6 +2,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlit
 import type {
   ChangedQuery,
   ContextQuery,
+  NewestQuery,
   Seq,
   StoredEvent,
   StoredTask,
@@ -14,7 +15,10 @@ import type {
 import { unpackLines } from "./front-coding.ts";
 import { isDamage, primaryCode } from "./storage-error.ts";
 import {
+  AFTER_ALL_IDS,
   GET,
+  NEWEST,
+  NEWEST_UNFINISHED,
   OF_CONTEXT,
   type StoredTaskRow,
   UNFINISHED,
@@ -144,6 +148,15 @@ class SqliteTaskIndex implements TaskIndex {
 
   async unfinished(after: string, limit: number): Promise<readonly TaskRecord[]> {
     return toRecords(this.#statements.rows(UNFINISHED, after, limit));
+  }
+
+  async newest({
+    before = AFTER_ALL_IDS,
+    isUnfinished = false,
+    limit,
+  }: NewestQuery): Promise<readonly TaskRecord[]> {
+    const sql = isUnfinished ? NEWEST_UNFINISHED : NEWEST;
+    return toRecords(this.#statements.rows(sql, before, limit));
   }
 
   async waking(limit: number, after?: WakePosition): Promise<readonly TaskRecord[]> {

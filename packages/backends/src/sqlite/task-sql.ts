@@ -28,6 +28,15 @@ export const WAKING = `${SELECT_RECORD}
 export const WAKING_AFTER = `${SELECT_RECORD}
   WHERE wake_at IS NOT NULL AND (wake_at, task_id) > (?, ?) ORDER BY wake_at, task_id LIMIT ?`;
 
+/** Tasks of all owners, by the index of ids or that of unfinished tasks. */
+export const NEWEST = `${SELECT_RECORD} WHERE task_id < ? ORDER BY task_id DESC LIMIT ?`;
+
+export const NEWEST_UNFINISHED = `${SELECT_RECORD}
+  WHERE ended = 0 AND task_id < ? ORDER BY task_id DESC LIMIT ?`;
+
+/** Sorts after every task id. */
+export const AFTER_ALL_IDS = "\u{10FFFF}";
+
 /** Ended tasks that still have their full log, oldest first. */
 export const COMPACTABLE = `${SELECT_RECORD}
   WHERE ended = 1 AND compacted = 0 AND status_at < ?

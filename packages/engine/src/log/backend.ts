@@ -161,6 +161,11 @@ export interface TaskIndex {
   /** Unfinished tasks of all owners, ordered by id; pass the last id to get the next page. */
   unfinished(after: string, limit: number): Promise<readonly TaskRecord[]>;
   /**
+   * Tasks of all owners, listed or not, in descending order of their ids, which is newest first.
+   * It has no other filters: the cost of a page must not depend on how rare a match is.
+   */
+  newest(query: NewestQuery): Promise<readonly TaskRecord[]>;
+  /**
    * Tasks of all owners that have a `wakeAt`, earliest first, then by id, at most `limit`. Pass the
    * position of the last one to get the next page.
    */
@@ -191,6 +196,15 @@ export interface TaskQuery {
 export interface ListPosition {
   readonly statusAt: number;
   readonly taskId: string;
+}
+
+/** Selects a page of the tasks of all owners. */
+export interface NewestQuery {
+  /** Only tasks with a lower id: the last one of the previous page. */
+  readonly before?: string;
+  /** Only tasks that have not ended. Default: all. */
+  readonly isUnfinished?: boolean;
+  readonly limit: number;
 }
 
 export interface TaskRecordPage {

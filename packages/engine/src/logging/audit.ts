@@ -6,6 +6,8 @@ export type AuditEvent =
   | "login.failed"
   /** A request was denied: by the host or origin that it names, or because its caller may not do that. */
   | "access.denied"
+  /** A caller has used its role to act for all owners. */
+  | "access.elevated"
   /** A caller has answered a request for approval. */
   | "approval.answered"
   /** Deliveries of push notifications that were given up were resumed. */

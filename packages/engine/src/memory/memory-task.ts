@@ -5,6 +5,7 @@ import type {
   ContextQuery,
   CreationPosition,
   ListPosition,
+  NewestQuery,
   Seq,
   StoredEvent,
   StoredSnapshot,
@@ -200,6 +201,20 @@ export class MemoryTaskIndex implements TaskIndex {
   async unfinished(after: string, limit: number): Promise<readonly TaskRecord[]> {
     return this.#all((task) => !isTerminal(task.state) && task.taskId > after)
       .toSorted(byId)
+      .slice(0, limit)
+      .map(toRecord);
+  }
+
+  async newest({
+    before,
+    isUnfinished = false,
+    limit,
+  }: NewestQuery): Promise<readonly TaskRecord[]> {
+    return this.#all(
+      (task) =>
+        (before === undefined || task.taskId < before) && !(isUnfinished && isTerminal(task.state)),
+    )
+      .toSorted((left, right) => byId(right, left))
       .slice(0, limit)
       .map(toRecord);
   }

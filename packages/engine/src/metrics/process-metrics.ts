@@ -1,13 +1,16 @@
+import { watchRefusals } from "@convoke/egress";
 import type { Metrics } from "@convoke/protocol";
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 
 const QUANTILES = [50, 99, 100];
 
 /**
- * Measures the process. The event loop is observed from the first time that the metrics are read:
+ * Measures the process: its resources, and the requests that its egress policies refuse, which are
+ * created in many places, some of them before there is a server. The event loop is observed from the first time that the metrics are read:
  * its timer would wake a process whose metrics nobody reads. Returns a function that ends it.
  */
 export function collectProcessMetrics(metrics: Metrics): () => void {
+  const endRefusals = watchRefusals((reason) => metrics.count("egressRefused", [reason]));
   let delay: IntervalHistogram | undefined;
   const end = metrics.collect((add) => {
     const { user, system } = process.cpuUsage();
@@ -22,6 +25,7 @@ export function collectProcessMetrics(metrics: Metrics): () => void {
   });
   return () => {
     delay?.disable();
+    endRefusals();
     end();
   };
 }

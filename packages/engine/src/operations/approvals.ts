@@ -13,7 +13,14 @@ import {
 import type { ListPosition } from "../log/backend.ts";
 import type { TaskSnapshot } from "../log/task-snapshot.ts";
 import type { Call } from "./call.ts";
-import { PageBudget, decodeToken, encodeToken, findListed } from "./list-page.ts";
+import {
+  type OwnersCall,
+  PageBudget,
+  encodeToken,
+  examineTasks,
+  findListed,
+  parsePosition,
+} from "./list-page.ts";
 import { acceptMessage } from "../messages/accept-message.ts";
 import { newId } from "../task/new-id.ts";
 
@@ -32,22 +39,17 @@ export interface ApprovalPage {
   readonly nextPageToken: string;
 }
 
-interface Listing extends Pick<Call, "engine" | "caller"> {
-  /** Which owners' tasks are meant. Default: only the caller's own. */
-  readonly owners?: ((owner: string) => boolean) | undefined;
-}
-
 /** How many waiting tasks are examined for one page, whatever they wait for. */
 const MAX_TASKS = 1000;
 
 /**
  * A page of the pending approvals of the caller's tasks, most recent first; those of several owners
- * are ordered by the id of their task. The approvals of one task stay together, so a page can have a few more than `pageSize`; it has fewer if they would
- * exceed `limits.pageBytes`.
+ * are ordered by the id of their task, newest first. The approvals of one task stay together, so a
+ * page can have a few more than `pageSize`; it has fewer if they would exceed `limits.pageBytes`.
  */
 export async function listApprovals(
   request: { readonly pageSize: number; readonly pageToken?: string | undefined },
-  call: Listing,
+  call: OwnersCall,
 ): Promise<ApprovalPage> {
   const approvals: PendingApproval[] = [];
   const budget = new PageBudget(call.engine.limits.pageBytes);
@@ -69,7 +71,7 @@ export async function listApprovals(
 /** The pending approvals of the caller's tasks with that id, which is unique only within a task. */
 async function findApprovals(
   approvalId: string,
-  call: Listing,
+  call: OwnersCall,
 ): Promise<readonly PendingApproval[]> {
   const matching: PendingApproval[] = [];
   for await (const { found, owner } of waitingTasks(call, undefined)) {
@@ -79,8 +81,6 @@ async function findApprovals(
   return matching;
 }
 
-const BATCH = 64;
-
 interface WaitingTask {
   readonly position: ListPosition;
   readonly found: TaskSnapshot;
@@ -88,68 +88,36 @@ interface WaitingTask {
 }
 
 /**
- * The tasks that wait for input, starting after a position; the store finds them by their state.
- * Each is loaded when the generator reaches it, so that only one at a time is in memory.
+ * The tasks that wait for input, starting after a position. Each is loaded when the generator
+ * reaches it, so that only one at a time is in memory.
  */
 async function* waitingTasks(
-  call: Listing,
+  call: OwnersCall,
   start: ListPosition | undefined,
 ): AsyncGenerator<WaitingTask> {
-  const { engine, caller, owners } = call;
-  if (owners !== undefined) return yield* waitingOfOwners(call, owners, start);
-  const query = { owner: caller.owner, state: "input-required", limit: BATCH } as const;
-  await engine.settled();
-  for (let after = start; ;) {
-    const { records } = await engine.backend.tasks.list({ ...query, ...(after && { after }) });
-    for (const { taskId, statusAt } of records) {
-      after = { taskId, statusAt };
-      const found = await findListed(taskId, call);
-      if (found !== undefined) yield { position: after, found, owner: caller.owner };
-    }
-    if (records.length < BATCH) return;
-  }
-}
-
-/** The same for several owners: there is no index of their states, so all unfinished tasks are read. */
-async function* waitingOfOwners(
-  { engine }: Listing,
-  owners: (owner: string) => boolean,
-  start: ListPosition | undefined,
-): AsyncGenerator<WaitingTask> {
-  await engine.settled();
-  for (let after = start?.taskId ?? ""; ;) {
-    const records = await engine.backend.tasks.unfinished(after, BATCH);
-    for (const { taskId, owner, state, statusAt, listed } of records) {
-      after = taskId;
-      if (state !== "input-required" || !listed || !owners(owner)) continue;
-      const found = await findListed(taskId, { engine, caller: { owner } });
-      if (found !== undefined) yield { position: { taskId, statusAt }, found, owner };
-    }
-    if (records.length < BATCH) return;
+  const { engine } = call;
+  for await (const { record, isMatch } of examineTasks(call, { state: "input-required" }, start)) {
+    if (!isMatch) continue;
+    const { taskId, statusAt, owner } = record;
+    const found = await findListed(taskId, { engine, caller: { owner } });
+    if (found !== undefined) yield { position: { taskId, statusAt }, found, owner };
   }
 }
 
 function pendingApprovals(
   task: Task,
   owner: string,
-  { engine }: Listing,
+  { engine }: OwnersCall,
 ): readonly PendingApproval[] {
   const { id: taskId, contextId } = task;
   const open = openApprovals(task, new Date(engine.now()));
   return open.map((approval) => ({ taskId, contextId, owner, approval }));
 }
 
-function parsePosition(pageToken: string | undefined): ListPosition | undefined {
-  if (pageToken === undefined || pageToken === "") return undefined;
-  const token = decodeToken(pageToken);
-  if (token === undefined) throw invalidParams("pageToken", "is not a token of an earlier page");
-  return token.position;
-}
-
 function createPage(
   approvals: readonly PendingApproval[],
   position: ListPosition | undefined,
-  { engine }: Listing,
+  { engine }: OwnersCall,
 ): ApprovalPage {
   const nextPageToken = position === undefined ? "" : encodeToken(engine.now(), position);
   return { approvals, nextPageToken };
@@ -170,7 +138,7 @@ export interface ApprovalDecision extends Omit<ApprovalAnswer, "digest"> {
  */
 export async function decideApproval(
   decision: ApprovalDecision,
-  call: Listing & Pick<Call, "trace">,
+  call: OwnersCall & Pick<Call, "trace">,
 ): Promise<PendingApproval> {
   const { engine, caller, trace } = call;
   if (engine.isDraining) throw new A2AError("Unavailable", "the server is stopping");
@@ -200,7 +168,7 @@ export async function decideApproval(
 
 async function findApproval(
   { approvalId, taskId }: ApprovalDecision,
-  call: Listing,
+  call: OwnersCall,
 ): Promise<PendingApproval> {
   const found = await findApprovals(approvalId, call);
   const matching = found.filter((waiting) => taskId === undefined || waiting.taskId === taskId);

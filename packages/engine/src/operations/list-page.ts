@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { A2AError } from "@convoke/protocol";
+import { A2AError, type TaskState, invalidParams, isTerminal } from "@convoke/protocol";
 import type { TaskSnapshot } from "../log/task-snapshot.ts";
 import type { Call } from "./call.ts";
-import type { ListPosition } from "../log/backend.ts";
+import type { ListPosition, TaskRecord } from "../log/backend.ts";
 
 /** How many times its own size a page may read: a truncated history has to be read in full. */
 const READ_FACTOR = 8;
@@ -75,4 +75,63 @@ export function decodeToken(token: string): ListToken | undefined {
   const [, at, statusAt, taskId] = /^(\d{1,15}) (\d{1,15}) (\S+)$/.exec(text) ?? [];
   if (at === undefined || statusAt === undefined || taskId === undefined) return undefined;
   return { at: Number(at), position: { statusAt: Number(statusAt), taskId } };
+}
+
+/** Where a listing without a start time continues; `undefined` for its first page. */
+export function parsePosition(pageToken: string | undefined): ListPosition | undefined {
+  if (pageToken === undefined || pageToken === "") return undefined;
+  const token = decodeToken(pageToken);
+  if (token === undefined) throw invalidParams("pageToken", "is not a token of an earlier page");
+  return token.position;
+}
+
+/** Whose tasks an operation is about. */
+export interface OwnersCall extends Pick<Call, "engine" | "caller"> {
+  /** Which owners' tasks are meant. Default: only the caller's own. */
+  readonly owners?: ((owner: string) => boolean) | undefined;
+}
+
+/** A task that was examined for a list, whether it belongs there or not. */
+interface ExaminedTask {
+  readonly record: TaskRecord;
+  readonly isMatch: boolean;
+}
+
+const BATCH = 64;
+
+/**
+ * Examines listed tasks, starting after a position: those of the caller, newest status first, or
+ * those of several owners, newest id first. Indexes have the owner in front, so tasks of several
+ * owners are examined one by one, and the reader decides how many are enough for a page.
+ */
+export async function* examineTasks(
+  { engine, caller, owners }: OwnersCall,
+  filter: { readonly state?: TaskState; readonly contextId?: string },
+  start: ListPosition | undefined,
+): AsyncGenerator<ExaminedTask> {
+  const { tasks } = engine.backend;
+  const { state, contextId } = filter;
+  await engine.settled();
+  const isUnfinished = state !== undefined && !isTerminal(state);
+  const nextBatch = async (after: ListPosition | undefined): Promise<readonly TaskRecord[]> => {
+    if (owners !== undefined) {
+      const before = after && { before: after.taskId };
+      return tasks.newest({ limit: BATCH, isUnfinished, ...before });
+    }
+    const query = { owner: caller.owner, limit: BATCH, ...filter, ...(after && { after }) };
+    return (await tasks.list(query)).records;
+  };
+  for (let after = start; ;) {
+    const records = await nextBatch(after);
+    for (const record of records) {
+      const isMatch =
+        record.listed &&
+        (owners === undefined || owners(record.owner)) &&
+        (state === undefined || record.state === state) &&
+        (contextId === undefined || record.contextId === contextId);
+      yield { record, isMatch };
+    }
+    if (records.length < BATCH) return;
+    after = records.at(-1);
+  }
 }

@@ -61,10 +61,7 @@ export class PushService implements PushRules {
     this.#logger = logger;
     this.#options = options;
     const { metrics } = engine;
-    this.#egress = createEgress({
-      allow: options.allow ?? [],
-      onRefused: (reason) => metrics.count("egressRefused", [reason]),
-    });
+    this.#egress = createEgress({ allow: options.allow ?? [] });
     this.maxConfigs = options.maxConfigsPerTask ?? 10;
     this.#stopMeasuring = metrics.collect((add) => {
       const since = [...this.#workers.values()].flatMap(({ pendingSince }) => pendingSince ?? []);

@@ -5,7 +5,7 @@ import type { InternalEvent } from "./journal.ts";
 import type { Message } from "./message.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Metadata } from "./part.ts";
-import type { CardSecurity } from "./security.ts";
+import type { CardSecurity, SecurityRequirement } from "./security.ts";
 import type { Task } from "./task.ts";
 import type { OperationName, ProtocolVersion } from "./operations.ts";
 
@@ -185,6 +185,8 @@ export interface AgentSkill {
   readonly examples?: readonly string[];
   readonly inputModes?: readonly string[];
   readonly outputModes?: readonly string[];
+  /** Which schemes of the card a caller of this skill has to use, as alternatives, with the scopes it needs. Default: those of the card. */
+  readonly security?: readonly SecurityRequirement[];
 }
 
 /** An extension that an agent supports, as its card declares it (0.3 §5.5.2.1, 1.0 §4.4.4). */

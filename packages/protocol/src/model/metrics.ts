@@ -123,7 +123,7 @@ export const METRICS = {
   egressRefused: {
     kind: "counter",
     name: "convoke_egress_refused_total",
-    help: "Outbound requests that the egress policy refused.",
+    help: "Outbound requests of the process that the egress policy refused.",
     labels: ["reason"],
   },
   residentBytes: {

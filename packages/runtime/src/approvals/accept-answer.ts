@@ -6,7 +6,7 @@ import {
   isInterrupted,
 } from "@convoke/protocol";
 import { type AnswerFacts, REDACTED, answersByData, checkAnswer } from "./check-answer.ts";
-import { type OpenRequest, openRequestsOf } from "./open-request.ts";
+import { type OpenRequest, isSensitive, openRequestsOf } from "./open-request.ts";
 
 /**
  * Checks a message to a task before it is stored. Throws an `A2AError` if one of its data parts is
@@ -53,11 +53,7 @@ function hasSchema(request: OpenRequest): boolean {
  * unchanged.
  */
 export function redactAnswer(open: readonly OpenRequest[], message: Message): Message {
-  const secret = new Set(
-    open.flatMap((request) =>
-      request.kind === "input" && request.sensitive ? [request.requestId] : [],
-    ),
-  );
+  const secret = new Set(open.filter(isSensitive).map(({ requestId }) => requestId));
   if (secret.size === 0) return message;
   const answered = message.parts.map(answeredBy);
   if (answered.some((id) => id !== undefined && secret.has(id))) {

@@ -67,6 +67,7 @@ verifies("G11", "the body of a guarded tool does not start without its decision"
           traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
         },
         answers: new Map(),
+        credentials: new Map(),
       },
       signal: new AbortController().signal,
       outputLimit: 100,

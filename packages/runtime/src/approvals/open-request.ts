@@ -46,6 +46,10 @@ interface OpenAuth {
   readonly toolCallId: string;
   readonly prompt: string;
   readonly url?: string;
+  /** The name of the credential that the caller has to send; absent if it signs in elsewhere. */
+  readonly credential?: string;
+  /** True for a credential, so that programs which know nothing of credentials hide it, too. */
+  readonly sensitive?: boolean;
 }
 
 interface OpenToolUse {
@@ -80,8 +84,15 @@ export function interruptRequest(toolCallId: string, interrupt: Interrupt): Open
   }
   const requestId = `${toolCallId}:${interrupt.requestId}`;
   if (interrupt.kind === "interrupt:auth") {
-    const { prompt, url } = interrupt;
-    return { kind: "auth", requestId, toolCallId, prompt, ...(url !== undefined && { url }) };
+    const { prompt, url, credential } = interrupt;
+    return {
+      kind: "auth",
+      requestId,
+      toolCallId,
+      prompt,
+      ...(url !== undefined && { url }),
+      ...(credential !== undefined && { credential, sensitive: true }),
+    };
   }
   const { prompt, options, sensitive = false, metadata } = interrupt;
   return {
@@ -93,6 +104,11 @@ export function interruptRequest(toolCallId: string, interrupt: Interrupt): Open
     sensitive,
     ...(metadata && { metadata }),
   };
+}
+
+/** Whether the answer to the request must not be stored. */
+export function isSensitive(request: OpenRequest): boolean {
+  return (request.kind === "input" || request.kind === "auth") && request.sensitive === true;
 }
 
 /** Whether the request is an approval that has expired at the given time. */

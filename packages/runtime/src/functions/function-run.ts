@@ -8,6 +8,7 @@ import {
 } from "@convoke/protocol";
 import { type FunctionTurn, createFunctionTurn } from "./function-turn.ts";
 import type { ArtifactOutput, EndOutput, FunctionOutput } from "./function-output.ts";
+import { Secrets } from "../approvals/secrets.ts";
 import { NoAnswerError, type RunHooks } from "./waits.ts";
 import { inspect } from "node:util";
 
@@ -36,6 +37,7 @@ const MAX_BATCH = 64;
  */
 export class FunctionRun implements AsyncIterableIterator<Batch> {
   readonly #events: AnswerEvents;
+  readonly #secrets = new Secrets();
   readonly #start: () => AsyncGenerator<Yielded, Yielded | void, unknown>;
   #source: AsyncGenerator<Yielded, Yielded | void, unknown> | undefined;
   #emitted: AgentEvent[] = [];
@@ -58,6 +60,7 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
       say: (events) => this.#say(turn, events),
       giveUp: (error) => this.#giveUp(error),
       inputTimeoutMs,
+      secrets: this.#secrets,
     };
     this.#start = () => asGenerator(() => run(createFunctionTurn(turn, hooks)));
   }
@@ -126,7 +129,7 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
       else this.#emitted.push(...this.#outputs(value, `yielded as output ${(this.#yields += 1)}`));
     } catch (error) {
       // The function yielded an invalid value. Treat it as if the function had thrown the error.
-      this.#failure = { error };
+      this.#failure = { error: this.#secrets.hideError(error) };
       this.#stop();
     }
     this.#goOn();
@@ -159,7 +162,7 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
     if (error instanceof NoAnswerError) {
       this.#isDone = true;
       this.#emitted.push(this.#events.unanswered(error));
-    } else this.#failure = { error };
+    } else this.#failure = { error: this.#secrets.hideError(error) };
     this.#hand();
   };
 

@@ -1,4 +1,6 @@
 import { type Turn, textOfParts } from "@convoke/protocol";
+import { answerValues } from "../approvals/check-answer.ts";
+import { checkCredentialName } from "../tools/interrupts.ts";
 import { type Ask, createAsk, guarded } from "./ask.ts";
 import { artifact, complete, fail, reject, reply, status } from "./function-output.ts";
 import { Journal } from "./journal.ts";
@@ -18,9 +20,12 @@ export interface FunctionTurn extends Turn {
   readonly ask: Ask;
   /**
    * Reports that the caller must authorize something first, and waits for the caller's next
-   * message.
+   * message. Returns its text, or with `credential` the credential that the caller has sent.
+   *
+   * @example
+   * const token = await authRequired("May I read your calendar?", { credential: "calendar" });
    */
-  readonly authRequired: (text: string) => Promise<string>;
+  readonly authRequired: (text: string, options?: AuthRequiredOptions) => Promise<string>;
   /** Waits for a time. A restart does not extend the wait. */
   readonly sleep: (ms: number) => Promise<void>;
   readonly status: typeof status;
@@ -29,6 +34,15 @@ export interface FunctionTurn extends Turn {
   readonly complete: typeof complete;
   readonly reject: typeof reject;
   readonly fail: typeof fail;
+}
+
+export interface AuthRequiredOptions {
+  /**
+   * The name of a credential that the caller has to send, such as its token at a third party. It is
+   * kept in memory only, and asked for again after a restart of the server. Default none: the caller
+   * signs in elsewhere, and its message is stored like any other.
+   */
+  readonly credential?: string;
 }
 
 /** Adds the helpers for function agents to a turn. */
@@ -42,7 +56,7 @@ export function createFunctionTurn(turn: Turn, hooks: RunHooks): FunctionTurn {
     text: textOfParts(turn.message.parts),
     step,
     ask: createAsk(waits),
-    authRequired: (text) => guarded("authRequired", signedIn(waits, text)),
+    authRequired: (text, options) => guarded("authRequired", signedIn(waits, text, options)),
     sleep: (ms) => guarded("sleep", waits.forTime(ms)),
     status,
     artifact,
@@ -53,7 +67,13 @@ export function createFunctionTurn(turn: Turn, hooks: RunHooks): FunctionTurn {
   };
 }
 
-async function signedIn(waits: Waits, prompt: string): Promise<string> {
+async function signedIn(
+  waits: Waits,
+  prompt: string,
+  { credential }: AuthRequiredOptions = {},
+): Promise<string> {
+  checkCredentialName(credential);
+  if (credential !== undefined) return credentialFrom(waits, prompt, credential);
   try {
     return await waits.forCaller({ state: "auth-required", prompt }, async ({ parts }) => ({
       ok: true,
@@ -63,4 +83,16 @@ async function signedIn(waits: Waits, prompt: string): Promise<string> {
     if (error instanceof NoAnswerError) return "";
     throw error;
   }
+}
+
+/** Asks until the caller sends something. */
+function credentialFrom(waits: Waits, prompt: string, credential: string): Promise<string> {
+  const question = { state: "auth-required", prompt, credential, sensitive: true } as const;
+  return waits.forCaller(question, async (message, requestId) => {
+    const [value] = answerValues(message, requestId);
+    const text = (typeof value === "string" ? value : textOfParts(message.parts)).trim();
+    return text === ""
+      ? { ok: false, problem: `No credential was sent.\n${prompt}` }
+      : { ok: true, value: text };
+  });
 }

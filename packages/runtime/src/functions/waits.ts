@@ -7,11 +7,13 @@ import {
   type Turn,
   agentMessage,
   isFinal,
+  textOfParts,
   textPart,
 } from "@convoke/protocol";
 import { isDeepStrictEqual } from "node:util";
-import { isRedacted } from "../approvals/check-answer.ts";
+import { answerValues, isRedacted } from "../approvals/check-answer.ts";
 import { markedPart } from "../approvals/open-request.ts";
+import type { Secrets } from "../approvals/secrets.ts";
 import type { JsonSchema } from "../model/model.ts";
 import { webUrl } from "../tools/interrupts.ts";
 import type { Journal, Wait } from "./journal.ts";
@@ -27,6 +29,8 @@ export interface RunHooks {
   readonly giveUp: (error: unknown) => Promise<never>;
   /** The agent's own time limit for answers, if it has one. */
   readonly inputTimeoutMs: number | undefined;
+  /** The sensitive answers of the run. */
+  readonly secrets: Secrets;
 }
 
 /** A question to the caller. */
@@ -38,6 +42,8 @@ export interface FunctionQuestion {
   /** The schema of the answer; absent if the schema library cannot convert it to JSON Schema. */
   readonly schema?: JsonSchema | undefined;
   readonly sensitive?: boolean | undefined;
+  /** The name of the credential that is asked for. */
+  readonly credential?: string | undefined;
   readonly timeoutMs?: number | undefined;
 }
 
@@ -154,7 +160,7 @@ export class Waits {
 
   async #read<T>(
     { note, message, endedAt }: EndedWait,
-    { timeoutMs = 0 }: FunctionQuestion,
+    { timeoutMs = 0, sensitive = false }: FunctionQuestion,
     read: AnswerReader<T>,
   ): Promise<ReadAnswer<T>> {
     const { until, requestId = "" } = note;
@@ -164,6 +170,10 @@ export class Waits {
       throw new NoAnswerError(isOwn ? timeoutMs : (this.#hooks.inputTimeoutMs ?? timeoutMs));
     }
     if (isRedacted(message, String(requestId))) return { ok: false };
+    if (sensitive) {
+      const values = answerValues(message, String(requestId));
+      this.#hooks.secrets.addAll([textOfParts(message.parts), ...values]);
+    }
     return read(message, String(requestId));
   }
 }
@@ -227,12 +237,18 @@ function questionMessage(
   question: FunctionQuestion,
   { note, messageId, problem }: Asking,
 ): Message {
-  const { state, prompt, choices, schema, sensitive = false } = question;
+  const { state, prompt, choices, schema, sensitive = false, credential } = question;
   const { requestId } = note;
   const text = problem === undefined ? questionText(question) : problem;
   const data =
     state === "auth-required"
-      ? { kind: "auth-request", requestId, prompt, ...urlIn(prompt) }
+      ? {
+          kind: "auth-request",
+          requestId,
+          prompt,
+          ...urlIn(prompt),
+          ...(credential !== undefined && { credential, sensitive }),
+        }
       : {
           kind: "input-request",
           requestId,

@@ -5,7 +5,6 @@ import {
   type Metadata,
   traceHeaders,
 } from "@convoke/protocol";
-import { inspect } from "node:util";
 import { askApproval, confirmCall, digestArguments } from "../approvals/gate.ts";
 import { type OpenRequest, approvalRequest, hasExpired } from "../approvals/open-request.ts";
 import { runTool } from "./run-tool.ts";
@@ -124,8 +123,13 @@ export class CallRun {
   answer(requestId: string, answer: InterruptAnswer, place: number): void {
     if (this.#result !== undefined) return;
     const answered = this.#interrupts.answer(requestId, answer, place);
+    const { secrets, credentials } = this.#around.approvals;
     const isSecret = answered?.kind === "interrupt:input" && answered.sensitive === true;
-    if (isSecret) this.#around.approvals.secrets.add(answer.text);
+    if (isSecret) secrets.add(answer.text);
+    if (answered?.kind !== "interrupt:auth" || answered.credential === undefined) return;
+    const credential = answer.text.trim();
+    secrets.add(credential);
+    if (credential !== "") credentials.set(answered.credential, credential);
   }
 
   /** Passes on the decision on a sub-agent's approval, which is relayed and not applied here. */
@@ -283,6 +287,7 @@ export class CallRun {
         caller,
         trace: { ...traceHeaders(scope.trace), traceId: scope.trace.traceId },
         answers: new Map(this.#interrupts.answers),
+        credentials: new Map(approvals.credentials),
       },
       signal: scope.signal,
       outputLimit: scope.settings.toolOutputLimit,
@@ -292,9 +297,7 @@ export class CallRun {
     if (outcome.kind === "error") {
       const facts = { taskId: task.id, tool: toolName, toolCallId };
       const { text, error = text } = outcome;
-      const details = inspect(error);
-      // A secret may be anywhere in an error; then only the masked text is logged.
-      const cause = secrets.hide(details) === details ? error : secrets.hide(text);
+      const cause = secrets.hideError(error);
       const errorId = scope.settings.log.failed("a tool failed", facts, cause);
       return this.#complete({ output: outcome.text, isError: true, used, errorId });
     }

@@ -25,6 +25,7 @@ function outcomeOf(
         traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
       },
       answers: new Map(),
+      credentials: new Map(),
     },
     signal,
     outputLimit: 1000,

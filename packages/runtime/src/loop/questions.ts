@@ -1,6 +1,6 @@
 import { orAborted } from "@convoke/protocol/internal";
 import { type Message, isFinal } from "@convoke/protocol";
-import type { OpenRequest } from "../approvals/open-request.ts";
+import { type OpenRequest, isSensitive } from "../approvals/open-request.ts";
 import { questionMessage } from "../approvals/question-message.ts";
 import { asksForToolsOnly, expiryOfUses, goOnUnanswered } from "../run/client-tools.ts";
 import type { AskEvent } from "../run/loop-events.ts";
@@ -122,7 +122,7 @@ export class Questions {
  * stored.
  */
 function askedTogether(open: readonly OpenRequest[]): readonly OpenRequest[] {
-  const sensitive = open.find((request) => request.kind === "input" && request.sensitive);
+  const sensitive = open.find(isSensitive);
   return sensitive === undefined ? open : [sensitive];
 }
 

@@ -1,6 +1,6 @@
 import { A2AError, type Message } from "@convoke/protocol";
 import { checkAnswer } from "../approvals/check-answer.ts";
-import { hasExpired } from "../approvals/open-request.ts";
+import { type OpenRequest, hasExpired } from "../approvals/open-request.ts";
 import { readsWordsOnly } from "../approvals/question-message.ts";
 import type { CallResult, ToolCall } from "../run/call-result.ts";
 import { CallRun } from "./call-run.ts";
@@ -101,8 +101,11 @@ export class ToolCalls {
         said.push(message);
         return undefined;
       }
+      const open = runs.flatMap((run) => run.open);
       for (const [requestId, input] of answer.inputs) {
-        for (const run of runs) run.answer(requestId, input, place);
+        for (const id of answeredTogether(open, requestId)) {
+          for (const run of runs) run.answer(id, input, place);
+        }
       }
       const problems: string[] = [];
       for (const [approvalId, decision] of answer.approvals) {
@@ -119,6 +122,16 @@ export class ToolCalls {
       return `That does not answer what is open: ${error.detail}.`;
     }
   }
+}
+
+/** A credential answers all requests for it that are open; any other answer is for its own request. */
+function answeredTogether(open: readonly OpenRequest[], requestId: string): readonly string[] {
+  const request = open.find((one) => one.requestId === requestId);
+  const credential = request?.kind === "auth" ? request.credential : undefined;
+  if (credential === undefined) return [requestId];
+  return open.flatMap((one) =>
+    one.kind === "auth" && one.credential === credential ? [one.requestId] : [],
+  );
 }
 
 /**

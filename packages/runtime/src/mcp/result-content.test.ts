@@ -15,6 +15,7 @@ const CONTEXT: ToolContext = {
     traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
   },
   answers: new Map(),
+  credentials: new Map(),
 };
 
 function read(result: CallToolResult, limit = 1000): { events: ToolEvent[]; end: ToolEvent } {

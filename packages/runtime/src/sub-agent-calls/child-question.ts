@@ -80,9 +80,17 @@ function relayed(open: OpenRequest, task: Task, facts: QuestionFacts): Relayed {
   const prompt = words(String(open.prompt ?? ""), facts);
   if (open.kind === "auth") {
     const url = webUrl(typeof open.url === "string" ? open.url : undefined);
+    // Under a name of its own, so that it never gets a credential for a tool of this agent.
+    const credential = open.credential && `${name}/${String(open.credential)}`;
     return {
       request: { requestId, kind: "auth", childId },
-      interrupt: { kind: "interrupt:auth", requestId, prompt, ...(url !== undefined && { url }) },
+      interrupt: {
+        kind: "interrupt:auth",
+        requestId,
+        prompt,
+        ...(url !== undefined && { url }),
+        ...(credential && { credential: credential.slice(0, MAX_CREDENTIAL) }),
+      },
     };
   }
   const options = optionsOf(open.options);
@@ -119,6 +127,8 @@ function inWords(task: Task, message: Message | undefined, facts: QuestionFacts)
 }
 
 const MAX_PROMPT = 16_384;
+
+const MAX_CREDENTIAL = 200;
 
 /** Prefixes the prompt with the name of the agent that asks. */
 function words(prompt: string, { name, problem }: QuestionFacts): string {

@@ -15,7 +15,13 @@ export function inputRequired(
   return { kind: "interrupt:input", requestId, prompt, ...rest };
 }
 
-/** Returned by a tool that needs the user to sign in somewhere first. */
+/**
+ * Returned by a tool that needs the user to sign in somewhere first, or to send a credential.
+ *
+ * @example
+ * const token = context.credentials.get("calendar");
+ * if (token === undefined) return authRequired("May I read your calendar?", { credential: "calendar" });
+ */
 export function authRequired(
   prompt: string,
   options: Partial<Omit<AuthRequired, "kind" | "prompt">> = {},
@@ -23,8 +29,15 @@ export function authRequired(
   if (typeof prompt !== "string" || prompt.trim() === "") {
     throw new TypeError("authRequired needs a prompt: authRequired(prompt, { url })");
   }
+  checkCredentialName(options.credential);
   const { requestId = "auth", ...rest } = options;
   return { kind: "interrupt:auth", requestId, prompt, ...rest };
+}
+
+/** The name is shown to callers, and is the key of the credential within the task. */
+export function checkCredentialName(name: string | undefined): void {
+  if (name === undefined || (typeof name === "string" && name.trim() !== "")) return;
+  throw new TypeError('credential must be a name, such as "calendar"');
 }
 
 const INTERRUPTS: ReadonlySet<Interrupt["kind"]> = new Set([

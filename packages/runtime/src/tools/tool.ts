@@ -106,6 +106,11 @@ export interface ToolContext {
   readonly trace: ToolTrace;
   /** Answers to the requests of earlier rounds of this call, by request id. */
   readonly answers: ReadonlyMap<string, InterruptAnswer>;
+  /**
+   * The credentials that the caller has sent for this task, by name. Return
+   * `authRequired(prompt, { credential: name })` for one that is missing or no longer valid.
+   */
+  readonly credentials: ReadonlyMap<string, string>;
 }
 
 /**
@@ -167,6 +172,12 @@ export interface AuthRequired {
   readonly prompt: string;
   /** The sign-in page. */
   readonly url?: string;
+  /**
+   * Asks the caller for a credential of this name, such as its token at a third party. The tool, and
+   * later calls of the task, get it in `context.credentials`. It is kept in memory only, and asked
+   * for again after a restart. Default none: the caller signs in elsewhere.
+   */
+  readonly credential?: string;
 }
 
 /** A call that another agent wants to make on behalf of this one needs approval. */
@@ -186,7 +197,7 @@ export interface ToolUseRequired {
 }
 
 export interface InterruptAnswer {
-  /** The text of the answer; empty for a sign-in or a decision. */
+  /** The text of the answer, or the credential; empty for a sign-in or a decision. */
   readonly text: string;
   readonly parts: readonly A2APart[];
   /** The decision, if the request was an approval. */

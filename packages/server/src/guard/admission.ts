@@ -99,15 +99,20 @@ export class Admission {
     return error;
   }
 
-  /** Adds the headers of the rate limit to the response, and measures the request. */
+  /** Adds the challenge of a rejected request and the headers of the rate limit, and measures the request. */
   finish(response: HttpResponse): HttpResponse {
-    const { metrics } = this.#parts;
+    const { metrics, guard } = this.#parts;
     const labels = [this.#binding, this.#operation];
     const status = response.status < 400 ? "ok" : String(response.status);
     metrics.count("requests", [...labels, this.#error?.reason ?? status]);
     metrics.observe("requestSeconds", (performance.now() - this.#startedAt) / 1000, labels);
-    if (this.#rateHeaders === undefined) return response;
-    return { ...response, headers: { ...response.headers, ...this.#rateHeaders } };
+    const challenge =
+      response.status === 401 || response.status === 403
+        ? this.#error && guard.challengeFor(this.#request, this.#error)
+        : undefined;
+    if (this.#rateHeaders === undefined && challenge === undefined) return response;
+    const added = { ...(challenge && { "www-authenticate": challenge }), ...this.#rateHeaders };
+    return { ...response, headers: { ...response.headers, ...added } };
   }
 
   #facts(): Readonly<Record<string, unknown>> {

@@ -120,9 +120,25 @@ export class Authentication {
    * @param address where the agent is, if it is known
    */
   challengeAt(address: string | undefined): string {
-    if (address === undefined || this.authorizationServers.length === 0) return this.#challenge;
+    return this.#withMetadata(this.#challenge, address);
+  }
+
+  /**
+   * The `WWW-Authenticate` header of a 403 response to a token that lacks scopes (RFC 6750 §3.1).
+   *
+   * @param scopes those that the request needs, separated by spaces
+   */
+  scopeChallengeAt(address: string | undefined, scopes: string): string {
+    // A configured scope may have characters that neither OAuth nor a header allows (RFC 6749 §3.3).
+    const sent = scopes.replaceAll(/[^ !#-[\]-~]/g, "");
+    const challenge = `Bearer realm="convoke", error="insufficient_scope", scope="${sent}"`;
+    return this.#withMetadata(challenge, address);
+  }
+
+  #withMetadata(challenge: string, address: string | undefined): string {
+    if (address === undefined || this.authorizationServers.length === 0) return challenge;
     const metadata = `resource_metadata="${address}${RESOURCE_PATH}"`;
-    return this.#challenge.replace(/^Bearer |(?<=, )Bearer /, `Bearer ${metadata}, `);
+    return challenge.replace(/^Bearer |(?<=, )Bearer /, `Bearer ${metadata}, `);
   }
 
   /** An error other than that of the credentials ends the search: it may be that of the right one. */

@@ -72,6 +72,12 @@ export class Authorization {
     return Object.keys(named).filter((id) => !known.has(id));
   }
 
+  /** The scopes that messages for a skill need, by definition or configuration. */
+  scopesForSkill(id: string): readonly string[] {
+    const bySkill = { ...this.#info().scopes?.skills, ...this.#options.scopes?.skills };
+    return Object.hasOwn(bySkill, id) ? (bySkill[id] ?? []) : [];
+  }
+
   /** Throws unless the caller may perform the operation. Looks nothing up, so it reveals nothing. */
   async check(
     caller: Caller,
@@ -84,10 +90,7 @@ export class Authorization {
     const operations = { ...info.scopes?.operations, ...scopes?.operations };
     requireScopes(caller, operations[operation], `operation '${operation}'`);
     const skills = skillsIn(request, info);
-    const bySkill = { ...info.scopes?.skills, ...scopes?.skills };
-    for (const id of skills) {
-      if (Object.hasOwn(bySkill, id)) requireScopes(caller, bySkill[id], `skill '${id}'`);
-    }
+    for (const id of skills) requireScopes(caller, this.scopesForSkill(id), `skill '${id}'`);
     const decision = (await authorize?.(caller, { operation, skills, request })) ?? true;
     const { allow, reason } = typeof decision === "boolean" ? { allow: decision } : decision;
     if (allow !== true)
@@ -114,22 +117,41 @@ function skillsIn(request: unknown, { skills }: AgentInfo): readonly string[] {
   return skills.length === 1 ? skills.map(({ id }) => id) : [];
 }
 
-function requireScopes(
+/** The required scopes that a caller does not have. */
+export function missingScopes(
   { scopes = [] }: Caller,
+  required: readonly string[],
+): readonly string[] {
+  return required.filter((scope) => !scopes.includes(scope));
+}
+
+function requireScopes(
+  caller: Caller,
   required: readonly string[] | undefined = [],
   what: string,
 ): void {
-  const missing = required.filter((scope) => !scopes.includes(scope));
+  const missing = missingScopes(caller, required);
   if (missing.length === 0) return;
-  throw denied(`Insufficient permissions for ${what}`, missing);
+  throw denied(`Insufficient permissions for ${what}`, { missing, required });
 }
 
-/** The error for a caller that may not do something. It names the missing scopes and nothing else. */
-export function denied(detail: string, missing: readonly string[] = []): A2AError {
+/**
+ * The error for a caller that may not do something. It names scopes and nothing else.
+ *
+ * @param required all scopes that are needed, for a client that asks for a new token
+ */
+export function denied(
+  detail: string,
+  scopes: { readonly missing: readonly string[]; readonly required: readonly string[] } = NONE,
+): A2AError {
+  const { missing, required } = scopes;
   return new A2AError("Forbidden", detail, {
     details: {
       reason: "forbidden",
       ...(missing.length > 0 && { missingScopes: missing.join(" ") }),
+      ...(required.length > 0 && { requiredScopes: required.join(" ") }),
     },
   });
 }
+
+const NONE = { missing: [], required: [] };

@@ -70,9 +70,15 @@ export class Guard {
     );
   }
 
-  /** The `WWW-Authenticate` header of a 401 response. */
-  challengeFor(request: HttpRequest): string {
-    return this.#authentication.challengeAt(this.#addressFor?.(request));
+  /** The `WWW-Authenticate` header of the response to a request that was rejected; `undefined` if it needs none. */
+  challengeFor(request: HttpRequest, error: A2AError): string | undefined {
+    const { requiredScopes } = error.details;
+    if (error.reason === "Unauthenticated") {
+      return this.#authentication.challengeAt(this.#addressFor?.(request));
+    }
+    const isBearer = /^bearer +\S/i.test(header(request, "authorization") ?? "");
+    if (error.reason !== "Forbidden" || requiredScopes === undefined || !isBearer) return undefined;
+    return this.#authentication.scopeChallengeAt(this.#addressFor?.(request), requiredScopes);
   }
 
   /** Returns the host that a trusted proxy reports. */
@@ -187,6 +193,13 @@ export function scopedCaller(
 
 function scopedOwner(tenant: string, owner: string): string {
   return JSON.stringify([tenant, owner]);
+}
+
+/** The opposite of `scopedCaller`: the name of an owner and its tenant, as credentials have them. */
+export function unscopedOwner(owner: string): Pick<Caller, "owner" | "tenant"> {
+  if (!isScoped(owner)) return { owner };
+  const [tenant, name] = JSON.parse(owner) as [string, string];
+  return tenant === "" ? { owner: name } : { owner: name, tenant };
 }
 
 /** Whether an owner belongs to a tenant. */

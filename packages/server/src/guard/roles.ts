@@ -15,8 +15,13 @@ export interface RoleOptions {
   readonly approversActForOthers?: boolean;
 }
 
+/** An operation under `/convoke/`. Those that A2A has, too, need the same scopes there. */
+export type RoleOperation = AdminOperation | "listTasks" | "getTask";
+
 /** Which roles may do something to the tasks of all owners. Nobody may do anything else to them. */
-const ROLES: Readonly<Record<AdminOperation, readonly Role[]>> = {
+const ROLES: Readonly<Record<RoleOperation, readonly Role[]>> = {
+  listTasks: ["operator"],
+  getTask: ["operator"],
   listApprovals: ["operator", "approver"],
   decideApproval: ["approver"],
   listPushes: ["operator"],
@@ -43,7 +48,7 @@ export type OwnerFilter = (owner: string) => boolean;
  */
 export function ownersFor(
   caller: Caller,
-  operation: AdminOperation,
+  operation: RoleOperation,
   { asked, roles = {} }: { readonly asked: string | null; readonly roles?: RoleOptions },
 ): OwnerFilter | undefined {
   if (asked === null) return undefined;
@@ -52,7 +57,11 @@ export function ownersFor(
   const possible = ROLES[operation].filter((role) => role !== "approver" || approversActForOthers);
   const needed = possible.map((role) => ROLE_SCOPES[role]);
   if (!needed.some((scope) => caller.scopes?.includes(scope) === true)) {
-    throw denied(`Insufficient permissions for operation '${operation}' of other owners`, needed);
+    throw denied(`Insufficient permissions for operation '${operation}' of other owners`, {
+      missing: needed,
+      // One of them is enough.
+      required: needed.slice(0, 1),
+    });
   }
   const { tenant } = caller;
   return tenant === undefined ? () => true : (owner) => isOwnerIn(tenant, owner);

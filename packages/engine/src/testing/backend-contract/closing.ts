@@ -48,6 +48,7 @@ export function describeClosing(open: OpenBackend): void {
         }),
       ).rejects.toThrow("closed");
       await expect(backend.tasks.unfinished("", 1)).rejects.toThrow("closed");
+      await expect(backend.tasks.newest({ limit: 1 })).rejects.toThrow("closed");
       await expect(backend.tasks.waking(1)).rejects.toThrow("closed");
       await expect(backend.tasks.changedSince({ owner: "ann", at: 1 })).rejects.toThrow("closed");
       const { pushes, retention } = backend;

@@ -199,6 +199,37 @@ export function describeLists(open: OpenBackend): void {
     );
 
     test(
+      "the tasks of all owners are paged by id, the highest first, all of them or the unfinished ones",
+      using(open, async (backend) => {
+        for (const [index, state] of TASK_STATES.entries()) {
+          await backend.commit(
+            aCreation(`t${index}`, { state, listed: index % 2 === 0 }, { owner: `owner ${index}` }),
+          );
+        }
+        const all = TASK_STATES.map((_, index) => `t${index}`).toReversed();
+        const unfinished = all.filter((_, index) => !isTerminal(TASK_STATES.toReversed()[index]!));
+
+        for (const limit of [1, 4, 100]) {
+          for (const isUnfinished of [false, true]) {
+            const walked: TaskRecord[] = [];
+            for (let page: readonly TaskRecord[] = []; ;) {
+              const last = page.at(-1);
+              const before = last === undefined ? {} : { before: last.taskId };
+              page = await backend.tasks.newest({ limit, isUnfinished, ...before });
+              expect(page.length).toBeLessThanOrEqual(limit);
+              if (page.length === 0) break;
+              walked.push(...page);
+            }
+            expect(ids(walked)).toEqual(isUnfinished ? unfinished : all);
+            expect(walked.map(({ owner }) => owner)).toEqual(
+              ids(walked).map((id) => id.replace("t", "owner ")),
+            );
+          }
+        }
+      }),
+    );
+
+    test(
       "the unfinished tasks of all owners are ordered by id",
       using(open, async (backend) => {
         for (const [index, state] of TASK_STATES.entries()) {

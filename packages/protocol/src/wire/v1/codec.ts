@@ -1,5 +1,5 @@
 import type { JsonRpcError } from "../../framing/jsonrpc.ts";
-import type { AgentCardFacts } from "../../model/agent.ts";
+import type { AgentCardFacts, AgentSkill } from "../../model/agent.ts";
 import { A2AError } from "../../model/errors.ts";
 import { mapValues, requirementToProto, schemeToProto } from "../../model/security.ts";
 import type { Codec } from "../codec/codec.ts";
@@ -96,7 +96,11 @@ function encodeCard(facts: AgentCardFacts): object {
     }),
     defaultInputModes: info.inputModes,
     defaultOutputModes: info.outputModes,
-    skills: info.skills,
+    skills: info.skills.map(encodeSkill),
     ...(info.iconUrl && { iconUrl: info.iconUrl }),
   };
+}
+
+function encodeSkill({ security, ...skill }: AgentSkill): object {
+  return { ...skill, ...(security && { securityRequirements: security.map(requirementToProto) }) };
 }

@@ -43,6 +43,5 @@ function answerTo(
   specPatch: "1.0.0" | "1.0.1" = "1.0.1",
 ) {
   const opened = matchRest(aRequest({ path: PATHS[version] })) as MatchedRest;
-  const app = { specPatch, isStrict: false, guard: { challengeFor: () => "Bearer" } };
-  return errorResponse(app, new A2AError(reason, "no"), opened);
+  return errorResponse({ specPatch, isStrict: false }, new A2AError(reason, "no"), opened);
 }

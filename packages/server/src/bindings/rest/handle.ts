@@ -2,14 +2,8 @@ import { A2AError, CODECS, type ProtocolVersion, type SpecPatch } from "@convoke
 import type { App } from "../app.ts";
 import { NOTHING_ACTIVE, activate, withHeaders } from "../extensions.ts";
 import type { Admission } from "../../guard/admission.ts";
-import { type Guard, scopedCaller } from "../../guard/guard.ts";
-import {
-  type HttpHeaders,
-  type HttpResponse,
-  header,
-  jsonResponse,
-  retryHeaders,
-} from "../../http/exchange.ts";
+import { scopedCaller } from "../../guard/guard.ts";
+import { type HttpResponse, header, jsonResponse, retryHeaders } from "../../http/exchange.ts";
 import type { EventStreamSource } from "@convoke/engine";
 import { performOperation } from "../operations.ts";
 import { EventStream, SSE_HEADERS, SseFraming } from "../event-stream.ts";
@@ -86,18 +80,14 @@ interface ErrorFormat {
 
 /** An error as a response. */
 export function errorResponse(
-  {
-    specPatch,
-    isStrict,
-    guard,
-  }: Pick<App, "specPatch" | "isStrict"> & { readonly guard: Pick<Guard, "challengeFor"> },
+  { specPatch, isStrict }: Pick<App, "specPatch" | "isStrict">,
   error: A2AError,
   { request, version }: MatchedRest,
 ): HttpResponse {
   const format = { version, specPatch, isStrict };
   return jsonResponse(statusesFor(error, format).http, errorText(error, format), {
     "content-type": responseType(request, version),
-    ...headersFor(error, () => guard.challengeFor(request)),
+    ...retryHeaders(error),
   });
 }
 
@@ -144,9 +134,4 @@ function toText(error: A2AError, format: ErrorFormat, { http, grpc }: Statuses):
   }
   const bare = { code, message, data };
   return JSON.stringify(isStrict ? bare : { error: bare, ...bare });
-}
-
-function headersFor(error: A2AError, challenge: () => string): HttpHeaders {
-  if (error.reason === "Unauthenticated") return { "www-authenticate": challenge() };
-  return retryHeaders(error);
 }

@@ -166,8 +166,8 @@ export function matchRest(request: HttpRequest): MatchedRest | undefined {
   return undefined;
 }
 
-/** `v1` is not a tenant, because it is the prefix of the paths of 0.3. */
-const TENANT = "/(?<tenant>(?!v1/)[^/]+)";
+/** These are no tenants: `v1` is the prefix of the paths of 0.3, `convoke` that of the admin API. */
+const TENANT = "/(?<tenant>(?!v1/|convoke/)[^/]+)";
 
 /** 0.3 before 1.0, and paths without a tenant before those with one. */
 const PATHS: readonly PathRoutes[] = [

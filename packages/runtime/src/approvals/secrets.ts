@@ -1,3 +1,5 @@
+import { inspect } from "node:util";
+
 /** Shorter values would match unrelated text. */
 const MIN_LENGTH = 4;
 const HIDDEN = "[hidden]";
@@ -11,6 +13,22 @@ export class Secrets {
 
   add(value: string): void {
     if (value.length >= MIN_LENGTH) this.#values.add(value);
+  }
+
+  /** Adds all texts in a value, whatever its form. */
+  addAll(value: unknown): void {
+    if (typeof value === "string") this.add(value);
+    else if (typeof value === "object" && value !== null) {
+      for (const inner of Object.values(value)) this.addAll(inner);
+    }
+  }
+
+  /** An error that can be logged: itself, unless it contains a secret anywhere, also in its cause. */
+  hideError(error: unknown): unknown {
+    if (this.#values.size === 0) return error;
+    const details = inspect(error, { depth: 5 });
+    if (this.hide(details) === details) return error;
+    return new Error(this.hide(error instanceof Error ? error.message : String(error)));
   }
 
   /** Returns the value with all secrets masked, or the value itself if it contains none. */

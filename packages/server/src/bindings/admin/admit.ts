@@ -1,0 +1,52 @@
+import { type Caller, invalidParams } from "@convoke/protocol";
+import type { App } from "../app.ts";
+import { scopedCaller, unscopedOwner } from "../../guard/guard.ts";
+import { type OwnerFilter, type RoleOperation, ownersFor } from "../../guard/roles.ts";
+import type { HttpRequest } from "../../http/exchange.ts";
+
+/** Who calls, and whose tasks the request is about. */
+export interface Admitted {
+  /** Within its tenant. */
+  readonly caller: Caller;
+  /** Absent for the caller's own tasks. */
+  readonly owners: OwnerFilter | undefined;
+}
+
+/**
+ * Checks that a caller may perform an operation, in the tenant and for the owners that the query
+ * names. Acting for all owners is on record in the audit log.
+ */
+export async function admit(
+  { tenants, authorization, roles, audit }: App,
+  operation: RoleOperation,
+  asking: { readonly request: HttpRequest; readonly caller: Caller; readonly params?: unknown },
+): Promise<Admitted> {
+  const { query, path, id: requestId } = asking.request;
+  const caller = scopedCaller(asking.caller, query.get("tenant") ?? undefined, tenants);
+  await authorization.check(caller, operation, asking.params);
+  const owners = ownersFor(caller, operation, { asked: query.get("owner"), roles });
+  if (owners !== undefined) {
+    audit.record("access.elevated", { requestId, path, operation, ...unscopedOwner(caller.owner) });
+  }
+  return { caller, owners };
+}
+
+const MAX_PAGE = 100;
+
+const PAGE = 50;
+
+export function parsePageSize(query: URLSearchParams): number {
+  const size = Number(query.get("pageSize") ?? PAGE);
+  if (Number.isInteger(size) && size >= 1 && size <= MAX_PAGE) return size;
+  throw invalidParams("pageSize", `must be a whole number from 1 to ${MAX_PAGE}`);
+}
+
+/** The parameter `id` of a path; `undefined` if the path has another pattern. */
+export function pathId(pattern: RegExp, { path }: HttpRequest): string | undefined {
+  const encoded = pattern.exec(path)?.groups?.["id"];
+  try {
+    return encoded === undefined ? undefined : decodeURIComponent(encoded);
+  } catch {
+    throw invalidParams("id", "is not percent-encoded UTF-8 in the path");
+  }
+}
