@@ -9,7 +9,7 @@ import type { ToolSink } from "./run-tool.ts";
 import type { DelegatedUsage, Interrupt, InterruptAnswer, ToolEvent } from "../tools/tool.ts";
 import type { Source, ToolInterruptEvent } from "../run/loop-events.ts";
 import type { LoopScope } from "../run/loop-scope.ts";
-import type { Secrets } from "./secrets.ts";
+import type { Secrets } from "../run/secrets.ts";
 import { added } from "../run/usage.ts";
 import { type OpenRequest, interruptRequest } from "../approvals/open-request.ts";
 

@@ -4,14 +4,12 @@ import { grantedIn } from "../approvals/grants.ts";
 import { readsWordsOnly, withApprovals } from "../approvals/question-message.ts";
 import type { ToolCall } from "../run/call-result.ts";
 import type { LoopScope } from "../run/loop-scope.ts";
-import { Secrets } from "./secrets.ts";
 
 /** The approval decisions of one run, and the grants that cover more than one call. */
 export class RunApprovals {
   readonly #scope: LoopScope;
   readonly #decisions: ApprovalDecidedEvent[];
   readonly #granted: Set<string>;
-  readonly secrets = new Secrets();
 
   constructor(scope: LoopScope) {
     this.#scope = scope;

@@ -1,5 +1,6 @@
 import { A2AError, type Caller, type Metrics, type OperationName } from "@convoke/protocol";
 import type { Audit } from "@convoke/engine";
+import { endSpanWith, nameSpan } from "../http/request-span.ts";
 import type { HttpHeaders, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import type { Guard } from "./guard.ts";
 import { type RateClass, type RateLimiter, rateClass } from "./rate-limit.ts";
@@ -105,8 +106,14 @@ export class Admission {
     const status = response.status < 400 ? "ok" : String(response.status);
     metrics.count("requests", [...labels, this.#error?.reason ?? status]);
     metrics.observe("requestSeconds", (performance.now() - this.#startedAt) / 1000, labels);
-    if (this.#rateHeaders === undefined) return response;
-    return { ...response, headers: { ...response.headers, ...this.#rateHeaders } };
+    const rated =
+      this.#rateHeaders === undefined
+        ? response
+        : { ...response, headers: { ...response.headers, ...this.#rateHeaders } };
+    const { span } = this.#request;
+    if (span === undefined) return rated;
+    nameSpan(span, this.#request, { binding: this.#binding, operation: this.#operation });
+    return endSpanWith(span, rated, this.#error);
   }
 
   #facts(): Readonly<Record<string, unknown>> {

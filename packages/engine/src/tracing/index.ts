@@ -1,0 +1,11 @@
+// Spans of OpenTelemetry. No other folder of the product uses its API.
+export {
+  Span,
+  type SpanAttributes,
+  type SpanOptions,
+  abortName,
+  activeTrace,
+  inSpan,
+  startSpan,
+  withSpan,
+} from "./span.ts";
