@@ -1,7 +1,7 @@
 import { type AgentServer, type Tool, connect, defineAgent, serve, tool } from "convoke";
 import { parseTraceHeaders } from "@convoke/protocol";
 import { type ScriptedTurn, scriptedModel } from "@convoke/runtime/testing";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
@@ -11,12 +11,19 @@ import { Webhook } from "../push/a-webhook.ts";
 import { verifies } from "../verifies.ts";
 import { aPlanner, served } from "./a-planner.ts";
 import { TracedProcess, named, tree } from "./a-traced-process.ts";
+import type { ReceivedSpan } from "./otlp-receiver.ts";
 
 let traced: TracedProcess;
 beforeAll(async () => {
   traced = await TracedProcess.start();
 });
 afterAll(() => traced.stop());
+
+/** For `scripts/trace-picture.ts`, which draws them for the guide. */
+async function saveForPicture(spans: readonly ReceivedSpan[]): Promise<void> {
+  const file = process.env["CONVOKE_TRACE_FILE"];
+  if (file !== undefined) await writeFile(file, JSON.stringify(spans));
+}
 
 verifies(
   ["R123", "R124"],
@@ -29,6 +36,7 @@ verifies(
       return { traceId: trace.traceId, task: answer.task };
     });
     const spans = await traced.spans(traceId, ["task Planner", "task Writer"]);
+    await saveForPicture(spans);
 
     expect(tree(spans)).toBe(
       `
@@ -40,7 +48,7 @@ ask the planner
         GET
       chat gpt-5
       execute_tool writer
-        invoke_agent writer
+        invoke_agent Writer
           POST /
             invoke_agent Writer
               chat claude-sonnet-4-5
@@ -92,11 +100,12 @@ ask the planner
         "gen_ai.tool.call.id": expect.any(String) as string,
       },
     });
-    const call = named(spans, "invoke_agent writer");
-    expect(call).toMatchObject({ kind: "client", attributes: { "gen_ai.agent.name": "Writer" } });
-    expect(named(spans, "task Writer").attributes["a2a.task.id"]).toBe(
-      call.attributes["a2a.task.id"],
-    );
+    const { attributes: written } = named(spans, "task Writer");
+    const { spanId } = named(spans, "execute_tool writer");
+    expect(spans.find(({ parentSpanId }) => parentSpanId === spanId)).toMatchObject({
+      kind: "client",
+      attributes: { "gen_ai.agent.name": "Writer", "a2a.task.id": written["a2a.task.id"] },
+    });
   },
 );
 
@@ -124,7 +133,7 @@ ask
     invoke_agent Boss
       chat scripted
       execute_tool writer
-        invoke_agent writer
+        invoke_agent Writer
           invoke_agent Writer
           task Writer
       chat scripted

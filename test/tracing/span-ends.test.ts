@@ -1,4 +1,13 @@
-import { AgentLoop, defineAgent, inputRequired, mount, tool } from "convoke";
+import {
+  type Agent,
+  AgentLoop,
+  connect,
+  defineAgent,
+  inputRequired,
+  mount,
+  serve,
+  tool,
+} from "convoke";
 import { userMessage } from "@convoke/protocol";
 import { scriptedModel } from "@convoke/runtime/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished } from "vitest";
@@ -34,6 +43,19 @@ function aStubbornTool(): {
 
 const WORKER = { name: "Worker", description: "Works." } as const;
 
+/** An agent that never ends, whatever its signal says. */
+function aStubbornAgent(): { readonly began: Promise<void>; readonly agent: Agent } {
+  const began = Promise.withResolvers<void>();
+  const agent = defineAgent({
+    ...WORKER,
+    run: () => {
+      began.resolve();
+      return new Promise<string>(() => undefined);
+    },
+  });
+  return { began: began.promise, agent };
+}
+
 describe("a span ends", () => {
   verifies("loop-L14", "when its task is canceled, although its tool never returns", async () => {
     const { began, hang } = aStubbornTool();
@@ -56,21 +78,30 @@ describe("a span ends", () => {
     }
   });
 
+  verifies("loop-L14", "when the server stops, although its agent does not", async () => {
+    const { began, agent } = aStubbornAgent();
+    const server = await serve(agent, { port: 0, data: "memory", logger: memoryLogger() });
+    const remote = await connect(server.url);
+
+    const traceId = await traced.asCaller("ask", async (trace) => {
+      await remote.send("go", { trace, wait: false });
+      await began;
+      remote.close();
+      await server.close();
+      return trace.traceId;
+    });
+    const spans = await traced.spans(traceId);
+
+    expect(named(spans, "invoke_agent Worker").attributes["error.type"]).toBe("server_stopping");
+  });
+
   verifies("loop-L14", "when a function ignores that its task is canceled", async () => {
-    const began = Promise.withResolvers<void>();
-    const agent = await served(
-      defineAgent({
-        ...WORKER,
-        run: () => {
-          began.resolve();
-          return new Promise<string>(() => undefined);
-        },
-      }),
-    );
+    const { began, agent: stubborn } = aStubbornAgent();
+    const agent = await served(stubborn);
 
     const traceId = await traced.asCaller("ask", async (trace) => {
       const { task } = await agent.send("go", { trace, wait: false });
-      await began.promise;
+      await began;
       await agent.cancel(task!.id);
       return trace.traceId;
     });

@@ -5,6 +5,7 @@ export {
   type SpanOptions,
   abortName,
   activeTrace,
+  flushSpans,
   inSpan,
   startSpan,
   withSpan,

@@ -1,6 +1,7 @@
 import { ServerStopping, type TraceContext } from "@convoke/protocol";
 import type * as Api from "@opentelemetry/api";
 import type { Attributes, Context, Span as ApiSpan, SpanContext } from "@opentelemetry/api";
+import { setTimeout as sleep } from "node:timers/promises";
 import { loadOpenTelemetry } from "./opentelemetry.ts";
 
 /** The instrumentation scope of all spans. */
@@ -79,6 +80,22 @@ export function activeTrace(): TraceContext | undefined {
   const api = loadOpenTelemetry();
   const active = api?.trace.getActiveSpan()?.spanContext();
   return active && api?.isSpanContextValid(active) === true ? toTrace(active) : undefined;
+}
+
+/** Lets the SDK send what it has recorded, for a process that is about to exit. Never rejects. */
+export async function flushSpans(withinMs: number): Promise<void> {
+  const provider: FlushedProvider | undefined = loadOpenTelemetry()?.trace.getTracerProvider();
+  const sdk = provider?.getDelegate?.() ?? provider;
+  if (sdk?.forceFlush === undefined) return;
+  const flushed = sdk.forceFlush().catch(() => undefined);
+  await Promise.race([flushed, sleep(withinMs, undefined, { ref: false })]);
+}
+
+/** The API knows no flush; the providers of SDKs do. */
+interface FlushedProvider extends Partial<Api.TracerProvider> {
+  /** The provider of the SDK, behind that of the API. */
+  readonly getDelegate?: () => FlushedProvider;
+  readonly forceFlush?: () => Promise<void>;
 }
 
 interface SpanParts {

@@ -125,13 +125,14 @@ export class SubAgentCall {
   #startSpan(): Span | undefined {
     const { context, link } = this.#facts;
     const { traceparent, tracestate } = context.trace;
-    return startSpan(`invoke_agent ${link.name}`, {
+    const name = link.info?.name ?? link.name;
+    return startSpan(`invoke_agent ${name}`, {
       kind: "client",
       parent: parseTraceHeaders(traceparent, tracestate),
       signal: context.signal,
       attributes: () => ({
         "gen_ai.operation.name": "invoke_agent",
-        "gen_ai.agent.name": link.info?.name ?? link.name,
+        "gen_ai.agent.name": name,
         "gen_ai.agent.version": link.info?.version,
         "gen_ai.tool.call.id": context.toolCallId,
       }),
